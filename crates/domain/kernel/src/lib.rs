@@ -1,1 +1,15 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod change;
+mod ids;
+mod timestamp;
+mod violation;
+
+pub use change::{Change, Revision};
+pub use ids::{
+    ApiUserId, AttemptId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
+    ParseIdError, SessionId,
+};
+pub use timestamp::Timestamp;
+pub use violation::{Violation, ViolationCode, Violations};

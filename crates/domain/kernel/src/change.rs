@@ -1,0 +1,36 @@
+/// How often a stored aggregate has changed; every change names the revision it was decided on (compare-and-set).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(i64);
+
+impl Revision {
+    /// The revision of an aggregate that was just inserted.
+    pub const FIRST: Self = Self(1);
+
+    /// From its stored number.
+    pub const fn new(number: i64) -> Self {
+        Self(number)
+    }
+
+    /// The stored number.
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+
+    /// The revision after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// A decision about an aggregate: what it shall be, and the revision it was decided on.
+///
+/// A store writes `next` only where the stored revision still is `expected`; otherwise somebody else was faster and the
+/// caller loads and decides again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change<T> {
+    /// The aggregate after the change; its own revision is `expected.next()`.
+    pub next: T,
+    /// The revision the decision was made on.
+    pub expected: Revision,
+}

@@ -1,0 +1,89 @@
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+/// The text is not a UUID (contract, Errors: 400 VALIDATION_ERROR).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a valid UUID")]
+pub struct ParseIdError;
+
+macro_rules! id {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Gives a raw UUID its meaning.
+            pub const fn new(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            /// The raw UUID, for stores and wires.
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ParseIdError;
+
+            /// Accepts the hyphenated form only (RFC 9562 section 4), in either case.
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
+                if text.len() != 36 {
+                    return Err(ParseIdError);
+                }
+                Uuid::try_parse(text).map(Self).map_err(|_invalid| ParseIdError)
+            }
+        }
+    )+};
+}
+
+id! {
+    /// A Session (contract, Session.SessionId). Reaches browsers, so it must be random: UUID version 4.
+    SessionId,
+    /// An Order (contract, Order.OrderId).
+    OrderId,
+    /// A stored billing profile (contract, BillingProfile.BillingProfileId).
+    BillingProfileId,
+    /// A merchant account; appears in public addresses (getRates, stash), so it is no secret.
+    MerchantId,
+    /// One API user of a merchant.
+    ApiUserId,
+    /// One webhook endpoint of a merchant.
+    EndpointId,
+    /// One notification; sent as `webhook-id` on every attempt.
+    EventId,
+    /// One operation at the payment processor; it is the processor's idempotency key.
+    OpId,
+    /// One attempt to pay, named by the shopper's browser so that repeats are recognised.
+    AttemptId,
+    /// One balanced transaction of the ledger.
+    LedgerTransactionId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_hyphenated_form_is_a_uuid() {
+        let text = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+        assert_eq!(text.parse::<SessionId>().map(|id| id.to_string()), Ok(text.to_owned()));
+        for wrong in [
+            "",
+            "6f1c3b2a1d2e4f3a8b4c5d6e7f809112",
+            "{6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f80911}",
+            "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f80911g",
+        ] {
+            assert_eq!(wrong.parse::<SessionId>(), Err(ParseIdError), "{wrong}");
+        }
+    }
+}

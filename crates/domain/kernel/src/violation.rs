@@ -1,0 +1,134 @@
+/// Why a field was refused (decisions.md section 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ViolationCode {
+    /// A required member is absent or null.
+    Missing,
+    /// Wrong type or format.
+    Invalid,
+    /// Outside an enumeration.
+    NotAllowed,
+    /// Longer than the limit.
+    TooLong,
+    /// A number, count or total outside its bounds.
+    OutOfRange,
+    /// A reference to something that does not exist.
+    NotFound,
+    /// Fields that exclude each other.
+    Conflict,
+}
+
+impl ViolationCode {
+    /// Every code, in the order of the table in decisions.md.
+    pub const ALL: [Self; 7] = [
+        Self::Missing,
+        Self::Invalid,
+        Self::NotAllowed,
+        Self::TooLong,
+        Self::OutOfRange,
+        Self::NotFound,
+        Self::Conflict,
+    ];
+
+    /// The code as integrators see it in `FieldErrors[].Code`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "FIELD_MISSING",
+            Self::Invalid => "FIELD_INVALID",
+            Self::NotAllowed => "VALUE_NOT_ALLOWED",
+            Self::TooLong => "VALUE_TOO_LONG",
+            Self::OutOfRange => "VALUE_OUT_OF_RANGE",
+            Self::NotFound => "NOT_FOUND",
+            Self::Conflict => "CONFLICT",
+        }
+    }
+}
+
+/// One field that breaks one rule.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Violation {
+    /// Path of the field as the contract spells it, for example `Items[2].Amount`.
+    pub field: String,
+    /// Which kind of rule it breaks.
+    pub code: ViolationCode,
+    /// What to do about it, for a person; never repeats the rejected value.
+    pub message: String,
+}
+
+impl Violation {
+    /// A violation of `code` at `field`.
+    pub fn new(field: impl Into<String>, code: ViolationCode, message: impl Into<String>) -> Self {
+        Self { field: field.into(), code, message: message.into() }
+    }
+}
+
+/// Everything that is wrong with a request, so that an integrator sees all of it at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Violations(Vec<Violation>);
+
+impl Violations {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Notes one more.
+    pub fn push(&mut self, field: impl Into<String>, code: ViolationCode, message: impl Into<String>) {
+        self.0.push(Violation::new(field, code, message));
+    }
+
+    /// Takes the value of `result`, or notes its violation.
+    pub fn check<T>(&mut self, result: Result<T, Violation>) -> Option<T> {
+        result.map_err(|violation| self.0.push(violation)).ok()
+    }
+
+    /// Takes the value of `result`, or notes all its violations.
+    pub fn check_all<T>(&mut self, result: Result<T, Self>) -> Option<T> {
+        result.map_err(|violations| self.0.extend(violations.0)).ok()
+    }
+
+    /// Adds those of `other`.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Sorted by path, each once.
+    pub fn into_sorted(mut self) -> Vec<Violation> {
+        self.0.sort();
+        self.0.dedup();
+        self.0
+    }
+
+    /// `value` when nothing is wrong.
+    pub fn into_result<T>(self, value: Option<T>) -> Result<T, Self> {
+        match value {
+            Some(value) if self.is_empty() => Ok(value),
+            _ => Err(self),
+        }
+    }
+}
+
+impl From<Violation> for Violations {
+    fn from(violation: Violation) -> Self {
+        Self(vec![violation])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn violations_come_sorted_by_path_and_once() {
+        let mut all = Violations::new();
+        all.push("Items[1].Name", ViolationCode::Missing, "is required");
+        all.push("Currency", ViolationCode::NotAllowed, "is not a currency of the contract");
+        all.push("Items[1].Name", ViolationCode::Missing, "is required");
+        let paths: Vec<_> = all.into_sorted().into_iter().map(|one| one.field).collect();
+        assert_eq!(paths, ["Currency", "Items[1].Name"]);
+    }
+}
