@@ -63,10 +63,18 @@ id! {
     EventId,
     /// One operation at the payment processor; it is the processor's idempotency key.
     OpId,
+    /// One payment: the Session it began in, or the Order of a server-to-server checkout. Notifications are ordered within it.
+    PaymentId,
     /// One attempt to pay, named by the shopper's browser so that repeats are recognised.
     AttemptId,
     /// One balanced transaction of the ledger.
     LedgerTransactionId,
+}
+
+impl From<SessionId> for PaymentId {
+    fn from(session: SessionId) -> Self {
+        Self(session.0)
+    }
 }
 
 #[cfg(test)]

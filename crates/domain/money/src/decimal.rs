@@ -65,6 +65,11 @@ impl Decimal {
         self.0.is_integer().then(|| self.0.with_scale(0).to_plain_string().parse().ok()).flatten()
     }
 
+    /// Whether it has no decimals other than zeros.
+    pub fn is_whole(&self) -> bool {
+        self.0.is_integer()
+    }
+
     /// Whether the number is below zero.
     pub fn is_negative(&self) -> bool {
         self.0.sign() == bigdecimal::num_bigint::Sign::Minus

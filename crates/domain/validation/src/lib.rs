@@ -1,1 +1,18 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod country;
+mod identity;
+mod item;
+mod people;
+mod text;
+mod web_url;
+
+pub use country::{Country, Region};
+pub use item::{Discount, DiscountInput, Item, ItemInput, MAX_ITEMS, MAX_QUANTITY, Totals, total_amount};
+pub use people::{
+    Address, AddressInput, BillingDetails, BillingInput, BillingProfile, BirthDate, Email, Phone, ShippingDetails,
+    ShippingInput,
+};
+pub use text::Text;
+pub use web_url::{UrlPolicy, WebUrl};

@@ -1,0 +1,126 @@
+use dropin_kernel::{AttemptId, Change, OrderId, Revision, Timestamp};
+
+use crate::session::{Session, SessionTerms};
+use crate::state::{
+    CancelReason, FailureReason, SessionState, SessionStateKind, SessionTrigger, Transition, transition,
+};
+
+/// The Session is not in a state that allows this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the Session is {}", .found.as_str())]
+pub struct WrongState {
+    /// The state it is in.
+    pub found: SessionStateKind,
+}
+
+/// Why a shopper may not pay now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitRefused {
+    /// The merchant changed the Session after the shopper's page was drawn: the total may differ.
+    #[error("the Session changed since it was shown")]
+    Changed {
+        /// The version to show now.
+        current: Revision,
+    },
+    /// Its time is over (the sweeper will write that down).
+    #[error("the Session has expired")]
+    Expired,
+}
+
+/// Proof that a Session is CREATED; carries what may be done in that state.
+#[derive(Debug)]
+pub struct Created<'a>(&'a Session);
+
+/// Proof that a Session is PROCESSING; carries what may be done in that state.
+#[derive(Debug)]
+pub struct Processing<'a> {
+    session: &'a Session,
+    order: OrderId,
+    attempt: AttemptId,
+}
+
+impl Session {
+    /// Proof that payment may be attempted, and that the merchant may still replace or cancel.
+    ///
+    /// # Errors
+    /// [`WrongState`] in any other state.
+    pub fn as_created(&self) -> Result<Created<'_>, WrongState> {
+        match self.state {
+            SessionState::Created => Ok(Created(self)),
+            _ => Err(WrongState { found: self.state.kind() }),
+        }
+    }
+
+    /// Proof that an attempt runs.
+    ///
+    /// # Errors
+    /// [`WrongState`] in any other state.
+    pub fn as_processing(&self) -> Result<Processing<'_>, WrongState> {
+        match self.state {
+            SessionState::Processing { order, attempt } => Ok(Processing { session: self, order, attempt }),
+            _ => Err(WrongState { found: self.state.kind() }),
+        }
+    }
+
+    fn moved(&self, trigger: SessionTrigger, state: SessionState, now: Timestamp) -> (Change<Self>, Transition) {
+        let row = transition(self.state.kind(), trigger).expect("witnesses only offer moves of the table");
+        assert_eq!(row.to, state.kind(), "the table and the witness disagree on {trigger:?}");
+        let next = Self { state, revision: self.revision.next(), updated_at: now, ..self.clone() };
+        (Change { next, expected: self.revision }, *row)
+    }
+}
+
+impl Created<'_> {
+    /// PUT: the terms are replaced entirely; everything else stays.
+    pub fn replace(self, terms: SessionTerms, now: Timestamp) -> (Change<Session>, Transition) {
+        let (mut change, row) = self.0.moved(SessionTrigger::Replace, SessionState::Created, now);
+        change.next.terms = terms;
+        (change, row)
+    }
+
+    /// DELETE by the merchant.
+    pub fn cancel(self, now: Timestamp) -> (Change<Session>, Transition) {
+        self.0.moved(SessionTrigger::Cancel, SessionState::Cancelled { reason: CancelReason::Merchant }, now)
+    }
+
+    /// The end of its life; `None` when that has not come yet.
+    pub fn expire(self, now: Timestamp) -> Option<(Change<Session>, Transition)> {
+        (self.0.expires_at <= now).then(|| {
+            self.0.moved(SessionTrigger::Expire, SessionState::Cancelled { reason: CancelReason::Expired }, now)
+        })
+    }
+
+    /// The shopper pays what `shown` displayed.
+    ///
+    /// # Errors
+    /// [`SubmitRefused`] when the terms changed since, or time is over: a total not shown is never charged.
+    pub fn submit(
+        self,
+        shown: Revision,
+        order: OrderId,
+        attempt: AttemptId,
+        now: Timestamp,
+    ) -> Result<(Change<Session>, Transition), SubmitRefused> {
+        if self.0.revision != shown {
+            return Err(SubmitRefused::Changed { current: self.0.revision });
+        }
+        if self.0.expires_at <= now {
+            return Err(SubmitRefused::Expired);
+        }
+        Ok(self.0.moved(SessionTrigger::Submit, SessionState::Processing { order, attempt }, now))
+    }
+}
+
+impl Processing<'_> {
+    /// The processor authorized: the Order exists from now on.
+    pub fn authorized(self, now: Timestamp) -> (Change<Session>, Transition) {
+        let state = SessionState::Completed { order: self.order, attempt: self.attempt };
+        self.session.moved(SessionTrigger::Authorized, state, now)
+    }
+
+    /// The attempt failed.
+    pub fn refused(self, reason: FailureReason, now: Timestamp) -> (Change<Session>, Transition) {
+        let state = SessionState::Failed { order: self.order, attempt: self.attempt, reason };
+        self.session.moved(SessionTrigger::Refused, state, now)
+    }
+}
