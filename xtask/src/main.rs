@@ -3,6 +3,7 @@
 mod account;
 mod command;
 mod failure;
+mod layers;
 mod pg;
 mod postgres;
 
@@ -13,6 +14,7 @@ use failure::{Failure, Outcome};
 const HELP: &str = "\
 cargo xtask pg start        a throw-away PostgreSQL for single tests; prints the line to paste into your shell
 cargo xtask pg stop         stops it and removes its data
+cargo xtask layers          does every package keep to its layer? (layers.toml)
 cargo xtask help            this text
 ";
 
@@ -32,6 +34,7 @@ fn run(words: &[&str]) -> Outcome<()> {
     match words {
         ["pg", "start"] => pg::start(),
         ["pg", "stop"] => pg::stop(),
+        ["layers"] => layers::check(),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

@@ -1,0 +1,52 @@
+//! `cargo xtask layers`: the architecture as a test. Compares every package with `layers.toml`.
+
+mod graph;
+mod packages;
+mod rules;
+mod table;
+mod workspace;
+
+use crate::command::workspace_root;
+use crate::failure::{Failure, Outcome};
+use table::Table;
+
+/// Fails with every violation there is, each with what to change.
+pub(crate) fn check() -> Outcome<()> {
+    let root = workspace_root();
+    let table = Table::read(&root)?;
+    let packages = workspace::packages()?;
+    let closures = packages.iter().map(|package| workspace::closure(&package.name)).collect::<Outcome<Vec<_>>>()?;
+    let mut violations = Vec::new();
+    for (package, closure) in packages.iter().zip(&closures) {
+        violations.extend(rules::check_closure(&table, &packages, package, closure));
+        violations.extend(packages::check_package(&root, package)?);
+    }
+    violations.extend(rules::check_owners(&table, &packages));
+    violations.extend(rules::check_table(&table, &packages, &closures));
+    violations.extend(rules::check_features(&workspace::features()?));
+    violations.extend(packages::check_migrations(&root)?);
+    if violations.is_empty() {
+        println!("{} packages keep the rules of layers.toml", packages.len());
+        return Ok(());
+    }
+    Err(Failure::new(format!("the layers are violated ({}):\n  {}", violations.len(), violations.join("\n  "))))
+}
+
+/// The packages of the domain layer, which must each build alone.
+pub(crate) fn domain_packages() -> Outcome<Vec<String>> {
+    let table = Table::read(&workspace_root())?;
+    let is_domain =
+        |package: &workspace::Package| table.layer_of(&package.folder).is_some_and(|layer| layer.name == "domain");
+    Ok(workspace::packages()?.into_iter().filter(is_domain).map(|package| package.name).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    /// The rule itself, so that `cargo test` keeps it too.
+    #[test]
+    fn the_workspace_keeps_its_layers() {
+        if let Err(failure) = super::check() {
+            panic!("{failure}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The comparison: what is, against what layers.toml allows. Every violation says what to change.
+
+use std::path::Path;
+
+use super::graph::Closure;
+use super::table::{Layer, Table, matches};
+use super::workspace::Package;
+
+/// Features that change what numbers mean, for the whole program, as soon as one crate turns them on.
+const BANNED_FEATURES: [(&str, &str, &str); 2] = [
+    ("serde_json", "arbitrary_precision", "it changes how every number in the program is read"),
+    ("bigdecimal", "serde-json", "it turns serde_json/arbitrary_precision on; amounts are written by dropin-wire"),
+];
+
+/// Compares one package's closure with the rights of its layer.
+pub(crate) fn check_closure(table: &Table, packages: &[Package], package: &Package, closure: &Closure) -> Vec<String> {
+    let Some(layer) = table.layer_of(&package.folder) else {
+        return vec![format!(
+            "{} lies in {}, which belongs to no layer: move it or add a [[layer]] to layers.toml",
+            package.name,
+            package.folder.display()
+        )];
+    };
+    let ways = closure.ways(&table.excused);
+    let mut violations = Vec::new();
+    for (name, way) in ways.iter().filter(|(name, _)| **name != package.name) {
+        let way = way.join(" -> ");
+        match packages.iter().find(|other| other.name == *name) {
+            Some(other) if !sees(table, layer, other) => violations.push(format!(
+                "{}: layer `{}` may not know {name} ({way}): remove that edge; `sees` of the layer lists what it may know",
+                package.name, layer.name
+            )),
+            None if layer.forbids.iter().any(|pattern| matches(pattern, name)) => violations.push(format!(
+                "{}: layer `{}` forbids {name} ({way}): move the code that needs it to a layer that may have it",
+                package.name, layer.name
+            )),
+            _ => {}
+        }
+    }
+    violations
+}
+
+fn sees(table: &Table, layer: &Layer, other: &Package) -> bool {
+    let its_layer = table.layer_of(&other.folder).map(|layer| &layer.name);
+    layer.sees.iter().any(|name| *name == other.name || Some(name) == its_layer)
+}
+
+/// Crates that only some packages may declare.
+pub(crate) fn check_owners(table: &Table, packages: &[Package]) -> Vec<String> {
+    let mut violations = Vec::new();
+    for rule in &table.only {
+        let declaring = packages.iter().filter(|package| package.declares.contains(&rule.name));
+        for package in declaring.filter(|package| !rule.owners.contains(&package.name)) {
+            violations.push(format!(
+                "{} declares {}, which only {} may: {}",
+                package.name,
+                rule.name,
+                rule.owners.join(", "),
+                rule.reason
+            ));
+        }
+    }
+    violations
+}
+
+/// Mistakes of the table itself: unknown names, and excuses for edges that are gone.
+pub(crate) fn check_table(table: &Table, packages: &[Package], closures: &[Closure]) -> Vec<String> {
+    let is_package = |name: &String| packages.iter().any(|package| package.name == *name);
+    let is_layer = |name: &String| table.layer.iter().any(|layer| layer.name == *name);
+    let mut violations = Vec::new();
+    for layer in &table.layer {
+        for name in layer.sees.iter().filter(|name| !is_layer(name) && !is_package(name)) {
+            violations.push(format!("layers.toml: `{name}`, seen by layer `{}`, is no layer or package", layer.name));
+        }
+        if !packages.iter().any(|package| package.folder.starts_with(Path::new(&layer.folder))) {
+            violations.push(format!("layers.toml: layer `{}` has no package: remove it or fix its folder", layer.name));
+        }
+    }
+    for name in table.only.iter().flat_map(|rule| &rule.owners).filter(|name| !is_package(name)) {
+        violations.push(format!("layers.toml: owner `{name}` is no package of the workspace"));
+    }
+    for excuse in &table.excused {
+        for to in excuse.to.iter().filter(|to| !closures.iter().any(|closure| closure.has_edge(&excuse.from, to))) {
+            violations.push(format!(
+                "layers.toml: {} does not depend on {to} any more: remove the excuse (\"{}\")",
+                excuse.from, excuse.reason
+            ));
+        }
+    }
+    violations
+}
+
+/// Features that nobody may turn on.
+pub(crate) fn check_features(features: &[(String, String)]) -> Vec<String> {
+    let on = |name: &str, feature: &str| features.iter().any(|(n, f)| n == name && f == feature);
+    let banned = BANNED_FEATURES.iter().filter(|(name, feature, _)| on(name, feature));
+    let told = banned.map(|(name, feature, reason)| {
+        format!(
+            "the feature {name}/{feature} is on and must not be: {reason}. Find who turns it on with \
+             `cargo tree --workspace --edges features --invert {name}`"
+        )
+    });
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = r#"
+        [[layer]]
+        name = "domain"
+        folder = "crates/domain"
+        sees = ["domain"]
+        forbids = ["serde", "actix*"]
+        [[layer]]
+        name = "adapters"
+        folder = "crates/adapters"
+        sees = ["domain"]
+        forbids = []
+        [[only]]
+        crate = "diesel"
+        owners = ["store"]
+        reason = "SQL lives in the store"
+        [[excused]]
+        from = "validator"
+        to = ["serde"]
+        reason = "nothing is serialised"
+    "#;
+
+    fn table() -> Table {
+        toml::from_str(TABLE).unwrap()
+    }
+
+    fn package(name: &str, folder: &str, declares: &[&str]) -> Package {
+        let declares = declares.iter().map(|name| (*name).to_owned()).collect();
+        Package { name: name.to_owned(), folder: folder.into(), declares, is_private: true }
+    }
+
+    fn workspace() -> Vec<Package> {
+        vec![
+            package("money", "crates/domain/money", &[]),
+            package("order", "crates/domain/order", &["money"]),
+            package("store", "crates/adapters/store", &["diesel"]),
+            package("mailer", "crates/adapters/mailer", &[]),
+        ]
+    }
+
+    fn found(index: usize, tree: &str) -> Vec<String> {
+        let packages = workspace();
+        check_closure(&table(), &packages, &packages[index], &Closure::parse(tree).unwrap())
+    }
+
+    #[test]
+    fn an_allowed_closure_passes() {
+        assert_eq!(found(1, "0 order v1\n1 money v1\n2 bigdecimal v1\n1 validator v1\n2 serde v1\n"), [""; 0]);
+    }
+
+    #[test]
+    fn a_forbidden_crate_is_found_with_the_way_to_it() {
+        let violations = found(1, "0 order v1\n1 money v1\n2 helper v1\n3 actix-web v4\n1 validator v1\n2 serde v1\n");
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        assert!(violations[0].contains("forbids actix-web (order -> money -> helper -> actix-web)"), "{violations:?}");
+    }
+
+    #[test]
+    fn an_excuse_covers_its_own_edge_only() {
+        let violations = found(1, "0 order v1\n1 validator v1\n2 serde v1\n1 serde v1\n");
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        assert!(violations[0].contains("(order -> serde)"), "{violations:?}");
+    }
+
+    #[test]
+    fn domain_may_not_know_adapters_and_adapters_not_each_other() {
+        assert!(found(0, "0 money v1\n1 store v1\n")[0].contains("layer `domain` may not know store"));
+        assert!(found(3, "0 mailer v1\n1 money v1\n1 store v1\n")[0].contains("layer `adapters` may not know store"));
+    }
+
+    #[test]
+    fn a_package_without_a_layer_is_found() {
+        let stray = package("stray", "crates/stray", &[]);
+        let violations = check_closure(&table(), &workspace(), &stray, &Closure::parse("0 stray v1\n").unwrap());
+        assert!(violations[0].contains("belongs to no layer"), "{violations:?}");
+    }
+
+    #[test]
+    fn only_owners_declare_an_owned_crate() {
+        let mut packages = workspace();
+        assert_eq!(check_owners(&table(), &packages), [""; 0]);
+        packages.push(package("sneak", "crates/adapters/sneak", &["diesel"]));
+        assert_eq!(
+            check_owners(&table(), &packages),
+            ["sneak declares diesel, which only store may: SQL lives in the store"]
+        );
+    }
+
+    #[test]
+    fn a_stale_excuse_and_unknown_names_are_found() {
+        let used = Closure::parse("0 order v1\n1 validator v1\n2 serde v1\n").unwrap();
+        assert_eq!(check_table(&table(), &workspace(), &[used]), [""; 0]);
+        let mut table = table();
+        table.layer[0].sees.push("nobody".to_owned());
+        let unused = Closure::parse("0 order v1\n1 validator v1\n").unwrap();
+        let violations = check_table(&table, &workspace(), &[unused]);
+        assert_eq!(violations.len(), 2, "{violations:?}");
+        assert!(violations[0].contains("`nobody`") && violations[1].contains("remove the excuse"), "{violations:?}");
+    }
+
+    #[test]
+    fn a_banned_feature_is_found() {
+        let on = |name: &str, feature: &str| (name.to_owned(), feature.to_owned());
+        assert_eq!(check_features(&[on("serde_json", "raw_value")]), [""; 0]);
+        assert_eq!(check_features(&[on("serde_json", "arbitrary_precision")]).len(), 1);
+        assert_eq!(check_features(&[on("bigdecimal", "serde-json")]).len(), 1);
+    }
+}
