@@ -1,1 +1,27 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
+mod access;
+mod keyring;
+mod outbox;
+mod payment;
+mod processor;
+mod session;
+mod stash;
+mod store;
+mod system;
+mod webhook;
+
+pub use access::{AccessStore, Credentials, MerchantInserted, NewMerchant};
+pub use keyring::{KeyringError, SealedCard, Secrets, StashBinding, StashVault};
+pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent};
+pub use payment::{
+    AuthorizationPrepared, ClaimedOperation, Payment, PaymentStore, PrepareAuthorization, PrepareCapture, Settled,
+    Settlement,
+};
+pub use processor::{AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, StatusAnswer};
+pub use session::{Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
+pub use stash::{StashEntry, StashKey, StashStore, StashSummary};
+pub use store::{Actor, Applied, History, NewEvent, StoreError, StoreHealth, Subject};
+pub use system::{Clock, IdSource};
+pub use webhook::{WebhookRequest, WebhookSender};

@@ -1,0 +1,70 @@
+use dropin_access::{PasswordHash, SealedSecret};
+use dropin_card::Card;
+use dropin_kernel::Timestamp;
+
+use crate::stash::StashKey;
+
+/// Why the keyring could not do its work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyringError {
+    /// The key directory cannot be read or written.
+    #[error("the keys are not available: {0}")]
+    Unavailable(String),
+    /// The key has been destroyed, or the text was altered or belongs elsewhere.
+    #[error("cannot be opened with any key there is")]
+    CannotOpen,
+}
+
+/// An encrypted card.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SealedCard {
+    /// Which key of the keyring opens it.
+    pub key_id: String,
+    /// Nonce, ciphertext and tag.
+    pub bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for SealedCard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SealedCard({})", self.key_id)
+    }
+}
+
+/// What a sealed card is bound to; opening it under any other binding fails.
+pub type StashBinding<'a> = &'a StashKey;
+
+/// The hourly keys of the stash. Only stash-api and checkout-api may open it.
+pub trait StashVault: Send + Sync {
+    /// Encrypts with the key of the hour.
+    ///
+    /// # Errors
+    /// [`KeyringError::Unavailable`].
+    fn seal(&self, card: &Card, binding: StashBinding<'_>, now: Timestamp) -> Result<SealedCard, KeyringError>;
+
+    /// Decrypts.
+    ///
+    /// # Errors
+    /// [`KeyringError`].
+    fn open(&self, sealed: &SealedCard, binding: StashBinding<'_>) -> Result<Card, KeyringError>;
+}
+
+/// The deployment's long-lived master key: API passwords and webhook secrets.
+pub trait Secrets: Send + Sync {
+    /// Keyed hash of a generated password.
+    fn hash_password(&self, password: &str) -> PasswordHash;
+
+    /// Compares in constant time.
+    fn verify_password(&self, password: &str, hash: &PasswordHash) -> bool;
+
+    /// Encrypts a secret that belongs to `owner`.
+    ///
+    /// # Errors
+    /// [`KeyringError::Unavailable`].
+    fn seal_secret(&self, owner: &str, secret: &[u8]) -> Result<SealedSecret, KeyringError>;
+
+    /// Decrypts a secret of `owner`.
+    ///
+    /// # Errors
+    /// [`KeyringError::CannotOpen`].
+    fn open_secret(&self, owner: &str, sealed: &SealedSecret) -> Result<Vec<u8>, KeyringError>;
+}

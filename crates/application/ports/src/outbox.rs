@@ -1,0 +1,106 @@
+use async_trait::async_trait;
+use dropin_access::SealedSecret;
+use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
+
+use crate::store::StoreError;
+
+/// Names one try at one delivery, so that a late result of an earlier holder changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeliveryKey {
+    /// The stream in the queue.
+    pub stream: i64,
+    /// The notification's number within its payment, from 1.
+    pub sequence: i64,
+    /// The number of the try, from 1.
+    pub attempt: u32,
+}
+
+/// A notification to send now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// Which try this is.
+    pub key: DeliveryKey,
+    /// Whose notification it is.
+    pub merchant_id: MerchantId,
+    /// Where it goes.
+    pub endpoint_id: EndpointId,
+    /// The endpoint's URL.
+    pub url: String,
+    /// What signs it.
+    pub secret: SealedSecret,
+    /// The payment it belongs to.
+    pub payment_id: PaymentId,
+    /// `webhook-id`.
+    pub event_id: EventId,
+    /// EventType.
+    pub event_type: String,
+    /// The exact bytes.
+    pub body: Vec<u8>,
+    /// When the first try at this notification was made.
+    pub first_try: Timestamp,
+}
+
+/// What came of a try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryResult {
+    /// Acknowledged: the stream goes on.
+    Acknowledged,
+    /// Try the same again then.
+    Retry {
+        /// When.
+        at: Timestamp,
+    },
+    /// Parked: the stream goes on without it.
+    Parked,
+}
+
+/// A notification that was given up and can be replayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParkedEvent {
+    /// Whose it is.
+    pub merchant_id: MerchantId,
+    /// Where it should have gone.
+    pub endpoint_id: EndpointId,
+    /// The payment.
+    pub payment_id: PaymentId,
+    /// The notification.
+    pub event_id: EventId,
+    /// EventType.
+    pub event_type: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When it was given up.
+    pub parked_at: Timestamp,
+}
+
+/// The queue of notifications: one stream per endpoint and payment, in order.
+#[async_trait]
+pub trait OutboxStore: Send + Sync {
+    /// Takes streams that are due, at most `per_endpoint` of one endpoint and `limit` in all, and leases each until `lease_until` (a crash
+    /// needs no reaper: the lease is the stream's next due time).
+    async fn claim_deliveries(
+        &self,
+        now: Timestamp,
+        lease_until: Timestamp,
+        per_endpoint: u32,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, StoreError>;
+
+    /// Writes what came of tries, all in one transaction; a result whose key no longer matches is ignored. Returns the next notification of
+    /// each stream that goes on, under a lease until `lease_until`.
+    async fn finish_deliveries(
+        &self,
+        results: Vec<(DeliveryKey, DeliveryResult)>,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<Vec<Delivery>, StoreError>;
+
+    /// When the next stream is due; `None` when nothing waits.
+    async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Parked notifications, newest first, at most `limit`.
+    async fn list_parked(&self, limit: u32) -> Result<Vec<ParkedEvent>, StoreError>;
+
+    /// Queues a parked notification again, unchanged and with the same id; `false` when it is not parked.
+    async fn replay_parked(&self, event: EventId, endpoint: EndpointId, now: Timestamp) -> Result<bool, StoreError>;
+}

@@ -1,0 +1,101 @@
+use async_trait::async_trait;
+use dropin_kernel::{BillingProfileId, Change, MerchantId, SessionId};
+use dropin_order::Order;
+use dropin_session::Session;
+use dropin_validation::{BillingProfile, Text};
+
+use crate::store::{Applied, History, NewEvent, StoreError};
+
+/// A Session to insert.
+#[derive(Debug, Clone)]
+pub struct NewSession {
+    /// The Session, in state CREATED.
+    pub session: Session,
+    /// Its first history row.
+    pub history: History,
+}
+
+/// What came of inserting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inserted {
+    /// Written.
+    Done,
+    /// The merchant used the MerchantReference before, for whatever became of that Session.
+    DuplicateReference,
+}
+
+/// A full replacement of a Session's terms.
+#[derive(Debug, Clone)]
+pub struct ReplaceSession {
+    /// The decision.
+    pub change: Change<Session>,
+    /// Its history row.
+    pub history: History,
+}
+
+/// What came of replacing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// Written.
+    Done,
+    /// Somebody else changed the Session first.
+    Stale,
+    /// The new MerchantReference belongs to another Session of the merchant.
+    DuplicateReference,
+}
+
+/// A Session and the Order it led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionWithOrder {
+    /// The Session.
+    pub session: Session,
+    /// Its Order, once an attempt was started.
+    pub order: Option<Order>,
+}
+
+/// Sessions and billing profiles.
+#[async_trait]
+pub trait SessionStore: Send + Sync {
+    /// Writes a new Session, its MerchantReference (unique per merchant for ever) and, when its billing choice is `Supplied`, its billing
+    /// profile, to which the profile's own reference points from then on.
+    async fn insert_session(&self, new: NewSession) -> Result<Inserted, StoreError>;
+
+    /// The merchant's own Session; `None` also for another merchant's.
+    async fn find_session(&self, merchant: MerchantId, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError>;
+
+    /// Any merchant's Session, for the shopper who knows its unguessable id.
+    async fn find_session_for_shopper(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError>;
+
+    /// Writes a replacement, and its billing profile as `insert_session` does. A MerchantReference that the Session had before stays its own
+    /// and stays taken.
+    async fn replace_session(&self, replacement: ReplaceSession) -> Result<Replaced, StoreError>;
+
+    /// Writes a change of state with its history and events.
+    async fn change_session(
+        &self,
+        change: Change<Session>,
+        history: History,
+        events: Vec<NewEvent>,
+    ) -> Result<Applied, StoreError>;
+
+    /// The merchant's own profile by its generated id.
+    async fn find_profile(
+        &self,
+        merchant: MerchantId,
+        id: BillingProfileId,
+    ) -> Result<Option<BillingProfile>, StoreError>;
+
+    /// The merchant's newest profile with that reference.
+    async fn find_profile_by_reference(
+        &self,
+        merchant: MerchantId,
+        reference: &Text,
+    ) -> Result<Option<BillingProfile>, StoreError>;
+
+    /// Sessions in state CREATED whose time was over at `now`, oldest first, at most `limit`.
+    async fn find_expired_sessions(
+        &self,
+        now: dropin_kernel::Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Session>, StoreError>;
+}

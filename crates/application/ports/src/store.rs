@@ -1,0 +1,100 @@
+use async_trait::async_trait;
+use dropin_kernel::{EventId, MerchantId, OrderId, PaymentId, SessionId, Timestamp};
+
+/// Why a store could not do a step.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The database is away or too busy; nothing was changed. Answered as 503 SERVICE_UNAVAILABLE.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// The connection was lost during COMMIT or the deadline passed: the step may or may not have happened. Answered as 503
+    /// OUTCOME_UNKNOWN.
+    #[error("the database did not confirm the commit in time")]
+    OutcomeUnknown,
+    /// A stored row makes no sense; loud, and 500 to the caller.
+    #[error("corrupt row in {table}: {what}")]
+    Corrupt {
+        /// The table.
+        table: &'static str,
+        /// What is wrong, without any stored value that could be personal.
+        what: String,
+    },
+    /// The database refused the step for a reason that is a defect of ours (a CHECK constraint, a schema that is too old).
+    #[error("the database refused the step: {0}")]
+    Refused(String),
+}
+
+/// What came of a change that was decided on a revision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applied {
+    /// Written, with its history and events.
+    Done,
+    /// Somebody else was faster: nothing was written; load and decide again.
+    Stale,
+}
+
+/// Who caused a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actor {
+    /// An API user of the merchant, by its user name.
+    Merchant(String),
+    /// The shopper in the browser.
+    Shopper,
+    /// Dropin itself: settler, sweepers.
+    System,
+}
+
+/// What a history row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject {
+    /// A Session.
+    Session(SessionId),
+    /// An Order.
+    Order(OrderId),
+}
+
+/// One step in the life of a Session or Order; appended in the transaction of the change, never updated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct History {
+    /// Whose it is.
+    pub merchant_id: MerchantId,
+    /// What changed.
+    pub subject: Subject,
+    /// Who caused it.
+    pub actor: Actor,
+    /// What happened: a trigger's name.
+    pub what: &'static str,
+    /// When.
+    pub at: Timestamp,
+    /// State before; `None` for the first step.
+    pub before: Option<&'static str>,
+    /// State after.
+    pub after: &'static str,
+}
+
+/// A notification to append in the transaction of its change; its sequence number in the payment is given by the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEvent {
+    /// Identifier: `webhook-id`.
+    pub id: EventId,
+    /// Whose it is.
+    pub merchant_id: MerchantId,
+    /// The stream it is ordered in.
+    pub payment_id: PaymentId,
+    /// EventType.
+    pub event_type: &'static str,
+    /// The exact bytes that every attempt sends and signs.
+    pub body: Vec<u8>,
+    /// When the change happened.
+    pub at: Timestamp,
+}
+
+/// Whether the store can serve.
+#[async_trait]
+pub trait StoreHealth: Send + Sync {
+    /// Checks that the database answers and its schema is new enough.
+    ///
+    /// # Errors
+    /// [`StoreError`] says what is missing.
+    async fn ready(&self) -> Result<(), StoreError>;
+}

@@ -1,0 +1,55 @@
+use url::Url;
+
+/// The text is no web origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be an origin such as https://shop.example or http://localhost:8081, without path")]
+pub struct InvalidOrigin;
+
+/// Scheme, host and port of a web page, as browsers compare them (RFC 6454 section 6.2).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin(String);
+
+impl Origin {
+    /// Reads an http or https origin; a trailing slash is allowed, a path is not.
+    ///
+    /// # Errors
+    /// [`InvalidOrigin`].
+    pub fn parse(text: &str) -> Result<Self, InvalidOrigin> {
+        let url = Url::parse(text).map_err(|_not_a_url| InvalidOrigin)?;
+        let bare = url.path() == "/"
+            && url.query().is_none()
+            && url.fragment().is_none()
+            && url.username().is_empty()
+            && url.password().is_none();
+        if !bare || !matches!(url.scheme(), "http" | "https") {
+            return Err(InvalidOrigin);
+        }
+        Ok(Self(url.origin().ascii_serialization()))
+    }
+
+    /// The serialized origin.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bare_http_origins() {
+        assert_eq!(Origin::parse("http://localhost:8081/").map(|o| o.0), Ok("http://localhost:8081".to_owned()));
+        for wrong in [
+            "null",
+            "*",
+            "shop.example",
+            "file:///tmp",
+            "https://a@shop.example",
+            "https://shop.example/?x",
+            "https://shop.example/#",
+        ] {
+            assert_eq!(Origin::parse(wrong), Err(InvalidOrigin), "{wrong}");
+        }
+    }
+}
