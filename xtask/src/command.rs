@@ -21,7 +21,8 @@ pub(crate) fn cargo() -> Command {
 
 /// The program and its arguments as a person would type them.
 pub(crate) fn rendered(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let program = Path::new(command.get_program());
+    let words = program.file_name().into_iter().chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 

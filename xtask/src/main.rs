@@ -6,15 +6,17 @@ mod failure;
 mod layers;
 mod pg;
 mod postgres;
+mod test;
 
 use std::process::ExitCode;
 
 use failure::{Failure, Outcome};
 
 const HELP: &str = "\
+cargo xtask test            every check and test; installs what the machine lacks (`cargo xtask test --help`)
+cargo xtask layers          does every package keep to its layer? (layers.toml)
 cargo xtask pg start        a throw-away PostgreSQL for single tests; prints the line to paste into your shell
 cargo xtask pg stop         stops it and removes its data
-cargo xtask layers          does every package keep to its layer? (layers.toml)
 cargo xtask help            this text
 ";
 
@@ -24,7 +26,7 @@ fn main() -> ExitCode {
     match run(&words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("xtask: {failure}");
+            eprintln!("\nxtask: {failure}");
             ExitCode::FAILURE
         }
     }
@@ -32,9 +34,11 @@ fn main() -> ExitCode {
 
 fn run(words: &[&str]) -> Outcome<()> {
     match words {
+        ["test", options @ ..] => test::task(options),
+        ["layers"] => layers::check(),
         ["pg", "start"] => pg::start(),
         ["pg", "stop"] => pg::stop(),
-        ["layers"] => layers::check(),
+        [test::guard::TASK, marker] => test::guard::run(marker),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

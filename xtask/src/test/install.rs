@@ -1,0 +1,149 @@
+//! What a machine must have, and how to get it on Debian.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::account::is_root;
+use crate::command::{captured, cargo, rendered, succeeds, workspace_root};
+use crate::failure::{Context, Failure, Outcome};
+use crate::postgres;
+
+/// The folders with a package.json; each gets exactly what its package-lock.json names.
+pub(crate) const NPM_FOLDERS: [&str; 2] = ["crates/browser", "tests/browser"];
+
+/// The oldest Node.js that the browser tools run on.
+const NODE_MAJOR_MIN: u32 = 18;
+
+/// One thing a machine must have.
+struct Need {
+    what: &'static str,
+    packages: &'static [&'static str],
+    is_there: fn() -> bool,
+}
+
+const NEEDS: [Need; 6] = [
+    Need { what: "a C compiler", packages: &["gcc", "libc6-dev"], is_there: || answers("cc", "--version") },
+    Need { what: "pkg-config", packages: &["pkg-config"], is_there: || answers("pkg-config", "--version") },
+    Need {
+        what: "PostgreSQL's client library",
+        packages: &["libpq-dev"],
+        is_there: || succeeds(Command::new("pkg-config").args(["--exists", "libpq"])),
+    },
+    Need {
+        what: "a PostgreSQL server (Debian may start one of its own with it; the tests do not touch that one)",
+        packages: &["postgresql"],
+        is_there: postgres::is_installed,
+    },
+    Need {
+        what: "Chromium",
+        packages: &["chromium", "fonts-dejavu-core"],
+        is_there: || answers("chromium", "--version"),
+    },
+    Need {
+        what: "Node.js and npm",
+        packages: &["nodejs", "npm"],
+        is_there: || answers("node", "--version") && answers("npm", "--version"),
+    },
+];
+
+fn answers(program: &str, argument: &str) -> bool {
+    succeeds(Command::new(program).arg(argument))
+}
+
+/// Installs what is missing. Fails when something still is afterwards.
+pub(crate) fn install() -> Outcome<()> {
+    check_toolchain()?;
+    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !(need.is_there)()).collect();
+    if missing.is_empty() {
+        println!("this machine has everything: {}", NEEDS.map(|need| need.packages[0]).join(", "));
+    } else {
+        install_with_apt(&missing)?;
+    }
+    check_node()?;
+    NPM_FOLDERS.iter().try_for_each(|folder| install_with_npm(&workspace_root().join(folder)))
+}
+
+fn check_toolchain() -> Outcome<()> {
+    let lacks = |tool: &&str| !succeeds(cargo().args([*tool, "--version"]));
+    match ["fmt", "clippy"].iter().find(|tool| lacks(tool)) {
+        None => Ok(()),
+        Some(tool) => Err(Failure::new(format!(
+            "this Rust toolchain has no `cargo {tool}`: run `rustup component add rustfmt clippy`, or install the \
+             distribution's packages of these names"
+        ))),
+    }
+}
+
+fn install_with_apt(missing: &[&Need]) -> Outcome<()> {
+    for need in missing {
+        println!("missing: {} -> {}", need.what, need.packages.join(", "));
+    }
+    let packages: Vec<&str> = missing.iter().flat_map(|need| need.packages).copied().collect();
+    if !answers("apt-get", "--version") {
+        return Err(Failure::new(format!(
+            "this machine has no apt-get: install the counterparts of these Debian packages by hand: {}",
+            packages.join(" ")
+        )));
+    }
+    foreground(&mut apt(&["update"])?)?;
+    foreground(apt(&["install", "--yes", "--no-install-recommends"])?.args(&packages))?;
+    let still: Vec<&str> = missing.iter().filter(|need| !(need.is_there)()).map(|need| need.what).collect();
+    if still.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("apt-get installed its packages, but this is still not usable: {}", still.join("; "))))
+}
+
+/// `apt-get` with the rights it needs.
+fn apt(arguments: &[&str]) -> Outcome<Command> {
+    let mut command = if is_root()? {
+        Command::new("env")
+    } else if answers("sudo", "--version") {
+        let mut sudo = Command::new("sudo");
+        sudo.arg("env");
+        sudo
+    } else {
+        return Err(Failure::new(
+            "there is no sudo on this machine: run `cargo xtask test --only install` once as root",
+        ));
+    };
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]).args(arguments);
+    Ok(command)
+}
+
+/// Runs a program in our own process group with our standard input, since sudo may ask for a password.
+fn foreground(command: &mut Command) -> Outcome<()> {
+    println!("$ {}", rendered(command));
+    let status = command.status().context(|| format!("start `{}`", rendered(command)))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("`{}` failed ({status}); its own words stand above", rendered(command))))
+}
+
+fn check_node() -> Outcome<()> {
+    let version = captured(Command::new("node").arg("--version"))?;
+    let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse::<u32>().ok());
+    if major.is_some_and(|major| major >= NODE_MAJOR_MIN) {
+        return Ok(());
+    }
+    Err(Failure::new(format!("Node.js {NODE_MAJOR_MIN} or newer is needed, this is {}", version.trim())))
+}
+
+/// Lays node_modules exactly as the lock file says, unless that was done already.
+fn install_with_npm(folder: &Path) -> Outcome<()> {
+    let lock = folder.join("package-lock.json");
+    let wanted = fs::read(&lock).context(|| format!("read {} (is it committed?)", lock.display()))?;
+    let done = folder.join("node_modules/.xtask-installed-lock");
+    if fs::read(&done).is_ok_and(|installed| installed == wanted) {
+        println!("{}: node_modules is as package-lock.json says", folder.display());
+        return Ok(());
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(folder).stdin(Stdio::null());
+    println!("in {}:", folder.display());
+    foreground(&mut npm)?;
+    fs::create_dir_all(folder.join("node_modules")).context(|| "create node_modules".to_owned())?;
+    fs::write(&done, wanted).context(|| format!("write {}", done.display()))
+}

@@ -1,0 +1,138 @@
+//! One run: starts programs so that nothing of them can stay behind, and holds the throw-away PostgreSQL.
+
+use std::collections::BTreeSet;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::guard::Guard;
+use super::processes::{MARKER_VARIABLE, Wanted};
+use crate::command::{rendered, workspace_root};
+use crate::failure::{Context, Failure, Outcome};
+use crate::postgres::{self, URL_VARIABLE};
+
+/// Variables of a developer's shell that would change what the tests see.
+const SCRUBBED: [&str; 4] = ["DROPIN_", "PG", "DATABASE_URL", "RUST_LOG"];
+
+/// The state that stages share.
+#[derive(Debug)]
+pub(crate) struct Run {
+    guard: Guard,
+    marker: String,
+    server: Option<StartedServer>,
+}
+
+#[derive(Debug)]
+struct StartedServer {
+    url: String,
+    folder: PathBuf,
+}
+
+impl Run {
+    pub(crate) fn new() -> Outcome<Self> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).context(|| "read the clock".to_owned())?;
+        let marker = format!("{}-{}", std::process::id(), now.as_millis());
+        Ok(Self { guard: Guard::start(&marker)?, marker, server: None })
+    }
+
+    /// Runs a build tool to its end.
+    pub(crate) fn tool(&mut self, command: &mut Command) -> Outcome<()> {
+        let group = self.spawn_and_wait(command)?;
+        self.guard.forget(group.id)?;
+        group.judge(command)
+    }
+
+    /// Runs a program that runs our code: in a clean environment, and nothing it started may outlive it.
+    pub(crate) fn tests(&mut self, command: &mut Command) -> Outcome<()> {
+        for (name, _) in std::env::vars_os() {
+            if SCRUBBED.iter().any(|start| name.to_string_lossy().starts_with(start)) {
+                command.env_remove(name);
+            }
+        }
+        if let Some(server) = &self.server {
+            command.env(URL_VARIABLE, &server.url);
+        }
+        command.env(MARKER_VARIABLE, &self.marker);
+        let group = self.spawn_and_wait(command)?;
+        let wanted = Wanted { marker: Some(self.marker.clone()), groups: BTreeSet::from([group.id]) };
+        let left = wanted.alive_after_grace();
+        wanted.end();
+        self.guard.forget(group.id)?;
+        let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+        if !left.is_empty() {
+            eprintln!("still alive after `{}`, ended now:\n  {}", rendered(command), left.join("\n  "));
+        }
+        group.judge(command)?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::new("the tests passed but left the processes above running: stop what a test starts when it ends"))
+    }
+
+    /// Starts the PostgreSQL of this run, once.
+    pub(crate) fn start_postgres(&mut self) -> Outcome<()> {
+        if self.server.is_some() {
+            return Ok(());
+        }
+        let name = format!("target/xtask-test-{}", std::process::id());
+        let folder = postgres::reachable_folder(&workspace_root().join(name))?;
+        let url = self.guard.start_postgres(&folder)?;
+        println!("throw-away PostgreSQL: {URL_VARIABLE}={url}");
+        self.server = Some(StartedServer { url, folder });
+        Ok(())
+    }
+
+    /// Stops everything and proves that nothing of this run is left: no process, no port, no folder.
+    pub(crate) fn prove_nothing_is_left(&mut self) -> Outcome<()> {
+        self.guard.finish()?;
+        let wanted = Wanted { marker: Some(self.marker.clone()), groups: BTreeSet::new() };
+        let mut left: Vec<String> = wanted.alive_after_grace().iter().map(ToString::to_string).collect();
+        if let Some(server) = &self.server {
+            if answers(&server.url) {
+                left.push(format!("the throw-away PostgreSQL still answers at {}", server.url));
+            }
+            if server.folder.exists() {
+                left.push(format!("the folder {}", server.folder.display()));
+            }
+        }
+        if left.is_empty() {
+            println!("no process, port or folder of this run is left");
+            return Ok(());
+        }
+        Err(Failure::new(format!("this run left behind:\n  {}", left.join("\n  "))))
+    }
+
+    fn spawn_and_wait(&mut self, command: &mut Command) -> Outcome<Ended> {
+        println!("$ {}", rendered(command));
+        let mut child = command.stdin(Stdio::null()).process_group(0).spawn().context(|| {
+            format!("start `{}`; is it installed (`cargo xtask test --only install`)?", rendered(command))
+        })?;
+        let id = child.id();
+        self.guard.watch(id)?;
+        let status = child.wait().context(|| format!("wait for `{}`", rendered(command)))?;
+        Ok(Ended { id, status })
+    }
+}
+
+/// A program that ended, and the process group it led.
+struct Ended {
+    id: u32,
+    status: std::process::ExitStatus,
+}
+
+impl Ended {
+    fn judge(&self, command: &Command) -> Outcome<()> {
+        if self.status.success() {
+            return Ok(());
+        }
+        Err(Failure::new(format!("`{}` failed ({}); its own words stand above", rendered(command), self.status)))
+    }
+}
+
+/// Whether somebody accepts connections at the port of a database address.
+fn answers(url: &str) -> bool {
+    let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
+    port.is_some_and(|port: u16| TcpStream::connect(SocketAddr::from(([127, 0, 0, 1], port))).is_ok())
+}

@@ -1,0 +1,126 @@
+//! The stages of a run, in order.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::install;
+use super::run::Run;
+use crate::command::{cargo, workspace_root};
+use crate::failure::{Context, Failure, Outcome};
+use crate::layers;
+
+/// One stage.
+pub(crate) struct Stage {
+    pub(crate) name: &'static str,
+    /// One line for `--list`.
+    pub(crate) what: &'static str,
+    /// What to pass to `--only` to run this stage by itself.
+    pub(crate) alone: &'static str,
+    pub(crate) run: fn(&mut Run) -> Outcome<()>,
+}
+
+/// Cheap ones first. Everything builds into one target folder: checks, clippy and docs share their metadata, and the
+/// tests run what `build` has built.
+pub(crate) const STAGES: [Stage; 11] = [
+    Stage {
+        name: "install",
+        what: "what this machine lacks, with apt-get and npm",
+        alone: "install",
+        run: |_| install::install(),
+    },
+    Stage {
+        name: "fmt",
+        what: "formatting (`cargo fmt --all` repairs it)",
+        alone: "fmt",
+        run: |run| run.tool(cargo().args(["fmt", "--all", "--check"])),
+    },
+    Stage { name: "layers", what: "every package keeps to layers.toml", alone: "layers", run: |_| layers::check() },
+    Stage { name: "check", what: "each domain crate compiles alone", alone: "check", run: check },
+    Stage {
+        name: "clippy",
+        what: "lints, warnings are errors",
+        alone: "clippy",
+        run: |run| run.tool(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])),
+    },
+    Stage {
+        name: "docs",
+        what: "the documentation builds without warnings",
+        alone: "docs",
+        run: |run| run.tool(cargo().args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "--deny warnings")),
+    },
+    Stage {
+        name: "build",
+        what: "every program and test",
+        alone: "build",
+        run: |run| run.tool(cargo().args(["build", "--workspace", "--all-targets"])),
+    },
+    Stage {
+        name: "tests",
+        what: "every test, on SQLite and on a throw-away PostgreSQL, end to end and in Chromium",
+        alone: "build,tests",
+        run: tests,
+    },
+    Stage {
+        name: "browser",
+        what: "the drop-in's own tests (npm test)",
+        alone: "browser",
+        run: |run| run.tests(Command::new("npm").arg("test").current_dir(workspace_root().join(BROWSER))),
+    },
+    Stage { name: "bundle", what: "the committed bundle is what the sources give", alone: "bundle", run: bundle },
+    Stage {
+        name: "leftovers",
+        what: "no process, port or folder of this run is left",
+        alone: "tests,leftovers",
+        run: Run::prove_nothing_is_left,
+    },
+];
+
+const BROWSER: &str = "crates/browser";
+
+fn check(run: &mut Run) -> Outcome<()> {
+    layers::domain_packages()?.iter().try_for_each(|name| run.tool(cargo().args(["check", "--package", name])))
+}
+
+fn tests(run: &mut Run) -> Outcome<()> {
+    run.start_postgres()?;
+    run.tests(cargo().args(["test", "--workspace", "--no-fail-fast"]))
+}
+
+fn bundle(run: &mut Run) -> Outcome<()> {
+    let browser = workspace_root().join(BROWSER);
+    let committed = files_below(&browser.join("dist"))?;
+    run.tests(Command::new("npm").args(["run", "build"]).current_dir(&browser))?;
+    let built = files_below(&browser.join("dist"))?;
+    let names = committed.keys().chain(built.keys());
+    let mut stale: Vec<String> = names
+        .filter(|name| committed.get(*name) != built.get(*name))
+        .map(|name| name.strip_prefix(&browser).unwrap_or(name).display().to_string())
+        .collect();
+    stale.sort();
+    stale.dedup();
+    if stale.is_empty() {
+        println!("all {} files of {BROWSER}/dist are fresh", built.len());
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "{BROWSER}/dist was not built from these sources. It is now: commit it. Different: {}",
+        stale.join(", ")
+    )))
+}
+
+/// Every file below a folder with its content.
+fn files_below(folder: &Path) -> Outcome<BTreeMap<PathBuf, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).context(|| format!("list {}", folder.display()))? {
+        let path = entry.context(|| format!("list {}", folder.display()))?.path();
+        if path.is_dir() {
+            files.extend(files_below(&path)?);
+        } else {
+            let content = fs::read(&path).context(|| format!("read {}", path.display()))?;
+            files.insert(path, content);
+        }
+    }
+    Ok(files)
+}
