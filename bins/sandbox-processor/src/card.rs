@@ -1,0 +1,178 @@
+//! Published test numbers and what each of them does (decisions.md section 10).
+
+use std::fmt;
+
+use time::OffsetDateTime;
+
+use crate::words::{Reason, Scenario};
+
+/// Card data as presented. It lives for one call: what is kept of it is [`Card::last4`] and a [`Verdict`].
+pub(crate) struct Card {
+    number: String,
+    verification_code: Option<String>,
+    expiry_year: u16,
+    expiry_month: u8,
+}
+
+/// Why card data is malformed; the message names the field and never its value.
+pub(crate) type Malformed = &'static str;
+
+/// What the sandbox makes of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Authorized, and behaving so afterwards.
+    Approve(Scenario),
+    /// Declined.
+    Decline(Reason),
+    /// No answer in time, and nothing done.
+    Silence,
+}
+
+impl Card {
+    /// Checks the form of the fields as they arrived.
+    pub(crate) fn parse(
+        number: String,
+        verification_code: Option<String>,
+        expiry_year: &str,
+        expiry_month: &str,
+    ) -> Result<Self, Malformed> {
+        if !(12..=19).contains(&number.len()) || !digits(&number) || !passes_luhn(&number) {
+            return Err("Card.Number must be 12 to 19 digits with a right check digit.");
+        }
+        if verification_code.as_deref().is_some_and(|code| !(3..=4).contains(&code.len()) || !digits(code)) {
+            return Err("Card.VerificationCode must be 3 or 4 digits, or be left out.");
+        }
+        let year = (expiry_year.len() == 4 && digits(expiry_year)).then(|| expiry_year.parse().ok()).flatten();
+        let month = (expiry_month.len() <= 2 && digits(expiry_month)).then(|| expiry_month.parse().ok()).flatten();
+        Ok(Self {
+            number,
+            verification_code,
+            expiry_year: year.ok_or("Card.ExpiryYear must be four digits in a text.")?,
+            expiry_month: month
+                .filter(|month| (1..=12).contains(month))
+                .ok_or("Card.ExpiryMonth must be \"01\" to \"12\".")?,
+        })
+    }
+
+    /// The last four digits, the only part of the number that is kept.
+    pub(crate) fn last4(&self) -> &str {
+        &self.number[self.number.len() - 4..]
+    }
+
+    /// What happens to an authorization with this card, at `now`.
+    pub(crate) fn verdict(&self, now: OffsetDateTime) -> Verdict {
+        let Some(verdict) = published(&self.number) else {
+            return Verdict::Decline(Reason::InvalidCard);
+        };
+        let last_month = (i32::from(self.expiry_year), self.expiry_month);
+        if last_month < (now.year(), u8::from(now.month())) {
+            return Verdict::Decline(Reason::ExpiredCard);
+        }
+        // American Express prints four digits, everybody else three.
+        let code_length = if self.number.len() == 15 { 4 } else { 3 };
+        if self.verification_code.as_deref().is_some_and(|code| code.len() != code_length) {
+            return Verdict::Decline(Reason::InvalidCard);
+        }
+        verdict
+    }
+}
+
+impl fmt::Debug for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Card").field("last4", &self.last4()).finish_non_exhaustive()
+    }
+}
+
+/// The published test numbers; 3-D Secure and review are not built yet and decline.
+fn published(number: &str) -> Option<Verdict> {
+    Some(match number {
+        "4242424242424242" | "5555555555554444" | "378282246310005" | "6011111111111117" | "3530111333300000"
+        | "30569309025904" => Verdict::Approve(Scenario::Plain),
+        "4000000000000002" | "4000000000003220" | "4000000000009235" => Verdict::Decline(Reason::GenericDecline),
+        "4000000000009995" => Verdict::Decline(Reason::InsufficientFunds),
+        "4000000000002016" => Verdict::Approve(Scenario::PendingCapture),
+        "4000000000000341" => Verdict::Approve(Scenario::RefusedCapture),
+        "4000000000007726" => Verdict::Approve(Scenario::PendingRefund),
+        "4000000000005126" => Verdict::Approve(Scenario::FailingRefund),
+        "4000000000000119" => Verdict::Approve(Scenario::LostAnswer),
+        "4000000000003014" => Verdict::Silence,
+        _ => return None,
+    })
+}
+
+fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// ISO/IEC 7812-1 annex B; `number` consists of digits.
+fn passes_luhn(number: &str) -> bool {
+    let sum: u32 = number
+        .bytes()
+        .rev()
+        .enumerate()
+        .map(|(place, byte)| {
+            let digit = u32::from(byte - b'0');
+            match (place % 2, digit) {
+                (0, digit) => digit,
+                (_, digit @ 0..=4) => 2 * digit,
+                (_, digit) => 2 * digit - 9,
+            }
+        })
+        .sum();
+    sum.is_multiple_of(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use time::macros::datetime;
+
+    const NOW: OffsetDateTime = datetime!(2026-11-21 12:00 UTC);
+
+    fn card(number: &str, code: Option<&str>, year: &str, month: &str) -> Result<Card, Malformed> {
+        Card::parse(number.to_owned(), code.map(str::to_owned), year, month)
+    }
+
+    #[test]
+    fn debug_shows_four_digits_only() {
+        let shown = format!("{:?}", card("4242424242424242", Some("987"), "2030", "12").unwrap());
+        assert_eq!(shown, "Card { last4: \"4242\", .. }");
+    }
+
+    #[test]
+    fn a_card_is_good_through_its_last_month() {
+        let verdict = |year, month| card("4242424242424242", None, year, month).unwrap().verdict(NOW);
+        assert_eq!(verdict("2026", "11"), Verdict::Approve(Scenario::Plain));
+        assert_eq!(verdict("2026", "10"), Verdict::Decline(Reason::ExpiredCard));
+        assert_eq!(verdict("2025", "12"), Verdict::Decline(Reason::ExpiredCard));
+        assert_eq!(verdict("2027", "1"), Verdict::Approve(Scenario::Plain));
+    }
+
+    #[test]
+    fn the_code_has_the_brands_length() {
+        let verdict = |number, code| card(number, Some(code), "2030", "12").unwrap().verdict(NOW);
+        assert_eq!(verdict("378282246310005", "1234"), Verdict::Approve(Scenario::Plain));
+        assert_eq!(verdict("378282246310005", "123"), Verdict::Decline(Reason::InvalidCard));
+        assert_eq!(verdict("4242424242424242", "1234"), Verdict::Decline(Reason::InvalidCard));
+    }
+
+    #[test]
+    fn form_is_checked_and_values_are_not_repeated() {
+        for (number, code, year, month, field) in [
+            ("0000000000000001", None, "2030", "12", "Card.Number"),
+            ("4242", None, "2030", "12", "Card.Number"),
+            ("", None, "2030", "12", "Card.Number"),
+            ("000000000000000０", None, "2030", "12", "Card.Number"),
+            ("4242424242424242", Some("12"), "2030", "12", "Card.VerificationCode"),
+            ("4242424242424242", Some("12a"), "2030", "12", "Card.VerificationCode"),
+            ("4242424242424242", None, "30", "12", "Card.ExpiryYear"),
+            ("4242424242424242", None, "+203", "12", "Card.ExpiryYear"),
+            ("4242424242424242", None, "2030", "13", "Card.ExpiryMonth"),
+            ("4242424242424242", None, "2030", "0", "Card.ExpiryMonth"),
+        ] {
+            let message = card(number, code, year, month).unwrap_err();
+            assert!(message.starts_with(field), "{message}");
+            assert!(number.is_empty() || !message.contains(number), "{message}");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The store: one SQLite file, one connection, one thread that owns it.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use tokio::sync::{mpsc, oneshot};
+
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
+
+/// How many calls may wait for the store before callers wait to get in line.
+const QUEUE: usize = 256;
+
+/// WAL with FULL: an answered effect has reached the disk, whatever happens to the process or the machine.
+const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+                       PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA trusted_schema = OFF;";
+
+diesel::table! {
+    operations (key) {
+        key -> Text,
+        reference -> Text,
+        kind -> Text,
+        outcome -> Text,
+        reason -> Nullable<Text>,
+        retryable -> Nullable<Bool>,
+        amount -> Nullable<BigInt>,
+        currency -> Nullable<Text>,
+        order_id -> Nullable<Text>,
+        authorization_key -> Nullable<Text>,
+        last4 -> Nullable<Text>,
+        due_at -> Nullable<BigInt>,
+        due_outcome -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    authorizations (key) {
+        key -> Text,
+        scenario -> Text,
+        currency -> Text,
+        authorized -> BigInt,
+        captured -> BigInt,
+        capture_pending -> BigInt,
+        refunded -> BigInt,
+        refund_pending -> BigInt,
+        voided -> Bool,
+    }
+}
+
+diesel::table! {
+    journal (number) {
+        number -> BigInt,
+        at -> BigInt,
+        key -> Text,
+        kind -> Text,
+        outcome -> Text,
+        amount -> Nullable<BigInt>,
+        currency -> Nullable<Text>,
+        order_id -> Nullable<Text>,
+        authorization_key -> Nullable<Text>,
+        last4 -> Nullable<Text>,
+    }
+}
+
+/// Why the processor's store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The bearer key is empty or has characters that a header cannot carry.
+    #[error("the processor's bearer key must be visible ASCII characters, at least one")]
+    Key,
+    /// The file or its folder cannot be made.
+    #[error("cannot create the processor's database {path}: {source}")]
+    File {
+        /// The configured file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The path is not UTF-8, which SQLite's file names need here.
+    #[error("the processor's database path {0} is not UTF-8; choose another")]
+    Path(PathBuf),
+    /// The file is no database, or is locked by somebody else for more than five seconds.
+    #[error("cannot open the processor's database {path}: {reason}")]
+    Database {
+        /// The configured file.
+        path: PathBuf,
+        /// What SQLite or the migration said.
+        reason: String,
+    },
+    /// The system gives no thread.
+    #[error("cannot start the processor's store thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// The thread that owned the store is gone: the process is stopping, or a bug ended it.
+#[derive(Debug)]
+pub(crate) struct StoreGone;
+
+type Job = Box<dyn FnOnce(&mut SqliteConnection) + Send>;
+
+/// A handle to the store's thread, which ends after the last handle is dropped and the waiting jobs are done.
+#[derive(Clone)]
+pub(crate) struct Store {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Store {
+    /// Opens or creates the file, brings its schema up to date and starts the thread.
+    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+        let mut connection = connect(path)?;
+        let (jobs, mut waiting) = mpsc::channel::<Job>(QUEUE);
+        std::thread::Builder::new()
+            .name("sandbox-processor".to_owned())
+            .spawn(move || {
+                while let Some(job) = waiting.blocking_recv() {
+                    job(&mut connection);
+                }
+            })
+            .map_err(OpenError::Thread)?;
+        Ok(Self { jobs })
+    }
+
+    /// Runs `work` on the store's thread. Once accepted it runs to its end, also when the caller has gone away.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> T + Send + 'static,
+    ) -> Result<T, StoreGone> {
+        let (done, result) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            // A caller that went away misses the answer, not the effect.
+            let _caller_gone = done.send(work(connection));
+        });
+        self.jobs.send(job).await.map_err(|_closed| StoreGone)?;
+        result.await.map_err(|_dropped| StoreGone)
+    }
+}
+
+fn connect(path: &Path) -> Result<SqliteConnection, OpenError> {
+    let address = path.to_str().ok_or_else(|| OpenError::Path(path.to_owned()))?;
+    create_private(path).map_err(|source| OpenError::File { path: path.to_owned(), source })?;
+    let failed = |reason: String| OpenError::Database { path: path.to_owned(), reason };
+    let mut connection = SqliteConnection::establish(address).map_err(|error| failed(error.to_string()))?;
+    connection.batch_execute(PRAGMAS).map_err(|error| failed(error.to_string()))?;
+    // In one transaction, so that two programs that start at once do not both create the schema.
+    connection
+        .immediate_transaction(|connection| {
+            connection.run_pending_migrations(MIGRATIONS).map(drop).map_err(MigrationFailed::Migration)
+        })
+        .map_err(|error| failed(error.to_string()))?;
+    Ok(connection)
+}
+
+/// Creates the file, readable by its owner only (SQLite gives its side files the same permissions).
+fn create_private(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options.open(path).map(drop)
+}
+
+#[derive(Debug, thiserror::Error)]
+enum MigrationFailed {
+    #[error("{0}")]
+    Migration(Box<dyn std::error::Error + Send + Sync>),
+    #[error("{0}")]
+    Database(#[from] diesel::result::Error),
+}
