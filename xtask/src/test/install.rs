@@ -22,6 +22,11 @@ struct Need {
     is_there: fn() -> bool,
 }
 
+/// In two steps: the Node.js of some package sources brings npm along and refuses Debian's.
+const STEPS: [&[Need]; 2] = [&NEEDS, &[NPM]];
+
+const NPM: Need = Need { what: "npm", packages: &["npm"], is_there: || answers("npm", "--version") };
+
 const NEEDS: [Need; 6] = [
     Need { what: "a C compiler", packages: &["gcc", "libc6-dev"], is_there: || answers("cc", "--version") },
     Need { what: "pkg-config", packages: &["pkg-config"], is_there: || answers("pkg-config", "--version") },
@@ -31,7 +36,8 @@ const NEEDS: [Need; 6] = [
         is_there: || succeeds(Command::new("pkg-config").args(["--exists", "libpq"])),
     },
     Need {
-        what: "a PostgreSQL server (Debian may start one of its own with it; the tests do not touch that one)",
+        what: "a PostgreSQL server",
+        // Debian may start a server of its own with it; the tests do not touch that one.
         packages: &["postgresql"],
         is_there: postgres::is_installed,
     },
@@ -40,11 +46,7 @@ const NEEDS: [Need; 6] = [
         packages: &["chromium", "fonts-dejavu-core"],
         is_there: || answers("chromium", "--version"),
     },
-    Need {
-        what: "Node.js and npm",
-        packages: &["nodejs", "npm"],
-        is_there: || answers("node", "--version") && answers("npm", "--version"),
-    },
+    Need { what: "Node.js", packages: &["nodejs"], is_there: || answers("node", "--version") },
 ];
 
 fn answers(program: &str, argument: &str) -> bool {
@@ -54,11 +56,13 @@ fn answers(program: &str, argument: &str) -> bool {
 /// Installs what is missing. Fails when something still is afterwards.
 pub(crate) fn install() -> Outcome<()> {
     check_toolchain()?;
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !(need.is_there)()).collect();
-    if missing.is_empty() {
-        println!("this machine has everything: {}", NEEDS.map(|need| need.packages[0]).join(", "));
-    } else {
-        install_with_apt(&missing)?;
+    for needs in STEPS {
+        let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
+        if missing.is_empty() {
+            println!("this machine has {}", needs.iter().map(|need| need.what).collect::<Vec<_>>().join(", "));
+        } else {
+            install_with_apt(&missing)?;
+        }
     }
     check_node()?;
     NPM_FOLDERS.iter().try_for_each(|folder| install_with_npm(&workspace_root().join(folder)))
