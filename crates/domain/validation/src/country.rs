@@ -1,5 +1,7 @@
 use dropin_kernel::{Violation, ViolationCode};
 
+use crate::text::Text;
+
 /// A country, by its upper-case ISO 3166-1 alpha-2 code (contract, Address.Country).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Country(&'static str);
@@ -23,11 +25,16 @@ impl Country {
 
 /// A subdivision of a country as the merchant wrote it, checked against ISO 3166-2 where the contract requires it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Region(pub(crate) String);
+pub struct Region(Text);
 
 impl Region {
+    /// Reads a stored region back; `None` when it is no text: the row is corrupt.
+    pub fn restore(stored: &str) -> Option<Self> {
+        Text::parse("Region", stored).ok().filter(|text| text.as_str() == stored).map(Self)
+    }
+
     /// The region as written.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
     }
 }

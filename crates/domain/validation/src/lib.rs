@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod contact;
 mod country;
 mod identity;
 mod item;
@@ -8,11 +9,9 @@ mod people;
 mod text;
 mod web_url;
 
+pub use contact::{BirthDate, Email, Phone};
 pub use country::{Country, Region};
 pub use item::{Discount, DiscountInput, Item, ItemInput, MAX_ITEMS, MAX_QUANTITY, Totals, total_amount};
-pub use people::{
-    Address, AddressInput, BillingDetails, BillingInput, BillingProfile, BirthDate, Email, Phone, ShippingDetails,
-    ShippingInput,
-};
+pub use people::{Address, AddressInput, BillingDetails, BillingInput, BillingProfile, ShippingDetails, ShippingInput};
 pub use text::Text;
 pub use web_url::{UrlPolicy, WebUrl};

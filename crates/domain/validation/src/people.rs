@@ -1,21 +1,9 @@
-use dropin_kernel::{BillingProfileId, Violation, ViolationCode, Violations};
-use dropin_money::{Amount, Currency, Decimal};
-use time::Date;
+use dropin_kernel::BillingProfileId;
+use dropin_money::{Amount, Decimal};
 
+use crate::contact::{BirthDate, Email, Phone};
 use crate::country::{Country, Region};
 use crate::text::Text;
-
-/// An e-mail address (HTML Living Standard, valid e-mail address).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Email(pub(crate) String);
-
-/// A phone number, loosely E.164: an optional plus, 5 to 15 digits, and spaces, dots, dashes, slashes or parentheses between.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phone(pub(crate) String);
-
-/// A real day in the past.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BirthDate(pub(crate) Date);
 
 /// An address as it was sent.
 #[derive(Debug, Clone)]
@@ -137,39 +125,3 @@ pub struct ShippingDetails {
     /// Destination.
     pub address: Address,
 }
-
-impl Email {
-    /// Checks the form.
-    ///
-    /// # Errors
-    /// A violation at `field`.
-    pub fn parse(field: &str, raw: &str) -> Result<Self, Violation> {
-        let text = Text::parse(field, raw)?;
-        if validator::ValidateEmail::validate_email(&text.as_str()) {
-            return Ok(Self(text.as_str().to_owned()));
-        }
-        Err(Violation::new(field, ViolationCode::Invalid, "must be an e-mail address such as ana@shop.example"))
-    }
-
-    /// The address.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Phone {
-    /// The number as written.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl BirthDate {
-    /// The day.
-    pub const fn date(self) -> Date {
-        self.0
-    }
-}
-
-#[expect(dead_code, reason = "signatures for the rules that the next commit brings")]
-fn _unused(_: Violations, _: Currency) {}
