@@ -1,0 +1,144 @@
+//! The books: append-only, whole after a restart, free of card numbers.
+
+mod common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use common::{CARDHOLDER, PLAIN, Running, authorization, fresh_key, open, until};
+use diesel::prelude::*;
+use sandbox_processor::{Config, OpenError, SandboxProcessor};
+
+/// Every published number, whatever it does.
+const NUMBERS: &[&str] = &[
+    PLAIN,
+    "5555555555554444",
+    "378282246310005",
+    "6011111111111117",
+    "3530111333300000",
+    "30569309025904",
+    "4000000000000002",
+    "4000000000009995",
+    "4000000000003220",
+    "4000000000009235",
+    "4000000000002016",
+    "4000000000000341",
+    "4000000000007726",
+    "4000000000005126",
+    "4000000000000119",
+    "4000000000003014",
+];
+
+#[actix_web::test]
+async fn what_is_written_stays_written() {
+    let running = Running::start().await;
+    let caller = &running.caller;
+    let authorized = caller.authorized(PLAIN).await;
+    caller.capture(&fresh_key(), &authorized, "10").await;
+    caller.refund(&fresh_key(), &authorized, "5").await;
+    let before = caller.journal().await;
+    let mut store = open(&running.database);
+    for attack in [
+        "UPDATE journal SET amount = 1",
+        "UPDATE journal SET at = 0 WHERE number = 1",
+        "DELETE FROM journal",
+        "INSERT OR REPLACE INTO journal SELECT * FROM journal WHERE number = 1",
+        "INSERT OR REPLACE INTO journal SELECT 99, 0, key, kind, outcome, 1, 'USD', order_id, NULL, last4 FROM journal WHERE number = 1",
+        "INSERT INTO journal SELECT 99, at, key, kind, 'DECLINED', amount, currency, order_id, NULL, last4 FROM journal WHERE number = 1",
+        "UPDATE operations SET outcome = 'DECLINED', reason = 'GENERIC_DECLINE', retryable = 0",
+        "UPDATE operations SET amount = 1",
+        "DELETE FROM operations",
+        "INSERT OR REPLACE INTO operations SELECT * FROM operations",
+        "UPDATE authorizations SET captured = 2991",
+        "UPDATE authorizations SET captured = 0",
+        "UPDATE authorizations SET capture_pending = 2000",
+        "UPDATE authorizations SET refunded = 1001",
+        "UPDATE authorizations SET refund_pending = 501",
+        "UPDATE authorizations SET voided = 1",
+        "UPDATE authorizations SET authorized = 9999",
+        "UPDATE authorizations SET refunded = -1",
+        "UPDATE authorizations SET captured = 'a lot'",
+        "DELETE FROM authorizations",
+    ] {
+        let refused = diesel::sql_query(attack).execute(&mut store);
+        assert!(refused.is_err(), "{attack}");
+    }
+    assert_eq!(caller.journal().await, before);
+    running.stop().await;
+}
+
+#[actix_web::test]
+async fn a_restart_keeps_everything() {
+    let first = Running::start_in(tempfile::tempdir().unwrap(), Duration::from_secs(1), Duration::ZERO).await;
+    let caller = &first.caller;
+    let authorized = caller.authorized(PLAIN).await;
+    let late = caller.authorized("4000000000002016").await;
+    let (pending, abandoned) = (fresh_key(), fresh_key());
+    assert_eq!(caller.capture(&pending, &late, "29.90").await.outcome(), "PENDING");
+    caller.abandon(&abandoned).await;
+    let (operation, journal) = (caller.operation(&authorized).await.body, caller.journal().await);
+    let folder = first.stop().await;
+
+    let second = Running::start_in(folder, Duration::ZERO, Duration::ZERO).await;
+    let caller = &second.caller;
+    assert_eq!(caller.operation(&authorized).await.body, operation);
+    assert_eq!(caller.journal().await[..journal.len()], journal);
+    assert_eq!(caller.authorize(&abandoned, PLAIN).await.code(), "KEY_ABANDONED");
+    let replayed = caller.authorize(&authorized, PLAIN).await;
+    assert_eq!((replayed.replayed, &replayed.body), (true, &operation));
+    until("the capture of before the restart", || async {
+        (caller.operation(&pending).await.outcome() == "APPROVED").then_some(())
+    })
+    .await;
+    assert_eq!(caller.capture(&fresh_key(), &authorized, "29.90").await.outcome(), "APPROVED");
+    second.stop().await;
+}
+
+#[actix_web::test]
+async fn no_card_number_reaches_the_files() {
+    let running = Running::start().await;
+    let caller = &running.caller;
+    let unknown = "0".repeat(16);
+    for number in NUMBERS.iter().copied().chain([unknown.as_str()]) {
+        let key = fresh_key();
+        caller.authorize(&key, number).await;
+        caller.authorize(&key, number).await;
+        caller.capture(&fresh_key(), &key, "29.90").await;
+        caller.refund(&fresh_key(), &key, "1").await;
+        caller.post("/v1/authorizations", &fresh_key(), authorization(number).replace("29.90", "0")).await;
+        caller.post("/v1/captures", &fresh_key(), authorization(number)).await;
+    }
+    let text = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap();
+    let files: Vec<_> = std::fs::read_dir(running.database.parent().unwrap())
+        .unwrap()
+        .map(|entry| text(&entry.unwrap().path()))
+        .collect();
+    // The search can find: what is kept is there.
+    assert!(files.iter().any(|file| file.contains("order-1") && file.contains("4242")));
+    for needle in NUMBERS.iter().copied().chain([unknown.as_str(), CARDHOLDER]) {
+        assert!(files.iter().all(|file| !file.contains(needle)), "{needle}");
+    }
+    running.stop().await;
+}
+
+#[test]
+fn an_unusable_configuration_says_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = |name: &str, key: &str| Config {
+        database: folder.path().join(name),
+        key: key.to_owned(),
+        capture_delay: Duration::ZERO,
+        silence: Duration::ZERO,
+    };
+    for key in ["", "two words", "ключ"] {
+        assert!(matches!(SandboxProcessor::open(config("processor.db", key)), Err(OpenError::Key)), "{key}");
+    }
+    std::fs::write(folder.path().join("text"), "this is no database, and nothing of it may be lost".repeat(100))
+        .unwrap();
+    let error = SandboxProcessor::open(config("text", "k")).expect_err("a text file");
+    assert!(matches!(error, OpenError::Database { .. }), "{error}");
+    let error = SandboxProcessor::open(config("text/processor.db", "k")).expect_err("a file as a folder");
+    assert!(matches!(error, OpenError::File { .. }), "{error}");
+    let shown = format!("{:?}", SandboxProcessor::open(config("processor.db", "secret-key")).unwrap());
+    assert!(!shown.contains("secret-key"), "{shown}");
+}

@@ -1,0 +1,275 @@
+//! A processor on a port and a file of its own, and the questions that the tests ask it over HTTP.
+#![allow(dead_code, reason = "every test file uses its part of this")]
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use actix_web::dev::ServerHandle;
+use actix_web::http::Method;
+use actix_web::{App, HttpServer, web};
+use awc::error::SendRequestError;
+use diesel::prelude::*;
+use sandbox_processor::{Config, SandboxProcessor};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) const KEY: &str = "test-bearer-key";
+pub(crate) const PLAIN: &str = "4242424242424242";
+pub(crate) const CARDHOLDER: &str = "Zacharias Quill";
+
+/// The answer to one call.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) replayed: bool,
+    pub(crate) text: String,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) fn outcome(&self) -> &str {
+        self.body["Outcome"].as_str().unwrap_or_else(|| panic!("no operation: {self:?}"))
+    }
+
+    pub(crate) fn reason(&self) -> &str {
+        self.body["Reason"].as_str().unwrap_or_default()
+    }
+
+    pub(crate) fn code(&self) -> &str {
+        self.body["Code"].as_str().unwrap_or_default()
+    }
+}
+
+/// A caller of a processor at `base`.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) base: String,
+    client: awc::Client,
+}
+
+impl Caller {
+    pub(crate) fn new(address: SocketAddr, prefix: &str) -> Self {
+        let connector = awc::Connector::new().limit(0);
+        let client = awc::Client::builder().connector(connector).timeout(Duration::from_secs(30)).finish();
+        Self { base: format!("http://{address}{prefix}"), client }
+    }
+
+    /// Any call; the error is a connection that ended without an answer.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Result<Answer, SendRequestError> {
+        let mut request = self.client.request(method, format!("{}{path}", self.base));
+        for (name, value) in headers {
+            request = request.insert_header((*name, *value));
+        }
+        let mut answer = request.send_body(body).await?;
+        let bytes = answer.body().limit(4 << 20).await.map_err(|_cut| SendRequestError::Timeout)?;
+        let text = String::from_utf8(bytes.to_vec()).expect("answers are UTF-8");
+        Ok(Answer {
+            status: answer.status().as_u16(),
+            replayed: answer.headers().contains_key("idempotent-replayed"),
+            body: serde_json::from_str(&text).unwrap_or(Value::Null),
+            text,
+        })
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        let bearer = format!("Bearer {KEY}");
+        self.send(Method::GET, path, &[("Authorization", &bearer)], String::new()).await.expect("an answer")
+    }
+
+    pub(crate) async fn try_post(&self, path: &str, key: &str, body: &str) -> Result<Answer, SendRequestError> {
+        let bearer = format!("Bearer {KEY}");
+        let headers =
+            [("Authorization", bearer.as_str()), ("Idempotency-Key", key), ("Content-Type", "application/json")];
+        self.send(Method::POST, path, &headers, body.to_owned()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, key: &str, body: impl ToString) -> Answer {
+        self.try_post(path, key, &body.to_string()).await.expect("an answer")
+    }
+
+    pub(crate) async fn authorize(&self, key: &str, number: &str) -> Answer {
+        self.post("/v1/authorizations", key, authorization(number)).await
+    }
+
+    /// Authorizes 29.90 USD with a card that is approved, and gives its key.
+    pub(crate) async fn authorized(&self, number: &str) -> String {
+        let key = fresh_key();
+        let answer = self.authorize(&key, number).await;
+        assert_eq!(answer.outcome(), "APPROVED", "{answer:?}");
+        key
+    }
+
+    pub(crate) async fn capture(&self, key: &str, authorization: &str, amount: &str) -> Answer {
+        self.post("/v1/captures", key, money(authorization, amount, "USD")).await
+    }
+
+    pub(crate) async fn void(&self, key: &str, authorization: &str) -> Answer {
+        self.post("/v1/voids", key, json!({"AuthorizationKey": authorization})).await
+    }
+
+    pub(crate) async fn refund(&self, key: &str, authorization: &str, amount: &str) -> Answer {
+        self.post("/v1/refunds", key, money(authorization, amount, "USD")).await
+    }
+
+    pub(crate) async fn operation(&self, key: &str) -> Answer {
+        self.get(&format!("/v1/operations/{key}")).await
+    }
+
+    pub(crate) async fn abandon(&self, key: &str) -> Answer {
+        self.post(&format!("/v1/operations/{key}/abandon"), key, "").await
+    }
+
+    pub(crate) async fn faults(&self, switch: Value) -> Answer {
+        let bearer = format!("Bearer {KEY}");
+        self.send(Method::PUT, "/v1/faults", &[("Authorization", &bearer)], switch.to_string())
+            .await
+            .expect("an answer")
+    }
+
+    /// Every journal entry, page by page.
+    pub(crate) async fn journal(&self) -> Vec<Value> {
+        let mut entries: Vec<Value> = Vec::new();
+        loop {
+            let after = entries.last().map_or(0, |entry| entry["Number"].as_i64().expect("a number"));
+            let page = self.get(&format!("/v1/journal?after={after}&limit=1000")).await;
+            let page = page.body["Entries"].as_array().cloned().expect("entries");
+            if page.is_empty() {
+                return entries;
+            }
+            entries.extend(page);
+        }
+    }
+
+    /// The journal's outcomes for one key, oldest first.
+    pub(crate) async fn journaled(&self, key: &str) -> Vec<String> {
+        let of_key =
+            |entry: &Value| (entry["Key"] == key).then(|| entry["Outcome"].as_str().map(str::to_owned)).flatten();
+        self.journal().await.iter().filter_map(of_key).collect()
+    }
+}
+
+/// A processor that runs inside the test, mounted under `/sandbox` as the all-in-one does.
+pub(crate) struct Running {
+    pub(crate) caller: Caller,
+    pub(crate) database: PathBuf,
+    pub(crate) folder: TempDir,
+    server: ServerHandle,
+}
+
+impl Running {
+    pub(crate) async fn start() -> Self {
+        Self::start_in(tempfile::tempdir().expect("a folder"), Duration::from_millis(50), Duration::from_millis(50))
+            .await
+    }
+
+    pub(crate) async fn start_in(folder: TempDir, capture_delay: Duration, silence: Duration) -> Self {
+        let database = folder.path().join("books").join("processor.db");
+        let config = Config { database: database.clone(), key: KEY.to_owned(), capture_delay, silence };
+        let processor = SandboxProcessor::open(config).expect("a store");
+        let server =
+            HttpServer::new(move || App::new().service(web::scope("/sandbox").configure(processor.configure())))
+                .workers(2)
+                .disable_signals()
+                .bind(("127.0.0.1", 0))
+                .expect("a port");
+        let caller = Caller::new(server.addrs()[0], "/sandbox");
+        let server = server.run();
+        let handle = server.handle();
+        actix_web::rt::spawn(server);
+        Self { caller, database, folder, server: handle }
+    }
+
+    /// Stops the server, checks the books, and gives the folder back.
+    pub(crate) async fn stop(self) -> TempDir {
+        self.server.stop(true).await;
+        audit(&self.database);
+        self.folder
+    }
+}
+
+/// A key that no other call of this test run uses.
+pub(crate) fn fresh_key() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("00000000-0000-4000-8000-{:012x}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// 29.90 USD on a card with this number.
+pub(crate) fn authorization(number: &str) -> String {
+    let code = if number.len() == 15 { "1234" } else { "123" };
+    let card = json!({"Number": number, "VerificationCode": code, "ExpiryYear": "2099", "ExpiryMonth": "12", "Name": CARDHOLDER});
+    format!(r#"{{"Amount":29.90,"Currency":"USD","OrderId":"order-1","Card":{card}}}"#)
+}
+
+/// The body of a capture or a refund.
+pub(crate) fn money(authorization: &str, amount: &str, currency: &str) -> String {
+    format!(r#"{{"AuthorizationKey":"{authorization}","Amount":{amount},"Currency":"{currency}"}}"#)
+}
+
+/// Asks again until `check` gives something; panics after ten seconds.
+pub(crate) async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut check: impl FnMut() -> F) -> T {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        if let Some(found) = check().await {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[derive(QueryableByName)]
+struct Finding {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    finding: String,
+}
+
+/// What must never be found in the books, as queries: the journal alone has to explain every amount.
+const AUDIT: &[&str] = &[
+    "SELECT 'not journaled: ' || o.key AS finding FROM operations o
+     WHERE NOT EXISTS (SELECT 1 FROM journal j WHERE j.key = o.key AND j.outcome = o.outcome AND j.kind = o.kind
+                       AND j.amount IS o.amount)",
+    "SELECT 'journaled more than once: ' || key AS finding FROM journal WHERE outcome <> 'PENDING' GROUP BY key HAVING count(*) > 1",
+    "SELECT 'no operation: ' || key AS finding FROM journal WHERE key NOT IN (SELECT key FROM operations)",
+    "SELECT 'authorization without account: ' || key AS finding FROM operations
+     WHERE kind = 'AUTHORIZE' AND outcome = 'APPROVED' AND key NOT IN (SELECT key FROM authorizations)",
+    "SELECT 'amounts differ from the journal: ' || a.key AS finding FROM authorizations a
+     WHERE a.authorized <> (SELECT sum(amount) FROM journal WHERE key = a.key AND outcome = 'APPROVED')
+        OR a.captured <> (SELECT coalesce(sum(amount), 0) FROM journal
+                          WHERE authorization_key = a.key AND kind = 'CAPTURE' AND outcome = 'APPROVED')
+        OR a.refunded <> (SELECT coalesce(sum(amount), 0) FROM journal
+                          WHERE authorization_key = a.key AND kind = 'REFUND' AND outcome = 'APPROVED')
+        OR a.voided <> (SELECT count(*) FROM journal
+                        WHERE authorization_key = a.key AND kind = 'VOID' AND outcome = 'APPROVED')
+        OR a.capture_pending + a.refund_pending <> (SELECT coalesce(sum(amount), 0) FROM operations
+                                                    WHERE authorization_key = a.key AND outcome = 'PENDING')
+        OR a.captured > a.authorized OR a.refunded > a.captured",
+    "SELECT 'gap in the journal: ' || max(number) AS finding FROM journal HAVING max(number) <> count(*)",
+    "SELECT 'integrity: ' || integrity_check AS finding FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
+    "SELECT 'foreign key: ' || \"table\" AS finding FROM pragma_foreign_key_check",
+];
+
+/// Checks the books with SQL of its own.
+pub(crate) fn audit(database: &Path) {
+    let mut store = open(database);
+    for query in AUDIT {
+        let findings: Vec<Finding> = diesel::sql_query(*query).load(&mut store).expect(query);
+        let findings: Vec<_> = findings.into_iter().map(|row| row.finding).collect();
+        assert!(findings.is_empty(), "{findings:?}");
+    }
+}
+
+/// The database file, as another program sees it.
+pub(crate) fn open(database: &Path) -> SqliteConnection {
+    let mut store = SqliteConnection::establish(database.to_str().expect("UTF-8")).expect("a database");
+    diesel::sql_query("PRAGMA busy_timeout = 5000").execute(&mut store).expect("a pragma");
+    store
+}
