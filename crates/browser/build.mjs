@@ -1,0 +1,120 @@
+// Builds dist/ and src/bundle.rs from src/, locales/ and dropin.d.ts. Same sources, same bytes: nothing depends on the
+// machine or the time. The bundle is not minified: a payment script should be readable where it runs.
+
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, version as esbuildVersion } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const dist = join(here, "dist");
+const hash = (name, bytes, encoding) => createHash(name).update(bytes).digest(encoding);
+
+function filesUnder(folder) {
+  const entries = readdirSync(join(here, folder), { withFileTypes: true });
+  return entries.flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    return entry.isDirectory() ? filesUnder(path) : [path];
+  });
+}
+
+const read = (path) => readFileSync(join(here, path));
+const localeFiles = filesUnder("locales").filter((path) => path.endsWith(".json")).sort();
+const tags = localeFiles.map((path) => path.slice("locales/".length, -".json".length));
+
+/** `virtual:locales`: which locale files there are. */
+const localesPlugin = {
+  name: "locales",
+  setup(esbuild) {
+    esbuild.onResolve({ filter: /^virtual:locales$/ }, () => ({ path: "locales", namespace: "locales" }));
+    esbuild.onLoad({ filter: /.*/, namespace: "locales" }, () => {
+      const contents = `export const TAGS = ${JSON.stringify(tags)};`;
+      return { contents, loader: "js" };
+    });
+  },
+};
+
+const common = {
+  absWorkingDir: here,
+  bundle: true,
+  write: false,
+  charset: "utf8",
+  legalComments: "none",
+  target: ["es2022", "chrome111", "firefox113", "safari16.4"],
+  logLevel: "warning",
+};
+
+async function script(entry, name) {
+  const banner = { js: `// Dropin: ${name}. Built from crates/browser/src by \`npm run build\`; do not edit.` };
+  const options = { ...common, entryPoints: [entry], format: "iife", loader: { ".css": "text" }, plugins: [localesPlugin], banner };
+  return Buffer.from((await build(options)).outputFiles[0].contents);
+}
+
+async function style(entry) {
+  return Buffer.from((await build({ ...common, entryPoints: [entry] })).outputFiles[0].contents);
+}
+
+/** Fills the addresses of the frame's own files, so that a cached file of another build is never mixed in. */
+function page(template, parts) {
+  const text = template.replace(/\{\{([\w.]+):(tag|integrity)\}\}/g, (_, name, what) =>
+    what === "tag" ? hash("sha256", parts[name], "hex").slice(0, 12) : `sha384-${hash("sha384", parts[name], "base64")}`,
+  );
+  return Buffer.from(text);
+}
+
+const TYPES = {
+  js: "text/javascript; charset=utf-8",
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  json: "application/json",
+  ts: "text/plain; charset=utf-8",
+};
+
+function rustTable(outputs, version) {
+  const asset = ([path, bytes]) => `    Asset {
+        path: "${path}",
+        content_type: "${TYPES[path.split(".").at(-1)]}",
+        bytes: include_bytes!("../dist/${path}"),
+        sha384: "${hash("sha384", bytes, "base64")}",
+    },`;
+  return `// Written by \`npm run build\` in crates/browser; do not edit.
+
+use crate::Asset;
+
+pub(crate) const VERSION: &str = "${version}";
+
+pub(crate) static ASSETS: &[Asset] = &[
+${outputs.map(asset).join("\n")}
+];
+`;
+}
+
+const parts = {
+  "dropin.js": await script("src/shell/init.ts", "dropin.js"),
+  "frame.js": await script("src/frame/frame.ts", "frame.js"),
+  "frame.css": await style("src/frame/frame.css"),
+  "dropin.d.ts": read("dropin.d.ts"),
+};
+parts["frame.html"] = page(read("src/frame/frame.html").toString(), parts);
+for (const path of localeFiles) parts[path] = Buffer.from(`${JSON.stringify(JSON.parse(read(path)))}\n`);
+
+const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts"].filter((path) => !path.endsWith(".rs")).sort();
+const outputs = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
+const version = hash("sha256", outputs.map(([path, bytes]) => `${path} ${hash("sha256", bytes, "hex")}\n`).join(""), "hex").slice(0, 16);
+const manifest = {
+  version,
+  esbuild: esbuildVersion,
+  sources: Object.fromEntries(sources.map((path) => [path, hash("sha256", read(path), "hex")])),
+  outputs: Object.fromEntries(outputs.map(([path, bytes]) => [path, { size: bytes.length, sha384: hash("sha384", bytes, "base64") }])),
+};
+outputs.push(["manifest.json", Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)]);
+outputs.sort(([a], [b]) => (a < b ? -1 : 1));
+
+rmSync(dist, { recursive: true, force: true });
+for (const [path, bytes] of outputs) {
+  mkdirSync(dirname(join(dist, path)), { recursive: true });
+  writeFileSync(join(dist, path), bytes);
+}
+writeFileSync(join(here, "src/bundle.rs"), rustTable(outputs, version));
+console.log(`${relative(process.cwd(), dist) || "dist"}: version ${version}, ${outputs.length} files`);

@@ -1,0 +1,171 @@
+// The card form: four fields in one <form> of one document, so that labels, autofill and the Tab key simply work.
+
+import { h, icon, ICONS } from "../shared/dom";
+import { say, type Strings } from "../shared/strings";
+import { brandOf, markOf } from "./brands";
+import { Field } from "./field";
+import { EXPIRY_MASK, grouped, type Mask } from "./mask";
+import { codeProblem, expiryOf, expiryProblem, nameProblem, numberProblem, type Problem } from "./validate";
+
+/** As the stash takes it. Lives only between the press of the button and the answer of the stash. */
+export interface Card {
+  readonly Name: string;
+  readonly Number: string;
+  readonly VerificationCode: string;
+  readonly Expiry: { readonly Year: string; readonly Month: string };
+}
+
+export type FieldName = "number" | "expiry" | "code" | "name";
+
+const LONGEST_NUMBER = 19;
+
+const NUMBER_MASK: Mask = {
+  most: (digits) => brandOf(digits)?.lengths.at(-1) ?? LONGEST_NUMBER,
+  show: (digits) => grouped(digits, brandOf(digits)?.gaps ?? [4, 8, 12, 16]),
+};
+
+export interface FormEvents {
+  readonly changed: () => void;
+  readonly submitted: () => void;
+  readonly announce: (message: string) => void;
+}
+
+export class CardForm {
+  readonly element: HTMLFormElement;
+  private readonly fields: Readonly<Record<FieldName, Field>>;
+  private readonly mark = h("span", { class: "mark" });
+  private readonly notice = h("div", { class: "notice", hidden: true });
+  private readonly button: HTMLButtonElement;
+  private readonly buttonText = h("span");
+  private readonly total = h("p", { class: "total", hidden: true });
+  private amount = "";
+  private busy = false;
+
+  constructor(
+    private readonly strings: Strings,
+    /** Scheme ids of the Session. */
+    accepted: readonly string[],
+    private readonly events: FormEvents,
+  ) {
+    this.fields = this.buildFields(accepted);
+    const { number, expiry, code, name } = this.fields;
+    number.box.append(icon("blank-card", ...ICONS.card), this.mark);
+    this.button = h("button", { type: "submit", class: "pay" }, icon("lock", ...ICONS.lock), h("span", { class: "spinner" }), this.buttonText);
+    const pair = h("div", { class: "pair" }, expiry.element, code.element);
+    const rows = [number.element, pair, name.element, this.notice, this.total, this.button];
+    this.element = h("form", { novalidate: true, autocomplete: "on", "aria-label": say(strings, "frameTitle") }, ...rows);
+    this.element.addEventListener("submit", (event) => {
+      event.preventDefault();
+      events.submitted();
+    });
+    this.numberChanged();
+  }
+
+  get valid(): boolean {
+    return Object.values(this.fields).every((field) => field.problem === null);
+  }
+
+  /** The card when all fields are right; else shows every error, goes to the first and says what to do. */
+  check(): Card | null {
+    const wrong = Object.values(this.fields).filter((field) => field.show(field.problem) !== null);
+    const first = wrong[0];
+    if (first === undefined) return this.read();
+    this.complain(wrong);
+    return null;
+  }
+
+  /** Shows what the service found wrong with the fields it names. */
+  refuse(names: readonly FieldName[]): void {
+    const keys = { number: "numberInvalid", expiry: "expiryRefused", code: "codeRefused", name: "nameNotName" };
+    for (const name of names) this.fields[name].refuse({ key: keys[name] });
+    this.complain(names.map((name) => this.fields[name]));
+    this.events.changed();
+  }
+
+  setAmount(amount: string): void {
+    this.amount = amount;
+    this.total.textContent = say(this.strings, "total", { amount });
+    this.label();
+  }
+
+  /** Without our button the shopper still sees what is about to be paid. */
+  hideButton(hidden: boolean): void {
+    this.button.hidden = hidden;
+    this.total.hidden = !hidden;
+  }
+
+  /** While a payment is under way nothing can be changed; focus stays where it is. */
+  setBusy(busy: boolean): void {
+    this.busy = busy;
+    for (const field of Object.values(this.fields)) field.input.readOnly = busy;
+    this.element.setAttribute("aria-busy", String(busy));
+    this.rest(busy);
+    this.label();
+  }
+
+  /** A button at rest looks and says that it does nothing for now. */
+  rest(resting: boolean): void {
+    if (resting) this.button.setAttribute("aria-disabled", "true");
+    else this.button.removeAttribute("aria-disabled");
+  }
+
+  /** A message about the payment as a whole; null takes it away. */
+  setNotice(text: string | null): void {
+    this.notice.hidden = text === null;
+    this.notice.replaceChildren(...(text === null ? [] : [icon("warning", ...ICONS.warning), h("p", {}, text)]));
+  }
+
+  /** Wipes everything typed. */
+  clear(): void {
+    for (const field of Object.values(this.fields)) field.clear();
+    this.numberChanged();
+    this.events.changed();
+  }
+
+  private buildFields(accepted: readonly string[]): Record<FieldName, Field> {
+    const { strings, events } = this;
+    const changed = (field: Field): void => {
+      if (field.input.id === "number") this.numberChanged();
+      events.changed();
+    };
+    const make = (id: FieldName, autocomplete: string, problem: (value: string) => Problem | null, mask?: Mask, placeholder?: string) =>
+      new Field({ id, autocomplete, problem, ...(mask && { mask }), ...(placeholder && { placeholder }) }, strings, changed, events.announce);
+    const codeMask: Mask = { most: () => brandOf(this.fields.number.value)?.codeLength ?? 4, show: (digits) => digits };
+    const fields = {
+      number: make("number", "cc-number", (value) => numberProblem(value, accepted), NUMBER_MASK),
+      expiry: make("expiry", "cc-exp", (value) => expiryProblem(value, new Date()), EXPIRY_MASK, say(strings, "expiryPlaceholder")),
+      code: make("code", "cc-csc", (value) => codeProblem(value, this.fields.number.value), codeMask),
+      name: make("name", "cc-name", nameProblem),
+    };
+    fields.name.input.setAttribute("enterkeyhint", "go");
+    return fields;
+  }
+
+  private numberChanged(): void {
+    const brand = brandOf(this.fields.number.value);
+    this.mark.textContent = brand === null ? "" : markOf(brand.id, brand.name);
+    this.mark.dataset["brand"] = brand?.id ?? "";
+    this.fields.code.setHint(say(this.strings, brand?.codeLength === 4 ? "codeHint4" : "codeHint3"));
+    const code = this.fields.code;
+    if (code.input.hasAttribute("aria-invalid")) code.show(code.problem);
+  }
+
+  private complain(wrong: readonly Field[]): void {
+    const first = wrong[0];
+    if (first === undefined) return;
+    first.input.focus();
+    const message = say(this.strings, first.problem?.key ?? "", first.problem?.values);
+    this.events.announce(wrong.length > 1 ? `${say(this.strings, "fixFields")} ${message}` : message);
+  }
+
+  private read(): Card {
+    const { number, expiry, code, name } = this.fields;
+    const date = expiryOf(expiry.value);
+    const Expiry = { Year: String(date?.year ?? ""), Month: String(date?.month ?? "").padStart(2, "0") };
+    return { Name: name.value.trim(), Number: number.value, VerificationCode: code.value, Expiry };
+  }
+
+  private label(): void {
+    this.buttonText.textContent = say(this.strings, this.busy ? "paying" : "pay", { amount: this.amount });
+  }
+}

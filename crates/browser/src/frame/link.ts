@@ -1,0 +1,50 @@
+// The frame's end of the port.
+
+import { isPortOffer, isShellMessage, type FrameMessage, type ShellMessage } from "../shared/protocol";
+
+export interface Offer {
+  readonly origin: string;
+  readonly port: MessagePort;
+}
+
+/** The first port offered by the page that embeds us. Nobody else is listened to, and there is no second chance. */
+export function portOffer(): Promise<Offer> {
+  return new Promise((resolve) => {
+    const listen = (event: MessageEvent): void => {
+      const port = event.ports[0];
+      if (window.parent === window || event.source !== window.parent || port === undefined || !isPortOffer(event.data)) return;
+      window.removeEventListener("message", listen);
+      resolve({ origin: event.origin, port });
+    };
+    window.addEventListener("message", listen);
+  });
+}
+
+export class Link {
+  private enabled = false;
+
+  constructor(private readonly port: MessagePort) {}
+
+  listen(heard: (message: ShellMessage) => void): void {
+    this.port.onmessage = (event) => {
+      if (isShellMessage(event.data)) heard(event.data);
+    };
+  }
+
+  send(message: FrameMessage): void {
+    this.port.postMessage(message);
+  }
+
+  /** Tells only changes. */
+  sendEnabled(enabled: boolean): void {
+    if (this.enabled === enabled) return;
+    this.enabled = enabled;
+    this.send({ type: "enabled", enabled });
+  }
+
+  /** The end, and why; an empty title leaves the words to the shell. */
+  fail(code: string, message: string, title: string, text: string): void {
+    const { lang, dir } = document.documentElement;
+    this.send({ type: "fail", code, message: message || text, title, text, lang, dir });
+  }
+}

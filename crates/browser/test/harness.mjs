@@ -1,0 +1,94 @@
+// Starts the mock and Chromium for one test file, opens shop pages with a drop-in on them, and finds its parts.
+
+import { after, before } from "node:test";
+import { chromium } from "playwright-core";
+import { Mock } from "./mock-server.mjs";
+
+export const CARD = { number: "4242424242424242", expiry: "1230", code: "123", name: "Ada Lovelace" };
+
+const FLAGS = [
+  "--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+
+export const world = { mock: null, browser: null };
+
+/** Call once per test file. A missing browser fails the run: these tests are the proof. */
+export function useWorld() {
+  before(async () => {
+    world.mock = await new Mock().start();
+    const executablePath = process.env.CHROME_PATH ?? "/usr/bin/chromium";
+    world.browser = await chromium.launch({ executablePath, args: FLAGS });
+  });
+  after(async () => {
+    await world.browser?.close();
+    world.mock?.stop();
+  });
+}
+
+/**
+ * A page of the shop with a drop-in. What its callbacks hear is in `shop.heard`; everything that crosses from the frame
+ * is recorded by the frame itself and read with `portMessages`.
+ */
+export async function openShop({ path = "/", session, options = {}, context: kept, viewport, colorScheme, prepare, wait = true, lang } = {}) {
+  const context = kept ?? (await world.browser.newContext({ viewport: viewport ?? { width: 1280, height: 900 }, colorScheme, locale: "en-US" }));
+  const page = await context.newPage();
+  const problems = [];
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(String(error)));
+  await page.addInitScript(() => {
+    window.windowMessages = [];
+    window.addEventListener("message", (event) => window.windowMessages.push(event.data));
+    const send = MessagePort.prototype.postMessage;
+    window.portMessages = [];
+    MessagePort.prototype.postMessage = function (message, ...rest) {
+      window.portMessages.push(JSON.stringify(message));
+      return send.call(this, message, ...rest);
+    };
+  });
+  const shop = { page, context, problems, session };
+  shop.go = async () => {
+    await page.goto(`${world.mock.shopUrl}${path}${lang ? `?lang=${lang}` : ""}`);
+    if (prepare) await page.evaluate(prepare);
+    await page.evaluate(
+      ({ id, options }) => {
+        window.heard = [];
+        window.instance = window.dropin.init({
+          target: "#pay", id, ...options,
+          onSuccess: (...given) => window.heard.push(["success", ...given]),
+          onFailure: (error) => window.heard.push(["failure", error.errorCode, error.errorMessage]),
+          onSubmitEnabledChange: (state) => window.heard.push(["enabled", state]),
+        });
+      },
+      { id: session, options },
+    );
+  };
+  await shop.go();
+  shop.frame = page.frameLocator("#pay iframe");
+  shop.field = (name) => shop.frame.locator(`#${name}`);
+  shop.button = () => shop.frame.locator("form .pay");
+  shop.heard = () => page.evaluate(() => window.heard);
+  shop.ends = async () => (await shop.heard()).filter(([kind]) => kind !== "enabled");
+  shop.frameOf = () => page.frames().find((frame) => frame.url().includes("/frame.html"));
+  if (wait) await shop.field("number").waitFor();
+  return shop;
+}
+
+export async function fill(shop, card = {}) {
+  for (const [name, value] of Object.entries({ ...CARD, ...card })) await shop.field(name).fill(value);
+}
+
+export async function endPanel(shop, kind) {
+  const panel = shop.page.locator(`#pay .end.${kind}`);
+  await panel.waitFor();
+  return panel;
+}
+
+/** Waits until `condition` (here, not in the page) holds. */
+export async function until(condition, what) {
+  const end = Date.now() + 15_000;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`waited 15 s for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

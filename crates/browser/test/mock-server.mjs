@@ -1,0 +1,222 @@
+// A small service and a small shop for the browser tests: the shopper's calls on an asset origin with a path prefix, the
+// stash, and a merchant's page on another origin. Sessions live in memory; each can be told to misbehave.
+
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { dirname, join, normalize } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const dist = join(dirname(fileURLToPath(import.meta.url)), "../dist");
+const TYPES = { js: "text/javascript; charset=utf-8", html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", json: "application/json" };
+
+const METHODS = [
+  ["VISA", "Visa"], ["MC", "Mastercard"], ["AMEX", "American Express"], ["DISC", "Discover"], ["JCB", "JCB"], ["DINERS", "Diners Club"],
+].map(([Id, Name]) => ({ Id, Name, Class: "Card" }));
+
+const DECLINES = { "4000000000000002": "PAYMENT_DECLINED", "4000000000009995": "INSUFFICIENT_FUNDS" };
+
+async function bodyOf(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function listen(server, host) {
+  return new Promise((resolve) => server.listen(0, host, () => resolve(server.address().port)));
+}
+
+export class Mock {
+  /** Everything the asset origin was asked: {method, path, body}. */
+  requests = [];
+  sessions = new Map();
+  stashed = new Map();
+
+  async start() {
+    this.assets = createServer((request, response) => void this.serve(request, response));
+    this.shop = createServer((request, response) => this.servePage(request, response));
+    this.assetPort = await listen(this.assets, "127.0.0.1");
+    this.shopPort = await listen(this.shop, "localhost");
+    this.assetUrl = `http://127.0.0.1:${this.assetPort}/asset`;
+    this.shopUrl = `http://localhost:${this.shopPort}`;
+    return this;
+  }
+
+  stop() {
+    for (const server of [this.assets, this.shop]) {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+
+  /**
+   * `faults` are answers to the next calls of a kind, used up one by one: "reset" drops the connection before the work,
+   * "done-reset" after it, a number is answered as that status. `slow` keeps the payment PROCESSING until `finish`.
+   */
+  session({ amount = 29.9, currency = "USD", minorUnits = 2, faults = {}, slow = false, ...rest } = {}) {
+    const session = {
+      SessionId: randomUUID(), State: "CREATED", Version: 1, MerchantId: randomUUID(), MerchantName: "Fern & Fjord",
+      MerchantOrigins: [this.shopUrl], Currency: currency, MinorUnits: minorUnits, TotalAmount: amount, Items: [],
+      PaymentMethods: METHODS, StashUrl: `http://127.0.0.1:${this.assetPort}/stash`, Sandbox: false, ...rest,
+    };
+    this.sessions.set(session.SessionId, { session, faults, slow, attempts: new Map(), payments: 0, waiting: [] });
+    return session.SessionId;
+  }
+
+  entry(id) {
+    return this.sessions.get(id);
+  }
+
+  calls(method, ending) {
+    return this.requests.filter((one) => one.method === method && one.path.endsWith(ending));
+  }
+
+  /** Ends a slow payment. */
+  finish(id, result = { State: "COMPLETED" }) {
+    const entry = this.entry(id);
+    entry.session.State = result.State;
+    entry.result = result;
+    for (const wake of entry.waiting.splice(0)) wake();
+  }
+
+  /** The merchant's PUT. */
+  change(id, amount) {
+    const { session } = this.entry(id);
+    session.TotalAmount = amount;
+    session.Version += 1;
+  }
+
+  async serve(request, response) {
+    const url = new URL(request.url, "http://asset");
+    const body = await bodyOf(request);
+    this.requests.push({ method: request.method, path: url.pathname, search: url.search, body, headers: request.headers });
+    try {
+      if (url.pathname.startsWith("/stash/")) return this.stash(url, body, response);
+      const call = /^\/asset\/v1\/shopper\/session\/([^/]+)(?:\/(submit|progress))?$/.exec(url.pathname);
+      if (call) return await this.shopper(call[1], call[2] ?? "view", url, body, request, response);
+      this.file(url, response);
+    } catch (error) {
+      response.writeHead(500).end(String(error));
+    }
+  }
+
+  json(response, status, value, headers = {}) {
+    response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(value));
+  }
+
+  error(response, status, code, fields) {
+    this.json(response, status, { Code: code, Message: `mock: ${code}`, ...(fields && { FieldErrors: fields }) });
+  }
+
+  async shopper(id, call, url, body, request, response) {
+    const entry = this.entry(id);
+    if (!entry) return this.error(response, 404, "SESSION_NOT_FOUND");
+    const fault = entry.faults[call]?.shift();
+    if (fault === "reset") return request.socket.destroy();
+    if (typeof fault === "number") return this.error(response, fault, "SERVICE_UNAVAILABLE");
+    if (call === "view") return this.json(response, 200, entry.session);
+    if (call === "progress") return this.progress(entry, Number(url.searchParams.get("wait")), response);
+    const answer = this.submit(entry, JSON.parse(body));
+    if (fault === "done-reset") return request.socket.destroy();
+    if (answer.error) return this.error(response, answer.status, answer.error, answer.fields);
+    this.json(response, 200, answer);
+  }
+
+  submit(entry, order) {
+    const { session, attempts } = entry;
+    if (attempts.has(order.AttemptId)) return this.progressOf(entry);
+    if (session.State !== "CREATED") return { status: 409, error: "INVALID_SESSION_STATE" };
+    if (order.Version !== session.Version) return { status: 409, error: "SESSION_CHANGED" };
+    const key = `${session.MerchantId}/${order.StashId}/${order.DeviceFingerprint}`;
+    const card = this.stashed.get(key);
+    if (!card) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "StashId", Code: "NOT_FOUND", Message: "unseen, used or expired" }] };
+    this.stashed.delete(key);
+    attempts.set(order.AttemptId, order);
+    entry.payments += 1;
+    entry.paidAmount = session.TotalAmount;
+    const ErrorCode = DECLINES[card.Number];
+    const result = ErrorCode ? { State: "FAILED", ErrorCode, ErrorMessage: `mock: ${ErrorCode}` } : { State: "COMPLETED" };
+    if (entry.slow) session.State = "PROCESSING";
+    else this.finish(session.SessionId, result);
+    return this.progressOf(entry);
+  }
+
+  progressOf({ session, result }) {
+    return { ...result, State: session.State };
+  }
+
+  progress(entry, seconds, response) {
+    const answer = () => this.json(response, 200, this.progressOf(entry));
+    if (entry.session.State !== "PROCESSING") return answer();
+    const timer = setTimeout(answer, seconds * 1000);
+    entry.waiting.push(() => (clearTimeout(timer), answer()));
+  }
+
+  stash(url, body, response) {
+    const [, , merchant, id] = url.pathname.split("/");
+    const form = new URLSearchParams(body);
+    const entry = [...this.sessions.values()].find(({ session }) => session.MerchantId === merchant);
+    const headers = { "Access-Control-Allow-Origin": `http://127.0.0.1:${this.assetPort}` };
+    const fault = entry.faults.stash?.shift();
+    if (fault === "reset") return response.socket.destroy();
+    const card = JSON.parse(form.get("card"));
+    this.stashed.set(`${merchant}/${id}/${form.get("DeviceFingerprint")}`, card);
+    this.json(response, 200, { StashId: id, Last4: card.Number.slice(-4), Warnings: entry.faults.warnings?.shift() ?? [] }, headers);
+  }
+
+  file(url, response) {
+    const name = normalize(url.pathname.slice("/asset/v1/".length));
+    const path = join(dist, name);
+    if (!url.pathname.startsWith("/asset/v1/") || name.startsWith("..") || !existsSync(path)) return response.writeHead(404).end();
+    const headers = {
+      "Content-Type": TYPES[name.split(".").at(-1)] ?? "text/plain",
+      "Cross-Origin-Resource-Policy": "cross-origin",
+      "X-Content-Type-Options": "nosniff",
+    };
+    if (name === "dropin.js") headers["Access-Control-Allow-Origin"] = "*";
+    if (name === "frame.html") {
+      const origins = this.entry(url.searchParams.get("session"))?.frameAncestors ?? this.shopUrl;
+      headers["Content-Security-Policy"] =
+        `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' http://127.0.0.1:${this.assetPort}; base-uri 'none'; ` +
+        `form-action 'none'; frame-ancestors ${origins}; require-trusted-types-for 'script'; trusted-types 'none'`;
+      headers["Cross-Origin-Embedder-Policy"] = "require-corp";
+      headers["Cache-Control"] = "no-store";
+      headers["Referrer-Policy"] = "no-referrer";
+    }
+    response.writeHead(200, headers).end(readFileSync(path));
+  }
+
+  /** The merchant's pages. `/strict` and `/isolated` send the strictest headers a merchant may. */
+  servePage(request, response) {
+    const url = new URL(request.url, this.shopUrl);
+    const headers = { "Content-Type": "text/html; charset=utf-8" };
+    const asset = new URL(this.assetUrl).origin;
+    if (url.pathname === "/strict") {
+      headers["Content-Security-Policy"] =
+        `default-src 'none'; script-src ${asset}; frame-src ${asset}; require-trusted-types-for 'script'; trusted-types 'none'`;
+    }
+    if (url.pathname === "/isolated") {
+      headers["Cross-Origin-Opener-Policy"] = "same-origin";
+      headers["Cross-Origin-Embedder-Policy"] = "require-corp";
+    }
+    const lang = url.searchParams.get("lang") ?? "en";
+    // Chromium asks for an icon at once; an empty one keeps the console clean.
+    const style = url.pathname === "/" ? `<link rel="stylesheet" href="/shop.css">` : "";
+    if (url.pathname === "/shop.css") return response.writeHead(200, { "Content-Type": "text/css" }).end(SHOP_CSS);
+    if (url.pathname === "/favicon.ico") return response.writeHead(204).end();
+    response.writeHead(200, headers).end(`<!doctype html>
+<html lang="${lang}" dir="${lang.startsWith("ar") ? "rtl" : "ltr"}"><head><meta charset="utf-8"><title>Shop</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">${style}
+<script src="${this.assetUrl}/v1/dropin.js" crossorigin="anonymous"></script></head>
+<body><main><h1>Fern &amp; Fjord</h1><h2>Payment</h2><div id="pay"></div></main></body></html>`);
+  }
+}
+
+const SHOP_CSS = `
+body { margin: 0; font-family: system-ui, sans-serif; background: #f5f6f8; color: #1a2030; }
+main { max-width: 520px; margin: 0 auto; padding: 24px 16px 48px; }
+h1 { font-size: 18px; font-weight: 600; }
+h2 { font-size: 22px; margin: 20px 0 14px; }
+body.dark { background: #0d1016; color: #eceff6; color-scheme: dark; }
+body.styled { --color-primary: #0b7a5c; --color-hover: #075f47; --accordion--border-radius: 0; --input--border-radius: 2px;
+  --button--border-radius: 999px; --color-header: #eef6f2; --input--border-color: #5d7f73; }`;

@@ -1,0 +1,131 @@
+//! The committed bundle is the one that the sources make, and all of it is embedded. Needs no node.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256, Sha384};
+
+const ADVICE: &str = "run `npm ci && npm run build` in crates/browser and commit dist/ and src/bundle.rs";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Paths of all files under `folder`, relative to the crate, with forward slashes.
+fn files_under(folder: &str) -> BTreeSet<String> {
+    fn walk(root: &Path, path: &Path, found: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(path).expect("the folder is part of the crate") {
+            let path = entry.expect("the folder can be listed").path();
+            if path.is_dir() {
+                walk(root, &path, found);
+            } else {
+                let below = path.strip_prefix(root).expect("walked from the root");
+                found.insert(below.to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    walk(&root(), &root().join(folder), &mut found);
+    found
+}
+
+fn read(path: &str) -> Vec<u8> {
+    fs::read(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}; {ADVICE}"))
+}
+
+fn manifest() -> Value {
+    serde_json::from_slice(&read("dist/manifest.json")).expect("the manifest is JSON")
+}
+
+fn members(value: &Value) -> BTreeMap<String, Value> {
+    value.as_object().expect("an object").iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn the_bundle_was_built_from_these_sources() {
+    let known = members(&manifest()["sources"]);
+    let mut sources: BTreeSet<String> = files_under("src").into_iter().filter(|path| !path.ends_with(".rs")).collect();
+    sources.extend(files_under("locales"));
+    sources.insert("dropin.d.ts".into());
+    assert_eq!(sources, known.keys().cloned().collect(), "files were added or removed since the build: {ADVICE}");
+    for (path, hash) in known {
+        assert_eq!(hex(&Sha256::digest(read(&path))), hash, "{path} changed since the build: {ADVICE}");
+    }
+}
+
+#[test]
+fn every_output_is_the_one_in_the_manifest() {
+    let outputs = members(&manifest()["outputs"]);
+    let mut expected: BTreeSet<String> = outputs.keys().map(|path| format!("dist/{path}")).collect();
+    expected.insert("dist/manifest.json".into());
+    assert_eq!(files_under("dist"), expected, "dist/ holds other files than the build wrote: {ADVICE}");
+    for (path, output) in outputs {
+        let bytes = read(&format!("dist/{path}"));
+        assert_eq!(output["size"], bytes.len(), "dist/{path} was edited by hand: {ADVICE}");
+        assert_eq!(
+            output["sha384"],
+            STANDARD.encode(Sha384::digest(&bytes)),
+            "dist/{path} was edited by hand: {ADVICE}"
+        );
+    }
+}
+
+#[test]
+fn every_file_of_dist_is_embedded_as_it_is() {
+    let embedded: BTreeSet<String> =
+        dropin_browser::assets().iter().map(|asset| format!("dist/{}", asset.path)).collect();
+    assert_eq!(embedded, files_under("dist"), "{ADVICE}");
+    for asset in dropin_browser::assets() {
+        assert_eq!(asset.bytes, read(&format!("dist/{}", asset.path)), "{}: {ADVICE}", asset.path);
+        assert_eq!(asset.sha384, STANDARD.encode(Sha384::digest(asset.bytes)), "{}: {ADVICE}", asset.path);
+        assert_eq!(dropin_browser::asset(asset.path), Some(asset));
+    }
+    assert_eq!(manifest()["version"], dropin_browser::VERSION, "{ADVICE}");
+}
+
+#[test]
+fn the_frame_page_names_its_own_files_with_their_hashes() {
+    let page = String::from_utf8(read("dist/frame.html")).expect("the page is UTF-8");
+    for name in ["frame.js", "frame.css"] {
+        let asset = dropin_browser::asset(name).expect("part of every bundle");
+        assert!(page.contains(&asset.integrity()), "frame.html does not carry the integrity of {name}: {ADVICE}");
+    }
+}
+
+#[test]
+fn only_paths_of_the_bundle_are_found() {
+    for path in ["", "/", "/dropin.js", "dropin", "locales", "locales/", "../Cargo.toml", "dist/dropin.js", "DROPIN.JS"]
+    {
+        assert_eq!(dropin_browser::asset(path), None, "{path}");
+    }
+}
+
+/// The names in braces of a text, for example `amount` in `Pay {amount}`.
+fn placeholders(text: &str) -> BTreeSet<&str> {
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect()
+}
+
+#[test]
+fn all_locales_have_the_keys_and_placeholders_of_english() {
+    let locale =
+        |path: &str| members(&serde_json::from_slice(&read(path)).unwrap_or_else(|error| panic!("{path}: {error}")));
+    let english = locale("locales/en.json");
+    for path in files_under("locales") {
+        let texts = locale(&path);
+        assert!(texts.keys().eq(english.keys()), "{path} must have exactly the keys of locales/en.json");
+        for (key, text) in &texts {
+            let text = text.as_str().unwrap_or_else(|| panic!("{path}: {key} is not a text"));
+            assert!(!text.trim().is_empty(), "{path}: {key} is empty");
+            let wanted = english[key].as_str().expect("checked with English itself");
+            assert_eq!(placeholders(text), placeholders(wanted), "{path}: {key} has other placeholders than English");
+        }
+    }
+}
