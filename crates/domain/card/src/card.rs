@@ -1,9 +1,11 @@
 use std::fmt;
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use crate::scheme::Scheme;
 
 /// A card exactly as the shopper typed it, valid or not (contract, Stash: invalid data does not fail the call).
-#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+#[derive(PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Card {
     name: String,
     number: String,
@@ -13,7 +15,7 @@ pub struct Card {
 }
 
 impl Card {
-    /// Keeps what was typed.
+    /// Keeps what was typed. Strings are taken over without a copy; a code that was left out is the empty text.
     pub fn new(
         name: impl Into<String>,
         number: impl Into<String>,
@@ -29,10 +31,94 @@ impl Card {
             expiry_month: expiry_month.into(),
         }
     }
+
+    /// The card number without the spaces and dashes people write it with. For the processor's adapter only.
+    pub fn expose_digits(&self) -> Zeroizing<String> {
+        let mut digits = Zeroizing::new(String::with_capacity(self.number.len()));
+        digits.extend(self.number.chars().filter(|c| !is_separator(*c)));
+        digits
+    }
+
+    /// The card number as typed. For the vault only.
+    pub fn expose_number(&self) -> &str {
+        &self.number
+    }
+
+    /// The verification code as typed; empty when it was left out. For the vault and the processor's adapter only.
+    pub fn expose_verification_code(&self) -> &str {
+        &self.verification_code
+    }
+
+    /// The cardholder's name as typed.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The year of expiry as typed; four digits when it is right.
+    pub fn expiry_year(&self) -> &str {
+        &self.expiry_year
+    }
+
+    /// The month of expiry as typed; one or two digits when it is right.
+    pub fn expiry_month(&self) -> &str {
+        &self.expiry_month
+    }
+
+    /// The last four digits of the number (contract, Stash response), the most that may be shown of it; fewer when fewer were typed.
+    pub fn last4(&self) -> String {
+        let digits = self.expose_digits();
+        let mut last: Vec<char> = digits.chars().rev().filter(char::is_ascii_digit).take(4).collect();
+        last.reverse();
+        last.into_iter().collect()
+    }
+
+    /// The scheme that the number's first digits belong to; `None` for one that we do not know.
+    pub fn scheme(&self) -> Option<Scheme> {
+        Scheme::of_number(&self.expose_digits())
+    }
+}
+
+/// Spaces of any kind, hyphens and dashes: what people put between groups of digits.
+fn is_separator(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '-' | '\u{2010}'..='\u{2015}')
 }
 
 impl fmt::Debug for Card {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Card(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_are_for_reading_only() {
+        for typed in ["4242424242424242", "4242 4242 4242 4242", "4242-4242\u{2013}4242\u{a0}4242 "] {
+            let card = Card::new("Ana", typed, "123", "2030", "12");
+            assert_eq!(card.expose_digits().as_str(), "4242424242424242");
+            assert_eq!((card.last4().as_str(), card.expose_number()), ("4242", typed));
+        }
+    }
+
+    #[test]
+    fn last4_of_anything_is_at_most_four_digits() {
+        for (typed, last4) in [("", ""), ("abc", ""), ("12", "12"), ("378282246310005", "0005"), ("4242x", "4242")] {
+            assert_eq!(Card::new("", typed, "", "", "").last4(), last4, "{typed}");
+        }
+    }
+
+    #[test]
+    fn debug_shows_nothing() {
+        let card = Card::new("Ana", "4000000000000002", "987", "2030", "12");
+        assert_eq!(format!("{card:?}"), "Card(..)");
+    }
+
+    #[test]
+    fn wiping_leaves_nothing() {
+        let mut card = Card::new("Ana", "4000000000000002", "987", "2030", "12");
+        card.zeroize();
+        assert_eq!(card, Card::new("", "", "", "", ""));
     }
 }

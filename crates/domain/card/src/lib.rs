@@ -2,7 +2,11 @@
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod card;
+mod plaintext;
 mod scheme;
+mod warning;
 
 pub use card::Card;
+pub use plaintext::MalformedPlaintext;
 pub use scheme::Scheme;
+pub use warning::Warning;

@@ -15,6 +15,29 @@ pub enum Scheme {
     Diners,
 }
 
+/// First digits (lowest and highest, equally long) of numbers that a scheme issues.
+struct Range(Scheme, &'static str, &'static str);
+
+/// Issuer identification numbers (ISO/IEC 7812) as the schemes publish them in their rules for merchants:
+/// Visa Core Rules (4); Mastercard Rules (51 to 55, and the 2-series 2221 to 2720 since 2017); American Express (34, 37);
+/// Discover Global Network ranges (6011, 644 to 65 for Discover; 300 to 305, 3095, 36, 38, 39 for Diners Club); JCB (3528 to 3589).
+/// National schemes inside these ranges (Elo, RuPay) count as the one whose range it is.
+const RANGES: [Range; 13] = [
+    Range(Scheme::Visa, "4", "4"),
+    Range(Scheme::Mastercard, "51", "55"),
+    Range(Scheme::Mastercard, "2221", "2720"),
+    Range(Scheme::AmericanExpress, "34", "34"),
+    Range(Scheme::AmericanExpress, "37", "37"),
+    Range(Scheme::Discover, "6011", "6011"),
+    Range(Scheme::Discover, "644", "649"),
+    Range(Scheme::Discover, "65", "65"),
+    Range(Scheme::Jcb, "3528", "3589"),
+    Range(Scheme::Diners, "300", "305"),
+    Range(Scheme::Diners, "3095", "3095"),
+    Range(Scheme::Diners, "36", "36"),
+    Range(Scheme::Diners, "38", "39"),
+];
+
 impl Scheme {
     /// Every scheme.
     pub const ALL: [Self; 6] =
@@ -35,5 +58,72 @@ impl Scheme {
     /// Reads the id back.
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scheme| scheme.as_str() == code)
+    }
+
+    /// The scheme whose range the first digits lie in.
+    pub(crate) fn of_number(digits: &str) -> Option<Self> {
+        let within =
+            |range: &&Range| digits.get(..range.1.len()).is_some_and(|head| (range.1..=range.2).contains(&head));
+        RANGES.iter().find(within).map(|range| range.0)
+    }
+
+    /// How many digits its numbers have.
+    pub(crate) const fn lengths(self) -> &'static [usize] {
+        match self {
+            Self::Visa => &[13, 16, 18, 19],
+            Self::Mastercard => &[16],
+            Self::AmericanExpress => &[15],
+            Self::Discover | Self::Jcb => &[16, 17, 18, 19],
+            Self::Diners => &[14, 15, 16, 17, 18, 19],
+        }
+    }
+
+    /// How many digits its verification codes have.
+    pub(crate) const fn code_length(self) -> usize {
+        match self {
+            Self::AmericanExpress => 4,
+            _ => 3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn published_test_numbers_have_the_scheme_they_are_published_for() {
+        for (number, scheme) in [
+            ("4242424242424242", Scheme::Visa),
+            ("5555555555554444", Scheme::Mastercard),
+            ("378282246310005", Scheme::AmericanExpress),
+            ("6011111111111117", Scheme::Discover),
+            ("3530111333300000", Scheme::Jcb),
+            ("30569309025904", Scheme::Diners),
+        ] {
+            assert_eq!(Scheme::of_number(number), Some(scheme));
+            assert!(scheme.lengths().contains(&number.len()), "{scheme:?}");
+        }
+    }
+
+    #[test]
+    fn ranges_end_where_they_end() {
+        let schemes = |heads: &[&str]| heads.iter().map(|head| Scheme::of_number(head)).collect::<Vec<_>>();
+        assert!(schemes(&["2221", "2720", "51", "55"]).iter().all(|scheme| *scheme == Some(Scheme::Mastercard)));
+        assert!(schemes(&["3528", "3589"]).iter().all(|scheme| *scheme == Some(Scheme::Jcb)));
+        assert!(
+            schemes(&["2220", "2721", "50", "56", "3527", "3590", "306", "35", "6012", "643", "62", ""])
+                .iter()
+                .all(Option::is_none)
+        );
+        assert_eq!(Scheme::of_number("４242"), None, "a full-width digit is no digit of a card");
+    }
+
+    #[test]
+    fn codes_read_back() {
+        for scheme in Scheme::ALL {
+            assert_eq!(Scheme::from_code(scheme.as_str()), Some(scheme));
+        }
+        assert_eq!(Scheme::from_code("visa"), None);
     }
 }
