@@ -14,7 +14,8 @@ use time::OffsetDateTime;
 
 use crate::SandboxProcessor;
 use crate::faults::Mode;
-use crate::ledger::{self, Executed, LedgerError, Request, Terms};
+use crate::ledger::{self, Executed, LedgerError, Terms};
+use crate::request::Request;
 use crate::rows;
 use crate::store::StoreGone;
 use crate::wire::{self, Corrupt};
@@ -197,13 +198,13 @@ async fn effect(processor: Processor, http: HttpRequest, body: Body, kind: Kind)
 async fn perform(processor: &SandboxProcessor, key: OpId, request: Request) -> Result<HttpResponse, Refusal> {
     let fault = processor.faults().take(request.kind());
     let refuse = fault.mode == Mode::Refuse;
-    match fault.mode {
+    let executed = match fault.mode {
         Mode::Error500 => return Err(Refusal::OnPurpose),
-        Mode::Slow => tokio::time::sleep(fault.slowness()).await,
-        Mode::None | Mode::TimeoutAfterWork | Mode::Refuse | Mode::Duplicate => {}
-    }
-    let deliveries = if fault.mode == Mode::Duplicate { 2 } else { 1 };
-    let executed = match execute(processor, key, request, refuse, deliveries).await? {
+        Mode::Slow => execute_late(processor, key, request, fault.slowness()).await?,
+        Mode::Duplicate => execute(processor, key, request, refuse, 2).await?,
+        Mode::None | Mode::TimeoutAfterWork | Mode::Refuse => execute(processor, key, request, refuse, 1).await?,
+    };
+    let executed = match executed {
         Ok(executed) => executed,
         Err(LedgerError::KeyReused) => return Err(Refusal::KeyReused),
         Err(LedgerError::KeyAbandoned) => return Err(Refusal::KeyAbandoned),
@@ -241,6 +242,21 @@ async fn execute(
             once()
         })
         .await
+}
+
+/// Executes after `delay`, also when the caller has gone away by then: calls that arrive late are what `slow` is for.
+async fn execute_late(
+    processor: &SandboxProcessor,
+    key: OpId,
+    request: Request,
+    delay: Duration,
+) -> Result<Result<Executed, LedgerError>, Refusal> {
+    let processor = processor.clone();
+    let late = actix_web::rt::spawn(async move {
+        tokio::time::sleep(delay).await;
+        execute(&processor, key, request, false, 1).await
+    });
+    Ok(late.await.map_err(|_stopping| StoreGone)??)
 }
 
 /// Holds the caller, but neither a thread nor the store, and gives up.

@@ -6,6 +6,7 @@ mod faults;
 mod http;
 mod ledger;
 mod program;
+mod request;
 mod rows;
 mod store;
 mod wire;

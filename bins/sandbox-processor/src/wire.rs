@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use time::OffsetDateTime;
 
 use crate::card::Card;
-use crate::ledger::Request;
+use crate::request::Request;
 use crate::rows;
 use crate::words::{Kind, Outcome, Reason};
 
@@ -74,6 +74,8 @@ pub(crate) fn malformed(error: &serde_json::Error) -> String {
 
 fn parse_card(card: CardBody) -> Result<Card, String> {
     let code = card.verification_code.map(|code| text("Card.VerificationCode", Some(code))).transpose()?;
+    // A stored card has no code; some callers send an empty one.
+    let code = code.filter(|code| !code.is_empty());
     let year = text("Card.ExpiryYear", card.expiry_year)?;
     let month = text("Card.ExpiryMonth", card.expiry_month)?;
     Ok(Card::parse(text("Card.Number", card.number)?, code, &year, &month)?)

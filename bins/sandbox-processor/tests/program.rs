@@ -20,8 +20,8 @@ struct Owned(Child);
 impl Owned {
     /// SIGKILL.
     fn kill(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
+        self.0.kill().expect("a running program");
+        self.0.wait().expect("its end");
     }
 }
 
@@ -51,8 +51,8 @@ fn command(database: &Path) -> Command {
 
 impl Program {
     fn start(database: &Path) -> Self {
-        let mut child = command(database).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut child = command(database).spawn().expect("the program");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
         let (listening, address) = mpsc::channel();
         let log = std::thread::spawn(move || {
             let mut log = String::new();
@@ -66,7 +66,7 @@ impl Program {
             log
         });
         let address = address.recv_timeout(Duration::from_secs(20)).expect("the program listens");
-        Self { child: Owned(child), caller: Caller::new(address.parse().unwrap(), ""), log }
+        Self { child: Owned(child), caller: Caller::new(address.parse().expect("an address"), ""), log }
     }
 }
 

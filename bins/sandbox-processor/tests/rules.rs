@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use actix_web::http::Method;
-use common::{Answer, KEY, PLAIN, Running, authorization, fresh_key, money};
+use common::{Answer, KEY, PLAIN, Running, authorization, fresh_key, money, until};
 use serde_json::json;
 
 #[actix_web::test]
@@ -123,6 +123,39 @@ async fn every_fault_mode_leaves_right_books() {
     caller.faults(json!({"Mode": "none"})).await;
     assert_eq!(caller.refund(&fresh_key(), &authorized, "1").await.status, 200);
     assert_eq!(caller.faults(json!({"Mode": "loud"})).await.status, 400);
+    running.stop().await;
+}
+
+#[actix_web::test]
+async fn a_slow_call_arrives_although_its_caller_has_gone() {
+    let running = Running::start().await;
+    let caller = &running.caller;
+    let (late, abandoned) = (fresh_key(), fresh_key());
+    caller.faults(json!({"Mode": "slow", "DelayMs": 1500, "Remaining": 2})).await;
+    for key in [&abandoned, &late] {
+        let call = caller.authorize(key, PLAIN);
+        assert!(tokio::time::timeout(Duration::from_millis(50), call).await.is_err(), "it answered in time");
+    }
+    // Both calls are on their way, since both were counted; the first is abandoned before it gets through.
+    assert_eq!(caller.get("/v1/faults").await.body, json!({"Mode": "none"}));
+    assert_eq!(caller.operation(&late).await.status, 404);
+    assert_eq!(caller.abandon(&abandoned).await.outcome(), "ABANDONED");
+    until("the late call", || async { (caller.operation(&late).await.status == 200).then_some(()) }).await;
+    assert_eq!(caller.operation(&late).await.outcome(), "APPROVED");
+    assert_eq!(caller.capture(&fresh_key(), &late, "29.90").await.outcome(), "APPROVED");
+    assert_eq!(caller.authorize(&abandoned, PLAIN).await.code(), "KEY_ABANDONED");
+    assert_eq!(caller.journaled(&abandoned).await, ["ABANDONED"]);
+    running.stop().await;
+}
+
+#[actix_web::test]
+async fn a_card_without_a_code_is_taken() {
+    let running = Running::start().await;
+    for code in [r#""VerificationCode":"""#, r#""VerificationCode":null"#] {
+        let body = authorization(PLAIN).replace(r#""VerificationCode":"123""#, code);
+        let answer = running.caller.post("/v1/authorizations", &fresh_key(), body).await;
+        assert_eq!(answer.outcome(), "APPROVED", "{code}");
+    }
     running.stop().await;
 }
 
