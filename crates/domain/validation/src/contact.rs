@@ -1,7 +1,12 @@
 use dropin_kernel::{Violation, ViolationCode};
 use time::Date;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
 
 use crate::text::Text;
+
+/// `yyyy-MM-dd` (contract, BillingProfile.BirthDate).
+const DAY: &[BorrowedFormatItem<'static>] = format_description!("[year]-[month]-[day]");
 
 /// Fewest and most digits of a phone number; E.164 has 15 at most, and the shortest subscriber numbers in use have 5.
 const PHONE_DIGITS: std::ops::RangeInclusive<usize> = 5..=15;
@@ -71,6 +76,25 @@ impl Phone {
 pub struct BirthDate(Date);
 
 impl BirthDate {
+    /// Reads `yyyy-MM-dd`; `today` is the day in UTC, given by the caller (decisions.md section 2: a real past date).
+    ///
+    /// # Errors
+    /// A violation at `field`: FIELD_INVALID for another form or a day that does not exist, VALUE_OUT_OF_RANGE when it is not
+    /// in the past.
+    pub fn parse(field: &str, raw: &str, today: Date) -> Result<Self, Violation> {
+        let text = Text::parse(field, raw)?;
+        let text = text.as_str();
+        // time's parser also takes a sign before the year.
+        let date = text.as_bytes().first().is_some_and(u8::is_ascii_digit).then(|| Date::parse(text, DAY).ok());
+        let date = date.flatten().and_then(Self::restore).ok_or_else(|| {
+            Violation::new(field, ViolationCode::Invalid, "must be a day that exists, written yyyy-MM-dd")
+        })?;
+        if today <= date.0 {
+            return Err(Violation::new(field, ViolationCode::OutOfRange, "must be in the past"));
+        }
+        Ok(date)
+    }
+
     /// Reads a stored day back; `None` for a year that `yyyy-MM-dd` cannot write: the row is corrupt.
     pub fn restore(stored: Date) -> Option<Self> {
         (1..=9_999).contains(&stored.year()).then_some(Self(stored))
@@ -79,5 +103,61 @@ impl BirthDate {
     /// The day.
     pub const fn date(self) -> Date {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use time::macros::date;
+
+    #[test]
+    fn email_has_the_form_of_the_html_standard() {
+        let ok = |raw: &str| Email::parse("Email", raw).is_ok();
+        assert!(ok("ana@shop.example") && ok(" ana.b+c@localhost ") && ok("very.long@x.co"));
+        for wrong in
+            ["ana", "ana@", "@shop.example", "a b@c.de", "a@b..com", "a@-b.com", "a@b\u{202e}.com", "", "a\n@b.c"]
+        {
+            assert!(!ok(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn phone_is_loosely_e164() {
+        let ok = |raw: &str| Phone::parse("Phone", raw).is_ok();
+        for right in
+            ["+12133734253", "+1 (213) 373-4253", "2133734253", "030/901820", "+49 30 90 18 20", "11.987.654.321"]
+        {
+            assert!(ok(right), "{right}");
+        }
+        for wrong in ["1234", "+1234567890123456", "1+2345678", "++4930901820", "tel:+4930901820", "030-CALL-ME", "+"] {
+            assert!(!ok(wrong), "{wrong}");
+        }
+        assert!(!ok(&format!("1{}2345", "-".repeat(60))));
+    }
+
+    #[test]
+    fn birth_date_is_a_real_day_in_the_past() {
+        let today = date!(2026 - 11 - 21);
+        let code = |raw: &str| BirthDate::parse("BirthDate", raw, today).map(BirthDate::date).map_err(|v| v.code);
+        assert_eq!(code("2000-02-29"), Ok(date!(2000 - 02 - 29)));
+        assert_eq!(code("2026-11-20"), Ok(date!(2026 - 11 - 20)));
+        for future in ["2026-11-21", "2026-11-22", "9999-12-31"] {
+            assert_eq!(code(future), Err(ViolationCode::OutOfRange), "{future}");
+        }
+        for wrong in
+            ["2001-02-29", "29.02.2000", "2000-2-9", "+2000-02-29", "-2000-02-29", "0000-01-01", "2000-02-29T00:00:00Z"]
+        {
+            assert_eq!(code(wrong), Err(ViolationCode::Invalid), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn stored_values_are_checked_when_read_back() {
+        assert!(Email::restore("ana@shop.example").is_some() && Email::restore("ana").is_none());
+        assert!(Phone::restore("+12133734253").is_some() && Phone::restore("12").is_none());
+        assert!(
+            BirthDate::restore(date!(1980 - 01 - 01)).is_some() && BirthDate::restore(date!(-0001 - 01 - 01)).is_none()
+        );
     }
 }

@@ -21,6 +21,16 @@ impl Country {
     pub const fn code(self) -> &'static str {
         self.0
     }
+
+    /// Whether an address there needs a Region (contract, Address.Region).
+    pub fn requires_region(self) -> bool {
+        matches!(self.0, "CA" | "MX" | "US")
+    }
+
+    /// Whether an address there needs a Postcode (contract, Address.Postcode).
+    pub fn requires_postcode(self) -> bool {
+        matches!(self.0, "BR" | "CA" | "MX" | "US")
+    }
 }
 
 /// A subdivision of a country as the merchant wrote it, checked against ISO 3166-2 where the contract requires it.
@@ -28,6 +38,20 @@ impl Country {
 pub struct Region(Text);
 
 impl Region {
+    /// Checks `raw` as a region of `country`: where a Region is required it is a code of ISO 3166-2, with or without the
+    /// country's prefix (`CA` or `US-CA`); elsewhere any text (decisions.md section 2).
+    ///
+    /// # Errors
+    /// A violation at `field`: VALUE_NOT_ALLOWED for a code that is not one of the country's.
+    pub fn parse(field: &str, raw: &str, country: Country) -> Result<Self, Violation> {
+        let text = Text::parse(field, raw)?;
+        if country.requires_region() && !is_subdivision(country, text.as_str()) {
+            let why = format!("must be an ISO 3166-2 subdivision code of {}, with or without its prefix", country.0);
+            return Err(Violation::new(field, ViolationCode::NotAllowed, why));
+        }
+        Ok(Self(text))
+    }
+
     /// Reads a stored region back; `None` when it is no text: the row is corrupt.
     pub fn restore(stored: &str) -> Option<Self> {
         Text::parse("Region", stored).ok().filter(|text| text.as_str() == stored).map(Self)
@@ -36,5 +60,54 @@ impl Region {
     /// The region as written.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
+    }
+}
+
+fn is_subdivision(country: Country, code: &str) -> bool {
+    let prefix = format!("{}-", country.0);
+    let bare = code.strip_prefix(&prefix).unwrap_or(code);
+    rust_iso3166::iso3166_2::from_code(&format!("{prefix}{bare}")).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn region(country: &str, code: &str) -> Result<String, ViolationCode> {
+        let country = Country::parse("Country", country).unwrap();
+        Region::parse("Region", code, country).map(|region| region.0.to_string()).map_err(|violation| violation.code)
+    }
+
+    #[test]
+    fn country_is_an_upper_case_alpha_2_code() {
+        for (code, known) in [("US", true), ("GB", true), ("us", false), ("UK", false), ("USA", false), ("", false)] {
+            assert_eq!(Country::parse("Country", code).is_ok(), known, "{code}");
+        }
+    }
+
+    #[test]
+    fn region_of_ca_mx_us_is_a_subdivision_with_or_without_prefix() {
+        for (country, code) in
+            [("US", "CA"), ("US", "US-CA"), ("US", "PR"), ("MX", "CMX"), ("CA", "CA-QC"), ("CA", "ON")]
+        {
+            assert_eq!(region(country, code), Ok(code.to_owned()));
+        }
+        for (country, code) in
+            [("US", "QC"), ("US", "CA-QC"), ("US", "ca"), ("US", "US-US-CA"), ("MX", "US-CA"), ("US", "-CA")]
+        {
+            assert_eq!(region(country, code), Err(ViolationCode::NotAllowed), "{country} {code}");
+        }
+        assert_eq!(region("US", " "), Err(ViolationCode::Missing));
+    }
+
+    #[test]
+    fn region_elsewhere_is_any_text() {
+        assert_eq!(region("DE", "Bayern"), Ok("Bayern".to_owned()));
+    }
+
+    #[test]
+    fn stored_regions_are_read_back_and_nonsense_is_not() {
+        assert_eq!(Region::restore("US-CA").map(|region| region.0.to_string()), Some("US-CA".to_owned()));
+        assert_eq!((Region::restore(""), Region::restore(" CA"), Region::restore("C\0")), (None, None, None));
     }
 }
