@@ -1,4 +1,5 @@
 //! One test per rule of the contract's Address, BillingProfile and ShippingDetails tables, named after the rule.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use dropin_kernel::{Violation, ViolationCode, Violations};
 use dropin_money::{Currency, Decimal};

@@ -1,4 +1,5 @@
 //! TotalAmount is exactly the contract's sum, whatever the numbers.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use dropin_kernel::{ViolationCode, Violations};
 use dropin_money::{Amount, Currency, Decimal};
