@@ -1,0 +1,122 @@
+//! The thread that owns the HTTP client. One call, one answer, one deadline over all of it; nothing is retried here.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::header;
+use actix_web::rt::{System, spawn};
+use actix_web::web::Bytes;
+use awc::error::{ConnectError, SendRequestError};
+use awc::{Client, Connector};
+use dropin_kernel::OpId;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+use zeroize::Zeroizing;
+
+use crate::ProcessorConfig;
+
+const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
+/// An answer is one operation; anything much larger is no answer of ours.
+const ANSWER_LIMIT: usize = 64 * 1024;
+
+/// One call to make.
+pub(crate) struct Call {
+    path: String,
+    method: Method,
+}
+
+enum Method {
+    Get,
+    Post { key: OpId, body: Zeroizing<Vec<u8>> },
+}
+
+impl Call {
+    pub(crate) fn effect(path: &str, key: OpId, body: Zeroizing<Vec<u8>>) -> Self {
+        Self { path: path.to_owned(), method: Method::Post { key, body } }
+    }
+
+    pub(crate) fn look_up(key: OpId) -> Self {
+        Self { path: format!("/v1/operations/{key}"), method: Method::Get }
+    }
+
+    pub(crate) fn abandon(key: OpId) -> Self {
+        let body = Zeroizing::new(b"{}".to_vec());
+        Self { path: format!("/v1/operations/{key}/abandon"), method: Method::Post { key, body } }
+    }
+}
+
+/// What came back.
+pub(crate) enum Reply {
+    /// A whole answer.
+    Answer { status: u16, body: Vec<u8> },
+    /// No connection could be made: surely nothing was sent.
+    NotSent(String),
+    /// It may have arrived, and no whole answer came.
+    Unclear(String),
+}
+
+/// Runs until every sender is gone.
+pub(crate) fn run(config: ProcessorConfig, mut inbox: mpsc::Receiver<(Call, oneshot::Sender<Reply>)>) {
+    System::new().block_on(async move {
+        let client = client(config.deadline);
+        let config = Rc::new(config);
+        while let Some((call, reply)) = inbox.recv().await {
+            let (client, config) = (client.clone(), Rc::clone(&config));
+            spawn(async move {
+                let answer = match timeout(config.deadline, send(&client, &config, call)).await {
+                    Ok(answer) => answer,
+                    Err(_late) => Reply::Unclear("no whole answer within the deadline".to_owned()),
+                };
+                // The asker may have stopped waiting; its operation is settled by asking again.
+                drop(reply.send(answer));
+            });
+        }
+    });
+}
+
+fn client(deadline: Duration) -> Client {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("aws-lc-rs supports TLS 1.2 and 1.3")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let connector = Connector::new().timeout(CONNECT_DEADLINE).limit(0).rustls_0_23(Arc::new(tls));
+    Client::builder().connector(connector).timeout(deadline).disable_redirects().finish()
+}
+
+async fn send(client: &Client, config: &ProcessorConfig, call: Call) -> Reply {
+    let url = format!("{}{}", config.base, call.path);
+    let sent = match call.method {
+        Method::Get => client.get(url).bearer_auth(config.key.as_str()).send().await,
+        Method::Post { key, body } => {
+            client
+                .post(url)
+                .bearer_auth(config.key.as_str())
+                .insert_header(("Idempotency-Key", key.to_string()))
+                .insert_header((header::CONTENT_TYPE, "application/json"))
+                .send_body(Bytes::copy_from_slice(&body))
+                .await
+        }
+    };
+    match sent {
+        Ok(mut response) => match response.body().limit(ANSWER_LIMIT).await {
+            Ok(body) => Reply::Answer { status: response.status().as_u16(), body: body.to_vec() },
+            Err(error) => Reply::Unclear(format!("the answer broke off: {error}")),
+        },
+        Err(error) if never_left(&error) => Reply::NotSent(error.to_string()),
+        Err(error) => Reply::Unclear(error.to_string()),
+    }
+}
+
+/// Only errors from before a connection stood.
+fn never_left(error: &SendRequestError) -> bool {
+    use ConnectError::{Io, NoRecords, Resolver, Timeout, Unresolved};
+    matches!(
+        error,
+        SendRequestError::Url(_) | SendRequestError::Connect(Io(_) | NoRecords | Resolver(_) | Timeout | Unresolved)
+    )
+}
