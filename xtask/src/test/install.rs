@@ -12,8 +12,8 @@ use crate::postgres;
 /// The folders with a package.json; each gets exactly what its package-lock.json names.
 pub(crate) const NPM_FOLDERS: [&str; 2] = ["crates/browser", "tests/browser"];
 
-/// The oldest Node.js that the browser tools run on.
-const NODE_MAJOR_MIN: u32 = 18;
+/// The oldest Node.js that the browser tools run on (`engines` of playwright-core); Debian has it since 13.
+const NODE_MAJOR_MIN: u32 = 20;
 
 /// One thing a machine must have.
 struct Need {
@@ -69,14 +69,15 @@ pub(crate) fn install() -> Outcome<()> {
 }
 
 fn check_toolchain() -> Outcome<()> {
-    let lacks = |tool: &&str| !succeeds(cargo().args([*tool, "--version"]));
-    match ["fmt", "clippy"].iter().find(|tool| lacks(tool)) {
-        None => Ok(()),
-        Some(tool) => Err(Failure::new(format!(
-            "this Rust toolchain has no `cargo {tool}`: run `rustup component add rustfmt clippy`, or install the \
-             distribution's packages of these names"
-        ))),
+    for tool in ["fmt", "clippy"] {
+        captured(cargo().args([tool, "--version"])).map_err(|failure| {
+            Failure::new(format!(
+                "{failure}\nThis Rust toolchain lacks `cargo {tool}`, or it is broken: run `rustup component add rustfmt \
+                 clippy`, or install the distribution's packages of these names"
+            ))
+        })?;
     }
+    Ok(())
 }
 
 fn install_with_apt(missing: &[&Need]) -> Outcome<()> {
@@ -132,7 +133,11 @@ fn check_node() -> Outcome<()> {
     if major.is_some_and(|major| major >= NODE_MAJOR_MIN) {
         return Ok(());
     }
-    Err(Failure::new(format!("Node.js {NODE_MAJOR_MIN} or newer is needed, this is {}", version.trim())))
+    Err(Failure::new(format!(
+        "Node.js {NODE_MAJOR_MIN} or newer is needed and `node` on PATH is {}. Debian 13 has a newer one; on Debian 12 \
+         take it from the Node.js project",
+        version.trim()
+    )))
 }
 
 /// Lays node_modules exactly as the lock file says, unless that was done already.
