@@ -1,0 +1,182 @@
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use aws_lc_rs::{hkdf, hmac};
+use dropin_access::{PasswordHash, SealedSecret};
+use dropin_ports::{KeyringError, Secrets};
+use zeroize::Zeroizing;
+
+use crate::files::{DirLock, KeyBytes, KeyFileError, private_dir, publish_key, random_key, read_key};
+use crate::sealing::SealingKey;
+
+const FILE: &str = "master.key";
+
+/// First byte of a password hash: HMAC-SHA256 under the derived key.
+const HASH_FORMAT: u8 = 1;
+
+/// The deployment's long-lived key, as the two keys derived from it (HKDF, RFC 5869): one for API passwords, one for webhook secrets.
+pub struct MasterKey {
+    passwords: hmac::Key,
+    secrets: SealingKey,
+}
+
+impl MasterKey {
+    /// Opens `master.key` in `dir`, or makes both when there is none yet. Every process of a deployment needs the same file.
+    ///
+    /// Losing the file makes every API password and webhook secret worthless, so back it up apart from the database.
+    ///
+    /// # Errors
+    /// [`KeyFileError`] when the directory or file cannot be used or is open to other users.
+    pub fn open_or_create(dir: &Path) -> Result<Self, KeyFileError> {
+        private_dir(dir)?;
+        let path = dir.join(FILE);
+        if let Some(key) = read_key(&path)? {
+            return Ok(Self::derive(&key));
+        }
+        let _lock = DirLock::acquire(dir, Duration::from_secs(5))?;
+        if let Some(key) = read_key(&path)? {
+            return Ok(Self::derive(&key));
+        }
+        crate::files::destroy_unfinished(dir)?;
+        let key = random_key()?;
+        publish_key(dir, FILE, &key)?;
+        log::warn!("made a new master key at {}: back it up apart from the database", path.display());
+        Ok(Self::derive(&key))
+    }
+
+    fn derive(master: &KeyBytes) -> Self {
+        let root = hkdf::Salt::new(hkdf::HKDF_SHA256, b"dropin master key").extract(master.as_slice());
+        let passwords = expand(&root, b"API passwords, HMAC-SHA256");
+        let secrets = expand(&root, b"webhook secrets, AES-256-GCM");
+        Self { passwords: hmac::Key::new(hmac::HMAC_SHA256, passwords.as_slice()), secrets: SealingKey::new(&secrets) }
+    }
+}
+
+fn expand(root: &hkdf::Prk, purpose: &[u8]) -> KeyBytes {
+    let mut key = KeyBytes::default();
+    let info = [purpose];
+    let output = root.expand(&info, hkdf::HKDF_SHA256).expect("the length of one hash is allowed");
+    output.fill(key.as_mut_slice()).expect("the buffer has the length asked for");
+    key
+}
+
+impl fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MasterKey(..)")
+    }
+}
+
+/// A keyed hash without a slow function is enough because passwords are generated with 256 bits, never chosen by people.
+impl Secrets for MasterKey {
+    fn hash_password(&self, password: &str) -> PasswordHash {
+        let tag = hmac::sign(&self.passwords, password.as_bytes());
+        let mut hash = vec![HASH_FORMAT];
+        hash.extend_from_slice(tag.as_ref());
+        PasswordHash(hash)
+    }
+
+    fn verify_password(&self, password: &str, hash: &PasswordHash) -> bool {
+        let (format, tag) = hash.0.split_first().map_or((0, &[][..]), |(format, tag)| (*format, tag));
+        // Computed in any case, so that a malformed hash takes as long as a wrong password.
+        let right = hmac::verify(&self.passwords, password.as_bytes(), tag).is_ok();
+        format == HASH_FORMAT && right
+    }
+
+    fn seal_secret(&self, owner: &str, secret: &[u8]) -> Result<SealedSecret, KeyringError> {
+        self.secrets.seal(Zeroizing::new(secret.to_vec()), &[owner.as_bytes()]).map(SealedSecret)
+    }
+
+    fn open_secret(&self, owner: &str, sealed: &SealedSecret) -> Result<Vec<u8>, KeyringError> {
+        self.secrets.open(&sealed.0, &[owner.as_bytes()]).map(|mut secret| std::mem::take(&mut *secret))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn keys() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().join("keys");
+        (folder, dir)
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("metadata").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn the_key_is_private_and_the_same_after_a_restart() {
+        let (_folder, dir) = keys();
+        let hash = MasterKey::open_or_create(&dir).expect("created").hash_password("right");
+        assert_eq!((mode(&dir), mode(&dir.join(FILE))), (0o700, 0o600));
+        let again = MasterKey::open_or_create(&dir).expect("opened");
+        assert!(again.verify_password("right", &hash));
+        assert!(!again.verify_password("wrong", &hash));
+        assert!(!again.verify_password("right", &PasswordHash(vec![])));
+        assert!(!again.verify_password("right", &PasswordHash([&[2][..], &hash.0[1..]].concat())));
+    }
+
+    #[test]
+    fn another_deployment_verifies_and_opens_nothing() {
+        let ((_a, a), (_b, b)) = (keys(), keys());
+        let (a, b) = (MasterKey::open_or_create(&a).expect("created"), MasterKey::open_or_create(&b).expect("created"));
+        assert!(!b.verify_password("right", &a.hash_password("right")));
+        let sealed = a.seal_secret("endpoint 1", b"whsec").expect("sealed");
+        assert_eq!(a.open_secret("endpoint 1", &sealed), Ok(b"whsec".to_vec()));
+        assert_eq!(a.open_secret("endpoint 2", &sealed), Err(KeyringError::CannotOpen));
+        assert_eq!(b.open_secret("endpoint 1", &sealed), Err(KeyringError::CannotOpen));
+    }
+
+    #[test]
+    fn wide_permissions_are_refused_with_the_command_that_mends_them() {
+        let (_folder, dir) = keys();
+        MasterKey::open_or_create(&dir).expect("created");
+        let refusal = |path: &Path, wide: u32, right: u32| {
+            fs::set_permissions(path, Permissions::from_mode(wide)).expect("chmod");
+            let message = MasterKey::open_or_create(&dir).expect_err("refused").to_string();
+            fs::set_permissions(path, Permissions::from_mode(right)).expect("chmod");
+            message
+        };
+        let message = refusal(&dir.join(FILE), 0o640, 0o600);
+        assert!(message.contains("mode 640") && message.contains("chmod 600"), "{message}");
+        let message = refusal(&dir, 0o755, 0o700);
+        assert!(message.contains("mode 755") && message.contains("chmod 700"), "{message}");
+        MasterKey::open_or_create(&dir).expect("mended");
+    }
+
+    #[test]
+    fn a_damaged_key_is_never_replaced_silently() {
+        let (_folder, dir) = keys();
+        MasterKey::open_or_create(&dir).expect("created");
+        for damage in ["", "AAAA", "not base64 at all, and rather long for a key, much longer than one"] {
+            fs::write(dir.join(FILE), damage).expect("written");
+            let message = MasterKey::open_or_create(&dir).expect_err("refused").to_string();
+            assert!(message.contains("restore it from your backup"), "{message}");
+        }
+    }
+
+    #[test]
+    fn processes_that_start_together_agree_on_one_key() {
+        let (_folder, dir) = keys();
+        let hashes: Vec<_> = std::thread::scope(|scope| {
+            let starts: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| MasterKey::open_or_create(&dir).expect("opened").hash_password("same")))
+                .collect();
+            starts.into_iter().map(|start| start.join().expect("no panic")).collect()
+        });
+        assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+
+    #[test]
+    fn debug_shows_nothing() {
+        let (_folder, dir) = keys();
+        let master = MasterKey::open_or_create(&dir).expect("created");
+        assert_eq!(format!("{master:?}"), "MasterKey(..)");
+    }
+}

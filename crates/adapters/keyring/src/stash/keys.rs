@@ -1,0 +1,359 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use dropin_card::Card;
+use dropin_kernel::Timestamp;
+use dropin_ports::{KeyringError, SealedCard, StashBinding, StashVault};
+
+use crate::files::{self, DirLock, KeyFileError};
+use crate::sealing::SealingKey;
+use crate::stash::key_id::KeyId;
+
+/// How far the clocks of two processes may be apart without a card being lost early.
+const CLOCK_SKEW: i64 = 60;
+
+/// How long sealing waits for another process that is writing a key.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What one rotation did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Rotation {
+    /// Keys made and published.
+    pub published: u32,
+    /// Keys overwritten and removed.
+    pub destroyed: u32,
+}
+
+/// The keys of the stash, one per period, in a directory that several processes share.
+///
+/// Whoever holds the lock file writes; everybody else reads. Every process that opens the directory calls [`StashKeys::rotate`] about
+/// once a minute: it publishes the key of the next period, destroys keys under which no card is alive any more, and forgets them.
+pub struct StashKeys {
+    dir: PathBuf,
+    period: i64,
+    lifetime: i64,
+    loaded: RwLock<BTreeMap<KeyId, Arc<SealingKey>>>,
+}
+
+impl StashKeys {
+    /// Opens `dir`, making it when it is not there. A key seals for one `period` (an hour) and is destroyed one `lifetime` (of a stash
+    /// entry) and a minute for clocks that differ after that. Both are whole seconds, at least one.
+    ///
+    /// # Errors
+    /// [`KeyFileError`] when the directory or a key in it cannot be used or is open to other users.
+    pub fn open(dir: &Path, period: Duration, lifetime: Duration) -> Result<Self, KeyFileError> {
+        files::private_dir(dir)?;
+        let seconds =
+            |duration: Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX / 4).clamp(1, i64::MAX / 4);
+        let keys = Self {
+            dir: dir.to_owned(),
+            period: seconds(period),
+            lifetime: seconds(lifetime),
+            loaded: RwLock::default(),
+        };
+        keys.reload()?;
+        Ok(keys)
+    }
+
+    /// Publishes the keys of this period and the next, and destroys those whose last entry has expired at `now`. Does only the reading
+    /// part while another process writes.
+    ///
+    /// # Errors
+    /// [`KeyFileError`]; what could be done was done, and the next call goes on.
+    pub fn rotate(&self, now: Timestamp) -> Result<Rotation, KeyFileError> {
+        let Some(lock) = DirLock::try_acquire(&self.dir)? else {
+            self.reload()?;
+            return Ok(Rotation::default());
+        };
+        self.rotate_under(&lock, now)
+    }
+
+    fn rotate_under(&self, _lock: &DirLock, now: Timestamp) -> Result<Rotation, KeyFileError> {
+        files::destroy_unfinished(&self.dir)?;
+        let mut done = Rotation::default();
+        let mut ids = self.published()?;
+        let second = now.unix_seconds();
+        for at in [second, second.saturating_add(self.period)] {
+            if !ids.iter().any(|id| id.seals_at(at)) {
+                ids.push(self.publish(at)?);
+                done.published += 1;
+            }
+        }
+        for id in ids.iter().filter(|id| id.gone <= second) {
+            files::destroy(&self.dir, &id.file_name())?;
+            done.destroyed += 1;
+        }
+        self.reload()?;
+        if done != Rotation::default() {
+            log::info!("stash keys: {} published, {} destroyed", done.published, done.destroyed);
+        }
+        Ok(done)
+    }
+
+    fn publish(&self, at: i64) -> Result<KeyId, KeyFileError> {
+        let from = at.div_euclid(self.period) * self.period;
+        let until = from.saturating_add(self.period);
+        let gone = until.saturating_add(self.lifetime).saturating_add(CLOCK_SKEW);
+        let random = files::random_key()?;
+        let [a, b, c, d, ..] = *random;
+        let id = KeyId { from, until, gone, tag: u32::from_be_bytes([a, b, c, d]) };
+        files::publish_key(&self.dir, &id.file_name(), &files::random_key()?)?;
+        Ok(id)
+    }
+
+    fn published(&self) -> Result<Vec<KeyId>, KeyFileError> {
+        Ok(files::names(&self.dir)?.iter().filter_map(|name| KeyId::from_file_name(name)).collect())
+    }
+
+    /// Learns keys that others published and forgets those that others destroyed.
+    fn reload(&self) -> Result<(), KeyFileError> {
+        let mut found = BTreeMap::new();
+        for id in self.published()? {
+            let known = self.read().get(&id).cloned();
+            let key = match known {
+                Some(key) => Some(key),
+                None => self.load(&id)?,
+            };
+            found.extend(key.map(|key| (id, key)));
+        }
+        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = found;
+        Ok(())
+    }
+
+    /// Reads a key file; `None` when the writer destroys it at this moment.
+    fn load(&self, id: &KeyId) -> Result<Option<Arc<SealingKey>>, KeyFileError> {
+        let path = self.dir.join(id.file_name());
+        match files::read_key(&path) {
+            Ok(key) => Ok(key.map(|key| Arc::new(SealingKey::new(&key)))),
+            Err(KeyFileError::Malformed(_)) if !path.exists() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<KeyId, Arc<SealingKey>>> {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn loaded_at(&self, second: i64) -> Option<(KeyId, Arc<SealingKey>)> {
+        self.read().iter().rev().find(|(id, _)| id.seals_at(second)).map(|(id, key)| (id.clone(), Arc::clone(key)))
+    }
+
+    /// The key to seal with now; makes it when the rotating task has not done so.
+    fn current(&self, now: Timestamp) -> Result<(KeyId, Arc<SealingKey>), KeyFileError> {
+        let second = now.unix_seconds();
+        if let Some(current) = self.loaded_at(second) {
+            if self.loaded_at(second.saturating_add(self.period)).is_none() {
+                self.rotate(now).map_err(|error| log::warn!("the next stash key was not made: {error}")).ok();
+            }
+            return Ok(current);
+        }
+        let lock = DirLock::acquire(&self.dir, PATIENCE)?;
+        self.rotate_under(&lock, now)?;
+        self.loaded_at(second).ok_or_else(|| KeyFileError::Malformed(self.dir.clone()))
+    }
+
+    fn find(&self, id: &KeyId) -> Result<Arc<SealingKey>, KeyringError> {
+        let published = self.dir.join(id.file_name()).try_exists();
+        if published.is_ok_and(|published| !published) {
+            // The file is the truth: a key that was destroyed opens nothing, even where it was loaded before.
+            self.loaded.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+            return Err(KeyringError::CannotOpen);
+        }
+        let loaded = self.read().get(id).cloned();
+        if let Some(key) = loaded {
+            return Ok(key);
+        }
+        self.reload()?;
+        self.read().get(id).cloned().ok_or(KeyringError::CannotOpen)
+    }
+}
+
+/// Merchant, stash id, fingerprint and key: a sealed card moved to any other row opens no more.
+fn binding<'a>(merchant: &'a [u8; 16], binding: StashBinding<'a>, key_id: &'a str) -> [&'a [u8]; 5] {
+    [b"dropin stash", merchant, binding.stash_id.as_bytes(), binding.fingerprint.as_bytes(), key_id.as_bytes()]
+}
+
+impl StashVault for StashKeys {
+    fn seal(&self, card: &Card, to: StashBinding<'_>, now: Timestamp) -> Result<SealedCard, KeyringError> {
+        let (id, key) = self.current(now)?;
+        let key_id = id.to_string();
+        let bytes = key.seal(card.to_sealed_plaintext(), &binding(to.merchant_id.uuid().as_bytes(), to, &key_id))?;
+        Ok(SealedCard { key_id, bytes })
+    }
+
+    fn open(&self, sealed: &SealedCard, to: StashBinding<'_>) -> Result<Card, KeyringError> {
+        let id: KeyId = sealed.key_id.parse().map_err(|_no_key_id| KeyringError::CannotOpen)?;
+        let merchant = to.merchant_id.uuid();
+        let plaintext = self.find(&id)?.open(&sealed.bytes, &binding(merchant.as_bytes(), to, &sealed.key_id))?;
+        Card::from_sealed_plaintext(&plaintext).map_err(|_malformed| KeyringError::CannotOpen)
+    }
+}
+
+impl fmt::Debug for StashKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StashKeys({})", self.dir.display())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use dropin_kernel::MerchantId;
+    use dropin_ports::StashKey;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+    const HALF_AN_HOUR: Duration = Duration::from_secs(1_800);
+    /// Twenty minutes into a period.
+    const NOW: Timestamp = Timestamp::from_micros((500_000 * 3_600 + 1_200) * 1_000_000);
+
+    fn later(minutes: u64) -> Timestamp {
+        NOW.plus(Duration::from_secs(60 * minutes))
+    }
+
+    fn folder() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().join("stash");
+        (folder, dir)
+    }
+
+    fn open(dir: &Path) -> StashKeys {
+        StashKeys::open(dir, HOUR, HALF_AN_HOUR).expect("opened")
+    }
+
+    fn card() -> Card {
+        Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12")
+    }
+
+    fn owner() -> StashKey {
+        StashKey {
+            merchant_id: MerchantId::new(Uuid::from_u128(1)),
+            stash_id: "cart-1".to_owned(),
+            fingerprint: "browser".to_owned(),
+        }
+    }
+
+    fn key_files(dir: &Path) -> Vec<String> {
+        let mut names = files::names(dir).expect("listed");
+        names.retain(|name| name.ends_with(".key"));
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_one_process_seals_another_opens() {
+        let (_folder, dir) = folder();
+        let (writer, reader) = (open(&dir), open(&dir));
+        let sealed = writer.seal(&card(), &owner(), NOW).expect("sealed");
+        assert_eq!(reader.open(&sealed, &owner()), Ok(card()), "reloads on an unknown id");
+    }
+
+    #[test]
+    fn a_card_moved_to_another_row_does_not_open() {
+        let (_folder, dir) = folder();
+        let keys = open(&dir);
+        let sealed = keys.seal(&card(), &owner(), NOW).expect("sealed");
+        let others = [
+            StashKey { merchant_id: MerchantId::new(Uuid::from_u128(2)), ..owner() },
+            StashKey { stash_id: "cart-2".to_owned(), ..owner() },
+            StashKey { fingerprint: "other".to_owned(), ..owner() },
+            StashKey { stash_id: "cart-1b".to_owned(), fingerprint: "rowser".to_owned(), ..owner() },
+        ];
+        for other in others {
+            assert_eq!(keys.open(&sealed, &other), Err(KeyringError::CannotOpen), "{other:?}");
+        }
+        let next = keys.seal(&card(), &owner(), later(60)).expect("sealed");
+        assert_ne!(next.key_id, sealed.key_id);
+        let mixed = SealedCard { key_id: next.key_id, bytes: sealed.bytes };
+        assert_eq!(keys.open(&mixed, &owner()), Err(KeyringError::CannotOpen));
+    }
+
+    #[test]
+    fn a_key_is_published_a_period_before_its_use_and_made_once() {
+        let (_folder, dir) = folder();
+        let (one, two) = (open(&dir), open(&dir));
+        assert_eq!(one.rotate(NOW).expect("rotated"), Rotation { published: 2, destroyed: 0 });
+        assert_eq!(two.rotate(NOW).expect("rotated"), Rotation::default());
+        assert_eq!(key_files(&dir).len(), 2);
+        assert_eq!(two.rotate(later(40)).expect("rotated"), Rotation { published: 1, destroyed: 0 });
+        let before: Vec<_> = key_files(&dir);
+        let sealed = one.seal(&card(), &owner(), later(60)).expect("sealed");
+        assert!(before.contains(&format!("{}.key", sealed.key_id)), "sealed with a key that was there before");
+    }
+
+    #[test]
+    fn a_key_goes_when_the_last_card_under_it_has_expired_and_not_before() {
+        let (_folder, dir) = folder();
+        let (keys, other) = (open(&dir), open(&dir));
+        let sealed = keys.seal(&card(), &owner(), later(39)).expect("sealed");
+        assert_eq!(other.open(&sealed, &owner()), Ok(card()));
+        // The period ends at minute 40; 30 minutes of life and one for the clocks.
+        keys.rotate(Timestamp::from_micros(later(71).micros() - 1)).expect("rotated");
+        assert_eq!(keys.open(&sealed, &owner()), Ok(card()));
+        assert_eq!(keys.rotate(later(71)).expect("rotated").destroyed, 1);
+        assert!(!dir.join(format!("{}.key", sealed.key_id)).exists());
+        for keys in [&keys, &other, &open(&dir)] {
+            assert_eq!(keys.open(&sealed, &owner()), Err(KeyringError::CannotOpen));
+        }
+    }
+
+    #[test]
+    fn sealing_rotates_when_nobody_else_does() {
+        let (_folder, dir) = folder();
+        let keys = open(&dir);
+        let first = keys.seal(&card(), &owner(), NOW).expect("sealed");
+        for hour in 1..=5 {
+            keys.seal(&card(), &owner(), later(60 * hour)).expect("sealed");
+        }
+        assert_eq!(keys.open(&first, &owner()), Err(KeyringError::CannotOpen));
+        assert!(key_files(&dir).len() <= 4, "{:?}", key_files(&dir));
+    }
+
+    #[test]
+    fn threads_that_seal_at_once_make_one_key() {
+        let (_folder, dir) = folder();
+        let ids: Vec<_> = std::thread::scope(|scope| {
+            let seals: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| open(&dir).seal(&card(), &owner(), NOW).expect("sealed").key_id))
+                .collect();
+            seals.into_iter().map(|seal| seal.join().expect("no panic")).collect()
+        });
+        assert!(ids.windows(2).all(|pair| pair[0] == pair[1]), "{ids:?}");
+    }
+
+    #[test]
+    fn reading_goes_on_while_another_process_writes() {
+        let (_folder, dir) = folder();
+        let keys = open(&dir);
+        let sealed = keys.seal(&card(), &owner(), NOW).expect("sealed");
+        let _lock = DirLock::try_acquire(&dir).expect("no error").expect("free");
+        assert_eq!(keys.rotate(later(600)).expect("reads"), Rotation::default());
+        assert_eq!(keys.open(&sealed, &owner()), Ok(card()));
+        assert!(keys.seal(&card(), &owner(), NOW).is_ok(), "the key of the hour is there");
+    }
+
+    #[test]
+    fn what_a_crashed_writer_left_is_destroyed() {
+        let (_folder, dir) = folder();
+        let keys = open(&dir);
+        let left = dir.join("3600-7200-9060-000000ab.key.unfinished");
+        fs::write(&left, "half a key").expect("written");
+        keys.rotate(NOW).expect("rotated");
+        assert!(!left.exists());
+    }
+
+    #[test]
+    fn a_row_cannot_name_a_path() {
+        let (_folder, dir) = folder();
+        let keys = open(&dir);
+        let mut sealed = keys.seal(&card(), &owner(), NOW).expect("sealed");
+        sealed.key_id = format!("../stash/{}", sealed.key_id);
+        assert_eq!(keys.open(&sealed, &owner()), Err(KeyringError::CannotOpen));
+    }
+}
