@@ -22,7 +22,7 @@ use actix_web::web::ServiceConfig;
 use crate::faults::Faults;
 use crate::store::Store;
 
-pub use crate::program::{Arguments, run};
+pub use crate::program::{Arguments, RunError, run};
 pub use crate::store::OpenError;
 
 /// How a processor is set up.

@@ -15,6 +15,8 @@ use diesel::prelude::*;
 use sandbox_processor::{Config, SandboxProcessor};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 pub(crate) const KEY: &str = "test-bearer-key";
 pub(crate) const PLAIN: &str = "4242424242424242";
@@ -98,6 +100,20 @@ impl Caller {
 
     pub(crate) async fn authorize(&self, key: &str, number: &str) -> Answer {
         self.post("/v1/authorizations", key, authorization(number)).await
+    }
+
+    /// Sends an authorization on a connection of its own and leaves the answer to whoever holds it.
+    pub(crate) async fn begin_authorization(&self, key: &str) -> TcpStream {
+        let (host, prefix) = self.base["http://".len()..].split_once('/').expect("a prefix");
+        let body = authorization(PLAIN);
+        let request = format!(
+            "POST /{prefix}/v1/authorizations HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {KEY}\r\n\
+             Idempotency-Key: {key}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut connection = TcpStream::connect(host).await.expect("a connection");
+        connection.write_all(request.as_bytes()).await.expect("a request");
+        connection
     }
 
     /// Authorizes 29.90 USD with a card that is approved, and gives its key.
