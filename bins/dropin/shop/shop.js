@@ -1,0 +1,296 @@
+// The shelf, the basket and the way through the checkout. The payment itself is in checkout.js.
+
+import { createPayment, currentPayment, forget, mountDropin, remember } from "./checkout.js";
+import * as counter from "./counter.js";
+import { ask, drawing, h, money, say, total } from "./kit.js";
+
+const BASKET = "stillwater.basket";
+
+const view = document.getElementById("view");
+const main = document.getElementById("main");
+let catalogue = null;
+let basket = load();
+let creating = false;
+
+function load() {
+  const fresh = { Currency: "EUR", AutoCapture: true, Lines: [] };
+  try {
+    const kept = JSON.parse(localStorage.getItem(BASKET));
+    return kept !== null && Array.isArray(kept.Lines) ? { ...fresh, ...kept } : fresh;
+  } catch {
+    return fresh;
+  }
+}
+
+function save() {
+  localStorage.setItem(BASKET, JSON.stringify(basket));
+  const pieces = basket.Lines.reduce((sum, line) => sum + line.Quantity, 0);
+  const count = document.getElementById("count");
+  count.textContent = String(pieces);
+  count.classList.toggle("some", pieces > 0);
+}
+
+const currency = () => catalogue.Currencies.find((one) => one.Code === basket.Currency) ?? catalogue.Currencies[0];
+const column = () => catalogue.Currencies.indexOf(currency());
+const price = (thing) => thing.Prices[column()];
+const thingOf = (line) => catalogue.Things.find((thing) => thing.Id === line.Id);
+
+function change(id, step) {
+  const line = basket.Lines.find((one) => one.Id === id);
+  const quantity = Math.min(catalogue.MaxPieces, (line?.Quantity ?? 0) + step);
+  if (line === undefined) basket.Lines.push({ Id: id, Quantity: quantity });
+  else line.Quantity = quantity;
+  basket.Lines = basket.Lines.filter((one) => one.Quantity > 0);
+  save();
+}
+
+// --- views ------------------------------------------------------------------------------------------------------------------
+
+function shelf() {
+  return [
+    h("div", { class: "hero" }, h("h1", {}, "A desk is a small shore."), h("p", {}, "Six things to keep by it. Take one, pay with a test card, and watch the payment from both sides.")),
+    h("ul", { class: "shelf" }, catalogue.Things.map(shelfThing)),
+  ];
+}
+
+function shelfThing(thing) {
+  const add = () => {
+    change(thing.Id, 1);
+    say(`${thing.Name} is in the basket.`);
+    button.classList.add("added");
+    button.textContent = "Added";
+    setTimeout(() => {
+      button.classList.remove("added");
+      button.textContent = "Add";
+    }, 1400);
+  };
+  const button = h("button", { type: "button", class: "quiet", "aria-label": `Add ${thing.Name} to the basket`, onclick: add }, "Add");
+  return h(
+    "li",
+    { class: "thing", "data-thing": thing.Id },
+    h("div", { class: "stage" }, drawing(thing.Id, "motif")),
+    h("div", { class: "thing-text" }, h("h2", {}, thing.Name), h("p", {}, thing.Blurb)),
+    h("div", { class: "thing-foot" }, h("span", { class: "price" }, money(price(thing), currency())), button),
+  );
+}
+
+function basketView() {
+  const lines = basket.Lines.filter(thingOf);
+  if (lines.length === 0) {
+    return [
+      h("h1", {}, "Your basket"),
+      h("p", { class: "empty" }, "It is empty. Nothing wrong with that."),
+      h("a", { class: "button quiet", href: "/" }, "Back to the shelf"),
+    ];
+  }
+  const sum = lines.reduce((all, line) => all + price(thingOf(line)) * line.Quantity, 0);
+  const shipping = catalogue.Shipping[column()];
+  return [
+    h("h1", {}, "Your basket"),
+    h("ul", { class: "lines" }, lines.map(basketLine)),
+    h(
+      "dl",
+      { class: "sums" },
+      sumRow("Things", money(sum, currency())),
+      sumRow("Shipping to Dublin", money(shipping, currency())),
+      sumRow("Total", money(sum + shipping, currency()), "grand"),
+    ),
+    chargeChoice(),
+    h("button", { type: "button", class: "primary wide", id: "checkout", onclick: pay }, `Check out`),
+    h("p", { class: "notice bad", id: "problem", role: "alert", hidden: true }),
+  ];
+}
+
+function sumRow(name, value, className = "") {
+  return h("div", { class: className }, h("dt", {}, name), h("dd", {}, value));
+}
+
+function basketLine(line) {
+  const thing = thingOf(line);
+  const step = (by, label, sign) =>
+    h("button", { type: "button", "data-focus": `${thing.Id}${sign}`, "aria-label": `${label} ${thing.Name}`, onclick: () => {
+      change(thing.Id, by);
+      redraw(`${thing.Id}${sign}`);
+    } }, sign);
+  return h(
+    "li",
+    { class: "line", "data-thing": thing.Id },
+    h("div", { class: "stage small" }, drawing(thing.Id, "motif")),
+    h("div", { class: "line-text" }, h("strong", {}, thing.Name), h("span", { class: "aside" }, `${money(price(thing), currency())} each`)),
+    h("div", { class: "stepper" }, step(-1, "One less:", "−"), h("span", { "aria-label": "Quantity" }, String(line.Quantity)), step(1, "One more:", "+")),
+    h("span", { class: "price" }, money(price(thing) * line.Quantity, currency())),
+  );
+}
+
+function chargeChoice() {
+  const choice = (value, title, explanation) =>
+    h(
+      "label",
+      { class: "choice" },
+      h("input", { type: "radio", name: "charge", checked: basket.AutoCapture === value, onchange: () => { basket.AutoCapture = value; save(); } }),
+      h("span", {}, h("strong", {}, title), h("span", { class: "aside" }, explanation)),
+    );
+  return h(
+    "fieldset",
+    { class: "choices" },
+    h("legend", {}, "When should the card be charged?"),
+    choice(true, "Now", "AutoCapture true: captured as soon as it is authorized."),
+    choice(false, "When it ships", "AutoCapture false: reserved now, captured when you press Ship."),
+  );
+}
+
+async function pay() {
+  if (creating) return;
+  creating = true;
+  const button = document.getElementById("checkout");
+  button.setAttribute("aria-disabled", "true");
+  try {
+    counter.show(await createPayment({ ...basket, Lines: basket.Lines.filter(thingOf) }));
+    // Already there after a failed attempt: then nobody else draws the new one.
+    if (location.hash === "#pay") redraw();
+    else location.assign("/#pay");
+  } catch (problem) {
+    const place = document.getElementById("problem");
+    place.textContent = problem.message;
+    place.hidden = false;
+  } finally {
+    creating = false;
+    button?.removeAttribute("aria-disabled");
+  }
+}
+
+function payView() {
+  const payment = currentPayment();
+  if (payment === null) return basketView();
+  const place = h("div", { class: "pay-place" });
+  queueMicrotask(() =>
+    mountDropin(place, payment, {
+      onSuccess: () => {
+        basket.Lines = [];
+        save();
+        location.assign("/#thanks");
+      },
+      onFailure: (error) => failed(place, error),
+    }),
+  );
+  return [
+    h("a", { class: "back", href: "/#basket" }, "Back to the basket"),
+    h("h1", {}, "Payment"),
+    h("p", { class: "lead" }, h("span", {}, total(payment.TotalAmount, payment.Currency)), h("span", { class: "aside" }, payment.AutoCapture ? "charged at once" : "reserved now, charged when it ships")),
+    place,
+    h("p", { class: "aside" }, "The card form belongs to the payment service: its numbers never touch this shop. Test numbers are behind the counter."),
+  ];
+}
+
+/** This Session is over. The basket is still there, and another attempt gets a Session of its own. */
+function failed(place, error) {
+  place.after(
+    h(
+      "div",
+      { class: "notice bad retry", role: "alert" },
+      h("p", {}, error.errorMessage),
+      h("p", { class: "aside" }, h("code", {}, error.errorCode)),
+      h("button", { type: "button", class: "primary", id: "checkout", onclick: pay }, "Try again"),
+      h("p", { class: "notice bad", id: "problem", role: "alert", hidden: true }),
+    ),
+  );
+  counter.refresh();
+}
+
+const THANKS = {
+  PAID: ["Paid. Thank you.", "The shop has received ORDER_PROCESSED: the payment is complete."],
+  AUTHORIZED: ["Thank you. We are packing.", "The money is reserved. It is charged when the parcel leaves: press Ship behind the counter."],
+  CAPTURING: ["Thank you.", "Authorized; the capture is under way."],
+  OVER: ["This payment did not work out.", "Nothing more will be charged. Your things are still on the shelf."],
+  AWAITING_PAYMENT: ["Thank you. One moment.", "The payment was started. The shop waits for its notification before it believes anything."],
+};
+
+function thanksView() {
+  const payment = currentPayment();
+  if (payment === null) return shelf();
+  const stage = payment.Stage === "AUTHORIZED" && payment.AutoCapture ? "CAPTURING" : (payment.Stage ?? "AWAITING_PAYMENT");
+  const [title, explanation] = THANKS[stage];
+  const again = () => {
+    forget();
+    counter.show(null);
+  };
+  return [
+    h("div", { class: `thanks ${stage.toLowerCase()}`, role: "status" }, drawing("i-check", "tick"), h("h1", {}, title), h("p", {}, explanation)),
+    h(
+      "dl",
+      { class: "sums" },
+      sumRow("Reference", payment.MerchantReference),
+      sumRow(stage === "PAID" ? "Paid" : "Total", total(payment.TotalAmount, payment.Currency), "grand"),
+    ),
+    h("a", { class: "button quiet", href: "/", onclick: again }, "Back to the shelf"),
+  ];
+}
+
+function cancelledView() {
+  return [
+    h("h1", {}, "The payment was not completed."),
+    h("p", { class: "lead" }, "Nothing was charged, and the basket is as you left it."),
+    h("a", { class: "button primary", href: "/#basket" }, "Back to the basket"),
+  ];
+}
+
+// --- the way through ----------------------------------------------------------------------------------------------------------
+
+function route() {
+  if (location.pathname === "/cancelled") return "cancelled";
+  if (location.pathname === "/paid") return "thanks";
+  return location.hash.slice(1) || "shelf";
+}
+
+const VIEWS = { shelf, basket: basketView, pay: payView, thanks: thanksView, cancelled: cancelledView };
+
+function redraw(focus) {
+  view.replaceChildren(...(VIEWS[route()] ?? shelf)());
+  document.body.dataset.view = route();
+  if (focus !== undefined) view.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
+}
+
+function arrive() {
+  redraw();
+  window.scrollTo({ top: 0 });
+  main.focus({ preventScroll: true });
+}
+
+/** A shopper who was sent elsewhere to pay comes back with the SessionId in the address (CompleteUrl, CancelUrl). */
+async function comingBack() {
+  const known = currentPayment();
+  const id = new URLSearchParams(location.search).get("session");
+  if (id === null || known?.SessionId === id) return known;
+  try {
+    const payment = await ask(`/api/payment/${encodeURIComponent(id)}`);
+    remember(payment);
+    return payment;
+  } catch {
+    return null;
+  }
+}
+
+async function start() {
+  catalogue = await ask("/api/catalogue");
+  const select = document.getElementById("currency");
+  select.append(...catalogue.Currencies.map((one) => h("option", { value: one.Code }, one.Code)));
+  select.value = currency().Code;
+  basket.Currency = currency().Code;
+  select.addEventListener("change", () => {
+    basket.Currency = select.value;
+    save();
+    if (["shelf", "basket"].includes(route())) redraw();
+  });
+  save();
+  counter.onPayment((payment) => {
+    const before = currentPayment();
+    remember(payment);
+    if (route() === "thanks" && before?.Stage !== payment.Stage) redraw();
+  });
+  counter.start();
+  counter.show(await comingBack());
+  window.addEventListener("hashchange", arrive);
+  redraw();
+}
+
+start().catch((problem) => view.replaceChildren(h("p", { class: "notice bad", role: "alert" }, problem.message)));

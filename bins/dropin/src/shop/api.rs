@@ -1,0 +1,211 @@
+//! The shop's client of the payment service: three calls, HTTP Basic, JSON.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::{StatusCode, header};
+use awc::{Client, ClientRequest, Connector};
+use rustls::{ClientConfig, RootCertStore};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+/// Longer than the service takes to ask a slow processor about a capture.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Largest answer that is read.
+const MAX_ANSWER: usize = 256 * 1024;
+
+/// What went wrong between the shop and the payment service.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ApiError {
+    /// No answer: it is not running, or the network is down.
+    #[error("The shop cannot reach the payment service at {0}. See that it is running, then try again.")]
+    Away(String),
+    /// It answered, but not in a way the contract knows.
+    #[error("The payment service answered in a way the shop does not understand (HTTP {0}). Try again in a moment.")]
+    Strange(u16),
+    /// It cannot work right now.
+    #[error("The payment service is busy or being restarted (HTTP {0}). Nothing was charged; try again in a moment.")]
+    Busy(u16),
+    /// 401 and 403: the operator of the shop has to act.
+    #[error("The payment service does not accept the shop's API user: {0}")]
+    Credentials(String),
+    /// It refused, with the contract's Error object.
+    #[error("{}", .1.message)]
+    Refused(u16, ErrorBody),
+}
+
+/// The contract's Error object.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ErrorBody {
+    code: String,
+    message: String,
+    #[serde(default)]
+    field_errors: Vec<FieldError>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct FieldError {
+    field: String,
+    message: String,
+}
+
+impl ApiError {
+    /// The code the shop's page gets.
+    pub(super) fn code(&self) -> &str {
+        match self {
+            Self::Away(_) => "PAYMENT_SERVICE_AWAY",
+            Self::Strange(_) => "PAYMENT_SERVICE_STRANGE",
+            Self::Busy(_) => "PAYMENT_SERVICE_BUSY",
+            Self::Credentials(_) => "CREDENTIALS_REFUSED",
+            Self::Refused(_, body) => &body.code,
+        }
+    }
+
+    /// The status the shop's page gets: what the service refused stays, its troubles become gateway errors.
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::Away(_) | Self::Strange(_) | Self::Credentials(_) => StatusCode::BAD_GATEWAY,
+            Self::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Refused(status, _) => StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY),
+        }
+    }
+}
+
+/// What the shop reads of a Session.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Session {
+    pub(super) session_id: Uuid,
+    pub(super) state: String,
+    pub(super) merchant_reference: String,
+    pub(super) auto_capture: bool,
+    pub(super) currency: String,
+    /// Kept as the digits that were sent: amounts never pass through a float.
+    pub(super) total_amount: Box<RawValue>,
+    pub(super) order: Option<Order>,
+}
+
+/// What the shop reads of an Order.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Order {
+    pub(super) order_id: Uuid,
+    pub(super) state: String,
+}
+
+/// The answer to a capture.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Captured {
+    pub(super) order_id: Uuid,
+    pub(super) state: String,
+    pub(super) reason: Reason,
+}
+
+/// How far a capture came: Captured, PendingNotification or UnderReview; the last two finish later, with ORDER_PROCESSED.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Reason {
+    pub(super) code: String,
+    pub(super) retryable: bool,
+}
+
+/// The payment service, as this merchant. Lives on one thread.
+pub(super) struct ApiClient {
+    base_url: String,
+    client: Client,
+}
+
+impl ApiClient {
+    pub(super) fn new(base_url: &str, username: &str, password: &str, tls: Option<Arc<ClientConfig>>) -> Self {
+        let builder = Client::builder().timeout(TIMEOUT).disable_redirects().basic_auth(username, Some(password));
+        let client = match tls {
+            Some(tls) => builder.connector(Connector::new().rustls_0_23(tls)).finish(),
+            None => builder.finish(),
+        };
+        Self { base_url: base_url.to_owned(), client }
+    }
+
+    /// `POST /v1/session`. When the answer is lost, a Session may stay behind that nobody pays: it costs nothing and expires.
+    pub(super) async fn create_session(&self, request: &impl Serialize) -> Result<Session, ApiError> {
+        let url = format!("{}/v1/session", self.base_url);
+        self.ask(self.client.post(url), Some(request)).await
+    }
+
+    /// `GET /v1/session/{SessionId}`.
+    pub(super) async fn session(&self, session: Uuid) -> Result<Session, ApiError> {
+        let url = format!("{}/v1/session/{session}", self.base_url);
+        self.ask(self.client.get(url), None::<&()>).await
+    }
+
+    /// `POST /v1/order/{OrderId}/capture` of the whole amount. Repeating it moves nothing twice.
+    pub(super) async fn capture(&self, order: Uuid) -> Result<Captured, ApiError> {
+        let url = format!("{}/v1/order/{order}/capture", self.base_url);
+        self.ask(self.client.post(url), None::<&()>).await
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        request: ClientRequest,
+        body: Option<&impl Serialize>,
+    ) -> Result<T, ApiError> {
+        let request = request.insert_header((header::ACCEPT, "application/json"));
+        let sent = match body {
+            Some(body) => request.send_json(body).await,
+            None => request.send().await,
+        };
+        let mut answer = sent.map_err(|error| {
+            log::warn!("payment service at {} gave no answer: {error}", self.base_url);
+            ApiError::Away(self.base_url.clone())
+        })?;
+        let status = answer.status();
+        let bytes = answer.body().limit(MAX_ANSWER).await.map_err(|error| {
+            log::warn!("the payment service's answer broke off: {error}");
+            ApiError::Away(self.base_url.clone())
+        })?;
+        if status.is_success() {
+            return serde_json::from_slice(&bytes).map_err(|_unreadable| ApiError::Strange(status.as_u16()));
+        }
+        Err(refusal(status, &bytes))
+    }
+}
+
+fn refusal(status: StatusCode, bytes: &[u8]) -> ApiError {
+    let number = status.as_u16();
+    let body = serde_json::from_slice::<ErrorBody>(bytes);
+    match (number, body) {
+        (429 | 502..=504, _) => ApiError::Busy(number),
+        (401 | 403, Ok(body)) => ApiError::Credentials(body.message),
+        (_, Ok(body)) => {
+            for problem in &body.field_errors {
+                log::warn!("payment service: {} {}: {}", body.code, problem.field, problem.message);
+            }
+            ApiError::Refused(number, body)
+        }
+        (_, Err(_not_an_error_object)) => ApiError::Strange(number),
+    }
+}
+
+/// TLS 1.2 or newer with the system's roots when the service is reached over https; nothing for http.
+pub(super) fn tls_for(base_url: &str) -> io::Result<Option<Arc<ClientConfig>>> {
+    if !base_url.starts_with("https://") {
+        return Ok(None);
+    }
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        return Err(super::wrong("this machine has no root certificates; install them (ca-certificates) to use https"));
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Some(Arc::new(config)))
+}

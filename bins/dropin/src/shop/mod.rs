@@ -1,0 +1,178 @@
+//! The demo shop: a merchant's own program that sells a few things through the drop-in.
+//!
+//! It is written as a merchant would write it and shares no code with the service: it calls the public API over HTTP with its
+//! credentials ([`api`]), takes prices from its own price list and never from the browser ([`catalogue`], [`checkout`]), believes
+//! a notification only when the signature holds ([`webhook`]), and hands goods out on `ORDER_PROCESSED` alone ([`book`]).
+//! What it must never do: see a card number, show its credentials or its webhook secret, or trust what a browser says was paid.
+//!
+//! Being a demonstration, it keeps its books in memory, has no sign-in, and shows the merchant's side on the same page; therefore
+//! it listens on loopback only.
+
+mod api;
+mod book;
+mod catalogue;
+mod checkout;
+mod pages;
+mod refusal;
+mod routes;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod webhook;
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use actix_web::dev::Server;
+use actix_web::http::Uri;
+use actix_web::{App, HttpServer, web};
+use tokio::sync::watch;
+
+use api::ApiClient;
+use book::Book;
+use pages::Site;
+use webhook::Verifier;
+
+/// How long running requests may take to finish after a stop, in seconds.
+const STOP_SECONDS: u64 = 3;
+/// More open connections than any demonstration needs.
+const MAX_CONNECTIONS: usize = 256;
+
+/// What a merchant's program has to know: where the service is, who it is, and where it is itself.
+#[derive(Clone)]
+pub struct ShopConfig {
+    /// `{base_url}` of the Session and Order APIs, e.g. `http://127.0.0.1:8080`.
+    pub base_url: String,
+    /// `{asset_url}`, under which `/v1/dropin.js` lies; may carry a path, e.g. `http://127.0.0.1:8080/asset`.
+    pub asset_url: String,
+    /// Where to listen; loopback only. Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Scheme, host and port that shoppers type, e.g. `http://localhost:8081`: one of the merchant's registered origins.
+    pub public_origin: String,
+    /// API user of the merchant; needs `session:write`, `session:read` and `order:capture`.
+    pub username: String,
+    /// Password of that user. Never leaves the server side.
+    pub password: String,
+    /// `whsec_…`, the secret that notifications to `{public_origin}/webhook` are signed with. Never leaves the server side.
+    pub webhook_secret: String,
+}
+
+impl fmt::Debug for ShopConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShopConfig")
+            .field("base_url", &self.base_url)
+            .field("asset_url", &self.asset_url)
+            .field("listen", &self.listen)
+            .field("public_origin", &self.public_origin)
+            .field("username", &self.username)
+            .field("password", &"***")
+            .field("webhook_secret", &"***")
+            .finish()
+    }
+}
+
+/// A shop that holds its address and answers requests as soon as [`Shop::run`] is awaited.
+pub struct Shop {
+    address: SocketAddr,
+    server: Server,
+    stop: watch::Receiver<bool>,
+}
+
+impl Shop {
+    /// Where it listens; tells the port when the configuration said 0.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until the stop channel says `true` or its sender is gone, then lets running requests finish.
+    ///
+    /// # Errors
+    /// What the system said when the server broke.
+    pub async fn run(mut self) -> io::Result<()> {
+        let handle = self.server.handle();
+        tokio::pin! {
+            let serving = self.server;
+        }
+        tokio::select! {
+            ended = &mut serving => return ended,
+            _ = self.stop.wait_for(|stop| *stop) => {}
+        }
+        tokio::join!(handle.stop(true), serving).1
+    }
+}
+
+/// Everything the handlers share. One per shop.
+struct Counter {
+    site: Site,
+    book: Book,
+    verifier: Verifier,
+    stop: watch::Receiver<bool>,
+}
+
+/// Takes the address and makes the shop; await [`Shop::run`] to serve.
+///
+/// # Errors
+/// `InvalidInput` for a configuration that cannot work (the text says which member and what it should look like), and what the
+/// system says when the address cannot be taken.
+pub async fn serve(config: ShopConfig, stop: watch::Receiver<bool>) -> io::Result<Shop> {
+    if !config.listen.ip().is_loopback() {
+        return Err(wrong(format!(
+            "the demo shop has no sign-in and therefore listens on loopback only, not on {}; use 127.0.0.1 or [::1]",
+            config.listen
+        )));
+    }
+    let base_url = service_url("base_url", &config.base_url)?;
+    let asset_url = service_url("asset_url", &config.asset_url)?;
+    let public_origin = origin_of("public_origin", &config.public_origin)?;
+    let asset_origin = origin_of("asset_url", &asset_url)?;
+    let verifier = Verifier::new(&config.webhook_secret)
+        .map_err(|_not_base64| wrong("webhook_secret must look like whsec_<base64>; it is shown when it is made"))?;
+    let counter = web::Data::new(Counter {
+        site: Site::new(&asset_url, &asset_origin, &public_origin),
+        book: Book::default(),
+        verifier,
+        stop: stop.clone(),
+    });
+    let tls = api::tls_for(&base_url)?;
+    let (username, password): (Arc<str>, Arc<str>) = (config.username.into(), config.password.into());
+
+    let listener = TcpListener::bind(config.listen)?;
+    let address = listener.local_addr()?;
+    let server = HttpServer::new(move || {
+        // awc's client belongs to one thread, so that every worker makes its own.
+        let api = ApiClient::new(&base_url, &username, &password, tls.clone());
+        App::new().app_data(counter.clone()).app_data(web::Data::new(api)).configure(routes::configure)
+    })
+    .workers(1)
+    .max_connections(MAX_CONNECTIONS)
+    .shutdown_timeout(STOP_SECONDS)
+    .disable_signals()
+    .listen(listener)?
+    .run();
+    log::info!("demo shop for {public_origin} listens on http://{address}");
+    Ok(Shop { address, server, stop })
+}
+
+fn wrong(message: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message.into())
+}
+
+/// An absolute http(s) address without its trailing slash, so that paths can be appended.
+fn service_url(member: &str, raw: &str) -> io::Result<String> {
+    origin_of(member, raw)?;
+    Ok(raw.trim_end_matches('/').to_owned())
+}
+
+/// Scheme, host and port of an absolute http(s) address.
+fn origin_of(member: &str, raw: &str) -> io::Result<String> {
+    let unusable = || wrong(format!("{member} must be an absolute http or https address, not {raw:?}"));
+    let uri: Uri = raw.parse().map_err(|_not_an_address| unusable())?;
+    match (uri.scheme_str(), uri.authority()) {
+        (Some(scheme @ ("http" | "https")), Some(authority)) if !authority.as_str().contains('@') => {
+            Ok(format!("{scheme}://{authority}"))
+        }
+        _ => Err(unusable()),
+    }
+}

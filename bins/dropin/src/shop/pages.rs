@@ -1,0 +1,94 @@
+//! The static side of the shop: its pages, its style, its script, and the headers they go out with.
+
+use actix_web::HttpResponse;
+use actix_web::http::header;
+
+/// The files of `bins/dropin/shop`, part of the program.
+const INDEX: &str = include_str!("../../shop/index.html");
+const STYLE: &str = include_str!("../../shop/shop.css");
+const SHOP: &str = include_str!("../../shop/shop.js");
+const CHECKOUT: &str = include_str!("../../shop/checkout.js");
+const COUNTER: &str = include_str!("../../shop/counter.js");
+const KIT: &str = include_str!("../../shop/kit.js");
+const MOTIFS: &str = include_str!("../../shop/motifs.svg");
+const ICON: &str = include_str!("../../shop/icon.svg");
+
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+/// Where `index.html` wants the address of the drop-in's script.
+const ASSET_URL: &str = "{asset_url}";
+/// Where it wants the drawings: inside the page, so that the style sheet reaches them.
+const DRAWINGS: &str = "{motifs}";
+
+/// The finished pages and what the shop is called by browsers.
+#[derive(Debug)]
+pub(super) struct Site {
+    index: String,
+    policy: String,
+    origin: String,
+}
+
+/// A file of the shop.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum File {
+    Style,
+    Shop,
+    Checkout,
+    Counter,
+    Kit,
+    Icon,
+}
+
+impl Site {
+    /// `asset_url` and the origins have been checked: they are plain http(s) addresses.
+    pub(super) fn new(asset_url: &str, asset_origin: &str, public_origin: &str) -> Self {
+        Self {
+            index: INDEX.replace(DRAWINGS, MOTIFS).replace(ASSET_URL, &escape(asset_url)),
+            policy: policy(asset_origin),
+            origin: public_origin.to_owned(),
+        }
+    }
+
+    /// Scheme, host and port of the shop.
+    pub(super) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The Content-Security-Policy of every answer: the drop-in needs its script and its frame allowed, and nothing else.
+    pub(super) fn policy(&self) -> &str {
+        &self.policy
+    }
+
+    /// The one page; its script reads the path and shows the shelf, the checkout or a return page.
+    pub(super) fn page(&self) -> HttpResponse {
+        file("text/html; charset=utf-8", self.index.clone())
+    }
+}
+
+impl File {
+    /// The file's answer.
+    pub(super) fn answer(self) -> HttpResponse {
+        match self {
+            Self::Style => file("text/css; charset=utf-8", STYLE),
+            Self::Shop => file(JAVASCRIPT, SHOP),
+            Self::Checkout => file(JAVASCRIPT, CHECKOUT),
+            Self::Counter => file(JAVASCRIPT, COUNTER),
+            Self::Kit => file(JAVASCRIPT, KIT),
+            Self::Icon => file("image/svg+xml", ICON),
+        }
+    }
+}
+
+fn file(kind: &'static str, body: impl Into<String>) -> HttpResponse {
+    HttpResponse::Ok().insert_header((header::CONTENT_TYPE, kind)).body(body.into())
+}
+
+fn policy(asset_origin: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'self' {asset_origin}; frame-src {asset_origin}; style-src 'self'; connect-src 'self'; \
+         img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;")
+}

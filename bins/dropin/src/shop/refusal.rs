@@ -1,0 +1,66 @@
+//! Every answer of the shop to its own page that is no success.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, ResponseError};
+use serde::Serialize;
+
+use super::api::ApiError;
+
+/// Why the shop did not do what was asked. The text is for the person in front of the page.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Refusal {
+    /// The request makes no sense to the shop.
+    #[error("{0}")]
+    Invalid(String),
+    /// A page of another site, or a name that only pretends to be this shop.
+    #[error("{0}")]
+    Foreign(String),
+    /// Nothing here.
+    #[error("There is nothing under this address. The shop is at /.")]
+    NoSuchPage,
+    /// No payment with this id.
+    #[error("The shop knows no such payment. Start again from the basket.")]
+    NoSuchPayment,
+    /// There is no Order yet.
+    #[error("There is nothing to ship yet: the payment has not been authorized.")]
+    NothingToShip,
+    /// The payment service did not do it.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Body<'a> {
+    code: &'a str,
+    message: String,
+}
+
+impl Refusal {
+    fn code(&self) -> &str {
+        match self {
+            Self::Invalid(_) => "INVALID_REQUEST",
+            Self::Foreign(_) => "FOREIGN_ORIGIN",
+            Self::NoSuchPage => "NOT_FOUND",
+            Self::NoSuchPayment => "PAYMENT_NOT_FOUND",
+            Self::NothingToShip => "NOTHING_TO_SHIP",
+            Self::Api(error) => error.code(),
+        }
+    }
+}
+
+impl ResponseError for Refusal {
+    fn status_code(&self) -> StatusCode {
+        match self {
+            Self::Invalid(_) => StatusCode::BAD_REQUEST,
+            Self::Foreign(_) => StatusCode::FORBIDDEN,
+            Self::NoSuchPage | Self::NoSuchPayment => StatusCode::NOT_FOUND,
+            Self::NothingToShip => StatusCode::CONFLICT,
+            Self::Api(error) => error.status(),
+        }
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        HttpResponse::build(self.status_code()).json(Body { code: self.code(), message: self.to_string() })
+    }
+}

@@ -1,0 +1,261 @@
+//! The routes of the shop.
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header;
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{HttpRequest, HttpResponse, ResponseError, web};
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::Counter;
+use super::api::{ApiClient, ApiError, Order};
+use super::book::{Receipt, Stage};
+use super::catalogue::{CURRENCIES, Currency, MAX_PIECES, THINGS};
+use super::checkout::Basket;
+use super::pages::File;
+use super::refusal::Refusal;
+use super::stream;
+use super::webhook::Doubt;
+
+/// Largest basket that is read.
+const MAX_BASKET: usize = 16 * 1024;
+/// Largest notification that is read.
+const MAX_NOTIFICATION: usize = 64 * 1024;
+
+type Api = web::Data<ApiClient>;
+type Shop = web::Data<Counter>;
+
+pub(super) fn configure(app: &mut web::ServiceConfig) {
+    let json = web::JsonConfig::default().limit(MAX_BASKET).error_handler(|error, _request| {
+        log::debug!("unreadable basket: {error}");
+        Refusal::Invalid("The shop did not understand the basket; reload the page.".to_owned()).into()
+    });
+    app.app_data(json)
+        .service(
+            web::resource("/webhook")
+                .app_data(web::PayloadConfig::new(MAX_NOTIFICATION))
+                .wrap(from_fn(headers))
+                .route(web::post().to(webhook)),
+        )
+        .service(
+            web::scope("")
+                .wrap(from_fn(own_name_only))
+                .wrap(from_fn(headers))
+                .route("/", web::get().to(page))
+                .route("/paid", web::get().to(page))
+                .route("/cancelled", web::get().to(page))
+                .route("/shop.css", web::get().to(|| async { File::Style.answer() }))
+                .route("/shop.js", web::get().to(|| async { File::Shop.answer() }))
+                .route("/checkout.js", web::get().to(|| async { File::Checkout.answer() }))
+                .route("/counter.js", web::get().to(|| async { File::Counter.answer() }))
+                .route("/kit.js", web::get().to(|| async { File::Kit.answer() }))
+                .route("/icon.svg", web::get().to(|| async { File::Icon.answer() }))
+                .route("/api/catalogue", web::get().to(catalogue))
+                .route("/api/notifications", web::get().to(notifications))
+                .route("/api/payment/{session}", web::get().to(payment))
+                .service(web::resource("/api/checkout").wrap(from_fn(json_only)).route(web::post().to(checkout)))
+                .service(
+                    web::resource("/api/payment/{session}/capture")
+                        .wrap(from_fn(json_only))
+                        .route(web::post().to(capture)),
+                )
+                .default_service(web::to(|| async { Err::<HttpResponse, _>(Refusal::NoSuchPage) })),
+        );
+}
+
+async fn page(shop: Shop) -> HttpResponse {
+    shop.site.page()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Shelf {
+    currencies: &'static [Currency],
+    max_pieces: u32,
+    things: Vec<ShelfThing>,
+    /// In the order of `Currencies`, in their smallest unit.
+    shipping: Vec<u64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct ShelfThing {
+    id: &'static str,
+    name: &'static str,
+    blurb: &'static str,
+    /// For showing, in the order of `Currencies`, in their smallest unit. The checkout looks prices up again.
+    prices: Vec<u64>,
+}
+
+async fn catalogue() -> HttpResponse {
+    let things = THINGS.iter().map(|thing| ShelfThing {
+        id: thing.id,
+        name: thing.name,
+        blurb: thing.blurb,
+        prices: CURRENCIES.iter().map(|currency| thing.price(*currency)).collect(),
+    });
+    HttpResponse::Ok().json(Shelf {
+        currencies: &CURRENCIES,
+        max_pieces: MAX_PIECES,
+        things: things.collect(),
+        shipping: CURRENCIES.iter().map(|currency| currency.shipping()).collect(),
+    })
+}
+
+/// What the page may know of a payment: no billing details, no credentials.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Payment {
+    session_id: Uuid,
+    merchant_reference: String,
+    state: String,
+    auto_capture: bool,
+    currency: String,
+    /// Text, so that no float comes near it.
+    total_amount: String,
+    /// What the API says about the Order now.
+    order: Option<Order>,
+    /// What the shop believes, from notifications alone; absent when it has forgotten the purchase.
+    stage: Option<Stage>,
+}
+
+impl Payment {
+    fn new(session: super::api::Session, stage: Option<Stage>) -> Self {
+        Self {
+            session_id: session.session_id,
+            merchant_reference: session.merchant_reference,
+            state: session.state,
+            auto_capture: session.auto_capture,
+            currency: session.currency,
+            total_amount: session.total_amount.get().to_owned(),
+            order: session.order,
+            stage,
+        }
+    }
+}
+
+/// Creates the Session and tells the browser its id: the only thing the drop-in needs.
+async fn checkout(shop: Shop, api: Api, basket: web::Json<Basket>) -> Result<HttpResponse, Refusal> {
+    let request = basket.into_inner().into_request(shop.site.origin())?;
+    let session = api.create_session(&request).await?;
+    shop.book.open(session.session_id);
+    Ok(HttpResponse::Ok().json(Payment::new(session, Some(Stage::AwaitingPayment))))
+}
+
+async fn payment(shop: Shop, api: Api, session: web::Path<String>) -> Result<HttpResponse, Refusal> {
+    let id = session_id(&session)?;
+    let session = api.session(id).await.map_err(missing_session)?;
+    let stage = shop.book.purchase(id).map(|purchase| purchase.stage);
+    Ok(HttpResponse::Ok().json(Payment::new(session, stage)))
+}
+
+/// The parcel leaves: now the money may be taken.
+async fn capture(shop: Shop, api: Api, session: web::Path<String>) -> Result<HttpResponse, Refusal> {
+    let id = session_id(&session)?;
+    let known = shop.book.purchase(id).and_then(|purchase| purchase.order_id);
+    let order = match known {
+        Some(order) => order,
+        None => api.session(id).await.map_err(missing_session)?.order.ok_or(Refusal::NothingToShip)?.order_id,
+    };
+    Ok(HttpResponse::Ok().json(api.capture(order).await?))
+}
+
+async fn notifications(shop: Shop, request: HttpRequest) -> HttpResponse {
+    // A browser that lost the connection says which event it saw last.
+    let last = request.headers().get("Last-Event-ID").and_then(|id| id.to_str().ok()?.parse().ok()).unwrap_or(0);
+    HttpResponse::Ok()
+        .insert_header((header::CONTENT_TYPE, "text/event-stream"))
+        .streaming(stream::notifications(shop, last))
+}
+
+/// Takes notifications. 200 only when it is stored; anything else makes the service send it again later.
+async fn webhook(shop: Shop, request: HttpRequest, body: web::Bytes) -> HttpResponse {
+    let notification = match shop.verifier.read(request.headers(), &body) {
+        Ok(notification) => notification,
+        Err(doubt) => {
+            log::warn!("refused a notification: {doubt}");
+            return match doubt {
+                Doubt::Unsigned | Doubt::Untimely => HttpResponse::Unauthorized().body(doubt.to_string()),
+                Doubt::Unreadable => HttpResponse::BadRequest().body(doubt.to_string()),
+            };
+        }
+    };
+    let (kind, sequence) = (notification.event.event_type.clone(), notification.sequence);
+    match shop.book.receive(notification) {
+        Receipt::Stored => log::info!("notification {sequence} {kind:?} stored"),
+        Receipt::Repeated => log::info!("notification {sequence} {kind:?} came again; nothing to do"),
+    }
+    HttpResponse::Ok().finish()
+}
+
+/// Only a real UUID goes into an address of the API.
+fn session_id(raw: &str) -> Result<Uuid, Refusal> {
+    raw.parse().map_err(|_not_a_uuid| Refusal::NoSuchPayment)
+}
+
+fn missing_session(error: ApiError) -> Refusal {
+    match error.code() {
+        "SESSION_NOT_FOUND" => Refusal::NoSuchPayment,
+        _ => error.into(),
+    }
+}
+
+/// Puts the policy on every answer, refusals included.
+async fn headers(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
+    let shop = request.app_data::<Shop>().cloned().expect("the shop is part of every app");
+    let mut answer = next.call(request).await?;
+    let policy = header::HeaderValue::from_str(shop.site.policy()).expect("an origin is printable");
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "strict-origin-when-cross-origin"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, header::HeaderValue::from_static(value));
+    }
+    Ok(answer)
+}
+
+/// Pages live under one name, the registered origin; any other loopback name is led there. A foreign name that resolves to
+/// this machine (DNS rebinding) gets nothing.
+async fn own_name_only(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
+    let shop = request.app_data::<Shop>().cloned().expect("the shop is part of every app");
+    let origin = shop.site.origin();
+    // The header as it came, not what a forwarding header claims: a page can write those.
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_owned();
+    if origin.split_once("://").is_some_and(|(_, own)| own.eq_ignore_ascii_case(&host)) {
+        return Ok(next.call(request).await?.map_into_boxed_body());
+    }
+    let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _port)| name);
+    if !matches!(name, "127.0.0.1" | "[::1]" | "localhost") {
+        let refusal = Refusal::Foreign(format!("This shop is called {origin}; open it there."));
+        return Ok(request.into_response(refusal.error_response()));
+    }
+    if matches!(request.path(), "/" | "/paid" | "/cancelled") {
+        let target = format!("{origin}{}", request.uri());
+        let answer = HttpResponse::TemporaryRedirect().insert_header((header::LOCATION, target)).finish();
+        return Ok(request.into_response(answer));
+    }
+    Ok(next.call(request).await?.map_into_boxed_body())
+}
+
+/// JSON only: a form of a foreign page cannot send it without asking first, and nobody here says yes.
+async fn json_only(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if request.method() == actix_web::http::Method::POST && !kind.starts_with("application/json") {
+        let refusal = Refusal::Foreign("Send Content-Type: application/json.".to_owned());
+        return Ok(request.into_response(refusal.error_response()));
+    }
+    Ok(next.call(request).await?.map_into_boxed_body())
+}
