@@ -1,0 +1,30 @@
+use std::future::{Ready, ready};
+use std::str::FromStr;
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest};
+use dropin_wire::ErrorCode;
+
+use crate::ApiError;
+
+/// The identifier in the address: its only path parameter, or the last one. 400 VALIDATION_ERROR when it is not one.
+#[derive(Debug, Clone, Copy)]
+pub struct PathId<T>(
+    /// The identifier.
+    pub T,
+);
+
+impl<T: FromStr + 'static> FromRequest for PathId<T> {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let text = request.match_info().iter().last().map_or("", |(_, value)| value);
+        ready(text.parse().map(Self).map_err(|_not_an_id| {
+            ApiError::new(
+                ErrorCode::ValidationError,
+                "The identifier in the address is not a valid UUID; use it exactly as it was given to you.",
+            )
+        }))
+    }
+}

@@ -1,0 +1,58 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
+use rustls::version::{TLS12, TLS13};
+
+/// A certificate chain and its key, both PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The server's certificate first, then those that vouch for it.
+    pub certificate: PathBuf,
+    /// The server certificate's private key.
+    pub key: PathBuf,
+}
+
+/// Why TLS cannot be served with the configured files.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read, or holds no PEM of the expected kind.
+    #[error("cannot use {path} for TLS: {source}")]
+    File {
+        /// The configured file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: pem::Error,
+    },
+    /// Certificate and key do not fit.
+    #[error("the TLS certificate and key cannot be used together: {0}")]
+    Pair(#[from] rustls::Error),
+}
+
+impl TlsFiles {
+    /// TLS 1.2 and 1.3 (contract, Authentication 3) with these files.
+    ///
+    /// # Errors
+    /// [`TlsError`].
+    pub(crate) fn load(&self) -> Result<ServerConfig, TlsError> {
+        let chain = CertificateDer::pem_file_iter(&self.certificate)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|source| file(&self.certificate, source))?;
+        if chain.is_empty() {
+            return Err(file(&self.certificate, pem::Error::NoItemsFound));
+        }
+        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|source| file(&self.key, source))?;
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&TLS13, &TLS12])?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)?;
+        Ok(config)
+    }
+}
+
+fn file(path: &Path, source: pem::Error) -> TlsError {
+    TlsError::File { path: path.to_owned(), source }
+}

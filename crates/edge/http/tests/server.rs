@@ -1,0 +1,278 @@
+//! The server as a client on the wire meets it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, web};
+use async_trait::async_trait;
+use dropin_http::{ApiError, JsonBody, Limits, OptionalJsonBody, PathId, Running, ServeError, Server, json};
+use dropin_kernel::SessionId;
+use dropin_ports::{StoreError, StoreHealth};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+
+/// Far longer than anything here takes; only a broken server lets it pass.
+const LONG: Duration = Duration::from_secs(20);
+
+fn demo(config: &mut web::ServiceConfig) {
+    async fn length(JsonBody(body): JsonBody) -> HttpResponse {
+        json(StatusCode::OK, &body.len())
+    }
+    async fn optional(OptionalJsonBody(body): OptionalJsonBody) -> HttpResponse {
+        json(StatusCode::OK, &body.map(|body| body.len()))
+    }
+    async fn show(PathId(id): PathId<SessionId>) -> HttpResponse {
+        json(StatusCode::OK, &id.to_string())
+    }
+    #[derive(serde::Deserialize)]
+    struct Query {
+        wait: u8,
+    }
+    async fn query(query: web::Query<Query>) -> HttpResponse {
+        json(StatusCode::OK, &query.wait)
+    }
+    async fn panics() -> HttpResponse {
+        panic!("on purpose")
+    }
+    async fn away() -> Result<HttpResponse, ApiError> {
+        Err(StoreError::Unavailable("SECRET-HOST is down".to_owned()).into())
+    }
+    async fn corrupt() -> Result<HttpResponse, ApiError> {
+        Err(StoreError::Corrupt { table: "session", what: "SECRET".to_owned() }.into())
+    }
+    config
+        .service(web::resource("/length").route(web::post().to(length)))
+        .service(web::resource("/optional").route(web::post().to(optional)))
+        .service(web::resource("/show/{id}").route(web::get().to(show)).route(web::delete().to(show)))
+        .service(web::resource("/query").route(web::get().to(query)))
+        .service(web::resource("/panics").route(web::get().to(panics)))
+        .service(web::resource("/away").route(web::get().to(away)))
+        .service(web::resource("/corrupt").route(web::get().to(corrupt)));
+}
+
+fn loopback() -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], 0))
+}
+
+fn start(limits: Limits) -> Running {
+    Server::new("test")
+        .listen(loopback())
+        .unwrap()
+        .limits(limits)
+        .mount("", demo)
+        .mount("/below", demo)
+        .start()
+        .unwrap()
+}
+
+/// An answer as it came over the wire.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().filter_map(|line| line.split_once(": ")).find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    #[track_caller]
+    fn expect_error(&self, status: u16, code: &str) {
+        let error: serde_json::Value = serde_json::from_str(&self.body).expect("every refusal is an Error object");
+        assert_eq!((self.status, error["Code"].as_str()), (status, Some(code)), "{self:?}");
+        assert!(error["Message"].as_str().is_some_and(|message| !message.is_empty()), "{self:?}");
+        assert!(self.header("x-request-id").is_some(), "{self:?}");
+        assert_eq!(self.header("x-content-type-options"), Some("nosniff"), "{self:?}");
+    }
+}
+
+/// Reads one answer; its body has a content-length here.
+async fn read_answer(stream: &mut TcpStream) -> Answer {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let head = head.to_ascii_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+            if body.len() >= length.unwrap_or(0) {
+                let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+                return Answer { status, head, body: body.to_owned() };
+            }
+        }
+        let mut chunk = [0; 4096];
+        let read = tokio::time::timeout(LONG, stream.read(&mut chunk)).await.expect("an answer in time").unwrap();
+        assert!(read > 0, "the connection was closed without a whole answer: {text:?}");
+        bytes.extend_from_slice(&chunk[..read]);
+    }
+}
+
+async fn send(server: &Running, request: impl AsRef<[u8]>) -> Answer {
+    let mut stream = TcpStream::connect(server.addresses()[0]).await.unwrap();
+    stream.write_all(request.as_ref()).await.unwrap();
+    read_answer(&mut stream).await
+}
+
+async fn get(server: &Running, path: &str) -> Answer {
+    send(server, format!("GET {path} HTTP/1.1\r\nHost: t\r\n\r\n")).await
+}
+
+fn post(path: &str, kind: &str, body: &str) -> String {
+    let length = body.len();
+    format!("POST {path} HTTP/1.1\r\nHost: t\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}")
+}
+
+#[actix_web::test]
+async fn every_refusal_is_an_error_object() {
+    let server = start(Limits::default());
+    get(&server, "/nothing").await.expect_error(404, "NOT_FOUND");
+    get(&server, "/below/nothing").await.expect_error(404, "NOT_FOUND");
+    get(&server, "/show/not-a-uuid").await.expect_error(400, "VALIDATION_ERROR");
+    get(&server, "/query?wait=300").await.expect_error(400, "INVALID_REQUEST");
+    get(&server, "/query").await.expect_error(400, "INVALID_REQUEST");
+    let wrong = send(&server, "PATCH /below/show/x HTTP/1.1\r\nHost: t\r\nContent-Length: 0\r\n\r\n").await;
+    wrong.expect_error(405, "METHOD_NOT_ALLOWED");
+    let mut allowed: Vec<_> = wrong.header("allow").unwrap().split(", ").collect();
+    allowed.sort_unstable();
+    assert_eq!(allowed, ["delete", "get"]);
+    get(&server, "/panics").await.expect_error(500, "INTERNAL_SERVER_ERROR");
+    let away = get(&server, "/away").await;
+    away.expect_error(503, "SERVICE_UNAVAILABLE");
+    assert!(away.header("retry-after").is_some());
+    get(&server, "/corrupt").await.expect_error(500, "INTERNAL_SERVER_ERROR");
+    assert!(!away.body.contains("SECRET"), "{away:?}");
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn a_body_has_to_be_json_and_small() {
+    let server = start(Limits::default());
+    let ok = send(&server, post("/length", "application/json; charset=UTF-8", "{\"a\":1}")).await;
+    assert_eq!((ok.status, ok.body.as_str()), (200, "7"));
+    for kind in ["text/plain", "application/json; charset=latin1", "application/jsonx", ""] {
+        let refused = send(&server, post("/length", kind, "{}")).await;
+        refused.expect_error(415, "UNSUPPORTED_MEDIA_TYPE");
+    }
+    let packed = "POST /length HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n";
+    send(&server, format!("{packed}Content-Length: 2\r\n\r\n{{}}")).await.expect_error(415, "UNSUPPORTED_MEDIA_TYPE");
+    let empty = send(&server, post("/optional", "text/plain", "")).await;
+    assert_eq!((empty.status, empty.body.as_str()), (200, "null"));
+    send(&server, post("/optional", "text/plain", "x")).await.expect_error(415, "UNSUPPORTED_MEDIA_TYPE");
+    server.stop().await;
+}
+
+/// The whole of a body that is much too large is sent before anything is read, as simple clients do.
+#[actix_web::test]
+async fn the_sender_of_a_large_body_sees_the_refusal() {
+    let server = start(Limits::default());
+    let large = "x".repeat(3 * 1024 * 1024);
+    send(&server, post("/length", "application/json", &large)).await.expect_error(413, "PAYLOAD_TOO_LARGE");
+    send(&server, post("/nothing", "application/json", &large)).await.expect_error(404, "NOT_FOUND");
+    send(&server, post("/length", "text/plain", &large)).await.expect_error(415, "UNSUPPORTED_MEDIA_TYPE");
+    let chunked =
+        "POST /length HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let chunk = format!("{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
+    send(&server, format!("{chunked}{chunk}")).await.expect_error(413, "PAYLOAD_TOO_LARGE");
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn a_slow_body_ends_at_its_deadline() {
+    let server = start(Limits { body_deadline: Duration::from_millis(200), ..Limits::default() });
+    let head = "POST /length HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{";
+    let slow = send(&server, head).await;
+    slow.expect_error(408, "REQUEST_TIMEOUT");
+    assert_eq!(slow.header("connection"), Some("close"));
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn a_sane_request_id_comes_back_and_any_other_is_replaced() {
+    let server = start(Limits::default());
+    let with = |id: &str| format!("GET /nothing HTTP/1.1\r\nHost: t\r\nX-Request-Id: {id}\r\n\r\n");
+    assert_eq!(send(&server, with("order-7.a_b")).await.header("x-request-id"), Some("order-7.a_b"));
+    let replaced = send(&server, with("a b\"c")).await;
+    assert_eq!(replaced.header("x-request-id").map(str::len), Some(36), "{replaced:?}");
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn only_loopback_goes_without_tls() {
+    let everywhere = SocketAddr::from(([0, 0, 0, 0], 0));
+    let refused = Server::new("test").listen(loopback()).unwrap().listen(everywhere).unwrap().start().map(|_| ());
+    assert!(matches!(refused, Err(ServeError::Unprotected(address)) if address == everywhere));
+    let behind_proxy = Server::new("test").listen(everywhere).unwrap().behind_proxy(true).start().unwrap();
+    behind_proxy.stop().await;
+}
+
+#[actix_web::test]
+async fn a_taken_address_is_named() {
+    let server = start(Limits::default());
+    let taken = server.addresses()[0];
+    let refused = Server::new("test").listen(taken).map(|_| ());
+    assert!(matches!(refused, Err(ServeError::InUse(address)) if address == taken));
+    server.stop().await;
+}
+
+struct Fixed(Result<(), StoreError>);
+
+#[async_trait]
+impl StoreHealth for Fixed {
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.0.clone()
+    }
+}
+
+#[actix_web::test]
+async fn health_readiness_and_counts() {
+    let ready =
+        |health| Server::new("test").listen(loopback()).unwrap().ready_when(Arc::new(Fixed(health))).start().unwrap();
+    let server = ready(Ok(()));
+    assert_eq!(get(&server, "/healthz").await.status, 200);
+    assert_eq!(get(&server, "/readyz").await.status, 200);
+    let metrics = get(&server, "/metrics").await;
+    assert!(metrics.body.contains("_count{method=\"GET\",route=\"/readyz\",status=\"200\"} 1"), "{metrics:?}");
+    server.stop().await;
+    let server = ready(Err(StoreError::Unavailable("gone".to_owned())));
+    assert_eq!(get(&server, "/healthz").await.status, 200);
+    get(&server, "/readyz").await.expect_error(503, "SERVICE_UNAVAILABLE");
+    server.stop().await;
+}
+
+/// A stop waits for the request that runs, not for connections that idle.
+#[actix_web::test]
+async fn a_stop_lets_running_requests_finish() {
+    let (begun, may_end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let seen = (begun.clone(), may_end.clone());
+    let configure = move |config: &mut web::ServiceConfig| {
+        let (begun, may_end) = seen.clone();
+        let slow = move || {
+            let (begun, may_end) = (begun.clone(), may_end.clone());
+            async move {
+                begun.add_permits(1);
+                may_end.acquire().await.unwrap().forget();
+                json(StatusCode::OK, "done")
+            }
+        };
+        config.service(web::resource("/slow").route(web::get().to(slow)));
+    };
+    let server = Server::new("test").listen(loopback()).unwrap().mount("", configure).start().unwrap();
+    let address = server.addresses()[0];
+    let mut idle = TcpStream::connect(address).await.unwrap();
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n").await.unwrap();
+    assert_eq!(read_answer(&mut idle).await.status, 200);
+    let mut running = TcpStream::connect(address).await.unwrap();
+    running.write_all(b"GET /slow HTTP/1.1\r\nHost: t\r\n\r\n").await.unwrap();
+    begun.acquire().await.unwrap().forget();
+    let stopping = actix_web::rt::spawn(server.stop());
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    may_end.add_permits(1);
+    assert_eq!(read_answer(&mut running).await.body, "\"done\"");
+    tokio::time::timeout(LONG, stopping).await.expect("idle connections do not hold up a stop").unwrap();
+}
