@@ -1,1 +1,18 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
+mod error;
+pub mod event;
+mod gate;
+mod member;
+mod number;
+pub mod order;
+mod people;
+mod request;
+pub mod session;
+pub mod shopper;
+pub mod stash;
+mod text;
+
+pub use error::{ErrorBody, ErrorCode, FieldError};
+pub use request::RequestError;

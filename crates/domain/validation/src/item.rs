@@ -56,7 +56,7 @@ impl Item {
     pub fn parse(path: &str, input: &ItemInput, currency: Currency) -> Result<Self, Violations> {
         let mut all = Violations::new();
         let name = all.check(Text::parse(&format!("{path}.Name"), &input.name));
-        let amount = all.check(amount(&format!("{path}.Amount"), currency, &input.amount));
+        let amount = all.check(parse_amount(&format!("{path}.Amount"), currency, &input.amount));
         let quantity = all.check(quantity(&format!("{path}.Quantity"), &input.quantity));
         let item = match (name, amount, quantity) {
             (Some(name), Some(amount), Some(quantity)) => Some(Self { name, amount, quantity }),
@@ -75,7 +75,7 @@ impl Discount {
         let mut all = Violations::new();
         let field = format!("{path}.Amount");
         let name = all.check(Text::parse(&format!("{path}.Name"), &input.name));
-        let amount = all.check(amount(&field, currency, &input.amount)).filter(|amount| {
+        let amount = all.check(parse_amount(&field, currency, &input.amount)).filter(|amount| {
             if amount.is_zero() {
                 all.push(field, ViolationCode::OutOfRange, "must be above zero");
             }
@@ -89,7 +89,7 @@ impl Discount {
 ///
 /// # Errors
 /// A violation at `field`: FIELD_INVALID for too many decimals, VALUE_OUT_OF_RANGE otherwise.
-pub(crate) fn amount(field: &str, currency: Currency, number: &Decimal) -> Result<Amount, Violation> {
+pub fn parse_amount(field: &str, currency: Currency, number: &Decimal) -> Result<Amount, Violation> {
     Amount::from_decimal(currency, number).map_err(|error| {
         let code = match error {
             AmountError::TooPrecise { .. } => ViolationCode::Invalid,

@@ -5,7 +5,7 @@ use time::Date;
 use crate::contact::{BirthDate, Email, Phone};
 use crate::country::{Country, Region};
 use crate::identity::{self, Holder};
-use crate::item::amount;
+use crate::item::parse_amount;
 use crate::text::Text;
 
 /// An address as it was sent.
@@ -193,8 +193,8 @@ impl ShippingDetails {
     /// Every violation of its fields (contract, ShippingDetails).
     pub fn parse(path: &str, input: &ShippingInput, currency: Currency) -> Result<Self, Violations> {
         let mut all = Violations::new();
-        let shipping = all.check(amount(&format!("{path}.ShippingAmount"), currency, &input.shipping_amount));
-        let duty = all.check(amount(&format!("{path}.DutyAmount"), currency, &input.duty_amount));
+        let shipping = all.check(parse_amount(&format!("{path}.ShippingAmount"), currency, &input.shipping_amount));
+        let duty = all.check(parse_amount(&format!("{path}.DutyAmount"), currency, &input.duty_amount));
         let name = all.check(Text::parse(&format!("{path}.Name"), &input.name));
         let email = all.check(Email::parse(&format!("{path}.Email"), &input.email));
         let phone = all.check(Phone::parse(&format!("{path}.Phone"), &input.phone));

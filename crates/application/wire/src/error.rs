@@ -1,0 +1,159 @@
+use dropin_kernel::Violation;
+use serde::Serialize;
+
+/// Writes the enumeration and everything that is known of a code from one table.
+macro_rules! error_codes {
+    ($($name:ident = $code:literal, $status:literal, $meaning:literal;)+) => {
+        /// The machine-readable code of an Error object; the whole table of errors (contract, Errors; decisions.md sections 1 to 5).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum ErrorCode {
+            $(#[doc = $meaning] $name,)+
+        }
+
+        impl ErrorCode {
+            /// Every code, by status.
+            pub const ALL: &[Self] = &[$(Self::$name,)+];
+
+            /// The code as integrators see it.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $code,)+ }
+            }
+
+            /// The HTTP status it is answered with.
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$name => $status,)+ }
+            }
+
+            /// What it means, in one sentence, for the documentation.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => $meaning,)+ }
+            }
+        }
+    };
+}
+
+error_codes! {
+    InvalidRequest = "INVALID_REQUEST", 400, "The body is not valid JSON, or FieldErrors says which fields are wrong.";
+    InvalidCurrency = "INVALID_CURRENCY", 400, "The currency is not enabled for the merchant.";
+    ValidationError = "VALIDATION_ERROR", 400, "The identifier in the address is not a UUID.";
+    AuthenticationRequired = "AUTHENTICATION_REQUIRED", 401, "The user name and password are missing or invalid.";
+    CaptureFailed = "CAPTURE_FAILED", 402, "The processor refused the capture; Retryable says whether another try may succeed.";
+    NotAuthorized = "NOT_AUTHORIZED", 403, "The user may not do this.";
+    NotFound = "NOT_FOUND", 404, "There is nothing under this address.";
+    SessionNotFound = "SESSION_NOT_FOUND", 404, "The merchant has no Session with this id.";
+    OrderNotFound = "ORDER_NOT_FOUND", 404, "The merchant has no Order with this id.";
+    MerchantNotFound = "MERCHANT_NOT_FOUND", 404, "There is no merchant with this id.";
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, "The address does not take this method; the header Allow lists those it takes.";
+    RequestTimeout = "REQUEST_TIMEOUT", 408, "The request did not arrive in time.";
+    DuplicateMerchantReferenceId = "DUPLICATE_MERCHANT_REFERENCE_ID", 409,
+        "The merchant has used this MerchantReference before.";
+    DuplicateRequest = "DUPLICATE_REQUEST", 409, "Another request changed the same Session at the same time.";
+    InvalidSessionState = "INVALID_SESSION_STATE", 409, "The Session is not in a state that allows this.";
+    SessionChanged = "SESSION_CHANGED", 409, "The Session changed since it was shown to the shopper.";
+    InvalidOrderState = "INVALID_ORDER_STATE", 409, "The Order is not in a state that allows this.";
+    PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, "The body is larger than this address takes.";
+    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", 415, "The body has another content type than this address takes.";
+    RateLimited = "RATE_LIMITED", 429, "Too many requests; the header Retry-After says how long to wait.";
+    InternalServerError = "INTERNAL_SERVER_ERROR", 500, "A defect of the service; report the X-Request-Id.";
+    ServiceUnavailable = "SERVICE_UNAVAILABLE", 503, "Something the service needs is away; nothing was changed.";
+    OutcomeUnknown = "OUTCOME_UNKNOWN", 503, "It could not be learned in time whether this was done; safe to repeat.";
+}
+
+/// One field that is wrong (contract, FieldError).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct FieldError {
+    /// Path of the field, for example `Items[2].Amount`.
+    pub field: String,
+    /// For programs (decisions.md section 2).
+    pub code: &'static str,
+    /// For people; never repeats the rejected value.
+    pub message: String,
+}
+
+impl From<Violation> for FieldError {
+    fn from(violation: Violation) -> Self {
+        Self { field: violation.field, code: violation.code.as_str(), message: violation.message }
+    }
+}
+
+/// The body of every 4xx and 5xx answer (contract, Error).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ErrorBody {
+    code: &'static str,
+    message: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    field_errors: Vec<FieldError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retryable: Option<bool>,
+}
+
+impl ErrorBody {
+    /// An Error object; `message` is for people and says what to do.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code: code.as_str(), message: message.into(), field_errors: Vec::new(), retryable: None }
+    }
+
+    /// Names the fields that are wrong; left out of the body when there are none.
+    #[must_use]
+    pub fn with_field_errors(self, field_errors: Vec<FieldError>) -> Self {
+        Self { field_errors, ..self }
+    }
+
+    /// Says whether another try may succeed (decisions.md section 4, CAPTURE_FAILED).
+    #[must_use]
+    pub fn with_retryable(self, retryable: bool) -> Self {
+        Self { retryable: Some(retryable), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dropin_kernel::ViolationCode;
+
+    #[test]
+    fn the_contracts_error_table() {
+        for (status, code) in [
+            (400, "INVALID_REQUEST"),
+            (400, "INVALID_CURRENCY"),
+            (400, "VALIDATION_ERROR"),
+            (401, "AUTHENTICATION_REQUIRED"),
+            (403, "NOT_AUTHORIZED"),
+            (404, "SESSION_NOT_FOUND"),
+            (409, "DUPLICATE_MERCHANT_REFERENCE_ID"),
+            (409, "DUPLICATE_REQUEST"),
+            (409, "INVALID_SESSION_STATE"),
+            (415, "UNSUPPORTED_MEDIA_TYPE"),
+            (500, "INTERNAL_SERVER_ERROR"),
+        ] {
+            let found: Vec<_> = ErrorCode::ALL.iter().filter(|one| one.as_str() == code).collect();
+            assert_eq!(found.iter().map(|one| one.status()).collect::<Vec<_>>(), [status], "{code}");
+        }
+    }
+
+    #[test]
+    fn codes_are_unique_and_sorted_by_status() {
+        let codes: std::collections::BTreeSet<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(codes.len(), ErrorCode::ALL.len());
+        assert!(ErrorCode::ALL.is_sorted_by_key(|code| code.status()));
+    }
+
+    #[test]
+    fn members_without_content_are_left_out() {
+        let bare = ErrorBody::new(ErrorCode::NotFound, "Nothing here.");
+        assert_eq!(serde_json::to_string(&bare).unwrap(), r#"{"Code":"NOT_FOUND","Message":"Nothing here."}"#);
+        let violation = Violation::new("Items[2].Amount", ViolationCode::OutOfRange, "must not be negative");
+        let full = ErrorBody::new(ErrorCode::InvalidRequest, "No.").with_field_errors(vec![violation.into()]);
+        assert_eq!(
+            serde_json::to_string(&full).unwrap(),
+            r#"{"Code":"INVALID_REQUEST","Message":"No.","FieldErrors":[{"Field":"Items[2].Amount","Code":"VALUE_OUT_OF_RANGE","Message":"must not be negative"}]}"#
+        );
+        let refused = ErrorBody::new(ErrorCode::CaptureFailed, "No.").with_retryable(true);
+        assert_eq!(
+            serde_json::to_string(&refused).unwrap(),
+            r#"{"Code":"CAPTURE_FAILED","Message":"No.","Retryable":true}"#
+        );
+    }
+}

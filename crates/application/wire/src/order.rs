@@ -1,0 +1,118 @@
+//! The Order: what a merchant asks of it, and what it is told (contract, Order; decisions.md section 4).
+
+use dropin_kernel::Violations;
+use dropin_money::Decimal;
+use dropin_order::Order;
+use serde::{Deserialize, Serialize};
+
+use crate::gate::json_object;
+use crate::member::Member;
+use crate::number::ExactNumber;
+use crate::request::RequestError;
+
+/// The body of POST /v1/order/{OrderId}/capture: empty, or `{"Amount": n}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptureRequest {
+    /// How much to capture; all that is authorized when left out. Its currency is the Order's.
+    pub amount: Option<Decimal>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct CaptureDto {
+    amount: Member<Decimal>,
+}
+
+impl CaptureRequest {
+    /// Reads the body; an empty one asks for everything.
+    ///
+    /// # Errors
+    /// Malformed JSON, or an Amount that is no number.
+    pub fn parse(body: Option<&[u8]>) -> Result<Self, RequestError> {
+        let Some(body) = body.filter(|body| !body.is_empty()) else {
+            return Ok(Self { amount: None });
+        };
+        let text = json_object(body)?;
+        let dto: CaptureDto = serde_json::from_str(text)
+            .map_err(|_unreadable| RequestError::Malformed("The body must be a JSON object.".to_owned()))?;
+        let mut all = Violations::new();
+        let amount = dto.amount.optional("", "Amount", &mut all);
+        Ok(all.into_result(Some(Self { amount }))?)
+    }
+}
+
+/// What came of a capture (contract, Order.Reason).
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct ReasonBody {
+    code: &'static str,
+    retryable: bool,
+}
+
+/// An Order as its merchant sees it. Members beyond the contract's four appear where decisions.md sections 4 and 9 ask for them.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct OrderBody<'a> {
+    order_id: String,
+    state: &'static str,
+    merchant_reference: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    under_review: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payment_method: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorized_amount: Option<ExactNumber>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    captured_amount: Option<ExactNumber>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refunded_amount: Option<ExactNumber>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<ReasonBody>,
+}
+
+impl<'a> OrderBody<'a> {
+    /// The contract's members and UnderReview: what Session answers and notifications carry.
+    pub fn brief(order: &'a Order) -> Self {
+        Self {
+            order_id: order.id.to_string(),
+            state: order.state.as_str(),
+            merchant_reference: &order.merchant_reference,
+            session_id: order.session_id.map(|id| id.to_string()),
+            under_review: order.under_review,
+            payment_method: None,
+            currency: None,
+            authorized_amount: None,
+            captured_amount: None,
+            refunded_amount: None,
+            created_at: None,
+            updated_at: None,
+            reason: None,
+        }
+    }
+
+    /// With amounts, method and times: the answer to GET /v1/order/{OrderId}.
+    pub fn full(order: &'a Order) -> Self {
+        Self {
+            payment_method: Some(&order.payment_method),
+            currency: Some(order.amounts.currency().code()),
+            authorized_amount: Some(order.amounts.total_authorized().into()),
+            captured_amount: Some(order.amounts.captured().into()),
+            refunded_amount: Some(order.amounts.refunded().into()),
+            created_at: Some(order.created_at.to_string()),
+            updated_at: Some(order.updated_at.to_string()),
+            ..Self::brief(order)
+        }
+    }
+
+    /// The answer to a capture; `code` is Captured, PendingNotification or UnderReview, none of which asks for another try.
+    pub fn captured(order: &'a Order, code: &'static str) -> Self {
+        Self { reason: Some(ReasonBody { code, retryable: false }), ..Self::full(order) }
+    }
+}

@@ -1,0 +1,8 @@
+//! The Session: what a merchant asks for, and what it is told (contract, Session).
+
+mod body;
+mod request;
+
+pub use body::SessionBody;
+pub(crate) use body::{DiscountBody, ItemBody};
+pub use request::{BillingWish, Reading, SessionDraft};

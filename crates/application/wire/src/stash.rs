@@ -1,0 +1,129 @@
+//! The stash: the card that the shopper's browser sends, and the answer (contract, Stash response; decisions.md section 8).
+//!
+//! Nothing here leaves a copy of a card behind: its text is borrowed until each string is decoded, once, into memory of its full size that
+//! is wiped when dropped. No Debug, no error and no message holds any of it.
+
+use dropin_card::{Card, Warning};
+use dropin_kernel::{Violation, ViolationCode, Violations};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use zeroize::Zeroizing;
+
+use crate::gate::json_object;
+use crate::text::characters;
+
+/// Longest StashId (decisions.md section 8).
+const MAX_STASH_ID: usize = 128;
+/// Longest text of a card's member, in bytes; numbers, dates and names are far below.
+const MAX_TEXT: usize = 512;
+
+/// Whether `text` is a StashId: 1 to 128 of `A-Za-z0-9._~-` (decisions.md section 8).
+pub fn is_stash_id(text: &str) -> bool {
+    let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'~' | b'-');
+    (1..=MAX_STASH_ID).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+/// The answer to a stashed card.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct StashBody<'a> {
+    stash_id: &'a str,
+    last4: &'a str,
+    warnings: Vec<&'static str>,
+}
+
+impl<'a> StashBody<'a> {
+    /// `last4` is the most that may be shown of a number.
+    pub fn new(stash_id: &'a str, last4: &'a str, warnings: &[Warning]) -> Self {
+        Self { stash_id, last4, warnings: warnings.iter().map(|warning| warning.as_str()).collect() }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default, bound = "'de: 'a")]
+struct CardDto<'a> {
+    name: Option<&'a RawValue>,
+    number: Option<&'a RawValue>,
+    verification_code: Option<&'a RawValue>,
+    expiry: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default, bound = "'de: 'a")]
+struct ExpiryDto<'a> {
+    year: Option<&'a RawValue>,
+    month: Option<&'a RawValue>,
+}
+
+/// Reads the form field `card`: `{Name, Number, VerificationCode, Expiry: {Year, Month}}`, strings, of which Number and Expiry are required.
+/// Whether they make a good card is not asked: invalid card data is stored as given (contract, POST {stash_url}).
+///
+/// # Errors
+/// Violations below `card`, sorted by path; none repeats anything of the card.
+pub fn parse_card_json(json: &str) -> Result<Card, Vec<Violation>> {
+    let not_an_object =
+        || vec![Violation::new("card", ViolationCode::Invalid, "must be a JSON object with Number and Expiry")];
+    // The gate's message could name a position in the card's text and nothing else, but the field error says enough.
+    let text = json_object(json.as_bytes()).map_err(|_malformed| not_an_object())?;
+    let dto: CardDto<'_> = serde_json::from_str(text).map_err(|_unreadable| not_an_object())?;
+    let mut all = Violations::new();
+    let name = optional(dto.name, "card.Name", &mut all);
+    let number = required(dto.number, "card.Number", &mut all);
+    let code = optional(dto.verification_code, "card.VerificationCode", &mut all);
+    let expiry = expiry(dto.expiry, &mut all);
+    let (Some(mut name), Some(mut number), Some(mut code), Some((mut year, mut month))) = (name, number, code, expiry)
+    else {
+        return Err(all.into_sorted());
+    };
+    // Taking the strings out moves their memory into the card, which wipes it.
+    let take = |text: &mut Zeroizing<String>| std::mem::take(&mut **text);
+    Ok(Card::new(take(&mut name), take(&mut number), take(&mut code), take(&mut year), take(&mut month)))
+}
+
+type Secret = Zeroizing<String>;
+
+fn expiry(raw: Option<&RawValue>, all: &mut Violations) -> Option<(Secret, Secret)> {
+    let Some(raw) = raw else {
+        all.push("card.Expiry", ViolationCode::Missing, "is required");
+        return None;
+    };
+    let token = raw.get();
+    let Some(dto) = token.starts_with('{').then(|| serde_json::from_str::<ExpiryDto<'_>>(token).ok()).flatten() else {
+        all.push("card.Expiry", ViolationCode::Invalid, "must be an object with Year and Month");
+        return None;
+    };
+    let year = required(dto.year, "card.Expiry.Year", all);
+    let month = required(dto.month, "card.Expiry.Month", all);
+    year.zip(month)
+}
+
+fn required(raw: Option<&RawValue>, field: &str, all: &mut Violations) -> Option<Secret> {
+    if raw.is_none() {
+        all.push(field, ViolationCode::Missing, "is required");
+        return None;
+    }
+    optional(raw, field, all)
+}
+
+/// The empty text when left out.
+fn optional(raw: Option<&RawValue>, field: &str, all: &mut Violations) -> Option<Secret> {
+    let token = raw.map_or("\"\"", RawValue::get);
+    if !token.starts_with('"') {
+        all.push(field, ViolationCode::Invalid, "must be a string");
+        return None;
+    }
+    if MAX_TEXT < token.len() {
+        all.push(field, ViolationCode::TooLong, "is longer than any card has it");
+        return None;
+    }
+    // A decoded string is never longer than its token, so it grows in place and leaves no copy behind.
+    let mut text = Zeroizing::new(String::with_capacity(token.len()));
+    for c in characters(token) {
+        let Ok(c) = c else {
+            all.push(field, ViolationCode::Invalid, "must be a string");
+            return None;
+        };
+        text.push(c);
+    }
+    Some(text)
+}
