@@ -62,6 +62,13 @@ export async function refresh() {
   drawPayment();
 }
 
+/** Puts the notifications above the test cards once there is something to wait for. */
+export function arrange(waiting) {
+  const [stream, cards] = ["stream-panel", "cards-panel"].map((id) => document.getElementById(id));
+  const [first, second] = waiting ? [stream, cards] : [cards, stream];
+  if (first.nextElementSibling !== second) first.parentElement.append(first, second);
+}
+
 export function start() {
   document.getElementById("cards").replaceChildren(...FIRST_CARDS.map(card));
   document.getElementById("more-cards").replaceChildren(...MORE_CARDS.map(card));

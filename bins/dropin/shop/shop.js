@@ -178,7 +178,13 @@ function payView() {
     h("h1", {}, "Payment"),
     h("p", { class: "lead" }, h("span", {}, total(payment.TotalAmount, payment.Currency)), h("span", { class: "aside" }, payment.AutoCapture ? "charged at once" : "reserved now, charged when it ships")),
     place,
-    h("p", { class: "aside" }, "The card form belongs to the payment service: its numbers never touch this shop. Test numbers are behind the counter."),
+    h(
+      "p",
+      { class: "aside" },
+      "The card form belongs to the payment service: what is typed there never touches this shop. Test numbers are ",
+      h("button", { type: "button", class: "link", onclick: () => document.getElementById("cards-title").scrollIntoView() }, "behind the counter"),
+      ".",
+    ),
   ];
 }
 
@@ -187,10 +193,9 @@ function failed(place, error) {
   place.after(
     h(
       "div",
-      { class: "notice bad retry", role: "alert" },
-      h("p", {}, error.errorMessage),
-      h("p", { class: "aside" }, h("code", {}, error.errorCode)),
-      h("button", { type: "button", class: "primary", id: "checkout", onclick: pay }, "Try again"),
+      { class: "retry" },
+      h("p", { class: "aside" }, "onFailure: ", h("code", {}, error.errorCode), ` ${error.errorMessage}`),
+      h("button", { type: "button", class: "primary", id: "checkout", onclick: pay }, "Try again with a new Session"),
       h("p", { class: "notice bad", id: "problem", role: "alert", hidden: true }),
     ),
   );
@@ -247,6 +252,7 @@ const VIEWS = { shelf, basket: basketView, pay: payView, thanks: thanksView, can
 function redraw(focus) {
   view.replaceChildren(...(VIEWS[route()] ?? shelf)());
   document.body.dataset.view = route();
+  counter.arrange(route() === "thanks");
   if (focus !== undefined) view.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
 }
 

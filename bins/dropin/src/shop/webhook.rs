@@ -92,10 +92,10 @@ impl Event {
             .unwrap_or_default()
     }
 
-    /// State of the Order, else of the Session.
+    /// State of what the notification is about: of the Session when it carries one, else of the Order.
     pub(super) fn state(&self) -> &str {
-        let of_order = self.order.as_ref().map(|order| order.state.as_str());
-        of_order.or_else(|| self.session.as_ref().map(|session| session.state.as_str())).unwrap_or_default()
+        let of_session = self.session.as_ref().map(|session| session.state.as_str());
+        of_session.or_else(|| self.order.as_ref().map(|order| order.state.as_str())).unwrap_or_default()
     }
 }
 
