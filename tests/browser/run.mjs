@@ -1,0 +1,25 @@
+// Runs one scenario: its input comes on standard input as JSON, what it saw goes to standard output as JSON.
+
+import { chromium } from "playwright-core";
+import * as scenarios from "./scenarios.mjs";
+
+const FLAGS = [
+  "--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+
+async function standardInput() {
+  const chunks = [];
+  for await (const chunk of process.stdin) chunks.push(chunk);
+  return JSON.parse(Buffer.concat(chunks).toString());
+}
+
+const scenario = scenarios[process.argv[2]];
+if (!scenario) throw new Error(`no scenario ${process.argv[2]}; there are ${Object.keys(scenarios).join(", ")}`);
+const input = await standardInput();
+const browser = await chromium.launch({ executablePath: process.env.CHROME_PATH ?? "/usr/bin/chromium", args: FLAGS });
+try {
+  process.stdout.write(JSON.stringify(await scenario(browser, input)));
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,104 @@
+// What shoppers do, on a merchant's page with the drop-in. Everything is waited for; nothing sleeps a fixed time.
+
+const LIMIT = 40_000;
+
+/** Opens the merchant's page for a Session; its callbacks are kept in `heard`. */
+async function open(context, { page: address, session }) {
+  const page = await context.newPage();
+  page.setDefaultTimeout(LIMIT);
+  page.problems = [];
+  page.on("console", (message) => message.type() === "error" && page.problems.push(message.text()));
+  page.on("pageerror", (error) => page.problems.push(String(error)));
+  await page.goto(`${address}?session=${session}`);
+  return page;
+}
+
+const frame = (page) => page.frameLocator("#pay iframe");
+const button = (page) => frame(page).locator("form .pay");
+
+async function fill(page, number) {
+  for (const [field, value] of [["number", number], ["expiry", "1231"], ["code", "123"], ["name", "Ada Lovelace"]]) {
+    await frame(page).locator(`#${field}`).fill(value);
+  }
+}
+
+/** Waits until a final callback was heard. */
+async function ended(page) {
+  await page.waitForFunction(() => window.heard.some(([kind]) => kind !== "enabled"), undefined, { timeout: LIMIT });
+  return { heard: await ends(page), problems: page.problems };
+}
+
+async function ends(page) {
+  return page.evaluate(() => window.heard.filter(([kind]) => kind !== "enabled"));
+}
+
+export async function pay(browser, input) {
+  const page = await open(await browser.newContext(), input);
+  await fill(page, input.number);
+  const label = await button(page).innerText();
+  await button(page).click();
+  return { label, ...(await ended(page)) };
+}
+
+/** Ten clicks as fast as they come, and submitPayment() from the page beside them. */
+export async function clicks(browser, input) {
+  const page = await open(await browser.newContext(), input);
+  await fill(page, input.number);
+  await button(page).evaluate((element) => {
+    for (let i = 0; i < 10; i += 1) element.click();
+  });
+  await page.evaluate(() => {
+    for (let i = 0; i < 10; i += 1) window.instance.submitPayment();
+  });
+  return ended(page);
+}
+
+/** The same Session in two browsers that know nothing of each other. */
+export async function tabs(browser, input) {
+  const pages = await Promise.all([0, 1].map(async () => open(await browser.newContext(), input)));
+  for (const page of pages) await fill(page, input.number);
+  await Promise.all(pages.map((page) => button(page).click()));
+  return Promise.all(pages.map(ended));
+}
+
+/** Reloads the page while the payment is under way. */
+export async function reload(browser, input) {
+  const page = await open(await browser.newContext(), input);
+  await fill(page, input.number);
+  const sent = page.waitForRequest((request) => request.url().endsWith("/submit"));
+  await button(page).click();
+  await sent;
+  await page.reload();
+  return ended(page);
+}
+
+/** The merchant replaces the Session after it was shown; the shopper pays the new total or nothing. */
+export async function changed(browser, input) {
+  const page = await open(await browser.newContext(), input);
+  await fill(page, input.number);
+  const before = await button(page).innerText();
+  const answer = await fetch(input.put.url, {
+    method: "PUT",
+    headers: { authorization: input.put.authorization, "content-type": "application/json" },
+    body: JSON.stringify(input.put.body),
+  });
+  if (answer.status !== 200) throw new Error(`PUT answered ${answer.status}: ${await answer.text()}`);
+  await button(page).click();
+  await frame(page).locator("form .pay", { hasText: input.newAmount }).waitFor();
+  const between = { label: await button(page).innerText(), heard: await ends(page) };
+  await fill(page, input.number);
+  await button(page).click();
+  return { before, between, ...(await ended(page)) };
+}
+
+/** The shopper's browser dies right after the payment was sent. */
+export async function gone(browser, input) {
+  const context = await browser.newContext();
+  const page = await open(context, input);
+  await fill(page, input.number);
+  const sent = page.waitForRequest((request) => request.url().endsWith("/submit"));
+  await button(page).click();
+  await sent;
+  await context.close();
+  return {};
+}

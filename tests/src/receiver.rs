@@ -1,0 +1,181 @@
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, rt, web};
+use serde_json::Value;
+use standardwebhooks::Webhook;
+
+use crate::wait::until;
+
+/// A notification as it arrived.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    /// `webhook-id`.
+    pub id: String,
+    /// `webhook-sequence`.
+    pub sequence: i64,
+    /// EventType.
+    pub event: String,
+    /// The body.
+    pub body: Value,
+    /// The exact bytes.
+    pub bytes: Vec<u8>,
+    /// The status it was answered with.
+    pub answered: u16,
+}
+
+#[derive(Default)]
+struct Shared {
+    received: Mutex<Vec<Notification>>,
+    secret: Mutex<Option<String>>,
+    answer: AtomicU16,
+    forged: Mutex<Vec<String>>,
+    asset: Mutex<String>,
+}
+
+/// A merchant's real HTTP endpoint; verifies every signature as the merchant's developer is told to.
+#[derive(Clone)]
+pub struct Receiver {
+    /// Its address.
+    pub url: String,
+    shared: Arc<Shared>,
+}
+
+impl Receiver {
+    /// Listens on a free port and answers 200.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
+        let url = format!("http://{}/webhook", listener.local_addr().expect("a bound address"));
+        let shared = Arc::new(Shared { answer: AtomicU16::new(200), ..Shared::default() });
+        let data = web::Data::from(shared.clone());
+        let server = HttpServer::new(move || {
+            App::new()
+                .app_data(data.clone())
+                .route("/webhook", web::post().to(receive))
+                .route("/pay", web::get().to(page))
+                .route("/pay.js", web::get().to(script))
+        });
+        let server = server.workers(1).disable_signals().listen(listener).expect("listens").run();
+        rt::spawn(server);
+        Self { url, shared }
+    }
+
+    /// The merchant's origin, as the browser knows it: another site than the services' 127.0.0.1.
+    pub fn origin(&self) -> String {
+        self.url.trim_end_matches("/webhook").replace("127.0.0.1", "localhost")
+    }
+
+    /// Address of the merchant's page, which loads the drop-in from `asset` and takes `?session=`.
+    pub fn page(&self, asset: &str) -> String {
+        *self.shared.asset.lock().expect("no panic under this lock") = asset.to_owned();
+        format!("{}/pay", self.origin())
+    }
+
+    /// Checks signatures with this secret from now on.
+    pub fn trust(&self, secret: &str) {
+        *self.shared.secret.lock().expect("no panic under this lock") = Some(secret.to_owned());
+    }
+
+    /// Answers with `status` from now on.
+    pub fn answer_with(&self, status: u16) {
+        self.shared.answer.store(status, Ordering::SeqCst);
+    }
+
+    /// Everything that arrived so far, in order.
+    pub fn all(&self) -> Vec<Notification> {
+        self.shared.received.lock().expect("no panic under this lock").clone()
+    }
+
+    /// What arrived for one Session and was acknowledged, each id once.
+    pub fn acknowledged(&self, session: &str) -> Vec<Notification> {
+        let mut seen = Vec::<Notification>::new();
+        for one in self.all() {
+            let mine = one.body["Order"]["SessionId"] == session || one.body["Session"]["SessionId"] == session;
+            if mine && one.answered == 200 && seen.iter().all(|known| known.id != one.id) {
+                seen.push(one);
+            }
+        }
+        seen
+    }
+
+    /// Waits until exactly these events of a Session were acknowledged, in this order.
+    pub async fn expect(&self, session: &str, events: &[&str]) -> Vec<Notification> {
+        let found = until(&format!("{events:?} of Session {session}"), Duration::from_secs(40), async || {
+            let found = self.acknowledged(session);
+            (events.len() <= found.len()).then_some(found)
+        })
+        .await;
+        assert_eq!(found.iter().map(|one| one.event.as_str()).collect::<Vec<_>>(), events);
+        self.assert_none_forged();
+        found
+    }
+
+    /// Fails when a signature did not verify.
+    pub fn assert_none_forged(&self) {
+        let forged = self.shared.forged.lock().expect("no panic under this lock");
+        assert!(forged.is_empty(), "signatures that do not verify: {forged:?}");
+    }
+}
+
+/// The three headers that are signed, in the type that the official library takes.
+fn signed<'a>(header: &impl Fn(&str) -> &'a str) -> http::HeaderMap {
+    let mut headers = http::HeaderMap::new();
+    for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+        if let Ok(value) = http::HeaderValue::from_str(header(name)) {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+async fn receive(shared: web::Data<Shared>, request: HttpRequest, bytes: web::Bytes) -> HttpResponse {
+    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let secret = shared.secret.lock().expect("no panic under this lock").clone();
+    if let Some(secret) = secret {
+        if Webhook::new(&secret).and_then(|webhook| webhook.verify(&bytes, &signed(&header))).is_err() {
+            shared.forged.lock().expect("no panic under this lock").push(header("webhook-id").to_owned());
+        }
+    }
+    let answered = shared.answer.load(Ordering::SeqCst);
+    let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let notification = Notification {
+        id: header("webhook-id").to_owned(),
+        sequence: header("webhook-sequence").parse().unwrap_or_default(),
+        event: body["EventType"].as_str().unwrap_or_default().to_owned(),
+        body,
+        bytes: bytes.to_vec(),
+        answered,
+    };
+    shared.received.lock().expect("no panic under this lock").push(notification);
+    HttpResponse::build(actix_web::http::StatusCode::from_u16(answered).expect("a status")).finish()
+}
+
+/// The merchant's page, under as strict a policy as a merchant can have.
+async fn page(shared: web::Data<Shared>) -> HttpResponse {
+    let asset = shared.asset.lock().expect("no panic under this lock").clone();
+    let origin = asset.split('/').take(3).collect::<Vec<_>>().join("/");
+    let policy = format!(
+        "default-src 'none'; script-src 'self' {origin}; frame-src {origin}; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'"
+    );
+    HttpResponse::Ok().insert_header(("content-security-policy", policy)).content_type("text/html; charset=utf-8").body(
+        format!(
+            "<!doctype html><html lang=\"en\"><title>Shop</title><link rel=\"icon\" href=\"data:,\"><main id=\"pay\"></main>\
+             <script src=\"{asset}/v1/dropin.js\"></script><script src=\"/pay.js\"></script></html>"
+        ),
+    )
+}
+
+async fn script() -> HttpResponse {
+    HttpResponse::Ok().content_type("text/javascript").body(
+        "window.heard = [];\n\
+         window.instance = window.dropin.init({\n\
+           target: '#pay', id: new URLSearchParams(location.search).get('session'),\n\
+           onSuccess: (...given) => window.heard.push(['success', ...given]),\n\
+           onFailure: (error) => window.heard.push(['failure', error.errorCode, error.errorMessage]),\n\
+           onSubmitEnabledChange: (state) => window.heard.push(['enabled', state]),\n\
+         });\n",
+    )
+}

@@ -1,0 +1,56 @@
+use std::process::Command;
+
+/// A database of one test's own on the throw-away PostgreSQL.
+pub(super) struct Database {
+    pub(super) url: String,
+    admin: String,
+    name: String,
+}
+
+/// A URL to a maintenance database, set by `cargo xtask test` or `cargo xtask pg start`.
+const VARIABLE: &str = "DROPIN_TEST_POSTGRES";
+
+impl Database {
+    pub(super) async fn create() -> Self {
+        let admin = std::env::var(VARIABLE).unwrap_or_else(|_unset| {
+            panic!("{VARIABLE} is not set: run `cargo xtask test`, or `eval \"$(cargo xtask pg start)\"` first")
+        });
+        let name = format!("e2e_{}", uuid::Uuid::new_v4().simple());
+        psql(&admin, &format!("CREATE DATABASE {name}"));
+        let url = match admin.rsplit_once('/') {
+            Some((server, _maintenance)) => format!("{server}/{name}"),
+            None => panic!("{VARIABLE} must name a database, such as postgres://postgres@127.0.0.1:5432/postgres"),
+        };
+        Self { url, admin, name }
+    }
+
+    /// The whole database as text.
+    pub(super) fn dump(&self) -> String {
+        let output = Command::new("pg_dump").arg(&self.url).output().expect("pg_dump starts");
+        assert!(output.status.success(), "pg_dump: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Ends every connection and lets no new one in.
+    pub(super) fn cut(&self) {
+        psql(&self.admin, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", self.name));
+        let statement =
+            format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'", self.name);
+        psql(&self.admin, &statement);
+    }
+
+    /// Lets connections in again.
+    pub(super) fn mend(&self) {
+        psql(&self.admin, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", self.name));
+    }
+
+    pub(super) async fn remove(self) {
+        psql(&self.admin, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+    }
+}
+
+fn psql(url: &str, statement: &str) {
+    let output =
+        Command::new("psql").args([url, "-v", "ON_ERROR_STOP=1", "-qc", statement]).output().expect("psql starts");
+    assert!(output.status.success(), "psql: {}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,197 @@
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::program::{Program, binary};
+use crate::http::Http;
+use crate::wait::until;
+
+/// How a deployment is cut into processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topology {
+    /// `dropin`, with everything in it, on SQLite.
+    AllInOne,
+    /// Every program its own process, on PostgreSQL.
+    Split,
+}
+
+const SERVICES: [&str; 6] = ["session-api", "checkout-api", "stash-api", "notifier", "settler", "sandbox-processor"];
+/// How long a graceful stop may take; nothing in these tests holds a request longer.
+const STOP: Duration = Duration::from_secs(20);
+
+/// The running programs of one deployment.
+pub struct Programs {
+    topology: Topology,
+    running: BTreeMap<&'static str, Program>,
+    addresses: BTreeMap<&'static str, String>,
+    /// What the command line needs to find the same deployment.
+    command_line: Vec<(String, String)>,
+    key: String,
+}
+
+impl Programs {
+    pub(super) async fn start(topology: Topology, folder: &Path, database: Option<&str>) -> Self {
+        let key = format!("key-{}", uuid::Uuid::new_v4().simple());
+        let mut programs = Self {
+            topology,
+            running: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            command_line: vec![("DROPIN_DATA".to_owned(), folder.display().to_string())],
+            key,
+        };
+        match (topology, database) {
+            (Topology::AllInOne, _) => programs.start_all_in_one(folder),
+            (Topology::Split, Some(url)) => programs.start_split(folder, url),
+            (Topology::Split, None) => panic!("several processes need PostgreSQL"),
+        }
+        programs.wait_until_ready().await;
+        programs
+    }
+
+    fn start_all_in_one(&mut self, folder: &Path) {
+        let [listen, shop] = free_ports();
+        let command = ["dropin", "--listen", &listen, "--shop-listen", &shop, "--no-demo"].map(str::to_owned).to_vec();
+        let mut environment = self.command_line.clone();
+        environment.push(("PROCESSOR_KEY".to_owned(), self.key.clone()));
+        self.running.insert("dropin", Program::start("dropin", command, environment, folder));
+        for (service, prefix) in [
+            ("session-api", ""),
+            ("checkout-api", "/asset"),
+            ("stash-api", "/stash"),
+            ("sandbox-processor", "/sandbox"),
+        ] {
+            self.addresses.insert(service, format!("http://{listen}{prefix}"));
+        }
+    }
+
+    fn start_split(&mut self, folder: &Path, database: &str) {
+        self.command_line.push(("DATABASE_URL".to_owned(), database.to_owned()));
+        self.run_dropin(&["migrate"]);
+        let ports: [String; 6] = free_ports();
+        for (service, listen) in SERVICES.into_iter().zip(&ports) {
+            self.addresses.insert(service, format!("http://{listen}"));
+        }
+        for (service, listen) in SERVICES.into_iter().zip(ports) {
+            let environment = self.environment_of(service, listen, folder);
+            let program = Program::start(service, vec![service.to_owned()], environment, folder);
+            self.running.insert(service, program);
+        }
+    }
+
+    fn environment_of(&self, service: &str, listen: String, folder: &Path) -> Vec<(String, String)> {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        if service == "sandbox-processor" {
+            let database = folder.join("processor.db").display().to_string();
+            return vec![
+                pair("SANDBOX_PROCESSOR_LISTEN", &listen),
+                pair("SANDBOX_PROCESSOR_DATABASE", &database),
+                pair("SANDBOX_PROCESSOR_KEY", &self.key),
+            ];
+        }
+        let mut environment = self.command_line.clone();
+        environment.extend([
+            pair("DROPIN_LISTEN", &listen),
+            pair("PROCESSOR_URL", &self.addresses["sandbox-processor"]),
+            pair("PROCESSOR_KEY", &self.key),
+            pair("DROPIN_ASSET_URL", &self.addresses["checkout-api"]),
+            pair("DROPIN_STASH_URL", &self.addresses["stash-api"]),
+        ]);
+        environment
+    }
+
+    /// Waits until every program answers that it can serve.
+    pub async fn wait_until_ready(&mut self) {
+        let http = Http::default();
+        let mut addresses: Vec<_> = self.addresses.clone().into_iter().collect();
+        if self.topology == Topology::AllInOne {
+            addresses.retain(|(service, _)| *service == "session-api");
+        }
+        for (service, address) in addresses {
+            let path = if service == "sandbox-processor" { "healthz" } else { "readyz" };
+            let url = format!("{address}/{path}");
+            until(&format!("{service} is ready at {url}"), Duration::from_secs(20), async || {
+                if let Some(program) = self.running.get_mut(service) {
+                    program.must_run();
+                }
+                let ready = http.send(actix_web::http::Method::GET, &url, &[], Vec::new()).await;
+                ready.ok().filter(|answer| answer.status == 200)
+            })
+            .await;
+        }
+    }
+
+    pub(super) fn address(&self, service: &str) -> String {
+        self.addresses[service].clone()
+    }
+
+    pub(super) fn bearer(&self) -> String {
+        format!("Bearer {}", self.key)
+    }
+
+    /// How this deployment is cut.
+    pub fn topology(&self) -> Topology {
+        self.topology
+    }
+
+    /// The process that `service` runs in.
+    pub fn process_of(&mut self, service: &str) -> &mut Program {
+        let name = if self.topology == Topology::AllInOne { "dropin" } else { service };
+        self.running.get_mut(name).unwrap_or_else(|| panic!("{name} does not run"))
+    }
+
+    /// SIGKILL of the process that `service` runs in, and a new start.
+    pub async fn kill_and_restart(&mut self, service: &str) {
+        let process = self.process_of(service);
+        process.kill();
+        process.restart();
+        self.wait_until_ready().await;
+    }
+
+    /// Everything that every program has logged.
+    pub fn logged(&self) -> String {
+        self.running.values().map(Program::logged).collect()
+    }
+
+    pub(super) async fn stop_all(&mut self) {
+        for (_, program) in &mut self.running {
+            program.stop(STOP).await;
+        }
+    }
+
+    pub(super) fn create_merchant(&self, webhook: &str, origin: &str) -> Value {
+        let arguments =
+            ["merchant", "create", "--name", "Test shop", "--webhook-url", webhook, "--origin", origin, "--json"];
+        let printed = self.run_dropin(&arguments);
+        serde_json::from_str(&printed)
+            .unwrap_or_else(|error| panic!("merchant create printed no JSON ({error}): {printed}"))
+    }
+
+    /// Runs the command line on this deployment; what it printed.
+    pub fn run_dropin(&self, arguments: &[&str]) -> String {
+        let output = Command::new(binary("dropin"))
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .envs(self.command_line.iter().map(|(name, value)| (name, value)))
+            .output()
+            .expect("dropin starts; run `cargo build --workspace` first");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "dropin {arguments:?}: {errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The folder that the programs log and keep their files in.
+    pub fn data(&self) -> PathBuf {
+        PathBuf::from(&self.command_line[0].1)
+    }
+}
+
+/// Addresses of free ports on loopback, all different.
+fn free_ports<const N: usize>() -> [String; N] {
+    let held: [TcpListener; N] = std::array::from_fn(|_| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+    held.map(|listener| listener.local_addr().expect("a bound address").to_string())
+}

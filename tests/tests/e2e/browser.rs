@@ -1,0 +1,99 @@
+//! Real shoppers in headless Chromium, on a merchant's page of another origin under a strict policy.
+
+use std::time::Duration;
+
+use dropin_tests::{browser, cards, until};
+use serde_json::{Value, json};
+
+const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
+const CHARGED: [(&str, &str, &str); 2] = [("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")];
+
+fn heard(seen: &Value) -> &Value {
+    assert_eq!(seen["problems"], json!([]), "the console of the page is quiet");
+    &seen["heard"]
+}
+
+crate::both! {
+    /// The main job.
+    async fn a_shopper_pays(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let seen = browser::run("pay", &world.page_for(&session, cards::VISA)).await;
+        assert_eq!(heard(&seen), &json!([["success"]]), "{seen}");
+        assert!(seen["label"].as_str().is_some_and(|label| label.contains("29.90")), "{seen}");
+        world.receiver.expect(&session, &PAID).await;
+        world.journal_has(&session, &CHARGED).await;
+    }
+
+    /// onFailure, once, with a code.
+    async fn a_shopper_is_declined(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let seen = browser::run("pay", &world.page_for(&session, cards::DECLINED)).await;
+        let ends = heard(&seen).as_array().unwrap();
+        assert_eq!((ends.len(), &ends[0][0], &ends[0][1]), (1, &json!("failure"), &json!("PAYMENT_DECLINED")), "{seen}");
+        world.receiver.expect(&session, &["SESSION_FAILED"]).await;
+    }
+
+    /// Ten clicks and ten submitPayment() are one payment and one onSuccess.
+    async fn ten_clicks_pay_once(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let seen = browser::run("clicks", &world.page_for(&session, cards::VISA)).await;
+        assert_eq!(heard(&seen), &json!([["success"]]), "{seen}");
+        world.receiver.expect(&session, &PAID).await;
+        world.journal_has(&session, &CHARGED).await;
+    }
+
+    /// Two browsers on one Session: one payment, and both learn how it ended.
+    async fn two_tabs_pay_once(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let seen = browser::run("tabs", &world.page_for(&session, cards::VISA)).await;
+        for tab in seen.as_array().unwrap() {
+            assert_eq!(tab["heard"], json!([["success"]]), "{seen}");
+        }
+        world.receiver.expect(&session, &PAID).await;
+        world.journal_has(&session, &CHARGED).await;
+    }
+
+    /// A reload in the middle finds the payment that was begun.
+    async fn a_reload_in_the_middle_pays_once(world: &World) {
+        world.faults(json!({"Mode": "slow", "DelayMs": 1500, "Remaining": 1, "Kinds": ["AUTHORIZE"]})).await;
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let seen = browser::run("reload", &world.page_for(&session, cards::VISA)).await;
+        assert_eq!(heard(&seen), &json!([["success"]]), "{seen}");
+        world.receiver.expect(&session, &PAID).await;
+        world.journal_has(&session, &CHARGED).await;
+    }
+
+    /// A Session replaced after it was shown is shown again before it is paid.
+    async fn a_changed_total_is_shown_before_it_is_paid(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let body = world.merchant.session_request(json!({"AutoCapture": true, "Items": [{"Name": "Dearer", "Amount": 99, "Quantity": 1}]}));
+        let mut input = world.page_for(&session, cards::VISA);
+        input["put"] = json!({"url": format!("{}/v1/session/{session}", world.base), "authorization": world.merchant.authorization(), "body": body});
+        input["newAmount"] = json!("99.00");
+        let seen = browser::run("changed", &input).await;
+        assert!(seen["before"].as_str().is_some_and(|label| label.contains("29.90")), "{seen}");
+        assert_eq!(seen["between"]["heard"], json!([]), "nothing was charged or reported in between: {seen}");
+        assert_eq!(seen["heard"], json!([["success"]]), "{seen}");
+        world.receiver.expect(&session, &PAID).await;
+        world.journal_has(&session, &[("AUTHORIZE", "APPROVED", "99.00"), ("CAPTURE", "APPROVED", "99.00")]).await;
+    }
+
+    /// The shopper's browser dies while the processor works: settled all the same.
+    async fn a_browser_that_dies_after_sending_has_paid(world: &World) {
+        world.faults(json!({"Mode": "slow", "DelayMs": 1500, "Remaining": 1, "Kinds": ["AUTHORIZE"]})).await;
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        browser::run("gone", &world.page_for(&session, cards::VISA)).await;
+        // The request may have died with the browser before it reached us; then nothing must have happened.
+        let state = until("a resting state", Duration::from_secs(40), async || {
+            let state = world.merchant.session(&session).await["State"].as_str().unwrap_or_default().to_owned();
+            (state != "PROCESSING").then_some(state)
+        })
+        .await;
+        if state == "CREATED" {
+            world.journal_has(&session, &[]).await;
+        } else {
+            world.receiver.expect(&session, &PAID).await;
+            world.journal_has(&session, &CHARGED).await;
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What must be absent. The search for card numbers over data folder, logs and database dump runs at the end of every case (World::finish); these
+//! prove that the search can find something.
+
+use dropin_tests::{Topology, World, cards};
+use serde_json::json;
+
+/// The search would notice: a number planted in the data folder fails it.
+#[actix_web::test]
+#[should_panic(expected = "the number ending in 4242")]
+async fn the_search_finds_a_planted_number() {
+    let world = World::start(Topology::AllInOne).await;
+    let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+    world.pay(&session, cards::VISA).await;
+    std::fs::write(world.data.join("planted.txt"), format!("card={}", cards::VISA)).unwrap();
+    world.finish().await;
+}
+
+/// No log line holds a credential or a webhook secret.
+#[actix_web::test]
+async fn no_credential_in_the_logs() {
+    let world = World::start(Topology::Split).await;
+    let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+    world.pay(&session, cards::VISA).await;
+    world.receiver.expect(&session, &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"]).await;
+    let logged = world.programs.logged();
+    assert!(logged.contains("/v1/session"), "there is something to search: {logged}");
+    for secret in [world.merchant.password(), world.merchant.authorization(), "whsec_".to_owned()] {
+        assert!(!logged.contains(&secret), "a credential stands in a log");
+    }
+    world.finish().await;
+}
