@@ -1,1 +1,7 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
+pub mod access;
+pub mod deliver;
+pub mod payments;
+pub mod stash;

@@ -1,0 +1,120 @@
+//! What the shopper's browser may see and do, knowing nothing but the SessionId.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_access::Merchant;
+use dropin_catalogue::{Method, methods_for};
+use dropin_kernel::SessionId;
+use dropin_ports::{AccessStore, SessionStore, SessionWithOrder, StashStore, StashVault, StoreError};
+use dropin_session::{CancelReason, Session, SessionState, SessionStateKind};
+
+use super::Payments;
+
+/// Where the browser's long poll looks again; short enough to feel immediate, long enough to cost nothing.
+const LOOK_EVERY: Duration = Duration::from_millis(150);
+
+/// The shopper's side of a payment.
+#[derive(Clone)]
+pub struct Shopper {
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Merchants' names and origins.
+    pub access: Arc<dyn AccessStore>,
+    /// Stashed cards.
+    pub stash: Arc<dyn StashStore>,
+    /// Opens them, once.
+    pub vault: Arc<dyn StashVault>,
+    /// The money flows.
+    pub payments: Payments,
+}
+
+/// What a shopper may see of a Session: nothing of billing, nothing of the merchant's credentials.
+#[derive(Debug, Clone)]
+pub struct ShopperView {
+    /// The Session; the edge shows a part of it only.
+    pub session: Session,
+    /// Whose shop it is.
+    pub merchant: Merchant,
+    /// What it may be paid with.
+    pub methods: Vec<Method>,
+    /// Origins whose pages may embed the drop-in for it.
+    pub origins: Vec<String>,
+}
+
+/// How an attempt stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// The Session's state.
+    pub state: SessionStateKind,
+    /// Why it ended without an Order.
+    pub error_code: Option<&'static str>,
+}
+
+/// Why a question of the shopper's page has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ShopperError {
+    /// No such Session.
+    #[error("no such Session")]
+    NotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Progress {
+    /// How the Session stands.
+    pub fn of(session: &Session) -> Self {
+        let error_code = match &session.state {
+            SessionState::Failed { reason, .. } => Some(reason.as_str()),
+            SessionState::Cancelled { reason: CancelReason::Merchant } => Some("SESSION_CANCELLED"),
+            SessionState::Cancelled { reason: CancelReason::Expired } => Some("SESSION_EXPIRED"),
+            _ => None,
+        };
+        Self { state: session.state.kind(), error_code }
+    }
+}
+
+impl Shopper {
+    pub(super) async fn load(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
+        self.sessions.find_session_for_shopper(id).await
+    }
+
+    /// What the drop-in shows.
+    ///
+    /// # Errors
+    /// [`ShopperError`].
+    pub async fn view(&self, id: SessionId) -> Result<ShopperView, ShopperError> {
+        let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
+        let merchant = self
+            .access
+            .find_merchant(session.merchant_id)
+            .await?
+            .ok_or_else(|| StoreError::Corrupt { table: "session", what: "its merchant is missing".to_owned() })?;
+        let country = session.terms.billing.details.address.country.code();
+        let methods = methods_for(Some(country), Some(session.terms.currency));
+        let mut origins: Vec<_> = merchant.origins.iter().map(|origin| origin.as_str().to_owned()).collect();
+        origins.extend([session.terms.complete_url.origin(), session.terms.cancel_url.origin()]);
+        origins.sort();
+        origins.dedup();
+        Ok(ShopperView { session, merchant, methods, origins })
+    }
+
+    /// How the attempt stands; waits up to `wait` while it is PROCESSING.
+    ///
+    /// # Errors
+    /// [`ShopperError`].
+    pub async fn progress(&self, id: SessionId, wait: Duration) -> Result<Progress, ShopperError> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
+            let progress = Progress::of(&session);
+            if progress.state != SessionStateKind::Processing || wait <= waited {
+                return Ok(progress);
+            }
+            let pause = LOOK_EVERY.min(wait - waited);
+            tokio::time::sleep(pause).await;
+            waited += pause;
+        }
+    }
+}
