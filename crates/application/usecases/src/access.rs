@@ -6,9 +6,7 @@ use std::time::Duration;
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash};
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
-use dropin_ports::{
-    AccessStore, Clock, IdSource, KeyringError, MerchantInserted, NewMerchant, Secrets, StoreError,
-};
+use dropin_ports::{AccessStore, Clock, IdSource, KeyringError, MerchantInserted, NewMerchant, Secrets, StoreError};
 
 /// How long an unpaid Session lives unless configured (decisions.md section 3).
 const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);

@@ -4,4 +4,5 @@
 pub mod access;
 pub mod deliver;
 pub mod payments;
+pub mod sessions;
 pub mod stash;

@@ -119,7 +119,7 @@ fn line_and_column(before: &str) -> (usize, usize) {
 fn syntax(error: &serde_json::Error) -> RequestError {
     let text = error.to_string();
     let why = text.split(" at line ").next().unwrap_or_default();
-    malformed(error.line(), error.column(), why)
+    malformed(error.line(), error.column().max(1), why)
 }
 
 fn malformed(line: usize, column: usize, why: &str) -> RequestError {
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn syntax_errors_name_line_and_column() {
-        assert_eq!(refused("{\n  \"a\": nul\n}"), "The body is not valid JSON at line 2, column 11: expected ident.");
+        assert_eq!(refused("{\n  \"a\": x\n}"), "The body is not valid JSON at line 2, column 8: expected value.");
         for body in [
             "{",
             "{]",

@@ -1,0 +1,286 @@
+//! The merchant creates, reads, replaces and cancels Sessions, and time ends them (contract, endpoints 2 to 5; decisions.md sections 2 and 3).
+
+use std::sync::Arc;
+
+use dropin_kernel::{BillingProfileId, Change, EventId, SessionId, Timestamp, Violation, ViolationCode};
+use dropin_money::Currency;
+use dropin_ports::{
+    Actor, Applied, Clock, History, IdSource, Inserted, NewEvent, NewSession, ReplaceSession, Replaced, SessionStore,
+    SessionWithOrder, StoreError, Subject,
+};
+use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTrigger, Transition, WrongState};
+use dropin_validation::{BillingProfile, UrlPolicy};
+use dropin_wire::session::{BillingWish, Reading, SessionDraft};
+use dropin_wire::{RequestError, event};
+
+use crate::access::Caller;
+
+/// How often a decision is made again after somebody else changed the Session first.
+const DECISIONS: usize = 8;
+
+/// Sessions, for their merchants.
+#[derive(Clone)]
+pub struct Sessions {
+    /// Where they are kept.
+    pub store: Arc<dyn SessionStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// New ids.
+    pub ids: Arc<dyn IdSource>,
+    /// Which URLs a merchant may name here.
+    pub url_policy: UrlPolicy,
+}
+
+/// Why no Session was created.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CreateSessionError {
+    /// The request is malformed, or fields are wrong.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// Nothing else is wrong, but the merchant may not charge in this currency.
+    #[error("{0} is not enabled for the merchant")]
+    CurrencyNotEnabled(Currency),
+    /// The MerchantReference was used before.
+    #[error("the MerchantReference was used before")]
+    DuplicateReference,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a Session is not shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GetSessionError {
+    /// No such Session of this merchant.
+    #[error("no such Session")]
+    NotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a Session was not replaced.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplaceSessionError {
+    /// The request is malformed, or fields are wrong.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// No such Session of this merchant.
+    #[error("no such Session")]
+    NotFound,
+    /// It is not CREATED, or no longer: a shopper's submit may have been faster.
+    #[error("the Session is {}", .0.as_str())]
+    WrongState(SessionStateKind),
+    /// Another replacement was faster.
+    #[error("another request replaced the Session at the same time")]
+    Overtaken,
+    /// Nothing else is wrong, but the merchant may not charge in this currency.
+    #[error("{0} is not enabled for the merchant")]
+    CurrencyNotEnabled(Currency),
+    /// The MerchantReference belongs to another Session.
+    #[error("the MerchantReference was used before")]
+    DuplicateReference,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a Session was not cancelled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CancelSessionError {
+    /// No such Session of this merchant.
+    #[error("no such Session")]
+    NotFound,
+    /// It is not CREATED.
+    #[error("the Session is {}", .0.as_str())]
+    WrongState(SessionStateKind),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The Session as it is at `now`: one whose time is over is CANCELLED from that moment, also before the sweeper has written it down.
+pub fn as_of(session: Session, now: Timestamp) -> Session {
+    let expired = session.as_created().ok().and_then(|created| created.expire(now));
+    match expired {
+        Some((change, _)) => Session { updated_at: session.expires_at, ..change.next },
+        None => session,
+    }
+}
+
+impl Sessions {
+    /// Creates a Session from the body of POST /v1/session.
+    ///
+    /// # Errors
+    /// [`CreateSessionError`].
+    pub async fn create(&self, caller: &Caller, body: &[u8]) -> Result<Session, CreateSessionError> {
+        let now = self.clock.now();
+        let draft = SessionDraft::parse(body, self.reading(now))?;
+        let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
+        if !caller.merchant.accepts(draft.currency) {
+            return Err(CreateSessionError::CurrencyNotEnabled(draft.currency));
+        }
+        let id = SessionId::new(self.ids.random());
+        let expires_at = now.plus(caller.merchant.session_lifetime);
+        let session = Session::create(id, caller.merchant.id, draft.into_terms(profile), now, expires_at);
+        let history = History {
+            merchant_id: caller.merchant.id,
+            subject: Subject::Session(id),
+            actor: Actor::Merchant(caller.username.clone()),
+            what: SessionTrigger::Create.as_str(),
+            at: now,
+            before: None,
+            after: SessionStateKind::Created.as_str(),
+        };
+        match self.store.insert_session(NewSession { session: session.clone(), history }).await? {
+            Inserted::Done => Ok(session),
+            Inserted::DuplicateReference => Err(CreateSessionError::DuplicateReference),
+        }
+    }
+
+    /// The merchant's own Session, with its Order once an attempt was started.
+    ///
+    /// # Errors
+    /// [`GetSessionError`].
+    pub async fn get(&self, caller: &Caller, id: SessionId) -> Result<SessionWithOrder, GetSessionError> {
+        let found = self.store.find_session(caller.merchant.id, id).await?.ok_or(GetSessionError::NotFound)?;
+        Ok(SessionWithOrder { session: as_of(found.session, self.clock.now()), order: found.order })
+    }
+
+    /// Replaces the terms of a CREATED Session entirely, from the body of PUT /v1/session/{SessionId}.
+    ///
+    /// Not tried again when somebody else was faster: the caller replaces what it knows, and that is gone.
+    ///
+    /// # Errors
+    /// [`ReplaceSessionError`].
+    pub async fn replace(&self, caller: &Caller, id: SessionId, body: &[u8]) -> Result<Session, ReplaceSessionError> {
+        let now = self.clock.now();
+        let draft = SessionDraft::parse(body, self.reading(now))?;
+        let session = self.find(caller, id, now).await?.ok_or(ReplaceSessionError::NotFound)?;
+        let created = session.as_created().map_err(|WrongState { found }| ReplaceSessionError::WrongState(found))?;
+        let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
+        if !caller.merchant.accepts(draft.currency) {
+            return Err(ReplaceSessionError::CurrencyNotEnabled(draft.currency));
+        }
+        let (change, row) = created.replace(draft.into_terms(profile), now);
+        let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
+        let next = change.next.clone();
+        match self.store.replace_session(ReplaceSession { change, history }).await? {
+            Replaced::Done => Ok(next),
+            Replaced::DuplicateReference => Err(ReplaceSessionError::DuplicateReference),
+            Replaced::Stale => Err(self.overtaken(caller, id).await?),
+        }
+    }
+
+    /// Cancels a CREATED Session.
+    ///
+    /// # Errors
+    /// [`CancelSessionError`].
+    pub async fn cancel(&self, caller: &Caller, id: SessionId) -> Result<(), CancelSessionError> {
+        for _ in 0..DECISIONS {
+            let now = self.clock.now();
+            let session = self.find(caller, id, now).await?.ok_or(CancelSessionError::NotFound)?;
+            let created = session.as_created().map_err(|WrongState { found }| CancelSessionError::WrongState(found))?;
+            let (change, row) = created.cancel(now);
+            let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
+            match self.store.change_session(change, history, Vec::new()).await? {
+                Applied::Done => return Ok(()),
+                Applied::Stale => {}
+            }
+        }
+        Err(StoreError::Unavailable("the Session changes faster than it can be cancelled".to_owned()).into())
+    }
+
+    /// Writes down that Sessions whose time is over are CANCELLED, and tells their merchants; looks at `limit` at most. Says for how many
+    /// that is done now: when it is `limit`, there may be more.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store is away; what was written before stays. A Session that cannot be written is logged and left, so that it
+    /// does not keep the others.
+    pub async fn expire_due(&self, limit: u32) -> Result<u32, StoreError> {
+        let now = self.clock.now();
+        let mut done = 0;
+        for session in self.store.find_expired_sessions(now, limit).await? {
+            let Some((change, row)) = session.as_created().ok().and_then(|created| created.expire(now)) else {
+                continue;
+            };
+            let events = vec![self.cancelled(&change, now)];
+            let history = step(&session, Actor::System, &row, now);
+            match self.store.change_session(change, history, events).await {
+                // Stale: somebody paid, replaced or cancelled it at the last moment, or another sweeper was faster.
+                Ok(Applied::Done | Applied::Stale) => done += 1,
+                Err(error @ (StoreError::Corrupt { .. } | StoreError::Refused(_))) => {
+                    let session = session.id.to_string();
+                    log::error!(session = session.as_str(), error:% = error; "a Session cannot be expired");
+                }
+                Err(away @ (StoreError::Unavailable(_) | StoreError::OutcomeUnknown)) => return Err(away),
+            }
+        }
+        Ok(done)
+    }
+
+    fn reading(&self, now: Timestamp) -> Reading {
+        Reading { url_policy: self.url_policy, today: now.to_offset_date_time().date() }
+    }
+
+    /// The merchant's own Session as it is at `now`.
+    async fn find(&self, caller: &Caller, id: SessionId, now: Timestamp) -> Result<Option<Session>, StoreError> {
+        let found = self.store.find_session(caller.merchant.id, id).await?;
+        Ok(found.map(|found| as_of(found.session, now)))
+    }
+
+    /// The billing profile that was wished for: a new one, or one of the merchant's own.
+    async fn profile(
+        &self,
+        caller: &Caller,
+        wish: &BillingWish,
+    ) -> Result<Result<BillingProfile, Violation>, StoreError> {
+        let merchant = caller.merchant.id;
+        let (found, field) = match wish {
+            BillingWish::Supplied(details) => {
+                let id = BillingProfileId::new(self.ids.ordered());
+                return Ok(Ok(BillingProfile { id, details: (**details).clone() }));
+            }
+            BillingWish::Reference(reference) => {
+                (self.store.find_profile_by_reference(merchant, reference).await?, "BillingProfileReference")
+            }
+            BillingWish::Id(id) => (self.store.find_profile(merchant, *id).await?, "BillingProfileId"),
+        };
+        let why = "names no billing profile of an earlier Session; send BillingProfile in its place";
+        Ok(found.ok_or_else(|| Violation::new(field, ViolationCode::NotFound, why)))
+    }
+
+    /// Who was faster than a replacement: the state tells.
+    async fn overtaken(&self, caller: &Caller, id: SessionId) -> Result<ReplaceSessionError, StoreError> {
+        let found = self.find(caller, id, self.clock.now()).await?;
+        Ok(match found.map(|session| session.state.kind()) {
+            None => ReplaceSessionError::NotFound,
+            Some(SessionStateKind::Created) => ReplaceSessionError::Overtaken,
+            Some(state) => ReplaceSessionError::WrongState(state),
+        })
+    }
+
+    fn cancelled(&self, change: &Change<Session>, now: Timestamp) -> NewEvent {
+        NewEvent {
+            id: EventId::new(self.ids.ordered()),
+            merchant_id: change.next.merchant_id,
+            payment_id: change.next.payment_id(),
+            event_type: SessionEvent::Cancelled.as_str(),
+            body: event::session_cancelled(&change.next),
+            at: now,
+        }
+    }
+}
+
+/// The history row of a step that `session` takes.
+fn step(session: &Session, actor: Actor, row: &Transition, at: Timestamp) -> History {
+    History {
+        merchant_id: session.merchant_id,
+        subject: Subject::Session(session.id),
+        actor,
+        what: row.trigger.as_str(),
+        at,
+        before: row.from.map(SessionStateKind::as_str),
+        after: row.to.as_str(),
+    }
+}
