@@ -1,1 +1,22 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
+mod access;
+mod config;
+mod connection;
+mod fault;
+mod journal;
+mod lane;
+mod migrate;
+mod outbox;
+mod payment;
+mod rows;
+mod schema;
+mod session;
+mod sql;
+mod stash;
+mod statement;
+mod store;
+
+pub use config::{OpenError, Role, StoreConfig};
+pub use store::Store;

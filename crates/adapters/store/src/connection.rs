@@ -1,0 +1,71 @@
+//! One connection, to either database.
+
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, PgConnection, SqliteConnection};
+
+/// What every connection to PostgreSQL is told first. Times out in the server before the caller's patience (3 s) is twice used up; never
+/// relied on for COMMIT, which no time-out of PostgreSQL ends.
+const POSTGRES_SETTINGS: &str = "SET statement_timeout = '5s'; SET lock_timeout = '2s'; \
+     SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_isolation = 'read committed'; \
+     SET client_min_messages = 'error'; SET timezone = 'UTC'";
+
+/// What every connection to SQLite is told first. FULL: what was answered survives a power cut.
+const SQLITE_SETTINGS: &str = "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+     PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF";
+
+/// How long libpq tries to connect, and how long sent bytes may stay unacknowledged before the connection counts as lost.
+const POSTGRES_NETWORK: [(&str, &str); 5] = [
+    ("connect_timeout", "2"),
+    ("tcp_user_timeout", "3000"),
+    ("keepalives_idle", "10"),
+    ("keepalives_interval", "3"),
+    ("keepalives_count", "3"),
+];
+
+/// A connection to one of the two databases.
+#[derive(diesel::MultiConnection)]
+pub(crate) enum AnyConnection {
+    Postgres(PgConnection),
+    Sqlite(SqliteConnection),
+}
+
+/// `url` with our time limits where it has none of its own.
+fn with_time_limits(url: &str) -> String {
+    let mut url = url.to_owned();
+    for (name, value) in POSTGRES_NETWORK {
+        if !url.contains(&format!("{name}=")) {
+            let separator = if url.contains('?') { '&' } else { '?' };
+            url.push_str(&format!("{separator}{name}={value}"));
+        }
+    }
+    url
+}
+
+/// Connects to PostgreSQL; two seconds at most.
+pub(crate) fn postgres(url: &str) -> Result<PgConnection, String> {
+    let mut connection = PgConnection::establish(&with_time_limits(url)).map_err(|error| error.to_string())?;
+    connection.batch_execute(POSTGRES_SETTINGS).map_err(|error| error.to_string())?;
+    Ok(connection)
+}
+
+/// Opens the SQLite database at `path`, creating it when `writable`.
+pub(crate) fn sqlite(path: &str, writable: bool) -> Result<SqliteConnection, String> {
+    let mut connection = SqliteConnection::establish(path).map_err(|error| error.to_string())?;
+    connection.batch_execute(SQLITE_SETTINGS).map_err(|error| error.to_string())?;
+    if !writable {
+        connection.batch_execute("PRAGMA query_only = ON").map_err(|error| error.to_string())?;
+    }
+    Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_limits_are_added_once() {
+        let url = with_time_limits("postgres://a@h/db?connect_timeout=1");
+        assert!(url.starts_with("postgres://a@h/db?connect_timeout=1&tcp_user_timeout=3000&"), "{url}");
+        assert_eq!(with_time_limits(&url), url);
+    }
+}

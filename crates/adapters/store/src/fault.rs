@@ -1,0 +1,174 @@
+//! What can go wrong inside a step, and how it is told: by constraint name and kind. A database's DETAIL carries rows, so it is never read.
+
+use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
+use dropin_ports::StoreError;
+
+/// Why a step stopped.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The database said no.
+    Database(Error),
+    /// A stored row makes no sense.
+    Corrupt { table: &'static str, what: String },
+    /// What was asked makes no sense: a defect of ours.
+    Refused(String),
+    /// Lost a race that another try from the start decides.
+    Again,
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// A stored row makes no sense. `what` must not repeat a stored value.
+pub(crate) fn corrupt(table: &'static str, what: impl Into<String>) -> Fault {
+    Fault::Corrupt { table, what: what.into() }
+}
+
+/// Names the table of a query, for columns that cannot be read.
+pub(crate) trait InTable<T> {
+    /// A column that cannot be read makes the row corrupt; every other error stays what it is.
+    fn in_table(self, table: &'static str) -> Result<T, Fault>;
+}
+
+impl<T> InTable<T> for Result<T, Error> {
+    fn in_table(self, table: &'static str) -> Result<T, Fault> {
+        self.map_err(|error| match error {
+            Error::DeserializationError(why) => corrupt(table, format!("a column cannot be read: {why}")),
+            other => Fault::Database(other),
+        })
+    }
+}
+
+/// The name of the broken constraint on PostgreSQL; on SQLite that of a CHECK, or the columns of a UNIQUE (`table.column, table.column`).
+pub(crate) fn constraint(information: &dyn DatabaseErrorInformation) -> Option<&str> {
+    let message = information.message();
+    information.constraint_name().or_else(|| message.split_once("constraint failed: ").map(|(_kind, name)| name))
+}
+
+impl Fault {
+    /// Whether `error` breaks the UNIQUE constraint of that name (PostgreSQL) on those columns (SQLite).
+    pub(crate) fn breaks(&self, name: &str, columns: &str) -> bool {
+        match self {
+            Self::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, information)) => {
+                constraint(information.as_ref()).is_some_and(|found| found == name || found == columns)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the whole step may succeed when it is run again from its start.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Again | Self::Database(Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _)) => true,
+            Self::Database(Error::DatabaseError(DatabaseErrorKind::Unknown, information)) => {
+                // 40P01 has no kind of its own in diesel; connections ask for English messages.
+                information.message() == "deadlock detected"
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the database surely answered, so that the connection is as good as before.
+    pub(crate) fn is_lost_connection(&self) -> bool {
+        matches!(
+            self,
+            Self::Database(
+                Error::DatabaseError(DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand, _)
+                    | Error::BrokenTransactionManager
+            )
+        )
+    }
+
+    /// Whether it names a rule that was broken, which the database judged: nothing of the step was kept.
+    pub(crate) fn is_judged(&self) -> bool {
+        use DatabaseErrorKind::{
+            CheckViolation, ExclusionViolation, ForeignKeyViolation, NotNullViolation, ReadOnlyTransaction,
+            RestrictViolation, SerializationFailure, UniqueViolation,
+        };
+        matches!(
+            self,
+            Self::Database(Error::DatabaseError(
+                CheckViolation
+                    | ExclusionViolation
+                    | ForeignKeyViolation
+                    | NotNullViolation
+                    | ReadOnlyTransaction
+                    | RestrictViolation
+                    | SerializationFailure
+                    | UniqueViolation,
+                _
+            ))
+        )
+    }
+
+    /// The error of the port. Loud where somebody has to act.
+    pub(crate) fn into_store_error(self) -> StoreError {
+        let error = self.classify();
+        match &error {
+            StoreError::Corrupt { table, what } => log::error!("corrupt row in {table}: {what}"),
+            StoreError::Refused(why) => log::error!("the database refused a step: {why}"),
+            StoreError::Unavailable(why) => log::warn!("the database is not available: {why}"),
+            StoreError::OutcomeUnknown => {}
+        }
+        error
+    }
+
+    fn classify(self) -> StoreError {
+        if self.is_lost_connection() {
+            return StoreError::Unavailable("the connection was lost".to_owned());
+        }
+        match self {
+            Self::Corrupt { table, what } => StoreError::Corrupt { table, what },
+            Self::Refused(why) => StoreError::Refused(why),
+            Self::Again => StoreError::Unavailable("too many writers at once".to_owned()),
+            Self::Database(Error::DatabaseError(kind, information)) => classify(kind, information.as_ref()),
+            Self::Database(Error::DeserializationError(_)) => {
+                StoreError::Corrupt { table: "unknown", what: "a column cannot be read".to_owned() }
+            }
+            Self::Database(Error::SerializationError(why)) => {
+                StoreError::Refused(format!("a value cannot be stored: {why}"))
+            }
+            Self::Database(Error::RollbackErrorOnCommit { .. }) => {
+                StoreError::Unavailable("the connection broke while a step was given up".to_owned())
+            }
+            Self::Database(other) => StoreError::Refused(first_line(&other.to_string())),
+        }
+    }
+}
+
+/// Beginnings of messages that say "not now" rather than "never".
+const NOT_NOW: [&str; 8] = [
+    "canceling statement due to",
+    "terminating connection due to",
+    "database is locked",
+    "database table is locked",
+    "database or disk is full",
+    "disk I/O error",
+    "sorry, too many clients already",
+    "could not extend file",
+];
+
+fn classify(kind: DatabaseErrorKind, information: &dyn DatabaseErrorInformation) -> StoreError {
+    match (kind, constraint(information)) {
+        (kind, Some(name)) => StoreError::Refused(format!("{kind:?} of {name}")),
+        (DatabaseErrorKind::SerializationFailure, None) => {
+            StoreError::Unavailable("too many writers at once".to_owned())
+        }
+        (DatabaseErrorKind::Unknown, None) => {
+            let message = first_line(information.message());
+            if message == "deadlock detected" || NOT_NOW.iter().any(|not_now| message.starts_with(not_now)) {
+                StoreError::Unavailable(message)
+            } else {
+                StoreError::Refused(message)
+            }
+        }
+        (kind, None) => StoreError::Refused(format!("{kind:?}")),
+    }
+}
+
+fn first_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().to_owned()
+}

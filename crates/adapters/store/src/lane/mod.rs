@@ -1,0 +1,13 @@
+//! How steps are executed: a bounded queue in front of threads that each own one connection (docs/adr/0002).
+
+mod job;
+mod postgres;
+mod queue;
+mod sqlite;
+mod timekeeper;
+
+pub(crate) use job::{Kind, Verdict, run};
+pub(crate) use postgres::serve as serve_postgres;
+pub(crate) use queue::Queue;
+pub(crate) use sqlite::{serve_reads as serve_sqlite_reads, serve_writes as serve_sqlite_writes};
+pub(crate) use timekeeper::Timekeeper;

@@ -1,0 +1,150 @@
+//! The lane of PostgreSQL: every thread owns a connection, every write is a transaction of its own.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::thread;
+use std::time::Duration;
+
+use diesel::connection::TransactionManager;
+use dropin_ports::StoreError;
+
+use super::job::{Job, Kind, Ran};
+use super::queue::Queue;
+use crate::connection::{self, AnyConnection};
+use crate::fault::Fault;
+
+type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
+
+/// How often a step is run at most when the database asks to run it again (40001, 40P01).
+const RUNS_MAX: u32 = 5;
+/// The longest pause before the second run; doubles with each further one.
+const PAUSE: Duration = Duration::from_millis(4);
+
+/// Serves the queue until it is closed and empty.
+pub(crate) fn serve(queue: &Queue, url: &str) {
+    let mut lane = Lane { url, connection: None };
+    while let Some(jobs) = queue.take(1) {
+        for job in jobs {
+            lane.execute(job);
+        }
+    }
+}
+
+struct Lane<'a> {
+    url: &'a str,
+    /// `None` before the first job and after it broke.
+    connection: Option<AnyConnection>,
+}
+
+/// What became of one run.
+enum End {
+    Answer,
+    Refuse(StoreError),
+    /// Run it again from the start, after a pause that grows.
+    Again(Fault),
+    /// The connection was dead before anything was done on it; a new one may do.
+    Stale(Fault),
+}
+
+impl Lane<'_> {
+    fn execute(&mut self, mut job: Box<dyn Job>) {
+        let mut runs = 1;
+        let mut reconnects = 0;
+        loop {
+            if let Err(error) = self.connect() {
+                return job.refuse(error);
+            }
+            match self.attempt(job.as_mut()) {
+                None => return,
+                Some(End::Answer) => return job.answer(),
+                Some(End::Refuse(error)) => return job.refuse(error),
+                Some(End::Again(_)) if runs < RUNS_MAX && job.is_wanted() => {
+                    thread::sleep(pause(runs));
+                    runs += 1;
+                }
+                Some(End::Stale(_)) if reconnects == 0 => reconnects = 1,
+                Some(End::Again(fault) | End::Stale(fault)) => return job.refuse(fault.into_store_error()),
+            }
+        }
+    }
+
+    fn connect(&mut self) -> Result<(), StoreError> {
+        if self.connection.is_none() {
+            let connection = connection::postgres(self.url).map_err(|why| {
+                log::warn!("cannot connect to PostgreSQL: {why}");
+                StoreError::Unavailable("cannot connect".to_owned())
+            })?;
+            self.connection = Some(AnyConnection::Postgres(connection));
+        }
+        Ok(())
+    }
+
+    /// Runs the job once; `None` when nobody wanted it any more.
+    fn attempt(&mut self, job: &mut dyn Job) -> Option<End> {
+        let connection = self.connection.as_mut()?;
+        let (end, sound) = match job.kind() {
+            Kind::Read => read(connection, job)?,
+            Kind::Write => write(connection, job)?,
+        };
+        if !sound {
+            self.connection = None;
+        }
+        Some(end)
+    }
+}
+
+/// Runs a read by itself: each of its statements sees one state of the database. Tells also whether the connection is still good.
+fn read(connection: &mut AnyConnection, job: &mut dyn Job) -> Option<(End, bool)> {
+    if !job.start() {
+        return None;
+    }
+    Some(match job.run(connection) {
+        Ran::Keep | Ran::Undo => (End::Answer, true),
+        // Reading twice harms nobody.
+        Ran::Failed(fault) if fault.is_lost_connection() => (End::Stale(fault), false),
+        Ran::Failed(fault) if fault.is_passing() => (End::Again(fault), true),
+        Ran::Failed(fault) => (End::Refuse(fault.into_store_error()), true),
+    })
+}
+
+/// Runs a write in its transaction. Tells also whether the connection is still good.
+fn write(connection: &mut AnyConnection, job: &mut dyn Job) -> Option<(End, bool)> {
+    if let Err(error) = Transactions::begin_transaction(connection) {
+        return Some((End::Stale(error.into()), false));
+    }
+    if !job.start() {
+        // Nobody waits any more. An empty transaction that cannot be ended is found by the next BEGIN.
+        let _empty = Transactions::rollback_transaction(connection);
+        return None;
+    }
+    Some(match job.run(connection) {
+        Ran::Keep => match Transactions::commit_transaction(connection) {
+            Ok(()) => (End::Answer, true),
+            Err(error) => commit_failed(Fault::from(error)),
+        },
+        Ran::Undo => (End::Answer, Transactions::rollback_transaction(connection).is_ok()),
+        Ran::Failed(fault) => {
+            let sound = Transactions::rollback_transaction(connection).is_ok() && !fault.is_lost_connection();
+            let end = if fault.is_passing() { End::Again(fault) } else { End::Refuse(fault.into_store_error()) };
+            (end, sound)
+        }
+    })
+}
+
+/// Only what the server judged is surely undone; after everything else the step may have been committed.
+fn commit_failed(fault: Fault) -> (End, bool) {
+    if fault.is_passing() {
+        (End::Again(fault), true)
+    } else if fault.is_judged() {
+        (End::Refuse(fault.into_store_error()), true)
+    } else {
+        log::warn!("the connection was lost during COMMIT; whoever asked has to look what became of it");
+        (End::Refuse(StoreError::OutcomeUnknown), false)
+    }
+}
+
+/// A random pause, so that those who collided do not collide again.
+fn pause(runs: u32) -> Duration {
+    let longest = PAUSE * 2_u32.pow(runs.min(8));
+    let random = RandomState::new().build_hasher().finish();
+    longest.mul_f64((random % 1_000) as f64 / 1_000.0)
+}

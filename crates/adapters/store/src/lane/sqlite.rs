@@ -1,0 +1,148 @@
+//! The lanes of SQLite: one thread writes and commits whatever waits together, others read.
+
+use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use dropin_ports::StoreError;
+
+use super::job::{Job, Ran};
+use super::queue::Queue;
+use crate::connection::{self, AnyConnection};
+use crate::fault::Fault;
+
+type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
+
+/// Most steps that share one COMMIT, and so one wait for the disk.
+const BATCH: usize = 32;
+
+/// Writes for the queue until it is closed and empty.
+pub(crate) fn serve_writes(queue: &Queue, path: &str) {
+    let mut connection = None;
+    while let Some(jobs) = queue.take(BATCH) {
+        match opened(&mut connection, path, true) {
+            Ok(open) => {
+                if !commit_together(open, jobs) {
+                    connection = None;
+                }
+            }
+            Err(error) => refuse_all(jobs, &error),
+        }
+    }
+}
+
+/// Reads for the queue until it is closed and empty.
+pub(crate) fn serve_reads(queue: &Queue, path: &str) {
+    let mut connection = None;
+    while let Some(jobs) = queue.take(1) {
+        for job in jobs {
+            match opened(&mut connection, path, false) {
+                Ok(open) => {
+                    if !read(open, job) {
+                        connection = None;
+                    }
+                }
+                Err(error) => job.refuse(error),
+            }
+        }
+    }
+}
+
+fn opened<'a>(
+    connection: &'a mut Option<AnyConnection>,
+    path: &str,
+    writable: bool,
+) -> Result<&'a mut AnyConnection, StoreError> {
+    if connection.is_none() {
+        let opened = connection::sqlite(path, writable).map_err(|why| {
+            log::warn!("cannot open the SQLite database: {why}");
+            StoreError::Unavailable("cannot open the database".to_owned())
+        })?;
+        *connection = Some(AnyConnection::Sqlite(opened));
+    }
+    connection.as_mut().ok_or_else(|| StoreError::Unavailable("cannot open the database".to_owned()))
+}
+
+fn refuse_all(jobs: Vec<Box<dyn Job>>, error: &StoreError) {
+    for job in jobs {
+        job.refuse(error.clone());
+    }
+}
+
+/// One transaction for all of `jobs`, each in its savepoint, answered after COMMIT. Returns whether the connection is still good.
+fn commit_together(connection: &mut AnyConnection, jobs: Vec<Box<dyn Job>>) -> bool {
+    if let Err(error) = begin_immediate(connection) {
+        refuse_all(jobs, &Fault::from(error).into_store_error());
+        return false;
+    }
+    let mut done = Vec::with_capacity(jobs.len());
+    let mut failed = Vec::new();
+    let mut jobs = jobs.into_iter();
+    while let Some(mut job) = jobs.next() {
+        if !job.start() {
+            continue;
+        }
+        match in_savepoint(connection, job.as_mut()) {
+            Ok(Ran::Keep | Ran::Undo) => done.push(job),
+            Ok(Ran::Failed(fault)) => failed.push((job, fault)),
+            Err(fault) => {
+                // The transaction itself is gone (disk full, I/O error): nothing of this batch is stored.
+                let _gone = Transactions::rollback_transaction(connection);
+                let error = fault.into_store_error();
+                done.push(job);
+                done.extend(failed.into_iter().map(|(job, _fault)| job));
+                done.extend(jobs);
+                refuse_all(done, &error);
+                return false;
+            }
+        }
+    }
+    let committed = Transactions::commit_transaction(connection);
+    for (job, fault) in failed {
+        job.refuse(fault.into_store_error());
+    }
+    match committed {
+        Ok(()) => {
+            done.into_iter().for_each(|job| job.answer());
+            true
+        }
+        Err(error) => {
+            log::error!("SQLite did not confirm a COMMIT: {error}");
+            refuse_all(done, &StoreError::OutcomeUnknown);
+            false
+        }
+    }
+}
+
+fn begin_immediate(connection: &mut AnyConnection) -> diesel::QueryResult<()> {
+    match connection {
+        AnyConnection::Sqlite(connection) => {
+            AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN IMMEDIATE")
+        }
+        AnyConnection::Postgres(connection) => AnsiTransactionManager::begin_transaction(connection),
+    }
+}
+
+/// Runs a job so that its failure leaves the others alone. An error means that the whole transaction is spoilt.
+fn in_savepoint(connection: &mut AnyConnection, job: &mut dyn Job) -> Result<Ran, Fault> {
+    Transactions::begin_transaction(connection)?;
+    let ran = job.run(connection);
+    match &ran {
+        Ran::Keep => Transactions::commit_transaction(connection)?,
+        Ran::Undo | Ran::Failed(_) => Transactions::rollback_transaction(connection)?,
+    }
+    Ok(ran)
+}
+
+/// Runs a read in one snapshot. Returns whether the connection is still good.
+fn read(connection: &mut AnyConnection, mut job: Box<dyn Job>) -> bool {
+    if let Err(error) = Transactions::begin_transaction(connection) {
+        job.refuse(Fault::from(error).into_store_error());
+        return false;
+    }
+    let ran = job.start().then(|| job.run(connection));
+    let sound = Transactions::rollback_transaction(connection).is_ok();
+    match ran {
+        Some(Ran::Keep | Ran::Undo) => job.answer(),
+        Some(Ran::Failed(fault)) => job.refuse(fault.into_store_error()),
+        None => {}
+    }
+    sound
+}

@@ -1,0 +1,72 @@
+//! The embedded migrations.
+
+use diesel::connection::SimpleConnection;
+use diesel::migration::{Migration, MigrationSource, MigrationVersion};
+use diesel::sqlite::Sqlite;
+use diesel::{PgConnection, SqliteConnection};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+
+use crate::config::OpenError;
+
+const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
+const SQLITE: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
+
+/// Key of the advisory lock that makes migrations wait for each other ("dropin" in ASCII).
+const ADVISORY_LOCK: i64 = 0x6472_6f70_696e;
+
+fn failed(error: Box<dyn std::error::Error + Send + Sync>) -> OpenError {
+    OpenError::Migrate(error.to_string())
+}
+
+fn names(versions: Vec<MigrationVersion<'_>>) -> Vec<String> {
+    versions.iter().map(ToString::to_string).collect()
+}
+
+/// Applies what is missing; the versions that were applied. Waits while another program migrates.
+pub(crate) fn postgres(connection: &mut PgConnection) -> Result<Vec<String>, OpenError> {
+    // Building an index on a large table takes longer than any statement of a service may.
+    let patient =
+        format!("SET statement_timeout = 0; SET lock_timeout = '10s'; SELECT pg_advisory_lock({ADVISORY_LOCK})");
+    connection.batch_execute(&patient).map_err(|error| OpenError::Migrate(error.to_string()))?;
+    let applied = connection.run_pending_migrations(POSTGRES).map(names).map_err(failed);
+    // The lock would end with the connection too.
+    let unlocked = connection.batch_execute(&format!("SELECT pg_advisory_unlock({ADVISORY_LOCK})"));
+    applied.and_then(|versions| {
+        unlocked.map_err(|error| OpenError::Migrate(error.to_string()))?;
+        Ok(versions)
+    })
+}
+
+/// Applies what is missing; the versions that were applied. The caller holds the lock file.
+pub(crate) fn sqlite(connection: &mut SqliteConnection) -> Result<Vec<String>, OpenError> {
+    connection.run_pending_migrations(SQLITE).map(names).map_err(failed)
+}
+
+/// The newest migration this program knows, as the database stores versions: the same for both dialects (a test sees to that).
+pub(crate) fn newest_known() -> String {
+    let known: Vec<Box<dyn Migration<Sqlite>>> = SQLITE.migrations().unwrap_or_default();
+    known.iter().map(|migration| migration.name().version().to_string()).max().unwrap_or_default()
+}
+
+/// The newest migration that is applied to the SQLite database.
+pub(crate) fn newest_applied(connection: &mut SqliteConnection) -> Result<String, OpenError> {
+    let applied = connection.applied_migrations().map_err(failed)?;
+    Ok(applied.iter().map(ToString::to_string).max().unwrap_or_else(|| "nothing".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::pg::Pg;
+
+    use super::*;
+
+    #[test]
+    fn both_dialects_have_the_same_migrations() {
+        let sqlite: Vec<Box<dyn Migration<Sqlite>>> = SQLITE.migrations().unwrap();
+        let postgres: Vec<Box<dyn Migration<Pg>>> = POSTGRES.migrations().unwrap();
+        let sqlite: Vec<_> = sqlite.iter().map(|one| one.name().to_string()).collect();
+        let postgres: Vec<_> = postgres.iter().map(|one| one.name().to_string()).collect();
+        assert_eq!(sqlite, postgres);
+        assert!(!sqlite.is_empty());
+    }
+}

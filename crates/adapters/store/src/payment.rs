@@ -1,0 +1,273 @@
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use dropin_kernel::{Change, MerchantId, OpId, OrderId, Timestamp};
+use dropin_order::{OpKind, OpState, Operation, Order};
+use dropin_ports::{
+    Applied, AuthorizationPrepared, ClaimedOperation, Payment, PaymentStore, PrepareAuthorization, PrepareCapture,
+    Settled, Settlement, StoreError,
+};
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::lane::Verdict;
+use crate::rows::{OpRow, OrderChange, OrderRow, ProfileRow, SessionRow};
+use crate::schema::{billing_profile, processor_op, purchase_order, session};
+use crate::session::apply_state;
+use crate::sql::{Id, Instant};
+use crate::store::Store;
+use crate::{journal, stash};
+
+/// The states in which somebody must still ask; the partial indexes repeat them.
+fn open_states() -> Vec<&'static str> {
+    OpState::ALL.into_iter().filter(|state| state.is_open()).map(OpState::as_str).collect()
+}
+
+#[async_trait]
+impl PaymentStore for Store {
+    async fn prepare_authorization(&self, prepare: PrepareAuthorization) -> Result<AuthorizationPrepared, StoreError> {
+        self.write(move |connection| prepare_authorization(connection, &prepare)).await
+    }
+
+    async fn prepare_capture(&self, prepare: PrepareCapture) -> Result<Applied, StoreError> {
+        self.write(move |connection| {
+            if !apply_order(connection, &prepare.order)? {
+                return Ok(Verdict::Undo(Applied::Stale));
+            }
+            insert_operation(connection, &prepare.operation)?;
+            journal::remember(connection, &prepare.history)?;
+            Ok(Verdict::Keep(Applied::Done))
+        })
+        .await
+    }
+
+    async fn settle(&self, settlement: Settlement) -> Result<Settled, StoreError> {
+        self.write(move |connection| settle(connection, &settlement)).await
+    }
+
+    async fn find_payment(&self, operation: OpId) -> Result<Option<Payment>, StoreError> {
+        self.read(move |connection| find_payment(connection, operation)).await
+    }
+
+    async fn claim_due_operations(
+        &self,
+        now: Timestamp,
+        lease_until: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<ClaimedOperation>, StoreError> {
+        self.write(move |connection| claim(connection, now, lease_until, limit).map(Verdict::Keep)).await
+    }
+
+    async fn postpone_operation(
+        &self,
+        claim: ClaimedOperation,
+        state: OpState,
+        due_at: Timestamp,
+    ) -> Result<Applied, StoreError> {
+        self.write(move |connection| {
+            if !state.is_open() {
+                return Err(Fault::Refused("an operation is postponed only while it is open".to_owned()));
+            }
+            let kept = diesel::update(processor_op::table)
+                .filter(processor_op::id.eq(Id(claim.id.uuid())))
+                .filter(processor_op::epoch.eq(claim.epoch))
+                .filter(processor_op::state.eq_any(open_states()))
+                .set((
+                    processor_op::state.eq(state.as_str()),
+                    processor_op::due_at.eq(Instant(due_at)),
+                    processor_op::tries.eq(processor_op::tries + 1),
+                ))
+                .execute(connection)?;
+            Ok(Verdict::Keep(if kept == 1 { Applied::Done } else { Applied::Stale }))
+        })
+        .await
+    }
+
+    async fn find_order(&self, merchant: MerchantId, id: OrderId) -> Result<Option<Order>, StoreError> {
+        self.read(move |connection| {
+            let found: Option<OrderRow> = purchase_order::table
+                .filter(purchase_order::id.eq(Id(id.uuid())))
+                .filter(purchase_order::merchant_id.eq(Id(merchant.uuid())))
+                .filter(purchase_order::shown.eq(true))
+                .select(OrderRow::as_select())
+                .first(connection)
+                .optional()
+                .in_table("purchase_order")?;
+            found.map(OrderRow::restore).transpose()
+        })
+        .await
+    }
+
+    async fn find_last_capture(&self, order: OrderId) -> Result<Option<Operation>, StoreError> {
+        self.read(move |connection| {
+            let found: Option<OpRow> = processor_op::table
+                .filter(processor_op::order_id.eq(Id(order.uuid())))
+                .filter(processor_op::kind.eq(OpKind::Capture.as_str()))
+                .order(processor_op::position.desc())
+                .select(OpRow::as_select())
+                .first(connection)
+                .optional()
+                .in_table("processor_op")?;
+            found.map(OpRow::restore).transpose()
+        })
+        .await
+    }
+
+    async fn find_authorization(&self, order: OrderId) -> Result<Option<Operation>, StoreError> {
+        self.read(move |connection| {
+            let found: Option<OpRow> = processor_op::table
+                .filter(processor_op::order_id.eq(Id(order.uuid())))
+                .filter(processor_op::kind.eq(OpKind::Authorize.as_str()))
+                .filter(processor_op::state.eq(OpState::Approved.as_str()))
+                .select(OpRow::as_select())
+                .first(connection)
+                .optional()
+                .in_table("processor_op")?;
+            found.map(OpRow::restore).transpose()
+        })
+        .await
+    }
+}
+
+fn prepare_authorization(
+    connection: &mut AnyConnection,
+    prepare: &PrepareAuthorization,
+) -> Result<Verdict<AuthorizationPrepared>, Fault> {
+    // The Order first, since the Session will refer to it. The loser of a race finds the Order of the winner, or the Session changed.
+    match insert_order(connection, &prepare.order) {
+        Err(fault) if fault.breaks("purchase_order_session_key", "purchase_order.session_id") => {
+            return Ok(Verdict::Undo(AuthorizationPrepared::Stale));
+        }
+        inserted => inserted?,
+    }
+    if !apply_state(connection, &prepare.session)? {
+        return Ok(Verdict::Undo(AuthorizationPrepared::Stale));
+    }
+    let Some(card) = stash::consume(connection, &prepare.stash, prepare.now)? else {
+        return Ok(Verdict::Undo(AuthorizationPrepared::StashMissing));
+    };
+    insert_operation(connection, &prepare.operation)?;
+    for step in &prepare.history {
+        journal::remember(connection, step)?;
+    }
+    Ok(Verdict::Keep(AuthorizationPrepared::Done(card)))
+}
+
+fn insert_order(connection: &mut AnyConnection, order: &Order) -> Result<(), Fault> {
+    diesel::insert_into(purchase_order::table).values(OrderRow::new(order)).execute(connection)?;
+    Ok(())
+}
+
+fn insert_operation(connection: &mut AnyConnection, operation: &Operation) -> Result<(), Fault> {
+    diesel::insert_into(processor_op::table).values(OpRow::new(operation)?).execute(connection)?;
+    Ok(())
+}
+
+/// Writes a change of an Order; `false` when it changed since that was decided.
+fn apply_order(connection: &mut AnyConnection, change: &Change<Order>) -> Result<bool, Fault> {
+    if change.next.revision != change.expected.next() {
+        return Err(Fault::Refused("a change of an Order must count its revision up by one".to_owned()));
+    }
+    let changed = diesel::update(purchase_order::table)
+        .filter(purchase_order::id.eq(Id(change.next.id.uuid())))
+        .filter(purchase_order::merchant_id.eq(Id(change.next.merchant_id.uuid())))
+        .filter(purchase_order::revision.eq(change.expected.number()))
+        .set(OrderChange::new(&change.next))
+        .execute(connection)?;
+    Ok(changed == 1)
+}
+
+fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<Verdict<Settled>, Fault> {
+    if !close_operation(connection, settlement)? {
+        return Ok(Verdict::Undo(Settled::AlreadySettled));
+    }
+    let order = settlement.order.as_ref().map(|change| apply_order(connection, change)).transpose()?;
+    let session = settlement.session.as_ref().map(|change| apply_state(connection, change)).transpose()?;
+    if order == Some(false) || session == Some(false) {
+        return Ok(Verdict::Undo(Settled::Stale));
+    }
+    if let Some(operation) = &settlement.follow_up {
+        insert_operation(connection, operation)?;
+    }
+    for transaction in &settlement.ledger {
+        journal::post(connection, transaction)?;
+    }
+    for step in &settlement.history {
+        journal::remember(connection, step)?;
+    }
+    journal::announce(connection, &settlement.events)?;
+    Ok(Verdict::Keep(Settled::Done))
+}
+
+/// Writes the operation's outcome; `false` when somebody else did before.
+fn close_operation(connection: &mut AnyConnection, settlement: &Settlement) -> Result<bool, Fault> {
+    let id = Id(settlement.operation.uuid());
+    let closed = diesel::update(processor_op::table)
+        .filter(processor_op::id.eq(id))
+        .filter(processor_op::state.eq_any(open_states()))
+        .set((processor_op::state.eq(settlement.state.as_str()), processor_op::due_at.eq(Instant(settlement.due_at))))
+        .execute(connection)?;
+    if closed == 1 {
+        return Ok(true);
+    }
+    let known: i64 = processor_op::table.filter(processor_op::id.eq(id)).count().get_result(connection)?;
+    if known == 0 {
+        return Err(Fault::Refused("there is no such operation to settle".to_owned()));
+    }
+    Ok(false)
+}
+
+fn find_payment(connection: &mut AnyConnection, operation: OpId) -> Result<Option<Payment>, Fault> {
+    type Found = (OpRow, OrderRow, Option<SessionRow>, Option<ProfileRow>);
+    let found: Option<Found> = processor_op::table
+        .inner_join(purchase_order::table)
+        .left_join(session::table.on(purchase_order::session_id.eq(session::id.nullable())))
+        .left_join(billing_profile::table.on(session::billing_profile_id.eq(billing_profile::id)))
+        .filter(processor_op::id.eq(Id(operation.uuid())))
+        .select((
+            OpRow::as_select(),
+            OrderRow::as_select(),
+            Option::<SessionRow>::as_select(),
+            Option::<ProfileRow>::as_select(),
+        ))
+        .first(connection)
+        .optional()
+        .in_table("processor_op")?;
+    let Some((operation, order, session, profile)) = found else { return Ok(None) };
+    let (operation, order) = (operation.restore()?, order.restore()?);
+    let session = session.zip(profile).map(|(session, profile)| session.restore(&profile)).transpose()?;
+    if order.session_id != session.as_ref().map(|session| session.id) {
+        return Err(corrupt("purchase_order", "its Session is missing"));
+    }
+    Ok(Some(Payment { operation, order, session }))
+}
+
+fn claim(
+    connection: &mut AnyConnection,
+    now: Timestamp,
+    lease_until: Timestamp,
+    limit: u32,
+) -> Result<Vec<ClaimedOperation>, Fault> {
+    let due = processor_op::table
+        .filter(processor_op::state.eq_any(open_states()))
+        .filter(processor_op::due_at.le(Instant(now)))
+        .order((processor_op::due_at, processor_op::position))
+        .limit(i64::from(limit))
+        .select(processor_op::id);
+    let due: Vec<Id> = match connection {
+        // What another settler holds right now is skipped, not waited for.
+        AnyConnection::Postgres(connection) => due.for_update().skip_locked().load(connection),
+        AnyConnection::Sqlite(connection) => due.load(connection),
+    }
+    .in_table("processor_op")?;
+    let claimed: Vec<(Id, i64)> = diesel::update(processor_op::table)
+        .filter(processor_op::id.eq_any(&due))
+        .set((processor_op::epoch.eq(processor_op::epoch + 1), processor_op::due_at.eq(Instant(lease_until))))
+        .returning((processor_op::id, processor_op::epoch))
+        .get_results(connection)
+        .in_table("processor_op")?;
+    let epochs: HashMap<Id, i64> = claimed.into_iter().collect();
+    let claimed = |id: Id| epochs.get(&id).map(|epoch| ClaimedOperation { id: OpId::new(id.0), epoch: *epoch });
+    Ok(due.into_iter().filter_map(claimed).collect())
+}

@@ -1,0 +1,60 @@
+//! Rows, and how the domain's values are made of them again: through the domain's own constructors, as strictly as from a request.
+
+mod access;
+mod billing;
+mod order;
+mod session;
+mod terms;
+
+pub(crate) use access::{CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow};
+pub(crate) use billing::ProfileRow;
+pub(crate) use order::{OpRow, OrderChange, OrderRow};
+pub(crate) use session::{SessionRow, StateChange, TermsChange};
+
+use dropin_money::{Amount, Currency};
+use dropin_validation::Text;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::fault::{Fault, corrupt};
+use crate::sql::Document;
+
+/// A currency by its stored code.
+fn currency(table: &'static str, code: &str) -> Result<Currency, Fault> {
+    code.parse().map_err(|_unknown| corrupt(table, "the currency is not one of the contract"))
+}
+
+/// An amount by its stored minor units.
+fn amount(table: &'static str, currency: Currency, minor: i64) -> Result<Amount, Fault> {
+    Amount::from_minor(currency, minor).map_err(|error| corrupt(table, format!("an amount {error}")))
+}
+
+/// A stored text that was checked when it came in.
+fn text(table: &'static str, what: &str, stored: &str) -> Result<Text, Fault> {
+    Text::parse(what, stored)
+        .ok()
+        .filter(|text| text.as_str() == stored)
+        .ok_or_else(|| corrupt(table, format!("{what} is no text")))
+}
+
+fn missing(table: &'static str, what: &str) -> Fault {
+    corrupt(table, format!("{what} is missing or wrong"))
+}
+
+/// A document as it is stored.
+fn write_document<T: Serialize>(value: &T) -> Result<Document, Fault> {
+    serde_json::to_string(value)
+        .map(Document)
+        .map_err(|error| Fault::Refused(format!("a document cannot be written: {error}")))
+}
+
+/// A stored document. Its parser's messages would repeat stored values, so only the place of the fault is told.
+fn read_document<T: DeserializeOwned>(table: &'static str, stored: &Document) -> Result<T, Fault> {
+    serde_json::from_str(&stored.0).map_err(|error| {
+        let kind = match error.classify() {
+            serde_json::error::Category::Data => "does not fit",
+            _ => "is no JSON",
+        };
+        corrupt(table, format!("the document {kind} (line {}, column {})", error.line(), error.column()))
+    })
+}

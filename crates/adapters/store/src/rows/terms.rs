@@ -1,0 +1,190 @@
+//! The document that holds a Session's terms. Amounts are whole minor units of the row's currency.
+
+use dropin_money::Currency;
+use dropin_session::{BillingChoice, SessionTerms};
+use dropin_validation::{
+    BillingProfile, Discount, Item, MAX_ITEMS, MAX_QUANTITY, ShippingDetails, Totals, UrlPolicy, WebUrl, total_amount,
+};
+use serde::{Deserialize, Serialize};
+
+use super::billing::RecipientDocument;
+use super::{amount, missing, text};
+use crate::fault::{Fault, corrupt};
+
+const TABLE: &str = "session";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TermsDocument {
+    merchant_reference: String,
+    auto_capture: bool,
+    complete_url: String,
+    cancel_url: String,
+    items: Vec<ItemDocument>,
+    via_agent: bool,
+    shipping: Option<ShippingDocument>,
+    tax: Option<i64>,
+    discounts: Option<Vec<DiscountDocument>>,
+    billing: BillingDocument,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ItemDocument {
+    name: String,
+    amount: i64,
+    quantity: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DiscountDocument {
+    name: String,
+    amount: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShippingDocument {
+    shipping_amount: i64,
+    duty_amount: i64,
+    recipient: RecipientDocument,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum BillingDocument {
+    Supplied,
+    ByReference(String),
+    ById,
+}
+
+impl TermsDocument {
+    pub(super) fn new(terms: &SessionTerms) -> Self {
+        let item = |item: &Item| ItemDocument {
+            name: item.name.as_str().to_owned(),
+            amount: item.amount.minor(),
+            quantity: item.quantity,
+        };
+        let discount = |discount: &Discount| DiscountDocument {
+            name: discount.name.as_str().to_owned(),
+            amount: discount.amount.minor(),
+        };
+        let shipping = |shipping: &ShippingDetails| ShippingDocument {
+            shipping_amount: shipping.shipping_amount.minor(),
+            duty_amount: shipping.duty_amount.minor(),
+            recipient: RecipientDocument::new(shipping),
+        };
+        Self {
+            merchant_reference: terms.merchant_reference.as_str().to_owned(),
+            auto_capture: terms.auto_capture,
+            complete_url: terms.complete_url.as_str().to_owned(),
+            cancel_url: terms.cancel_url.as_str().to_owned(),
+            items: terms.items.iter().map(item).collect(),
+            via_agent: terms.via_agent,
+            shipping: terms.shipping.as_ref().map(shipping),
+            tax: terms.tax.as_ref().map(dropin_money::Amount::minor),
+            discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(discount).collect()),
+            billing: match &terms.billing_choice {
+                BillingChoice::Supplied => BillingDocument::Supplied,
+                BillingChoice::ByReference(reference) => BillingDocument::ByReference(reference.as_str().to_owned()),
+                BillingChoice::ById => BillingDocument::ById,
+            },
+        }
+    }
+
+    /// The terms; their total must be the stored one and the exact sum of what it is made of.
+    pub(super) fn restore(
+        &self,
+        currency: Currency,
+        total_minor: i64,
+        billing: BillingProfile,
+    ) -> Result<SessionTerms, Fault> {
+        let items = self.items.iter().map(|item| item.restore(currency)).collect::<Result<Vec<_>, _>>()?;
+        if items.is_empty() || MAX_ITEMS < items.len() {
+            return Err(missing(TABLE, "the number of items"));
+        }
+        let discounts = match &self.discounts {
+            Some(stored) => {
+                Some(stored.iter().map(|discount| discount.restore(currency)).collect::<Result<Vec<_>, _>>()?)
+            }
+            None => None,
+        };
+        let shipping = self.shipping.as_ref().map(|shipping| shipping.restore(currency)).transpose()?;
+        let tax = self.tax.map(|minor| amount(TABLE, currency, minor)).transpose()?;
+        let total = total_amount(Totals {
+            currency,
+            items: &items,
+            tax: tax.as_ref(),
+            shipping_and_duty: shipping.as_ref().map(|shipping| (&shipping.shipping_amount, &shipping.duty_amount)),
+            discounts: discounts.as_deref().unwrap_or_default(),
+        })
+        .ok()
+        .filter(|total| total.minor() == total_minor)
+        .ok_or_else(|| corrupt(TABLE, "the total is not the sum of its parts"))?;
+        Ok(SessionTerms {
+            merchant_reference: text(TABLE, "merchant_reference", &self.merchant_reference)?,
+            auto_capture: self.auto_capture,
+            complete_url: web_url(&self.complete_url)?,
+            cancel_url: web_url(&self.cancel_url)?,
+            currency,
+            items,
+            via_agent: self.via_agent,
+            shipping,
+            tax,
+            discounts,
+            total,
+            billing_choice: match &self.billing {
+                BillingDocument::Supplied => BillingChoice::Supplied,
+                BillingDocument::ByReference(stored) => BillingChoice::ByReference(text(TABLE, "billing", stored)?),
+                BillingDocument::ById => BillingChoice::ById,
+            },
+            billing,
+        })
+    }
+}
+
+/// A URL that was checked when it came in; whether plain http is allowed was decided then.
+fn web_url(stored: &str) -> Result<WebUrl, Fault> {
+    WebUrl::parse("url", stored, UrlPolicy::Sandbox)
+        .ok()
+        .filter(|url| url.as_str() == stored)
+        .ok_or_else(|| missing(TABLE, "a URL"))
+}
+
+impl ItemDocument {
+    fn restore(&self, currency: Currency) -> Result<Item, Fault> {
+        if !(1..=MAX_QUANTITY).contains(&self.quantity) {
+            return Err(missing(TABLE, "a quantity"));
+        }
+        Ok(Item {
+            name: text(TABLE, "an item's name", &self.name)?,
+            amount: amount(TABLE, currency, self.amount)?,
+            quantity: self.quantity,
+        })
+    }
+}
+
+impl DiscountDocument {
+    fn restore(&self, currency: Currency) -> Result<Discount, Fault> {
+        let amount = amount(TABLE, currency, self.amount)?;
+        if amount.is_zero() {
+            return Err(missing(TABLE, "a discount's amount"));
+        }
+        Ok(Discount { name: text(TABLE, "a discount's name", &self.name)?, amount })
+    }
+}
+
+impl ShippingDocument {
+    fn restore(&self, currency: Currency) -> Result<ShippingDetails, Fault> {
+        let (name, email, phone, address) = self.recipient.restore(TABLE)?;
+        Ok(ShippingDetails {
+            shipping_amount: amount(TABLE, currency, self.shipping_amount)?,
+            duty_amount: amount(TABLE, currency, self.duty_amount)?,
+            name,
+            email,
+            phone,
+            address,
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! The tables, as diesel sees them; the same for both databases.
+
+/// Writes `table!` with our own SQL types in scope.
+macro_rules! tables {
+    ($($table:ident ($($key:ident),+) { $($column:ident -> $sql:ty,)+ })+) => {$(
+        diesel::table! {
+            use diesel::sql_types::*;
+            use crate::sql::{SqlDocument, SqlId, SqlInstant};
+            $table ($($key),+) { $($column -> $sql,)+ }
+        }
+    )+};
+}
+
+tables! {
+    merchant (id) {
+        id -> SqlId,
+        name -> Text,
+        session_lifetime_micros -> BigInt,
+        created_at -> SqlInstant,
+    }
+    merchant_currency (merchant_id, currency) {
+        merchant_id -> SqlId,
+        position -> Integer,
+        currency -> Text,
+    }
+    merchant_origin (merchant_id, origin) {
+        merchant_id -> SqlId,
+        position -> Integer,
+        origin -> Text,
+    }
+    api_user (id) {
+        id -> SqlId,
+        merchant_id -> SqlId,
+        username -> Text,
+        password -> Binary,
+    }
+    endpoint (id) {
+        id -> SqlId,
+        merchant_id -> SqlId,
+        url -> Text,
+        secret -> Binary,
+    }
+    billing_profile (id) {
+        id -> SqlId,
+        position -> BigInt,
+        merchant_id -> SqlId,
+        reference -> Nullable<Text>,
+        details -> SqlDocument,
+        created_at -> SqlInstant,
+    }
+    merchant_reference (merchant_id, reference) {
+        merchant_id -> SqlId,
+        reference -> Text,
+        owner_kind -> Text,
+        owner_id -> SqlId,
+    }
+    session (id) {
+        id -> SqlId,
+        merchant_id -> SqlId,
+        revision -> BigInt,
+        state -> Text,
+        order_id -> Nullable<SqlId>,
+        attempt_id -> Nullable<SqlId>,
+        cancel_reason -> Nullable<Text>,
+        failure_reason -> Nullable<Text>,
+        currency -> Text,
+        total_minor -> BigInt,
+        billing_profile_id -> SqlId,
+        terms -> SqlDocument,
+        created_at -> SqlInstant,
+        updated_at -> SqlInstant,
+        expires_at -> SqlInstant,
+    }
+    purchase_order (id) {
+        id -> SqlId,
+        merchant_id -> SqlId,
+        session_id -> Nullable<SqlId>,
+        merchant_reference -> Text,
+        revision -> BigInt,
+        state -> Text,
+        under_review -> Bool,
+        shown -> Bool,
+        currency -> Text,
+        total_minor -> BigInt,
+        authorized_minor -> BigInt,
+        captured_minor -> BigInt,
+        capture_pending_minor -> BigInt,
+        refunded_minor -> BigInt,
+        refund_pending_minor -> BigInt,
+        auto_capture -> Bool,
+        payment_method -> Text,
+        created_at -> SqlInstant,
+        updated_at -> SqlInstant,
+        capture_before -> Nullable<SqlInstant>,
+    }
+    processor_op (id) {
+        id -> SqlId,
+        position -> BigInt,
+        order_id -> SqlId,
+        kind -> Text,
+        state -> Text,
+        currency -> Text,
+        amount_minor -> BigInt,
+        authorization_id -> Nullable<SqlId>,
+        epoch -> BigInt,
+        tries -> Integer,
+        due_at -> SqlInstant,
+        created_at -> SqlInstant,
+    }
+    ledger_transaction (id) {
+        id -> SqlId,
+        order_id -> SqlId,
+        currency -> Text,
+        entry_count -> Integer,
+        posted_at -> SqlInstant,
+    }
+    ledger_entry (transaction_id, account) {
+        transaction_id -> SqlId,
+        account -> Text,
+        minor -> BigInt,
+    }
+    history (position) {
+        position -> BigInt,
+        merchant_id -> SqlId,
+        subject_kind -> Text,
+        subject_id -> SqlId,
+        actor_kind -> Text,
+        actor_name -> Nullable<Text>,
+        what -> Text,
+        state_before -> Nullable<Text>,
+        state_after -> Text,
+        happened_at -> SqlInstant,
+    }
+    outbox_event (payment_id, sequence) {
+        payment_id -> SqlId,
+        sequence -> BigInt,
+        event_id -> SqlId,
+        merchant_id -> SqlId,
+        event_type -> Text,
+        body -> Binary,
+        happened_at -> SqlInstant,
+    }
+    outbox_stream (id) {
+        id -> BigInt,
+        endpoint_id -> SqlId,
+        payment_id -> SqlId,
+        detached -> Bool,
+        next_sequence -> BigInt,
+        last_sequence -> BigInt,
+        attempt -> Integer,
+        first_try -> Nullable<SqlInstant>,
+        due_at -> SqlInstant,
+    }
+    outbox_parked (endpoint_id, event_id) {
+        position -> BigInt,
+        endpoint_id -> SqlId,
+        event_id -> SqlId,
+        attempts -> Integer,
+        parked_at -> SqlInstant,
+    }
+    stash (merchant_id, stash_id, fingerprint) {
+        merchant_id -> SqlId,
+        stash_id -> Text,
+        fingerprint -> Text,
+        key_id -> Text,
+        ciphertext -> Binary,
+        scheme -> Nullable<Text>,
+        usable -> Bool,
+        created_at -> SqlInstant,
+        expires_at -> SqlInstant,
+    }
+}
+
+diesel::joinable!(session -> billing_profile (billing_profile_id));
+diesel::joinable!(api_user -> merchant (merchant_id));
+diesel::joinable!(processor_op -> purchase_order (order_id));
+diesel::joinable!(outbox_stream -> endpoint (endpoint_id));
+diesel::allow_tables_to_appear_in_same_query!(
+    merchant,
+    api_user,
+    endpoint,
+    billing_profile,
+    session,
+    purchase_order,
+    processor_op,
+    outbox_event,
+    outbox_stream,
+    outbox_parked,
+);

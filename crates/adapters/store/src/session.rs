@@ -1,0 +1,220 @@
+use async_trait::async_trait;
+use diesel::prelude::*;
+use dropin_kernel::{BillingProfileId, Change, MerchantId, SessionId, Timestamp};
+use dropin_ports::{
+    Applied, History, Inserted, NewEvent, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder,
+    StoreError,
+};
+use dropin_session::{BillingChoice, Session, SessionStateKind};
+use dropin_validation::{BillingProfile, Text};
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::journal;
+use crate::lane::Verdict;
+use crate::rows::{OrderRow, ProfileRow, SessionRow, StateChange, TermsChange};
+use crate::schema::{billing_profile, merchant_reference, purchase_order, session};
+use crate::sql::{Id, Instant};
+use crate::statement::on_each;
+use crate::store::Store;
+
+#[async_trait]
+impl SessionStore for Store {
+    async fn insert_session(&self, new: NewSession) -> Result<Inserted, StoreError> {
+        self.write(move |connection| {
+            if !take_reference(connection, &new.session)? {
+                return Ok(Verdict::Undo(Inserted::DuplicateReference));
+            }
+            insert_profile(connection, &new.session, new.session.created_at)?;
+            diesel::insert_into(session::table).values(SessionRow::new(&new.session)?).execute(connection)?;
+            journal::remember(connection, &new.history)?;
+            Ok(Verdict::Keep(Inserted::Done))
+        })
+        .await
+    }
+
+    async fn find_session(&self, merchant: MerchantId, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
+        let found = self.read(move |connection| load(connection, id)).await?;
+        Ok(found.filter(|found| found.session.merchant_id == merchant))
+    }
+
+    async fn find_session_for_shopper(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
+        self.read(move |connection| load(connection, id)).await
+    }
+
+    async fn replace_session(&self, replacement: ReplaceSession) -> Result<Replaced, StoreError> {
+        self.write(move |connection| replace(connection, &replacement)).await
+    }
+
+    async fn change_session(
+        &self,
+        change: Change<Session>,
+        history: History,
+        events: Vec<NewEvent>,
+    ) -> Result<Applied, StoreError> {
+        self.write(move |connection| {
+            if !apply_state(connection, &change)? {
+                return Ok(Verdict::Undo(Applied::Stale));
+            }
+            journal::remember(connection, &history)?;
+            journal::announce(connection, &events)?;
+            Ok(Verdict::Keep(Applied::Done))
+        })
+        .await
+    }
+
+    async fn find_profile(
+        &self,
+        merchant: MerchantId,
+        id: BillingProfileId,
+    ) -> Result<Option<BillingProfile>, StoreError> {
+        self.read(move |connection| {
+            let found: Option<ProfileRow> = billing_profile::table
+                .filter(billing_profile::id.eq(Id(id.uuid())))
+                .filter(billing_profile::merchant_id.eq(Id(merchant.uuid())))
+                .select(ProfileRow::as_select())
+                .first(connection)
+                .optional()
+                .in_table("billing_profile")?;
+            found.map(|row| row.restore()).transpose()
+        })
+        .await
+    }
+
+    async fn find_profile_by_reference(
+        &self,
+        merchant: MerchantId,
+        reference: &Text,
+    ) -> Result<Option<BillingProfile>, StoreError> {
+        let reference = reference.as_str().to_owned();
+        self.read(move |connection| {
+            let found: Option<ProfileRow> = billing_profile::table
+                .filter(billing_profile::merchant_id.eq(Id(merchant.uuid())))
+                .filter(billing_profile::reference.eq(&reference))
+                .order(billing_profile::position.desc())
+                .select(ProfileRow::as_select())
+                .first(connection)
+                .optional()
+                .in_table("billing_profile")?;
+            found.map(|row| row.restore()).transpose()
+        })
+        .await
+    }
+
+    async fn find_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<Vec<Session>, StoreError> {
+        self.read(move |connection| {
+            let rows: Vec<(SessionRow, ProfileRow)> = session::table
+                .inner_join(billing_profile::table)
+                .filter(session::state.eq(SessionStateKind::Created.as_str()))
+                .filter(session::expires_at.le(Instant(now)))
+                .order((session::expires_at, session::id))
+                .limit(i64::from(limit))
+                .select((SessionRow::as_select(), ProfileRow::as_select()))
+                .load(connection)
+                .in_table("session")?;
+            rows.iter().map(|(row, profile)| row.restore(profile)).collect()
+        })
+        .await
+    }
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = merchant_reference)]
+struct ReferenceRow<'a> {
+    merchant_id: Id,
+    reference: &'a str,
+    owner_kind: &'static str,
+    owner_id: Id,
+}
+
+/// Takes the Session's MerchantReference for it, first come, first served; `false` when it belongs to somebody else.
+fn take_reference(connection: &mut AnyConnection, session: &Session) -> Result<bool, Fault> {
+    let row = ReferenceRow {
+        merchant_id: Id(session.merchant_id.uuid()),
+        reference: session.terms.merchant_reference.as_str(),
+        owner_kind: "SESSION",
+        owner_id: Id(session.id.uuid()),
+    };
+    let inserted = on_each!(connection, inner => {
+        diesel::insert_into(merchant_reference::table).values(&row).on_conflict_do_nothing().execute(inner)
+    })?;
+    if inserted == 1 {
+        return Ok(true);
+    }
+    let owner: (String, Id) = merchant_reference::table
+        .find((row.merchant_id, row.reference))
+        .select((merchant_reference::owner_kind, merchant_reference::owner_id))
+        .first(connection)
+        .in_table("merchant_reference")?;
+    Ok(owner == (row.owner_kind.to_owned(), row.owner_id))
+}
+
+/// Writes the Session's billing profile when it came with the terms; every other one exists already.
+fn insert_profile(connection: &mut AnyConnection, session: &Session, now: Timestamp) -> Result<(), Fault> {
+    if session.terms.billing_choice == BillingChoice::Supplied {
+        let row = ProfileRow::new(session.merchant_id, &session.terms.billing, now)?;
+        diesel::insert_into(billing_profile::table).values(row).execute(connection)?;
+    }
+    Ok(())
+}
+
+fn load(connection: &mut AnyConnection, id: SessionId) -> Result<Option<SessionWithOrder>, Fault> {
+    let found: Option<(SessionRow, ProfileRow, Option<OrderRow>)> = session::table
+        .inner_join(billing_profile::table)
+        .left_join(purchase_order::table.on(session::order_id.eq(purchase_order::id.nullable())))
+        .filter(session::id.eq(Id(id.uuid())))
+        .select((SessionRow::as_select(), ProfileRow::as_select(), Option::<OrderRow>::as_select()))
+        .first(connection)
+        .optional()
+        .in_table("session")?;
+    let Some((row, profile, order)) = found else { return Ok(None) };
+    let session = row.restore(&profile)?;
+    let order = order.map(OrderRow::restore).transpose()?;
+    if session.state.order() != order.as_ref().map(|order| order.id) {
+        return Err(corrupt("session", "the Order of the attempt is missing"));
+    }
+    Ok(Some(SessionWithOrder { session, order }))
+}
+
+fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Result<Verdict<Replaced>, Fault> {
+    let Change { next, expected } = &replacement.change;
+    check_revision(&replacement.change)?;
+    // The profile first, since the Session refers to it. All of it is undone when the Session turns out to have changed.
+    insert_profile(connection, next, next.updated_at)?;
+    let changed = diesel::update(session::table)
+        .filter(session::id.eq(Id(next.id.uuid())))
+        .filter(session::merchant_id.eq(Id(next.merchant_id.uuid())))
+        .filter(session::revision.eq(expected.number()))
+        .filter(session::state.eq(SessionStateKind::Created.as_str()))
+        .set(TermsChange::new(next)?)
+        .execute(connection)?;
+    if changed == 0 {
+        return Ok(Verdict::Undo(Replaced::Stale));
+    }
+    if !take_reference(connection, next)? {
+        return Ok(Verdict::Undo(Replaced::DuplicateReference));
+    }
+    journal::remember(connection, &replacement.history)?;
+    Ok(Verdict::Keep(Replaced::Done))
+}
+
+/// A change that does not count on from what it was decided on would let a later one win wrongly.
+fn check_revision(change: &Change<Session>) -> Result<(), Fault> {
+    if change.next.revision == change.expected.next() {
+        Ok(())
+    } else {
+        Err(Fault::Refused("a change of a Session must count its revision up by one".to_owned()))
+    }
+}
+
+/// Writes a change of state; `false` when the Session changed since it was decided.
+pub(crate) fn apply_state(connection: &mut AnyConnection, change: &Change<Session>) -> Result<bool, Fault> {
+    check_revision(change)?;
+    let changed = diesel::update(session::table)
+        .filter(session::id.eq(Id(change.next.id.uuid())))
+        .filter(session::merchant_id.eq(Id(change.next.merchant_id.uuid())))
+        .filter(session::revision.eq(change.expected.number()))
+        .set(StateChange::new(&change.next))
+        .execute(connection)?;
+    Ok(changed == 1)
+}

@@ -1,0 +1,51 @@
+//! Statements written per dialect as text, prepared once per connection.
+
+/// Declares a statement with its binds, in the order of the `?` in its text; a value that is used twice stands twice.
+macro_rules! statement {
+    ($(#[$doc:meta])* $name:ident { $($field:ident: $rust:ty => $sql:ty,)* } postgres $postgres:expr; sqlite $sqlite:expr;
+        $(returns $row:ty;)?
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, diesel::query_builder::QueryId)]
+        struct $name { $($field: $rust,)* }
+
+        $crate::statement::statement!(@fragment $name { $($field: $sql,)* } diesel::pg::Pg, $postgres);
+        $crate::statement::statement!(@fragment $name { $($field: $sql,)* } diesel::sqlite::Sqlite, $sqlite);
+
+        impl diesel::RunQueryDsl<diesel::PgConnection> for $name {}
+        impl diesel::RunQueryDsl<diesel::SqliteConnection> for $name {}
+
+        $(impl diesel::query_builder::Query for $name {
+            type SqlType = $row;
+        })?
+    };
+    (@fragment $name:ident { $($field:ident: $sql:ty,)* } $backend:ty, $text:expr) => {
+        impl diesel::query_builder::QueryFragment<$backend> for $name {
+            fn walk_ast<'b>(
+                &'b self,
+                mut out: diesel::query_builder::AstPass<'_, 'b, $backend>,
+            ) -> diesel::QueryResult<()> {
+                let text: &'static str = $text;
+                let mut parts = text.split('?');
+                out.push_sql(parts.next().unwrap_or_default());
+                $(
+                    out.push_bind_param::<$sql, _>(&self.$field)?;
+                    out.push_sql(parts.next().unwrap_or_default());
+                )*
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Runs the same expression on whichever connection it is.
+macro_rules! on_each {
+    ($connection:expr, $inner:ident => $run:expr) => {
+        match $connection {
+            $crate::connection::AnyConnection::Postgres($inner) => $run,
+            $crate::connection::AnyConnection::Sqlite($inner) => $run,
+        }
+    };
+}
+
+pub(crate) use {on_each, statement};

@@ -1,0 +1,20 @@
+DROP VIEW ledger_unbalanced;
+DROP TABLE stash;
+DROP TABLE outbox_parked;
+DROP TABLE outbox_stream;
+DROP TABLE outbox_event;
+DROP TABLE history;
+DROP TABLE ledger_entry;
+DROP TABLE ledger_transaction;
+DROP TABLE processor_op;
+-- session and purchase_order refer to each other: a transaction's foreign keys are judged at its end.
+PRAGMA defer_foreign_keys = ON;
+DROP TABLE session;
+DROP TABLE purchase_order;
+DROP TABLE merchant_reference;
+DROP TABLE billing_profile;
+DROP TABLE endpoint;
+DROP TABLE api_user;
+DROP TABLE merchant_origin;
+DROP TABLE merchant_currency;
+DROP TABLE merchant;
