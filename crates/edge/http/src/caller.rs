@@ -8,7 +8,7 @@ use actix_web::{FromRequest, HttpRequest, web};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dropin_ports::{AccessStore, Secrets};
-use dropin_usecases::access::{Caller, authenticate};
+use dropin_usecases::access;
 use dropin_wire::ErrorCode;
 
 use crate::ApiError;
@@ -26,23 +26,38 @@ pub struct Gate {
     pub secrets: Arc<dyn Secrets>,
 }
 
-/// Who sent the request, proven by HTTP Basic (contract, Authentication), then what it carries.
-///
-/// Nothing of the request is looked at before its sender is known, so that a stranger always gets 401
-/// AUTHENTICATION_REQUIRED. `T` is one extractor, a tuple of several, or nothing.
+/// Who sent the request, proven by HTTP Basic (contract, Authentication). 401 AUTHENTICATION_REQUIRED otherwise.
 #[derive(Debug, Clone)]
-pub struct Authenticated<T = ()>(
+pub struct Caller(
+    /// The API user and its merchant.
+    pub access::Caller,
+);
+
+/// First who, then what: nothing else of the request is looked at before its sender is known, so that a stranger gets
+/// 401 whatever else is wrong. `T` is one extractor or a tuple of several.
+#[derive(Debug, Clone)]
+pub struct Authenticated<T>(
     /// Who.
     pub Caller,
     /// What.
     pub T,
 );
 
-type Extracting<T> = Pin<Box<dyn Future<Output = Result<T, actix_web::Error>>>>;
+type Extracting<T, E> = Pin<Box<dyn Future<Output = Result<T, E>>>>;
+
+impl FromRequest for Caller {
+    type Error = ApiError;
+    type Future = Extracting<Self, ApiError>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let request = request.clone();
+        Box::pin(async move { identify(&request).await })
+    }
+}
 
 impl<T: FromRequest> FromRequest for Authenticated<T> {
     type Error = actix_web::Error;
-    type Future = Extracting<Self>;
+    type Future = Extracting<Self, actix_web::Error>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let request = request.clone();
@@ -60,9 +75,9 @@ async fn identify(request: &HttpRequest) -> Result<Caller, ApiError> {
     let gate = request
         .app_data::<web::Data<Gate>>()
         .ok_or_else(|| ApiError::internal("the service was configured without a Gate in its app data"))?;
-    let caller = authenticate(&*gate.access, &*gate.secrets, &basic.username, &basic.password).await?;
+    let caller = access::authenticate(&*gate.access, &*gate.secrets, &basic.username, &basic.password).await?;
     note_merchant(request, caller.merchant.id);
-    Ok(caller)
+    Ok(Caller(caller))
 }
 
 /// A user name and password as sent; no Debug.

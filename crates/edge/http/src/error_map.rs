@@ -1,8 +1,13 @@
 //! The one map from what goes wrong inside to what a caller is told. Every match names every case.
 
 use dropin_kernel::Violation;
-use dropin_ports::StoreError;
+use dropin_money::Currency;
+use dropin_ports::{KeyringError, StoreError};
+use dropin_session::SessionStateKind;
 use dropin_usecases::access::AuthenticateError;
+use dropin_usecases::payments::{CaptureError, OrderError, ShopperError, SubmitError};
+use dropin_usecases::sessions::{CancelSessionError, CreateSessionError, GetSessionError, ReplaceSessionError};
+use dropin_usecases::stash::StashError;
 use dropin_wire::{ErrorCode, FieldError, RequestError};
 
 use crate::ApiError;
@@ -49,6 +54,164 @@ impl From<AuthenticateError> for ApiError {
             AuthenticateError::Store(error) => error.into(),
         }
     }
+}
+
+impl From<OrderError> for ApiError {
+    fn from(error: OrderError) -> Self {
+        match error {
+            OrderError::NotFound => order_not_found(),
+            OrderError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CaptureError> for ApiError {
+    fn from(error: CaptureError) -> Self {
+        match error {
+            CaptureError::NotFound => order_not_found(),
+            CaptureError::WrongState(state) => Self::new(
+                ErrorCode::InvalidOrderState,
+                format!(
+                    "The Order is {}: there is nothing to capture, or it was captured with another amount.",
+                    state.as_str()
+                ),
+            ),
+            CaptureError::Amount(violation) => fields(vec![violation]),
+            CaptureError::Refused { retryable: true } => {
+                let message =
+                    "The processor refused the capture for now; the Order stays PAYMENT_AUTHORIZED. Try again later.";
+                Self::new(ErrorCode::CaptureFailed, message).with_retryable(true)
+            }
+            CaptureError::Refused { retryable: false } => {
+                let message = "The processor refused the capture for good; the Order is PROCESSING_FAILED.";
+                Self::new(ErrorCode::CaptureFailed, message).with_retryable(false)
+            }
+            CaptureError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ShopperError> for ApiError {
+    fn from(error: ShopperError) -> Self {
+        match error {
+            ShopperError::NotFound => session_not_found(),
+            ShopperError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SubmitError> for ApiError {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::NotFound => session_not_found(),
+            SubmitError::Changed => Self::new(
+                ErrorCode::SessionChanged,
+                "The Session changed after it was shown. Load it again, show it, and ask the shopper again.",
+            ),
+            SubmitError::WrongState(state) => Self::new(
+                ErrorCode::InvalidSessionState,
+                format!(
+                    "The Session is {}: it cannot be paid now. Its progress call tells how it stands.",
+                    state.as_str()
+                ),
+            ),
+            SubmitError::Card(violation) => fields(vec![violation]),
+            SubmitError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<KeyringError> for ApiError {
+    fn from(error: KeyringError) -> Self {
+        match error {
+            KeyringError::Unavailable(_) => Self::unavailable(error),
+            KeyringError::CannotOpen => Self::internal(error),
+        }
+    }
+}
+
+impl From<CreateSessionError> for ApiError {
+    fn from(error: CreateSessionError) -> Self {
+        match error {
+            CreateSessionError::Request(error) => error.into(),
+            CreateSessionError::CurrencyNotEnabled(currency) => currency_not_enabled(currency),
+            CreateSessionError::DuplicateReference => duplicate_reference(),
+            CreateSessionError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<GetSessionError> for ApiError {
+    fn from(error: GetSessionError) -> Self {
+        match error {
+            GetSessionError::NotFound => session_not_found(),
+            GetSessionError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReplaceSessionError> for ApiError {
+    fn from(error: ReplaceSessionError) -> Self {
+        match error {
+            ReplaceSessionError::Request(error) => error.into(),
+            ReplaceSessionError::NotFound => session_not_found(),
+            ReplaceSessionError::WrongState(found) => session_state(found),
+            ReplaceSessionError::Overtaken => Self::new(
+                ErrorCode::DuplicateRequest,
+                "Another request replaced the Session at the same time; retrieve it and decide again.",
+            ),
+            ReplaceSessionError::CurrencyNotEnabled(currency) => currency_not_enabled(currency),
+            ReplaceSessionError::DuplicateReference => duplicate_reference(),
+            ReplaceSessionError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CancelSessionError> for ApiError {
+    fn from(error: CancelSessionError) -> Self {
+        match error {
+            CancelSessionError::NotFound => session_not_found(),
+            CancelSessionError::WrongState(found) => session_state(found),
+            CancelSessionError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StashError> for ApiError {
+    fn from(error: StashError) -> Self {
+        match error {
+            StashError::MerchantNotFound => {
+                Self::new(ErrorCode::MerchantNotFound, "There is no merchant with this id; use your MerchantId.")
+            }
+            StashError::Keyring(error) => error.into(),
+            StashError::Store(error) => error.into(),
+        }
+    }
+}
+
+fn session_not_found() -> ApiError {
+    ApiError::new(ErrorCode::SessionNotFound, "There is no Session with this SessionId.")
+}
+
+fn order_not_found() -> ApiError {
+    ApiError::new(ErrorCode::OrderNotFound, "There is no Order with this OrderId.")
+}
+
+fn session_state(found: SessionStateKind) -> ApiError {
+    let message = format!("The Session is {}; only one that is CREATED can be replaced or cancelled.", found.as_str());
+    ApiError::new(ErrorCode::InvalidSessionState, message)
+}
+
+fn currency_not_enabled(currency: Currency) -> ApiError {
+    let message = format!("{currency} is not enabled for your account; use a currency that is, or have it enabled.");
+    ApiError::new(ErrorCode::InvalidCurrency, message)
+}
+
+fn duplicate_reference() -> ApiError {
+    ApiError::new(
+        ErrorCode::DuplicateMerchantReferenceId,
+        "This MerchantReference was used before; every Session needs one of its own.",
+    )
 }
 
 /// 400 INVALID_REQUEST that names the fields.

@@ -4,6 +4,7 @@ use std::time::Duration;
 use actix_web::http::header::{CONTENT_TYPE, HeaderValue};
 use actix_web::{HttpResponse, web};
 use dropin_ports::StoreHealth;
+use tokio::sync::watch;
 
 use crate::ApiError;
 use crate::metrics::Metrics;
@@ -11,9 +12,16 @@ use crate::metrics::Metrics;
 /// Longest wait for the store before it counts as away.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// What has to hold for requests to be served.
+#[derive(Clone)]
+pub(crate) struct Readiness {
+    pub(crate) store: Option<Arc<dyn StoreHealth>>,
+    pub(crate) stop: Option<watch::Receiver<bool>>,
+}
+
 /// Mounts `/healthz` (alive), `/readyz` (can serve) and `/metrics`.
-pub(crate) fn mount(config: &mut web::ServiceConfig, store: Option<Arc<dyn StoreHealth>>, metrics: Arc<Metrics>) {
-    let ready = move || ready(store.clone());
+pub(crate) fn mount(config: &mut web::ServiceConfig, readiness: Readiness, metrics: Arc<Metrics>) {
+    let ready = move || ready(readiness.clone());
     let render = move || {
         let text = metrics.render();
         async move { HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; version=0.0.4")).body(text) }
@@ -24,8 +32,11 @@ pub(crate) fn mount(config: &mut web::ServiceConfig, store: Option<Arc<dyn Store
         .service(web::resource("/metrics").route(web::get().to(render)));
 }
 
-async fn ready(store: Option<Arc<dyn StoreHealth>>) -> Result<HttpResponse, ApiError> {
-    if let Some(store) = store {
+async fn ready(readiness: Readiness) -> Result<HttpResponse, ApiError> {
+    if readiness.stop.is_some_and(|stop| *stop.borrow()) {
+        return Err(ApiError::unavailable("the process is stopping"));
+    }
+    if let Some(store) = readiness.store {
         match tokio::time::timeout(PATIENCE, store.ready()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(ApiError::unavailable(error)),

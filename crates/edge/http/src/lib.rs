@@ -18,7 +18,7 @@ mod tls;
 
 pub use answer::json;
 pub use body::{BodyLimit, FormBody, JsonBody, OptionalJsonBody};
-pub use caller::{Authenticated, Gate};
+pub use caller::{Authenticated, Caller, Gate};
 pub use error::ApiError;
 pub use flows::{FlowError, Flows};
 pub use path::PathId;

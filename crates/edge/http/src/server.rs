@@ -9,14 +9,15 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 use dropin_ports::StoreHealth;
 use dropin_wire::ErrorCode;
 use tokio::net::TcpSocket;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::ApiError;
 use crate::body::BodyLimit;
 use crate::body_guard::guard;
-use crate::metrics::Metrics;
+use crate::health::{self, Readiness};
 use crate::observe::{Observer, observe};
 use crate::tls::{TlsError, TlsFiles};
-use crate::{ApiError, health};
 
 /// Connections that the system keeps for us until a worker takes them.
 const BACKLOG: u32 = 1024;
@@ -115,6 +116,7 @@ pub struct Server {
     limits: Limits,
     behind_proxy: bool,
     store: Option<Arc<dyn StoreHealth>>,
+    stop: Option<watch::Receiver<bool>>,
 }
 
 impl Server {
@@ -128,6 +130,7 @@ impl Server {
             limits: Limits::default(),
             behind_proxy: false,
             store: None,
+            stop: None,
         }
     }
 
@@ -190,13 +193,20 @@ impl Server {
         self
     }
 
+    /// `/readyz` says no as soon as this is `true`, so that nobody sends more while the process stops.
+    #[must_use]
+    pub fn ready_until(mut self, stop: watch::Receiver<bool>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
     /// Serves on every address. Has to be called inside a tokio runtime.
     ///
     /// # Errors
     /// [`ServeError`]: nothing is served then.
     pub fn start(self) -> Result<Running, ServeError> {
         let addresses = self.addresses();
-        let Self { name, listeners, mut mounted, tls, limits, behind_proxy, store } = self;
+        let Self { name, listeners, mut mounted, tls, limits, behind_proxy, store, stop } = self;
         let protected = tls.is_some() || behind_proxy;
         if let Some(open) = addresses.iter().find(|address| !protected && !address.ip().is_loopback()) {
             return Err(ServeError::Unprotected(*open));
@@ -204,10 +214,11 @@ impl Server {
         // The root comes last: its services may match what belongs to a prefix.
         mounted.sort_by_key(|service| std::cmp::Reverse(service.prefix.len()));
         let tls = tls.map(|files| files.load()).transpose()?;
+        let readiness = Readiness { store, stop };
         let observer = Observer { metrics: Arc::default(), tls: tls.is_some() };
         let mut server = HttpServer::new(move || {
             let (observer, patience) = (observer.clone(), limits.body_deadline);
-            let (store, metrics): (_, Arc<Metrics>) = (store.clone(), observer.metrics.clone());
+            let (readiness, metrics) = (readiness.clone(), observer.metrics.clone());
             let mounted = mounted.clone();
             App::new()
                 .wrap(from_fn(move |request, next| guard(patience, request, next)))
@@ -215,7 +226,7 @@ impl Server {
                 .app_data(limits.body)
                 .app_data(web::PathConfig::default().error_handler(|_, _| bad_path().into()))
                 .app_data(web::QueryConfig::default().error_handler(|error, _| bad_query(error).into()))
-                .configure(move |config| health::mount(config, store, metrics))
+                .configure(move |config| health::mount(config, readiness, metrics))
                 .configure(move |config| mount_all(config, &mounted))
                 .default_service(web::to(no_route))
         })

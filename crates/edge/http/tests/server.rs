@@ -1,5 +1,7 @@
 //! The server as a client on the wire meets it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +14,7 @@ use dropin_kernel::SessionId;
 use dropin_ports::{StoreError, StoreHealth};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 /// Far longer than anything here takes; only a broken server lets it pass.
 const LONG: Duration = Duration::from_secs(20);
@@ -204,7 +206,7 @@ async fn a_sane_request_id_comes_back_and_any_other_is_replaced() {
 async fn only_loopback_goes_without_tls() {
     let everywhere = SocketAddr::from(([0, 0, 0, 0], 0));
     let refused = Server::new("test").listen(loopback()).unwrap().listen(everywhere).unwrap().start().map(|_| ());
-    assert!(matches!(refused, Err(ServeError::Unprotected(address)) if address == everywhere));
+    assert!(matches!(refused, Err(ServeError::Unprotected(address)) if address.ip() == everywhere.ip()));
     let behind_proxy = Server::new("test").listen(everywhere).unwrap().behind_proxy(true).start().unwrap();
     behind_proxy.stop().await;
 }
@@ -239,6 +241,12 @@ async fn health_readiness_and_counts() {
     server.stop().await;
     let server = ready(Err(StoreError::Unavailable("gone".to_owned())));
     assert_eq!(get(&server, "/healthz").await.status, 200);
+    get(&server, "/readyz").await.expect_error(503, "SERVICE_UNAVAILABLE");
+    server.stop().await;
+    let (stop, stopping) = watch::channel(false);
+    let server = Server::new("test").listen(loopback()).unwrap().ready_until(stopping).start().unwrap();
+    assert_eq!(get(&server, "/readyz").await.status, 200);
+    stop.send_replace(true);
     get(&server, "/readyz").await.expect_error(503, "SERVICE_UNAVAILABLE");
     server.stop().await;
 }
