@@ -177,6 +177,7 @@ function payView() {
     h("a", { class: "back", href: "/#basket" }, "Back to the basket"),
     h("h1", {}, "Payment"),
     h("p", { class: "lead" }, h("span", {}, total(payment.TotalAmount, payment.Currency)), h("span", { class: "aside" }, payment.AutoCapture ? "charged at once" : "reserved now, charged when it ships")),
+    h("h2", { class: "unseen" }, "How to pay"),
     place,
     h(
       "p",
