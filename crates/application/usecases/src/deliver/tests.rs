@@ -1,0 +1,196 @@
+mod world;
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+use dropin_kernel::Timestamp;
+use dropin_ports::DeliveryResult;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use super::*;
+use world::{CREATED, GATED, OK, PANIC, Stream, World};
+
+fn delivering(world: &Arc<World>) -> Delivering {
+    Delivering {
+        outbox: world.clone(),
+        webhooks: world.clone(),
+        secrets: world.clone(),
+        clock: world.clone(),
+        ids: world.clone(),
+        schedule: Schedule::standard(),
+        pace: Pace { poll: Duration::from_millis(5), debounce: Duration::ZERO, ..Pace::default() },
+    }
+}
+
+async fn until(what: &str, condition: impl Fn() -> bool) {
+    let waited = timeout(Duration::from_secs(20), async {
+        while !condition() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "never happened: {what}");
+}
+
+struct Started {
+    stop: watch::Sender<bool>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+fn start(world: &Arc<World>) -> Started {
+    let (stop, stopping) = watch::channel(false);
+    let delivering = delivering(world);
+    let task = tokio::spawn(async move { delivering.run(stopping, Arc::default()).await });
+    Started { stop, task }
+}
+
+impl Started {
+    async fn stop(self) {
+        self.stop.send(true).expect("running");
+        self.task.await.expect("no panic");
+    }
+}
+
+#[tokio::test]
+async fn one_step_delivers_whole_payments_in_order() {
+    let world = Arc::new(World::with([(OK, 1, 3), (OK, 2, 1), (CREATED, 3, 2)]));
+    let tally = delivering(&world).deliver_due().await.expect("delivered");
+    assert_eq!(tally, Tally { acknowledged: 4, retried: 1, parked: 0 });
+    assert_eq!(world.sent_to("http://ok/1"), [1, 2, 3]);
+    assert_eq!(world.sent_to("http://created/3"), [1], "201 is no acknowledgement, and the next one waits");
+    // The jitter of the fake is at its lowest: four fifths of five seconds.
+    assert_eq!(world.results_of(2), [DeliveryResult::Retry { at: Timestamp::from_micros(4_000_000) }]);
+    assert_eq!(delivering(&world).deliver_due().await, Ok(Tally::default()), "nothing is due");
+}
+
+#[tokio::test]
+async fn a_silent_endpoint_holds_its_own_slots_only() {
+    for passes_over_full in [true, false] {
+        let silent = (0..100).map(|number| (GATED, number, 1));
+        let mut world = World::with(silent.chain((100..150).map(|number| (OK, number, 2))));
+        world.passes_over_full = passes_over_full;
+        let gate = Arc::new(Semaphore::new(0));
+        world.gate = Mutex::new(Some(gate.clone()));
+        let world = Arc::new(world);
+        let running = start(&world);
+        until("all of the healthy endpoint", || (100..150).all(|stream| world.results_of(stream).len() == 2)).await;
+        assert_eq!(world.most_flying.load(Ordering::SeqCst).min(8), 8);
+        let sent = world.sent.lock().unwrap().iter().filter(|(url, _)| url.contains(GATED)).count();
+        assert_eq!(sent, 8, "slots of the silent endpoint");
+        gate.add_permits(1_000);
+        if passes_over_full {
+            until("the rest when it speaks again", || (0..100).all(|stream| world.results_of(stream).len() == 1)).await;
+        }
+        running.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_stop_lets_what_is_under_way_finish_and_starts_nothing_more() {
+    let mut world = World::with((0..20).map(|number| (GATED, number, 2)));
+    let gate = Arc::new(Semaphore::new(0));
+    world.gate = Mutex::new(Some(gate.clone()));
+    let world = Arc::new(world);
+    let running = start(&world);
+    until("eight tries", || world.sent.lock().unwrap().len() == 8).await;
+    running.stop.send(true).expect("running");
+    gate.add_permits(1_000);
+    running.task.await.expect("no panic");
+    assert_eq!(world.sent.lock().unwrap().len(), 8);
+    let results = world.results.lock().unwrap();
+    assert_eq!(results.iter().filter(|(_, result)| *result == DeliveryResult::Acknowledged).count(), 8);
+    let streams = world.streams.lock().unwrap();
+    assert!(
+        streams.iter().filter(|stream| stream.next == 2).all(|stream| stream.due_at <= 0),
+        "free for the next worker"
+    );
+}
+
+#[tokio::test]
+async fn results_wait_for_a_store_that_is_away() {
+    let mut world = World::with([(GATED, 1, 2)]);
+    let gate = Arc::new(Semaphore::new(0));
+    world.gate = Mutex::new(Some(gate.clone()));
+    let world = Arc::new(world);
+    let running = start(&world);
+    until("the try", || world.sent.lock().unwrap().len() == 1).await;
+    world.store_is_away.store(true, Ordering::SeqCst);
+    gate.add_permits(2);
+    until("the answer", || world.flying.load(Ordering::SeqCst) == 0).await;
+    world.store_is_away.store(false, Ordering::SeqCst);
+    until("both written down", || world.results_of(0).len() == 2).await;
+    assert_eq!(world.sent_to("http://gated/1"), [1, 2], "nothing was sent twice");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_try_that_cannot_be_made_is_a_failed_one() {
+    let world = Arc::new(World::with([(PANIC, 1, 1), ("locked", 2, 1), (OK, 3, 1)]));
+    let tally = delivering(&world).deliver_due().await.expect("delivered");
+    assert_eq!(tally, Tally { acknowledged: 1, retried: 2, parked: 0 });
+    assert!(world.sent_to("http://locked/2").is_empty(), "nothing leaves without a signature");
+}
+
+#[tokio::test]
+async fn what_is_given_up_is_parked_and_the_payment_goes_on() {
+    let world = Arc::new(World::with([(CREATED, 1, 1)]));
+    world.now.store(73 * 3_600 * 1_000_000, Ordering::SeqCst);
+    world.streams.lock().unwrap()[0].first_try = Some(Timestamp::from_micros(0));
+    let tally = delivering(&world).deliver_due().await.expect("delivered");
+    assert_eq!(tally, Tally { acknowledged: 0, retried: 0, parked: 1 });
+    assert_eq!(world.results_of(0), [DeliveryResult::Parked]);
+}
+
+#[tokio::test]
+async fn nothing_starts_that_could_outlive_its_lease() {
+    let world = Arc::new(World::with([(OK, 1, 1)]));
+    let mut delivering = delivering(&world);
+    delivering.pace.lease = delivering.pace.send_deadline - Duration::from_secs(1);
+    assert_eq!(delivering.deliver_due().await, Ok(Tally::default()));
+    assert!(world.sent.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_wake_up_is_followed_at_once() {
+    let world = Arc::new(World::with([]));
+    let (stop, stopping) = watch::channel(false);
+    let wakeups = Arc::new(Notify::new());
+    let mut delivering = delivering(&world);
+    delivering.pace.poll = Duration::from_secs(3_600);
+    let task = tokio::spawn({
+        let wakeups = wakeups.clone();
+        async move { delivering.run(stopping, wakeups).await }
+    });
+    for number in 1..=3 {
+        world.streams.lock().unwrap().push(Stream { endpoint: OK, number, events: 1, next: 1, ..Stream::default() });
+        wakeups.notify_one();
+        until("delivered without a poll", || !world.sent_to(&format!("http://ok/{number}")).is_empty()).await;
+    }
+    stop.send(true).expect("running");
+    task.await.expect("no panic");
+}
+
+#[test]
+fn jitter_uses_the_whole_range_and_no_more() {
+    let seen: BTreeSet<i32> = (0..=u16::MAX)
+        .map(|low| {
+            struct Fixed(u16);
+            impl IdSource for Fixed {
+                fn random(&self) -> Uuid {
+                    Uuid::from_u128(u128::from(self.0))
+                }
+                fn ordered(&self) -> Uuid {
+                    Uuid::nil()
+                }
+                fn secret(&self) -> [u8; 32] {
+                    [0; 32]
+                }
+            }
+            let mut delivering = delivering(&Arc::new(World::default()));
+            delivering.ids = Arc::new(Fixed(low));
+            delivering.jitter_per_mille()
+        })
+        .collect();
+    assert_eq!((seen.first(), seen.last(), seen.len()), (Some(&-200), Some(&200), 401));
+}

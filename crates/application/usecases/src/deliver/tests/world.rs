@@ -1,0 +1,236 @@
+//! The world around delivering, played: an outbox, receivers, keys, time and chance.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use dropin_access::{PasswordHash, SealedSecret};
+use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
+use dropin_notification::AttemptOutcome;
+use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, KeyringError, ParkedEvent, WebhookRequest};
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use super::super::*;
+
+/// What an endpoint does with a notification; its name is the host of its URL.
+pub(super) const OK: &str = "ok";
+pub(super) const CREATED: &str = "created";
+pub(super) const PANIC: &str = "panic";
+/// Answers 200 once its gate is opened.
+pub(super) const GATED: &str = "gated";
+
+#[derive(Default)]
+pub(super) struct Stream {
+    pub(super) endpoint: &'static str,
+    pub(super) number: u128,
+    pub(super) events: i64,
+    pub(super) next: i64,
+    pub(super) attempt: u32,
+    pub(super) first_try: Option<Timestamp>,
+    pub(super) due_at: i64,
+}
+
+impl Stream {
+    fn delivery(&self, id: usize) -> Delivery {
+        Delivery {
+            key: DeliveryKey { stream: id as i64, sequence: self.next, attempt: self.attempt },
+            merchant_id: MerchantId::new(Uuid::nil()),
+            endpoint_id: endpoint(self.endpoint),
+            url: format!("http://{}/{}", self.endpoint, self.number),
+            secret: SealedSecret(if self.endpoint == "locked" { vec![] } else { vec![1] }),
+            payment_id: PaymentId::new(Uuid::from_u128(self.number)),
+            event_id: EventId::new(Uuid::from_u128(self.number * 100 + self.next as u128)),
+            event_type: "ORDER_PROCESSED".to_owned(),
+            body: b"{}".to_vec(),
+            first_try: self.first_try.unwrap_or(Timestamp::from_micros(0)),
+        }
+    }
+}
+
+fn endpoint(name: &str) -> EndpointId {
+    let mut bytes = [0; 16];
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    EndpointId::new(Uuid::from_bytes(bytes))
+}
+
+/// All of it.
+#[derive(Default)]
+pub(super) struct World {
+    pub(super) streams: Mutex<Vec<Stream>>,
+    pub(super) results: Mutex<Vec<(DeliveryKey, DeliveryResult)>>,
+    pub(super) passes_over_full: bool,
+    pub(super) store_is_away: AtomicBool,
+    pub(super) now: AtomicI64,
+    pub(super) sent: Mutex<Vec<(String, i64)>>,
+    pub(super) flying: AtomicU32,
+    pub(super) most_flying: AtomicU32,
+    pub(super) gate: Mutex<Option<Arc<Semaphore>>>,
+}
+
+impl World {
+    pub(super) fn with(streams: impl IntoIterator<Item = (&'static str, u128, i64)>) -> Self {
+        let streams = streams
+            .into_iter()
+            .map(|(endpoint, number, events)| Stream { endpoint, number, events, next: 1, ..Stream::default() })
+            .collect();
+        Self { streams: Mutex::new(streams), passes_over_full: true, ..Self::default() }
+    }
+
+    pub(super) fn sent_to(&self, url: &str) -> Vec<i64> {
+        let sent = self.sent.lock().unwrap();
+        sent.iter().filter(|(to, _)| to == url).map(|(_, sequence)| *sequence).collect()
+    }
+
+    pub(super) fn results_of(&self, stream: i64) -> Vec<DeliveryResult> {
+        let results = self.results.lock().unwrap();
+        results.iter().filter(|(key, _)| key.stream == stream).map(|(_, result)| *result).collect()
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        if self.store_is_away.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("away".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl OutboxStore for World {
+    async fn claim_deliveries(
+        &self,
+        now: Timestamp,
+        lease_until: Timestamp,
+        per_endpoint: u32,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.claim_deliveries_beside(&[], now, lease_until, per_endpoint, limit).await
+    }
+
+    async fn claim_deliveries_beside(
+        &self,
+        full: &[EndpointId],
+        now: Timestamp,
+        lease_until: Timestamp,
+        per_endpoint: u32,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.check()?;
+        let mut claimed = Vec::new();
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        for (id, stream) in self.streams.lock().unwrap().iter_mut().enumerate() {
+            let passed_over = self.passes_over_full && full.contains(&endpoint(stream.endpoint));
+            let count = counts.entry(stream.endpoint).or_default();
+            let due = stream.next <= stream.events && stream.due_at <= now.micros();
+            if due && !passed_over && *count < per_endpoint && claimed.len() < limit as usize {
+                *count += 1;
+                stream.attempt += 1;
+                stream.first_try.get_or_insert(now);
+                stream.due_at = lease_until.micros();
+                claimed.push(stream.delivery(id));
+            }
+        }
+        Ok(claimed)
+    }
+
+    async fn finish_deliveries(
+        &self,
+        results: Vec<(DeliveryKey, DeliveryResult)>,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.check()?;
+        let mut next = Vec::new();
+        for (key, result) in results {
+            let mut streams = self.streams.lock().unwrap();
+            let stream = &mut streams[key.stream as usize];
+            if (stream.next, stream.attempt) != (key.sequence, key.attempt) {
+                continue;
+            }
+            self.results.lock().unwrap().push((key, result));
+            if let DeliveryResult::Retry { at } = result {
+                stream.due_at = at.micros();
+                continue;
+            }
+            stream.next += 1;
+            (stream.attempt, stream.first_try, stream.due_at) = (1, Some(now), lease_until.micros());
+            if stream.next <= stream.events {
+                next.push(stream.delivery(key.stream as usize));
+            }
+        }
+        Ok(next)
+    }
+
+    async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
+    }
+
+    async fn list_parked(&self, _limit: u32) -> Result<Vec<ParkedEvent>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    async fn replay_parked(&self, _: EventId, _: EndpointId, _: Timestamp) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+}
+
+#[async_trait]
+impl WebhookSender for World {
+    async fn send(&self, request: WebhookRequest) -> AttemptOutcome {
+        self.sent.lock().unwrap().push((request.url.clone(), request.sequence));
+        let flying = self.flying.fetch_add(1, Ordering::SeqCst) + 1;
+        let host = request.url.split('/').nth(2).unwrap_or_default();
+        let status = match host {
+            PANIC => panic!("a defect in the sender"),
+            CREATED => 201,
+            GATED => {
+                self.most_flying.fetch_max(flying, Ordering::SeqCst);
+                let gate = self.gate.lock().unwrap().clone().expect("a gate");
+                gate.acquire().await.expect("open").forget();
+                200
+            }
+            _ => 200,
+        };
+        self.flying.fetch_sub(1, Ordering::SeqCst);
+        AttemptOutcome::Answered { status, retry_after: None }
+    }
+}
+
+impl Secrets for World {
+    fn hash_password(&self, _: &str) -> PasswordHash {
+        PasswordHash(Vec::new())
+    }
+
+    fn verify_password(&self, _: &str, _: &PasswordHash) -> bool {
+        false
+    }
+
+    fn seal_secret(&self, _: &str, secret: &[u8]) -> Result<SealedSecret, KeyringError> {
+        Ok(SealedSecret(secret.to_vec()))
+    }
+
+    fn open_secret(&self, _: &str, sealed: &SealedSecret) -> Result<Vec<u8>, KeyringError> {
+        if sealed.0.is_empty() { Err(KeyringError::CannotOpen) } else { Ok(sealed.0.clone()) }
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.now.load(Ordering::SeqCst))
+    }
+}
+
+impl IdSource for World {
+    fn random(&self) -> Uuid {
+        Uuid::nil()
+    }
+
+    fn ordered(&self) -> Uuid {
+        Uuid::nil()
+    }
+
+    fn secret(&self) -> [u8; 32] {
+        [0; 32]
+    }
+}
