@@ -1,1 +1,43 @@
-fn main() {}
+//! The settler as a program of its own.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_boot::{Mode, Parts, ProcessorArgs, serve};
+use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_usecases::payments::{Payments, Timing};
+use dropin_usecases::sessions::Sessions;
+use dropin_validation::UrlPolicy;
+use settler::{POLL, SettlerDeps, run};
+
+/// Longest that the processor may take; below the lease of an operation.
+const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
+
+fn main() -> ExitCode {
+    serve("settler", 8087, |context, processor: ProcessorArgs| {
+        let store = Arc::new(context.store.clone());
+        let key = processor.key()?.expose().to_owned();
+        let processor = HttpProcessor::start(ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?)?;
+        let deps = SettlerDeps {
+            payments: Payments {
+                store: store.clone(),
+                processor: Arc::new(processor),
+                clock: context.clock.clone(),
+                ids: context.ids.clone(),
+                timing: Timing::default(),
+            },
+            sessions: Sessions {
+                store,
+                clock: context.clock.clone(),
+                ids: context.ids.clone(),
+                url_policy: match context.mode {
+                    Mode::Sandbox => UrlPolicy::Sandbox,
+                    Mode::Production => UrlPolicy::Production,
+                },
+            },
+            poll: POLL,
+        };
+        Ok(Parts::new().run("settler", run(deps, context.stop.clone())))
+    })
+}
