@@ -26,7 +26,7 @@ const OVER = ["PROCESSED", "PROCESSING_FAILED", "CANCELLED", "DECLINED", "FAILED
 const TIME = new Intl.DateTimeFormat("en-IE", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
 const listeners = [];
-const received = new Map();
+const received = new Set();
 let payment = null;
 let asked = 0;
 let shipping = false;
@@ -196,7 +196,7 @@ function listen() {
   stream.addEventListener("notification", (message) => {
     const entry = JSON.parse(message.data);
     if (received.has(entry.WebhookId)) return;
-    received.set(entry.WebhookId, entry);
+    received.add(entry.WebhookId);
     insert(entry);
     if (entry.SessionId === payment?.SessionId) {
       say(`Notification ${entry.EventType}.`);
@@ -214,7 +214,8 @@ function insert(entry) {
     const title = h("p", { class: "group-title" }, h("code", {}, entry.MerchantReference || "no reference"));
     group = h("li", { class: "group", "data-payment": key }, title, h("ol", {}));
   }
-  list.prepend(group);
+  // Moving an element takes the focus from it.
+  if (!group.contains(document.activeElement)) list.prepend(group);
   const rows = group.querySelector("ol");
   const after = [...rows.children].find((row) => Number(row.dataset.sequence) < entry.Sequence);
   rows.insertBefore(row(entry), after ?? null);

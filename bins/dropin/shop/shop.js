@@ -11,6 +11,8 @@ const main = document.getElementById("main");
 let catalogue = null;
 let basket = load();
 let creating = false;
+/** Why the payment that the address names cannot be shown, if so. */
+let lost = null;
 
 function load() {
   const fresh = { Currency: "EUR", AutoCapture: true, Lines: [] };
@@ -212,6 +214,7 @@ const THANKS = {
 };
 
 function thanksView() {
+  if (lost !== null) return [h("h1", {}, "This payment cannot be shown."), h("p", { class: "lead" }, lost), h("a", { class: "button quiet", href: "/" }, "Back to the shelf")];
   const payment = currentPayment();
   if (payment === null) return shelf();
   const stage = payment.Stage === "AUTHORIZED" && payment.AutoCapture ? "CAPTURING" : (payment.Stage ?? "AWAITING_PAYMENT");
@@ -272,7 +275,8 @@ async function comingBack() {
     const payment = await ask(`/api/payment/${encodeURIComponent(id)}`);
     remember(payment);
     return payment;
-  } catch {
+  } catch (problem) {
+    lost = problem.message;
     return null;
   }
 }
