@@ -171,7 +171,7 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 }
 
 fn with_default(command: Command, name: &str, values: Vec<String>) -> Command {
-    command.mut_arg(name.to_owned(), |argument| argument.default_values(values))
+    command.mut_arg(name, |argument| argument.default_values(values))
 }
 
 /// Every setting as a line of the TOML file, with where it comes from.

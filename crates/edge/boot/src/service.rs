@@ -63,11 +63,13 @@ pub struct Context {
     pub stop: watch::Receiver<bool>,
 }
 
+type Background = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// What a service consists of.
 #[derive(Default)]
 pub struct Parts {
     mounted: Vec<Box<dyn FnOnce(Server) -> Server>>,
-    services: Vec<(&'static str, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    services: Vec<(&'static str, Background)>,
 }
 
 impl Parts {
