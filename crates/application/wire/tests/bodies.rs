@@ -1,0 +1,221 @@
+//! The exact bytes of answers and notifications.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod common;
+
+use common::{LARGEST, SMALLEST, completed, expired, failed, id, session};
+use dropin_catalogue::methods_for;
+use dropin_kernel::{AttemptId, Revision};
+use dropin_order::{OrderEvent, OrderState};
+use dropin_session::{BillingChoice, Session, SessionStateKind};
+use dropin_validation::Text;
+use dropin_wire::event;
+use dropin_wire::order::{CaptureRequest, OrderBody};
+use dropin_wire::session::SessionBody;
+use dropin_wire::shopper::{ProgressBody, ShopperViewBody, SubmitRequest, ViewSource};
+
+fn text(body: &impl serde::Serialize) -> String {
+    serde_json::to_string(body).unwrap()
+}
+
+/// Raw strings are written in lines; the bytes are one.
+fn lines(text: &str) -> String {
+    text.lines().map(str::trim).collect()
+}
+
+#[test]
+fn a_session_as_it_was_created() {
+    assert_eq!(
+        text(&SessionBody::new(&session(SMALLEST), None)),
+        lines(
+            r#"{"SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","State":"CREATED","MerchantReference":"order-1",
+            "AutoCapture":true,"CompleteUrl":"https://shop.example/paid","CancelUrl":"https://shop.example/cart",
+            "Currency":"USD","TotalAmount":29.90,"Items":[{"Name":"Mug","Amount":29.90,"Quantity":1}],
+            "BillingProfile":{"BillingProfileId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809109","Name":"Ana","Email":"ana@shop.example",
+            "Address":{"Street":"Hauptstr. 1","City":"Berlin","Country":"DE"}},
+            "BillingProfileId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809109","ViaAgent":false,
+            "CreatedAt":"2026-11-18T11:06:40.000000Z","UpdatedAt":"2026-11-18T11:06:40.000000Z",
+            "ExpiresAt":"2026-11-19T11:06:40.000000Z"}"#
+        )
+    );
+}
+
+#[test]
+fn a_session_with_everything_completed() {
+    let (session, order) = completed(LARGEST);
+    assert_eq!(
+        text(&SessionBody::new(&session, Some(&order))),
+        lines(
+            r#"{"SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","State":"COMPLETED","MerchantReference":"order-1",
+            "AutoCapture":false,"CompleteUrl":"https://shop.example/paid","CancelUrl":"https://shop.example/cart",
+            "Currency":"USD","TotalAmount":42.50,
+            "Items":[{"Name":"Mug","Amount":29.90,"Quantity":2},{"Name":"Bag","Amount":10.00,"Quantity":1}],
+            "TaxAmount":3.10,"Discounts":[{"Name":"Sale","Amount":5.00}],
+            "ShippingDetails":{"ShippingAmount":4.50,"DutyAmount":0.00,"Name":"Ana","Email":"ana@shop.example",
+            "Phone":"+1 213 373 4253",
+            "Address":{"Street":"1 Main St","City":"LA","Region":"CA","Country":"US","Postcode":"90001"}},
+            "BillingProfile":{"BillingProfileId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809109","BillingProfileReference":"ana-1",
+            "Name":"Ana","Email":"ana@shop.example","Phone":"+5511987654321","BirthDate":"1980-05-04",
+            "NationalIdentifier":"36.002.518/0001-01","Company":"Loja Ltda",
+            "Address":{"Street":"Rua 1","City":"São Paulo","Country":"BR","Postcode":"01000-000","Phone":"+5511987654322"}},
+            "BillingProfileId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809109","ViaAgent":true,"PaymentMethod":"VISA",
+            "Order":{"OrderId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103","State":"PAYMENT_AUTHORIZED",
+            "MerchantReference":"order-1","SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","UnderReview":false},
+            "CreatedAt":"2026-11-18T11:06:40.000000Z","UpdatedAt":"2026-11-18T11:06:40.000000Z",
+            "ExpiresAt":"2026-11-19T11:06:40.000000Z"}"#
+        )
+    );
+}
+
+#[test]
+fn a_reference_is_echoed_when_it_was_the_choice() {
+    let mut session = session(SMALLEST);
+    session.terms.billing_choice = BillingChoice::ByReference(Text::parse("", "ana-1").unwrap());
+    assert!(
+        text(&SessionBody::new(&session, None)).contains(r#"}},"BillingProfileReference":"ana-1","BillingProfileId":"#)
+    );
+}
+
+#[test]
+fn an_order_is_shown_once_its_session_is_completed() {
+    let (_, order) = completed(SMALLEST);
+    for session in [session(SMALLEST), failed(SMALLEST), expired(SMALLEST)] {
+        let body = text(&SessionBody::new(&session, Some(&order)));
+        assert!(!body.contains("\"Order\"") && !body.contains("PaymentMethod"), "{body}");
+    }
+}
+
+#[test]
+fn orders_with_amounts_and_reason() {
+    let (_, order) = completed(SMALLEST);
+    let full = r#"{"OrderId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103","State":"PAYMENT_AUTHORIZED",
+        "MerchantReference":"order-1","SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","UnderReview":false,
+        "PaymentMethod":"VISA","Currency":"USD","AuthorizedAmount":29.90,"CapturedAmount":0.00,"RefundedAmount":0.00,
+        "CreatedAt":"2026-11-18T11:06:40.000000Z","UpdatedAt":"2026-11-18T11:06:40.000000Z"}"#;
+    assert_eq!(text(&OrderBody::full(&order)), lines(full));
+    let reason = r#","Reason":{"Code":"PendingNotification","Retryable":false}}"#;
+    let captured = format!("{}{reason}", lines(full).trim_end_matches('}'));
+    assert_eq!(text(&OrderBody::captured(&order, "PendingNotification")), captured);
+    let alone = dropin_order::Order { session_id: None, ..order };
+    assert!(!text(&OrderBody::brief(&alone)).contains("SessionId"));
+}
+
+#[test]
+fn capture_requests_are_empty_or_name_an_amount() {
+    let amount = |body: Option<&[u8]>| CaptureRequest::parse(body).map(|request| request.amount.map(|n| n.to_string()));
+    assert_eq!(amount(None), Ok(None));
+    assert_eq!(amount(Some(b"")), Ok(None));
+    assert_eq!(amount(Some(b"{}")), Ok(None));
+    assert_eq!(amount(Some(br#"{"Amount":12.50}"#)), Ok(Some("12.50".to_owned())));
+    let refused = CaptureRequest::parse(Some(br#"{"Amount":"12.50"}"#)).unwrap_err();
+    assert_eq!(common::fields(refused), ["Amount FIELD_INVALID"]);
+    assert!(CaptureRequest::parse(Some(b"[]")).is_err() && CaptureRequest::parse(Some(b" ")).is_err());
+}
+
+#[test]
+fn order_events_are_the_contracts_four_members_and_under_review() {
+    let (_, order) = completed(SMALLEST);
+    let order = dropin_order::Order { state: OrderState::Processed, ..order };
+    assert_eq!(
+        String::from_utf8(event::order_changed(OrderEvent::Processed, &order)).unwrap(),
+        lines(
+            r#"{"EventType":"ORDER_PROCESSED","Order":{"OrderId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103","State":"PROCESSED",
+            "MerchantReference":"order-1","SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","UnderReview":false}}"#
+        )
+    );
+}
+
+#[test]
+fn session_events_carry_the_session_without_billing() {
+    let (session, order) = completed(LARGEST);
+    let body = String::from_utf8(event::session_completed(&session, &order)).unwrap();
+    assert!(body.starts_with(r#"{"EventType":"SESSION_COMPLETED","Session":{"SessionId":"#), "{body}");
+    assert!(body.contains(r#""State":"COMPLETED""#) && body.contains(r#""PaymentMethod":"VISA""#), "{body}");
+    assert!(body.contains(r#"},"Order":{"OrderId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103""#), "{body}");
+    for personal in ["Billing", "Rua 1", "1980-05-04", "36.002.518", "Loja"] {
+        assert!(!body.contains(personal), "{personal} in {body}");
+    }
+}
+
+#[test]
+fn sessions_that_ended_unpaid_tell_why_and_name_no_order() {
+    let failed = String::from_utf8(event::session_failed(&failed(SMALLEST))).unwrap();
+    assert!(
+        failed.starts_with(r#"{"EventType":"SESSION_FAILED","Reason":"INSUFFICIENT_FUNDS","Session":{"#),
+        "{failed}"
+    );
+    let expired = String::from_utf8(event::session_cancelled(&expired(SMALLEST))).unwrap();
+    assert!(expired.starts_with(r#"{"EventType":"SESSION_CANCELLED","Reason":"EXPIRED","Session":{"#), "{expired}");
+    assert!(!failed.contains("Order\"") && !expired.contains("Order\""));
+}
+
+fn view(session: &Session) -> String {
+    let methods = methods_for(Some("DE"), Some(session.terms.currency));
+    text(&ShopperViewBody::new(&ViewSource {
+        session,
+        merchant_name: "Mugs & more",
+        origins: &["https://shop.example".to_owned()],
+        methods: &methods[..1],
+        stash_url: "http://127.0.0.1:8080/stash",
+        sandbox: true,
+    }))
+}
+
+#[test]
+fn the_shoppers_view() {
+    assert_eq!(
+        view(&session(SMALLEST)),
+        lines(
+            r#"{"SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","State":"CREATED","Version":1,
+            "MerchantId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809102","MerchantName":"Mugs & more",
+            "MerchantOrigins":["https://shop.example"],"Currency":"USD","MinorUnits":2,"TotalAmount":29.90,
+            "Items":[{"Name":"Mug","Amount":29.90,"Quantity":1}],
+            "PaymentMethods":[{"Id":"VISA","Name":"Visa","Class":"Card"}],
+            "StashUrl":"http://127.0.0.1:8080/stash","Sandbox":true}"#
+        )
+    );
+    let largest = view(&session(LARGEST));
+    let amounts =
+        r#""TaxAmount":3.10,"ShippingAmount":4.50,"DutyAmount":0.00,"Discounts":[{"Name":"Sale","Amount":5.00}]"#;
+    assert!(largest.contains(amounts), "{largest}");
+    for personal in ["Ana", "ana", "Billing", "Main St", "213"] {
+        assert!(!largest.contains(personal), "{personal} in {largest}");
+    }
+}
+
+#[test]
+fn submits_name_a_version_an_attempt_and_a_stash() {
+    let body = |version: &str| {
+        format!(
+            r#"{{"Version":{version},"AttemptId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809104","StashId":"a.B_c~9-","DeviceFingerprint":"f"}}"#
+        )
+    };
+    let request = SubmitRequest::parse(body("3").as_bytes()).unwrap();
+    assert_eq!((request.version, request.attempt), (Revision::new(3), id::<AttemptId>(4)));
+    assert_eq!((request.stash_id.as_str(), request.fingerprint.as_str()), ("a.B_c~9-", "f"));
+    let refused = |body: &str| common::fields(SubmitRequest::parse(body.as_bytes()).unwrap_err());
+    assert_eq!(refused(&body("1.5")), ["Version FIELD_INVALID"]);
+    assert_eq!(refused(&body("\"3\"")), ["Version FIELD_INVALID"]);
+    assert_eq!(
+        refused("{}"),
+        [
+            "AttemptId FIELD_MISSING",
+            "DeviceFingerprint FIELD_MISSING",
+            "StashId FIELD_MISSING",
+            "Version FIELD_MISSING"
+        ]
+    );
+    let wrong = r#"{"Version":1,"AttemptId":"x","StashId":"a b","DeviceFingerprint":""}"#;
+    assert_eq!(refused(wrong), ["AttemptId FIELD_INVALID", "DeviceFingerprint FIELD_MISSING", "StashId FIELD_INVALID"]);
+}
+
+#[test]
+fn progress_tells_why_it_ended() {
+    assert_eq!(text(&ProgressBody::new(SessionStateKind::Processing, None)), r#"{"State":"PROCESSING"}"#);
+    let failed = text(&ProgressBody::new(SessionStateKind::Failed, Some("PAYMENT_DECLINED")));
+    assert!(
+        failed.starts_with(
+            r#"{"State":"FAILED","ErrorCode":"PAYMENT_DECLINED","ErrorMessage":"The payment was declined"#
+        )
+    );
+}

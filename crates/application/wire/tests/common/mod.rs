@@ -1,0 +1,100 @@
+//! A request, and the Session and Order it leads to.
+#![allow(dead_code, reason = "every test file takes what it needs")]
+
+use dropin_kernel::{
+    AttemptId, BillingProfileId, LedgerTransactionId, MerchantId, OrderId, ParseIdError, SessionId, Timestamp,
+};
+use dropin_order::Order;
+use dropin_session::{CancelReason, FailureReason, Session, SessionState};
+use dropin_validation::{BillingProfile, UrlPolicy};
+use dropin_wire::RequestError;
+use dropin_wire::session::{BillingWish, Reading, SessionDraft};
+
+pub(crate) const READING: Reading =
+    Reading { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
+
+pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_795_000_000_000_000);
+
+/// A valid request without a member that could be left out.
+pub(crate) const SMALLEST: &str = r#"{
+    "MerchantReference": "order-1", "AutoCapture": true, "Currency": "USD",
+    "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",
+    "Items": [{"Name": "Mug", "Amount": 29.90, "Quantity": 1}],
+    "BillingProfile": {"Name": "Ana", "Email": "ana@shop.example",
+        "Address": {"Street": "Hauptstr. 1", "City": "Berlin", "Country": "DE"}}
+}"#;
+
+/// A valid request with every member.
+pub(crate) const LARGEST: &str = r#"{
+    "MerchantReference": " order-1 ", "AutoCapture": false, "Currency": "USD", "ViaAgent": true,
+    "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",
+    "Items": [{"Name": "Mug", "Amount": 29.9, "Quantity": 2.0}, {"Name": "Bag", "Amount": 1e1, "Quantity": 1}],
+    "TaxAmount": 3.10, "Discounts": [{"Name": "Sale", "Amount": 5}],
+    "ShippingDetails": {"ShippingAmount": 4.5, "DutyAmount": 0, "Name": "Ana", "Email": "ana@shop.example",
+        "Phone": "+1 213 373 4253",
+        "Address": {"Street": "1 Main St", "City": "LA", "Region": "CA", "Country": "US", "Postcode": "90001"}},
+    "BillingProfile": {"BillingProfileReference": "ana-1", "Name": "Ana", "Email": "ana@shop.example", "Phone": "+5511987654321",
+        "Birthdate": "1980-05-04", "NationalIdentifier": "36.002.518/0001-01", "Company": "Loja Ltda",
+        "Address": {"Street": "Rua 1", "City": "São Paulo", "Country": "BR", "Postcode": "01000-000", "Phone": "+5511987654322"}},
+    "AllowContract": false, "OpenContract": null, "Unknown": {"a": [1e999]}
+}"#;
+
+pub(crate) fn parse(body: impl AsRef<[u8]>) -> Result<SessionDraft, RequestError> {
+    SessionDraft::parse(body.as_ref(), READING)
+}
+
+/// The field errors as `Field CODE`.
+#[track_caller]
+pub(crate) fn refused(body: impl AsRef<[u8]>) -> Vec<String> {
+    fields(parse(body).unwrap_err())
+}
+
+#[track_caller]
+pub(crate) fn fields(error: RequestError) -> Vec<String> {
+    match error {
+        RequestError::Fields(all) => all.iter().map(|one| format!("{} {}", one.field, one.code.as_str())).collect(),
+        RequestError::Malformed(why) => panic!("{why}"),
+    }
+}
+
+pub(crate) fn id<T: std::str::FromStr<Err = ParseIdError>>(last: u8) -> T {
+    format!("6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f8091{last:02x}").parse().unwrap()
+}
+
+pub(crate) fn session(body: &str) -> Session {
+    let draft = parse(body).unwrap();
+    let BillingWish::Supplied(details) = draft.billing.clone() else { panic!("not supplied") };
+    let terms = draft.into_terms(BillingProfile { id: id::<BillingProfileId>(9), details: *details });
+    let expires_at = NOW.plus(std::time::Duration::from_secs(86_400));
+    Session::create(id::<SessionId>(1), id::<MerchantId>(2), terms, NOW, expires_at)
+}
+
+pub(crate) fn completed(body: &str) -> (Session, Order) {
+    let session = session(body);
+    let order = authorized(&session);
+    let state = SessionState::Completed { order: order.id, attempt: id::<AttemptId>(4) };
+    (Session { state, ..session }, order)
+}
+
+pub(crate) fn failed(body: &str) -> Session {
+    let (order, attempt, reason) = (id::<OrderId>(3), id::<AttemptId>(4), FailureReason::InsufficientFunds);
+    Session { state: SessionState::Failed { order, attempt, reason }, ..session(body) }
+}
+
+pub(crate) fn expired(body: &str) -> Session {
+    Session { state: SessionState::Cancelled { reason: CancelReason::Expired }, ..session(body) }
+}
+
+fn authorized(session: &Session) -> Order {
+    let order = Order::start(
+        id::<OrderId>(3),
+        session.merchant_id,
+        Some(session.id),
+        "order-1".to_owned(),
+        session.terms.total.clone(),
+        session.terms.auto_capture,
+        "VISA".to_owned(),
+        NOW,
+    );
+    order.as_processing().unwrap().authorized(id::<LedgerTransactionId>(5), NOW).change.next
+}
