@@ -1,1 +1,46 @@
-fn main() {}
+//! The Session and Order API as a program of its own.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_boot::{Mode, Parts, ProcessorArgs, serve};
+use dropin_http::Gate;
+use dropin_keyring::MasterKey;
+use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_usecases::payments::{Payments, Timing};
+use dropin_usecases::sessions::Sessions;
+use dropin_validation::UrlPolicy;
+use session_api::{SessionApiDeps, configure};
+
+/// Longest that the processor may take; below the lease of an operation.
+const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
+
+fn main() -> ExitCode {
+    serve("session-api", 8082, |context, processor: ProcessorArgs| {
+        let store = Arc::new(context.store.clone());
+        let key = processor.key()?.expose().to_owned();
+        let processor = HttpProcessor::start(ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?)?;
+        let deps = SessionApiDeps {
+            gate: Gate { access: store.clone(), secrets: Arc::new(MasterKey::open_or_create(&context.keys)?) },
+            sessions: Sessions {
+                store: store.clone(),
+                clock: context.clock.clone(),
+                ids: context.ids.clone(),
+                url_policy: match context.mode {
+                    Mode::Sandbox => UrlPolicy::Sandbox,
+                    Mode::Production => UrlPolicy::Production,
+                },
+            },
+            payments: Payments {
+                store,
+                processor: Arc::new(processor),
+                clock: context.clock.clone(),
+                ids: context.ids.clone(),
+                timing: Timing::default(),
+            },
+            flows: context.flows.clone(),
+        };
+        Ok(Parts::new().mount(configure(deps)))
+    })
+}

@@ -1,0 +1,37 @@
+//! The Order API (contract, POST /v1/order/{OrderId}/capture; decisions.md section 4).
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, Resource, web};
+use dropin_http::{ApiError, Caller, OptionalJsonBody, PathId, json};
+use dropin_kernel::OrderId;
+use dropin_wire::order::{CaptureRequest, OrderBody};
+
+use crate::SessionApiDeps;
+
+pub(crate) fn order_resource() -> Resource {
+    web::resource("/v1/order/{order}").route(web::get().to(get))
+}
+
+pub(crate) fn capture_resource() -> Resource {
+    web::resource("/v1/order/{order}/capture").route(web::post().to(capture))
+}
+
+async fn get(deps: web::Data<SessionApiDeps>, caller: Caller, id: PathId<OrderId>) -> Result<HttpResponse, ApiError> {
+    let order = deps.payments.order(&caller.0, id.0).await?;
+    Ok(json(StatusCode::OK, &OrderBody::full(&order)))
+}
+
+async fn capture(
+    deps: web::Data<SessionApiDeps>,
+    caller: Caller,
+    id: PathId<OrderId>,
+    body: OptionalJsonBody,
+) -> Result<HttpResponse, ApiError> {
+    let request = CaptureRequest::parse(body.0.as_deref())?;
+    let payments = deps.payments.clone();
+    let report = deps
+        .flows
+        .run(async move { payments.capture(&caller.0, id.0, request.amount.as_ref()).await })
+        .await??;
+    Ok(json(StatusCode::OK, &OrderBody::captured(&report.order, report.reason.as_str())))
+}
