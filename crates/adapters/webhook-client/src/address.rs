@@ -1,0 +1,216 @@
+//! Which addresses of the Internet are somebody's public server (IANA special-purpose address registries for IPv4 and IPv6, and the
+//! addresses under which clouds serve their metadata).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whether the address belongs to the machine itself.
+pub(crate) fn is_loopback(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.is_loopback(),
+        IpAddr::V6(v6) => v6.is_loopback(),
+    }
+}
+
+/// Whether no notification may ever go there, in a sandbox neither: link-local (and with it most metadata services), multicast,
+/// broadcast, and the address that stands for none.
+pub(crate) fn is_never_a_receiver(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            v4.is_link_local()
+                || v4.is_multicast()
+                || v4.octets()[0] == 0
+                || METADATA.contains(&v4)
+                || 240 <= v4.octets()[0]
+        }
+        IpAddr::V6(v6) => v6.is_unicast_link_local() || v6.is_multicast() || v6.is_unspecified() || v6 == METADATA_V6,
+    }
+}
+
+/// Whether the address is publicly routed, and so is every IPv4 address that it carries inside.
+pub(crate) fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => is_public_v4(v4),
+        IpAddr::V6(v6) => is_public_v6(v6),
+    }
+}
+
+/// Azure's, Alibaba's and Oracle's; the usual 169.254.169.254 is link-local.
+const METADATA: [Ipv4Addr; 3] =
+    [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
+/// Amazon's.
+const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+
+/// Network and prefix length of what is not public.
+const RESERVED_V4: [(Ipv4Addr, u32); 15] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 0, 0), 24),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
+    (Ipv4Addr::new(192, 88, 99, 0), 24),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
+    (Ipv4Addr::new(224, 0, 0, 0), 4),
+    (Ipv4Addr::new(240, 0, 0, 0), 4),
+];
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let within = |(network, length): &(Ipv4Addr, u32)| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0;
+    !RESERVED_V4.iter().any(within) && !METADATA.contains(&address)
+}
+
+/// Parts of the global range 2000::/3 that are no public servers: protocol assignments with Teredo and ORCHID, documentation, 6to4.
+const RESERVED_V6: [(Ipv6Addr, u32); 4] = [
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
+];
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    if let Some(inside) = address.to_ipv4_mapped().or_else(|| behind_nat64(address)) {
+        return is_public_v4(inside);
+    }
+    let within = |(network, length): &(Ipv6Addr, u32)| (address.to_bits() ^ network.to_bits()) >> (128 - length) == 0;
+    let global = within(&(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3));
+    global && !RESERVED_V6.iter().any(within) && inside_isatap(address).is_none_or(is_public_v4)
+}
+
+/// The IPv4 address behind the well-known NAT64 prefix (RFC 6052), which a network without IPv4 reaches everybody by.
+fn behind_nat64(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [0x64, 0xff9b, 0, 0, 0, 0, ..] = address.segments() else {
+        return None;
+    };
+    Some(last_four(address))
+}
+
+/// The IPv4 address inside an ISATAP interface identifier (RFC 5214 section 6.1).
+fn inside_isatap(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [.., 0 | 0x200, 0x5efe, _, _] = address.segments() else {
+        return None;
+    };
+    Some(last_four(address))
+}
+
+fn last_four(address: Ipv6Addr) -> Ipv4Addr {
+    let [.., a, b, c, d] = address.octets();
+    Ipv4Addr::new(a, b, c, d)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> IpAddr {
+        text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn public_servers_are_public() {
+        for public in [
+            "1.1.1.1",
+            "8.8.8.8",
+            "100.63.255.255",
+            "100.128.0.0",
+            "172.15.255.255",
+            "172.32.0.0",
+            "198.17.255.255",
+            "198.20.0.0",
+            "223.255.255.255",
+            "2606:4700::1111",
+            "2001:200::1",
+            "2a00:1450:4001::1",
+            "64:ff9b::8.8.8.8",
+            "::ffff:8.8.8.8",
+            "2a00::5efe:808:808",
+        ] {
+            assert!(is_public(parse(public)), "{public}");
+            assert!(!is_never_a_receiver(parse(public)) && !is_loopback(parse(public)), "{public}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_not() {
+        for hidden in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "100.64.0.1",
+            "100.127.255.255",
+            "127.0.0.1",
+            "127.255.255.254",
+            "168.63.129.16",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.8",
+            "192.0.2.1",
+            "192.88.99.1",
+            "192.168.1.1",
+            "198.18.0.1",
+            "198.19.255.255",
+            "198.51.100.1",
+            "203.0.113.1",
+            "224.0.0.1",
+            "239.255.255.255",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::8.8.8.8",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "::ffff:0:8.8.8.8",
+            "64:ff9b::127.0.0.1",
+            "64:ff9b::10.0.0.1",
+            "64:ff9b:1::8.8.8.8",
+            "100::1",
+            "2001::1",
+            "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+            "2001:2::1",
+            "2001:10::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+            "2002:808:808::",
+            "2a00::5efe:7f00:1",
+            "2a00::200:5efe:a00:1",
+            "3fff::1",
+            "5f00::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+        ] {
+            assert!(!is_public(parse(hidden)), "{hidden}");
+        }
+    }
+
+    #[test]
+    fn a_sandbox_does_not_reach_metadata_either() {
+        for never in [
+            "169.254.169.254",
+            "::ffff:169.254.169.254",
+            "168.63.129.16",
+            "100.100.100.200",
+            "fd00:ec2::254",
+            "fe80::1",
+            "0.0.0.0",
+            "::",
+            "224.0.0.1",
+            "255.255.255.255",
+        ] {
+            assert!(is_never_a_receiver(parse(never)), "{never}");
+        }
+        for reachable in ["127.0.0.1", "::1", "192.168.1.1", "10.0.0.1", "fc00::1"] {
+            assert!(!is_never_a_receiver(parse(reachable)), "{reachable}");
+        }
+        assert!(is_loopback(parse("::ffff:127.0.0.1")) && is_loopback(parse("::1")) && !is_loopback(parse("10.0.0.1")));
+    }
+}

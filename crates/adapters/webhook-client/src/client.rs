@@ -1,0 +1,90 @@
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dropin_notification::AttemptOutcome;
+use dropin_ports::{WebhookRequest, WebhookSender};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::target::TargetPolicy;
+use crate::thread;
+
+/// Jobs that may wait for the thread; the notifier has fewer under way.
+const INBOX: usize = 4_096;
+
+/// Limits of one try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientConfig {
+    /// Where notifications may go.
+    pub policy: TargetPolicy,
+    /// Longest time until a connection stands, finding the address included; the TLS handshake has as much again.
+    pub connect_deadline: Duration,
+    /// Longest time for all of it: connecting, sending, and reading the answer.
+    pub deadline: Duration,
+    /// Bytes of the answer's body that are read.
+    pub answer_limit: usize,
+}
+
+impl ClientConfig {
+    /// The limits of decisions.md section 9: 3 s to connect, 10 s in all, 64 KiB of the answer.
+    pub const fn new(policy: TargetPolicy) -> Self {
+        let (connect_deadline, deadline) = (Duration::from_secs(3), Duration::from_secs(10));
+        Self { policy, connect_deadline, deadline, answer_limit: 64 * 1024 }
+    }
+}
+
+/// What a name server says. A port of its own, so that tests can play one.
+pub(crate) trait Names: Send + Sync {
+    fn find<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + 'a>>;
+}
+
+/// The operating system's resolver.
+struct SystemNames;
+
+impl Names for SystemNames {
+    fn find<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + 'a>> {
+        Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
+    }
+}
+
+/// One request and where its outcome goes.
+pub(crate) type Job = (WebhookRequest, oneshot::Sender<AttemptOutcome>);
+
+/// Sends notifications. The HTTP client lives on a thread of its own, since it cannot move between threads; the thread ends with the last
+/// clone of this handle.
+#[derive(Clone)]
+pub struct WebhookClient {
+    inbox: mpsc::Sender<Job>,
+}
+
+impl WebhookClient {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(config: ClientConfig) -> io::Result<Self> {
+        Self::start_with(config, Arc::new(SystemNames))
+    }
+
+    pub(crate) fn start_with(config: ClientConfig, names: Arc<dyn Names>) -> io::Result<Self> {
+        let (inbox, jobs) = mpsc::channel(INBOX);
+        std::thread::Builder::new().name("webhooks".to_owned()).spawn(move || thread::run(config, names, jobs))?;
+        Ok(Self { inbox })
+    }
+}
+
+#[async_trait]
+impl WebhookSender for WebhookClient {
+    async fn send(&self, request: WebhookRequest) -> AttemptOutcome {
+        const STOPPED: AttemptOutcome = AttemptOutcome::Failed { why: "the webhook client has stopped" };
+        let (outcome, told) = oneshot::channel();
+        if self.inbox.send((request, outcome)).await.is_err() {
+            return STOPPED;
+        }
+        told.await.unwrap_or(STOPPED)
+    }
+}

@@ -1,0 +1,347 @@
+//! The client against receivers that do as they like.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use dropin_kernel::{EventId, Timestamp};
+use dropin_notification::AttemptOutcome;
+use dropin_ports::{WebhookRequest, WebhookSender};
+use standardwebhooks::Webhook;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
+
+use crate::client::{ClientConfig, Names, WebhookClient};
+use crate::target::TargetPolicy;
+
+const BODY: &[u8] = br#"{"EventType":"ORDER_PROCESSED"}"#;
+const SECRET: [u8; 32] = [7; 32];
+const DEADLINE: Duration = Duration::from_millis(400);
+
+/// What a receiver does with a connection on which a whole request has arrived.
+#[derive(Clone)]
+enum Manner {
+    /// Sends this and waits for the next request.
+    Says(String),
+    /// Sends this and closes.
+    SaysAndCloses(&'static str),
+    /// Sends the first, then the second again and again with this pause in between.
+    Repeats(&'static str, Vec<u8>, Duration),
+    /// Keeps the connection and says nothing.
+    IsSilent,
+}
+
+fn says(status: &str) -> Manner {
+    Manner::Says(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"))
+}
+
+#[derive(Clone)]
+struct Receiver {
+    address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+    requests: Arc<Mutex<Vec<String>>>,
+    written: Arc<AtomicUsize>,
+}
+
+impl Receiver {
+    async fn start(manner: Manner) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("bound");
+        let receiver = Self { address, connections: Arc::default(), requests: Arc::default(), written: Arc::default() };
+        let serving = receiver.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                serving.connections.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(serving.clone().serve(stream, manner.clone()));
+            }
+        });
+        receiver
+    }
+
+    async fn serve(self, mut stream: TcpStream, manner: Manner) -> io::Result<()> {
+        while let Some(request) = read_request(&mut stream).await? {
+            self.requests.lock().unwrap().push(request);
+            match &manner {
+                Manner::Says(answer) => stream.write_all(answer.as_bytes()).await?,
+                Manner::SaysAndCloses(answer) => return stream.write_all(answer.as_bytes()).await,
+                Manner::Repeats(head, piece, pause) => {
+                    stream.write_all(head.as_bytes()).await?;
+                    loop {
+                        stream.write_all(piece).await?;
+                        self.written.fetch_add(piece.len(), Ordering::SeqCst);
+                        sleep(*pause).await;
+                    }
+                }
+                Manner::IsSilent => std::future::pending().await,
+            }
+        }
+        Ok(())
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+/// Head and body of one request; `None` when the client has closed.
+async fn read_request(stream: &mut TcpStream) -> io::Result<Option<String>> {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let declared =
+                head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            if declared.unwrap_or(0) <= body.len() {
+                return Ok(Some(text));
+            }
+        }
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+fn config(policy: TargetPolicy) -> ClientConfig {
+    ClientConfig { deadline: DEADLINE, connect_deadline: DEADLINE, ..ClientConfig::new(policy) }
+}
+
+fn client() -> WebhookClient {
+    WebhookClient::start(config(TargetPolicy::Sandbox)).expect("a thread")
+}
+
+fn request(url: String) -> WebhookRequest {
+    WebhookRequest {
+        url,
+        event_id: EventId::new(Uuid::from_u128(0xabc)),
+        sequence: 2,
+        body: BODY.to_vec(),
+        secrets: vec![SECRET.to_vec()],
+        at: Timestamp::from_micros(1_795_000_000_999_999),
+    }
+}
+
+fn answered(status: u16) -> AttemptOutcome {
+    AttemptOutcome::Answered { status, retry_after: None }
+}
+
+fn failed(why: &'static str) -> AttemptOutcome {
+    AttemptOutcome::Failed { why }
+}
+
+async fn outcome_of(manner: Manner) -> (AttemptOutcome, Receiver) {
+    let receiver = Receiver::start(manner).await;
+    let started = Instant::now();
+    let outcome = client().send(request(receiver.url())).await;
+    assert!(started.elapsed() < DEADLINE + Duration::from_secs(5), "held for {:?}", started.elapsed());
+    (outcome, receiver)
+}
+
+#[tokio::test]
+async fn sends_the_stored_bytes_with_their_signature() {
+    let (outcome, receiver) = outcome_of(says("200 OK")).await;
+    assert_eq!(outcome, answered(200));
+    let requests = receiver.requests.lock().unwrap();
+    let (head, body) = requests[0].split_once("\r\n\r\n").expect("a head");
+    assert_eq!(body.as_bytes(), BODY);
+    let id = Uuid::from_u128(0xabc).to_string();
+    let signature = Webhook::from_bytes(SECRET.to_vec()).and_then(|key| key.sign(&id, 1_795_000_000, BODY));
+    let head = head.to_lowercase();
+    assert!(head.starts_with("post /hook http/1.1\r\n"), "{head}");
+    for line in [
+        "content-type: application/json".to_owned(),
+        format!("content-length: {}", BODY.len()),
+        format!("host: {}", receiver.address),
+        "user-agent: dropin/0.1.0".to_owned(),
+        format!("webhook-id: {id}"),
+        "webhook-timestamp: 1795000000".to_owned(),
+        "webhook-sequence: 2".to_owned(),
+        format!("webhook-signature: {}", signature.expect("signed").to_lowercase()),
+    ] {
+        assert!(head.lines().any(|given| given == line), "{line} is not in\n{head}");
+    }
+}
+
+#[tokio::test]
+async fn reports_whatever_status_comes() {
+    for status in [200, 201, 204, 299, 304, 400, 410, 500] {
+        let (outcome, _) = outcome_of(says(&format!("{status} Whatever"))).await;
+        assert_eq!(outcome, answered(status));
+    }
+    let later = Manner::SaysAndCloses("HTTP/1.1 429 Slow Down\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n");
+    let retry_after = Some(Duration::from_secs(120));
+    assert_eq!(outcome_of(later).await.0, AttemptOutcome::Answered { status: 429, retry_after });
+}
+
+#[tokio::test]
+async fn does_not_follow_redirects() {
+    let elsewhere = Receiver::start(says("200 OK")).await;
+    for status in [301, 302, 303, 307, 308] {
+        let answer = format!("HTTP/1.1 {status} There\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", elsewhere.url());
+        assert_eq!(outcome_of(Manner::Says(answer)).await.0, answered(status));
+    }
+    assert_eq!(elsewhere.connections(), 0);
+}
+
+#[tokio::test]
+async fn one_deadline_covers_everything() {
+    let late = failed("no complete answer in time");
+    let pause = Duration::from_millis(20);
+    assert_eq!(outcome_of(Manner::IsSilent).await.0, late);
+    assert_eq!(outcome_of(Manner::Repeats("HTTP/1.1 200 OK\r\n", b"X".to_vec(), pause)).await.0, late);
+    let drip = Manner::Repeats("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"x".to_vec(), pause);
+    assert_eq!(outcome_of(drip).await.0, late);
+    let chunks =
+        Manner::Repeats("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n".to_vec(), pause);
+    assert_eq!(outcome_of(chunks).await.0, late);
+}
+
+#[tokio::test]
+async fn a_flood_is_read_to_the_limit_and_no_further() {
+    for head in ["HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"] {
+        let (outcome, receiver) = outcome_of(Manner::Repeats(head, vec![b'x'; 65_536], Duration::ZERO)).await;
+        assert_eq!(outcome, answered(200));
+        // What the sockets' buffers take is written without being read.
+        assert!(
+            receiver.written.load(Ordering::SeqCst) < 32 * 1024 * 1024,
+            "{}",
+            receiver.written.load(Ordering::SeqCst)
+        );
+    }
+    let endless_head = Manner::Repeats("HTTP/1.1 200 OK\r\n", b"X-More: and more\r\n".repeat(1_000), Duration::ZERO);
+    assert_eq!(outcome_of(endless_head).await.0, failed("the answer is not HTTP"));
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_off_is_none() {
+    assert_eq!(outcome_of(Manner::SaysAndCloses("")).await.0, failed("the connection was closed without an answer"));
+    let cut = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this";
+    assert_eq!(outcome_of(Manner::SaysAndCloses(cut)).await.0, failed("the answer broke off"));
+    assert_eq!(
+        outcome_of(Manner::SaysAndCloses("SSH-2.0-OpenSSH_9.2\r\n\r\n")).await.0,
+        failed("the answer is not HTTP")
+    );
+}
+
+#[tokio::test]
+async fn nobody_there_is_told_as_such() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    drop(listener);
+    let outcome = client().send(request(format!("http://{address}/"))).await;
+    assert_eq!(outcome, failed("the connection was refused"));
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again() {
+    let receiver = Receiver::start(Manner::Says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned())).await;
+    let client = client();
+    for _ in 0..5 {
+        assert_eq!(client.send(request(receiver.url())).await, answered(200));
+    }
+    assert_eq!(receiver.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_timed_out_is_not_used_again() {
+    let receiver = Receiver::start(Manner::IsSilent).await;
+    let client = client();
+    for _ in 0..2 {
+        assert_eq!(client.send(request(receiver.url())).await, failed("no complete answer in time"));
+    }
+    assert_eq!(receiver.connections(), 2);
+}
+
+#[tokio::test]
+async fn silent_receivers_do_not_delay_another() {
+    let (silent, quick) = (Receiver::start(Manner::IsSilent).await, Receiver::start(says("200 OK")).await);
+    let client =
+        WebhookClient::start(ClientConfig { deadline: Duration::from_secs(3_600), ..config(TargetPolicy::Sandbox) })
+            .expect("a thread");
+    let waiting: Vec<_> = (0..200)
+        .map(|_| {
+            let (client, request) = (client.clone(), request(silent.url()));
+            tokio::spawn(async move { client.send(request).await })
+        })
+        .collect();
+    for _ in 0..20 {
+        let sent = timeout(Duration::from_secs(10), client.send(request(quick.url()))).await;
+        assert_eq!(sent.expect("no delay"), answered(200));
+    }
+    waiting.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+/// Plays a name server.
+struct Played(Vec<SocketAddr>);
+
+impl Names for Played {
+    fn find<'a>(&'a self, host: &'a str, _: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + 'a>> {
+        assert!(host == "shop.test" || host == "localhost", "asked for {host}");
+        Box::pin(async { Ok(self.0.clone()) })
+    }
+}
+
+async fn production_with(names: Vec<SocketAddr>, url: &str) -> AttemptOutcome {
+    let client = WebhookClient::start_with(config(TargetPolicy::Production), Arc::new(Played(names)));
+    client.expect("a thread").send(request(url.to_owned())).await
+}
+
+#[tokio::test]
+async fn production_opens_no_connection_into_private_networks() {
+    let canary = Receiver::start(says("200 OK")).await;
+    let port = canary.address.port();
+    let refused = failed("the webhook address leads into a private, local or reserved network");
+    for literal in ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]", "[::127.0.0.1]"] {
+        assert_eq!(production_with(vec![], &format!("https://{literal}:{port}/")).await, refused, "{literal}");
+    }
+    let public = SocketAddr::from(([8, 8, 8, 8], port));
+    let v6 = |text: &str| SocketAddr::new(text.parse().expect("an address"), port);
+    for names in [
+        vec![canary.address],
+        vec![public, canary.address],
+        vec![canary.address, public],
+        vec![v6("::ffff:127.0.0.1")],
+        vec![v6("64:ff9b::7f00:1")],
+        vec![v6("fe80::1")],
+        vec![SocketAddr::from(([169, 254, 169, 254], port))],
+        vec![SocketAddr::from(([10, 0, 0, 1], port))],
+    ] {
+        for host in ["shop.test", "localhost"] {
+            assert_eq!(production_with(names.clone(), &format!("https://{host}:{port}/")).await, refused, "{names:?}");
+        }
+    }
+    let nowhere = production_with(vec![], &format!("https://shop.test:{port}/")).await;
+    assert_eq!(nowhere, failed("the host name cannot be resolved"));
+    let plain = production_with(vec![public], &format!("http://shop.test:{port}/")).await;
+    assert_eq!(plain, failed("the webhook address must begin with https://"));
+    assert_eq!(canary.connections(), 0);
+}
+
+/// Answers with the receiver's address first and with another one ever after, as a name server does that wants to be asked twice.
+struct Rebinding(SocketAddr, AtomicUsize);
+
+impl Names for Rebinding {
+    fn find<'a>(&'a self, _: &'a str, _: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + 'a>> {
+        let asked_before = self.1.fetch_add(1, Ordering::SeqCst) > 0;
+        let elsewhere = SocketAddr::from(([169, 254, 169, 254], 80));
+        Box::pin(async move { Ok(vec![if asked_before { elsewhere } else { self.0 }]) })
+    }
+}
+
+#[tokio::test]
+async fn the_address_that_was_checked_is_the_one_that_is_called() {
+    let receiver = Receiver::start(says("200 OK")).await;
+    let names = Arc::new(Rebinding(receiver.address, AtomicUsize::new(0)));
+    let client = WebhookClient::start_with(config(TargetPolicy::Sandbox), names.clone()).expect("a thread");
+    assert_eq!(client.send(request("http://shop.test/hook".to_owned())).await, answered(200));
+    assert_eq!((names.1.load(Ordering::SeqCst), receiver.connections()), (1, 1), "asked once, called there");
+}
