@@ -59,6 +59,20 @@ impl PaymentStore for Store {
         self.write(move |connection| claim(connection, now, lease_until, limit).map(Verdict::Keep)).await
     }
 
+    async fn list_open_operations(&self, limit: u32) -> Result<Vec<Operation>, StoreError> {
+        self.read(move |connection| {
+            let open: Vec<OpRow> = processor_op::table
+                .filter(processor_op::state.eq_any(open_states()))
+                .order(processor_op::position.asc())
+                .limit(i64::from(limit))
+                .select(OpRow::as_select())
+                .load(connection)
+                .in_table("processor_op")?;
+            open.into_iter().map(OpRow::restore).collect()
+        })
+        .await
+    }
+
     async fn postpone_operation(
         &self,
         claim: ClaimedOperation,

@@ -125,6 +125,9 @@ pub trait PaymentStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<ClaimedOperation>, StoreError>;
 
+    /// Operations whose outcome is still open, oldest first, at most `limit`; for the operator's eyes, takes nothing over.
+    async fn list_open_operations(&self, limit: u32) -> Result<Vec<Operation>, StoreError>;
+
     /// Keeps an open operation open and counts the try; `Stale` when somebody else took it over (another epoch) or settled it.
     async fn postpone_operation(
         &self,
