@@ -43,16 +43,25 @@ const common = {
   legalComments: "none",
   target: ["es2022", "chrome111", "firefox113", "safari16.4"],
   logLevel: "warning",
+  tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
 };
+
+/** The readable output with tabs and without the comments that esbuild keeps in some places: they are in the sources. */
+function slim(text) {
+  return text
+    .replace(/^ *\/\*(?:[^*]|\*(?!\/))*\*\/\n/gm, "")
+    .replace(/^( {2})+/gm, (indent) => "\t".repeat(indent.length / 2))
+    .replace(/\n{2,}/g, "\n");
+}
 
 async function script(entry, name) {
   const banner = { js: `// Dropin: ${name}. Built from crates/browser/src by \`npm run build\`; do not edit.` };
   const options = { ...common, entryPoints: [entry], format: "iife", loader: { ".css": "text" }, plugins: [localesPlugin], banner };
-  return Buffer.from((await build(options)).outputFiles[0].contents);
+  return Buffer.from(slim((await build(options)).outputFiles[0].text));
 }
 
 async function style(entry) {
-  return Buffer.from((await build({ ...common, entryPoints: [entry] })).outputFiles[0].contents);
+  return Buffer.from(slim((await build({ ...common, entryPoints: [entry] })).outputFiles[0].text));
 }
 
 /** Fills the addresses of the frame's own files, so that a cached file of another build is never mixed in. */

@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "75011535ab2e742c";
+pub(crate) const VERSION: &str = "de55c7fdb4be200f";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -15,48 +15,48 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "dropin.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.js"),
-        sha384: "C+cRgIQ4tDXbL4JfEbYhciHw4ivEbsaPqUc4bYOu+nUTCUHLRHSSaUlNLJcZhzhV",
+        sha384: "LWxFQLoNz3QLTUeAzZhGkoZsOAjkx7ofVRiPVPatmTk5DKta5cQaLwBCV7gI4+Ix",
     },
     Asset {
         path: "frame.css",
         content_type: "text/css; charset=utf-8",
         bytes: include_bytes!("../dist/frame.css"),
-        sha384: "9ekmc5LOVk6fAl3oGWFJ0xLr+eFnDohpjaLWDwp3GGBGMHdDUwmTrxbGMoN6EsGI",
+        sha384: "zPUTZG0HygdIgbat2+KpJ1IaFmylTiRTQ4sD/5X+WM/vzJo1bnDTPjILOyRBF7da",
     },
     Asset {
         path: "frame.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/frame.html"),
-        sha384: "h2Be1h3wmp5gLh0+IM8l4bplSJu6ayNVTI9lP1qQxFtxU7WgiP69t53UD3Kfv4BZ",
+        sha384: "PosEAsjW6y0nACf8GEidp3xleD2Ug47gvwj/EuKdurFioDsRImXW2URYLrD3I05L",
     },
     Asset {
         path: "frame.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/frame.js"),
-        sha384: "aq3EdqvAU204MMv3bfASzAD2FHd1ASeis2LslrgV8KKBROE7LX4j3oc5hm8G7kJr",
+        sha384: "T0js9vl+axcomHsB0u6+clG4NlieJ7S01Z4xP3e1L2ziPPSPNZUTk17ZBfgd2OrD",
     },
     Asset {
         path: "locales/ar.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/locales/ar.json"),
-        sha384: "ZG+SzVFqP85BpBd9gMQ0ArH5+XqkXBuQj+RS732gjqmS/tLRTtkhrj8qKrfY0rh6",
+        sha384: "kJU30Pzjxpfu6ZA+WlJBOUkfj02iwQAtwNlxAqTl+F2eUyQY6//Harwkqe8lIKdM",
     },
     Asset {
         path: "locales/de.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/locales/de.json"),
-        sha384: "UcrrVq5FcVyFqMI/+fCB4kfUdZDrPgmaqlkeabZD/FU3fLZEHLTi99YLmDrMV0kU",
+        sha384: "rDi2HYIIqPUztnCIY115e2VF4k4Eh50fQNBW/2+osr+AyrA/qnpGgXyngOqU4opC",
     },
     Asset {
         path: "locales/en.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/locales/en.json"),
-        sha384: "elsU1hq34aWjjXO130MkKggCUvF2Hxbr6Mb9HLDODGsDMllpQA4ry6Ct2knkEupW",
+        sha384: "kH1uoojkRwMOoLzfP0PktJ+6OYPxLz6pPTC87kDtC0xMYoDRPkCEqflg+9DRNbXK",
     },
     Asset {
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "82eTdvn9Fmo59y07O+53x0MKH/veJRt8EXSBzwQ8aqxKcf/lPPWeAVAydPozUMsY",
+        sha384: "5aDt8N4busrYhiN0h4Yptw3BofWySNz7Rer5VsFrd1PiJ7r648KO036wZXQRT3jl",
     },
 ];

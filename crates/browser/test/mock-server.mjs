@@ -200,13 +200,13 @@ export class Mock {
       headers["Cross-Origin-Embedder-Policy"] = "require-corp";
     }
     const lang = url.searchParams.get("lang") ?? "en";
-    // Chromium asks for an icon at once; an empty one keeps the console clean.
-    const style = url.pathname === "/" ? `<link rel="stylesheet" href="/shop.css">` : "";
+    // Without an icon of its own Chromium asks for one, and complains of what it gets.
+    const style = url.pathname === "/" ? `<link rel="icon" href="data:,"><link rel="stylesheet" href="/shop.css">` : "";
     if (url.pathname === "/shop.css") return response.writeHead(200, { "Content-Type": "text/css" }).end(SHOP_CSS);
     if (url.pathname === "/favicon.ico") return response.writeHead(204).end();
     response.writeHead(200, headers).end(`<!doctype html>
 <html lang="${lang}" dir="${lang.startsWith("ar") ? "rtl" : "ltr"}"><head><meta charset="utf-8"><title>Shop</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">${style}
+<meta name="viewport" content="width=device-width, initial-scale=1">${style}
 <script src="${this.assetUrl}/v1/dropin.js" crossorigin="anonymous"></script></head>
 <body><main><h1>Fern &amp; Fjord</h1><h2>Payment</h2><div id="pay"></div></main></body></html>`);
   }

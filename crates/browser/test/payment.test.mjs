@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CARD, endPanel, fill, openShop, until, useWorld, world } from "./harness.mjs";
+import { CARD, endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
 
 useWorld();
 
@@ -19,5 +19,308 @@ test("a card is paid: one stash, one submit, onSuccess once, a final panel", asy
   assert.equal(world.mock.entry(session).payments, 1);
   assert.equal(await shop.page.locator("#pay iframe").count(), 0, "the frame goes, and what was typed with it");
   assert.deepEqual(shop.problems, []);
+  await shop.context.close();
+});
+
+test("a declined card ends the Session: onFailure once, with the code, and a clear panel", async () => {
+  const session = world.mock.session();
+  const shop = await openShop({ session });
+  await fill(shop, { number: "4000000000009995" });
+  await shop.button().click();
+  const panel = await endPanel(shop, "fail");
+  assert.match(await panel.innerText(), /did not go through[\s\S]*not enough money/);
+  assert.deepEqual(await shop.ends(), [["failure", "INSUFFICIENT_FUNDS", "mock: INSUFFICIENT_FUNDS"]]);
+  await shop.context.close();
+});
+
+test("ten clicks and ten calls are one request and one payment", async () => {
+  const session = world.mock.session({ slow: true });
+  const shop = await openShop({ session });
+  await fill(shop);
+  await until(async () => (await shop.heard()).length === 1, "the form to be complete");
+  await shop.button().evaluate((button) => {
+    for (let i = 0; i < 10; i++) button.click();
+  });
+  await shop.page.evaluate(() => {
+    for (let i = 0; i < 10; i++) window.instance.submitPayment();
+  });
+  await until(() => world.mock.entry(session).payments === 1, "the payment");
+  await until(() => world.mock.calls("GET", `${session}/progress`).length === 1, "the progress request");
+  assert.equal(world.mock.calls("POST", `${session}/submit`).length, 1);
+  world.mock.finish(session);
+  await endPanel(shop, "done");
+  assert.deepEqual(await shop.ends(), [["success"]]);
+  await shop.context.close();
+});
+
+test("the attempt is written down before it is sent, and its id is the stash's and the submit's", async () => {
+  const session = world.mock.session({ slow: true });
+  const shop = await openShop({ session });
+  await fill(shop);
+  await shop.button().click();
+  await until(() => world.mock.calls("POST", `${session}/submit`).length === 1, "the submit");
+  const stored = await shop.frameOf().evaluate(() => ({ ...sessionStorage, ...localStorage }));
+  const order = JSON.parse(world.mock.calls("POST", `${session}/submit`)[0].body);
+  assert.deepEqual(stored, { [`dropin.attempt.${session}`]: order.AttemptId, "dropin.device": order.DeviceFingerprint });
+  assert.match(order.AttemptId, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+  assert.equal(world.mock.calls("POST", `/${order.AttemptId}`).length, 1, "the card was stashed under the attempt's id");
+  assert.deepEqual(Object.keys(order).sort(), ["AttemptId", "DeviceFingerprint", "StashId", "Version"]);
+  world.mock.finish(session);
+  await endPanel(shop, "done");
+  await shop.context.close();
+});
+
+test("an attempt whose answer a reload cut off is used again for the next press", async () => {
+  const session = world.mock.session({ faults: { submit: Array(50).fill("reset") } });
+  const shop = await openShop({ session });
+  await fill(shop);
+  await shop.button().click();
+  await until(() => world.mock.calls("POST", `${session}/submit`).length > 0, "the submit");
+  await shop.go();
+  world.mock.entry(session).faults.submit.length = 0;
+  await fill(shop);
+  await shop.button().click();
+  await endPanel(shop, "done");
+  const ids = world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body).AttemptId);
+  assert.equal(new Set(ids).size, 1);
+  assert.equal(world.mock.entry(session).payments, 1);
+  await shop.context.close();
+});
+
+test("a browser that denies storage to the frame pays all the same", async () => {
+  const session = world.mock.session({ faults: { submit: ["done-reset"] } });
+  const context = await world.browser.newContext();
+  await context.addInitScript(() => {
+    const deny = { get: () => { throw new DOMException("denied", "SecurityError"); } };
+    Object.defineProperty(window, "sessionStorage", deny);
+    Object.defineProperty(window, "localStorage", deny);
+  });
+  const shop = await openShop({ session, context });
+  await fill(shop);
+  await shop.button().click();
+  await endPanel(shop, "done");
+  assert.equal(world.mock.entry(session).payments, 1);
+  await context.close();
+});
+
+test("a reload in the middle follows the payment to its end without asking again", async () => {
+  const session = world.mock.session({ slow: true });
+  const shop = await openShop({ session });
+  await fill(shop);
+  await shop.button().click();
+  await until(() => world.mock.entry(session).payments === 1, "the payment");
+  await shop.go();
+  await status(shop, "Your payment is being processed").waitFor();
+  assert.equal(await shop.field("number").isVisible(), false);
+  world.mock.finish(session);
+  await endPanel(shop, "done");
+  assert.deepEqual(await shop.ends(), [["success"]]);
+  assert.equal(world.mock.calls("POST", `${session}/submit`).length, 1);
+  await shop.context.close();
+});
+
+test("a second tab follows the first one's payment instead of making another", async () => {
+  const session = world.mock.session({ slow: true });
+  const first = await openShop({ session });
+  const second = await openShop({ session, context: first.context });
+  await fill(first);
+  await fill(second);
+  await first.page.bringToFront();
+  await first.button().click();
+  await until(() => world.mock.entry(session).payments === 1, "the payment");
+  await second.page.bringToFront();
+  await second.button().click();
+  await status(second, "Your payment is being processed").waitFor();
+  world.mock.finish(session);
+  await endPanel(second, "done");
+  await first.page.bringToFront();
+  await endPanel(first, "done");
+  assert.deepEqual([await first.ends(), await second.ends()], [[["success"]], [["success"]]]);
+  assert.equal(world.mock.entry(session).payments, 1);
+  await first.context.close();
+});
+
+test("a total that changed is shown and announced, and paid only when the shopper presses again", async () => {
+  const session = world.mock.session();
+  const shop = await openShop({ session });
+  await fill(shop);
+  world.mock.change(session, 34.9);
+  await shop.button().dblclick();
+  const notice = shop.frame.locator(".notice");
+  await notice.waitFor();
+  const words = "The total changed from $29.90 to $34.90. Please check it and press Pay again.";
+  assert.equal(await notice.innerText(), words);
+  assert.equal(await shop.frame.locator("#live").textContent(), words);
+  assert.equal(await shop.button().innerText(), "Pay $34.90");
+  await shop.button().click({ force: true });
+  assert.equal(world.mock.entry(session).payments, 0, "the rest of a double click confirms nothing");
+  await until(async () => (await shop.button().getAttribute("aria-disabled")) === null, "the button to be ready");
+  assert.equal(world.mock.entry(session).payments, 0);
+  await shop.button().click();
+  await endPanel(shop, "done");
+  assert.equal(world.mock.entry(session).paidAmount, 34.9);
+  const orders = world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body));
+  assert.deepEqual(orders.map(({ Version }) => Version), [1, 2]);
+  assert.notEqual(orders[0].AttemptId, orders[1].AttemptId);
+  await shop.context.close();
+});
+
+test("a connection lost before or after the work is repeated under the same attempt", async () => {
+  for (const faults of [{ submit: ["reset", "reset"] }, { submit: ["done-reset"] }, { submit: [503] }, { stash: ["reset"] }]) {
+    const session = world.mock.session({ faults });
+    const shop = await openShop({ session });
+    await fill(shop);
+    await shop.button().click();
+    await endPanel(shop, "done");
+    const ids = world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body).AttemptId);
+    assert.equal(new Set(ids).size, 1, JSON.stringify(faults));
+    assert.equal(world.mock.entry(session).payments, 1);
+    assert.deepEqual(await shop.ends(), [["success"]]);
+    await shop.context.close();
+  }
+});
+
+test("when no answer comes at all the payment is being checked, and settled once the network is back", async () => {
+  // More than enough of them: the browser itself repeats a request when a kept-alive connection turns out to be dead.
+  const faults = { submit: Array(50).fill("reset"), progress: Array(50).fill("reset") };
+  const session = world.mock.session({ faults });
+  const shop = await openShop({ session });
+  await fill(shop);
+  await shop.button().click();
+  await status(shop, "Your payment is being checked").waitFor();
+  assert.match(await shop.frame.locator("#live").textContent(), /do not pay again/);
+  assert.deepEqual(await shop.ends(), []);
+  assert.equal(world.mock.entry(session).payments, 0);
+  faults.progress.length = 0;
+  faults.submit.length = 0;
+  await endPanel(shop, "done");
+  const ids = world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body).AttemptId);
+  assert.equal(new Set(ids).size, 1, "sent again under the same attempt when the service said that none had arrived");
+  assert.equal(world.mock.entry(session).payments, 1);
+  assert.deepEqual(await shop.ends(), [["success"]]);
+  await shop.context.close();
+});
+
+test("a slow payment is said to be checked after 25 seconds, with neither callback", async () => {
+  const session = world.mock.session({ slow: true });
+  const shop = await openShop({ session });
+  await fill(shop);
+  await shop.page.clock.install();
+  await shop.button().click();
+  await until(() => world.mock.entry(session).payments === 1, "the payment");
+  await shop.page.clock.fastForward(24_000);
+  assert.equal(await status(shop, "Your payment is being checked").isVisible(), false);
+  await shop.page.clock.fastForward(1_500);
+  await status(shop, "Your payment is being checked").waitFor();
+  assert.deepEqual(await shop.ends(), []);
+  world.mock.finish(session);
+  await endPanel(shop, "done");
+  await shop.context.close();
+});
+
+test("what the stash warns about is shown at its field, and can be put right", async () => {
+  const session = world.mock.session({ faults: { warnings: [["CardVerificationCodeInvalid"]] } });
+  const shop = await openShop({ session });
+  await fill(shop);
+  await shop.button().click();
+  await shop.frame.getByText("Check the security code.").first().waitFor();
+  assert.equal(await shop.field("code").getAttribute("aria-invalid"), "true");
+  assert.equal(world.mock.calls("POST", `${session}/submit`).length, 0);
+  await shop.field("code").fill("321");
+  assert.equal(await shop.field("code").getAttribute("aria-invalid"), null);
+  await shop.button().click();
+  await endPanel(shop, "done");
+  await shop.context.close();
+});
+
+test("a stash entry that is gone asks the shopper to try again, under a new attempt", async () => {
+  const session = world.mock.session();
+  const shop = await openShop({ session });
+  await fill(shop);
+  const put = world.mock.stashed.set;
+  world.mock.stashed.set = () => {};
+  await shop.button().click();
+  await shop.frame.getByText("The card details could not be used").first().waitFor();
+  world.mock.stashed.set = put;
+  assert.deepEqual(await shop.ends(), []);
+  await shop.button().click();
+  await endPanel(shop, "done");
+  const ids = world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body).AttemptId);
+  assert.equal(new Set(ids).size, 2);
+  await shop.context.close();
+});
+
+test("a Session that is over, unknown or somebody else's is a failure told once", async () => {
+  const cases = [
+    [world.mock.session({ State: "CANCELLED" }), "SESSION_CANCELLED"],
+    [world.mock.session({ State: "FAILED" }), "PAYMENT_FAILED"],
+    ["00000000-0000-4000-8000-000000000000", "SESSION_NOT_FOUND"],
+    [world.mock.session({ MerchantOrigins: ["https://other.example"] }), "ORIGIN_NOT_ALLOWED"],
+    [world.mock.session({ PaymentMethods: [] }), "NO_PAYMENT_METHOD"],
+    [world.mock.session({ faults: { view: [503, 503, 503, 503] } }), "SERVICE_UNAVAILABLE"],
+  ];
+  for (const [session, code] of cases) {
+    const shop = await openShop({ session, wait: false });
+    await endPanel(shop, "fail");
+    const ends = await shop.ends();
+    assert.deepEqual(ends.map((end) => end.slice(0, 2)), [["failure", code]]);
+    assert.ok(ends[0][2].length > 0, `${code} has a message`);
+    await shop.context.close();
+  }
+});
+
+test("a Session that is paid already succeeds without a form", async () => {
+  const shop = await openShop({ session: world.mock.session({ State: "COMPLETED" }), wait: false });
+  await endPanel(shop, "done");
+  assert.deepEqual(await shop.ends(), [["success"]]);
+  await shop.context.close();
+});
+
+test("a frame that may not load at all is a failure after the handshake's time", async () => {
+  const session = world.mock.session();
+  world.mock.entry(session).frameAncestors = "https://other.example";
+  const context = await world.browser.newContext();
+  await context.clock.install();
+  const shop = await openShop({ session, context, wait: false });
+  await context.clock.fastForward(34_000);
+  assert.deepEqual(await shop.ends(), []);
+  await context.clock.fastForward(2_000);
+  const panel = await endPanel(shop, "fail");
+  assert.match(await panel.innerText(), /did not load/);
+  assert.deepEqual((await shop.ends()).map((end) => end.slice(0, 2)), [["failure", "FRAME_UNAVAILABLE"]]);
+  await context.close();
+});
+
+test("a page brought back by the back button starts from what the Session is now", async () => {
+  const session = world.mock.session({ slow: true });
+  const shop = await openShop({ session });
+  await fill(shop);
+  const comeBack = () => shop.frameOf().evaluate(() => window.dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })));
+  world.mock.change(session, 31);
+  await comeBack();
+  await shop.frame.getByRole("button", { name: "Pay $31.00" }).waitFor();
+  assert.equal(await shop.field("number").inputValue(), "4242 4242 4242 4242");
+  await shop.button().click();
+  await until(() => world.mock.entry(session).payments === 1, "the payment");
+  await comeBack();
+  await status(shop, "Your payment is being processed").waitFor();
+  world.mock.finish(session);
+  await endPanel(shop, "done");
+  assert.deepEqual(await shop.ends(), [["success"]]);
+  await shop.context.close();
+});
+
+test("refused fields are all marked, the first one gets the focus and is announced", async () => {
+  const session = world.mock.session();
+  const shop = await openShop({ session });
+  await shop.field("number").fill(CARD.number);
+  await shop.field("expiry").fill("1320");
+  await shop.button().click();
+  assert.equal(await shop.frame.locator("[aria-invalid=true]").count(), 3);
+  assert.equal(await shop.frameOf().evaluate(() => document.activeElement.id), "expiry");
+  assert.equal(await shop.frame.locator("#live").textContent(), "Please correct the marked fields. Enter a month from 01 to 12.");
+  const error = await shop.field("expiry").getAttribute("aria-describedby");
+  assert.equal(await shop.frame.locator(`#${error}`).innerText(), "Enter a month from 01 to 12.");
+  assert.equal(world.mock.requests.filter(({ method, path }) => method === "POST" && path.includes(session)).length, 0);
   await shop.context.close();
 });

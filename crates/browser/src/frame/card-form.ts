@@ -1,8 +1,8 @@
 // The card form: four fields in one <form> of one document, so that labels, autofill and the Tab key simply work.
 
-import { h, icon, ICONS } from "../shared/dom";
+import { CARD, h, icon, LOCK, WARNING } from "../shared/dom";
 import { say, type Strings } from "../shared/strings";
-import { brandOf, markOf } from "./brands";
+import { brandOf, FOURS, markOf } from "./brands";
 import { Field } from "./field";
 import { EXPIRY_MASK, grouped, type Mask } from "./mask";
 import { codeProblem, expiryOf, expiryProblem, nameProblem, numberProblem, type Problem } from "./validate";
@@ -21,7 +21,7 @@ const LONGEST_NUMBER = 19;
 
 const NUMBER_MASK: Mask = {
   most: (digits) => brandOf(digits)?.lengths.at(-1) ?? LONGEST_NUMBER,
-  show: (digits) => grouped(digits, brandOf(digits)?.gaps ?? [4, 8, 12, 16]),
+  show: (digits) => grouped(digits, brandOf(digits)?.gaps ?? FOURS),
 };
 
 export interface FormEvents {
@@ -49,8 +49,8 @@ export class CardForm {
   ) {
     this.fields = this.buildFields(accepted);
     const { number, expiry, code, name } = this.fields;
-    number.box.append(icon("blank-card", ...ICONS.card), this.mark);
-    this.button = h("button", { type: "submit", class: "pay" }, icon("lock", ...ICONS.lock), h("span", { class: "spinner" }), this.buttonText);
+    number.box.append(icon("blank-card", CARD), this.mark);
+    this.button = h("button", { type: "submit", class: "pay" }, icon("lock", LOCK), h("span", { class: "spinner" }), this.buttonText);
     const pair = h("div", { class: "pair" }, expiry.element, code.element);
     const rows = [number.element, pair, name.element, this.notice, this.total, this.button];
     this.element = h("form", { novalidate: true, autocomplete: "on", "aria-label": say(strings, "frameTitle") }, ...rows);
@@ -112,7 +112,7 @@ export class CardForm {
   /** A message about the payment as a whole; null takes it away. */
   setNotice(text: string | null): void {
     this.notice.hidden = text === null;
-    this.notice.replaceChildren(...(text === null ? [] : [icon("warning", ...ICONS.warning), h("p", {}, text)]));
+    this.notice.replaceChildren(...(text === null ? [] : [icon("warning", WARNING), h("p", {}, text)]));
   }
 
   /** Wipes everything typed. */

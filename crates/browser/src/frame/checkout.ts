@@ -4,15 +4,13 @@
 // written down before it is used; whatever is repeated is repeated under that id; and the Session itself pays once.
 
 import { say, type Strings } from "../shared/strings";
-import { pause, persist, type Answer, type Api, type Order, type Progress, type View } from "./api";
+import { pause, PAUSES, type Answer, type Api, type Order, type Progress, type View } from "./api";
 import type { Card, CardForm, FieldName } from "./card-form";
 import type { Link } from "./link";
 import { closeAttempt, deviceFingerprint, openAttempt } from "./memory";
 import { formatAmount } from "./money";
 import type { Screen } from "./screen";
 
-/** Pauses between repeats of one request, in milliseconds. */
-export const PAUSES = [500, 1000, 2000];
 /** Between requests of which several in a row went unanswered. */
 const LONG_PAUSE_MS = 4000;
 /** Seconds that the service holds a progress request open. */
@@ -88,12 +86,11 @@ export class Checkout {
     const signal = this.newFlow();
     this.setBusy(true);
     let answer = await this.api.view(signal);
-    for (let misses = 0; answer.kind === "unreachable"; misses++) {
-      await pause(PAUSES[misses] ?? LONG_PAUSE_MS, signal);
-      if (signal.aborted) return;
+    while (answer.kind === "unreachable" && !signal.aborted) {
+      await pause(LONG_PAUSE_MS, signal);
       answer = await this.api.view(signal);
     }
-    if (signal.aborted) return;
+    if (signal.aborted || answer.kind === "unreachable") return;
     if (answer.kind === "refused") return this.fail(answer.code, answer.message);
     const before = this.view;
     this.view = answer.body;
@@ -106,8 +103,7 @@ export class Checkout {
 
   /** Puts the card into the stash; false when the form is open again and says why. */
   private async stash(card: Card, order: Order, signal: AbortSignal): Promise<boolean> {
-    const send = () => this.api.stash(this.view, order.StashId, order.DeviceFingerprint, card, signal);
-    const answer = await persist(send, PAUSES, signal);
+    const answer = await this.api.stash(this.view, order, card, signal);
     if (signal.aborted) return false;
     if (answer.kind === "ok" && answer.body.Warnings.length === 0) return true;
     closeAttempt(this.sessionId);
@@ -177,14 +173,11 @@ export class Checkout {
       case "CANCELLED":
         this.fail(progress.ErrorCode ?? "SESSION_CANCELLED", progress.ErrorMessage);
         return true;
-      case "REDIRECTED":
-        this.showRedirect(progress.RedirectUrl, order !== null);
-        return false;
       case "CREATED":
         // Not our own attempt, and nobody is paying any more: the form is right again.
         if (order === null) void this.reload();
         return order === null;
-      case "PROCESSING":
+      default:
         return false;
     }
   }
@@ -225,19 +218,10 @@ export class Checkout {
     this.screen.showStatus(say(this.strings, "checkingTitle"), say(this.strings, "checkingText"));
   }
 
-  /** To the method's own page. Only the tab that paid goes there by itself; any other offers the way. */
-  private showRedirect(url: string | undefined, own: boolean): void {
-    clearTimeout(this.patience);
-    const go = (): void => this.link.send({ type: "redirect", url: url ?? "" });
-    const way = url === undefined ? undefined : { label: say(this.strings, "redirectButton"), go };
-    const first = this.screen.showStatus(say(this.strings, "redirectTitle"), say(this.strings, "redirectText"), way);
-    if (first && own && url !== undefined) go();
-  }
-
   private fail(code: string, message = ""): void {
     this.end();
-    const known = `failed.${code}` in this.strings ? code : "other";
-    this.link.fail(code, message, say(this.strings, "failedTitle"), say(this.strings, `failed.${known}`));
+    const text = this.strings[`failed.${code}`] ?? say(this.strings, "failed.other");
+    this.link.fail(code, message, say(this.strings, "failedTitle"), text);
   }
 
   private end(): void {

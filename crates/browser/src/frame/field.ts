@@ -1,6 +1,6 @@
 // One labelled input with its hint and its error line. The line is always there, so an error moves nothing on the page.
 
-import { h, icon, ICONS } from "../shared/dom";
+import { h, icon, WARNING } from "../shared/dom";
 import { say, type Strings } from "../shared/strings";
 import { applyEdit, toDigits, type EditKind, type Mask } from "./mask";
 import type { Problem } from "./validate";
@@ -37,7 +37,7 @@ export class Field {
     const forDigits = mask ? { inputmode: "numeric", dir: "ltr" } : { dir: "auto", autocapitalize: "words" };
     const quiet = { autocorrect: "off", spellcheck: "false", enterkeyhint: "next" };
     this.hint.id = `${id}-hint`;
-    this.error = h("p", { class: "error", id: `${id}-error`, hidden: true }, icon("warning", ...ICONS.warning), this.errorText);
+    this.error = h("p", { class: "error", id: `${id}-error`, hidden: true }, icon("warning", WARNING), this.errorText);
     const placeholder = setup.placeholder ?? null;
     this.input = h("input", { id, name: id, type: "text", autocomplete, placeholder, "aria-required": "true", ...forDigits, ...quiet });
     this.box = h("div", { class: "box" }, this.input);

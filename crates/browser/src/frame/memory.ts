@@ -3,33 +3,19 @@
 const kept = new Map<string, string>();
 
 /** Browsers may refuse storage to embedded pages; then memory has to do, and only a reload forgets. */
-function read(area: () => Storage, key: string): string | null {
+function allowed<T>(use: () => T): T | null {
   try {
-    return area().getItem(key) ?? kept.get(key) ?? null;
+    return use();
   } catch {
-    return kept.get(key) ?? null;
+    return null;
   }
 }
 
-function write(area: () => Storage, key: string, value: string | null): void {
-  if (value === null) kept.delete(key);
-  else kept.set(key, value);
-  try {
-    if (value === null) area().removeItem(key);
-    else area().setItem(key, value);
-  } catch {
-    // Kept in memory above.
-  }
-}
-
-const session = (): Storage => window.sessionStorage;
-const local = (): Storage => window.localStorage;
-
-function uuid(): string {
-  if ("randomUUID" in crypto) return crypto.randomUUID();
-  const bytes = [...(crypto as Crypto).getRandomValues(new Uint8Array(16))];
-  const hex = bytes.map((byte, i) => (i === 6 ? (byte & 15) | 64 : i === 8 ? (byte & 63) | 128 : byte).toString(16).padStart(2, "0"));
-  return hex.join("").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+function remember(area: "sessionStorage" | "localStorage", key: string): string {
+  const value = allowed(() => window[area].getItem(key)) ?? kept.get(key) ?? crypto.randomUUID();
+  kept.set(key, value);
+  allowed(() => window[area].setItem(key, value));
+  return value;
 }
 
 const attemptKey = (sessionId: string): string => `dropin.attempt.${sessionId}`;
@@ -39,19 +25,16 @@ const attemptKey = (sessionId: string): string => `dropin.attempt.${sessionId}`;
  * next press of the button can only ever be one payment.
  */
 export function openAttempt(sessionId: string): string {
-  const attempt = read(session, attemptKey(sessionId)) ?? uuid();
-  write(session, attemptKey(sessionId), attempt);
-  return attempt;
+  return remember("sessionStorage", attemptKey(sessionId));
 }
 
 /** Forgets the attempt: it was answered for good, or surely never started. */
 export function closeAttempt(sessionId: string): void {
-  write(session, attemptKey(sessionId), null);
+  kept.delete(attemptKey(sessionId));
+  allowed(() => window.sessionStorage.removeItem(attemptKey(sessionId)));
 }
 
 /** A random name for this browser, the same in the stash and in the submit. It says nothing about the device itself. */
 export function deviceFingerprint(): string {
-  const device = read(local, "dropin.device") ?? uuid();
-  write(local, "dropin.device", device);
-  return device;
+  return remember("localStorage", "dropin.device");
 }

@@ -6,16 +6,14 @@ import type { CardForm } from "./card-form";
 export class Screen {
   private readonly title = h("h2");
   private readonly text = h("p");
-  private readonly way = h("button", { type: "button", class: "pay", hidden: true });
   private readonly status: HTMLElement;
+  /** Both stand in frame.html; the live region has to be there before anything is said in it. */
+  private readonly app = document.getElementById("app") as HTMLElement;
+  private readonly live = document.getElementById("live") as HTMLElement;
 
-  constructor(
-    private readonly app: HTMLElement,
-    private readonly live: HTMLElement,
-    readonly form: CardForm,
-  ) {
-    this.status = h("section", { class: "status", hidden: true }, h("span", { class: "spinner" }), this.title, this.text, this.way);
-    app.append(form.element, this.status);
+  constructor(readonly form: CardForm) {
+    this.status = h("section", { class: "status", hidden: true }, h("span", { class: "spinner" }), this.title, this.text);
+    this.app.append(form.element, this.status);
   }
 
   showForm(): void {
@@ -23,18 +21,13 @@ export class Screen {
     this.status.hidden = true;
   }
 
-  /** `way` is a button out of here, e.g. to the bank. False when this is what is shown already. */
-  showStatus(title: string, text: string, way?: { readonly label: string; readonly go: () => void }): boolean {
-    if (!this.status.hidden && this.title.textContent === title) return false;
+  showStatus(title: string, text: string): void {
+    if (!this.status.hidden && this.title.textContent === title) return;
     this.form.element.hidden = true;
     this.status.hidden = false;
     this.title.textContent = title;
     this.text.textContent = text;
-    this.way.hidden = way === undefined;
-    this.way.textContent = way?.label ?? "";
-    this.way.onclick = way?.go ?? null;
     this.announce(`${title}. ${text}`);
-    return true;
   }
 
   /** Says `message` politely; the same message twice in a row is said twice. */

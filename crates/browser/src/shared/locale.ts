@@ -8,35 +8,23 @@ export interface Locale {
   readonly direction: "ltr" | "rtl";
 }
 
-const RENAMED: Readonly<Record<string, string>> = { no: "nb", nn: "nb", iw: "he", in: "id" };
-const TRADITIONAL = new Set(["TW", "HK", "MO"]);
-const RIGHT_TO_LEFT = new Set(["ar", "he"]);
-const SHAPE = /^([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}|\d{3}))?(?:[-_.@]|$)/i;
-
-/** The file tags that could serve one language, best first. */
-function candidates(language: string, script: string | undefined, country: string | undefined): string[] {
-  const exact = country === undefined ? [] : [`${language}-${country}`];
-  if (language === "zh") {
-    const traditional = script === "Hant" || (script === undefined && TRADITIONAL.has(country ?? ""));
-    return [traditional ? "zh-Hant" : "zh-Hans"];
-  }
-  if (language === "pt") return [...exact, "pt-PT", "pt"];
-  return [...exact, language];
-}
+/** Languages by their older or wider names, and the countries that write Chinese in the traditional way. */
+const RENAMED: Readonly<Record<string, string>> = { no: "nb", iw: "he", in: "id" };
+const TRADITIONAL = /Hant|TW|HK|MO/i;
+const SHAPE = /^([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}))?\b/i;
 
 /** The first request that a file exists for; English when there is none. */
-export function resolveLocale(requests: readonly (string | null | undefined)[], files: readonly string[]): Locale {
+export function resolveLocale(requests: readonly (string | null)[], files: readonly string[]): Locale {
   for (const request of requests) {
     const match = SHAPE.exec(request ?? "");
     if (match === null) continue;
-    const spoken = (match[1] ?? "").toLowerCase();
-    const language = RENAMED[spoken] ?? spoken;
-    const script = match[2] && match[2].charAt(0).toUpperCase() + match[2].slice(1).toLowerCase();
-    const country = match[3]?.toUpperCase();
-    const file = candidates(language, script, country).find((tag) => files.includes(tag));
+    const [whole, spoken = "", , land] = match;
+    const language = RENAMED[spoken.toLowerCase()] ?? spoken.toLowerCase();
+    const exact = land === undefined ? language : `${language}-${land.toUpperCase()}`;
+    const written = language === "zh" ? [TRADITIONAL.test(whole) ? "zh-Hant" : "zh-Hans"] : [exact, language, "pt-PT"];
+    const file = written.find((tag) => tag.startsWith(language) && files.includes(tag));
     if (file === undefined) continue;
-    const format = country === undefined ? file : `${language}-${country}`;
-    return { file, format, direction: RIGHT_TO_LEFT.has(language) ? "rtl" : "ltr" };
+    return { file, format: land === undefined ? file : exact, direction: /^(ar|he)/.test(file) ? "rtl" : "ltr" };
   }
   return { file: "en", format: "en", direction: "ltr" };
 }

@@ -40,53 +40,37 @@ export type FrameMessage =
   | { readonly type: "size"; readonly height: number }
   | { readonly type: "enabled"; readonly enabled: boolean }
   | { readonly type: "busy"; readonly busy: boolean }
-  | { readonly type: "redirect"; readonly url: string }
   | { readonly type: "done"; readonly title: string; readonly text: string }
   | { readonly type: "fail"; readonly code: string; readonly message: string; readonly title: string; readonly text: string; readonly lang: string; readonly dir: string };
 
-type Shape = Readonly<Record<string, (value: unknown) => boolean>>;
+/** The members of each message, with what `typeof` says of them. */
+type Shapes = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-const text = (value: unknown): boolean => typeof value === "string" && value.length <= 2048;
-const flag = (value: unknown): boolean => typeof value === "boolean";
-const object = (value: unknown): boolean => typeof value === "object" && value !== null;
-
-const FRAME_SHAPES: Readonly<Record<FrameMessage["type"], Shape>> = {
-  ready: { face: isFace },
-  size: { height: (value) => typeof value === "number" && value >= 0 && value <= 10_000 },
-  enabled: { enabled: flag },
-  busy: { busy: flag },
-  redirect: { url: text },
-  done: { title: text, text },
-  fail: { code: text, message: text, title: text, text, lang: text, dir: text },
+const FRAME_SHAPES: Shapes = {
+  ready: { face: "object" },
+  size: { height: "number" },
+  enabled: { enabled: "boolean" },
+  busy: { busy: "boolean" },
+  done: { title: "string", text: "string" },
+  fail: { code: "string", message: "string", title: "string", text: "string", lang: "string", dir: "string" },
 };
 
-const SHELL_SHAPES: Readonly<Record<ShellMessage["type"], Shape>> = {
-  setup: { hideSubmitButton: flag },
-  theme: { theme: isTheme },
-  select: { selected: flag },
+const SHELL_SHAPES: Shapes = {
+  setup: { hideSubmitButton: "boolean" },
+  theme: { theme: "object" },
+  select: { selected: "boolean" },
   submit: {},
 };
 
-function isFace(value: unknown): boolean {
-  const { marks, ...texts } = Object(value) as Record<string, unknown>;
-  return Array.isArray(marks) && marks.every(text) && Object.values(texts).every(text);
-}
-
-function isTheme(value: unknown): boolean {
-  const { variables, scheme, font } = Object(value) as Record<string, unknown>;
-  return object(variables) && Object.values(Object(variables)).every(text) && text(font) && (scheme === "light" || scheme === "dark");
-}
-
-function matches(value: unknown, shapes: Readonly<Record<string, Shape>>): boolean {
-  if (!object(value)) return false;
-  const message = value as Record<string, unknown>;
-  const type = message["type"];
-  if (typeof type !== "string" || !Object.hasOwn(shapes, type)) return false;
-  return Object.entries(shapes[type] ?? {}).every(([field, holds]) => holds(message[field]));
+function matches(value: unknown, shapes: Shapes): boolean {
+  const message = Object(value) as Record<string, unknown>;
+  const type = String(message["type"]);
+  return Object.hasOwn(shapes, type) && Object.entries(shapes[type] ?? {}).every(([member, kind]) => typeof message[member] === kind && message[member] !== null);
 }
 
 export function isPortOffer(value: unknown): value is PortOffer {
-  return object(value) && (value as PortOffer).type === "dropin-port" && (value as PortOffer).protocol === PROTOCOL;
+  const offer = Object(value) as PortOffer;
+  return offer.type === "dropin-port" && offer.protocol === PROTOCOL;
 }
 
 export function isFrameMessage(value: unknown): value is FrameMessage {

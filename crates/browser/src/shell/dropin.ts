@@ -59,11 +59,11 @@ export class Dropin {
   /** Another instance takes the place of this one: no callback is heard of any more. */
   retire(): void {
     this.state = "over";
+    this.stopTimer();
     this.disconnect();
   }
 
   private disconnect(): void {
-    clearTimeout(this.timer);
     this.stopWatching();
     this.port?.close();
     this.port = null;
@@ -73,10 +73,10 @@ export class Dropin {
   private connect(origin: string): void {
     if (this.state === "over") return;
     this.disconnect();
+    this.awaitFrame();
     this.state = "loading";
     this.view.setLoading(true);
     this.setEnabled(false);
-    this.awaitFrame();
     const channel = new MessageChannel();
     this.port = channel.port1;
     this.port.onmessage = (event) => {
@@ -84,19 +84,30 @@ export class Dropin {
     };
     const offer: PortOffer = { type: "dropin-port", protocol: PROTOCOL };
     this.view.frame.contentWindow?.postMessage(offer, origin, [channel.port2]);
-    this.send({ type: "setup", hideSubmitButton: this.options.hideSubmitButton });
+    this.send({ type: "setup", hideSubmitButton: this.options.hideSubmitButton === true });
     this.send({ type: "select", selected: this.selected });
     this.sentTheme = "";
     this.relayTheme();
-    this.stopWatching = watchTheme(this.host, () => this.relayTheme());
+    this.stopWatching = watchTheme(this.host, () => (this.host.isConnected ? this.relayTheme() : this.leave()));
   }
 
+  /** One span of time from the start, or from the loss of a frame that was ready. */
   private awaitFrame(): void {
-    this.timer = setTimeout(() => {
-      if (!this.host.isConnected) return this.retire();
+    this.timer ??= setTimeout(() => {
       const message = "The payment form did not answer. Check that the page's origin is registered for the merchant and its CSP admits the frame.";
       this.fail("FRAME_UNAVAILABLE", message, "", "");
     }, HANDSHAKE_MS);
+  }
+
+  private stopTimer(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  /** The page took the host away. Should it come back, its frame loads anew and is connected again. */
+  private leave(): void {
+    this.stopTimer();
+    this.disconnect();
   }
 
   private send(message: ShellMessage): void {
@@ -116,7 +127,7 @@ export class Dropin {
     if (this.state === "over") return;
     switch (message.type) {
       case "ready":
-        clearTimeout(this.timer);
+        this.stopTimer();
         this.state = "ready";
         this.view.setLoading(false);
         return this.view.showFace(message.face);
@@ -127,8 +138,6 @@ export class Dropin {
       case "busy":
         this.busy = message.busy;
         return this.view.setBusy(message.busy);
-      case "redirect":
-        return this.leave(message.url);
       case "done":
         this.end("done", message.title, message.text);
         return tell(() => this.options.onSuccess());
@@ -151,15 +160,8 @@ export class Dropin {
     tell(() => this.options.onSubmitEnabledChange?.(enabled));
   }
 
-  /** Only web addresses: a `javascript:` one would run on the merchant's page. */
-  private leave(address: string): void {
-    const url = URL.parse?.(address) ?? null;
-    if (url?.protocol === "https:" || url?.protocol === "http:") window.location.assign(url.href);
-  }
-
   private end(kind: "done" | "fail", title: string, text: string): void {
-    this.state = "over";
-    this.disconnect();
+    this.retire();
     this.setEnabled(false);
     this.view.showEnd(kind, title, text);
   }

@@ -3,7 +3,7 @@
 import type { DropinInstance } from "../../dropin";
 import { baseOf } from "../shared/address";
 import { Dropin } from "./dropin";
-import { checkOptions, findTarget, isEmpty } from "./options";
+import { checkOptions, complain, findTarget, isEmpty } from "./options";
 
 /** Only known while the script first runs. */
 const script = document.currentScript;
@@ -14,7 +14,7 @@ const running = new WeakMap<Element, Dropin>();
 function rootOf(target: Element): ShadowRoot {
   const earlier = running.get(target);
   if (!isEmpty(target) || (earlier === undefined && target.shadowRoot !== null)) {
-    throw new TypeError("dropin.init: the target must be an empty element");
+    complain("the target must be an empty element");
   }
   if (earlier === undefined) return target.attachShadow({ mode: "open" });
   earlier.retire();
@@ -22,7 +22,7 @@ function rootOf(target: Element): ShadowRoot {
 }
 
 function init(given: unknown): DropinInstance {
-  if (base === null) throw new Error('dropin.js must be loaded by <script src="…/v1/dropin.js">, not as a module or inline');
+  if (base === null) complain('load dropin.js by <script src="…/v1/dropin.js">, not as a module or inline');
   const options = checkOptions(given);
   const target = findTarget(options.target);
   const dropin = new Dropin(target, rootOf(target), options, base);

@@ -7,19 +7,17 @@ const DARK = "(prefers-color-scheme: dark)";
 export function readTheme(host: Element): Theme {
   const style = getComputedStyle(host);
   const variables: Record<string, string> = {};
-  for (const name of VARIABLES.keys()) {
-    const value = style.getPropertyValue(name).trim();
-    if (value !== "") variables[name] = value;
+  for (const name of VARIABLES) {
+    variables[name] = style.getPropertyValue(name).trim();
   }
   const [light, dark] = [/\blight\b/.test(style.colorScheme), /\bdark\b/.test(style.colorScheme)];
   const scheme = dark && (!light || matchMedia(DARK).matches) ? "dark" : "light";
   return { variables, scheme, font: style.fontFamily };
 }
 
-/** Calls `look` when anything may have changed the look of `host`; returns the way to stop. Stops by itself once `host` is gone. */
-export function watchTheme(host: Element, look: () => void): () => void {
+/** Calls `check` when anything may have changed the look of `host`, or took it away; returns the way to stop. */
+export function watchTheme(host: Element, check: () => void): () => void {
   const media = matchMedia(DARK);
-  const check = (): void => (host.isConnected ? look() : stop());
   const marks = new MutationObserver(check);
   for (let element: Element | null = host; element !== null; element = element.parentElement) {
     marks.observe(element, { attributes: true, attributeFilter: ["class", "style", "data-theme", "data-color-scheme"] });
@@ -29,11 +27,10 @@ export function watchTheme(host: Element, look: () => void): () => void {
   size.observe(host);
   media.addEventListener("change", check);
   window.addEventListener("load", check);
-  function stop(): void {
+  return () => {
     marks.disconnect();
     size.disconnect();
     media.removeEventListener("change", check);
     window.removeEventListener("load", check);
-  }
-  return stop;
+  };
 }

@@ -1,6 +1,6 @@
 // What the shell draws on the merchant's page: an accordion with one entry, a skeleton under the frame, a final panel.
 
-import { h, icon, ICONS } from "../shared/dom";
+import { CARD, CHECK, CHEVRON, CROSS, h, icon } from "../shared/dom";
 import type { Face } from "../shared/protocol";
 import shellCss from "./shell.css";
 import tokensCss from "../shared/tokens.css";
@@ -18,9 +18,9 @@ function styles(): CSSStyleSheet {
 
 function skeleton(): HTMLElement {
   const bone = (name: string): HTMLElement => h("span", { class: `bone ${name}` });
-  const field = (): HTMLElement => h("span", { class: "bones" }, bone("label"), bone("input"));
+  const field = (): HTMLElement => h("span", { class: "bones" }, bone("label"), bone(""));
   const pair = h("span", { class: "two" }, field(), field());
-  return h("div", { class: "skeleton", "aria-hidden": "true" }, field(), pair, field(), bone("button"));
+  return h("div", { class: "skeleton", "aria-hidden": "true" }, field(), pair, field(), bone(""));
 }
 
 export class View {
@@ -37,7 +37,7 @@ export class View {
   constructor(source: string, toggled: () => void) {
     this.frame = h("iframe", { src: source, title: "Card details", referrerpolicy: "origin", scrolling: "no" });
     this.toggle = h("button", { type: "button", id: "card", "aria-controls": "panel", "aria-expanded": "true" });
-    this.toggle.append(icon("card", ...ICONS.card), this.name, icon("chevron", ...ICONS.chevron));
+    this.toggle.append(icon("card", CARD), this.name, icon("chevron", CHEVRON));
     this.toggle.addEventListener("click", toggled);
     const head = h("div", { class: "head" }, h("h3", {}, this.toggle), this.test, this.marks);
     const body = h("div", { class: "body" }, skeleton(), this.frame);
@@ -77,7 +77,6 @@ export class View {
   setSelected(selected: boolean): void {
     this.toggle.setAttribute("aria-expanded", String(selected));
     this.panel.inert = !selected;
-    this.panel.classList.toggle("closed", !selected);
   }
 
   setBusy(busy: boolean): void {
@@ -93,7 +92,7 @@ export class View {
   showEnd(kind: "done" | "fail", title: string, text: string): void {
     const root = this.element.getRootNode() as ShadowRoot;
     const focused = root.activeElement !== null;
-    const badge = h("span", { class: "badge" }, icon("", ...(kind === "done" ? ICONS.check : ICONS.cross)));
+    const badge = h("span", { class: "badge" }, icon("", kind === "done" ? CHECK : CROSS));
     const end = h("section", { class: `end ${kind}`, tabindex: "-1", "aria-labelledby": "end" }, badge, h("h3", { id: "end" }, title), h("p", {}, text));
     this.setLoading(false);
     this.accordion.replaceChildren(h("div", { class: "entry" }, end));

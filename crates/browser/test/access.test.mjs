@@ -1,0 +1,138 @@
+// Accessibility and languages: axe finds nothing, in shell and frame, in every state, scheme and width; right to left works.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+import { endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
+
+useWorld();
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const locales = readdirSync(new URL("../locales", import.meta.url)).map((name) => name.replace(".json", ""));
+
+/** Violations in one document; each frame is asked by itself, so that axe sends no messages through the page. */
+async function violationsIn(frame) {
+  await frame.evaluate(axeSource);
+  return frame.evaluate(async (values) => {
+    const { violations } = await window.axe.run(document, { runOnly: { type: "tag", values }, iframes: false });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, any }) => `${target} ${any[0]?.message ?? ""}`).join("; ")}`);
+  }, TAGS);
+}
+
+/** Nothing is judged in the middle of a transition. */
+async function settled(frame) {
+  await frame.evaluate(() => {
+    const finite = document.getAnimations().filter((one) => Number.isFinite(one.effect.getComputedTiming().endTime));
+    return Promise.all(finite.map((animation) => animation.finished.catch(() => {})));
+  });
+}
+
+async function clean(shop, what) {
+  for (const frame of [shop.page.mainFrame(), shop.frameOf()].filter(Boolean)) {
+    await settled(frame);
+    assert.deepEqual(await violationsIn(frame), [], `${what}, ${frame === shop.page.mainFrame() ? "shell" : "frame"}`);
+  }
+}
+
+for (const lang of locales) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`axe finds nothing in ${lang}, ${colorScheme}`, async () => {
+      const prepare = colorScheme === "dark" ? () => document.body.classList.add("dark") : undefined;
+      const open = (session, more = {}) => openShop({ session: world.mock.session(session), lang, prepare, colorScheme, ...more });
+      const shop = await open({ Sandbox: true });
+      await clean(shop, "empty form");
+      await shop.button().click();
+      await clean(shop, "errors");
+      await fill(shop);
+      world.mock.change(shop.session, 31);
+      await shop.button().click();
+      await shop.frame.locator(".notice").waitFor();
+      await until(async () => (await shop.button().getAttribute("aria-disabled")) === null, "the button to be ready");
+      await clean(shop, "notice");
+      await shop.button().click();
+      await endPanel(shop, "done");
+      await clean(shop, "done");
+      await shop.context.close();
+
+      const phone = await open({ slow: true }, { viewport: { width: 390, height: 800 }, options: { hideSubmitButton: true } });
+      await fill(phone);
+      await clean(phone, "phone, own button");
+      world.mock.entry(phone.session).session.State = "PROCESSING";
+      await phone.go();
+      await phone.frame.locator(".status").waitFor();
+      await clean(phone, "processing");
+      world.mock.finish(phone.session, { State: "FAILED", ErrorCode: "PAYMENT_DECLINED" });
+      await endPanel(phone, "fail");
+      await clean(phone, "failed");
+      await phone.context.close();
+    });
+  }
+}
+
+test("Arabic runs from right to left, numbers from left to right, and Arabic digits are taken", async () => {
+  const shop = await openShop({ session: world.mock.session({ currency: "EGP" }), options: { locale: "ar_EG" } });
+  assert.equal(await shop.frameOf().evaluate(() => `${document.documentElement.dir} ${document.documentElement.lang}`), "rtl ar-EG");
+  assert.equal(await shop.page.locator("#pay .root").getAttribute("dir"), "rtl");
+  assert.equal(await shop.page.locator("#pay iframe").getAttribute("title"), "بيانات البطاقة");
+  assert.match(await shop.button().innerText(), /^ادفع .*٢٩٫٩٠/);
+  const [expiry, code] = await Promise.all(["expiry", "code"].map((id) => shop.field(id).boundingBox()));
+  assert.ok(expiry.x > code.x, "the first of the pair stands on the right");
+  await shop.field("number").pressSequentially("٤٢٤٢٤٢٤٢٤٢٤٢٤٢٤٢");
+  assert.equal(await shop.field("number").inputValue(), "4242 4242 4242 4242");
+  await shop.field("expiry").pressSequentially("۱۲۳۰");
+  assert.equal(await shop.field("expiry").inputValue(), "12 / 30");
+  await shop.field("code").pressSequentially("١٢٣");
+  await shop.field("name").fill("ليلى حسن");
+  await shop.button().click();
+  await endPanel(shop, "done");
+  await shop.context.close();
+});
+
+test("the language comes from the locale, the page, the browser, in that order", async () => {
+  const cases = [
+    [{ locale: "de_AT" }, "en", "de-AT"],
+    [{ locale: "xx_YY" }, "de", "de"],
+    [{}, "de-CH", "de-CH"],
+    [{}, "", "en-US"],
+    [{ locale: "tlh_QO" }, "qq", "en-US"],
+  ];
+  for (const [options, lang, expected] of cases) {
+    const shop = await openShop({
+      session: world.mock.session(), options, prepare: `document.documentElement.lang = ${JSON.stringify(lang)}`,
+    });
+    assert.equal(await shop.frameOf().evaluate(() => document.documentElement.lang), expected, JSON.stringify([options, lang]));
+    await shop.context.close();
+  }
+});
+
+test("amounts have their currency's decimals", async () => {
+  for (const [amount, currency, minorUnits, shown] of [[1980, "JPY", 0, "Pay ¥1,980"], [1.5, "KWD", 3, "Pay KWD 1.500"], [999999999999.99, "USD", 2, "Pay $999,999,999,999.99"]]) {
+    const shop = await openShop({ session: world.mock.session({ amount, currency, minorUnits }) });
+    assert.equal((await shop.button().innerText()).replace(/\u00a0/g, " "), shown);
+    await shop.context.close();
+  }
+});
+
+test("the live regions are there before anything is said, and say what happens", async () => {
+  const session = world.mock.session({ faults: { view: [503] } });
+  const shop = await openShop({ session, wait: false });
+  await until(() => shop.frameOf(), "the frame");
+  assert.equal(await shop.page.locator("#pay [role=status]").textContent(), "");
+  assert.equal(await shop.frame.locator("#live[aria-live=polite]").textContent(), "");
+  await shop.field("number").waitFor();
+  await shop.field("number").fill("4242424242424241");
+  await shop.field("number").blur();
+  assert.equal(await shop.frame.locator("#live").textContent(), "Check the card number for a typing mistake.");
+  await shop.field("number").fill("4000000000000002");
+  assert.equal(await shop.field("number").getAttribute("aria-invalid"), null);
+  world.mock.entry(session).session.State = "PROCESSING";
+  await fill(shop);
+  await shop.button().click();
+  await status(shop, "Your payment is being processed").waitFor();
+  world.mock.finish(session, { State: "FAILED", ErrorCode: "PAYMENT_DECLINED" });
+  await endPanel(shop, "fail");
+  assert.match(await shop.page.locator("#pay [role=status]").textContent(), /did not go through.*declined/);
+  await shop.context.close();
+});

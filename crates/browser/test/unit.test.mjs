@@ -1,0 +1,256 @@
+// Pure parts, without a browser: masking under random edits, brands, validation, locales, protocol, budget.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { build, transform } from "esbuild";
+
+const root = new URL("..", import.meta.url);
+
+/** One module of src/, bundled for node. */
+async function load(path) {
+  const options = { absWorkingDir: new URL(".", root).pathname, entryPoints: [`src/${path}`], bundle: true, write: false, format: "esm" };
+  const { outputFiles } = await build(options);
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+}
+
+const [mask, brands, validate, locale, protocol, theme, address] = await Promise.all(
+  ["frame/mask.ts", "frame/brands.ts", "frame/validate.ts", "shared/locale.ts", "shared/protocol.ts", "shared/theme.ts", "shared/address.ts"].map(load),
+);
+
+/** The published test numbers of the sandbox; no other number stands anywhere. */
+const PUBLISHED = {
+  VISA: "4242424242424242", MC: "5555555555554444", AMEX: "378282246310005", DISC: "6011111111111117", JCB: "3530111333300000", DINERS: "30569309025904",
+};
+
+function random(seed) {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const NUMBER = {
+  most: (digits) => brands.brandOf(digits)?.lengths.at(-1) ?? 19,
+  show: (digits) => mask.grouped(digits, brands.brandOf(digits)?.gaps ?? [4, 8, 12, 16]),
+};
+
+const SCRIPTS = ["0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९", "０１２３４５６７８９"];
+
+/** What a browser makes of one random edit of a text field: the raw text, where the caret is, what was selected and put in. */
+function randomEdit(next, value) {
+  const kind = ["insert", "insert", "insert", "insert", "backward", "forward"][next(6)];
+  let [from, to] = [next(value.length + 1), next(value.length + 1)].sort((a, b) => a - b);
+  if (next(3) > 0) from = to;
+  let put = "";
+  if (kind === "insert") {
+    const length = next(6) === 0 ? next(24) : 1;
+    for (let i = 0; i < length; i++) put += next(8) === 0 ? " -a/"[next(4)] : SCRIPTS[next(SCRIPTS.length)][next(10)];
+  } else if (from === to) {
+    if (kind === "backward") from = Math.max(0, from - 1);
+    else to = Math.min(value.length, to + 1);
+  }
+  return { kind, from, to, put, raw: value.slice(0, from) + put + value.slice(to), caret: from + put.length };
+}
+
+const count = (text) => (text.match(/\d/g) ?? []).length;
+
+test("any sequence of edits of a card number keeps the digits and the caret", () => {
+  for (let seed = 1; seed <= 400; seed++) {
+    const next = random(seed);
+    let [value, digits] = ["", ""];
+    for (let step = 0; step < 60; step++) {
+      const edit = randomEdit(next, value);
+      const result = mask.applyEdit(NUMBER, digits, edit.raw, edit.caret, edit.kind);
+      // The model works on digits alone.
+      let before = digits.slice(0, count(value.slice(0, edit.from)));
+      let after = digits.slice(count(value.slice(0, edit.to)));
+      const put = mask.toDigits(edit.put);
+      const about = JSON.stringify({ seed, step, value, edit, result });
+      if (edit.kind === "insert") {
+        const room = Math.max(0, NUMBER.most(before + put + after) - before.length - after.length);
+        before += put.slice(0, room);
+      } else if (before + after === digits && edit.from !== edit.to) {
+        if (edit.kind === "backward") before = before.slice(0, -1);
+        else after = after.slice(1);
+      }
+      if (edit.from === edit.to && edit.kind !== "insert") continue;
+      assert.equal(result.digits, before + after, `digits: ${about}`);
+      assert.equal(mask.toDigits(result.value), result.digits, `value: ${about}`);
+      assert.equal(count(result.value.slice(0, result.caret)), before.length, `caret: ${about}`);
+      assert.equal(result.value, NUMBER.show(result.digits), `grouping: ${about}`);
+      [value, digits] = [result.value, result.digits];
+    }
+  }
+});
+
+test("any sequence of edits of an expiry date keeps the shown digits, the caret and the shape", () => {
+  for (let seed = 1; seed <= 400; seed++) {
+    const next = random(seed);
+    let [value, digits] = ["", ""];
+    for (let step = 0; step < 60; step++) {
+      const edit = randomEdit(next, value);
+      if (edit.from === edit.to && edit.put === "") continue;
+      const result = mask.applyEdit(mask.EXPIRY_MASK, digits, edit.raw, edit.caret, edit.kind);
+      const about = JSON.stringify({ seed, step, value, edit, result });
+      assert.equal(mask.toDigits(result.value), result.digits, about);
+      assert.ok(result.caret >= 0 && result.caret <= result.value.length, about);
+      assert.match(result.value, /^(?:[01]?|[01]\d(?: \/ \d{0,4})?)$/, about);
+      const tail = digits.slice(count(value.slice(0, edit.to)));
+      if (edit.kind === "insert") assert.ok(result.digits.endsWith(tail), `what follows the caret stays: ${about}`);
+      [value, digits] = [result.value, result.digits];
+    }
+  }
+});
+
+test("an expiry date is understood however it is written", () => {
+  const cases = { "4": "04 / ", "430": "04 / 30", "1230": "12 / 30", "12/2030": "12 / 2030", "1/30": "01 / 30", "1-30": "01 / 30", "12 / 30": "12 / 30", "١٢٣٠": "12 / 30" };
+  for (const [typed, shown] of Object.entries(cases)) {
+    assert.equal(mask.applyEdit(mask.EXPIRY_MASK, "", typed, typed.length, "insert").value, shown, typed);
+  }
+  assert.deepEqual(validate.expiryOf("1230"), { month: 12, year: 2030 });
+  assert.deepEqual(validate.expiryOf("122030"), { month: 12, year: 2030 });
+});
+
+test("a card is good to the end of its month, wherever the year turns", () => {
+  const key = (digits, date) => validate.expiryProblem(digits, date)?.key ?? null;
+  assert.equal(key("1126", new Date(2026, 10, 30, 23, 59)), null);
+  assert.equal(key("1126", new Date(2026, 11, 1)), "expiryPast");
+  assert.equal(key("1226", new Date(2027, 0, 1)), "expiryPast");
+  assert.equal(key("0127", new Date(2026, 11, 31)), null);
+  assert.equal(key("1299", new Date(2026, 0, 1)), "expiryFar");
+  for (const [digits, expected] of [["", "expiryMissing"], ["1", "expiryShort"], ["13", "expiryMonth"], ["0030", "expiryMonth"], ["123", "expiryShort"], ["1220", "expiryPast"], ["12203", "expiryShort"]]) {
+    assert.equal(key(digits, new Date(2026, 0, 1)), expected, digits);
+  }
+});
+
+test("brands are known by the ends of their ranges, the longest prefix winning", () => {
+  const cases = {
+    4: "VISA", 51: "MC", 55: "MC", 2221: "MC", 2720: "MC", 2220: null, 2721: null, 34: "AMEX", 37: "AMEX", 35: null, 3528: "JCB", 3589: "JCB", 3590: null,
+    6011: "DISC", 644: "DISC", 649: "DISC", 643: null, 65: "DISC", 300: "DINERS", 305: "DINERS", 306: null, 3095: "DINERS", 36: "DINERS", 39: "DINERS", 62: "UNIONPAY",
+    81: "UNIONPAY", 5018: "MAESTRO", 57: "MAESTRO", 67: "MAESTRO", 401178: "ELO", 401180: "VISA", 506699: "ELO", 606282: "HIPERCARD", 2200: "MIR", 2205: null,
+    508500: "RUPAY", 6521: "RUPAY", 9792: "TROY", 5019: "DANKORT", 9: null, "": null,
+  };
+  for (const [prefix, id] of Object.entries(cases)) assert.equal(brands.brandOf(prefix)?.id ?? null, id, prefix);
+  for (const [id, number] of Object.entries(PUBLISHED)) assert.equal(brands.brandOf(number).id, id);
+});
+
+test("numbers: the published ones pass, and every slip of one digit is caught", () => {
+  const accepted = Object.keys(PUBLISHED);
+  for (const number of Object.values(PUBLISHED)) {
+    assert.equal(validate.numberProblem(number, accepted), null, number);
+    for (let i = 0; i < number.length; i++) {
+      for (let digit = 0; digit < 10; digit++) {
+        const slip = number.slice(0, i) + digit + number.slice(i + 1);
+        if (slip !== number) assert.notEqual(validate.numberProblem(slip, accepted), null, `digit ${i} as ${digit}`);
+      }
+    }
+  }
+  assert.equal(validate.numberProblem("", accepted).key, "numberMissing");
+  assert.equal(validate.numberProblem("424242", accepted).key, "numberShort");
+  assert.deepEqual(validate.numberProblem(PUBLISHED.AMEX, ["VISA"]), { key: "numberNotAccepted", values: { brand: "American Express" } });
+});
+
+test("codes follow the brand; names are names", () => {
+  const code = (value, number) => validate.codeProblem(value, number)?.key ?? null;
+  assert.deepEqual([code("123", "4"), code("1234", "4"), code("1234", "37"), code("123", "37"), code("1234", ""), code("", "4")], [null, "codeShort3", null, "codeShort4", null, "codeMissing"]);
+  const name = (value) => validate.nameProblem(value)?.key ?? null;
+  assert.deepEqual(
+    [name("Ada Lovelace"), name("ليلى حسن"), name("Ludwig van B. 3rd"), name("  "), name(PUBLISHED.VISA), name("..."), name("x".repeat(101))],
+    [null, null, null, "nameMissing", "nameNotName", "nameNotName", "nameLong"],
+  );
+});
+
+test("locales: exact, language, alias, then the next wish, then English", () => {
+  const files = ["ar", "de", "en", "he", "id", "nb", "pt-BR", "pt-PT", "zh-Hans", "zh-Hant"];
+  const cases = [
+    [["de_AT"], "de", "de-AT", "ltr"], [["de"], "de", "de", "ltr"], [["DE-at"], "de", "de-AT", "ltr"], [["ar_EG"], "ar", "ar-EG", "rtl"],
+    [["no_NO"], "nb", "nb-NO", "ltr"], [["iw_IL"], "he", "he-IL", "rtl"], [["in_ID"], "id", "id-ID", "ltr"], [["zh_TW"], "zh-Hant", "zh-TW", "ltr"],
+    [["zh_CN"], "zh-Hans", "zh-CN", "ltr"], [["zh-Hant-SG"], "zh-Hant", "zh-SG", "ltr"], [["zh"], "zh-Hans", "zh-Hans", "ltr"], [["pt_BR"], "pt-BR", "pt-BR", "ltr"],
+    [["pt_AO"], "pt-PT", "pt-AO", "ltr"], [["xx_YY", null, "de"], "de", "de", "ltr"], [["", undefined], "en", "en", "ltr"], [["<b>", "deutsch"], "en", "en", "ltr"],
+  ];
+  for (const [wishes, file, format, direction] of cases) assert.deepEqual(locale.resolveLocale(wishes, files), { file, format, direction }, JSON.stringify(wishes));
+});
+
+test("addresses are derived from the script's own, with any prefix", () => {
+  for (const [script, base] of [
+    ["http://127.0.0.1:8080/asset/v1/dropin.js", "http://127.0.0.1:8080/asset/v1/"],
+    ["https://pay.example/v1/dropin.js?x=/v1/y", "https://pay.example/v1/"],
+    ["https://pay.example/a/v1/0123abcd/dropin.js", "https://pay.example/a/v1/"],
+  ]) assert.equal(address.baseOf(script).href, base);
+});
+
+test("the protocol drops what it does not know, and has no room for a card", () => {
+  const good = { type: "done", title: "a", text: "b" };
+  assert.ok(protocol.isFrameMessage(good));
+  for (const bad of [null, 1, "done", {}, { type: "done" }, { ...good, title: 1 }, { type: "toString" }, { type: "__proto__" }, { type: "size", height: "9" }, { type: "ready", face: null }]) {
+    assert.equal(protocol.isFrameMessage(bad), false, JSON.stringify(bad));
+  }
+  assert.ok(protocol.isShellMessage({ type: "submit" }));
+  assert.equal(protocol.isShellMessage(good), false);
+  assert.equal(protocol.isShellMessage({ type: "theme", theme: null }), false);
+  assert.equal(protocol.isPortOffer({ type: "dropin-port", protocol: 2 }), false);
+});
+
+test("there are the contract's 21 variables, and ink stands out on any colour", () => {
+  assert.equal(theme.VARIABLES.length, 21);
+  assert.equal(theme.inkOn("rgb(43, 74, 203)"), "#fff");
+  assert.equal(theme.inkOn("rgba(255, 230, 0, 1)"), "#11151c");
+  assert.equal(theme.inkOn("color(display-p3 1 1 0)"), "#fff");
+});
+
+test("every locale has English's keys and placeholders, and its own words", () => {
+  const read = (name) => JSON.parse(readFileSync(new URL(`locales/${name}`, root), "utf8"));
+  const english = read("en.json");
+  const placeholders = (text) => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
+  const MAY_EQUAL = new Set(["expiryPlaceholder"]);
+  for (const name of readdirSync(new URL("locales", root))) {
+    const texts = read(name);
+    assert.deepEqual(Object.keys(texts), Object.keys(english), `${name}: keys, in English's order`);
+    for (const [key, text] of Object.entries(texts)) {
+      assert.ok(text.trim() !== "", `${name}: ${key} is empty`);
+      assert.deepEqual(placeholders(text), placeholders(english[key]), `${name}: ${key}`);
+      if (name !== "en.json" && !MAY_EQUAL.has(key)) assert.notEqual(text, english[key], `${name}: ${key} is still English`);
+    }
+    assert.ok(texts.pay.length <= english.pay.length * 2 + 4, `${name}: the button's text is too long`);
+  }
+  const source = ["card-form", "checkout", "field", "frame", "screen", "validate"].map((name) => readFileSync(new URL(`src/frame/${name}.ts`, root), "utf8")).join("");
+  for (const key of Object.keys(english)) {
+    const used = source.includes(`"${key}"`) || key.startsWith("failed.") || ["number", "expiry", "code", "name"].includes(key);
+    assert.ok(used, `${key} is used nowhere`);
+  }
+});
+
+test("everything a shopper downloads in one language stays within its budget", async () => {
+  const files = (locale) => ["dropin.js", "frame.html", "frame.js", "frame.css", locale];
+  const read = (path) => readFileSync(new URL(`dist/${path}`, root));
+  const sum = (locale, size) => files(locale).map((path) => size(read(path), path)).reduce((a, b) => a + b);
+  const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length;
+  const shortened = new Map();
+  for (const path of ["dropin.js", "frame.js", "frame.css"]) {
+    const { code } = await transform(read(path), { loader: path.split(".")[1], minify: true, charset: "utf8" });
+    shortened.set(path, gzipped(Buffer.from(code)));
+  }
+  for (const name of readdirSync(new URL("dist/locales", root))) {
+    const locale = `locales/${name}`;
+    const sizes = {
+      "brotli, as served": [sum(locale, (bytes) => brotliCompressSync(bytes).length), 20_000],
+      "gzip, shortened": [sum(locale, (bytes, path) => shortened.get(path) ?? gzipped(bytes)), 20_000],
+      // The price of a bundle that can be read where it runs: about a fifth.
+      "gzip, as served": [sum(locale, gzipped), 22_500],
+    };
+    for (const [what, [size, most]] of Object.entries(sizes)) assert.ok(size <= most, `${name}, ${what}: ${size} bytes of ${most}`);
+  }
+});
+
+test("nothing in the bundle needs what a strict CSP forbids", () => {
+  const scripts = ["dropin.js", "frame.js"].map((name) => readFileSync(new URL(`dist/${name}`, root), "utf8"));
+  for (const script of scripts) {
+    for (const forbidden of [/innerHTML|outerHTML|insertAdjacentHTML|document\.write/, /\beval\s*\(|new Function/, /setAttribute\("style"/, /postMessage\([^)]*"\*"/, /console\./]) {
+      assert.doesNotMatch(script, forbidden);
+    }
+  }
+  assert.doesNotMatch(readFileSync(new URL("dist/frame.html", root), "utf8"), /style=|<style|\bon\w+=|<script>/);
+});
