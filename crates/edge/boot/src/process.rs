@@ -60,12 +60,22 @@ impl Process {
         });
     }
 
+    /// Starts a background service that has to stay on this thread, as actix' servers do.
+    pub fn add_local_service(&mut self, name: &'static str, service: impl Future<Output = ()> + 'static) {
+        log::info!("{name} runs");
+        self.services.spawn_local(async move {
+            service.await;
+            name
+        });
+    }
+
     /// Runs until somebody asks for a stop, or a background service ends by itself, which is a failure. Then stops whoever
     /// calls others before whoever is called: background services and money flows, which take nothing new and finish
     /// what they have begun, then the listeners.
     pub async fn until_stopped(mut self) -> ExitCode {
         let mut code = ExitCode::SUCCESS;
         tokio::select! {
+            biased;
             () = stopped(&mut self.stop) => {}
             Some(ended) = self.services.join_next() => {
                 match ended {

@@ -181,7 +181,7 @@ pub struct ModeArgs {
 #[derive(Debug, Clone, Args)]
 pub struct ProcessorArgs {
     /// Address of the payment processor; https unless it is on this machine
-    #[arg(long, env = "PROCESSOR_URL", default_value = "http://127.0.0.1:8086", value_name = "URL")]
+    #[arg(long, env = "PROCESSOR_URL", default_value = Self::DEFAULT_URL, value_name = "URL")]
     pub processor_url: String,
     /// File with the key that the processor knows us by; without it the environment variable PROCESSOR_KEY holds the key
     #[arg(long, env = "PROCESSOR_KEY_FILE", value_name = "FILE")]
@@ -189,6 +189,9 @@ pub struct ProcessorArgs {
 }
 
 impl ProcessorArgs {
+    /// Where the sandbox processor listens when it is a program of its own.
+    pub const DEFAULT_URL: &'static str = "http://127.0.0.1:8086";
+
     /// The key that the processor knows us by.
     ///
     /// # Errors

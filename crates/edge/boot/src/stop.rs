@@ -1,9 +1,15 @@
+use std::time::Duration;
+
 use tokio::sync::watch;
 
 /// How a process that is told twice to stop ends: as if killed by the interrupt.
 const ENDED_BY_SIGNAL: i32 = 130;
 
-/// Becomes `true` at the first ctrl-c or SIGTERM; the second one ends the process at once.
+/// Signals that follow the first this closely belong to it: some programs send theirs to a process and to its group.
+const ONE_WISH: Duration = Duration::from_secs(1);
+
+/// Becomes `true` at the first ctrl-c or SIGTERM; one more, a second later or after that,
+/// ends the process at once.
 ///
 /// Has to be called inside a tokio runtime.
 pub fn stop_on_signals() -> watch::Sender<bool> {
@@ -13,6 +19,7 @@ pub fn stop_on_signals() -> watch::Sender<bool> {
         signal().await;
         log::info!("stopping; a second signal ends the process at once");
         sender.send_replace(true);
+        tokio::time::sleep(ONE_WISH).await;
         signal().await;
         std::process::exit(ENDED_BY_SIGNAL);
     });

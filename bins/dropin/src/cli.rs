@@ -1,0 +1,219 @@
+//! The command line. Scripts rely on it: what is here stays.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use dropin_access::Origin;
+use dropin_boot::{ConfigArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, StoreArgs};
+use dropin_kernel::{EventId, MerchantId};
+use dropin_money::Currency;
+
+/// A drop-in payment service in one process: without a command it serves everything, with a demo shop to try it out.
+#[derive(Debug, Parser)]
+#[command(name = "dropin", version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) serve: ServeArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
+    #[command(flatten)]
+    pub(crate) mode: ModeArgs,
+    #[command(flatten)]
+    pub(crate) logs: LogArgs,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// A part of the service that can run alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// All of them
+    All,
+    /// Sessions and Orders, for merchants' servers
+    SessionApi,
+    /// The drop-in and the shopper's calls
+    CheckoutApi,
+    /// Where cards are stashed
+    StashApi,
+    /// Sends notifications
+    Notifier,
+    /// Settles unknown outcomes and expires Sessions
+    Settler,
+    /// A payment processor that moves no money
+    SandboxProcessor,
+    /// The demo shop
+    Shop,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Parts to run, separated by commas
+    #[arg(long, env = "DROPIN_TARGET", value_enum, value_delimiter = ',', default_value = "all")]
+    pub(crate) target: Vec<Target>,
+    /// Address of the service
+    #[arg(long, env = "DROPIN_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// Address of the demo shop; loopback only
+    #[arg(long, env = "DROPIN_SHOP_LISTEN", default_value = "127.0.0.1:8081", value_name = "ADDRESS")]
+    pub(crate) shop_listen: SocketAddr,
+    /// Leave out the demo merchant and the demo shop
+    #[arg(
+        long, env = "DROPIN_NO_DEMO", value_name = "true|false", default_value_t = false,
+        default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set
+    )]
+    pub(crate) no_demo: bool,
+    #[command(flatten)]
+    pub(crate) listener: ListenArgs,
+    /// Public address of the Session and Order APIs ({base_url}) [default: where the service listens]
+    #[arg(long, env = "DROPIN_BASE_URL", value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Public address of the drop-in's scripts and calls ({asset_url}) [default: /asset where the service listens]
+    #[arg(long, env = "DROPIN_ASSET_URL", value_name = "URL")]
+    pub(crate) asset_url: Option<String>,
+    /// Public address of the stash ({stash_url}) [default: /stash where the service listens]
+    #[arg(long, env = "DROPIN_STASH_URL", value_name = "URL")]
+    pub(crate) stash_url: Option<String>,
+    /// Address of the payment processor [default: /sandbox where the service listens]
+    #[arg(long, env = "PROCESSOR_URL", value_name = "URL")]
+    pub(crate) processor_url: Option<String>,
+    /// File with the key that the processor knows us by; without it the environment variable PROCESSOR_KEY holds the key
+    /// [default: a key of our own for the sandbox processor, kept in the data folder]
+    #[arg(long, env = "PROCESSOR_KEY_FILE", value_name = "FILE")]
+    pub(crate) processor_key_file: Option<PathBuf>,
+    /// File with the demo merchant's credentials [default: demo-merchant.json in the data folder]
+    #[arg(long, env = "DROPIN_MERCHANT_FILE", value_name = "FILE")]
+    pub(crate) merchant_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Bring the database's schema up to date
+    Migrate,
+    /// Merchant accounts
+    #[command(subcommand)]
+    Merchant(MerchantCommand),
+    /// Notifications that were given up
+    #[command(subcommand)]
+    Notification(NotificationCommand),
+    /// Operations at the payment processor
+    #[command(subcommand)]
+    Op(OpCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MerchantCommand {
+    /// Create a merchant with one API user; its credentials are shown this once
+    Create(CreateMerchant),
+    /// Show every merchant
+    List(Output),
+    /// Show one merchant with its webhook endpoints
+    Show {
+        /// MerchantId
+        id: MerchantId,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateMerchant {
+    /// Name that shoppers see
+    #[arg(long)]
+    pub(crate) name: String,
+    /// Where it is told of changes; https, or http to this machine or in a sandbox
+    #[arg(long, value_name = "URL")]
+    pub(crate) webhook_url: Option<String>,
+    /// Origin whose pages may embed the drop-in, such as https://shop.example; may be repeated
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = Origin::parse)]
+    pub(crate) origins: Vec<Origin>,
+    /// Currency that it may charge in, such as USD; may be repeated [default: all]
+    #[arg(long = "currency", value_name = "CODE", value_parser = Currency::from_str)]
+    pub(crate) currencies: Vec<Currency>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NotificationCommand {
+    /// Show notifications
+    List {
+        /// Which ones
+        #[arg(long, value_enum, default_value_t = NotificationState::Parked)]
+        state: NotificationState,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Send parked notifications again, unchanged and under their old ids
+    Replay {
+        /// Id of the notification (webhook-id)
+        #[arg(required_unless_present = "all")]
+        id: Option<EventId>,
+        /// Every parked notification
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NotificationState {
+    /// Given up after the last retry
+    Parked,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OpCommand {
+    /// Show operations whose outcome is not known yet
+    List(Output),
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Output {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn targets_are_a_list() {
+        let cli = Cli::parse_from(["dropin", "--target", "session-api,notifier", "--no-demo"]);
+        assert_eq!(cli.serve.target, [Target::SessionApi, Target::Notifier]);
+        assert!(cli.serve.no_demo && cli.command.is_none());
+    }
+
+    #[test]
+    fn global_flags_stand_anywhere() {
+        for line in [["dropin", "--data", "x", "migrate"], ["dropin", "migrate", "--data", "x"]] {
+            assert_eq!(Cli::parse_from(line).store.data, PathBuf::from("x"));
+        }
+    }
+
+    #[test]
+    fn a_merchant_is_described_in_one_line() {
+        let line = "dropin merchant create --name N --webhook-url http://127.0.0.1:1/w --origin http://localhost:1 \
+                    --currency USD --currency EUR --json";
+        let cli = Cli::parse_from(line.split_ascii_whitespace());
+        let Some(Command::Merchant(MerchantCommand::Create(create))) = cli.command else { panic!("{cli:?}") };
+        assert_eq!(create.currencies, [Currency::Usd, Currency::Eur]);
+        assert!(create.output.json && create.origins.len() == 1);
+        for wrong in ["--origin=https://shop.example/path", "--currency=XXX"] {
+            assert!(Cli::try_parse_from(["dropin", "merchant", "create", "--name", "N", wrong]).is_err());
+        }
+    }
+}

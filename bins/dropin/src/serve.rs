@@ -1,0 +1,237 @@
+//! Serving: the parts are composed here, from the same libraries as the small programs.
+
+use std::net::{SocketAddr, TcpListener};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use checkout_api::CheckoutDeps;
+use dropin_boot::{Context, Failure, Mode, Process, Secret, SystemClock, SystemIds};
+use dropin_http::{Gate, Server};
+use dropin_keyring::{MasterKey, StashKeys};
+use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_store::{Role, Store, StoreConfig};
+use dropin_usecases::payments::{Payments, Shopper, Timing};
+use dropin_usecases::sessions::Sessions;
+use dropin_usecases::stash::STASH_LIFETIME;
+use dropin_validation::UrlPolicy;
+use sandbox_processor::SandboxProcessor;
+use session_api::SessionApiDeps;
+use settler::SettlerDeps;
+
+use crate::cli::{Cli, Target};
+use crate::demo::{self, Credentials};
+use crate::plan::{self, Addresses, Parts};
+use crate::shop::{self, Shop, ShopConfig};
+use crate::{banner, files, tools};
+
+/// Longest that the processor may take; below the lease of an operation.
+const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
+/// Keys of the stash change every hour.
+const KEY_PERIOD: Duration = Duration::from_secs(3_600);
+
+/// Serves until somebody asks for a stop.
+pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
+    let parts = Parts::chosen(cli)?;
+    let database = cli.store.url()?;
+    files::make_folder(&cli.store.data)?;
+    let mut process = Process::start()?;
+    let server = Server::new("dropin").listen(cli.serve.listen);
+    // The shop alone listens for itself, perhaps on a machine where the service has its address.
+    let server = if parts.need_listener() { Some(server?) } else { None };
+    let listens = server.as_ref().and_then(|server| server.addresses().first().copied()).unwrap_or(cli.serve.listen);
+    let addresses = Addresses::find(cli, &parts, listens)?;
+    let store = match parts.need_store() {
+        true => Some(Store::open(StoreConfig::new(database, Role::Service))?),
+        false => None,
+    };
+    if let Some(server) = server {
+        let service =
+            store.clone().map(|store| Service::assemble(cli, &parts, &addresses, &process, store)).transpose()?;
+        let server = mount(cli, &parts, service.as_ref(), server)?;
+        process.add_server(server.ready_until(process.stop.clone()).start()?);
+        if let Some(service) = service {
+            service.run_in(&mut process, &parts);
+        }
+    }
+    let shop = match parts.has(Target::Shop) {
+        true => Some(open_shop(cli, &addresses, store.as_ref(), &process).await?),
+        false => None,
+    };
+    let demo = shop.as_ref().map(|(_, credentials)| credentials);
+    banner::print(cli, &parts, &addresses, demo)?;
+    if let Some((shop, _)) = shop {
+        process.add_local_service("demo shop", async move {
+            if let Err(error) = shop.run().await {
+                log::error!("the demo shop broke: {error}");
+            }
+        });
+    }
+    let code = process.until_stopped().await;
+    if let Some(store) = store {
+        store.close();
+    }
+    Ok(code)
+}
+
+/// Mounts what answers requests.
+fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server) -> Result<Server, Failure> {
+    if parts.has(Target::SandboxProcessor) {
+        let processor = SandboxProcessor::open(sandbox_processor::Config {
+            database: cli.store.data.join("processor.db"),
+            key: plan::processor_key(cli)?.expose().to_owned(),
+            capture_delay: sandbox_processor::Config::DEFAULT_CAPTURE_DELAY,
+            silence: sandbox_processor::Config::DEFAULT_SILENCE,
+        })?;
+        server = server.mount(plan::SANDBOX, move |config| processor.configure()(config));
+    }
+    if let Some(service) = service {
+        server = service.mount(parts, server).ready_when(Arc::new(service.context.store.clone()));
+    }
+    let listener = &cli.serve.listener;
+    Ok(server.tls(listener.tls()).limits(listener.limits()).behind_proxy(listener.behind_proxy))
+}
+
+/// What the parts that use the store are made of.
+struct Service {
+    context: Context,
+    secrets: Arc<MasterKey>,
+    vault: Arc<StashKeys>,
+    sessions: Sessions,
+    /// Only where a part asks the processor for something.
+    payments: Option<Payments>,
+    addresses: Addresses,
+}
+
+impl Service {
+    fn assemble(
+        cli: &Cli,
+        parts: &Parts,
+        addresses: &Addresses,
+        process: &Process,
+        store: Store,
+    ) -> Result<Self, Failure> {
+        let context = Context {
+            store: store.clone(),
+            keys: cli.keys.folder(&cli.store.data),
+            mode: cli.mode.mode,
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            flows: process.flows.clone(),
+            stop: process.stop.clone(),
+        };
+        let payments = match parts.need_processor() {
+            true => Some(payments(&context, &addresses.processor, plan::processor_key(cli)?)?),
+            false => None,
+        };
+        let url_policy = match context.mode {
+            Mode::Sandbox => UrlPolicy::Sandbox,
+            Mode::Production => UrlPolicy::Production,
+        };
+        Ok(Self {
+            secrets: Arc::new(MasterKey::open_or_create(&context.keys)?),
+            vault: Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?),
+            sessions: Sessions {
+                store: Arc::new(store),
+                clock: context.clock.clone(),
+                ids: context.ids.clone(),
+                url_policy,
+            },
+            payments,
+            addresses: addresses.clone(),
+            context,
+        })
+    }
+
+    fn mount(&self, parts: &Parts, mut server: Server) -> Server {
+        let store = Arc::new(self.context.store.clone());
+        let flows = self.context.flows.clone();
+        if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::SessionApi)) {
+            let gate = Gate { access: store.clone(), secrets: self.secrets.clone() };
+            let deps = SessionApiDeps { gate, sessions: self.sessions.clone(), payments, flows: flows.clone() };
+            server = server.mount("", session_api::configure(deps));
+        }
+        if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::CheckoutApi)) {
+            let shopper = Shopper {
+                sessions: store.clone(),
+                access: store.clone(),
+                stash: store.clone(),
+                vault: self.vault.clone(),
+                payments,
+            };
+            let stash_url = self.addresses.public.stash.clone();
+            let deps = CheckoutDeps { shopper, flows, stash_url, sandbox: self.context.mode == Mode::Sandbox };
+            server = server.mount(plan::ASSET, checkout_api::configure(deps));
+        }
+        server
+    }
+
+    /// Starts what works without being asked.
+    fn run_in(&self, process: &mut Process, parts: &Parts) {
+        if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::Settler)) {
+            let deps = SettlerDeps { payments, sessions: self.sessions.clone(), poll: settler::POLL };
+            process.add_service("settler", settler::run(deps, process.stop.clone()));
+        }
+    }
+}
+
+fn payments(context: &Context, url: &str, key: Secret) -> Result<Payments, Failure> {
+    let config = ProcessorConfig::new(url, key.expose().to_owned(), PROCESSOR_DEADLINE)?;
+    Ok(Payments {
+        store: Arc::new(context.store.clone()),
+        processor: Arc::new(HttpProcessor::start(config)?),
+        clock: context.clock.clone(),
+        ids: context.ids.clone(),
+        timing: Timing::default(),
+    })
+}
+
+/// Opens the shop, a merchant's program: it knows the service by its addresses and its credentials only.
+async fn open_shop(
+    cli: &Cli,
+    addresses: &Addresses,
+    store: Option<&Store>,
+    process: &Process,
+) -> Result<(Shop, Credentials), Failure> {
+    let listen = free_port(cli.serve.shop_listen)?;
+    let shop_url = format!("http://localhost:{}", listen.port());
+    let file = plan::merchant_file(cli);
+    let credentials = match store {
+        Some(store) => {
+            let secrets = Arc::new(MasterKey::open_or_create(&cli.keys.folder(&cli.store.data))?);
+            demo::merchant(&tools::merchants(store, secrets), &file, &shop_url).await?
+        }
+        None => demo::read(&file)?.ok_or_else(|| {
+            let file = file.display();
+            format!("the shop needs a merchant: write the output of `dropin merchant create --json` to {file}, or name another file with --merchant-file")
+        })?,
+    };
+    let config = ShopConfig {
+        base_url: addresses.base.clone(),
+        asset_url: addresses.public.asset.clone(),
+        listen,
+        public_origin: credentials.shop_url.clone().unwrap_or(shop_url),
+        username: credentials.username.clone(),
+        password: credentials.password.clone(),
+        webhook_secret: credentials
+            .webhook_secret
+            .clone()
+            .ok_or("the shop's merchant has no webhook URL; create it with --webhook-url")?,
+    };
+    let shop = shop::serve(config, process.stop.clone()).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => format!(
+            "{listen} is in use: stop the program that listens there, or choose another address with --shop-listen"
+        )
+        .into(),
+        _ => Failure::from(error),
+    })?;
+    Ok((shop, credentials))
+}
+
+/// The merchant has to know the shop's port before the shop listens, so a port left to the system is chosen here.
+fn free_port(listen: SocketAddr) -> Result<SocketAddr, Failure> {
+    match listen.port() {
+        0 => Ok(TcpListener::bind(listen)?.local_addr()?),
+        _ => Ok(listen),
+    }
+}
