@@ -1,1 +1,23 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
+use std::sync::Arc;
+
+use dropin_usecases::deliver::Delivering;
+use tokio::sync::{Notify, watch};
+
+/// What the service works with.
+#[derive(Clone)]
+pub struct NotifierDeps {
+    /// The use case.
+    pub delivering: Delivering,
+    /// Told by whoever writes notifications in the same process; the poll behind it finds all others.
+    pub wakeups: Arc<Notify>,
+}
+
+/// Delivers until `stop` turns true; what is under way then is finished first.
+pub async fn run(deps: NotifierDeps, stop: watch::Receiver<bool>) {
+    let NotifierDeps { delivering, wakeups } = deps;
+    log::info!("notifier: looking for notifications every {} ms", delivering.pace.poll.as_millis());
+    delivering.run(stop, wakeups).await;
+}

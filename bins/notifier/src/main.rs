@@ -1,1 +1,32 @@
-fn main() {}
+//! The notifier as a program of its own.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use dropin_boot::{Mode, NoArgs, Parts, serve};
+use dropin_keyring::MasterKey;
+use dropin_notification::Schedule;
+use dropin_usecases::deliver::{Delivering, Pace};
+use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
+use notifier::{NotifierDeps, run};
+
+fn main() -> ExitCode {
+    serve("notifier", 8085, |context, _none: NoArgs| {
+        let policy = match context.mode {
+            Mode::Sandbox => TargetPolicy::Sandbox,
+            Mode::Production => TargetPolicy::Production,
+        };
+        let client = ClientConfig::new(policy);
+        let delivering = Delivering {
+            outbox: Arc::new(context.store.clone()),
+            webhooks: Arc::new(WebhookClient::start(client)?),
+            secrets: Arc::new(MasterKey::open_or_create(&context.keys)?),
+            clock: context.clock.clone(),
+            ids: context.ids.clone(),
+            schedule: Schedule::standard(),
+            pace: Pace { send_deadline: client.deadline, ..Pace::default() },
+        };
+        let deps = NotifierDeps { delivering, wakeups: Arc::default() };
+        Ok(Parts::new().run("notifier", run(deps, context.stop.clone())))
+    })
+}

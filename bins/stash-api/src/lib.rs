@@ -1,1 +1,62 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 
+mod address;
+mod cors;
+mod form;
+mod stash;
+
+use std::time::Duration;
+
+use actix_web::web;
+use dropin_http::BodyLimit;
+use dropin_usecases::stash::Stashing;
+use tokio::sync::watch;
+
+/// Largest form: a card is a few hundred bytes, a wallet token a few thousand (decisions.md section 8).
+const FORM_LIMIT: BodyLimit = BodyLimit(16 * 1024);
+
+/// How often expired cards are looked for. They are worth nothing from the moment they expire; this only tidies up.
+const PURGE_PAUSE: Duration = Duration::from_secs(60);
+
+/// What the service works with.
+#[derive(Clone)]
+pub struct StashApiDeps {
+    /// The use cases.
+    pub stashing: Stashing,
+}
+
+/// Mounts `/{MerchantId}/{StashId}` below {stash_url}.
+pub fn configure(deps: StashApiDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
+    move |config| {
+        config.app_data(web::Data::new(deps.clone())).service(
+            // The tail takes everything, so that an id with a slash in it is refused as an id and not unknown as an address.
+            web::resource("/{merchant}/{stash:.*}")
+                .app_data(FORM_LIMIT)
+                .route(web::post().to(stash::post))
+                .route(web::method(actix_web::http::Method::OPTIONS).to(stash::preflight)),
+        );
+    }
+}
+
+/// Deletes cards that have expired, until `stop` turns true.
+pub async fn run(deps: StashApiDeps, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let more = match deps.stashing.purge_due().await {
+            Ok((purged, more)) => {
+                if 0 < purged {
+                    log::info!("stash: {purged} expired cards deleted");
+                }
+                more
+            }
+            Err(error) => {
+                log::warn!("stash: cannot delete expired cards, trying again: {error}");
+                false
+            }
+        };
+        if !more {
+            // Either ends the pause; which one is seen at the top of the loop.
+            drop(tokio::time::timeout(PURGE_PAUSE, stop.wait_for(|stopping| *stopping)).await);
+        }
+    }
+}

@@ -1,1 +1,33 @@
-fn main() {}
+//! The stash as a program of its own.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_access::Origin;
+use dropin_boot::{Parts, PublicArgs, serve};
+use dropin_keyring::StashKeys;
+use dropin_usecases::stash::{STASH_LIFETIME, Stashing};
+use stash_api::{StashApiDeps, configure, run};
+
+/// Keys of the stash change every hour.
+const KEY_PERIOD: Duration = Duration::from_secs(3_600);
+
+fn main() -> ExitCode {
+    serve("stash-api", 8084, |context, public: PublicArgs| {
+        let store = Arc::new(context.store.clone());
+        let keys = Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?);
+        StashKeys::rotate_in_background(&keys, context.clock.clone())?;
+        let deps = StashApiDeps {
+            stashing: Stashing {
+                store: store.clone(),
+                access: store,
+                vault: keys,
+                clock: context.clock.clone(),
+                asset_origin: Origin::parse(&public.urls()?.asset_origin())?,
+                lifetime: STASH_LIFETIME,
+            },
+        };
+        Ok(Parts::new().mount(configure(deps.clone())).run("stash purge", run(deps, context.stop.clone())))
+    })
+}

@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
+use std::{fmt, io, thread};
 
 use dropin_card::Card;
 use dropin_kernel::Timestamp;
-use dropin_ports::{KeyringError, SealedCard, StashBinding, StashVault};
+use dropin_ports::{Clock, KeyringError, SealedCard, StashBinding, StashVault};
 
 use crate::files::{self, DirLock, KeyFileError};
 use crate::sealing::SealingKey;
@@ -17,6 +17,9 @@ const CLOCK_SKEW: i64 = 60;
 
 /// How long sealing waits for another process that is writing a key.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often a process looks after the keys.
+const ROTATION: Duration = Duration::from_secs(60);
 
 /// What one rotation did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,8 +32,8 @@ pub struct Rotation {
 
 /// The keys of the stash, one per period, in a directory that several processes share.
 ///
-/// Whoever holds the lock file writes; everybody else reads. Every process that opens the directory calls [`StashKeys::rotate`] about
-/// once a minute: it publishes the key of the next period, destroys keys under which no card is alive any more, and forgets them.
+/// Whoever holds the lock file writes; everybody else reads. Every process that opens the directory calls
+/// [`StashKeys::rotate_in_background`], so that keys under which no card is alive any more leave its memory too.
 pub struct StashKeys {
     dir: PathBuf,
     period: i64,
@@ -69,6 +72,24 @@ impl StashKeys {
             return Ok(Rotation::default());
         };
         self.rotate_under(&lock, now)
+    }
+
+    /// Calls [`StashKeys::rotate`] now and about once a minute, on a thread of its own that ends when the last user of `keys` is gone.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn rotate_in_background(keys: &Arc<Self>, clock: Arc<dyn Clock>) -> io::Result<()> {
+        let keys = Arc::downgrade(keys);
+        thread::Builder::new().name("stash-keys".to_owned()).spawn(move || {
+            while let Some(keys) = keys.upgrade() {
+                if let Err(error) = keys.rotate(clock.now()) {
+                    log::error!("stash keys cannot be rotated: {error}");
+                }
+                drop(keys);
+                thread::sleep(ROTATION);
+            }
+        })?;
+        Ok(())
     }
 
     fn rotate_under(&self, _lock: &DirLock, now: Timestamp) -> Result<Rotation, KeyFileError> {
@@ -133,7 +154,7 @@ impl StashKeys {
         }
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<KeyId, Arc<SealingKey>>> {
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<KeyId, Arc<SealingKey>>> {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -336,6 +357,27 @@ mod tests {
         assert_eq!(keys.rotate(later(600)).expect("reads"), Rotation::default());
         assert_eq!(keys.open(&sealed, &owner()), Ok(card()));
         assert!(keys.seal(&card(), &owner(), NOW).is_ok(), "the key of the hour is there");
+    }
+
+    struct Late;
+
+    impl Clock for Late {
+        fn now(&self) -> Timestamp {
+            later(600)
+        }
+    }
+
+    #[test]
+    fn the_background_thread_rotates_at_once() {
+        let (_folder, dir) = folder();
+        let keys = Arc::new(open(&dir));
+        let sealed = keys.seal(&card(), &owner(), NOW).expect("sealed");
+        StashKeys::rotate_in_background(&keys, Arc::new(Late)).expect("a thread");
+        let waiting = std::time::Instant::now();
+        while keys.open(&sealed, &owner()).is_ok() {
+            assert!(waiting.elapsed() < Duration::from_secs(20), "the old key is still there");
+            thread::yield_now();
+        }
     }
 
     #[test]

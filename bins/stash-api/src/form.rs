@@ -1,0 +1,191 @@
+//! The form: `application/x-www-form-urlencoded` (URL standard), decoded once, into memory that is wiped.
+
+use dropin_card::Card;
+use dropin_http::ApiError;
+use dropin_kernel::{ViolationCode, Violations};
+use dropin_validation::Text;
+use dropin_wire::stash::parse_card_json;
+use dropin_wire::{ErrorCode, FieldError};
+use zeroize::Zeroizing;
+
+/// A form that can be stashed. No Debug.
+pub(crate) struct StashForm {
+    /// Of the browser.
+    pub(crate) fingerprint: String,
+    /// As it was typed.
+    pub(crate) card: Card,
+}
+
+type Field = Option<Zeroizing<String>>;
+
+#[derive(Default)]
+struct Fields {
+    fingerprint: Field,
+    card: Field,
+    token_data: Field,
+}
+
+/// Reads the form.
+///
+/// # Errors
+/// 400 INVALID_REQUEST with everything that is wrong and nothing that was sent.
+pub(crate) fn parse(body: &[u8]) -> Result<StashForm, ApiError> {
+    let mut all = Violations::new();
+    let fields = split(body, &mut all);
+    let fingerprint = match &fields.fingerprint {
+        Some(text) => all.check(Text::parse("DeviceFingerprint", text)),
+        None => missing("DeviceFingerprint", "is required", &mut all),
+    };
+    let card = match (&fields.card, &fields.token_data) {
+        (Some(_), Some(_)) => {
+            all.push("card", ViolationCode::Conflict, "send either card or token_data");
+            all.push("token_data", ViolationCode::Conflict, "send either card or token_data");
+            None
+        }
+        (None, Some(_)) => {
+            all.push("token_data", ViolationCode::NotAllowed, "wallet tokens are not enabled here; send card");
+            None
+        }
+        (None, None) => missing("card", "is required", &mut all),
+        (Some(json), None) => card(json, &mut all),
+    };
+    match (fingerprint, card) {
+        (Some(fingerprint), Some(card)) if all.is_empty() => {
+            Ok(StashForm { fingerprint: fingerprint.as_str().to_owned(), card })
+        }
+        _ => Err(refused(all)),
+    }
+}
+
+fn missing<T>(field: &str, message: &str, all: &mut Violations) -> Option<T> {
+    all.push(field, ViolationCode::Missing, message);
+    None
+}
+
+fn card(json: &str, all: &mut Violations) -> Option<Card> {
+    parse_card_json(json)
+        .map_err(|violations| violations.into_iter().for_each(|one| all.push(one.field, one.code, one.message)))
+        .ok()
+}
+
+fn refused(all: Violations) -> ApiError {
+    ApiError::new(ErrorCode::InvalidRequest, "The form is not valid; FieldErrors names what to change.")
+        .with_field_errors(all.into_sorted().into_iter().map(FieldError::from).collect())
+}
+
+/// The fields that mean something; others are ignored.
+fn split(body: &[u8], all: &mut Violations) -> Fields {
+    let mut fields = Fields::default();
+    for pair in body.split(|byte| *byte == b'&') {
+        let mut halves = pair.splitn(2, |byte| *byte == b'=');
+        let (name, value) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
+        let Some(name) = decode(name) else { continue };
+        let field = match name.as_str() {
+            "DeviceFingerprint" => &mut fields.fingerprint,
+            "card" => &mut fields.card,
+            "token_data" => &mut fields.token_data,
+            _ => continue,
+        };
+        if field.is_some() {
+            all.push(name.as_str(), ViolationCode::Invalid, "is given more than once");
+            continue;
+        }
+        let text = decode(value);
+        if text.is_none() {
+            all.push(name.as_str(), ViolationCode::Invalid, "is not percent-encoded UTF-8");
+        }
+        // What cannot be read was given all the same, so that it is not reported as missing too.
+        *field = Some(text.unwrap_or_default());
+    }
+    fields
+}
+
+/// Plus signs are spaces, `%` and two digits are a byte; `None` when a `%` stands alone or the bytes are no UTF-8.
+fn decode(encoded: &[u8]) -> Option<Zeroizing<String>> {
+    // Never longer than the encoded text, so it never grows and leaves no copy behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(encoded.len()));
+    let mut rest = encoded;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let (digits, after) = rest.split_first_chunk::<2>()?;
+                rest = after;
+                hex(digits[0])? << 4 | hex(digits[1])?
+            }
+            byte => *byte,
+        });
+    }
+    std::str::from_utf8(&bytes).ok()?;
+    String::from_utf8(std::mem::take(&mut *bytes)).ok().map(Zeroizing::new)
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CARD: &str =
+        r#"card={"Number":"4242+4242+4242+4242","VerificationCode":"123","Expiry":{"Year":"2030","Month":"12"}}"#;
+
+    fn errors(body: &str) -> Vec<(String, &'static str)> {
+        let error = parse(body.as_bytes()).err().expect("refused");
+        assert_eq!(error.code, ErrorCode::InvalidRequest);
+        error.field_errors.into_iter().map(|one| (one.field, one.code)).collect()
+    }
+
+    fn of<'a>(expected: &'a [(&'a str, &'static str)]) -> Vec<(String, &'static str)> {
+        expected.iter().map(|(field, code)| ((*field).to_owned(), *code)).collect()
+    }
+
+    #[test]
+    fn plus_and_percent_are_decoded() {
+        let form = parse(format!("x=1&DeviceFingerprint=caf%C3%A9+1%2b1&{CARD}&y").as_bytes()).ok().expect("a form");
+        assert_eq!(form.fingerprint, "café 1+1");
+        assert_eq!((form.card.expose_digits().as_str(), form.card.name()), ("4242424242424242", ""));
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_told_at_once() {
+        assert_eq!(errors(""), of(&[("DeviceFingerprint", "FIELD_MISSING"), ("card", "FIELD_MISSING")]));
+        assert_eq!(errors(CARD), of(&[("DeviceFingerprint", "FIELD_MISSING")]));
+        assert_eq!(errors(&format!("DeviceFingerprint=+&{CARD}")), of(&[("DeviceFingerprint", "FIELD_MISSING")]));
+        assert_eq!(errors("DeviceFingerprint=f&token_data={}"), of(&[("token_data", "VALUE_NOT_ALLOWED")]));
+        assert_eq!(
+            errors(&format!("DeviceFingerprint=f&token_data={{}}&{CARD}")),
+            of(&[("card", "CONFLICT"), ("token_data", "CONFLICT")])
+        );
+        assert_eq!(
+            errors("DeviceFingerprint=%00&card={}"),
+            of(&[
+                ("DeviceFingerprint", "FIELD_INVALID"),
+                ("card.Expiry", "FIELD_MISSING"),
+                ("card.Number", "FIELD_MISSING")
+            ])
+        );
+        assert_eq!(
+            errors(&format!("DeviceFingerprint=f&DeviceFingerprint=g&{CARD}&{CARD}")),
+            of(&[("DeviceFingerprint", "FIELD_INVALID"), ("card", "FIELD_INVALID")])
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_decoded_is_not_guessed() {
+        for broken in ["%", "%4", "%zz", "%+1", "%ff", "%C3"] {
+            let told = errors(&format!("DeviceFingerprint={broken}&{CARD}"));
+            assert!(told.contains(&("DeviceFingerprint".to_owned(), "FIELD_INVALID")), "{broken}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn errors_repeat_nothing_of_the_card() {
+        let body = "DeviceFingerprint=f&card={\"Number\":4000000000000002,\"Expiry\":\"987\"}";
+        let error = parse(body.as_bytes()).err().expect("refused");
+        let told = format!("{error:?} {error}");
+        assert!(!told.contains("4000000000000002") && !told.contains("987"), "{told}");
+    }
+}

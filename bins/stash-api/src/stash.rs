@@ -1,0 +1,67 @@
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ALLOW, HeaderValue};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError, web};
+use dropin_access::Merchant;
+use dropin_http::{ApiError, FormBody, json};
+use dropin_wire::stash::StashBody;
+use zeroize::Zeroize;
+
+use crate::StashApiDeps;
+use crate::cors::{Visitor, allow, vary};
+use crate::{address, form};
+
+/// Stashes a card.
+pub(crate) async fn post(request: HttpRequest, payload: web::Payload, deps: web::Data<StashApiDeps>) -> HttpResponse {
+    answer(&request, &deps, async |merchant| {
+        let stash_id = address::stash_id(&request)?;
+        let form = read_form(&request, payload).await?;
+        let stashed = deps.stashing.put(&merchant, stash_id, form.fingerprint, form.card).await?;
+        Ok(json(StatusCode::OK, &StashBody::new(&stashed.stash_id, &stashed.last4, &stashed.warnings)))
+    })
+    .await
+}
+
+/// Tells a browser in advance what its page may send.
+pub(crate) async fn preflight(request: HttpRequest, deps: web::Data<StashApiDeps>) -> HttpResponse {
+    answer(&request, &deps, async |_merchant| {
+        let mut response =
+            HttpResponse::NoContent().insert_header((ALLOW, HeaderValue::from_static("OPTIONS, POST"))).finish();
+        allow(response.headers_mut());
+        Ok(response)
+    })
+    .await
+}
+
+/// What every answer of this address has in common: it is for a merchant, a page has to be admitted before anything is done for it, and an
+/// admitted page may read what went wrong.
+async fn answer(
+    request: &HttpRequest,
+    deps: &StashApiDeps,
+    work: impl AsyncFnOnce(Merchant) -> Result<HttpResponse, ApiError>,
+) -> HttpResponse {
+    let visitor = match Visitor::of(request) {
+        Ok(visitor) => visitor,
+        Err(error) => return vary(error.error_response()),
+    };
+    let mut readable = visitor.is_card_frame(&deps.stashing);
+    let outcome = async {
+        let merchant = deps.stashing.merchant(address::merchant_id(request)?).await?;
+        visitor.admit(&deps.stashing, &merchant)?;
+        readable = true;
+        work(merchant).await
+    }
+    .await;
+    // From the error itself, so that the log has its detail.
+    let response = outcome.unwrap_or_else(|error| HttpResponse::from_error(error));
+    vary(if readable { visitor.may_read(response) } else { response })
+}
+
+async fn read_form(request: &HttpRequest, payload: web::Payload) -> Result<form::StashForm, ApiError> {
+    let body = FormBody::from_request(request, &mut payload.into_inner()).await?.0;
+    let form = form::parse(&body);
+    // Nobody else has this buffer, so it can be wiped before it is given back.
+    if let Ok(mut body) = body.try_into_mut() {
+        body.as_mut().zeroize();
+    }
+    form
+}
