@@ -29,9 +29,7 @@ async fn capture(
 ) -> Result<HttpResponse, ApiError> {
     let request = CaptureRequest::parse(body.0.as_deref())?;
     let payments = deps.payments.clone();
-    let report = deps
-        .flows
-        .run(async move { payments.capture(&caller.0, id.0, request.amount.as_ref()).await })
-        .await??;
+    let report =
+        deps.flows.run(async move { payments.capture(&caller.0, id.0, request.amount.as_ref()).await }).await??;
     Ok(json(StatusCode::OK, &OrderBody::captured(&report.order, report.reason.as_str())))
 }

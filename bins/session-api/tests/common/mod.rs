@@ -1,0 +1,252 @@
+//! The service on a real port over SQLite, with a clock that the test moves and a store that the test can make fail.
+#![allow(dead_code, clippy::unwrap_used, reason = "every test file takes what it needs; tests fail by panicking")]
+
+mod store;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use actix_web::http::Method;
+use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
+use dropin_boot::SystemIds;
+use dropin_http::{Flows, Gate, Running, Server};
+use dropin_kernel::{OpId, SessionId, Timestamp};
+use dropin_keyring::MasterKey;
+use dropin_money::Currency;
+use dropin_ports::{AuthorizeRequest, CaptureRequest, Clock, Processor, ProcessorAnswer, StatusAnswer};
+use dropin_store::{Role, Store, StoreConfig};
+use dropin_usecases::access::{CreateMerchant, Merchants};
+use dropin_usecases::payments::{Payments, Timing};
+use dropin_usecases::sessions::Sessions;
+use dropin_validation::UrlPolicy;
+use serde_json::{Value, json};
+use session_api::SessionApiDeps;
+
+pub(crate) use store::{Meddling, Trouble};
+
+/// A clock that stands still until it is moved.
+pub(crate) struct TestClock(AtomicI64);
+
+impl TestClock {
+    pub(crate) fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Nothing here may ask a processor.
+struct NoProcessor;
+
+#[async_trait::async_trait]
+impl Processor for NoProcessor {
+    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
+        panic!("authorization {} was asked", request.key)
+    }
+
+    async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
+        panic!("capture {} was asked", request.key)
+    }
+
+    async fn status(&self, key: OpId) -> StatusAnswer {
+        panic!("the status of {key} was asked")
+    }
+
+    async fn abandon(&self, key: OpId) -> StatusAnswer {
+        panic!("{key} was abandoned")
+    }
+}
+
+/// An API user.
+#[derive(Debug, Clone)]
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) password: String,
+}
+
+pub(crate) struct Api {
+    pub(crate) store: Arc<Meddling>,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) sessions: Sessions,
+    /// A merchant with all currencies but yen.
+    pub(crate) ana: User,
+    /// Another merchant.
+    pub(crate) bob: User,
+    address: SocketAddr,
+    client: awc::Client,
+    _server: Running,
+    _flows: Flows,
+    _folder: tempfile::TempDir,
+}
+
+/// A whole answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    /// Amounts in it have passed through a float: compare those in `text`.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The SessionId of a Session answer with that status.
+    #[track_caller]
+    pub(crate) fn session_id(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{self:?}");
+        self.json()["SessionId"].as_str().unwrap().to_owned()
+    }
+
+    /// An Error object, whole and with the headers that every answer has.
+    #[track_caller]
+    pub(crate) fn is_error(&self, status: u16, code: &str) {
+        let error = self.json();
+        assert_eq!((self.status, error["Code"].as_str()), (status, Some(code)), "{self:?}");
+        assert!(error["Message"].as_str().is_some_and(|message| !message.is_empty()), "{self:?}");
+        assert!(!self.header("x-request-id").is_empty(), "{self:?}");
+        assert_eq!(self.header("content-type"), "application/json", "{self:?}");
+    }
+
+    /// 400 INVALID_REQUEST with exactly these fields, as `Field CODE`.
+    #[track_caller]
+    pub(crate) fn is_refused_for(&self, fields: &[&str]) {
+        self.is_error(400, "INVALID_REQUEST");
+        let error = self.json();
+        let found: Vec<_> = (error["FieldErrors"].as_array().unwrap().iter())
+            .map(|one| format!("{} {}", one["Field"].as_str().unwrap(), one["Code"].as_str().unwrap()))
+            .collect();
+        assert_eq!(found, fields, "{self:?}");
+    }
+}
+
+impl Api {
+    pub(crate) async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
+        let inner = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
+        let secrets = Arc::new(MasterKey::open_or_create(&folder.path().join("keys")).unwrap());
+        let clock = Arc::new(TestClock(AtomicI64::new(1_795_000_000_000_000)));
+        let ids = Arc::new(SystemIds);
+        let merchants = Merchants {
+            store: Arc::new(inner.clone()),
+            secrets: secrets.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+        };
+        let ana = create(&merchants, "Ana's mugs").await;
+        let bob = create(&merchants, "Bob's books").await;
+        let store = Arc::new(Meddling::new(inner.clone()));
+        let sessions = Sessions {
+            store: store.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            url_policy: UrlPolicy::Production,
+        };
+        let flows = Flows::start().unwrap();
+        let payments = Payments {
+            store: Arc::new(inner.clone()),
+            processor: Arc::new(NoProcessor),
+            clock: clock.clone(),
+            ids,
+            timing: Timing::default(),
+        };
+        let gate = Gate { access: Arc::new(inner), secrets };
+        let deps = SessionApiDeps { gate, sessions: sessions.clone(), payments, flows: flows.clone() };
+        let server = Server::new("session-api")
+            .listen(SocketAddr::from(([127, 0, 0, 1], 0)))
+            .unwrap()
+            .mount("", session_api::configure(deps))
+            .start()
+            .unwrap();
+        let address = server.addresses()[0];
+        let client = awc::Client::builder().timeout(Duration::from_secs(20)).finish();
+        Self { store, clock, sessions, ana, bob, address, client, _server: server, _flows: flows, _folder: folder }
+    }
+
+    /// A request with any headers; `content-type: application/json` goes with a body unless `headers` has one.
+    pub(crate) async fn send(
+        &self,
+        user: Option<&User>,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Vec<u8>>,
+    ) -> Answer {
+        let mut request = self.client.request(method, format!("http://{}{path}", self.address));
+        if let Some(user) = user {
+            request = request.basic_auth(&user.name, &user.password);
+        }
+        let body = body.into();
+        let typed = headers.iter().any(|(name, _)| *name == "content-type");
+        if !body.is_empty() && !typed {
+            request = request.insert_header((CONTENT_TYPE, "application/json"));
+        }
+        for (name, value) in headers {
+            request = request.append_header((*name, *value));
+        }
+        let mut response = request.send_body(body).await.unwrap();
+        let bytes = response.body().limit(16 << 20).await.unwrap();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Answer { status: response.status().as_u16(), headers: response.headers().clone(), text }
+    }
+
+    pub(crate) async fn create(&self, user: &User, body: &Value) -> Answer {
+        self.send(Some(user), Method::POST, "/v1/session", &[], body.to_string()).await
+    }
+
+    pub(crate) async fn get(&self, user: &User, id: &str) -> Answer {
+        self.send(Some(user), Method::GET, &format!("/v1/session/{id}"), &[], "").await
+    }
+
+    pub(crate) async fn put(&self, user: &User, id: &str, body: &Value) -> Answer {
+        self.send(Some(user), Method::PUT, &format!("/v1/session/{id}"), &[], body.to_string()).await
+    }
+
+    pub(crate) async fn delete(&self, user: &User, id: &str) -> Answer {
+        self.send(Some(user), Method::DELETE, &format!("/v1/session/{id}"), &[], "").await
+    }
+
+    /// A new Session's id.
+    pub(crate) async fn created(&self, reference: &str) -> String {
+        self.create(&self.ana, &request(reference)).await.session_id(201)
+    }
+}
+
+async fn create(merchants: &Merchants, name: &str) -> User {
+    let wanted = CreateMerchant {
+        name: name.to_owned(),
+        webhook_url: None,
+        origins: Vec::new(),
+        currencies: Currency::ALL.iter().copied().filter(|currency| *currency != Currency::Jpy).collect(),
+    };
+    let made = merchants.create(wanted).await.map_err(|error| error.to_string()).unwrap();
+    User { name: made.username, password: made.password }
+}
+
+/// A valid request.
+pub(crate) fn request(reference: &str) -> Value {
+    json!({
+        "MerchantReference": reference, "AutoCapture": true, "Currency": "USD",
+        "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",
+        "Items": [{"Name": "Mug", "Amount": 29, "Quantity": 1}],
+        "BillingProfile": {"Name": "Ana", "Email": "ana@shop.example",
+            "Address": {"Street": "Hauptstr. 1", "City": "Berlin", "Country": "DE"}},
+    })
+}
+
+pub(crate) fn session_id(text: &str) -> SessionId {
+    text.parse().unwrap()
+}

@@ -1,0 +1,204 @@
+//! The real store, with something happening right before the next write.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dropin_kernel::LedgerTransactionId;
+use dropin_kernel::{AttemptId, BillingProfileId, Change, MerchantId, OpId, OrderId, SessionId, Timestamp};
+use dropin_order::{OpKind, OpState, Operation, Order};
+use dropin_ports::{
+    Actor, Applied, AuthorizationPrepared, History, IdSource, Inserted, NewEvent, NewSession, PaymentStore,
+    PrepareAuthorization, ReplaceSession, Replaced, SealedCard, SessionStore, SessionWithOrder, Settled, Settlement,
+    StashEntry, StashKey, StashStore, StashSummary, StoreError, Subject,
+};
+use dropin_session::{FailureReason, Session, SessionStateKind};
+use dropin_store::Store;
+use dropin_validation::{BillingProfile, Text};
+
+/// What happens right before the next write to a Session.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// Somebody else replaces it with the same terms.
+    Replaced,
+    /// The shopper submits.
+    Submitted,
+    /// The write fails like this.
+    Fails(StoreError),
+}
+
+pub(crate) struct Meddling {
+    inner: Store,
+    next: Mutex<Option<Trouble>>,
+}
+
+impl Meddling {
+    pub(crate) fn new(inner: Store) -> Self {
+        Self { inner, next: Mutex::new(None) }
+    }
+
+    pub(crate) fn before_next_write(&self, trouble: Trouble) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(trouble);
+    }
+
+    async fn meddle(&self, id: SessionId) -> Result<(), StoreError> {
+        let trouble = self.next.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match trouble {
+            None => Ok(()),
+            Some(Trouble::Fails(error)) => Err(error),
+            Some(Trouble::Submitted) => {
+                self.submit(id).await;
+                Ok(())
+            }
+            Some(Trouble::Replaced) => {
+                let session = self.load(id).await;
+                let mut terms = session.terms.clone();
+                terms.billing.id = BillingProfileId::new(dropin_boot::SystemIds.ordered());
+                let (change, row) = session.as_created().unwrap().replace(terms, session.updated_at);
+                let history = history(&session, row.trigger.as_str(), row.to);
+                assert_eq!(self.inner.replace_session(ReplaceSession { change, history }).await, Ok(Replaced::Done));
+                Ok(())
+            }
+        }
+    }
+
+    async fn load(&self, id: SessionId) -> Session {
+        self.inner.find_session_for_shopper(id).await.unwrap().unwrap().session
+    }
+
+    /// What a shopper's submit writes before the processor is asked: the Session is PROCESSING afterwards.
+    pub(crate) async fn submit(&self, id: SessionId) -> (Order, Operation) {
+        let ids = dropin_boot::SystemIds;
+        let session = self.load(id).await;
+        let now = session.updated_at;
+        let key = StashKey { merchant_id: session.merchant_id, stash_id: "s".to_owned(), fingerprint: "f".to_owned() };
+        let entry = StashEntry {
+            key: key.clone(),
+            sealed: SealedCard { key_id: "none".to_owned(), bytes: vec![0; 64] },
+            summary: StashSummary { scheme: None, usable: true },
+            created_at: now,
+            expires_at: now.plus(Duration::from_secs(60)),
+        };
+        self.inner.put_stash(entry).await.unwrap();
+        let order_id = OrderId::new(ids.random());
+        let (change, row) = (session.as_created().unwrap())
+            .submit(session.revision, order_id, AttemptId::new(ids.random()), now)
+            .unwrap();
+        let order = Order::start(
+            order_id,
+            session.merchant_id,
+            Some(id),
+            session.terms.merchant_reference.as_str().to_owned(),
+            session.terms.total.clone(),
+            true,
+            "VISA".to_owned(),
+            now,
+        );
+        let total = order.total.clone();
+        let operation =
+            Operation::prepare(OpId::new(ids.ordered()), order_id, OpKind::Authorize, total, None, now, now);
+        let prepare = PrepareAuthorization {
+            session: change,
+            order: order.clone(),
+            operation: operation.clone(),
+            stash: key,
+            now,
+            history: vec![history(&session, row.trigger.as_str(), row.to)],
+        };
+        let prepared = self.inner.prepare_authorization(prepare).await.unwrap();
+        assert!(matches!(prepared, AuthorizationPrepared::Done(_)), "{prepared:?}");
+        (order, operation)
+    }
+
+    /// Submits and lets the processor say yes or no: the Session is COMPLETED or FAILED afterwards.
+    pub(crate) async fn pay(&self, id: SessionId, approved: bool) {
+        let ids = dropin_boot::SystemIds;
+        let (order, operation) = self.submit(id).await;
+        let session = self.load(id).await;
+        let now = session.updated_at;
+        let processing = session.as_processing().unwrap();
+        let ((session_change, row), step, state) = if approved {
+            let ledger = LedgerTransactionId::new(ids.ordered());
+            (processing.authorized(now), order.as_processing().unwrap().authorized(ledger, now), OpState::Approved)
+        } else {
+            let refused = processing.refused(FailureReason::Declined, now);
+            (refused, order.as_processing().unwrap().refused(now), OpState::Declined)
+        };
+        let settlement = Settlement {
+            operation: operation.id,
+            state,
+            due_at: now,
+            order: Some(step.change),
+            session: Some(session_change),
+            follow_up: None,
+            ledger: step.ledger,
+            events: Vec::new(),
+            history: vec![history(&session, row.trigger.as_str(), row.to)],
+            now,
+        };
+        assert_eq!(self.inner.settle(settlement).await, Ok(Settled::Done));
+    }
+}
+
+fn history(session: &Session, what: &'static str, after: SessionStateKind) -> History {
+    History {
+        merchant_id: session.merchant_id,
+        subject: Subject::Session(session.id),
+        actor: Actor::System,
+        what,
+        at: session.updated_at,
+        before: Some(session.state.kind().as_str()),
+        after: after.as_str(),
+    }
+}
+
+#[async_trait]
+impl SessionStore for Meddling {
+    async fn insert_session(&self, new: NewSession) -> Result<Inserted, StoreError> {
+        self.meddle(new.session.id).await?;
+        self.inner.insert_session(new).await
+    }
+
+    async fn find_session(&self, merchant: MerchantId, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
+        self.inner.find_session(merchant, id).await
+    }
+
+    async fn find_session_for_shopper(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
+        self.inner.find_session_for_shopper(id).await
+    }
+
+    async fn replace_session(&self, replacement: ReplaceSession) -> Result<Replaced, StoreError> {
+        self.meddle(replacement.change.next.id).await?;
+        self.inner.replace_session(replacement).await
+    }
+
+    async fn change_session(
+        &self,
+        change: Change<Session>,
+        history: History,
+        events: Vec<NewEvent>,
+    ) -> Result<Applied, StoreError> {
+        self.meddle(change.next.id).await?;
+        self.inner.change_session(change, history, events).await
+    }
+
+    async fn find_profile(
+        &self,
+        merchant: MerchantId,
+        id: BillingProfileId,
+    ) -> Result<Option<BillingProfile>, StoreError> {
+        self.inner.find_profile(merchant, id).await
+    }
+
+    async fn find_profile_by_reference(
+        &self,
+        merchant: MerchantId,
+        reference: &Text,
+    ) -> Result<Option<BillingProfile>, StoreError> {
+        self.inner.find_profile_by_reference(merchant, reference).await
+    }
+
+    async fn find_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<Vec<Session>, StoreError> {
+        self.inner.find_expired_sessions(now, limit).await
+    }
+}
