@@ -59,7 +59,7 @@ fn compose(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Creden
         if let Some(shop) = &demo.shop_url {
             writeln!(
                 text,
-                "\nOr open {shop}, pick something and pay with card 4242 4242 4242 4242, any future date and any code."
+                "\nOr open {shop}, pick something and pay with test card 4242 (four times), any future date and any code."
             )?;
         }
     } else if parts.has(Target::SessionApi) {

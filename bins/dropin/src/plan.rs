@@ -62,6 +62,11 @@ impl Parts {
         [Target::SessionApi, Target::CheckoutApi, Target::Settler].into_iter().any(|part| self.has(part))
     }
 
+    /// Whether a part runs that stashes cards or pays with them: only those may open the stash's keys.
+    pub(crate) fn need_cards(&self) -> bool {
+        self.has(Target::StashApi) || self.has(Target::CheckoutApi)
+    }
+
     /// Whether anything but the shop runs, which listens for itself.
     pub(crate) fn need_listener(&self) -> bool {
         self.0.iter().any(|part| *part != Target::Shop)

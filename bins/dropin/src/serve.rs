@@ -6,18 +6,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use checkout_api::CheckoutDeps;
+use dropin_access::Origin;
 use dropin_boot::{Context, Failure, Mode, Process, Secret, SystemClock, SystemIds};
 use dropin_http::{Gate, Server};
 use dropin_keyring::{MasterKey, StashKeys};
+use dropin_notification::Schedule;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_store::{Role, Store, StoreConfig};
+use dropin_usecases::deliver::{Delivering, Pace};
 use dropin_usecases::payments::{Payments, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
-use dropin_usecases::stash::STASH_LIFETIME;
+use dropin_usecases::stash::{STASH_LIFETIME, Stashing};
 use dropin_validation::UrlPolicy;
+use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
+use notifier::NotifierDeps;
 use sandbox_processor::SandboxProcessor;
 use session_api::SessionApiDeps;
 use settler::SettlerDeps;
+use stash_api::StashApiDeps;
 
 use crate::cli::{Cli, Target};
 use crate::demo::{self, Credentials};
@@ -51,7 +57,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         let server = mount(cli, &parts, service.as_ref(), server)?;
         process.add_server(server.ready_until(process.stop.clone()).start()?);
         if let Some(service) = service {
-            service.run_in(&mut process, &parts);
+            service.run_in(&mut process, &parts)?;
         }
     }
     let shop = match parts.has(Target::Shop) {
@@ -96,11 +102,13 @@ fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server
 struct Service {
     context: Context,
     secrets: Arc<MasterKey>,
-    vault: Arc<StashKeys>,
+    /// Only where a part stashes cards or pays with them.
+    vault: Option<Arc<StashKeys>>,
     sessions: Sessions,
     /// Only where a part asks the processor for something.
     payments: Option<Payments>,
     addresses: Addresses,
+    asset_origin: Origin,
 }
 
 impl Service {
@@ -130,7 +138,10 @@ impl Service {
         };
         Ok(Self {
             secrets: Arc::new(MasterKey::open_or_create(&context.keys)?),
-            vault: Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?),
+            vault: match parts.need_cards() {
+                true => Some(open_vault(&context)?),
+                false => None,
+            },
             sessions: Sessions {
                 store: Arc::new(store),
                 clock: context.clock.clone(),
@@ -139,40 +150,91 @@ impl Service {
             },
             payments,
             addresses: addresses.clone(),
+            asset_origin: Origin::parse(&addresses.public.asset_origin())?,
             context,
         })
     }
 
     fn mount(&self, parts: &Parts, mut server: Server) -> Server {
-        let store = Arc::new(self.context.store.clone());
-        let flows = self.context.flows.clone();
         if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::SessionApi)) {
-            let gate = Gate { access: store.clone(), secrets: self.secrets.clone() };
-            let deps = SessionApiDeps { gate, sessions: self.sessions.clone(), payments, flows: flows.clone() };
-            server = server.mount("", session_api::configure(deps));
+            let gate = Gate { access: self.store(), secrets: self.secrets.clone() };
+            let (sessions, flows) = (self.sessions.clone(), self.context.flows.clone());
+            server = server.mount("", session_api::configure(SessionApiDeps { gate, sessions, payments, flows }));
         }
-        if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::CheckoutApi)) {
-            let shopper = Shopper {
-                sessions: store.clone(),
-                access: store.clone(),
-                stash: store.clone(),
-                vault: self.vault.clone(),
-                payments,
-            };
-            let stash_url = self.addresses.public.stash.clone();
-            let deps = CheckoutDeps { shopper, flows, stash_url, sandbox: self.context.mode == Mode::Sandbox };
+        if let Some(deps) = self.stash().filter(|_| parts.has(Target::StashApi)) {
+            server = server.mount(plan::STASH, stash_api::configure(deps));
+        }
+        if let Some(deps) = self.checkout().filter(|_| parts.has(Target::CheckoutApi)) {
             server = server.mount(plan::ASSET, checkout_api::configure(deps));
         }
         server
     }
 
     /// Starts what works without being asked.
-    fn run_in(&self, process: &mut Process, parts: &Parts) {
+    fn run_in(&self, process: &mut Process, parts: &Parts) -> Result<(), Failure> {
+        let stop = || self.context.stop.clone();
+        if let Some(deps) = self.stash().filter(|_| parts.has(Target::StashApi)) {
+            process.add_service("stash purge", stash_api::run(deps, stop()));
+        }
         if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::Settler)) {
             let deps = SettlerDeps { payments, sessions: self.sessions.clone(), poll: settler::POLL };
-            process.add_service("settler", settler::run(deps, process.stop.clone()));
+            process.add_service("settler", settler::run(deps, stop()));
         }
+        if parts.has(Target::Notifier) {
+            let deps = NotifierDeps { delivering: self.delivering()?, wakeups: Arc::default() };
+            process.add_service("notifier", notifier::run(deps, stop()));
+        }
+        Ok(())
     }
+
+    fn delivering(&self) -> Result<Delivering, Failure> {
+        let policy = match self.context.mode {
+            Mode::Sandbox => TargetPolicy::Sandbox,
+            Mode::Production => TargetPolicy::Production,
+        };
+        Ok(Delivering {
+            outbox: self.store(),
+            webhooks: Arc::new(WebhookClient::start(ClientConfig::new(policy))?),
+            secrets: self.secrets.clone(),
+            clock: self.context.clock.clone(),
+            ids: self.context.ids.clone(),
+            schedule: Schedule::standard(),
+            pace: Pace::default(),
+        })
+    }
+
+    fn store(&self) -> Arc<Store> {
+        Arc::new(self.context.store.clone())
+    }
+
+    fn checkout(&self) -> Option<CheckoutDeps> {
+        let (vault, payments) = self.vault.clone().zip(self.payments.clone())?;
+        let (sessions, access, stash) = (self.store(), self.store(), self.store());
+        Some(CheckoutDeps {
+            shopper: Shopper { sessions, access, stash, vault, payments },
+            flows: self.context.flows.clone(),
+            stash_url: self.addresses.public.stash.clone(),
+            sandbox: self.context.mode == Mode::Sandbox,
+        })
+    }
+
+    fn stash(&self) -> Option<StashApiDeps> {
+        let stashing = Stashing {
+            store: self.store(),
+            access: self.store(),
+            vault: self.vault.clone()?,
+            clock: self.context.clock.clone(),
+            asset_origin: self.asset_origin.clone(),
+            lifetime: STASH_LIFETIME,
+        };
+        Some(StashApiDeps { stashing })
+    }
+}
+
+fn open_vault(context: &Context) -> Result<Arc<StashKeys>, Failure> {
+    let keys = Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?);
+    StashKeys::rotate_in_background(&keys, context.clock.clone())?;
+    Ok(keys)
 }
 
 fn payments(context: &Context, url: &str, key: Secret) -> Result<Payments, Failure> {
