@@ -1,1 +1,162 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+#![expect(clippy::unwrap_used, reason = "cases are tests: what is not there fails them")]
 
+mod bench;
+pub mod cases;
+mod values;
+
+pub use bench::{Bench, Raw};
+pub use values::fresh;
+
+/// Runs one case on an empty store, on a runtime with several threads.
+pub fn run<C, F>(open: impl FnOnce() -> Bench, case: C)
+where
+    C: FnOnce(std::sync::Arc<Bench>) -> F,
+    F: Future<Output = ()>,
+{
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap();
+    let bench = std::sync::Arc::new(open());
+    runtime.block_on(case(bench));
+}
+
+/// Writes one `#[test]` per case. `$open` is the path of a function that makes a [`Bench`] over an empty store.
+#[macro_export]
+macro_rules! all_cases {
+    ($open:path) => {
+        use $open as open_bench;
+        $crate::all_cases! { @modules
+            access {
+                a_merchant_comes_back_whole
+                a_user_name_is_taken_once
+                merchants_are_listed_oldest_first
+                what_does_not_exist_is_not_found
+            }
+            session {
+                terms_come_back_equal
+                the_smallest_session_comes_back_equal
+                every_state_comes_back_equal
+                instants_keep_their_microseconds
+                a_reference_is_unique_per_merchant
+                a_reference_is_never_freed
+                a_replacement_leaves_nothing_of_the_old_terms
+                a_stale_change_writes_nothing
+                only_created_sessions_are_replaced
+                a_change_counts_its_revision_up_by_one
+                a_reference_names_the_newest_profile
+                expired_sessions_come_oldest_first
+                another_merchant_finds_nothing
+            }
+            payment {
+                an_authorization_is_prepared_whole
+                a_stash_entry_is_consumed_once
+                an_expired_stash_entry_is_missing
+                a_missing_stash_entry_changes_nothing
+                stale_wins_over_a_missing_stash_entry
+                an_outcome_is_settled_whole
+                settling_twice_is_harmless
+                a_stale_settlement_undoes_everything
+                an_open_outcome_stays_due
+                an_order_is_hidden_until_it_is_shown
+                captures_are_prepared_and_found
+                one_capture_at_a_time
+                an_approved_authorization_is_found
+                settling_what_does_not_exist_is_refused
+            }
+            operations {
+                due_operations_are_claimed_oldest_first
+                a_lease_excludes_others_until_it_ends
+                concurrent_claims_share_nothing
+                a_late_holder_postpones_nothing
+            }
+            race {
+                of_many_cancels_one_wins
+                of_replacement_and_submit_one_wins
+                of_cancel_and_submit_one_wins
+                of_many_submits_one_wins
+                of_many_settlements_one_wins
+                of_many_sessions_one_gets_the_reference
+                of_many_captures_one_wins
+            }
+            journal {
+                sequences_are_dense_and_in_the_order_of_the_changes
+                events_exist_without_an_endpoint
+                an_event_that_exists_undoes_its_change
+                history_tells_every_step
+                what_is_written_stays_as_it_is
+                the_ledger_sums_to_zero
+                unbalanced_entries_are_refused
+                the_database_guards_the_amounts
+                the_database_guards_the_states
+            }
+            stash {
+                an_entry_is_replaced_by_the_next
+                only_the_exact_key_finds_an_entry
+                purging_takes_expired_entries_only
+            }
+            outbox {
+                a_stream_is_claimed_by_one
+                a_lease_that_ends_is_claimed_again
+                a_late_result_changes_nothing
+                notifications_of_a_payment_come_in_order
+                a_retry_waits_and_keeps_its_body
+                every_endpoint_gets_its_turn
+                a_dead_payment_holds_up_no_other
+                a_failing_notification_holds_back_for_an_hour
+                nothing_is_held_back_before_it_fails
+                a_parked_notification_can_be_replayed
+                results_are_written_together
+                an_idle_queue_has_no_due_time
+            }
+            damage {
+                a_damaged_session_is_corrupt
+                a_damaged_order_is_corrupt
+                a_damaged_profile_is_corrupt
+                a_damaged_merchant_is_corrupt
+                a_damaged_stash_entry_is_corrupt
+                a_broken_stream_holds_up_no_other
+            }
+            health {
+                an_open_store_is_ready
+                a_schema_that_is_too_old_is_not_ready
+                a_failing_step_leaves_its_neighbours_alone
+            }
+        }
+    };
+    (@modules $($module:ident { $($case:ident)+ })+) => {$(
+        mod $module {
+            $(
+                #[test]
+                fn $case() {
+                    $crate::run(super::open_bench, $crate::cases::$module::$case);
+                }
+            )+
+        }
+    )+};
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_case_is_in_the_list() {
+        let list = include_str!("lib.rs");
+        let sources = [
+            include_str!("cases/access.rs"),
+            include_str!("cases/session.rs"),
+            include_str!("cases/payment.rs"),
+            include_str!("cases/operations.rs"),
+            include_str!("cases/race.rs"),
+            include_str!("cases/journal.rs"),
+            include_str!("cases/stash.rs"),
+            include_str!("cases/outbox.rs"),
+            include_str!("cases/damage.rs"),
+            include_str!("cases/health.rs"),
+        ];
+        for source in sources {
+            for line in source.lines().filter_map(|line| line.strip_prefix("pub async fn ")) {
+                let name = line.split('(').next().unwrap();
+                assert!(list.lines().any(|listed| listed.trim() == name), "{name} is not in all_cases!");
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+use std::any::Any;
+use std::sync::Arc;
+
+use dropin_access::{Endpoint, Merchant};
+use dropin_kernel::{AttemptId, Change, MerchantId, OpId, SessionId, Timestamp};
+use dropin_money::Amount;
+use dropin_order::{CapturePlan, LedgerTransaction, OpKind, OpState, Operation, Order};
+use dropin_ports::{
+    AccessStore, Applied, AuthorizationPrepared, Delivery, DeliveryKey, DeliveryResult, Inserted, MerchantInserted,
+    NewSession, OutboxStore, Payment, PaymentStore, PrepareAuthorization, PrepareCapture, SessionStore, Settled,
+    Settlement, StashEntry, StashKey, StashStore, StoreHealth,
+};
+use dropin_session::{Session, SessionTerms};
+
+use crate::values::{
+    at, authorization, entry, event, fresh, new_merchant, new_order, new_session, of_order, of_session, posting,
+    seconds, terms,
+};
+
+/// Looks behind the ports, in the SQL that both dialects share.
+pub trait Raw: Send + Sync {
+    /// Runs one statement; how many rows it touched, or the database's message.
+    ///
+    /// # Errors
+    /// What the database says.
+    fn execute(&self, sql: &str) -> Result<usize, String>;
+
+    /// Runs a query with one text column called `value`.
+    fn values(&self, sql: &str) -> Vec<String>;
+}
+
+/// An empty store, by its ports, and a way behind them.
+pub struct Bench {
+    /// Merchants.
+    pub access: Arc<dyn AccessStore>,
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Orders and operations.
+    pub payments: Arc<dyn PaymentStore>,
+    /// Cards.
+    pub stash: Arc<dyn StashStore>,
+    /// Notifications.
+    pub outbox: Arc<dyn OutboxStore>,
+    /// Readiness.
+    pub health: Arc<dyn StoreHealth>,
+    /// Behind the ports.
+    pub raw: Box<dyn Raw>,
+    _kept: Box<dyn Any + Send + Sync>,
+}
+
+impl Bench {
+    /// A bench over `store`; `kept` lives as long (a temporary folder, a database to drop).
+    pub fn new<S, K>(store: S, raw: impl Raw + 'static, kept: K) -> Self
+    where
+        S: AccessStore + SessionStore + PaymentStore + StashStore + OutboxStore + StoreHealth + 'static,
+        K: Send + Sync + 'static,
+    {
+        let store = Arc::new(store);
+        Self {
+            access: store.clone(),
+            sessions: store.clone(),
+            payments: store.clone(),
+            stash: store.clone(),
+            outbox: store.clone(),
+            health: store,
+            raw: Box::new(raw),
+            _kept: Box::new(kept),
+        }
+    }
+
+    /// How many rows of `table` fit `condition`.
+    pub(crate) fn count(&self, table: &str, condition: &str) -> usize {
+        let counted =
+            self.raw.values(&format!("SELECT CAST(count(*) AS TEXT) AS value FROM {table} WHERE {condition}"));
+        counted[0].parse().unwrap()
+    }
+
+    /// A merchant with an endpoint.
+    pub(crate) async fn merchant(&self) -> (Merchant, Endpoint) {
+        let new = new_merchant(true);
+        let found = (new.merchant.clone(), new.endpoint.clone().unwrap());
+        assert_eq!(self.access.insert_merchant(new).await, Ok(MerchantInserted::Done));
+        found
+    }
+
+    pub(crate) async fn session(&self, merchant: MerchantId) -> Session {
+        self.session_with(merchant, terms()).await
+    }
+
+    pub(crate) async fn session_with(&self, merchant: MerchantId, terms: SessionTerms) -> Session {
+        let session = new_session(merchant, terms);
+        assert_eq!(self.insert(&session).await, Inserted::Done);
+        session
+    }
+
+    pub(crate) async fn insert(&self, session: &Session) -> Inserted {
+        let history = of_session(session, "CREATE", session.created_at);
+        self.sessions.insert_session(NewSession { session: session.clone(), history }).await.unwrap()
+    }
+
+    /// The Session as it is stored now.
+    pub(crate) async fn stored(&self, id: SessionId) -> Session {
+        self.sessions.find_session_for_shopper(id).await.unwrap().unwrap().session
+    }
+
+    pub(crate) async fn cancel(&self, session: &Session) -> Applied {
+        let (change, _) = session.as_created().unwrap().cancel(at(5));
+        let history = of_session(&change.next, "CANCEL", at(5));
+        self.sessions.change_session(change, history, vec![]).await.unwrap()
+    }
+
+    pub(crate) async fn stashed(&self, merchant: MerchantId) -> StashEntry {
+        let entry = entry(merchant, at(1_800));
+        self.stash.put_stash(entry.clone()).await.unwrap();
+        entry
+    }
+
+    /// A submit of `session` that pays with `stash`, ready to be written.
+    pub(crate) fn submit(&self, session: &Session, stash: &StashKey, now: Timestamp) -> PrepareAuthorization {
+        let order = new_order(session, now);
+        let attempt = AttemptId::new(fresh());
+        let (change, _) = session.as_created().unwrap().submit(session.revision, order.id, attempt, now).unwrap();
+        PrepareAuthorization {
+            history: vec![of_session(&change.next, "SUBMIT", now), of_order(&order, "START", now)],
+            operation: authorization(&order, now),
+            session: change,
+            order,
+            stash: stash.clone(),
+            now,
+        }
+    }
+
+    /// A Session that was submitted, with its operation open.
+    pub(crate) async fn submitted(&self, merchant: MerchantId) -> Payment {
+        let session = self.session(merchant).await;
+        self.submitted_with(&session).await
+    }
+
+    pub(crate) async fn submitted_with(&self, session: &Session) -> Payment {
+        let stash = self.stashed(session.merchant_id).await;
+        let prepare = self.submit(session, &stash.key, at(10));
+        let operation = prepare.operation.id;
+        let prepared = self.payments.prepare_authorization(prepare).await.unwrap();
+        assert!(matches!(prepared, AuthorizationPrepared::Done(card) if card == stash.sealed));
+        self.payments.find_payment(operation).await.unwrap().unwrap()
+    }
+
+    /// A payment that was authorized and told to the merchant: SESSION_COMPLETED, ORDER_AUTHORIZED.
+    pub(crate) async fn authorized(&self, merchant: MerchantId) -> Payment {
+        let payment = self.submitted(merchant).await;
+        self.settle_authorized(&payment).await
+    }
+
+    pub(crate) async fn settle_authorized(&self, payment: &Payment) -> Payment {
+        assert_eq!(self.payments.settle(approval(payment)).await, Ok(Settled::Done));
+        self.payments.find_payment(payment.operation.id).await.unwrap().unwrap()
+    }
+
+    /// Claims with a lease of 15 s, far more than there is.
+    pub(crate) async fn claim(&self, now: Timestamp) -> Vec<Delivery> {
+        self.outbox.claim_deliveries(now, now.plus(seconds(15)), 100, 1_000).await.unwrap()
+    }
+
+    pub(crate) async fn finish(&self, key: DeliveryKey, result: DeliveryResult, now: Timestamp) -> Vec<Delivery> {
+        self.outbox.finish_deliveries(vec![(key, result)], now, now.plus(seconds(15))).await.unwrap()
+    }
+}
+
+/// What follows from the approval of a payment's authorization.
+pub(crate) fn approval(payment: &Payment) -> Settlement {
+    let now = at(20);
+    let session = payment.session.as_ref().unwrap();
+    let (session_change, _) = session.as_processing().unwrap().authorized(now);
+    let step = payment.order.as_processing().unwrap().authorized(posting(), now);
+    Settlement {
+        operation: payment.operation.id,
+        state: OpState::Approved,
+        due_at: now,
+        follow_up: None,
+        ledger: step.ledger,
+        events: vec![event(session, "SESSION_COMPLETED", now), event(session, "ORDER_AUTHORIZED", now)],
+        history: vec![
+            of_session(&session_change.next, "AUTHORIZED", now),
+            of_order(&step.change.next, "AUTHORIZED", now),
+        ],
+        order: Some(step.change),
+        session: Some(session_change),
+        now,
+    }
+}
+
+/// A capture of `amount` (all when `None`) of an authorized payment, ready to be written.
+pub(crate) fn capture(payment: &Payment, amount: Option<&Amount>, now: Timestamp) -> PrepareCapture {
+    let plan = payment.order.plan_capture(amount, now).unwrap();
+    let CapturePlan::Ask { step, amount } = plan else { panic!("{plan:?}") };
+    let authorization = Some(payment.operation.id);
+    let operation = Operation::prepare(
+        OpId::new(fresh()),
+        payment.order.id,
+        OpKind::Capture,
+        amount,
+        authorization,
+        now,
+        now.plus(seconds(10)),
+    );
+    PrepareCapture { history: of_order(&step.change.next, "CAPTURE_REQUESTED", now), order: step.change, operation }
+}
+
+/// A settlement that only says what became of an operation.
+pub(crate) fn outcome(operation: OpId, state: OpState, due_at: Timestamp) -> Settlement {
+    Settlement {
+        operation,
+        state,
+        due_at,
+        order: None,
+        session: None,
+        follow_up: None,
+        ledger: vec![],
+        events: vec![],
+        history: vec![],
+        now: due_at,
+    }
+}
+
+/// What follows when a capture of `amount` was approved, on the Order as it is stored now.
+pub(crate) fn captured(order: &Order, capture: &Operation, now: Timestamp) -> (Change<Order>, Vec<LedgerTransaction>) {
+    let step = order.as_authorized().unwrap().captured(&capture.amount, (posting(), posting()), now).unwrap();
+    (step.change, step.ledger)
+}

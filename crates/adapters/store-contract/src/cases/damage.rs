@@ -1,0 +1,111 @@
+//! Rows that make no sense, as a bug, a bad restore or a curious hand may leave them.
+
+use std::sync::Arc;
+
+use dropin_ports::{DeliveryResult, StoreError};
+
+use crate::Bench;
+use crate::values::{at, full_terms, new_merchant};
+
+/// Asserts that `found` is Corrupt in `table`, and that nothing stored is repeated.
+fn assert_corrupt<T: std::fmt::Debug>(found: Result<T, StoreError>, table: &str, damage: &str) {
+    match found {
+        Err(StoreError::Corrupt { table: named, what }) => {
+            assert_eq!(named, table, "{damage}");
+            assert!(!what.contains("hush"), "{damage}: {what}");
+        }
+        other => panic!("{damage}: {other:?}"),
+    }
+}
+
+pub async fn a_damaged_session_is_corrupt(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for damage in [
+        "terms = '{}'",
+        "terms = '[\"hush\"]'",
+        "terms = '{\"merchant_reference\": \"hush\", \"items\": 7}'",
+        "total_minor = total_minor - 1",
+        "currency = 'ZZZ'",
+        // KWD has three decimals, BHD too: only the sum cannot tell them apart; USD has two, and so much of it cannot be.
+        "currency = 'USD'",
+    ] {
+        let session = bench.session_with(merchant.id, full_terms()).await;
+        bench.raw.execute(&format!("UPDATE session SET {damage} WHERE id = '{}'", session.id)).unwrap();
+        assert_corrupt(bench.sessions.find_session(merchant.id, session.id).await, "session", damage);
+        assert_corrupt(bench.sessions.find_session_for_shopper(session.id).await, "session", damage);
+        assert_corrupt(bench.sessions.find_expired_sessions(at(999_999), 100).await, "session", damage);
+        bench.raw.execute(&format!("DELETE FROM session WHERE id = '{}'", session.id)).unwrap();
+    }
+}
+
+pub async fn a_damaged_order_is_corrupt(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let payment = bench.authorized(merchant.id).await;
+    let too_much = "total_minor = 999999999999999999, authorized_minor = 999999999999999999";
+    for damage in ["currency = 'ZZZ'", too_much] {
+        bench.raw.execute(&format!("UPDATE purchase_order SET {damage}")).unwrap();
+        assert_corrupt(bench.payments.find_order(merchant.id, payment.order.id).await, "purchase_order", damage);
+        assert_corrupt(bench.payments.find_payment(payment.operation.id).await, "purchase_order", damage);
+        let session = payment.session.as_ref().unwrap().id;
+        assert_corrupt(bench.sessions.find_session_for_shopper(session).await, "purchase_order", damage);
+        bench.raw.execute("UPDATE purchase_order SET currency = 'USD', authorized_minor = 1, total_minor = 1").unwrap();
+    }
+    for damage in ["currency = 'ZZZ'", "amount_minor = 999999999999999999", "kind = 'VOID', authorization_id = id"] {
+        bench.raw.execute(&format!("UPDATE processor_op SET {damage}")).unwrap();
+        assert_corrupt(bench.payments.find_payment(payment.operation.id).await, "processor_op", damage);
+        let mend =
+            "UPDATE processor_op SET currency = 'USD', amount_minor = 1, kind = 'AUTHORIZE', authorization_id = NULL";
+        bench.raw.execute(mend).unwrap();
+    }
+    assert!(bench.payments.find_payment(payment.operation.id).await.unwrap().is_some(), "mended");
+}
+
+pub async fn a_damaged_profile_is_corrupt(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let session = bench.session_with(merchant.id, full_terms()).await;
+    let profile = &session.terms.billing;
+    let reference = profile.details.reference.clone().unwrap();
+    for damage in ["details = '{}'", "details = '{\"name\": \"hush\"}'", "details = '{\"hush\": 1}'"] {
+        bench.raw.execute(&format!("UPDATE billing_profile SET {damage}")).unwrap();
+        assert_corrupt(bench.sessions.find_profile(merchant.id, profile.id).await, "billing_profile", damage);
+        let found = bench.sessions.find_profile_by_reference(merchant.id, &reference).await;
+        assert_corrupt(found, "billing_profile", damage);
+        assert_corrupt(bench.sessions.find_session(merchant.id, session.id).await, "billing_profile", damage);
+    }
+}
+
+pub async fn a_damaged_merchant_is_corrupt(bench: Arc<Bench>) {
+    for (table, damage) in [
+        ("merchant_currency", "currency = 'ZZZ'"),
+        ("merchant_origin", "origin = 'hush'"),
+        ("merchant_origin", "origin = 'HTTPS://SHOP.EXAMPLE'"),
+    ] {
+        let mut new = new_merchant(false);
+        new.merchant.currencies.truncate(1);
+        new.merchant.origins.truncate(1);
+        bench.access.insert_merchant(new.clone()).await.unwrap();
+        let id = new.merchant.id;
+        bench.raw.execute(&format!("UPDATE {table} SET {damage} WHERE merchant_id = '{id}'")).unwrap();
+        assert_corrupt(bench.access.find_merchant(id).await, table, damage);
+        assert_corrupt(bench.access.find_credentials(&new.user.username).await, table, damage);
+        assert_corrupt(bench.access.list_merchants().await, table, damage);
+        bench.raw.execute(&format!("DELETE FROM {table} WHERE merchant_id = '{id}'")).unwrap();
+    }
+}
+
+pub async fn a_damaged_stash_entry_is_corrupt(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let stashed = bench.stashed(merchant.id).await;
+    bench.raw.execute("UPDATE stash SET scheme = 'hush'").unwrap();
+    assert_corrupt(bench.stash.peek_stash(&stashed.key, at(0)).await, "stash", "scheme");
+}
+
+pub async fn a_broken_stream_holds_up_no_other(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let (broken, sound) = (bench.authorized(merchant.id).await, bench.authorized(merchant.id).await);
+    let broken = broken.session.unwrap().id;
+    bench.raw.execute(&format!("DELETE FROM outbox_event WHERE payment_id = '{broken}'")).unwrap();
+    let claimed = bench.claim(at(100)).await;
+    assert_eq!(claimed.iter().map(|one| one.payment_id).collect::<Vec<_>>(), [sound.order.payment_id()]);
+    assert_eq!(bench.finish(claimed[0].key, DeliveryResult::Acknowledged, at(101)).await.len(), 1);
+}

@@ -1,0 +1,13 @@
+//! The cases, by what they are about. Each takes a bench over an empty store and panics when the store does not do what it must.
+#![allow(missing_docs, reason = "a case's name says what must hold")]
+
+pub mod access;
+pub mod damage;
+pub mod health;
+pub mod journal;
+pub mod operations;
+pub mod outbox;
+pub mod payment;
+pub mod race;
+pub mod session;
+pub mod stash;

@@ -1,0 +1,291 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use dropin_kernel::{EndpointId, EventId};
+use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, ParkedEvent};
+
+use crate::Bench;
+use crate::bench::{capture, captured, outcome};
+use crate::values::{at, event, fresh, new_endpoint, new_merchant, seconds};
+
+use DeliveryResult::{Acknowledged, Parked, Retry};
+
+fn keys(deliveries: &[Delivery]) -> Vec<DeliveryKey> {
+    deliveries.iter().map(|one| one.key).collect()
+}
+
+fn sequences(deliveries: &[Delivery]) -> Vec<i64> {
+    deliveries.iter().map(|one| one.key.sequence).collect()
+}
+
+pub async fn a_stream_is_claimed_by_one(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    for _ in 0..24 {
+        bench.authorized(merchant.id).await;
+    }
+    let claim = |_| {
+        let bench = bench.clone();
+        tokio::spawn(async move {
+            let mut mine = vec![];
+            loop {
+                let claimed = bench.outbox.claim_deliveries(at(100), at(115), 3, 3).await.unwrap();
+                if claimed.is_empty() {
+                    return mine;
+                }
+                mine.extend(claimed);
+            }
+        })
+    };
+    let mut seen = vec![];
+    for worker in (0..8).map(claim).collect::<Vec<_>>() {
+        seen.extend(worker.await.unwrap());
+    }
+    seen.extend(bench.claim(at(100)).await);
+    assert_eq!(seen.len(), 24, "each once");
+    let mut payments: Vec<_> = seen.iter().map(|one| one.payment_id).collect();
+    payments.sort();
+    payments.dedup();
+    assert_eq!(payments.len(), 24);
+    for one in seen {
+        assert_eq!((one.key.sequence, one.key.attempt, one.first_try), (1, 1, at(100)));
+        assert_eq!((one.merchant_id, one.endpoint_id), (merchant.id, endpoint.id));
+        assert_eq!((&one.url, &one.secret), (&endpoint.url, &endpoint.secret));
+        assert_eq!(one.event_type, "SESSION_COMPLETED");
+    }
+}
+
+pub async fn a_lease_that_ends_is_claimed_again(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    assert_eq!(bench.claim(at(19)).await, vec![], "the change is of second 20");
+    let first = bench.claim(at(100)).await;
+    assert_eq!(bench.claim(at(114)).await, vec![]);
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(115))));
+    let second = bench.claim(at(115)).await;
+    let expected = Delivery { key: DeliveryKey { attempt: 2, ..first[0].key }, ..first[0].clone() };
+    assert_eq!(second, [expected], "the same event again, first tried at second 100");
+}
+
+pub async fn a_late_result_changes_nothing(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let late = bench.claim(at(100)).await[0].key;
+    let current = bench.claim(at(200)).await[0].key;
+    for result in [Acknowledged, Parked, Retry { at: at(9_999) }] {
+        assert_eq!(bench.finish(late, result, at(201)).await, vec![], "{result:?}");
+    }
+    assert_eq!(bench.count("outbox_parked", "1 = 1"), 0);
+    let next = bench.finish(current, Acknowledged, at(202)).await;
+    assert_eq!(sequences(&next), [2]);
+    for result in [Acknowledged, Parked, Retry { at: at(9_999) }] {
+        assert_eq!(bench.finish(current, result, at(203)).await, vec![], "{result:?} for the second time");
+    }
+    assert_eq!(bench.finish(next[0].key, Acknowledged, at(204)).await, vec![]);
+    let unknown = DeliveryKey { stream: 4_711, ..current };
+    assert_eq!(bench.finish(unknown, Acknowledged, at(205)).await, vec![]);
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+}
+
+pub async fn notifications_of_a_payment_come_in_order(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let payment = bench.authorized(merchant.id).await;
+    let first = bench.claim(at(100)).await;
+    assert_eq!(sequences(&first), [1]);
+    assert_eq!(first[0].event_type, "SESSION_COMPLETED");
+    // A third one joins while the first is under way: it neither overtakes nor is lost.
+    let taken = capture(&payment, None, at(101));
+    bench.payments.prepare_capture(taken.clone()).await.unwrap();
+    let (change, ledger) = captured(&taken.order.next, &taken.operation, at(102));
+    let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Approved, at(102));
+    let told = event(payment.session.as_ref().unwrap(), "ORDER_PROCESSED", at(102));
+    (settlement.order, settlement.ledger, settlement.events) = (Some(change), ledger, vec![told.clone()]);
+    bench.payments.settle(settlement).await.unwrap();
+    assert_eq!(bench.claim(at(103)).await, vec![]);
+    let second = bench.finish(first[0].key, Acknowledged, at(104)).await;
+    assert_eq!((sequences(&second), second[0].key.attempt), (vec![2], 1));
+    assert_eq!((second[0].event_type.as_str(), second[0].first_try), ("ORDER_AUTHORIZED", at(104)));
+    assert_eq!(bench.claim(at(105)).await, vec![], "it came with the acknowledgement, under a lease");
+    let third = bench.finish(second[0].key, Acknowledged, at(106)).await;
+    assert_eq!((third[0].event_id, &third[0].body), (told.id, &told.body), "the exact bytes");
+    assert_eq!(bench.finish(third[0].key, Acknowledged, at(107)).await, vec![]);
+    assert_eq!(bench.claim(at(9_999)).await, vec![]);
+}
+
+pub async fn a_retry_waits_and_keeps_its_body(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let first = bench.claim(at(100)).await;
+    assert_eq!(bench.finish(first[0].key, Retry { at: at(130) }, at(101)).await, vec![]);
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(130))));
+    assert_eq!(bench.claim(at(129)).await, vec![]);
+    let second = bench.claim(at(130)).await;
+    let expected = Delivery { key: DeliveryKey { attempt: 2, ..first[0].key }, ..first[0].clone() };
+    assert_eq!(second, [expected]);
+}
+
+pub async fn every_endpoint_gets_its_turn(bench: Arc<Bench>) {
+    let ((busy, busy_endpoint), (quiet, quiet_endpoint)) = (bench.merchant().await, bench.merchant().await);
+    for _ in 0..12 {
+        bench.authorized(busy.id).await;
+    }
+    bench.authorized(quiet.id).await;
+    let claimed = bench.outbox.claim_deliveries(at(100), at(115), 3, 100).await.unwrap();
+    let mut by_endpoint: HashMap<EndpointId, usize> = HashMap::new();
+    for one in &claimed {
+        *by_endpoint.entry(one.endpoint_id).or_default() += 1;
+    }
+    assert_eq!(by_endpoint, HashMap::from([(busy_endpoint.id, 3), (quiet_endpoint.id, 1)]));
+    // When the limit is short, everybody gets one before anybody gets two.
+    bench.authorized(quiet.id).await;
+    let claimed = bench.outbox.claim_deliveries(at(100), at(115), 3, 2).await.unwrap();
+    let mut endpoints: Vec<_> = claimed.iter().map(|one| one.endpoint_id).collect();
+    endpoints.sort();
+    let mut both = [busy_endpoint.id, quiet_endpoint.id];
+    both.sort();
+    assert_eq!(endpoints, both);
+}
+
+pub async fn a_dead_payment_holds_up_no_other(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let dead = bench.claim(at(100)).await;
+    bench.finish(dead[0].key, Retry { at: at(3_000) }, at(101)).await;
+    let other = bench.authorized(merchant.id).await;
+    let claimed = bench.claim(at(102)).await;
+    assert_eq!(claimed.iter().map(|one| one.payment_id).collect::<Vec<_>>(), [other.order.payment_id()]);
+}
+
+pub async fn a_failing_notification_holds_back_for_an_hour(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let payment = bench.authorized(merchant.id).await;
+    let failing = bench.claim(at(100)).await;
+    bench.finish(failing[0].key, Retry { at: at(2_000) }, at(101)).await;
+    let failing = bench.claim(at(2_000)).await;
+    assert_eq!((sequences(&failing), failing[0].key.attempt), (vec![1], 2));
+    // The next try lies beyond the hour, which is over at second 3,700.
+    bench.finish(failing[0].key, Retry { at: at(5_000) }, at(2_001)).await;
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(3_700))));
+    assert_eq!(bench.claim(at(3_699)).await, vec![], "held back until the hour is over");
+    // What is told meanwhile waits with the others.
+    let taken = capture(&payment, None, at(3_500));
+    bench.payments.prepare_capture(taken.clone()).await.unwrap();
+    let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Pending, at(3_600));
+    settlement.events = vec![event(payment.session.as_ref().unwrap(), "THIRD", at(3_500))];
+    bench.payments.settle(settlement).await.unwrap();
+    assert_eq!(bench.claim(at(3_699)).await, vec![]);
+    let second = bench.claim(at(3_700)).await;
+    assert_eq!((sequences(&second), second[0].key.attempt), (vec![2], 1));
+    // From here on the two go their own ways: the old one keeps its schedule, the rest its order.
+    let third = bench.finish(second[0].key, Acknowledged, at(3_701)).await;
+    assert_eq!(sequences(&third), [3]);
+    let failing = bench.claim(at(5_000)).await;
+    let old: Vec<_> = failing.iter().filter(|one| one.key.sequence == 1).collect();
+    assert_eq!((old.len(), old[0].key.attempt, old[0].first_try), (1, 3, at(100)));
+    assert_eq!(bench.finish(old[0].key, Acknowledged, at(5_001)).await, vec![], "nothing follows it");
+    let third = failing.iter().find(|one| one.key.sequence == 3).map_or(third[0].key, |again| again.key);
+    assert_eq!(bench.finish(third, Acknowledged, at(5_002)).await, vec![]);
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+}
+
+pub async fn nothing_is_held_back_before_it_fails(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let payment = bench.authorized(merchant.id).await;
+    // The last event of the payment so far fails for hours; one that comes then is not behind it any more.
+    let first = bench.claim(at(100)).await;
+    let second = bench.finish(first[0].key, Acknowledged, at(101)).await;
+    bench.finish(second[0].key, Retry { at: at(20_000) }, at(102)).await;
+    let taken = capture(&payment, None, at(9_000));
+    bench.payments.prepare_capture(taken.clone()).await.unwrap();
+    let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Pending, at(9_001));
+    settlement.events = vec![event(payment.session.as_ref().unwrap(), "THIRD", at(9_001))];
+    bench.payments.settle(settlement).await.unwrap();
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(9_001))));
+    let third = bench.claim(at(9_001)).await;
+    assert_eq!(sequences(&third), [3]);
+    assert_eq!(bench.finish(third[0].key, Acknowledged, at(9_002)).await, vec![]);
+    assert_eq!(sequences(&bench.claim(at(20_000)).await), [2]);
+}
+
+pub async fn a_parked_notification_can_be_replayed(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = bench.authorized(merchant.id).await;
+    let first = bench.claim(at(100)).await.remove(0);
+    assert_eq!(bench.outbox.replay_parked(first.event_id, endpoint.id, at(100)).await, Ok(false), "not parked");
+    let second = bench.finish(first.key, Parked, at(101)).await;
+    assert_eq!(sequences(&second), [2], "the stream goes on without it");
+    let expected = |attempts, parked_at| ParkedEvent {
+        merchant_id: merchant.id,
+        endpoint_id: endpoint.id,
+        payment_id: payment.order.payment_id(),
+        event_id: first.event_id,
+        event_type: first.event_type.clone(),
+        attempts,
+        parked_at,
+    };
+    assert_eq!(bench.outbox.list_parked(10).await, Ok(vec![expected(1, at(101))]));
+    assert_eq!(bench.outbox.list_parked(0).await, Ok(vec![]));
+    assert_eq!(bench.outbox.replay_parked(first.event_id, EndpointId::new(fresh()), at(102)).await, Ok(false));
+    assert_eq!(bench.outbox.replay_parked(EventId::new(fresh()), endpoint.id, at(102)).await, Ok(false));
+    assert_eq!(bench.outbox.replay_parked(first.event_id, endpoint.id, at(102)).await, Ok(true));
+    assert_eq!(bench.outbox.replay_parked(first.event_id, endpoint.id, at(102)).await, Ok(false), "once");
+    let replayed = bench.claim(at(103)).await.remove(0);
+    assert_eq!((replayed.event_id, &replayed.body), (first.event_id, &first.body), "unchanged, with the same id");
+    assert_eq!((replayed.key.sequence, replayed.key.attempt, replayed.first_try), (1, 1, at(103)));
+    assert_eq!(bench.finish(replayed.key, Parked, at(104)).await, vec![]);
+    assert_eq!(bench.outbox.list_parked(10).await, Ok(vec![expected(1, at(104))]), "parked again");
+    assert_eq!(bench.finish(second[0].key, Parked, at(105)).await, vec![]);
+    let parked = bench.outbox.list_parked(10).await.unwrap();
+    assert_eq!(parked.iter().map(|one| one.event_id).collect::<Vec<_>>(), [second[0].event_id, first.event_id]);
+    assert_eq!(bench.outbox.list_parked(1).await.unwrap(), parked[..1]);
+}
+
+pub async fn results_are_written_together(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for _ in 0..6 {
+        bench.authorized(merchant.id).await;
+    }
+    let claimed = bench.claim(at(100)).await;
+    let mut results: Vec<_> = keys(&claimed).into_iter().map(|key| (key, Acknowledged)).collect();
+    results[1].1 = Parked;
+    results[2].1 = Retry { at: at(200) };
+    results[3].0.attempt = 7;
+    results.reverse();
+    // The same stream twice in one batch: the first result counts.
+    results.push((claimed[0].key, Parked));
+    let next = bench.outbox.finish_deliveries(results, at(101), at(116)).await.unwrap();
+    let mut streams: Vec<_> = next.iter().map(|one| one.key.stream).collect();
+    streams.sort_unstable();
+    let gone_on = [&claimed[0], &claimed[1], &claimed[4], &claimed[5]].map(|one| one.key.stream);
+    assert_eq!(streams, gone_on);
+    assert!(sequences(&next).iter().all(|sequence| *sequence == 2));
+    assert_eq!(bench.count("outbox_parked", "1 = 1"), 1);
+    assert_eq!(bench.outbox.finish_deliveries(vec![], at(102), at(117)).await, Ok(vec![]));
+}
+
+pub async fn an_idle_queue_has_no_due_time(bench: Arc<Bench>) {
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+    let new = new_merchant(false);
+    bench.access.insert_merchant(new.clone()).await.unwrap();
+    let payment = bench.authorized(new.merchant.id).await;
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None), "nobody is to be told");
+    // An endpoint that is added later is told what happens from then on.
+    let endpoint = new_endpoint(new.merchant.id);
+    bench
+        .raw
+        .execute(&format!(
+            "INSERT INTO endpoint (id, merchant_id, url, secret) \
+             SELECT '{}', id, 'https://shop.example/later', password FROM (SELECT merchant_id AS id, password FROM api_user) AS one",
+            endpoint.id
+        ))
+        .unwrap();
+    let taken = capture(&payment, None, at(50));
+    bench.payments.prepare_capture(taken.clone()).await.unwrap();
+    let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Pending, at(60));
+    settlement.events = vec![event(payment.session.as_ref().unwrap(), "THIRD", at(51))];
+    bench.payments.settle(settlement).await.unwrap();
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(51))));
+    let claimed = bench.claim(at(51)).await;
+    assert_eq!((sequences(&claimed), claimed[0].url.as_str()), (vec![3], "https://shop.example/later"));
+    assert_eq!(bench.finish(claimed[0].key, Acknowledged, at(51).plus(seconds(1))).await, vec![]);
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+}

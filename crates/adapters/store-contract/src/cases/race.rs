@@ -1,0 +1,170 @@
+//! Many at once: one wins, all others learn it, and what is stored is what the winner wrote.
+
+use std::sync::Arc;
+
+use dropin_ports::{
+    Applied, AuthorizationPrepared, Inserted, NewSession, PaymentStore, ReplaceSession, Replaced, SessionStore, Settled,
+};
+use dropin_session::{Session, SessionStateKind, SessionTerms};
+
+use crate::Bench;
+use crate::bench::{approval, capture};
+use crate::values::{at, event, new_session, of_session, terms};
+
+/// Waits for all of `racers`, which were spawned before any is awaited.
+async fn results<T>(racers: Vec<tokio::task::JoinHandle<T>>) -> Vec<T> {
+    let mut all = vec![];
+    for racer in racers {
+        all.push(racer.await.unwrap());
+    }
+    all
+}
+
+fn cancel(sessions: Arc<dyn SessionStore>, session: &Session) -> tokio::task::JoinHandle<bool> {
+    let (change, _) = session.as_created().unwrap().cancel(at(5));
+    let history = of_session(&change.next, "CANCEL", at(5));
+    let told = event(session, "SESSION_CANCELLED", at(5));
+    tokio::spawn(async move { sessions.change_session(change, history, vec![told]).await.unwrap() == Applied::Done })
+}
+
+fn replace(sessions: Arc<dyn SessionStore>, session: &Session) -> tokio::task::JoinHandle<bool> {
+    let (change, _) = session.as_created().unwrap().replace(terms(), at(5));
+    let replacement = ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change };
+    tokio::spawn(async move { sessions.replace_session(replacement).await.unwrap() == Replaced::Done })
+}
+
+async fn submit(bench: &Bench, session: &Session) -> tokio::task::JoinHandle<bool> {
+    let stash = bench.stashed(session.merchant_id).await;
+    let prepare = bench.submit(session, &stash.key, at(5));
+    let payments: Arc<dyn PaymentStore> = bench.payments.clone();
+    tokio::spawn(async move {
+        match payments.prepare_authorization(prepare).await.unwrap() {
+            AuthorizationPrepared::Done(_) => true,
+            AuthorizationPrepared::Stale => false,
+            AuthorizationPrepared::StashMissing => panic!("everybody has a stash entry of their own"),
+        }
+    })
+}
+
+fn winners(results: &[bool]) -> usize {
+    results.iter().filter(|won| **won).count()
+}
+
+pub async fn of_many_cancels_one_wins(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for racers in [8, 64] {
+        let session = bench.session(merchant.id).await;
+        let all = results((0..racers).map(|_| cancel(bench.sessions.clone(), &session)).collect()).await;
+        assert_eq!(winners(&all), 1);
+        assert_eq!(bench.count("outbox_event", &format!("payment_id = '{}'", session.id)), 1);
+        assert_eq!(bench.count("history", &format!("subject_id = '{}'", session.id)), 2);
+    }
+}
+
+pub async fn of_replacement_and_submit_one_wins(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for _ in 0..8 {
+        let session = bench.session(merchant.id).await;
+        let mut racers = vec![];
+        for _ in 0..4 {
+            racers.push(submit(&bench, &session).await);
+            racers.push(replace(bench.sessions.clone(), &session));
+        }
+        assert_eq!(winners(&results(racers).await), 1);
+        let stored = bench.sessions.find_session_for_shopper(session.id).await.unwrap().unwrap();
+        assert_eq!(stored.session.revision, session.revision.next());
+        match stored.session.state.kind() {
+            // Whoever pays, pays what was shown.
+            SessionStateKind::Processing => assert_eq!(stored.order.unwrap().total, session.terms.total),
+            _ => assert_ne!(stored.session.terms.merchant_reference, session.terms.merchant_reference),
+        }
+    }
+}
+
+pub async fn of_cancel_and_submit_one_wins(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for _ in 0..8 {
+        let session = bench.session(merchant.id).await;
+        let mut racers = vec![];
+        for _ in 0..4 {
+            racers.push(submit(&bench, &session).await);
+            racers.push(cancel(bench.sessions.clone(), &session));
+        }
+        let all = results(racers).await;
+        assert_eq!(winners(&all), 1);
+        let submitted = bench.stored(session.id).await.state.kind() == SessionStateKind::Processing;
+        assert_eq!(bench.count("purchase_order", &format!("session_id = '{}'", session.id)), usize::from(submitted));
+        assert_eq!(bench.count("stash", "1 = 1"), 4 - usize::from(submitted), "the losers keep their cards");
+        bench.stash.purge_stash(at(9_999), 100).await.unwrap();
+    }
+}
+
+pub async fn of_many_submits_one_wins(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for number in [8, 32] {
+        let session = bench.session(merchant.id).await;
+        let mut racers = vec![];
+        for _ in 0..number {
+            racers.push(submit(&bench, &session).await);
+        }
+        assert_eq!(winners(&results(racers).await), 1);
+        assert_eq!(bench.count("purchase_order", &format!("session_id = '{}'", session.id)), 1);
+    }
+    assert_eq!(bench.count("processor_op", "1 = 1"), 2);
+    // One card for two Sessions at once: one is paid.
+    let (one, two) = (bench.session(merchant.id).await, bench.session(merchant.id).await);
+    let stash = bench.stashed(merchant.id).await;
+    let pay = |session: &Session| {
+        let (payments, prepare) = (bench.payments.clone(), bench.submit(session, &stash.key, at(5)));
+        tokio::spawn(async move { payments.prepare_authorization(prepare).await.unwrap() })
+    };
+    let all = results(vec![pay(&one), pay(&two)]).await;
+    assert_eq!(all.iter().filter(|one| matches!(one, AuthorizationPrepared::Done(_))).count(), 1);
+    assert_eq!(all.iter().filter(|one| matches!(one, AuthorizationPrepared::StashMissing)).count(), 1);
+}
+
+pub async fn of_many_settlements_one_wins(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for number in [8, 32] {
+        let payment = bench.submitted(merchant.id).await;
+        let settle = |_| {
+            let (payments, settlement) = (bench.payments.clone(), approval(&payment));
+            tokio::spawn(async move { payments.settle(settlement).await.unwrap() })
+        };
+        let all = results((0..number).map(settle).collect()).await;
+        assert_eq!(all.iter().filter(|settled| **settled == Settled::Done).count(), 1);
+        assert_eq!(all.iter().filter(|settled| **settled == Settled::AlreadySettled).count(), number - 1);
+        let session = payment.session.unwrap().id;
+        assert_eq!(bench.count("outbox_event", &format!("payment_id = '{session}'")), 2);
+        assert_eq!(bench.count("ledger_transaction", &format!("order_id = '{}'", payment.order.id)), 1);
+    }
+}
+
+pub async fn of_many_sessions_one_gets_the_reference(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let reference = terms().merchant_reference;
+    let insert = |_| {
+        let terms = SessionTerms { merchant_reference: reference.clone(), ..terms() };
+        let session = new_session(merchant.id, terms);
+        let history = of_session(&session, "CREATE", at(0));
+        let sessions = bench.sessions.clone();
+        tokio::spawn(async move { sessions.insert_session(NewSession { session, history }).await.unwrap() })
+    };
+    let all = results((0..32).map(insert).collect()).await;
+    assert_eq!(all.iter().filter(|inserted| **inserted == Inserted::Done).count(), 1);
+    assert_eq!(bench.count("session", "1 = 1"), 1);
+    assert_eq!(bench.count("billing_profile", "1 = 1"), 1);
+}
+
+pub async fn of_many_captures_one_wins(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let payment = bench.authorized(merchant.id).await;
+    let ask = |_| {
+        let (payments, prepare) = (bench.payments.clone(), capture(&payment, None, at(30)));
+        tokio::spawn(async move { payments.prepare_capture(prepare).await.unwrap() == Applied::Done })
+    };
+    assert_eq!(winners(&results((0..32).map(ask).collect()).await), 1);
+    let order = bench.payments.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
+    assert_eq!(order.amounts.capture_pending(), &order.total);
+    assert_eq!(bench.count("processor_op", "kind = 'CAPTURE'"), 1);
+}

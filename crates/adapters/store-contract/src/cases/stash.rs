@@ -1,0 +1,68 @@
+use std::sync::Arc;
+
+use dropin_card::Scheme;
+use dropin_ports::{AuthorizationPrepared, SealedCard, StashEntry, StashSummary};
+
+use crate::Bench;
+use crate::values::{at, entry};
+
+pub async fn an_entry_is_replaced_by_the_next(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let first = bench.stashed(merchant.id).await;
+    assert_eq!(bench.stash.peek_stash(&first.key, at(0)).await, Ok(Some(first.summary)));
+    let second = StashEntry {
+        sealed: SealedCard { key_id: "2026112111".to_owned(), bytes: (0..=255).collect() },
+        summary: StashSummary { scheme: None, usable: false },
+        created_at: at(60),
+        expires_at: at(3_000),
+        ..first.clone()
+    };
+    bench.stash.put_stash(second.clone()).await.unwrap();
+    assert_eq!(bench.stash.peek_stash(&first.key, at(2_000)).await, Ok(Some(second.summary)));
+    assert_eq!(bench.count("stash", "1 = 1"), 1);
+    let session = bench.session(merchant.id).await;
+    let done = bench.payments.prepare_authorization(bench.submit(&session, &first.key, at(2_000))).await.unwrap();
+    assert!(matches!(done, AuthorizationPrepared::Done(card) if card == second.sealed));
+    for scheme in Scheme::ALL {
+        let summary = StashSummary { scheme: Some(scheme), usable: true };
+        let one = StashEntry { summary, ..entry(merchant.id, at(100)) };
+        bench.stash.put_stash(one.clone()).await.unwrap();
+        assert_eq!(bench.stash.peek_stash(&one.key, at(0)).await, Ok(Some(summary)));
+    }
+}
+
+pub async fn only_the_exact_key_finds_an_entry(bench: Arc<Bench>) {
+    let ((merchant, _), (other, _)) = (bench.merchant().await, bench.merchant().await);
+    let stashed = bench.stashed(merchant.id).await;
+    let mut keys = [stashed.key.clone(), stashed.key.clone(), stashed.key.clone(), stashed.key.clone()];
+    keys[0].merchant_id = other.id;
+    keys[1].stash_id.push('x');
+    keys[2].fingerprint = stashed.key.fingerprint.to_uppercase();
+    keys[3].fingerprint.clear();
+    for key in keys {
+        assert_eq!(bench.stash.peek_stash(&key, at(0)).await, Ok(None), "{key:?}");
+    }
+    // Another browser's post with the same StashId is an entry of its own.
+    let mut beside = stashed.clone();
+    beside.key.fingerprint = "another browser".to_owned();
+    beside.summary.scheme = Some(Scheme::Jcb);
+    bench.stash.put_stash(beside.clone()).await.unwrap();
+    assert_eq!(bench.stash.peek_stash(&stashed.key, at(0)).await, Ok(Some(stashed.summary)));
+    assert_eq!(bench.stash.peek_stash(&beside.key, at(0)).await, Ok(Some(beside.summary)));
+}
+
+pub async fn purging_takes_expired_entries_only(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let mut entries = vec![];
+    for end in [100, 101, 102, 200] {
+        let one = entry(merchant.id, at(end));
+        bench.stash.put_stash(one.clone()).await.unwrap();
+        entries.push(one);
+    }
+    assert_eq!(bench.stash.purge_stash(at(99), 10).await, Ok(0));
+    assert_eq!(bench.stash.purge_stash(at(102), 2).await, Ok(2), "no more than the limit");
+    assert_eq!(bench.stash.purge_stash(at(102), 2).await, Ok(1));
+    assert_eq!(bench.stash.purge_stash(at(102), 2).await, Ok(0));
+    assert!(bench.stash.peek_stash(&entries[3].key, at(102)).await.unwrap().is_some());
+    assert_eq!(bench.count("stash", "1 = 1"), 1);
+}

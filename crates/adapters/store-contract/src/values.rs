@@ -1,0 +1,260 @@
+//! Values for cases: each new id once, instants from one fixed start, and terms that use every field.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret};
+use dropin_card::Scheme;
+use dropin_kernel::{
+    ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId, SessionId,
+    Timestamp,
+};
+use dropin_money::{Amount, Currency};
+use dropin_order::{OpKind, Operation, Order};
+use dropin_ports::{Actor, History, NewEvent, NewMerchant, SealedCard, StashEntry, StashKey, StashSummary, Subject};
+use dropin_session::{BillingChoice, Session, SessionTerms};
+use dropin_validation::{
+    Address, BillingDetails, BillingProfile, BirthDate, Country, Discount, Email, Item, Phone, Region, ShippingDetails,
+    Text, Totals, UrlPolicy, WebUrl, total_amount,
+};
+use time::macros::date;
+use uuid::Uuid;
+
+/// When every case begins.
+pub(crate) const START: Timestamp = Timestamp::from_micros(1_790_000_000_123_456);
+
+/// An id that was never given before, in this process or another.
+pub fn fresh() -> Uuid {
+    static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    Uuid::from_u64_pair(*PROCESS, COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+pub(crate) fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// `count` seconds after the start.
+pub(crate) fn at(count: u64) -> Timestamp {
+    START.plus(seconds(count))
+}
+
+pub(crate) fn text(raw: &str) -> Text {
+    Text::parse("Text", raw).unwrap()
+}
+
+pub(crate) fn minor(currency: Currency, minor: i64) -> Amount {
+    Amount::from_minor(currency, minor).unwrap()
+}
+
+pub(crate) fn new_merchant(endpoint: bool) -> NewMerchant {
+    let id = MerchantId::new(fresh());
+    let merchant = Merchant {
+        id,
+        name: "Café Größe 🛍️ 商店".to_owned(),
+        currencies: vec![Currency::Usd, Currency::Kwd, Currency::Jpy, Currency::Eur],
+        origins: ["https://shop.example", "http://localhost:8081"].map(|raw| Origin::parse(raw).unwrap()).to_vec(),
+        session_lifetime: Duration::from_micros(86_400_000_001),
+        created_at: START,
+    };
+    let user = ApiUser {
+        id: ApiUserId::new(fresh()),
+        merchant_id: id,
+        username: format!("user-{}", fresh()),
+        password: PasswordHash(vec![0, 255, 1, 254]),
+    };
+    NewMerchant { merchant, user, endpoint: endpoint.then(|| new_endpoint(id)) }
+}
+
+pub(crate) fn new_endpoint(merchant: MerchantId) -> Endpoint {
+    Endpoint {
+        id: EndpointId::new(fresh()),
+        merchant_id: merchant,
+        url: "https://shop.example/hook?a=b".to_owned(),
+        secret: SealedSecret((0..=255).collect()),
+    }
+}
+
+fn address() -> Address {
+    Address {
+        street: text("12 Rue de l'Église 🏠"),
+        city: text("Saint-Étienne"),
+        region: None,
+        country: Country::parse("Country", "FR").unwrap(),
+        postcode: Some(text("42000")),
+        phone: Phone::restore("+33 1 23 45 67 89"),
+    }
+}
+
+/// A profile with every field.
+pub(crate) fn profile(reference: Option<&str>) -> BillingProfile {
+    BillingProfile {
+        id: BillingProfileId::new(fresh()),
+        details: BillingDetails {
+            reference: reference.map(text),
+            name: text("Ana \"Quote\" O\u{2019}Neill \\ 🙂"),
+            email: Email::parse("Email", "ana@shop.example").unwrap(),
+            phone: Phone::restore("(555) 123-4567"),
+            birth_date: BirthDate::restore(date!(2000 - 02 - 29)),
+            national_identifier: Some(text("ABCDE1234F")),
+            company: Some(text("Ana & Söhne <GmbH>")),
+            address: Address {
+                region: Region::restore("US-CA"),
+                country: Country::parse("Country", "US").unwrap(),
+                ..address()
+            },
+        },
+    }
+}
+
+/// A profile with no field that may be absent.
+pub(crate) fn bare_profile() -> BillingProfile {
+    let mut profile = profile(None);
+    profile.details.phone = None;
+    profile.details.birth_date = None;
+    profile.details.national_identifier = None;
+    profile.details.company = None;
+    profile.details.address = Address { region: None, postcode: None, phone: None, ..address() };
+    profile
+}
+
+fn web_url(raw: &str) -> WebUrl {
+    WebUrl::parse("Url", raw, UrlPolicy::Sandbox).unwrap()
+}
+
+/// Sets the total to the sum of the rest.
+pub(crate) fn summed(mut terms: SessionTerms) -> SessionTerms {
+    terms.total = total_amount(Totals {
+        currency: terms.currency,
+        items: &terms.items,
+        tax: terms.tax.as_ref(),
+        shipping_and_duty: terms.shipping.as_ref().map(|to| (&to.shipping_amount, &to.duty_amount)),
+        discounts: terms.discounts.as_deref().unwrap_or_default(),
+    })
+    .unwrap();
+    terms
+}
+
+/// The fewest terms there can be, for 29.90 USD, under a reference of their own.
+pub(crate) fn terms() -> SessionTerms {
+    let usd = Currency::Usd;
+    summed(SessionTerms {
+        merchant_reference: text(&format!("order-{}", fresh())),
+        auto_capture: false,
+        complete_url: web_url("https://shop.example/paid?session={SessionId}"),
+        cancel_url: web_url("http://127.0.0.1:8081/cart"),
+        currency: usd,
+        items: vec![Item { name: text("Shirt"), amount: minor(usd, 2_990), quantity: 1 }],
+        via_agent: false,
+        shipping: None,
+        tax: None,
+        discounts: None,
+        total: Amount::zero(usd),
+        billing_choice: BillingChoice::Supplied,
+        billing: bare_profile(),
+    })
+}
+
+/// Terms that use every field, at the edges of what is allowed.
+pub(crate) fn full_terms() -> SessionTerms {
+    let kwd = Currency::Kwd;
+    let items = vec![
+        Item { name: text("Ring 💍"), amount: minor(kwd, 999_999_999_989_998), quantity: 1_000_000 },
+        Item { name: text(&"é".repeat(255)), amount: minor(kwd, 0), quantity: 1 },
+        Item { name: text("a\u{202e}b {\"json\": null}"), amount: minor(kwd, 1), quantity: 3 },
+    ];
+    let shipping = ShippingDetails {
+        shipping_amount: minor(kwd, 1_999),
+        duty_amount: minor(kwd, 7_000),
+        name: text("家族 👨‍👩‍👧‍👦"),
+        email: Email::parse("Email", "home@shop.example").unwrap(),
+        phone: Phone::restore("+1 (555) 123-4567").unwrap(),
+        address: address(),
+    };
+    summed(SessionTerms {
+        auto_capture: true,
+        currency: kwd,
+        items,
+        via_agent: true,
+        shipping: Some(shipping),
+        tax: Some(minor(kwd, 1_001)),
+        discounts: Some(vec![Discount { name: text("Spring"), amount: minor(kwd, 2) }]),
+        billing: profile(Some("customer-1")),
+        ..terms()
+    })
+}
+
+pub(crate) fn new_session(merchant: MerchantId, terms: SessionTerms) -> Session {
+    Session::create(SessionId::new(fresh()), merchant, terms, START, at(86_400))
+}
+
+pub(crate) fn of_session(session: &Session, what: &'static str, at: Timestamp) -> History {
+    History {
+        merchant_id: session.merchant_id,
+        subject: Subject::Session(session.id),
+        actor: Actor::Merchant("user-1".to_owned()),
+        what,
+        at,
+        before: None,
+        after: session.state.kind().as_str(),
+    }
+}
+
+pub(crate) fn of_order(order: &Order, what: &'static str, at: Timestamp) -> History {
+    History {
+        merchant_id: order.merchant_id,
+        subject: Subject::Order(order.id),
+        actor: Actor::System,
+        what,
+        at,
+        before: Some("PROCESSING"),
+        after: order.state.as_str(),
+    }
+}
+
+pub(crate) fn event(session: &Session, event_type: &'static str, at: Timestamp) -> NewEvent {
+    NewEvent {
+        id: EventId::new(fresh()),
+        merchant_id: session.merchant_id,
+        payment_id: session.payment_id(),
+        event_type,
+        body: format!("{{\"EventType\":\"{event_type}\",\"Exact\":  29.90}}\u{0}\n").into_bytes(),
+        at,
+    }
+}
+
+pub(crate) fn entry(merchant: MerchantId, expires_at: Timestamp) -> StashEntry {
+    let key =
+        StashKey { merchant_id: merchant, stash_id: format!("stash-{}", fresh()), fingerprint: "browser".to_owned() };
+    StashEntry {
+        key,
+        sealed: SealedCard { key_id: "2026112110".to_owned(), bytes: vec![0, 1, 2, 255] },
+        summary: StashSummary { scheme: Some(Scheme::Visa), usable: true },
+        created_at: START,
+        expires_at,
+    }
+}
+
+pub(crate) fn new_order(session: &Session, now: Timestamp) -> Order {
+    Order::start(
+        OrderId::new(fresh()),
+        session.merchant_id,
+        Some(session.id),
+        session.terms.merchant_reference.as_str().to_owned(),
+        session.terms.total.clone(),
+        session.terms.auto_capture,
+        "VISA".to_owned(),
+        now,
+    )
+}
+
+pub(crate) fn authorization(order: &Order, now: Timestamp) -> Operation {
+    let due = now.plus(seconds(10));
+    Operation::prepare(OpId::new(fresh()), order.id, OpKind::Authorize, order.total.clone(), None, now, due)
+}
+
+pub(crate) fn posting() -> LedgerTransactionId {
+    LedgerTransactionId::new(fresh())
+}
