@@ -158,8 +158,10 @@ h3 { margin: 0; font: inherit; font-weight: 600; }
 	font-weight: 600;
 }
 @container (max-width: 420px) {
-	.head { min-block-size: 88px; align-content: center; }
+	.head { min-block-size: 84px; align-content: start; padding-block: 15px; padding-inline-end: 20px; }
 	.marks { flex-basis: 100%; padding-inline-start: 36px; }
+	.chevron { inset-block: 15px auto; }
+	.test { margin-inline-end: 32px; }
 }
 .panel { display: grid; grid-template-rows: 1fr; transition: grid-template-rows 220ms, visibility 220ms; }
 .panel[inert] { grid-template-rows: 0fr; visibility: hidden; }
@@ -168,14 +170,14 @@ h3 { margin: 0; font: inherit; font-weight: 600; }
 iframe {
 	display: block;
 	inline-size: calc(100% + 8px);
-	block-size: 404px;
+	block-size: 375px;
 	margin: -4px;
 	border: 0;
 	color-scheme: inherit;
 	transition: opacity 160ms;
 }
 .loading iframe { opacity: 0; }
-.skeleton { position: absolute; inset: 14px 20px auto; display: grid; gap: 30px; }
+.skeleton { position: absolute; inset: 14px 20px auto; display: grid; gap: 32px; }
 .root:not(.loading) .skeleton { display: none; }
 .bones { display: grid; gap: 8px; }
 .two { display: grid; grid-template-columns: 1fr 1fr; gap: 14px; }

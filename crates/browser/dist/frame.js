@@ -80,10 +80,10 @@
 			this.session = `shopper/session/${encodeURIComponent(sessionId)}`;
 		}
 		strings(tag, signal) {
-			return this.persist(`locales/${tag}.json`, { cache: "default" }, 8, signal, "pay");
+			return this.persist(`locales/${tag}.json`, { cache: "default" }, 7, signal, "pay");
 		}
 		view(signal) {
-			return this.persist(this.session, {}, 8, signal, "State");
+			return this.persist(this.session, {}, 7, signal, "State");
 		}
 		progress(waitSeconds, signal) {
 			return this.call(`${this.session}/progress?wait=${waitSeconds}`, {}, waitSeconds + 10, signal, "State");
@@ -442,13 +442,13 @@
 		}
 		hideButton(hidden) {
 			this.button.hidden = hidden;
+			this.button.disabled = hidden;
 			this.total.hidden = !hidden;
 		}
 		setBusy(busy) {
 			this.busy = busy;
 			for (const field of Object.values(this.fields)) field.input.readOnly = busy;
 			this.element.setAttribute("aria-busy", String(busy));
-			this.rest(busy);
 			this.label();
 		}
 		rest(resting) {
@@ -565,9 +565,9 @@
 		get form() {
 			return this.screen.form;
 		}
-		begin() {
+		begin(notice) {
 			this.form.setAmount(this.amountOf(this.view));
-			if (this.view.State === "CREATED") this.openForm();
+			if (this.view.State === "CREATED") this.openForm(notice);
 			else void this.follow(this.newFlow(), null);
 		}
 		select(selected) {
@@ -603,11 +603,8 @@
 			if (answer.kind === "refused") return this.fail(answer.code, answer.message);
 			const before = this.view;
 			this.view = answer.body;
-			this.begin();
-			if (this.phase !== "form" || notice === void 0) return;
-			this.form.setNotice(notice(before, this.view));
-			this.screen.announce(notice(before, this.view));
-			this.rest();
+			if (notice !== void 0) this.rest();
+			this.begin(notice?.(before, this.view));
 		}
 		async stash(card, order, signal) {
 			const answer = await this.api.stash(this.view, order, card, signal);
@@ -690,16 +687,15 @@
 		setBusy(busy) {
 			if (busy) this.phase = "paying";
 			this.form.setBusy(busy);
+			this.form.rest(busy || this.resting);
 			this.link.send({ type: "busy", busy });
 			this.tellEnabled();
 		}
 		rest() {
 			this.resting = true;
-			this.form.rest(true);
-			this.tellEnabled();
 			setTimeout(() => {
 				this.resting = false;
-				if (this.phase === "form") this.form.rest(false);
+				this.form.rest(this.phase !== "form");
 				this.tellEnabled();
 			}, REST_MS);
 		}

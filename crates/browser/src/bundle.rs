@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "de55c7fdb4be200f";
+pub(crate) const VERSION: &str = "17549be2ddceabe4";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -15,7 +15,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "dropin.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.js"),
-        sha384: "LWxFQLoNz3QLTUeAzZhGkoZsOAjkx7ofVRiPVPatmTk5DKta5cQaLwBCV7gI4+Ix",
+        sha384: "LCF+9aPhM4Yst/IZ9GsDFL+O3avBTrCLjjdaPNWyb+SZxCip7Ozy7PAbaSRxGC3S",
     },
     Asset {
         path: "frame.css",
@@ -27,13 +27,13 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "frame.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/frame.html"),
-        sha384: "PosEAsjW6y0nACf8GEidp3xleD2Ug47gvwj/EuKdurFioDsRImXW2URYLrD3I05L",
+        sha384: "TKB86IlELTzq9+Ksdgwx84dnHcuODC0Ba5ICO0IWm+UskvxfSRSdMKx8W6u/7OFC",
     },
     Asset {
         path: "frame.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/frame.js"),
-        sha384: "T0js9vl+axcomHsB0u6+clG4NlieJ7S01Z4xP3e1L2ziPPSPNZUTk17ZBfgd2OrD",
+        sha384: "IHtvO8ChWynZZG3gTb330F9Frn5SgKyDHwi2yt1rfzmUs+No1dHT0+rst6+eOOx0",
     },
     Asset {
         path: "locales/ar.json",
@@ -57,6 +57,6 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "5aDt8N4busrYhiN0h4Yptw3BofWySNz7Rer5VsFrd1PiJ7r648KO036wZXQRT3jl",
+        sha384: "svq81nmI6naSm2DNjHBUeKTfr52BUN5hOpAmDDzwjS4rr3siwiK6eGKB8cP76WUA",
     },
 ];

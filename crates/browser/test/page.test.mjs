@@ -92,11 +92,14 @@ test("without our button the page's own pays; the total stays in sight", async (
   await until(async () => (await shop.frame.locator("[aria-invalid=true]").count()) === 4, "the errors of an empty form");
   await fill(shop);
   await until(async () => (await shop.heard()).length === 1, "the form to be complete");
+  await shop.field("name").press("Enter");
   await shop.field("code").fill("1");
   await until(async () => (await shop.heard()).length === 2, "the form to be incomplete");
   await shop.field("code").fill("12");
   await shop.field("code").fill("123");
   await until(async () => (await shop.heard()).length === 3, "the form to be complete again");
+  const posts = () => world.mock.requests.filter(({ method, path }) => method === "POST" && path.includes(world.mock.entry(shop.session).session.MerchantId));
+  assert.equal(posts().length, 0, "Enter leaves the pressing to the page's button");
   await shop.page.evaluate(() => window.instance.submitPayment());
   await endPanel(shop, "done");
   assert.deepEqual((await shop.heard()).filter(([kind]) => kind === "enabled").map(([, state]) => state), [true, false, true, false]);

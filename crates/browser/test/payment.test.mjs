@@ -46,6 +46,8 @@ test("ten clicks and ten calls are one request and one payment", async () => {
   });
   await until(() => world.mock.entry(session).payments === 1, "the payment");
   await until(() => world.mock.calls("GET", `${session}/progress`).length === 1, "the progress request");
+  const { MerchantId } = world.mock.entry(session).session;
+  assert.equal(world.mock.requests.filter(({ path }) => path.startsWith(`/stash/${MerchantId}/`)).length, 1);
   assert.equal(world.mock.calls("POST", `${session}/submit`).length, 1);
   world.mock.finish(session);
   await endPanel(shop, "done");
@@ -162,6 +164,8 @@ test("a total that changed is shown and announced, and paid only when the shoppe
   const orders = world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body));
   assert.deepEqual(orders.map(({ Version }) => Version), [1, 2]);
   assert.notEqual(orders[0].AttemptId, orders[1].AttemptId);
+  const states = (await shop.heard()).filter(([kind]) => kind === "enabled").map(([, state]) => state);
+  assert.deepEqual(states, [true, false, true, false], "disabled from the first press until the new total has been seen");
   await shop.context.close();
 });
 

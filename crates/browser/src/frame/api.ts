@@ -63,11 +63,11 @@ export class Api {
 
   /** The texts of one locale file. */
   strings(tag: string, signal: AbortSignal): Promise<Answer<Record<string, string>>> {
-    return this.persist(`locales/${tag}.json`, { cache: "default" }, 8, signal, "pay");
+    return this.persist(`locales/${tag}.json`, { cache: "default" }, 7, signal, "pay");
   }
 
   view(signal: AbortSignal): Promise<Answer<View>> {
-    return this.persist(this.session, {}, 8, signal, "State");
+    return this.persist(this.session, {}, 7, signal, "State");
   }
 
   progress(waitSeconds: number, signal: AbortSignal): Promise<Answer<Progress>> {

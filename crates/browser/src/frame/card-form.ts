@@ -7,7 +7,7 @@ import { Field } from "./field";
 import { EXPIRY_MASK, grouped, type Mask } from "./mask";
 import { codeProblem, expiryOf, expiryProblem, nameProblem, numberProblem, type Problem } from "./validate";
 
-/** As the stash takes it. Lives only between the press of the button and the answer of the stash. */
+/** As the stash takes it. Made of the form when the button is pressed; given to the stash and to nobody else. */
 export interface Card {
   readonly Name: string;
   readonly Number: string;
@@ -91,6 +91,8 @@ export class CardForm {
   /** Without our button the shopper still sees what is about to be paid. */
   hideButton(hidden: boolean): void {
     this.button.hidden = hidden;
+    // Else the Enter key would still press it, past whatever the page checks before it calls submitPayment().
+    this.button.disabled = hidden;
     this.total.hidden = !hidden;
   }
 
@@ -99,11 +101,10 @@ export class CardForm {
     this.busy = busy;
     for (const field of Object.values(this.fields)) field.input.readOnly = busy;
     this.element.setAttribute("aria-busy", String(busy));
-    this.rest(busy);
     this.label();
   }
 
-  /** A button at rest looks and says that it does nothing for now. */
+  /** A button at rest says that it does nothing for now. */
   rest(resting: boolean): void {
     if (resting) this.button.setAttribute("aria-disabled", "true");
     else this.button.removeAttribute("aria-disabled");

@@ -50,9 +50,9 @@ export class Checkout {
   }
 
   /** Goes where the Session is: to the form, or after a payment that is already under way or over. */
-  begin(): void {
+  begin(notice?: string): void {
     this.form.setAmount(this.amountOf(this.view));
-    if (this.view.State === "CREATED") this.openForm();
+    if (this.view.State === "CREATED") this.openForm(notice);
     else void this.follow(this.newFlow(), null);
   }
 
@@ -94,11 +94,8 @@ export class Checkout {
     if (answer.kind === "refused") return this.fail(answer.code, answer.message);
     const before = this.view;
     this.view = answer.body;
-    this.begin();
-    if (this.phase !== "form" || notice === undefined) return;
-    this.form.setNotice(notice(before, this.view));
-    this.screen.announce(notice(before, this.view));
-    this.rest();
+    if (notice !== undefined) this.rest();
+    this.begin(notice?.(before, this.view));
   }
 
   /** Puts the card into the stash; false when the form is open again and says why. */
@@ -194,17 +191,16 @@ export class Checkout {
   private setBusy(busy: boolean): void {
     if (busy) this.phase = "paying";
     this.form.setBusy(busy);
+    this.form.rest(busy || this.resting);
     this.link.send({ type: "busy", busy });
     this.tellEnabled();
   }
 
   private rest(): void {
     this.resting = true;
-    this.form.rest(true);
-    this.tellEnabled();
     setTimeout(() => {
       this.resting = false;
-      if (this.phase === "form") this.form.rest(false);
+      this.form.rest(this.phase !== "form");
       this.tellEnabled();
     }, REST_MS);
   }
