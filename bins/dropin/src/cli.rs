@@ -150,14 +150,17 @@ pub(crate) enum NotificationCommand {
         output: Output,
     },
     /// Send parked notifications again, unchanged and under their old ids
-    Replay {
-        /// Id of the notification (webhook-id)
-        #[arg(required_unless_present = "all")]
-        id: Option<EventId>,
-        /// Every parked notification
-        #[arg(long, conflicts_with = "id")]
-        all: bool,
-    },
+    Replay(Replay),
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Replay {
+    /// Id of the notification (webhook-id)
+    pub(crate) id: Option<EventId>,
+    /// Every parked notification
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

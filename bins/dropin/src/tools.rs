@@ -33,7 +33,7 @@ pub(crate) async fn run(cli: &Cli, command: &Command) -> Result<ExitCode, Failur
         Command::Notification(NotificationCommand::List { state: NotificationState::Parked, output }) => {
             list_parked(&store, *output).await
         }
-        Command::Notification(NotificationCommand::Replay { id, all: _ }) => replay(&store, *id).await,
+        Command::Notification(NotificationCommand::Replay(wanted)) => replay(&store, wanted.id).await,
         Command::Op(OpCommand::List(output)) => list_operations(&store, *output).await,
     };
     store.close();
@@ -153,6 +153,7 @@ async fn list_parked(store: &Store, output: Output) -> Result<(), Failure> {
     say_lines(lines, "No notification is parked.")
 }
 
+/// One notification, or all that are parked.
 async fn replay(store: &Store, wanted: Option<EventId>) -> Result<(), Failure> {
     let now = SystemClock.now();
     let mut replayed = 0;
