@@ -52,7 +52,7 @@ async fn answer(
     }
     .await;
     // From the error itself, so that the log has its detail.
-    let response = outcome.unwrap_or_else(|error| HttpResponse::from_error(error));
+    let response = outcome.unwrap_or_else(HttpResponse::from_error);
     vary(if readable { visitor.may_read(response) } else { response })
 }
 

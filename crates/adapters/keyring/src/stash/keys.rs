@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn threads_that_seal_at_once_make_one_key() {
         let (_folder, dir) = folder();
-        let ids: Vec<_> = std::thread::scope(|scope| {
+        let ids: Vec<_> = thread::scope(|scope| {
             let seals: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| open(&dir).seal(&card(), &owner(), NOW).expect("sealed").key_id))
                 .collect();

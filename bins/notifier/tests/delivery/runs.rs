@@ -1,0 +1,155 @@
+//! What merchants see.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dropin_kernel::{EndpointId, EventId, Timestamp};
+use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, StoreError};
+use dropin_store::Store;
+use dropin_usecases::deliver::Pace;
+use tokio::sync::Notify;
+
+use crate::receiver::{Arrival, Receiver};
+use crate::world::{KINDS, World, until};
+
+fn pace() -> Pace {
+    Pace { poll: Duration::from_millis(5), ..Pace::default() }
+}
+
+#[tokio::test]
+async fn a_payment_arrives_in_order_and_signed() {
+    let world = World::new();
+    let receiver = Receiver::start(|_, _| Some(200)).await;
+    let shop = world.shop(receiver.url()).await;
+    let ids = world.pay(&shop).await;
+    let notifier = world.notifier(Arc::new(world.store.clone()), pace());
+    until("three arrivals", || receiver.arrivals().len() == 3).await;
+    notifier.stop().await;
+    let arrivals = receiver.arrivals();
+    assert_eq!(receiver.acknowledged(), ids);
+    for (number, arrival) in arrivals.iter().enumerate() {
+        assert_eq!(arrival.sequence, i64::try_from(number).expect("small") + 1);
+        assert!(arrival.body.starts_with(&format!(r#"{{"EventType":"{}""#, KINDS[number])), "{}", arrival.body);
+        assert!(arrival.is_signed_with(&shop.secret), "{arrival:?}");
+    }
+}
+
+/// Answers all that is no acknowledgement, one after the other, then 200.
+fn reluctant(before: &[Arrival], now: &Arrival) -> Option<u16> {
+    const ANSWERS: [u16; 6] = [201, 204, 302, 410, 500, 200];
+    let tries = before.iter().filter(|one| one.id == now.id).count();
+    Some(ANSWERS[tries.min(ANSWERS.len() - 1)])
+}
+
+#[tokio::test]
+async fn nothing_but_200_acknowledges_and_the_next_one_waits_for_it() {
+    let world = World::new();
+    let receiver = Receiver::start(reluctant).await;
+    let shop = world.shop(receiver.url()).await;
+    let mut payments = Vec::new();
+    for _ in 0..10 {
+        payments.push(world.pay(&shop).await);
+    }
+    let notifiers = [0, 1].map(|_| world.notifier(Arc::new(world.store.clone()), pace()));
+    until("every acknowledgement", || receiver.acknowledged().len() == 30).await;
+    for notifier in notifiers {
+        notifier.stop().await;
+    }
+    let arrivals = receiver.arrivals();
+    assert_eq!(arrivals.len(), 30 * 6, "two notifiers, and no try was made twice");
+    let mut bodies: BTreeMap<&str, &str> = BTreeMap::new();
+    for arrival in &arrivals {
+        assert_eq!(*bodies.entry(&arrival.id).or_insert(&arrival.body), arrival.body, "the body never changes");
+        assert!(arrival.is_signed_with(&shop.secret));
+    }
+    for payment in payments {
+        let of_payment: Vec<_> = arrivals.iter().filter(|one| payment.contains(&one.id)).collect();
+        let in_order: Vec<_> = payment.iter().flat_map(|id| vec![id; 6]).collect();
+        assert_eq!(of_payment.iter().map(|one| &one.id).collect::<Vec<_>>(), in_order);
+    }
+}
+
+/// A store that is never told what came of a try: whoever uses it dies between the answer and the commit.
+struct Deaf {
+    store: Store,
+    told: Notify,
+}
+
+#[async_trait]
+impl OutboxStore for Deaf {
+    async fn claim_deliveries(
+        &self,
+        now: Timestamp,
+        lease_until: Timestamp,
+        per_endpoint: u32,
+        limit: u32,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.store.claim_deliveries(now, lease_until, per_endpoint, limit).await
+    }
+
+    async fn finish_deliveries(
+        &self,
+        _: Vec<(DeliveryKey, DeliveryResult)>,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.told.notify_one();
+        std::future::pending().await
+    }
+
+    async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.store.next_delivery_due().await
+    }
+
+    async fn list_parked(&self, limit: u32) -> Result<Vec<ParkedEvent>, StoreError> {
+        self.store.list_parked(limit).await
+    }
+
+    async fn replay_parked(&self, event: EventId, endpoint: EndpointId, now: Timestamp) -> Result<bool, StoreError> {
+        self.store.replay_parked(event, endpoint, now).await
+    }
+}
+
+#[tokio::test]
+async fn a_crash_between_sending_and_writing_down_sends_the_same_once_more() {
+    let world = World::new();
+    let receiver = Receiver::start(|_, _| Some(200)).await;
+    let shop = world.shop(receiver.url()).await;
+    let ids = world.pay(&shop).await;
+    let deaf = Arc::new(Deaf { store: world.store.clone(), told: Notify::new() });
+    let lease = Duration::from_millis(1_500);
+    let short = Pace { lease, send_deadline: Duration::from_secs(1), ..pace() };
+    let dying = world.notifier(deaf.clone(), short);
+    deaf.told.notified().await;
+    dying.kill().await;
+    assert_eq!(receiver.acknowledged(), ids[..1], "the merchant has it, and we do not know");
+
+    let heir = world.notifier(Arc::new(world.store.clone()), pace());
+    until("the rest", || receiver.acknowledged().len() == 4).await;
+    heir.stop().await;
+    let arrivals = receiver.arrivals();
+    assert_eq!(receiver.acknowledged(), [&ids[0], &ids[0], &ids[1], &ids[2]].map(Clone::clone));
+    assert_eq!(arrivals[0].body, arrivals[1].body);
+    assert!(arrivals.iter().all(|one| one.is_signed_with(&shop.secret)));
+}
+
+#[tokio::test]
+async fn a_silent_endpoint_does_not_delay_another() {
+    let world = World::new();
+    let (silent, quick) = (Receiver::start(|_, _| None).await, Receiver::start(|_, _| Some(200)).await);
+    let (dead_shop, shop) = (world.shop(silent.url()).await, world.shop(quick.url()).await);
+    for _ in 0..40 {
+        world.pay(&dead_shop).await;
+    }
+    let notifier = world.notifier(Arc::new(world.store.clone()), pace());
+    until("all slots of the silent one taken", || silent.arrivals().len() == 8).await;
+    // The silent one holds its slots for eight seconds; the other one is through long before.
+    for number in 1..=20 {
+        world.pay(&shop).await;
+        until("the quick one's payment", || quick.acknowledged().len() == 3 * number).await;
+    }
+    assert_eq!(silent.arrivals().len(), 8, "never more than its slots, and none of them is over yet");
+    notifier.kill().await;
+}

@@ -1,0 +1,155 @@
+//! A store with merchants and payments, and notifiers on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_boot::{SystemClock, SystemIds};
+use dropin_kernel::{EventId, MerchantId};
+use dropin_keyring::MasterKey;
+use dropin_money::Currency;
+use dropin_notification::Schedule;
+use dropin_ports::{Actor, Applied, Clock, History, IdSource, NewEvent, OutboxStore, SessionStore, Subject};
+use dropin_store::{Role, Store, StoreConfig};
+use dropin_usecases::access::{Caller, CreateMerchant, Merchants, authenticate};
+use dropin_usecases::deliver::{Delivering, Pace};
+use dropin_usecases::sessions::Sessions;
+use dropin_validation::UrlPolicy;
+use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
+use notifier::{NotifierDeps, run};
+use tempfile::TempDir;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// Kinds of one payment, in their order.
+pub(crate) const KINDS: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
+
+pub(crate) struct World {
+    pub(crate) store: Store,
+    secrets: Arc<MasterKey>,
+    _folder: TempDir,
+}
+
+pub(crate) struct Shop {
+    pub(crate) secret: String,
+    pub(crate) merchant: MerchantId,
+    caller: Caller,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
+        let store = Store::open(StoreConfig::new(url, Role::Service)).expect("a store");
+        let secrets = Arc::new(MasterKey::open_or_create(&folder.path().join("keys")).expect("a key"));
+        Self { store, secrets, _folder: folder }
+    }
+
+    pub(crate) async fn shop(&self, webhook_url: String) -> Shop {
+        let merchants = Merchants {
+            store: Arc::new(self.store.clone()),
+            secrets: self.secrets.clone(),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+        };
+        let wanted = CreateMerchant {
+            name: "Shop".to_owned(),
+            webhook_url: Some(webhook_url),
+            origins: Vec::new(),
+            currencies: vec![Currency::Usd],
+        };
+        let made = merchants.create(wanted).await.unwrap_or_else(|error| panic!("{error}"));
+        let caller = authenticate(&self.store, &*self.secrets, &made.username, &made.password).await;
+        Shop {
+            secret: made.webhook_secret.expect("it has a webhook"),
+            merchant: made.merchant_id,
+            caller: caller.expect("its own password"),
+        }
+    }
+
+    /// Writes one notification of each kind for a new payment, in one transaction. Returns their ids.
+    pub(crate) async fn pay(&self, shop: &Shop) -> Vec<String> {
+        let (store, now): (Arc<dyn SessionStore>, _) = (Arc::new(self.store.clone()), SystemClock.now());
+        let sessions = Sessions {
+            store: store.clone(),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            url_policy: UrlPolicy::Sandbox,
+        };
+        let body = format!(
+            r#"{{"MerchantReference":"{}","CompleteUrl":"https://shop.example/","CancelUrl":"https://shop.example/","Currency":"USD","AutoCapture":true,
+            "Items":[{{"Name":"Shirt","Amount":29.90,"Quantity":1}}],"BillingProfile":{{"Name":"Ana","Email":"ana@shop.example",
+            "Address":{{"Street":"Hauptstr. 1","City":"Berlin","Country":"DE"}}}}}}"#,
+            SystemIds.random()
+        );
+        let session = sessions.create(&shop.caller, body.as_bytes()).await.expect("a Session");
+        let (change, _) = session.as_created().expect("just created").cancel(now);
+        let history = History {
+            merchant_id: shop.merchant,
+            subject: Subject::Session(session.id),
+            actor: Actor::System,
+            what: "test",
+            at: now,
+            before: Some("CREATED"),
+            after: "CANCELLED",
+        };
+        let event = |event_type: &'static str| NewEvent {
+            id: EventId::new(SystemIds.ordered()),
+            merchant_id: shop.merchant,
+            payment_id: session.payment_id(),
+            event_type,
+            body: format!(r#"{{"EventType":"{event_type}","Session":"{}"}}"#, session.id).into_bytes(),
+            at: now,
+        };
+        let events: Vec<NewEvent> = KINDS.into_iter().map(event).collect();
+        let ids = events.iter().map(|event| event.id.to_string()).collect();
+        assert_eq!(store.change_session(change, history, events).await, Ok(Applied::Done));
+        ids
+    }
+
+    pub(crate) fn delivering(&self) -> Delivering {
+        let client = ClientConfig { deadline: Duration::from_secs(8), ..ClientConfig::new(TargetPolicy::Sandbox) };
+        Delivering {
+            outbox: Arc::new(self.store.clone()),
+            webhooks: Arc::new(WebhookClient::start(client).expect("a thread")),
+            secrets: self.secrets.clone(),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            schedule: Schedule::new(vec![Duration::from_millis(20)], Duration::from_secs(3_600)).expect("a delay"),
+            pace: Pace { poll: Duration::from_millis(5), ..Pace::default() },
+        }
+    }
+
+    pub(crate) fn notifier(&self, outbox: Arc<dyn OutboxStore>, pace: Pace) -> Notifier {
+        let (stop, stopping) = watch::channel(false);
+        let delivering = Delivering { outbox, pace, ..self.delivering() };
+        let deps = NotifierDeps { delivering, wakeups: Arc::default() };
+        Notifier { stop, task: tokio::spawn(run(deps, stopping)) }
+    }
+}
+
+pub(crate) struct Notifier {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Notifier {
+    pub(crate) async fn stop(self) {
+        self.stop.send(true).expect("running");
+        self.task.await.expect("no panic");
+    }
+
+    /// Ends it between one instruction and the next, as kill -9 does.
+    pub(crate) async fn kill(self) {
+        self.task.abort();
+        assert!(self.task.await.is_err_and(|error| error.is_cancelled()));
+    }
+}
+
+pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
+    let waited = tokio::time::timeout(Duration::from_secs(30), async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "never happened: {what}");
+}

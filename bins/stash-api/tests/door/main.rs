@@ -1,0 +1,6 @@
+//! The door for cards, over HTTP and on a real store.
+
+mod canary;
+mod pages;
+mod posts;
+mod world;
