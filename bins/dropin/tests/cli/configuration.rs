@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fs;
 
 use crate::program::{Data, run};
@@ -51,4 +52,20 @@ fn wrong_settings_are_refused_before_anything_starts() {
         assert!(!output.status.success(), "{environment:?}");
         assert!(!output.stderr.is_empty(), "{environment:?}");
     }
+}
+
+#[test]
+fn the_example_names_every_variable_and_is_accepted() {
+    let example = include_str!("../../example.env");
+    let settings = || example.lines().filter_map(|line| line.strip_prefix('#').unwrap_or(line).split_once('='));
+    let named: BTreeSet<_> = settings().map(|(name, _)| name).filter(|name| !name.contains(' ')).collect();
+    let help = String::from_utf8(run(&["--help"], &[]).stdout).unwrap();
+    let known = help.split("[env: ").skip(1).filter_map(|rest| rest.split(['=', ']']).next());
+    // The one secret that is no flag.
+    assert_eq!(named, known.chain(["PROCESSOR_KEY"]).collect());
+    let active: Vec<_> =
+        example.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('=')).collect();
+    let plain =
+        |report: &str| report.lines().map(|line| line.split("  # ").next().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(plain(&report(&[], &active)), plain(&report(&[], &[])), "an active value is not the default");
 }
