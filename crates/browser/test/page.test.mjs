@@ -311,6 +311,19 @@ test("an instance that was replaced is heard of no more; the new one pays", asyn
   await shop.context.close();
 });
 
+test("an instance that was replaced while it loaded does not fail later", async () => {
+  const session = world.mock.session();
+  const context = await world.browser.newContext();
+  await context.clock.install();
+  const shop = await openShop({ session, context, wait: false });
+  await shop.page.evaluate((id) => window.dropin.init({ target: "#pay", id, onSuccess: () => {} }), session);
+  await shop.field("number").waitFor();
+  await context.clock.fastForward(60_000);
+  await fill(shop);
+  assert.deepEqual(await shop.ends(), []);
+  await context.close();
+});
+
 test("a callback that throws breaks nothing of ours", async () => {
   const shop = await openShop({ session: world.mock.session() });
   await shop.page.evaluate((id) => {
