@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 
 use common::{Api, Trouble, request, session_id};
-use dropin_ports::StoreError;
+use dropin_ports::{Clock, OutboxStore, StoreError};
 use serde_json::json;
 
 #[actix_web::test]
@@ -145,6 +145,23 @@ async fn an_expired_session_is_cancelled_before_and_after_the_sweeper() {
     assert_eq!(api.sessions.expire_due(10).await, Ok(1));
     assert_eq!(api.sessions.expire_due(10).await, Ok(0));
     assert_eq!(api.get(&api.ana, &id).await.json()["State"], "CANCELLED");
+}
+
+#[actix_web::test]
+async fn the_merchant_is_told_of_an_expiry_and_not_of_its_own_cancellation() {
+    let api = Api::start().await;
+    let cancelled = api.created("order-1").await;
+    assert_eq!(api.delete(&api.ana, &cancelled).await.status, 204);
+    let expired = api.created("order-2").await;
+    api.clock.advance(Duration::from_secs(24 * 3_600));
+    assert_eq!(api.sessions.expire_due(10).await, Ok(1));
+    let now = api.clock.now();
+    let told = api.outbox.claim_deliveries(now, now.plus(Duration::from_secs(9)), 9, 9).await.unwrap();
+    assert_eq!(told.iter().map(|one| one.event_type.as_str()).collect::<Vec<_>>(), ["SESSION_CANCELLED"]);
+    let body: serde_json::Value = serde_json::from_slice(&told[0].body).unwrap();
+    assert_eq!((&body["EventType"], &body["Reason"]), (&json!("SESSION_CANCELLED"), &json!("EXPIRED")));
+    assert_eq!((&body["Session"]["SessionId"], &body["Session"]["State"]), (&json!(expired), &json!("CANCELLED")));
+    assert!(body.get("Order").is_none() && body["Session"].get("BillingProfile").is_none());
 }
 
 #[actix_web::test]

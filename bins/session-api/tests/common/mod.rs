@@ -72,6 +72,7 @@ pub(crate) struct User {
 
 pub(crate) struct Api {
     pub(crate) store: Arc<Meddling>,
+    pub(crate) outbox: Store,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) sessions: Sessions,
     /// A merchant with all currencies but yen.
@@ -163,7 +164,7 @@ impl Api {
             ids,
             timing: Timing::default(),
         };
-        let gate = Gate { access: Arc::new(inner), secrets };
+        let gate = Gate { access: Arc::new(inner.clone()), secrets };
         let deps = SessionApiDeps { gate, sessions: sessions.clone(), payments, flows: flows.clone() };
         let server = Server::new("session-api")
             .listen(SocketAddr::from(([127, 0, 0, 1], 0)))
@@ -173,7 +174,19 @@ impl Api {
             .unwrap();
         let address = server.addresses()[0];
         let client = awc::Client::builder().timeout(Duration::from_secs(20)).finish();
-        Self { store, clock, sessions, ana, bob, address, client, _server: server, _flows: flows, _folder: folder }
+        Self {
+            store,
+            outbox: inner,
+            clock,
+            sessions,
+            ana,
+            bob,
+            address,
+            client,
+            _server: server,
+            _flows: flows,
+            _folder: folder,
+        }
     }
 
     /// A request with any headers; `content-type: application/json` goes with a body unless `headers` has one.
@@ -228,7 +241,7 @@ impl Api {
 async fn create(merchants: &Merchants, name: &str) -> User {
     let wanted = CreateMerchant {
         name: name.to_owned(),
-        webhook_url: None,
+        webhook_url: Some("https://shop.example/hook".to_owned()),
         origins: Vec::new(),
         currencies: Currency::ALL.iter().copied().filter(|currency| *currency != Currency::Jpy).collect(),
     };
