@@ -7,7 +7,7 @@ pub mod cases;
 mod values;
 
 pub use bench::{Bench, Raw};
-pub use values::fresh;
+pub use values::{fresh, new_merchant};
 
 /// Runs one case on an empty store, on a runtime with several threads.
 pub fn run<C, F>(open: impl FnOnce() -> Bench, case: C)
@@ -68,6 +68,7 @@ macro_rules! all_cases {
                 a_lease_excludes_others_until_it_ends
                 concurrent_claims_share_nothing
                 a_late_holder_postpones_nothing
+                open_operations_are_listed_oldest_first
             }
             race {
                 of_many_cancels_one_wins

@@ -49,7 +49,8 @@ pub(crate) fn minor(currency: Currency, minor: i64) -> Amount {
     Amount::from_minor(currency, minor).unwrap()
 }
 
-pub(crate) fn new_merchant(endpoint: bool) -> NewMerchant {
+/// A merchant with a user, and an endpoint on request.
+pub fn new_merchant(endpoint: bool) -> NewMerchant {
     let id = MerchantId::new(fresh());
     let merchant = Merchant {
         id,

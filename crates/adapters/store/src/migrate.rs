@@ -49,9 +49,9 @@ pub(crate) fn newest_known() -> String {
 }
 
 /// The newest migration that is applied to the SQLite database.
-pub(crate) fn newest_applied(connection: &mut SqliteConnection) -> Result<String, OpenError> {
+pub(crate) fn newest_applied(connection: &mut SqliteConnection) -> Result<Option<String>, OpenError> {
     let applied = connection.applied_migrations().map_err(failed)?;
-    Ok(applied.iter().map(ToString::to_string).max().unwrap_or_else(|| "nothing".to_owned()))
+    Ok(applied.iter().map(ToString::to_string).max())
 }
 
 #[cfg(test)]

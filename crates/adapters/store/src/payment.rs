@@ -2,6 +2,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
 use dropin_kernel::{Change, MerchantId, OpId, OrderId, Timestamp};
 use dropin_order::{OpKind, OpState, Operation, Order};
 use dropin_ports::{
@@ -15,13 +16,42 @@ use crate::lane::Verdict;
 use crate::rows::{OpRow, OrderChange, OrderRow, ProfileRow, SessionRow};
 use crate::schema::{billing_profile, processor_op, purchase_order, session};
 use crate::session::apply_state;
-use crate::sql::{Id, Instant};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
 use crate::store::Store;
 use crate::{journal, stash};
 
-/// The states in which somebody must still ask; the partial indexes repeat them.
-fn open_states() -> Vec<&'static str> {
-    OpState::ALL.into_iter().filter(|state| state.is_open()).map(OpState::as_str).collect()
+// The states in which somebody must still ask stand in these texts, as in the partial indexes, so that those are used and the statements
+// prepared once; a test compares them with the domain's.
+
+statement! {
+    /// Writes an outcome, unless somebody else did before.
+    Close { state: &'static str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, }
+    postgres CLOSE;
+    sqlite CLOSE;
+}
+
+const CLOSE: &str =
+    "UPDATE processor_op SET state = ?, due_at = ? WHERE id = ? AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
+
+statement! {
+    /// Keeps an operation open for its holder, and counts the try.
+    Postpone { state: &'static str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, epoch: i64 => BigInt, }
+    postgres POSTPONE;
+    sqlite POSTPONE;
+}
+
+const POSTPONE: &str = "UPDATE processor_op SET state = ?, due_at = ?, tries = tries + 1 \
+    WHERE id = ? AND epoch = ? AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
+
+statement! {
+    /// The operations that are due, oldest first. What another settler holds right now is skipped, not waited for.
+    Due { now: Instant => SqlInstant, limit: i64 => BigInt, }
+    postgres "SELECT id FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= ? \
+        ORDER BY due_at, position LIMIT ? FOR UPDATE SKIP LOCKED";
+    sqlite "SELECT id FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= ? \
+        ORDER BY due_at, position LIMIT ?";
+    returns SqlId;
 }
 
 #[async_trait]
@@ -61,8 +91,9 @@ impl PaymentStore for Store {
 
     async fn list_open_operations(&self, limit: u32) -> Result<Vec<Operation>, StoreError> {
         self.read(move |connection| {
+            let states = OpState::ALL.into_iter().filter(|state| state.is_open()).map(OpState::as_str);
             let open: Vec<OpRow> = processor_op::table
-                .filter(processor_op::state.eq_any(open_states()))
+                .filter(processor_op::state.eq_any(states.collect::<Vec<_>>()))
                 .order(processor_op::position.asc())
                 .limit(i64::from(limit))
                 .select(OpRow::as_select())
@@ -83,16 +114,9 @@ impl PaymentStore for Store {
             if !state.is_open() {
                 return Err(Fault::Refused("an operation is postponed only while it is open".to_owned()));
             }
-            let kept = diesel::update(processor_op::table)
-                .filter(processor_op::id.eq(Id(claim.id.uuid())))
-                .filter(processor_op::epoch.eq(claim.epoch))
-                .filter(processor_op::state.eq_any(open_states()))
-                .set((
-                    processor_op::state.eq(state.as_str()),
-                    processor_op::due_at.eq(Instant(due_at)),
-                    processor_op::tries.eq(processor_op::tries + 1),
-                ))
-                .execute(connection)?;
+            let (id, epoch) = (Id(claim.id.uuid()), claim.epoch);
+            let postpone = Postpone { state: state.as_str(), due_at: Instant(due_at), id, epoch };
+            let kept = on_each!(connection, inner => postpone.execute(inner))?;
             Ok(Verdict::Keep(if kept == 1 { Applied::Done } else { Applied::Stale }))
         })
         .await
@@ -217,11 +241,8 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<Ver
 /// Writes the operation's outcome; `false` when somebody else did before.
 fn close_operation(connection: &mut AnyConnection, settlement: &Settlement) -> Result<bool, Fault> {
     let id = Id(settlement.operation.uuid());
-    let closed = diesel::update(processor_op::table)
-        .filter(processor_op::id.eq(id))
-        .filter(processor_op::state.eq_any(open_states()))
-        .set((processor_op::state.eq(settlement.state.as_str()), processor_op::due_at.eq(Instant(settlement.due_at))))
-        .execute(connection)?;
+    let close = Close { state: settlement.state.as_str(), due_at: Instant(settlement.due_at), id };
+    let closed = on_each!(connection, inner => close.execute(inner))?;
     if closed == 1 {
         return Ok(true);
     }
@@ -263,18 +284,8 @@ fn claim(
     lease_until: Timestamp,
     limit: u32,
 ) -> Result<Vec<ClaimedOperation>, Fault> {
-    let due = processor_op::table
-        .filter(processor_op::state.eq_any(open_states()))
-        .filter(processor_op::due_at.le(Instant(now)))
-        .order((processor_op::due_at, processor_op::position))
-        .limit(i64::from(limit))
-        .select(processor_op::id);
-    let due: Vec<Id> = match connection {
-        // What another settler holds right now is skipped, not waited for.
-        AnyConnection::Postgres(connection) => due.for_update().skip_locked().load(connection),
-        AnyConnection::Sqlite(connection) => due.load(connection),
-    }
-    .in_table("processor_op")?;
+    let due = Due { now: Instant(now), limit: i64::from(limit) };
+    let due: Vec<Id> = on_each!(connection, inner => due.load(inner)).in_table("processor_op")?;
     let claimed: Vec<(Id, i64)> = diesel::update(processor_op::table)
         .filter(processor_op::id.eq_any(&due))
         .set((processor_op::epoch.eq(processor_op::epoch + 1), processor_op::due_at.eq(Instant(lease_until))))
@@ -284,4 +295,24 @@ fn claim(
     let epochs: HashMap<Id, i64> = claimed.into_iter().collect();
     let claimed = |id: Id| epochs.get(&id).map(|epoch| ClaimedOperation { id: OpId::new(id.0), epoch: *epoch });
     Ok(due.into_iter().filter_map(claimed).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_name_the_open_states_of_the_domain() {
+        let open: Vec<_> = OpState::ALL
+            .into_iter()
+            .filter(|state| state.is_open())
+            .map(|state| format!("'{}'", state.as_str()))
+            .collect();
+        let list = format!("state IN ({})", open.join(", "));
+        let due = diesel::debug_query::<diesel::pg::Pg, _>(&Due { now: Instant(Timestamp::from_micros(0)), limit: 1 })
+            .to_string();
+        for text in [CLOSE, POSTPONE, &due] {
+            assert!(text.contains(&list), "{text} should have {list}");
+        }
+    }
 }

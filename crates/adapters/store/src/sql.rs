@@ -1,4 +1,7 @@
 //! The three SQL types that the two databases spell differently, and the Rust types that stand for them.
+//!
+//! PostgreSQL's own types are named by their fixed numbers: looked up by name, each would cost a question to the server per connection, and on
+//! one that has just been lost the failed question would look like a defect of ours.
 
 use std::io::Write;
 
@@ -17,17 +20,17 @@ use crate::connection::MultiBackend;
 
 /// UUID on PostgreSQL, lower-case hyphenated TEXT on SQLite.
 #[derive(Debug, Clone, Copy, Default, SqlType, QueryId)]
-#[diesel(postgres_type(name = "uuid", schema = "pg_catalog"), sqlite_type(name = "Text"))]
+#[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Text"))]
 pub struct SqlId;
 
 /// TIMESTAMPTZ on PostgreSQL, INTEGER microseconds since 1970 on SQLite.
 #[derive(Debug, Clone, Copy, Default, SqlType, QueryId)]
-#[diesel(postgres_type(name = "timestamptz", schema = "pg_catalog"), sqlite_type(name = "Long"))]
+#[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Long"))]
 pub struct SqlInstant;
 
 /// JSONB on PostgreSQL, TEXT on SQLite.
 #[derive(Debug, Clone, Copy, Default, SqlType, QueryId)]
-#[diesel(postgres_type(name = "jsonb", schema = "pg_catalog"), sqlite_type(name = "Text"))]
+#[diesel(postgres_type(oid = 3802, array_oid = 3807), sqlite_type(name = "Text"))]
 pub struct SqlDocument;
 
 /// An identifier in a row.

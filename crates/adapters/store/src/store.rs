@@ -1,8 +1,9 @@
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use diesel::QueryableByName;
@@ -17,6 +18,9 @@ use crate::migrate;
 
 /// Reading threads beside SQLite's one writer.
 const SQLITE_READERS: usize = 2;
+
+/// How long an opener waits for a lock that a migrating tool may hold.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// The store, on either database. Cheap to clone; all clones share one set of threads.
 #[derive(Clone)]
@@ -185,26 +189,37 @@ fn prepare_sqlite(path: &Path, role: Role) -> Result<Option<File>, OpenError> {
         .write(true)
         .open(&lock_path)
         .map_err(file_error("create the lock file (does its folder exist, and may it be written?)"))?;
-    let serves = match lock.try_lock() {
-        Ok(()) => false,
-        Err(std::fs::TryLockError::WouldBlock) => true,
-        Err(std::fs::TryLockError::Error(source)) => return Err(file_error("lock")(source)),
-    };
-    if serves && role == Role::Service {
-        return Err(OpenError::InUse(path.to_path_buf()));
+    let give_up = Instant::now() + LOCK_PATIENCE;
+    while let Err(error) = lock.try_lock() {
+        match error {
+            TryLockError::Error(source) => return Err(file_error("lock")(source)),
+            TryLockError::WouldBlock if role == Role::Tool => match beside_a_service(path)? {
+                None => return Ok(None),
+                Some(too_old) if give_up < Instant::now() => return Err(too_old),
+                Some(_) => {}
+            },
+            TryLockError::WouldBlock if give_up < Instant::now() => return Err(OpenError::InUse(path.to_path_buf())),
+            TryLockError::WouldBlock => {}
+        }
+        // Perhaps only a tool that is migrating holds it.
+        thread::sleep(Duration::from_millis(20));
     }
     let mut connection = connection::sqlite(&path_text(path)?, true).map_err(OpenError::Connect)?;
-    if serves {
-        let (found, needed) = (migrate::newest_applied(&mut connection)?, migrate::newest_known());
-        if found < needed {
-            let remedy = "restart the running service with the new version first";
-            return Err(OpenError::SchemaTooOld { found, needed, remedy });
-        }
-        return Ok(None);
-    }
     migrate::sqlite(&mut connection)?;
     drop(connection);
     Ok((role == Role::Service).then_some(lock))
+}
+
+/// Whether a tool may work on the database that a service serves right now: `None`, or why not.
+fn beside_a_service(path: &Path) -> Result<Option<OpenError>, OpenError> {
+    let mut connection = connection::sqlite(&path_text(path)?, true).map_err(OpenError::Connect)?;
+    let (found, needed) = (migrate::newest_applied(&mut connection)?, migrate::newest_known());
+    if found.as_ref().is_some_and(|found| needed <= *found) {
+        return Ok(None);
+    }
+    let found = found.unwrap_or_else(|| "nothing".to_owned());
+    let remedy = "restart the running service with the new version first";
+    Ok(Some(OpenError::SchemaTooOld { found, needed, remedy }))
 }
 
 #[derive(QueryableByName)]

@@ -3,9 +3,13 @@
 
 mod common;
 
+use std::time::{Duration, Instant};
+
 use common::{RawSqlite, path, sqlite_url};
-use dropin_store::{Role, Store, StoreConfig};
-use dropin_store_contract::Bench;
+use dropin_kernel::MerchantId;
+use dropin_ports::{AccessStore, MerchantInserted, StoreError, StoreHealth};
+use dropin_store::{OpenError, Role, Store, StoreConfig};
+use dropin_store_contract::{Bench, Raw, fresh, new_merchant};
 
 fn open() -> Bench {
     let (folder, url) = sqlite_url();
@@ -15,4 +19,181 @@ fn open() -> Bench {
 
 mod contract {
     dropin_store_contract::all_cases!(super::open);
+}
+
+fn service(url: &str) -> Store {
+    Store::open(StoreConfig::new(url, Role::Service)).unwrap()
+}
+
+fn tool(url: &str) -> Store {
+    Store::open(StoreConfig::new(url, Role::Tool)).unwrap()
+}
+
+#[test]
+fn a_database_serves_one_service_and_any_tools() {
+    let (_folder, url) = sqlite_url();
+    let running = service(&url);
+    let error = Store::open(StoreConfig::new(&url, Role::Service)).unwrap_err();
+    assert!(matches!(&error, OpenError::InUse(_)), "{error}");
+    assert!(error.to_string().contains("stop it first, or use PostgreSQL"), "{error}");
+    let beside = tool(&url);
+    drop(beside);
+    running.close();
+    // The lock ends with the last write, however the store is left.
+    let next = service(&url);
+    drop(next);
+    service(&url).close();
+}
+
+#[tokio::test]
+async fn a_tool_writes_beside_a_service() {
+    let (_folder, url) = sqlite_url();
+    let running = service(&url);
+    let beside = tool(&url);
+    let (mut by_tool, mut by_service) = (vec![], vec![]);
+    for _ in 0..20 {
+        let (one, two) = (new_merchant(true), new_merchant(true));
+        let (written_one, written_two) =
+            tokio::join!(beside.insert_merchant(one.clone()), running.insert_merchant(two.clone()));
+        assert_eq!((written_one, written_two), (Ok(MerchantInserted::Done), Ok(MerchantInserted::Done)));
+        by_tool.push(one.merchant);
+        by_service.push(two.merchant);
+    }
+    for (one, two) in by_tool.into_iter().zip(by_service) {
+        assert_eq!(running.find_merchant(one.id).await, Ok(Some(one)));
+        assert_eq!(beside.find_merchant(two.id).await, Ok(Some(two)));
+    }
+}
+
+#[tokio::test]
+async fn a_tool_alone_brings_the_schema_up_to_date() {
+    let (_folder, url) = sqlite_url();
+    let alone = tool(&url);
+    assert_eq!(alone.ready().await, Ok(()));
+    // It does not keep the lock.
+    assert_eq!(service(&url).ready().await, Ok(()));
+}
+
+#[test]
+fn a_tool_does_not_touch_an_older_service() {
+    let (_folder, url) = sqlite_url();
+    let _running = service(&url);
+    RawSqlite::open(path(&url)).execute("DELETE FROM __diesel_schema_migrations").unwrap();
+    let error = Store::open(StoreConfig::new(&url, Role::Tool)).unwrap_err().to_string();
+    assert!(error.contains("restart the running service"), "{error}");
+}
+
+#[test]
+fn a_missing_folder_is_told() {
+    let error =
+        Store::open(StoreConfig::new("sqlite:///nowhere/at/all/store.db", Role::Service)).unwrap_err().to_string();
+    assert!(error.contains("does its folder exist") && error.contains("/nowhere/at/all"), "{error}");
+}
+
+#[tokio::test]
+async fn closing_finishes_what_waits() {
+    let (_folder, url) = sqlite_url();
+    let store = service(&url);
+    let mut racers = vec![];
+    for _ in 0..200 {
+        let (store, new) = (store.clone(), new_merchant(false));
+        racers.push(tokio::spawn(async move { (new.merchant.id, store.insert_merchant(new).await) }));
+    }
+    tokio::task::yield_now().await;
+    let closing = store.clone();
+    tokio::task::spawn_blocking(move || closing.close()).await.unwrap();
+    let again = service(&url);
+    let (mut done, mut refused) = (0, 0);
+    for racer in racers {
+        let (id, written) = racer.await.unwrap();
+        let found = again.find_merchant(id).await.unwrap();
+        match written {
+            Ok(MerchantInserted::Done) => {
+                done += 1;
+                assert!(found.is_some(), "answered, so it is durable");
+            }
+            Err(StoreError::Unavailable(_)) => {
+                refused += 1;
+                assert!(found.is_none(), "refused, so it never ran");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(done + refused, 200);
+    let late = store.find_merchant(MerchantId::new(fresh())).await;
+    assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+}
+
+/// Holds the one write lock that SQLite has, as a backup or a curious hand may.
+struct Held(RawSqlite);
+
+impl Held {
+    fn by(url: &str) -> Self {
+        let raw = RawSqlite::open(path(url));
+        raw.execute("BEGIN IMMEDIATE").unwrap();
+        Self(raw)
+    }
+
+    fn release(self) {
+        self.0.execute("ROLLBACK").unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_wait_no_longer_than_their_deadline() {
+    let (_folder, url) = sqlite_url();
+    let store = service(&url);
+    let held = Held::by(&url);
+    let new = new_merchant(false);
+    let begun = Instant::now();
+    let written = store.insert_merchant(new.clone()).await;
+    assert!(matches!(written, Err(StoreError::Unavailable(_))), "{written:?}");
+    assert!(begun.elapsed() < Duration::from_millis(3_300), "{:?}", begun.elapsed());
+    // Readers do not notice.
+    assert_eq!(store.find_merchant(new.merchant.id).await, Ok(None));
+    held.release();
+    // By itself, and what was refused never happens later.
+    while store.insert_merchant(new_merchant(false)).await.is_err() {}
+    assert_eq!(store.find_merchant(new.merchant.id).await, Ok(None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_is_told_at_once() {
+    let (_folder, url) = sqlite_url();
+    let store = service(&url);
+    let held = Held::by(&url);
+    let mut racers = tokio::task::JoinSet::new();
+    for _ in 0..1_400 {
+        let (store, new) = (store.clone(), new_merchant(false));
+        racers.spawn(async move {
+            let begun = Instant::now();
+            (store.insert_merchant(new).await, begun.elapsed())
+        });
+    }
+    let mut at_once = 0;
+    while let Some(Ok((written, took))) = racers.join_next().await {
+        let Err(StoreError::Unavailable(why)) = written else { panic!("{written:?}") };
+        if why.contains("too many steps are waiting") {
+            at_once += 1;
+            assert!(took < Duration::from_secs(1), "{took:?}");
+        }
+    }
+    // 1,024 wait, and the writer may have taken a batch or two of 32.
+    assert!((250..=376).contains(&at_once), "{at_once}");
+    held.release();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_step_never_runs() {
+    let (_folder, url) = sqlite_url();
+    let mut config = StoreConfig::new(&url, Role::Service);
+    config.deadline = Duration::from_millis(50);
+    let store = Store::open(config).unwrap();
+    let held = Held::by(&url);
+    let new = new_merchant(false);
+    let written = store.insert_merchant(new.clone()).await;
+    assert_eq!(written, Err(StoreError::Unavailable("no turn came within the deadline".to_owned())));
+    held.release();
+    while store.insert_merchant(new_merchant(false)).await.is_err() {}
+    assert_eq!(store.find_merchant(new.merchant.id).await, Ok(None));
 }

@@ -87,3 +87,15 @@ pub async fn a_late_holder_postpones_nothing(bench: Arc<Bench>) {
     let found = bench.payments.find_payment(ids[0]).await.unwrap().unwrap().operation;
     assert_eq!((found.tries, found.state), (2, OpState::Approved));
 }
+
+pub async fn open_operations_are_listed_oldest_first(bench: Arc<Bench>) {
+    assert_eq!(bench.payments.list_open_operations(10).await, Ok(vec![]));
+    let ids = due(&bench, &[300, 100, 200, 400]).await;
+    bench.payments.settle(outcome(ids[1], OpState::Declined, at(100))).await.unwrap();
+    let listed = |found: Vec<dropin_order::Operation>| found.into_iter().map(|one| one.id).collect::<Vec<_>>();
+    let all = bench.payments.list_open_operations(10).await.unwrap();
+    assert_eq!(listed(all.clone()), [ids[0], ids[2], ids[3]], "in the order they were written down");
+    assert_eq!(bench.payments.find_payment(ids[0]).await.unwrap().map(|found| found.operation), Some(all[0].clone()));
+    assert_eq!(listed(bench.payments.list_open_operations(2).await.unwrap()), [ids[0], ids[2]]);
+    assert!(all.iter().all(|one| one.epoch == 0), "nothing was taken over");
+}

@@ -4,6 +4,8 @@ mod job;
 mod postgres;
 mod queue;
 mod sqlite;
+#[cfg(test)]
+mod tests;
 mod timekeeper;
 
 pub(crate) use job::{Kind, Verdict, run};
