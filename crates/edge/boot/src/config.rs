@@ -171,7 +171,8 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 }
 
 fn with_default(command: Command, name: &str, values: Vec<String>) -> Command {
-    command.mut_arg(name, |argument| argument.default_values(values))
+    // clap does not count a default as an answer to "required".
+    command.mut_arg(name, |argument| argument.default_values(values).required(false))
 }
 
 /// Every setting as a line of the TOML file, with where it comes from.
@@ -272,6 +273,13 @@ mod tests {
     fn a_program_may_have_defaults_of_its_own() {
         let demo: Loaded<Demo> = load_from(["demo".into()], &[("plain", "own")]).unwrap().unwrap();
         assert_eq!(demo.settings.plain, "own");
+        #[derive(Debug, Parser)]
+        struct Required {
+            #[arg(long)]
+            listen: String,
+        }
+        let given: Loaded<Required> = load_from(["demo".into()], &[("listen", "here")]).unwrap().unwrap();
+        assert_eq!(given.settings.listen, "here");
     }
 
     #[test]
