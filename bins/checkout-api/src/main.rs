@@ -38,11 +38,13 @@ fn main() -> ExitCode {
             ids: context.ids.clone(),
             timing: Timing::default(),
         };
+        let keys = Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?);
+        StashKeys::rotate_in_background(&keys, context.clock.clone())?;
         let shopper = Shopper {
             sessions: store.clone(),
             access: store.clone(),
             stash: store,
-            vault: Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?),
+            vault: keys,
             payments,
         };
         let deps = CheckoutDeps {
