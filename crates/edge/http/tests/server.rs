@@ -179,6 +179,15 @@ async fn the_sender_of_a_large_body_sees_the_refusal() {
         "POST /length HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     let chunk = format!("{:x}\r\n{large}\r\n0\r\n\r\n", large.len());
     send(&server, format!("{chunked}{chunk}")).await.expect_error(413, "PAYLOAD_TOO_LARGE");
+    // What was read on leaves a connection that can be used again; beyond 4 MiB it is closed.
+    let mut stream = TcpStream::connect(server.addresses()[0]).await.unwrap();
+    stream.write_all(post("/length", "application/json", &large).as_bytes()).await.unwrap();
+    read_answer(&mut stream).await.expect_error(413, "PAYLOAD_TOO_LARGE");
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n").await.unwrap();
+    assert_eq!(read_answer(&mut stream).await.status, 200);
+    let huge = send(&server, post("/length", "application/json", &large.repeat(2))).await;
+    huge.expect_error(413, "PAYLOAD_TOO_LARGE");
+    assert_eq!(huge.header("connection"), Some("close"));
     server.stop().await;
 }
 
