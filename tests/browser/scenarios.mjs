@@ -87,6 +87,8 @@ export async function changed(browser, input) {
   await frame(page).locator("form .pay", { hasText: input.newAmount }).waitFor();
   const between = { label: await button(page).innerText(), heard: await ends(page) };
   await fill(page, input.number);
+  // The button rests for a moment after a change, so that a double click cannot confirm a total that nobody has read.
+  await frame(page).locator("form .pay:not([aria-disabled=true])").waitFor();
   await button(page).click();
   return { before, between, ...(await ended(page)) };
 }

@@ -157,7 +157,7 @@ async fn page(shared: web::Data<Shared>) -> HttpResponse {
     let asset = shared.asset.lock().expect("no panic under this lock").clone();
     let origin = asset.split('/').take(3).collect::<Vec<_>>().join("/");
     let policy = format!(
-        "default-src 'none'; script-src 'self' {origin}; frame-src {origin}; base-uri 'none'; form-action 'none'; \
+        "default-src 'none'; script-src 'self' {origin}; frame-src {origin}; img-src data:; base-uri 'none'; form-action 'none'; \
          require-trusted-types-for 'script'; trusted-types 'none'"
     );
     HttpResponse::Ok().insert_header(("content-security-policy", policy)).content_type("text/html; charset=utf-8").body(

@@ -80,6 +80,10 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
+/// How long the sandbox processor stays silent where a test number asks for it: longer than our own deadline for its answers, and short
+/// enough that a stop of this process is not held up by it.
+const SILENCE: Duration = Duration::from_secs(10);
+
 /// Mounts what answers requests.
 fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server) -> Result<Server, Failure> {
     if parts.has(Target::SandboxProcessor) {
@@ -87,7 +91,7 @@ fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server
             database: cli.store.data.join("processor.db"),
             key: plan::processor_key(cli)?.expose().to_owned(),
             capture_delay: sandbox_processor::Config::DEFAULT_CAPTURE_DELAY,
-            silence: sandbox_processor::Config::DEFAULT_SILENCE,
+            silence: SILENCE,
         })?;
         server = server.mount(plan::SANDBOX, move |config| processor.configure()(config));
     }

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, Resource, web};
-use dropin_http::{ApiError, Caller, OptionalJsonBody, PathId, json};
+use dropin_http::{ApiError, Authenticated, Caller, OptionalJsonBody, PathId, json};
 use dropin_kernel::OrderId;
 use dropin_wire::order::{CaptureRequest, OrderBody};
 
@@ -16,20 +16,23 @@ pub(crate) fn capture_resource() -> Resource {
     web::resource("/v1/order/{order}/capture").route(web::post().to(capture))
 }
 
-async fn get(deps: web::Data<SessionApiDeps>, caller: Caller, id: PathId<OrderId>) -> Result<HttpResponse, ApiError> {
-    let order = deps.payments.order(&caller.0, id.0).await?;
+async fn get(
+    deps: web::Data<SessionApiDeps>,
+    Authenticated(Caller(caller), PathId(id)): Authenticated<PathId<OrderId>>,
+) -> Result<HttpResponse, ApiError> {
+    let order = deps.payments.order(&caller, id).await?;
     Ok(json(StatusCode::OK, &OrderBody::full(&order)))
 }
 
 async fn capture(
     deps: web::Data<SessionApiDeps>,
-    caller: Caller,
-    id: PathId<OrderId>,
-    body: OptionalJsonBody,
+    Authenticated(Caller(caller), (PathId(id), OptionalJsonBody(body))): Authenticated<(
+        PathId<OrderId>,
+        OptionalJsonBody,
+    )>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = CaptureRequest::parse(body.0.as_deref())?;
+    let request = CaptureRequest::parse(body.as_deref())?;
     let payments = deps.payments.clone();
-    let report =
-        deps.flows.run(async move { payments.capture(&caller.0, id.0, request.amount.as_ref()).await }).await??;
+    let report = deps.flows.run(async move { payments.capture(&caller, id, request.amount.as_ref()).await }).await??;
     Ok(json(StatusCode::OK, &OrderBody::captured(&report.order, report.reason.as_str())))
 }

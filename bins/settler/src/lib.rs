@@ -6,9 +6,12 @@ use std::time::Duration;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::sessions::Sessions;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
-/// Operations taken over at once.
+/// Operations or Sessions taken over in one transaction.
 const BATCH: u32 = 64;
+/// Operations looked after at the same time.
+const AT_ONCE: usize = 256;
 
 /// How often to look for due work: an outcome that became known is written down within this.
 pub const POLL: Duration = Duration::from_millis(250);
@@ -34,19 +37,33 @@ pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
     drop(stop.wait_for(|stopping| *stopping).await);
 }
 
+/// Each operation is looked after on its own, so that one whose processor hangs holds up nobody.
 async fn operations(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    let mut looks = JoinSet::new();
     while !*stop.borrow() {
-        let more = match deps.payments.settle_due(BATCH).await {
-            Ok(swept) => swept.looked_at == BATCH as usize,
-            Err(error) => {
-                log::warn!(error:% = error; "settler: cannot claim due operations; trying again");
-                false
-            }
-        };
-        if !more {
+        while looks.try_join_next().is_some() {}
+        let room = u32::try_from(AT_ONCE.saturating_sub(looks.len())).unwrap_or(0).min(BATCH);
+        let claims = if room == 0 { Ok(Vec::new()) } else { deps.payments.claim_due(room).await };
+        let claims = claims.unwrap_or_else(|error| {
+            log::warn!(error:% = error; "settler: cannot claim due operations; trying again");
+            Vec::new()
+        });
+        let full = claims.len() == BATCH as usize;
+        for claim in claims {
+            let payments = deps.payments.clone();
+            looks.spawn(async move {
+                if let Err(error) = payments.settle_one(claim).await {
+                    let operation = claim.id.to_string();
+                    log::warn!(operation = operation.as_str(), error:% = error; "settler: not settled yet; it stays due");
+                }
+            });
+        }
+        if !full {
             pause(deps.poll, &mut stop).await;
         }
     }
+    // What is under way is finished; a question to the processor has a deadline of its own.
+    while looks.join_next().await.is_some() {}
 }
 
 /// Expired Sessions are a matter of hours; looking every few seconds is plenty.

@@ -162,7 +162,7 @@ impl World {
         let version = shopper.view().await["Version"].as_i64().expect("a version");
         let attempt = shopper.stash("only-one", card).await;
         let answer = shopper.submit(version, &attempt).await;
-        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(answer.status, 200, "{}\n{}", answer.text(), self.programs.logged());
         shopper.rest().await
     }
 

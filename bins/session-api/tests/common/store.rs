@@ -72,10 +72,11 @@ impl Meddling {
         let session = self.load(id).await;
         let now = session.updated_at;
         let key = StashKey { merchant_id: session.merchant_id, stash_id: "s".to_owned(), fingerprint: "f".to_owned() };
+        let summary = StashSummary { scheme: None, usable: true };
         let entry = StashEntry {
             key: key.clone(),
             sealed: SealedCard { key_id: "none".to_owned(), bytes: vec![0; 64] },
-            summary: StashSummary { scheme: None, usable: true },
+            summary,
             created_at: now,
             expires_at: now.plus(Duration::from_secs(60)),
         };
@@ -102,6 +103,7 @@ impl Meddling {
             order: order.clone(),
             operation: operation.clone(),
             stash: key,
+            summary,
             now,
             history: vec![history(&session, row.trigger.as_str(), row.to)],
         };

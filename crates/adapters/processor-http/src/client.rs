@@ -17,6 +17,8 @@ use zeroize::Zeroizing;
 use crate::ProcessorConfig;
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
+/// How long an idle connection is kept: less than servers keep theirs, so that a call rarely meets one that was just closed.
+const KEEP_ALIVE: Duration = Duration::from_secs(3);
 /// An answer is one operation; anything much larger is no answer of ours.
 const ANSWER_LIMIT: usize = 64 * 1024;
 
@@ -84,7 +86,8 @@ fn client(deadline: Duration) -> Client {
         .expect("aws-lc-rs supports TLS 1.2 and 1.3")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let connector = Connector::new().timeout(CONNECT_DEADLINE).limit(0).rustls_0_23(Arc::new(tls));
+    let connector =
+        Connector::new().timeout(CONNECT_DEADLINE).conn_keep_alive(KEEP_ALIVE).limit(0).rustls_0_23(Arc::new(tls));
     Client::builder().connector(connector).timeout(deadline).disable_redirects().finish()
 }
 

@@ -115,19 +115,21 @@ impl Processor for HttpProcessor {
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
         let body = message::authorization(&request);
         drop(request.card);
-        message::effect(self.call(Call::effect("/v1/authorizations", request.key, body)).await, &request.amount)
+        let reply = self.call(Call::effect("/v1/authorizations", request.key, body)).await;
+        message::effect(reply, request.key, &request.amount)
     }
 
     async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
         let body = message::capture(&request);
-        message::effect(self.call(Call::effect("/v1/captures", request.key, body)).await, &request.amount)
+        let reply = self.call(Call::effect("/v1/captures", request.key, body)).await;
+        message::effect(reply, request.key, &request.amount)
     }
 
     async fn status(&self, key: OpId) -> StatusAnswer {
-        message::status(self.call(Call::look_up(key)).await)
+        message::status(self.call(Call::look_up(key)).await, key)
     }
 
     async fn abandon(&self, key: OpId) -> StatusAnswer {
-        message::status(self.call(Call::abandon(key)).await)
+        message::status(self.call(Call::abandon(key)).await, key)
     }
 }

@@ -1,5 +1,6 @@
 //! The JSON between us and the processor, and what each answer means.
 
+use dropin_kernel::OpId;
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::DeclineReason;
 use dropin_ports::{AuthorizeRequest, CaptureRequest, ProcessorAnswer, StatusAnswer};
@@ -39,6 +40,7 @@ struct Capture {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct OperationMessage<'a> {
+    key: &'a str,
     outcome: &'a str,
     reason: Option<&'a str>,
     #[serde(default)]
@@ -91,16 +93,12 @@ fn number_token(amount: &Amount) -> Box<RawValue> {
 }
 
 /// What an answer to a call with an effect means; `asked` is the amount it was for.
-pub(crate) fn effect(reply: Reply, asked: &Amount) -> ProcessorAnswer {
+pub(crate) fn effect(reply: Reply, key: OpId, asked: &Amount) -> ProcessorAnswer {
     match reply {
         Reply::NotSent(_why) => ProcessorAnswer::NotSent,
         Reply::Unclear(why) => ProcessorAnswer::Unknown { why },
-        Reply::Answer { status: 200, body } => operation(&body),
+        Reply::Answer { status: 200, body } => operation(&body, key),
         Reply::Answer { status: 409, body } if error_code(&body) == Some("KEY_ABANDONED") => ProcessorAnswer::Abandoned,
-        // It understood and refused the request itself: nothing was done, and asking again changes nothing.
-        Reply::Answer { status: 400, .. } => {
-            ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable: false }
-        }
         Reply::Answer { status, .. } => {
             ProcessorAnswer::Unknown { why: format!("HTTP {status} to a call for {} {asked}", asked.currency()) }
         }
@@ -108,10 +106,10 @@ pub(crate) fn effect(reply: Reply, asked: &Amount) -> ProcessorAnswer {
 }
 
 /// What an answer to a question about a key means.
-pub(crate) fn status(reply: Reply) -> StatusAnswer {
+pub(crate) fn status(reply: Reply, key: OpId) -> StatusAnswer {
     match reply {
         Reply::NotSent(why) | Reply::Unclear(why) => StatusAnswer::Unreachable { why },
-        Reply::Answer { status: 200, body } => match operation(&body) {
+        Reply::Answer { status: 200, body } => match operation(&body, key) {
             ProcessorAnswer::Unknown { why } => StatusAnswer::Unreachable { why },
             answer => StatusAnswer::Known(answer),
         },
@@ -120,11 +118,14 @@ pub(crate) fn status(reply: Reply) -> StatusAnswer {
     }
 }
 
-fn operation(body: &[u8]) -> ProcessorAnswer {
+fn operation(body: &[u8], key: OpId) -> ProcessorAnswer {
     let unclear = |why: &str| ProcessorAnswer::Unknown { why: why.to_owned() };
     let Ok(message) = serde_json::from_slice::<OperationMessage<'_>>(body) else {
         return unclear("the answer is no operation");
     };
+    if message.key.parse() != Ok(key) {
+        return unclear("the answer is about another operation");
+    }
     match message.outcome {
         "APPROVED" => match approved_amount(&message) {
             Some(amount) => ProcessorAnswer::Approved { amount },
@@ -165,15 +166,26 @@ mod tests {
         Reply::Answer { status, body: body.as_bytes().to_vec() }
     }
 
+    fn key() -> OpId {
+        "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112".parse().unwrap()
+    }
+
+    #[test]
+    fn an_answer_about_another_operation_is_no_answer() {
+        let other =
+            r#"{"Key":"00000000-1d2e-4f3a-8b4c-5d6e7f809112","Outcome":"APPROVED","Amount":10.00,"Currency":"USD"}"#;
+        assert!(matches!(effect(answer(200, other), key(), &ten()), ProcessorAnswer::Unknown { .. }));
+        assert!(matches!(status(answer(200, other), key()), StatusAnswer::Unreachable { .. }));
+    }
+
     fn ten() -> Amount {
         Amount::from_minor(Currency::Usd, 1_000).unwrap()
     }
 
     #[test]
     fn only_a_whole_and_sensible_answer_is_a_yes() {
-        let yes =
-            r#"{"Key":"k","Kind":"AUTHORIZE","Outcome":"APPROVED","Reference":"r","Amount":10.00,"Currency":"USD"}"#;
-        assert_eq!(effect(answer(200, yes), &ten()), ProcessorAnswer::Approved { amount: ten() });
+        let yes = r#"{"Key":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112","Kind":"AUTHORIZE","Outcome":"APPROVED","Reference":"r","Amount":10.00,"Currency":"USD"}"#;
+        assert_eq!(effect(answer(200, yes), key(), &ten()), ProcessorAnswer::Approved { amount: ten() });
         for odd in [
             "",
             "null",
@@ -184,24 +196,24 @@ mod tests {
             r#"{"Outcome":"FINE"}"#,
             &yes[..40],
         ] {
-            assert!(matches!(effect(answer(200, odd), &ten()), ProcessorAnswer::Unknown { .. }), "{odd}");
+            assert!(matches!(effect(answer(200, odd), key(), &ten()), ProcessorAnswer::Unknown { .. }), "{odd}");
         }
-        for status in [201, 204, 302, 401, 404, 408, 409, 422, 429, 500, 502, 503] {
-            assert!(matches!(effect(answer(status, yes), &ten()), ProcessorAnswer::Unknown { .. }), "{status}");
+        for status in [201, 204, 302, 400, 401, 404, 408, 409, 422, 429, 500, 502, 503] {
+            assert!(matches!(effect(answer(status, yes), key(), &ten()), ProcessorAnswer::Unknown { .. }), "{status}");
         }
     }
 
     #[test]
     fn absent_only_when_the_processor_says_so_itself() {
-        assert_eq!(status(answer(404, r#"{"Code":"OPERATION_NOT_FOUND","Message":"m"}"#)), StatusAnswer::Absent);
+        assert_eq!(status(answer(404, r#"{"Code":"OPERATION_NOT_FOUND","Message":"m"}"#), key()), StatusAnswer::Absent);
         for (code, body) in [(404, "not found"), (404, r#"{"Code":"NOT_FOUND"}"#), (500, "{}"), (200, "{}")] {
-            assert!(matches!(status(answer(code, body)), StatusAnswer::Unreachable { .. }), "{code} {body}");
+            assert!(matches!(status(answer(code, body), key()), StatusAnswer::Unreachable { .. }), "{code} {body}");
         }
     }
 
     #[test]
     fn an_abandoned_key_is_told_apart_from_other_conflicts() {
-        assert_eq!(effect(answer(409, r#"{"Code":"KEY_ABANDONED"}"#), &ten()), ProcessorAnswer::Abandoned);
-        assert!(matches!(effect(answer(409, r#"{"Code":"OTHER"}"#), &ten()), ProcessorAnswer::Unknown { .. }));
+        assert_eq!(effect(answer(409, r#"{"Code":"KEY_ABANDONED"}"#), key(), &ten()), ProcessorAnswer::Abandoned);
+        assert!(matches!(effect(answer(409, r#"{"Code":"OTHER"}"#), key(), &ten()), ProcessorAnswer::Unknown { .. }));
     }
 }

@@ -13,7 +13,7 @@ use dropin_ports::{
 use dropin_session::{Session, SessionTerms};
 
 use crate::values::{
-    at, authorization, entry, event, fresh, new_merchant, new_order, new_session, of_order, of_session, posting,
+    VISA, at, authorization, entry, event, fresh, new_merchant, new_order, new_session, of_order, of_session, posting,
     seconds, terms,
 };
 
@@ -126,6 +126,7 @@ impl Bench {
             session: change,
             order,
             stash: stash.clone(),
+            summary: VISA,
             now,
         }
     }

@@ -226,13 +226,16 @@ pub(crate) fn event(session: &Session, event_type: &'static str, at: Timestamp) 
     }
 }
 
+/// What is known of an [`entry`].
+pub(crate) const VISA: StashSummary = StashSummary { scheme: Some(Scheme::Visa), usable: true };
+
 pub(crate) fn entry(merchant: MerchantId, expires_at: Timestamp) -> StashEntry {
     let key =
         StashKey { merchant_id: merchant, stash_id: format!("stash-{}", fresh()), fingerprint: "browser".to_owned() };
     StashEntry {
         key,
         sealed: SealedCard { key_id: "2026112110".to_owned(), bytes: vec![0, 1, 2, 255] },
-        summary: StashSummary { scheme: Some(Scheme::Visa), usable: true },
+        summary: VISA,
         created_at: START,
         expires_at,
     }

@@ -182,7 +182,7 @@ fn prepare_authorization(
     if !apply_state(connection, &prepare.session)? {
         return Ok(Verdict::Undo(AuthorizationPrepared::Stale));
     }
-    let Some(card) = stash::consume(connection, &prepare.stash, prepare.now)? else {
+    let Some(card) = stash::consume(connection, &prepare.stash, prepare.summary, prepare.now)? else {
         return Ok(Verdict::Undo(AuthorizationPrepared::StashMissing));
     };
     insert_operation(connection, &prepare.operation)?;

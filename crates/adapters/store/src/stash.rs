@@ -96,10 +96,11 @@ fn read_scheme(stored: Option<String>) -> Result<Option<Scheme>, Fault> {
     stored.map(|code| Scheme::from_code(&code).ok_or_else(|| corrupt("stash", "the scheme is unknown"))).transpose()
 }
 
-/// Takes the live entry out of the stash; `None` when unseen, used or expired.
+/// Takes the live entry out of the stash; `None` when unseen, used, expired, or another one than `summary` says.
 pub(crate) fn consume(
     connection: &mut AnyConnection,
     key: &StashKey,
+    summary: StashSummary,
     now: Timestamp,
 ) -> Result<Option<SealedCard>, Fault> {
     let entry = stash::table
@@ -107,9 +108,14 @@ pub(crate) fn consume(
         .filter(stash::stash_id.eq(&key.stash_id))
         .filter(stash::fingerprint.eq(&key.fingerprint))
         .filter(stash::expires_at.gt(Instant(now)));
-    let consumed: Option<(String, Vec<u8>)> = on_each!(connection, inner => {
-        diesel::delete(entry).returning((stash::key_id, stash::ciphertext)).get_result(inner).optional()
+    type Consumed = (String, Vec<u8>, Option<String>, bool);
+    let columns = (stash::key_id, stash::ciphertext, stash::scheme, stash::usable);
+    let consumed: Option<Consumed> = on_each!(connection, inner => {
+        diesel::delete(entry).returning(columns).get_result(inner).optional()
     })
     .in_table("stash")?;
-    Ok(consumed.map(|(key_id, bytes)| SealedCard { key_id, bytes }))
+    // The caller undoes the step when it gets nothing, so another entry than it decided on stays where it is.
+    let Some((key_id, bytes, scheme, usable)) = consumed else { return Ok(None) };
+    let found = StashSummary { scheme: read_scheme(scheme)?, usable };
+    Ok((found == summary).then_some(SealedCard { key_id, bytes }))
 }

@@ -4,7 +4,7 @@ use dropin_order::{LedgerTransaction, OpState, Operation, Order};
 use dropin_session::Session;
 
 use crate::keyring::SealedCard;
-use crate::stash::StashKey;
+use crate::stash::{StashKey, StashSummary};
 use crate::store::{Applied, History, NewEvent, StoreError};
 
 /// Everything that is written before the processor is asked to authorize.
@@ -18,6 +18,8 @@ pub struct PrepareAuthorization {
     pub operation: Operation,
     /// The stash entry to consume, its code with it.
     pub stash: StashKey,
+    /// What was known of the entry when this was decided; an entry that differs by now counts as missing.
+    pub summary: StashSummary,
     /// Entries that expired by then do not count.
     pub now: Timestamp,
     /// Of the Session and the Order.
@@ -31,7 +33,7 @@ pub enum AuthorizationPrepared {
     Done(SealedCard),
     /// The Session changed first: nothing was written, the stash entry is still there.
     Stale,
-    /// The stash entry is unseen, used or expired: nothing was written.
+    /// The stash entry is unseen, used, expired or another one by now: nothing was written.
     StashMissing,
 }
 
@@ -62,9 +64,9 @@ pub struct Payment {
 pub struct Settlement {
     /// The operation.
     pub operation: OpId,
-    /// Its new state: final, or PENDING / UNKNOWN when only the time of the next look changes.
+    /// Its new state.
     pub state: OpState,
-    /// When to look again, while it stays open.
+    /// When to look again, if that state is open.
     pub due_at: Timestamp,
     /// The Order's change, if any.
     pub order: Option<Change<Order>>,

@@ -11,6 +11,7 @@ use crate::text::characters;
 
 /// Deepest nesting of objects and lists (decisions.md section 1).
 const MAX_DEPTH: usize = 32;
+const TOO_DEEP: &str = "objects and lists are nested deeper than 32 levels";
 
 /// The text of `body` when it is one JSON object: UTF-8, right syntax, no key twice in any object, at most 32 levels deep, every
 /// escape a character (RFC 8259 section 4 leaves duplicate keys open; decisions.md section 1 refuses them).
@@ -29,8 +30,34 @@ pub(crate) fn json_object(body: &[u8]) -> Result<&str, RequestError> {
     if !whole.get().starts_with('{') {
         return Err(RequestError::Malformed("The body must be a JSON object.".to_owned()));
     }
-    Walk { text }.value(whole, 1)?;
+    // One look over the brackets first: the walk below reads each level once more, which is cheap only when there are few.
+    if let Some(offset) = too_deep(text) {
+        let (line, column) = line_and_column(text.get(..offset).unwrap_or_default());
+        return Err(malformed(line, column, TOO_DEEP));
+    }
+    Walk { text }.value(whole)?;
     Ok(text)
+}
+
+/// Where the first object or list beyond the limit begins, in JSON of right syntax.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (offset, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                if MAX_DEPTH < depth {
+                    return Some(offset);
+                }
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
 }
 
 struct Walk<'a> {
@@ -38,24 +65,21 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Checks a value that lies within `depth` containers, itself included if it is one.
-    fn value(&self, raw: &'a RawValue, depth: usize) -> Result<(), RequestError> {
+    /// Checks a value and everything in it; the depth is bounded before.
+    fn value(&self, raw: &'a RawValue) -> Result<(), RequestError> {
         let token = raw.get();
         match token.as_bytes().first() {
-            Some(b'{' | b'[') if MAX_DEPTH < depth => {
-                Err(self.wrong_at(token, "objects and lists are nested deeper than 32 levels"))
-            }
-            Some(b'{') => self.object(token, depth),
+            Some(b'{') => self.object(token),
             Some(b'[') => {
                 let entries: Vec<&RawValue> = serde_json::from_str(token).map_err(|error| syntax(&error))?;
-                entries.into_iter().try_for_each(|entry| self.value(entry, depth + 1))
+                entries.into_iter().try_for_each(|entry| self.value(entry))
             }
             Some(b'"') => self.string(token),
             _ => Ok(()),
         }
     }
 
-    fn object(&self, token: &'a str, depth: usize) -> Result<(), RequestError> {
+    fn object(&self, token: &'a str) -> Result<(), RequestError> {
         let Members(members) = serde_json::from_str(token).map_err(|error| syntax(&error))?;
         let mut seen = BTreeSet::new();
         for (key, value) in members {
@@ -64,7 +88,7 @@ impl<'a> Walk<'a> {
             if !seen.insert(name) {
                 return Err(self.wrong_at(key.get(), "this member occurs twice in its object"));
             }
-            self.value(value, depth + 1)?;
+            self.value(value)?;
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ fn assert_corrupt<T: std::fmt::Debug>(found: Result<T, StoreError>, table: &str,
 
 pub async fn a_damaged_session_is_corrupt(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
+    let sound = bench.session(merchant.id).await;
     for damage in [
         "terms = '{}'",
         "terms = '[\"hush\"]'",
@@ -33,7 +34,8 @@ pub async fn a_damaged_session_is_corrupt(bench: Arc<Bench>) {
         bench.raw.execute(&format!("UPDATE session SET {damage} WHERE id = '{}'", session.id)).unwrap();
         assert_corrupt(bench.sessions.find_session(merchant.id, session.id).await, "session", damage);
         assert_corrupt(bench.sessions.find_session_for_shopper(session.id).await, "session", damage);
-        assert_corrupt(bench.sessions.find_expired_sessions(at(999_999), 100).await, "session", damage);
+        // The sweeper goes on with the others.
+        assert_eq!(bench.sessions.find_expired_sessions(at(999_999), 100).await, Ok(vec![sound.clone()]), "{damage}");
         bench.raw.execute(&format!("DELETE FROM session WHERE id = '{}'", session.id)).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use dropin_card::Scheme;
-use dropin_ports::{AuthorizationPrepared, SealedCard, StashEntry, StashSummary};
+use dropin_ports::{AuthorizationPrepared, PrepareAuthorization, SealedCard, StashEntry, StashSummary};
 
 use crate::Bench;
 use crate::values::{at, entry};
@@ -21,7 +21,15 @@ pub async fn an_entry_is_replaced_by_the_next(bench: Arc<Bench>) {
     assert_eq!(bench.stash.peek_stash(&first.key, at(2_000)).await, Ok(Some(second.summary)));
     assert_eq!(bench.count("stash", "1 = 1"), 1);
     let session = bench.session(merchant.id).await;
-    let done = bench.payments.prepare_authorization(bench.submit(&session, &first.key, at(2_000))).await.unwrap();
+    // A submit that was decided on the first one does not pay with the second.
+    let mut submit = bench.submit(&session, &first.key, at(2_000));
+    let missing = bench.payments.prepare_authorization(submit.clone()).await.unwrap();
+    assert!(matches!(missing, AuthorizationPrepared::StashMissing), "{missing:?}");
+    submit.summary = StashSummary { usable: true, ..second.summary };
+    let missing = bench.payments.prepare_authorization(submit.clone()).await.unwrap();
+    assert!(matches!(missing, AuthorizationPrepared::StashMissing), "{missing:?}");
+    submit.summary = second.summary;
+    let done = bench.payments.prepare_authorization(submit).await.unwrap();
     assert!(matches!(done, AuthorizationPrepared::Done(card) if card == second.sealed));
     for scheme in Scheme::ALL {
         let summary = StashSummary { scheme: Some(scheme), usable: true };

@@ -92,12 +92,17 @@ impl<T: Send> Expires for Ticket<T> {
     }
 
     fn expire(&self) {
-        let error = match (self.kind, &self.state().phase) {
+        // Under one lock: a step whose caller is told that it had no turn must not get one afterwards.
+        let mut state = self.state();
+        let error = match (self.kind, &state.phase) {
             (Kind::Write, Phase::Running) => StoreError::OutcomeUnknown,
             (_, Phase::Waiting) => StoreError::Unavailable("no turn came within the deadline".to_owned()),
             (Kind::Read, Phase::Running) => StoreError::Unavailable("no answer came within the deadline".to_owned()),
         };
-        self.answer(Err(error));
+        if let Some(reply) = state.reply.take() {
+            // A caller that went away needs no answer.
+            let _gone = reply.send(Err(error));
+        }
     }
 }
 

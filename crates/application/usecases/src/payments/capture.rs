@@ -5,7 +5,7 @@ use dropin_money::{Amount, Decimal};
 use dropin_order::{CapturePlan, CaptureRefused, OpKind, Operation, Order, OrderState, Step};
 use dropin_ports::{Actor, Applied, History, PrepareCapture, StoreError, Subject};
 
-use super::{DECISIONS, Payments};
+use super::{Asker, DECISIONS, Payments};
 use crate::access::Caller;
 
 /// What came of a capture, for the merchant (contract, Order.Reason.Code).
@@ -130,7 +130,7 @@ impl Payments {
     }
 
     async fn call_capture(&self, operation: Operation) -> Result<CaptureReport, CaptureError> {
-        let conclusion = self.ask_capture(&operation).await?;
+        let conclusion = self.ask_capture(&operation, Asker::Waiting).await?;
         let order = conclusion.order;
         match order.state {
             OrderState::Processed => Ok(CaptureReport { order, reason: CaptureReason::Captured }),

@@ -1,13 +1,29 @@
 //! What follows from a processor's answer: pure but for fresh ids and the time.
 
+use std::time::Duration;
+
 use dropin_kernel::{Change, EventId, LedgerTransactionId, OpId};
 use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, Step};
 use dropin_ports::{Actor, History, NewEvent, Payment, ProcessorAnswer, Settlement, StoreError, Subject};
 use dropin_session::{FailureReason, Session, SessionEvent, Transition as SessionTransition};
 
-use super::{Payments, corrupt};
+use super::{Asker, Payments, corrupt};
 
-pub(super) fn decide(with: &Payments, payment: &Payment, answer: &ProcessorAnswer) -> Result<Settlement, StoreError> {
+/// An outcome that is unknown for longer than this is a fault that somebody must look at (decisions.md section 4).
+const PAGE_AFTER: Duration = Duration::from_secs(10 * 60);
+/// How often such an outcome is asked for.
+const OVERDUE_PAUSE: Duration = Duration::from_secs(60);
+/// Pause before a capture that was refused for now is tried again; doubled each time.
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+/// Longest such pause.
+const LONGEST_RETRY: Duration = Duration::from_secs(60 * 60);
+
+pub(super) fn decide(
+    with: &Payments,
+    payment: &Payment,
+    answer: &ProcessorAnswer,
+    asker: Asker,
+) -> Result<Settlement, StoreError> {
     let mut settlement = nothing_yet(with, payment);
     match (payment.operation.kind, answer) {
         (_, ProcessorAnswer::Approved { amount }) if *amount != payment.operation.amount => {
@@ -26,11 +42,13 @@ pub(super) fn decide(with: &Payments, payment: &Payment, answer: &ProcessorAnswe
         }
         (OpKind::Capture, ProcessorAnswer::Approved { .. }) => captured(with, payment, &mut settlement)?,
         (OpKind::Capture, ProcessorAnswer::Declined { retryable, .. }) => {
-            capture_refused(with, payment, OpState::Declined, *retryable, &mut settlement)?;
+            settlement.state = OpState::Declined;
+            capture_refused(with, payment, *retryable, asker, &mut settlement)?;
         }
         // Nobody here abandons a capture; a processor that says so has surely taken nothing under this key.
         (OpKind::Capture, ProcessorAnswer::Abandoned) => {
-            capture_refused(with, payment, OpState::Abandoned, true, &mut settlement)?;
+            settlement.state = OpState::Abandoned;
+            capture_refused(with, payment, true, asker, &mut settlement)?;
         }
         (_, ProcessorAnswer::Pending) => look_again(with, payment, OpState::Pending, &mut settlement),
         (OpKind::Capture, ProcessorAnswer::NotSent) => look_again(with, payment, OpState::Unknown, &mut settlement),
@@ -61,8 +79,19 @@ fn nothing_yet(with: &Payments, payment: &Payment) -> Settlement {
 
 /// Stays open, reservation and all; only the next look is planned.
 fn look_again(with: &Payments, payment: &Payment, state: OpState, settlement: &mut Settlement) {
-    settlement.state = state;
-    settlement.due_at = settlement.now.plus(with.timing.pause(payment.operation.tries));
+    let age = settlement.now.since(payment.operation.created_at);
+    let overdue = PAGE_AFTER < age && state == OpState::Unknown;
+    if overdue {
+        let (operation, kind) = (payment.operation.id.to_string(), payment.operation.kind.as_str());
+        log::error!(
+            operation = operation.as_str(), kind, minutes = age.as_secs() / 60;
+            "an outcome has been unknown for long: compare the Order with the processor's books"
+        );
+    }
+    // A clear PENDING is not unlearned by an unclear answer.
+    settlement.state = if payment.operation.state == OpState::Pending { OpState::Pending } else { state };
+    let pause = if overdue { OVERDUE_PAUSE } else { with.timing.pause(payment.operation.tries) };
+    settlement.due_at = settlement.now.plus(pause);
 }
 
 fn authorized(with: &Payments, payment: &Payment, settlement: &mut Settlement) -> Result<(), StoreError> {
@@ -153,16 +182,33 @@ fn captured(with: &Payments, payment: &Payment, settlement: &mut Settlement) -> 
 fn capture_refused(
     with: &Payments,
     payment: &Payment,
-    state: OpState,
     retryable: bool,
+    asker: Asker,
     settlement: &mut Settlement,
 ) -> Result<(), StoreError> {
-    settlement.state = state;
+    let (now, operation) = (settlement.now, &payment.operation);
+    let in_time = payment.order.capture_before.is_none_or(|end| now < end);
+    if retryable && asker == Asker::Nobody && in_time {
+        // Nobody hears of this refusal, so it must not be the end: the reservation stays, and the settler asks under a new key.
+        let pause = FIRST_RETRY.saturating_mul(1 << operation.tries.min(16)).min(LONGEST_RETRY);
+        let (id, due_at) = (OpId::new(with.ids.ordered()), now.plus(pause));
+        let again = Operation::prepare(
+            id,
+            operation.order_id,
+            OpKind::Capture,
+            operation.amount.clone(),
+            operation.authorization,
+            now,
+            due_at,
+        );
+        settlement.follow_up = Some(Operation { tries: operation.tries.saturating_add(1), ..again });
+        return Ok(());
+    }
     let step = payment
         .order
         .as_authorized()
         .map_err(|_moved_on| corrupt("an open capture of an Order that is not PAYMENT_AUTHORIZED"))?
-        .capture_refused(&payment.operation.amount, retryable, settlement.now)
+        .capture_refused(&operation.amount, retryable, now)
         .ok_or_else(|| corrupt("a capture of more than was reserved"))?;
     order_changed(with, &payment.order, step, settlement);
     Ok(())

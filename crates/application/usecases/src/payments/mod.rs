@@ -1,6 +1,6 @@
 //! Money flows. Every effect at the processor has one shape: *prepare* (one transaction, with a durable record of what is about to be asked),
 //! *call* (nothing held), *settle* (one transaction, guarded by the operation being open). Whoever dies in between leaves an open operation,
-//! and [`Payments::settle_due`] finishes it by asking the processor about its key.
+//! and [`Payments::settle_one`] finishes it by asking the processor about its key.
 //!
 //! The caller runs these functions where nobody can cancel them halfway (the edge's tracked runtime): a shopper's reset connection must not
 //! stop our code between the processor's yes and our commit.
@@ -17,12 +17,14 @@ use std::time::Duration;
 
 use dropin_kernel::OpId;
 use dropin_order::{OpKind, OpState, Operation, Order};
-use dropin_ports::{CaptureRequest, Clock, IdSource, PaymentStore, Processor, ProcessorAnswer, Settled, StoreError};
+use dropin_ports::{
+    Applied, CaptureRequest, ClaimedOperation, Clock, IdSource, PaymentStore, Processor, ProcessorAnswer, Settled,
+    StoreError,
+};
 use dropin_session::Session;
 
 pub use capture::{CaptureError, CaptureReason, CaptureReport};
 pub use orders::OrderError;
-pub use recover::Swept;
 pub use shopper::{Progress, Shopper, ShopperError, ShopperView};
 pub use submit::{Submit, SubmitError, Submitted};
 
@@ -34,6 +36,8 @@ const DECISIONS: usize = 8;
 pub struct Timing {
     /// How long an operation belongs to the flow that prepared it; longer than a call to the processor may take.
     pub lease: Duration,
+    /// How long an operation belongs to the settler that took it over; longer than a question and a call together.
+    pub claim: Duration,
     /// How long after an unclear answer the processor is asked about the key for the first time.
     pub first_look: Duration,
     /// Longest pause between two such questions.
@@ -44,6 +48,7 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(12),
+            claim: Duration::from_secs(25),
             first_look: Duration::from_millis(500),
             longest_pause: Duration::from_secs(5),
         }
@@ -55,6 +60,15 @@ impl Timing {
     fn pause(&self, tries: u32) -> Duration {
         self.first_look.saturating_mul(1 << tries.min(16)).min(self.longest_pause)
     }
+}
+
+/// Who asked for a capture, and so who hears of a refusal that need not be for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// A merchant who waits for the answer and decides whether to try again.
+    Waiting,
+    /// Nobody waits: it is tried again, under a new key, until it succeeds, is refused for good, or the capture window ends.
+    Nobody,
 }
 
 /// Orders and everything that is asked of the processor.
@@ -91,27 +105,43 @@ impl Payments {
     /// # Errors
     /// [`StoreError`]; the operation then stays open and the settler finishes it.
     pub async fn finish_capture(&self, operation: Operation) -> Result<(), StoreError> {
-        self.ask_capture(&operation).await.map(drop)
+        self.ask_capture(&operation, Asker::Nobody).await.map(drop)
     }
 
-    async fn ask_capture(&self, operation: &Operation) -> Result<Conclusion, StoreError> {
+    async fn ask_capture(&self, operation: &Operation, asker: Asker) -> Result<Conclusion, StoreError> {
         let Some(authorization) = operation.authorization.filter(|_| operation.kind == OpKind::Capture) else {
             return Err(corrupt("a capture without its authorization"));
         };
         let request = CaptureRequest { key: operation.id, authorization, amount: operation.amount.clone() };
         let answer = self.processor.capture(request).await;
-        self.conclude(operation.id, answer).await
+        self.conclude(operation.id, answer, asker).await.map_err(after_asking)
     }
 
     /// Writes down what the processor said, and all that follows from it, once: whoever comes second finds it done.
-    pub(crate) async fn conclude(&self, key: OpId, answer: ProcessorAnswer) -> Result<Conclusion, StoreError> {
+    pub(crate) async fn conclude(
+        &self,
+        key: OpId,
+        answer: ProcessorAnswer,
+        asker: Asker,
+    ) -> Result<Conclusion, StoreError> {
         for _ in 0..DECISIONS {
             let payment = self.store.find_payment(key).await?.ok_or_else(|| corrupt("an operation is missing"))?;
             if !payment.operation.state.is_open() {
                 let (state, follow_up) = (payment.operation.state, None);
                 return Ok(Conclusion { state, order: payment.order, session: payment.session, follow_up });
             }
-            let decision = decide::decide(self, &payment, &answer)?;
+            let decision = decide::decide(self, &payment, &answer, asker)?;
+            if decision.state.is_open() {
+                // Nothing is known yet, so nothing changes but the time of the next look; whoever took the operation over since plans his own.
+                let holder = ClaimedOperation { id: key, epoch: payment.operation.epoch };
+                match self.store.postpone_operation(holder, decision.state, decision.due_at).await? {
+                    Applied::Done => {
+                        let (state, follow_up) = (decision.state, None);
+                        return Ok(Conclusion { state, order: payment.order, session: payment.session, follow_up });
+                    }
+                    Applied::Stale => continue,
+                }
+            }
             let after = Conclusion {
                 state: decision.state,
                 order: decision.order.as_ref().map_or(payment.order, |change| change.next.clone()),
@@ -124,6 +154,14 @@ impl Payments {
             }
         }
         Err(StoreError::Unavailable("an Order changes faster than it can be settled".to_owned()))
+    }
+}
+
+/// Once the processor was asked, "nothing was changed" would be a lie: the settler will write down what it did.
+fn after_asking(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Unavailable(_) => StoreError::OutcomeUnknown,
+        other => other,
     }
 }
 

@@ -10,9 +10,12 @@ use dropin_ports::{AccessStore, SessionStore, SessionWithOrder, StashStore, Stas
 use dropin_session::{CancelReason, Session, SessionState, SessionStateKind};
 
 use super::Payments;
+use crate::sessions::as_of;
 
-/// Where the browser's long poll looks again; short enough to feel immediate, long enough to cost nothing.
-const LOOK_EVERY: Duration = Duration::from_millis(150);
+/// When the browser's long poll looks again for the first time; short enough to feel immediate.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
+/// Longest pause between two looks: a payment that takes its time is not looked at often.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The shopper's side of a payment.
 #[derive(Clone)]
@@ -77,7 +80,9 @@ impl Progress {
 
 impl Shopper {
     pub(super) async fn load(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
-        self.sessions.find_session_for_shopper(id).await
+        let found = self.sessions.find_session_for_shopper(id).await?;
+        let now = self.payments.clock.now();
+        Ok(found.map(|found| SessionWithOrder { session: as_of(found.session, now), order: found.order }))
     }
 
     /// What the drop-in shows.
@@ -105,16 +110,17 @@ impl Shopper {
     /// # Errors
     /// [`ShopperError`].
     pub async fn progress(&self, id: SessionId, wait: Duration) -> Result<Progress, ShopperError> {
-        let mut waited = Duration::ZERO;
+        let (mut waited, mut pause) = (Duration::ZERO, FIRST_LOOK);
         loop {
             let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
             let progress = Progress::of(&session);
             if progress.state != SessionStateKind::Processing || wait <= waited {
                 return Ok(progress);
             }
-            let pause = LOOK_EVERY.min(wait - waited);
-            tokio::time::sleep(pause).await;
-            waited += pause;
+            let this = pause.min(wait - waited);
+            tokio::time::sleep(this).await;
+            waited += this;
+            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
         }
     }
 }

@@ -5,12 +5,12 @@ use dropin_kernel::{AttemptId, OpId, OrderId, Revision, SessionId, Timestamp, Vi
 use dropin_order::{DeclineReason, OpKind, Operation, Order, OrderState, OrderTrigger};
 use dropin_ports::{
     Actor, AuthorizationPrepared, AuthorizeRequest, History, PrepareAuthorization, ProcessorAnswer, SealedCard,
-    StashKey, StoreError, Subject,
+    StashKey, StashSummary, StoreError, Subject,
 };
 use dropin_session::{Session, SessionStateKind, SubmitRefused, WrongState};
 
 use super::shopper::{Progress, Shopper};
-use super::{Conclusion, DECISIONS};
+use super::{Asker, Conclusion, DECISIONS, after_asking};
 
 /// What the shopper's browser sends: no money fields at all, the total is the one of the version it names.
 #[derive(Debug, Clone)]
@@ -75,8 +75,17 @@ impl Shopper {
             if session.state.attempt() == Some(submit.attempt) {
                 return Ok(Submitted { progress: Progress::of(&session), follow_up: None });
             }
-            if let Some(prepared) = self.prepare(&session, &submit).await? {
-                return Ok(self.authorize(prepared).await?);
+            match self.prepare(&session, &submit).await {
+                Ok(Some(prepared)) => return Ok(self.authorize(prepared).await?),
+                Ok(None) => {}
+                // The entry may be gone because this very attempt, sent before, has used it: then its Session has moved.
+                Err(SubmitError::Card(violation)) => {
+                    let now = self.load(id).await?.ok_or(SubmitError::NotFound)?.session;
+                    if now.revision == session.revision {
+                        return Err(SubmitError::Card(violation));
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
         Err(StoreError::Unavailable("the Session changes faster than it can be paid".to_owned()).into())
@@ -99,7 +108,7 @@ impl Shopper {
             stash_id: submit.stash_id.clone(),
             fingerprint: submit.fingerprint.clone(),
         };
-        let method = self.payment_method(session, &key, now).await?;
+        let (method, summary) = self.payment_method(session, &key, now).await?;
         let order = new_order(session, order_id, method, now);
         let operation = Operation::prepare(
             OpId::new(self.payments.ids.ordered()),
@@ -128,18 +137,24 @@ impl Shopper {
             order: order.clone(),
             operation: operation.clone(),
             stash: key.clone(),
+            summary,
             now,
             history,
         };
         match self.payments.store.prepare_authorization(prepare).await? {
             AuthorizationPrepared::Done(sealed) => Ok(Some(Prepared { operation, order, sealed, key })),
-            AuthorizationPrepared::Stale => Ok(None),
-            AuthorizationPrepared::StashMissing => Err(SubmitError::Card(stash_missing())),
+            // Missing now, and there a moment ago: used, expired, or replaced by another card. Look again.
+            AuthorizationPrepared::Stale | AuthorizationPrepared::StashMissing => Ok(None),
         }
     }
 
     /// The catalogue's method for the stashed card, which must be usable here.
-    async fn payment_method(&self, session: &Session, key: &StashKey, now: Timestamp) -> Result<String, SubmitError> {
+    async fn payment_method(
+        &self,
+        session: &Session,
+        key: &StashKey,
+        now: Timestamp,
+    ) -> Result<(String, StashSummary), SubmitError> {
         let summary = self.stash.peek_stash(key, now).await?.ok_or_else(|| SubmitError::Card(stash_missing()))?;
         if !summary.usable {
             let why = "the card's number, expiry or code is not valid: stash it again, corrected";
@@ -150,7 +165,7 @@ impl Shopper {
         methods_for(Some(country), Some(session.terms.currency))
             .into_iter()
             .find(|method| Some(method.id) == scheme)
-            .map(|method| method.id.to_owned())
+            .map(|method| (method.id.to_owned(), summary))
             .ok_or_else(|| {
                 let why = "cards of this scheme are not accepted for this payment: use another card";
                 SubmitError::Card(Violation::new("StashId", ViolationCode::NotAllowed, why))
@@ -172,7 +187,8 @@ impl Shopper {
                 ProcessorAnswer::Declined { reason: DeclineReason::NeverSent, retryable: false }
             }
         };
-        let Conclusion { session, follow_up, .. } = self.payments.conclude(operation.id, answer).await?;
+        let Conclusion { session, follow_up, .. } =
+            self.payments.conclude(operation.id, answer, Asker::Nobody).await.map_err(after_asking)?;
         let session = session.ok_or_else(|| super::corrupt("an attempt in the drop-in without its Session"))?;
         Ok(Submitted { progress: Progress::of(&session), follow_up })
     }
