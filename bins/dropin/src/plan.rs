@@ -85,8 +85,13 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
-    /// What is configured, else where this process listens.
-    pub(crate) fn find(cli: &Cli, parts: &Parts, listens: SocketAddr) -> Result<Self, Failure> {
+    /// What is configured, else where this process listens; `processor` is where its sandbox processor listens by itself.
+    pub(crate) fn find(
+        cli: &Cli,
+        parts: &Parts,
+        listens: SocketAddr,
+        processor: Option<SocketAddr>,
+    ) -> Result<Self, Failure> {
         let serve = &cli.serve;
         let scheme = if serve.listener.tls().is_some() { "https" } else { "http" };
         let here = format!("{scheme}://{}", reachable(listens));
@@ -96,7 +101,10 @@ impl Addresses {
             PublicArgs { asset_url: or_here(&serve.asset_url, ASSET), stash_url: or_here(&serve.stash_url, STASH) };
         let processor = match &serve.processor_url {
             Some(url) => url.clone(),
-            None if parts.has(Target::SandboxProcessor) => format!("{here}{SANDBOX}"),
+            None if parts.has(Target::SandboxProcessor) => match processor {
+                Some(address) => format!("http://{address}"),
+                None => format!("{here}{SANDBOX}"),
+            },
             None if cli.mode.mode == Mode::Production && parts.need_processor() => {
                 return Err("PROCESSOR_URL is missing: production needs the address of a payment processor".into());
             }
@@ -171,7 +179,7 @@ mod tests {
         let find = |line: &str| {
             let cli = cli(line);
             let parts = Parts::chosen(&cli).unwrap();
-            Addresses::find(&cli, &parts, SocketAddr::from(([0, 0, 0, 0], 8080)))
+            Addresses::find(&cli, &parts, SocketAddr::from(([0, 0, 0, 0], 8080)), None)
         };
         let here = find("dropin").unwrap();
         assert_eq!(here.base, "http://127.0.0.1:8080");

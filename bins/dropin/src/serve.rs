@@ -1,10 +1,11 @@
 //! Serving: the parts are composed here, from the same libraries as the small programs.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::web::ServiceConfig;
 use checkout_api::CheckoutDeps;
 use dropin_access::Origin;
 use dropin_boot::{Context, Failure, Mode, Process, Secret, SystemClock, SystemIds};
@@ -33,6 +34,9 @@ use crate::{banner, files, tools};
 
 /// Longest that the processor may take; below the lease of an operation.
 const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
+/// How long the sandbox processor stays silent where a test number asks for it: longer than our own deadline for its answers, and short
+/// enough that a stop of this process is not held up by it.
+const SILENCE: Duration = Duration::from_secs(10);
 /// Keys of the stash change every hour.
 const KEY_PERIOD: Duration = Duration::from_secs(3_600);
 
@@ -46,15 +50,24 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     // The shop alone listens for itself, perhaps on a machine where the service has its address.
     let server = if parts.need_listener() { Some(server?) } else { None };
     let listens = server.as_ref().and_then(|server| server.addresses().first().copied()).unwrap_or(cli.serve.listen);
-    let addresses = Addresses::find(cli, &parts, listens)?;
+    let processor = open_processor(cli, &parts)?;
+    let inner = processor.as_ref().and_then(|(_, inner)| inner.as_ref()?.addresses().first().copied());
+    let addresses = Addresses::find(cli, &parts, listens, inner)?;
     let store = match parts.need_store() {
         true => Some(Store::open(StoreConfig::new(database, Role::Service))?),
         false => None,
     };
-    if let Some(server) = server {
+    if let Some(mut server) = server {
+        if let Some((processor, inner)) = processor {
+            let configure = move |config: &mut ServiceConfig| processor.configure()(config);
+            match inner {
+                Some(inner) => process.add_server(inner.mount("", configure).start()?),
+                None => server = server.mount(plan::SANDBOX, configure),
+            }
+        }
         let service =
             store.clone().map(|store| Service::assemble(cli, &parts, &addresses, &process, store)).transpose()?;
-        let server = mount(cli, &parts, service.as_ref(), server)?;
+        let server = mount(cli, &parts, service.as_ref(), server);
         process.add_server(server.ready_until(process.stop.clone()).start()?);
         if let Some(service) = service {
             service.run_in(&mut process, &parts)?;
@@ -80,26 +93,32 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// How long the sandbox processor stays silent where a test number asks for it: longer than our own deadline for its answers, and short
-/// enough that a stop of this process is not held up by it.
-const SILENCE: Duration = Duration::from_secs(10);
+/// Opens the sandbox processor. Where the service speaks TLS it gets a listener of its own on loopback: a certificate for
+/// the public name would not be believed there.
+fn open_processor(cli: &Cli, parts: &Parts) -> Result<Option<(SandboxProcessor, Option<Server>)>, Failure> {
+    if !parts.has(Target::SandboxProcessor) {
+        return Ok(None);
+    }
+    let processor = SandboxProcessor::open(sandbox_processor::Config {
+        database: cli.store.data.join("processor.db"),
+        key: plan::processor_key(cli)?.expose().to_owned(),
+        capture_delay: sandbox_processor::Config::DEFAULT_CAPTURE_DELAY,
+        silence: SILENCE,
+    })?;
+    let inner = match cli.serve.listener.tls() {
+        Some(_) => Some(Server::new("sandbox-processor").listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?),
+        None => None,
+    };
+    Ok(Some((processor, inner)))
+}
 
 /// Mounts what answers requests.
-fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server) -> Result<Server, Failure> {
-    if parts.has(Target::SandboxProcessor) {
-        let processor = SandboxProcessor::open(sandbox_processor::Config {
-            database: cli.store.data.join("processor.db"),
-            key: plan::processor_key(cli)?.expose().to_owned(),
-            capture_delay: sandbox_processor::Config::DEFAULT_CAPTURE_DELAY,
-            silence: SILENCE,
-        })?;
-        server = server.mount(plan::SANDBOX, move |config| processor.configure()(config));
-    }
+fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server) -> Server {
     if let Some(service) = service {
         server = service.mount(parts, server).ready_when(Arc::new(service.context.store.clone()));
     }
     let listener = &cli.serve.listener;
-    Ok(server.tls(listener.tls()).limits(listener.limits()).behind_proxy(listener.behind_proxy))
+    server.tls(listener.tls()).limits(listener.limits()).behind_proxy(listener.behind_proxy)
 }
 
 /// What the parts that use the store are made of.

@@ -165,7 +165,7 @@ mod tests {
             vec![&*basic(b":pass")],
             vec![&*basic(b"us\ner:pass")],
             vec![&*basic(b"\xff:pass")],
-            vec![&*basic(&[b'a'; 2000])],
+            vec![&*basic(&[&b"user:"[..], &[b'a'; 2000]].concat())],
         ] {
             assert_eq!(read(&wrong), None, "{wrong:?}");
         }

@@ -6,6 +6,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
 use rustls::version::{TLS12, TLS13};
 
+const CHAIN: &str = "the server's certificate and those that vouch for it";
+const KEY: &str = "the private key of the server's certificate";
+
 /// A certificate chain and its key, both PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
@@ -19,10 +22,12 @@ pub struct TlsFiles {
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read, or holds no PEM of the expected kind.
-    #[error("cannot use {path} for TLS: {source}")]
+    #[error("cannot use {path} for TLS ({source}): it has to be a PEM file with {wanted}")]
     File {
         /// The configured file.
         path: PathBuf,
+        /// What it should hold.
+        wanted: &'static str,
         /// What is wrong with it.
         source: pem::Error,
     },
@@ -39,11 +44,11 @@ impl TlsFiles {
     pub(crate) fn load(&self) -> Result<ServerConfig, TlsError> {
         let chain = CertificateDer::pem_file_iter(&self.certificate)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|source| file(&self.certificate, source))?;
+            .map_err(|source| file(&self.certificate, CHAIN, source))?;
         if chain.is_empty() {
-            return Err(file(&self.certificate, pem::Error::NoItemsFound));
+            return Err(file(&self.certificate, CHAIN, pem::Error::NoItemsFound));
         }
-        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|source| file(&self.key, source))?;
+        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|source| file(&self.key, KEY, source))?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13, &TLS12])?
@@ -53,6 +58,20 @@ impl TlsFiles {
     }
 }
 
-fn file(path: &Path, source: pem::Error) -> TlsError {
-    TlsError::File { path: path.to_owned(), source }
+fn file(path: &Path, wanted: &'static str, source: pem::Error) -> TlsError {
+    TlsError::File { path: path.to_owned(), wanted, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_certificate_is_named_with_what_it_should_be() {
+        let files = |certificate: &str| TlsFiles { certificate: certificate.into(), key: "Cargo.toml".into() };
+        for wrong in ["Cargo.toml", "nowhere.pem"] {
+            let message = files(wrong).load().unwrap_err().to_string();
+            assert!(message.contains(wrong) && message.contains("PEM"), "{message}");
+        }
+    }
 }
