@@ -12,6 +12,7 @@ use dropin_boot::{Context, Failure, Mode, Process, Secret, SystemClock, SystemId
 use dropin_http::{Gate, Server};
 use dropin_keyring::{MasterKey, StashKeys};
 use dropin_notification::Schedule;
+use dropin_ports::StoreHealth;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::deliver::{Delivering, Pace};
@@ -283,6 +284,8 @@ async fn open_shop(
     let file = plan::merchant_file(cli);
     let credentials = match store {
         Some(store) => {
+            // Says what to do about a schema that is missing or too old.
+            store.ready().await?;
             let secrets = Arc::new(MasterKey::open_or_create(&cli.keys.folder(&cli.store.data))?);
             demo::merchant(&tools::merchants(store, secrets), &file, &shop_url).await?
         }

@@ -9,7 +9,7 @@ use dropin_boot::{Failure, Mode, SystemClock, SystemIds};
 use dropin_kernel::{EventId, MerchantId};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
-use dropin_ports::{AccessStore, Clock, OutboxStore, ParkedEvent, PaymentStore};
+use dropin_ports::{AccessStore, Clock, OutboxStore, ParkedEvent, PaymentStore, StoreHealth};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{CreateMerchant, Merchants};
 use dropin_validation::{UrlPolicy, WebUrl};
@@ -25,19 +25,27 @@ const MOST: u32 = 1_000;
 /// Runs one command.
 pub(crate) async fn run(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
     let store = open(cli)?;
-    let outcome = match command {
-        Command::Migrate => migrate(&store),
-        Command::Merchant(MerchantCommand::Create(wanted)) => create_merchant(cli, &store, wanted).await,
-        Command::Merchant(MerchantCommand::List(output)) => list_merchants(&store, *output).await,
-        Command::Merchant(MerchantCommand::Show { id, output }) => show_merchant(&store, *id, *output).await,
-        Command::Notification(NotificationCommand::List { state: NotificationState::Parked, output }) => {
-            list_parked(&store, *output).await
-        }
-        Command::Notification(NotificationCommand::Replay(wanted)) => replay(&store, wanted.id).await,
-        Command::Op(OpCommand::List(output)) => list_operations(&store, *output).await,
-    };
+    let outcome = perform(cli, command, &store).await;
     store.close();
     outcome.map(|()| ExitCode::SUCCESS)
+}
+
+async fn perform(cli: &Cli, command: &Command, store: &Store) -> Result<(), Failure> {
+    if !matches!(command, Command::Migrate) {
+        // Says what to do about a schema that is missing or too old.
+        store.ready().await?;
+    }
+    match command {
+        Command::Migrate => migrate(store),
+        Command::Merchant(MerchantCommand::Create(wanted)) => create_merchant(cli, store, wanted).await,
+        Command::Merchant(MerchantCommand::List(output)) => list_merchants(store, *output).await,
+        Command::Merchant(MerchantCommand::Show { id, output }) => show_merchant(store, *id, *output).await,
+        Command::Notification(NotificationCommand::List { state: NotificationState::Parked, output }) => {
+            list_parked(store, *output).await
+        }
+        Command::Notification(NotificationCommand::Replay(wanted)) => replay(store, wanted.id).await,
+        Command::Op(OpCommand::List(output)) => list_operations(store, *output).await,
+    }
 }
 
 fn open(cli: &Cli) -> Result<Store, Failure> {
