@@ -71,22 +71,28 @@ impl Fault {
         }
     }
 
-    /// Whether the database surely answered, so that the connection is as good as before.
+    /// Whether the connection is of no use any more.
     pub(crate) fn is_lost_connection(&self) -> bool {
-        matches!(
-            self,
-            Self::Database(
-                Error::DatabaseError(DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand, _)
-                    | Error::BrokenTransactionManager
+        use DatabaseErrorKind::{ClosedConnection, UnableToSendCommand};
+        self.is_standby()
+            || matches!(
+                self,
+                Self::Database(
+                    Error::DatabaseError(ClosedConnection | UnableToSendCommand, _) | Error::BrokenTransactionManager
+                )
             )
-        )
+    }
+
+    /// Whether the connection leads to a server that may only be read: after a failover, another connection leads elsewhere.
+    fn is_standby(&self) -> bool {
+        matches!(self, Self::Database(Error::DatabaseError(DatabaseErrorKind::ReadOnlyTransaction, _)))
     }
 
     /// Whether it names a rule that was broken, which the database judged: nothing of the step was kept.
     pub(crate) fn is_judged(&self) -> bool {
         use DatabaseErrorKind::{
-            CheckViolation, ExclusionViolation, ForeignKeyViolation, NotNullViolation, ReadOnlyTransaction,
-            RestrictViolation, SerializationFailure, UniqueViolation,
+            CheckViolation, ExclusionViolation, ForeignKeyViolation, NotNullViolation, RestrictViolation,
+            SerializationFailure, UniqueViolation,
         };
         matches!(
             self,
@@ -95,7 +101,6 @@ impl Fault {
                     | ExclusionViolation
                     | ForeignKeyViolation
                     | NotNullViolation
-                    | ReadOnlyTransaction
                     | RestrictViolation
                     | SerializationFailure
                     | UniqueViolation,
@@ -117,6 +122,9 @@ impl Fault {
     }
 
     fn classify(self) -> StoreError {
+        if self.is_standby() {
+            return StoreError::Unavailable("the server is a standby".to_owned());
+        }
         if self.is_lost_connection() {
             return StoreError::Unavailable("the connection was lost".to_owned());
         }

@@ -107,7 +107,7 @@ impl Store {
     /// Applies the migrations that are missing and returns their versions. Blocks, however long it takes: for the command line.
     ///
     /// # Errors
-    /// [`OpenError::Connect`], [`OpenError::Migrate`]; [`OpenError::InUse`] for SQLite while a service runs on it and something is missing.
+    /// [`OpenError::Connect`], [`OpenError::Migrate`]. SQLite has been migrated when it was opened, or that failed.
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
         match &self.0.target {
             Target::Postgres(url) => {

@@ -222,3 +222,15 @@ async fn rows_do_not_reach_errors() {
     let Err(StoreError::Refused(why)) = store.insert_merchant(new).await else { panic!("the CHECK did not hold") };
     assert_eq!(why, "CheckViolation of merchant_nameless");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_is_left_for_the_next_connection() {
+    let (database, store) = migrated();
+    database.on_server(&format!("ALTER DATABASE {} SET default_transaction_read_only = on", database.name()));
+    database.cut_connections();
+    let written = store.insert_merchant(new_merchant(false)).await;
+    assert_eq!(written, Err(StoreError::Unavailable("the server is a standby".to_owned())));
+    database.on_server(&format!("ALTER DATABASE {} RESET default_transaction_read_only", database.name()));
+    // The connection that led there is gone, so that nothing has to be cut.
+    assert_eq!(store.insert_merchant(new_merchant(false)).await, Ok(MerchantInserted::Done));
+}

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use dropin_card::Scheme;
-use dropin_ports::{AuthorizationPrepared, PrepareAuthorization, SealedCard, StashEntry, StashSummary};
+use dropin_ports::{AuthorizationPrepared, SealedCard, StashEntry, StashSummary};
 
 use crate::Bench;
 use crate::values::{at, entry};
