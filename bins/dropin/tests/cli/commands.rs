@@ -1,10 +1,6 @@
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::program::{Data, Dropin, call, post, printed, refused, session_request, until};
-
-fn parse(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
+use crate::program::{Data, Dropin, parse, post, printed, refused, session_request};
 
 #[test]
 fn merchants_are_created_while_a_service_runs() {
@@ -82,36 +78,4 @@ fn nothing_parked_is_said_so_and_an_unknown_notification_is_refused() {
     let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
     assert!(refused(&["notification", "replay", id, "--data", &folder]).contains("not parked"));
     assert!(refused(&["notification", "replay", "--data", &folder]).contains("--all"));
-}
-
-/// The published test number whose capture is pending for a few seconds.
-#[test]
-fn an_operation_is_listed_while_its_outcome_is_open() {
-    let data = Data::new();
-    let dropin = Dropin::start(&data, &["--no-demo"]);
-    let folder = data.folder();
-    let merchant = parse(&printed(&["merchant", "create", "--name", "N", "--json", "--data", &folder]));
-    let base = dropin.shown("Session API");
-    let (status, session) = post(&format!("{base}/v1/session"), &merchant, &session_request());
-    assert_eq!(status, 201);
-    let session = format!("{base}/asset/v1/shopper/session/{}", session["SessionId"].as_str().unwrap());
-    let attempt = "0b7e6f0a-54a4-4c9e-9a55-1f5f3a1f2c11";
-    let stash = format!("{}/{}/{attempt}", dropin.shown("Stash"), merchant["MerchantId"].as_str().unwrap());
-    let number = "4000000000002016";
-    let card = format!(
-        "DeviceFingerprint=f&card=%7B%22Name%22%3A%22A%22%2C%22Number%22%3A%22{number}%22%2C%22VerificationCode%22%3A%22123%22%2C\
-         %22Expiry%22%3A%7B%22Year%22%3A%222030%22%2C%22Month%22%3A%2212%22%7D%7D"
-    );
-    let form = ["Content-Type: application/x-www-form-urlencoded".to_owned()];
-    assert_eq!(call("POST", &stash, &form, &card).0, 200);
-    let submit = json!({"Version": 1, "AttemptId": attempt, "StashId": attempt, "DeviceFingerprint": "f"});
-    let (status, progress) = post(&format!("{session}/submit"), &merchant, &submit);
-    assert_eq!((status, progress["State"].as_str()), (200, Some("COMPLETED")), "{progress}");
-
-    let list = || parse(&printed(&["op", "list", "--json", "--data", &folder])).as_array().unwrap().clone();
-    let pending = until("a pending capture", || list().into_iter().find(|operation| operation["State"] == "PENDING"));
-    assert_eq!((pending["Kind"].as_str(), pending["Amount"].as_str()), (Some("CAPTURE"), Some("2.50")));
-    until("every outcome known", || list().is_empty().then_some(()));
-    let log = dropin.stop();
-    assert!(!log.contains(number), "a card number stands in the log");
 }

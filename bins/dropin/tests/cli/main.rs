@@ -3,5 +3,6 @@
 
 mod commands;
 mod configuration;
+mod paying;
 mod program;
 mod serving;

@@ -150,6 +150,12 @@ pub(crate) fn call(method: &str, url: &str, headers: &[String], body: &str) -> (
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
+/// Reads JSON.
+#[track_caller]
+pub(crate) fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
 /// A JSON body posted with credentials.
 pub(crate) fn post(url: &str, credentials: &Value, body: &Value) -> (u16, Value) {
     let pair = format!("{}:{}", credentials["Username"].as_str().unwrap(), credentials["Password"].as_str().unwrap());

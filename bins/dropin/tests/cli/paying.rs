@@ -1,0 +1,84 @@
+//! Payments as the drop-in makes them, to see what the command line and a stop do meanwhile.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::{Data, Dropin, call, parse, post, printed, session_request, until};
+
+/// Published test numbers: authorized and captured at once; authorized, and captured a few seconds later.
+const AT_ONCE: &str = "4242424242424242";
+const LATER: &str = "4000000000002016";
+
+/// A payment that only has to be submitted.
+struct Payment {
+    submit: String,
+    body: Value,
+    merchant: Value,
+}
+
+impl Payment {
+    fn begin(data: &Data, dropin: &Dropin, number: &str) -> Self {
+        let create = ["merchant", "create", "--name", "N", "--json", "--data", &data.folder()];
+        let merchant = parse(&printed(&create));
+        let base = dropin.shown("Session API");
+        let (status, session) = post(&format!("{base}/v1/session"), &merchant, &session_request());
+        assert_eq!(status, 201, "{session}");
+        let attempt = "0b7e6f0a-54a4-4c9e-9a55-1f5f3a1f2c11";
+        let stash = format!("{}/{}/{attempt}", dropin.shown("Stash"), merchant["MerchantId"].as_str().unwrap());
+        let expiry = json!({"Year": "2030", "Month": "12"});
+        let card = json!({"Name": "A", "Number": number, "VerificationCode": "123", "Expiry": expiry}).to_string();
+        let escaped: String = card.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let kind = ["Content-Type: application/x-www-form-urlencoded".to_owned()];
+        assert_eq!(call("POST", &stash, &kind, &format!("DeviceFingerprint=f&card={escaped}")).0, 200);
+        let id = session["SessionId"].as_str().unwrap();
+        Self {
+            submit: format!("{base}/asset/v1/shopper/session/{id}/submit"),
+            body: json!({"Version": 1, "AttemptId": attempt, "StashId": attempt, "DeviceFingerprint": "f"}),
+            merchant,
+        }
+    }
+
+    #[track_caller]
+    fn complete(&self) {
+        let (status, progress) = post(&self.submit, &self.merchant, &self.body);
+        assert_eq!((status, progress["State"].as_str()), (200, Some("COMPLETED")), "{progress}");
+    }
+}
+
+fn open_operations(data: &Data) -> Vec<Value> {
+    parse(&printed(&["op", "list", "--json", "--data", &data.folder()])).as_array().unwrap().clone()
+}
+
+#[test]
+fn an_operation_is_listed_while_its_outcome_is_open() {
+    let data = Data::new();
+    let dropin = Dropin::start(&data, &["--no-demo"]);
+    Payment::begin(&data, &dropin, LATER).complete();
+    let pending = || open_operations(&data).into_iter().find(|operation| operation["State"] == "PENDING");
+    let pending = until("a pending capture", pending);
+    assert_eq!((pending["Kind"].as_str(), pending["Amount"].as_str()), (Some("CAPTURE"), Some("2.50")));
+    until("every outcome known", || open_operations(&data).is_empty().then_some(()));
+    let log = dropin.stop();
+    assert!(!log.contains(LATER), "a card number stands in the log");
+}
+
+/// The processor is slow, and the stop comes while it works: the shopper gets the true answer all the same.
+#[test]
+fn a_stop_finishes_the_payment_that_runs() {
+    let data = Data::new();
+    let dropin = Dropin::start(&data, &["--no-demo"]);
+    let payment = Payment::begin(&data, &dropin, AT_ONCE);
+    let key = fs::read_to_string(data.file("processor.key")).unwrap();
+    let headers = [format!("Authorization: Bearer {key}"), "Content-Type: application/json".to_owned()];
+    let slow = json!({"Mode": "slow", "DelayMs": 1_500, "Remaining": 1}).to_string();
+    assert_eq!(call("PUT", &format!("{}/v1/faults", dropin.shown("Processor")), &headers, &slow).0, 200);
+    std::thread::scope(|scope| {
+        let submitted = scope.spawn(|| payment.complete());
+        until("the authorization under way", || open_operations(&data).first().cloned());
+        let log = dropin.stop();
+        assert!(log.contains("stopped") && !log.contains("under way"), "{log}");
+        submitted.join().unwrap();
+    });
+    assert_eq!(open_operations(&data).iter().filter(|one| one["Kind"] == "AUTHORIZE").count(), 0);
+}
