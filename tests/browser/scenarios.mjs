@@ -104,3 +104,34 @@ export async function gone(browser, input) {
   await context.close();
   return {};
 }
+
+/** A visitor of the demo shop: picks a thing, pays it in the drop-in, and watches the Order and its notifications arrive. */
+export async function shop(browser, input) {
+  const context = await browser.newContext({ viewport: input.viewport, colorScheme: input.scheme ?? "light" });
+  const page = await context.newPage();
+  page.setDefaultTimeout(LIMIT);
+  const problems = [];
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(String(error)));
+  const picture = async (name) => input.pictures && page.screenshot({ path: `${input.pictures}/${name}.png` });
+  await page.goto(input.shop);
+  await page.locator("#view button").first().click();
+  await picture("shelf");
+  await page.locator(".basket-link").click();
+  if (input.shipLater) await page.locator("input[name=charge]").nth(1).check();
+  await page.locator("#checkout").click();
+  const card = page.frameLocator("#dropin iframe");
+  for (const [field, value] of [["number", input.number], ["expiry", "1231"], ["code", "123"], ["name", "Ada Lovelace"]]) {
+    await card.locator(`#${field}`).fill(value);
+  }
+  await picture("payment");
+  await card.locator("form .pay").click();
+  await page.locator("#stream .event").nth(input.events - 1).waitFor();
+  if (input.shipLater) {
+    await picture("authorized");
+    await page.getByRole("button", { name: /ship/i }).first().click();
+    await page.locator("#stream .event").nth(input.events).waitFor();
+  }
+  await picture("paid");
+  return { problems, stream: await page.locator("#stream").innerText(), panel: await page.locator("#payment-panel").innerText() };
+}

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::program::{Program, binary};
 use crate::http::Http;
@@ -187,6 +188,39 @@ impl Programs {
     /// The folder that the programs log and keep their files in.
     pub fn data(&self) -> PathBuf {
         PathBuf::from(&self.command_line[0].1)
+    }
+}
+
+/// `dropin` as a newcomer starts it, with its demo merchant and shop.
+pub struct Demo {
+    /// Address of the shop.
+    pub shop: String,
+    program: Program,
+    _folder: TempDir,
+}
+
+impl Demo {
+    /// Starts it on free ports with a data folder of its own.
+    pub async fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let [listen, shop] = free_ports();
+        let command = ["dropin", "--listen", &listen, "--shop-listen", &shop].map(str::to_owned).to_vec();
+        let environment = vec![("DROPIN_DATA".to_owned(), folder.path().display().to_string())];
+        let program = Program::start("dropin", command, environment, folder.path());
+        let mut demo =
+            Self { shop: format!("http://{}", shop.replace("127.0.0.1", "localhost")), program, _folder: folder };
+        let (http, url) = (Http::default(), format!("http://{shop}/icon.svg"));
+        until("the shop answers", Duration::from_secs(20), async || {
+            demo.program.must_run();
+            http.send(actix_web::http::Method::GET, &url, &[], Vec::new()).await.ok()
+        })
+        .await;
+        demo
+    }
+
+    /// Stops it gracefully.
+    pub async fn finish(mut self) {
+        self.program.stop(STOP).await;
     }
 }
 

@@ -5,6 +5,7 @@ mod faults;
 mod hygiene;
 mod payment;
 mod session;
+mod shop;
 
 /// Runs a case once per topology, each as a test of its own.
 #[macro_export]
