@@ -133,10 +133,9 @@ fn signed<'a>(header: &impl Fn(&str) -> &'a str) -> http::HeaderMap {
 async fn receive(shared: web::Data<Shared>, request: HttpRequest, bytes: web::Bytes) -> HttpResponse {
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let secret = shared.secret.lock().expect("no panic under this lock").clone();
-    if let Some(secret) = secret {
-        if Webhook::new(&secret).and_then(|webhook| webhook.verify(&bytes, &signed(&header))).is_err() {
-            shared.forged.lock().expect("no panic under this lock").push(header("webhook-id").to_owned());
-        }
+    let verifies = |secret: &str| Webhook::new(secret)?.verify(&bytes, &signed(&header));
+    if secret.is_some_and(|secret| verifies(&secret).is_err()) {
+        shared.forged.lock().expect("no panic under this lock").push(header("webhook-id").to_owned());
     }
     let answered = shared.answer.load(Ordering::SeqCst);
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();

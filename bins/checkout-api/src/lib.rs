@@ -8,6 +8,7 @@ mod shopper;
 use actix_web::web;
 use dropin_http::Flows;
 use dropin_usecases::payments::Shopper;
+use tokio::sync::watch;
 
 /// What the service works with.
 #[derive(Clone)]
@@ -20,6 +21,8 @@ pub struct CheckoutDeps {
     pub stash_url: String,
     /// Whether this deployment is a sandbox; the drop-in says so.
     pub sandbox: bool,
+    /// Becomes true when the process shall stop: a long poll then answers at once.
+    pub stop: watch::Receiver<bool>,
 }
 
 /// Mounts the asset origin: the drop-in's files and the shopper's calls, both under `/v1`.

@@ -40,18 +40,13 @@ fn main() -> ExitCode {
         };
         let keys = Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?);
         StashKeys::rotate_in_background(&keys, context.clock.clone())?;
-        let shopper = Shopper {
-            sessions: store.clone(),
-            access: store.clone(),
-            stash: store,
-            vault: keys,
-            payments,
-        };
+        let shopper = Shopper { sessions: store.clone(), access: store.clone(), stash: store, vault: keys, payments };
         let deps = CheckoutDeps {
             shopper,
             flows: context.flows.clone(),
             stash_url: concerns.public.urls()?.stash,
             sandbox: context.mode == Mode::Sandbox,
+            stop: context.stop.clone(),
         };
         Ok(Parts::new().mount(configure(deps)))
     })

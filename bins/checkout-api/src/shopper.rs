@@ -88,7 +88,11 @@ async fn progress(
     query: web::Query<Wait>,
 ) -> Result<HttpResponse, ApiError> {
     let wait = Duration::from_secs(query.wait).min(LONGEST_WAIT);
-    let progress = deps.shopper.progress(id.0, wait).await?;
+    let mut stop = deps.stop.clone();
+    let progress = tokio::select! {
+        progress = deps.shopper.progress(id.0, wait) => progress?,
+        _stopping = stop.wait_for(|stopping| *stopping) => deps.shopper.progress(id.0, Duration::ZERO).await?,
+    };
     Ok(fresh(json(StatusCode::OK, &ProgressBody::new(progress.state, progress.error_code))))
 }
 

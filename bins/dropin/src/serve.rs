@@ -239,6 +239,7 @@ impl Service {
             flows: self.context.flows.clone(),
             stash_url: self.addresses.public.stash.clone(),
             sandbox: self.context.mode == Mode::Sandbox,
+            stop: self.context.stop.clone(),
         })
     }
 

@@ -158,7 +158,7 @@ impl Programs {
     }
 
     pub(super) async fn stop_all(&mut self) {
-        for (_, program) in &mut self.running {
+        for program in self.running.values_mut() {
             program.stop(STOP).await;
         }
     }

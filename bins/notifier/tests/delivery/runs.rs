@@ -81,12 +81,13 @@ struct Deaf {
 impl OutboxStore for Deaf {
     async fn claim_deliveries(
         &self,
+        full: &[EndpointId],
         now: Timestamp,
         lease_until: Timestamp,
         per_endpoint: u32,
         limit: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
-        self.store.claim_deliveries(now, lease_until, per_endpoint, limit).await
+        self.store.claim_deliveries(full, now, lease_until, per_endpoint, limit).await
     }
 
     async fn finish_deliveries(

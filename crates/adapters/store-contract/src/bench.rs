@@ -159,7 +159,7 @@ impl Bench {
 
     /// Claims with a lease of 15 s, far more than there is.
     pub(crate) async fn claim(&self, now: Timestamp) -> Vec<Delivery> {
-        self.outbox.claim_deliveries(now, now.plus(seconds(15)), 100, 1_000).await.unwrap()
+        self.outbox.claim_deliveries(&[], now, now.plus(seconds(15)), 100, 1_000).await.unwrap()
     }
 
     pub(crate) async fn finish(&self, key: DeliveryKey, result: DeliveryResult, now: Timestamp) -> Vec<Delivery> {

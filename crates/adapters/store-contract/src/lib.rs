@@ -102,6 +102,7 @@ macro_rules! all_cases {
                 notifications_of_a_payment_come_in_order
                 a_retry_waits_and_keeps_its_body
                 every_endpoint_gets_its_turn
+                full_endpoints_are_passed_over_and_no_try_is_counted
                 a_dead_payment_holds_up_no_other
                 a_failing_notification_holds_back_for_an_hour
                 nothing_is_held_back_before_it_fails

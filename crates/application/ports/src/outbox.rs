@@ -78,27 +78,17 @@ pub struct ParkedEvent {
 pub trait OutboxStore: Send + Sync {
     /// Takes streams that are due, at most `per_endpoint` of one endpoint and `limit` in all, and leases each until `lease_until` (a crash
     /// needs no reaper: the lease is the stream's next due time).
+    ///
+    /// Endpoints in `full` are passed over: the caller already works on as much for them as it may, and taking more would only count tries that
+    /// are never made.
     async fn claim_deliveries(
-        &self,
-        now: Timestamp,
-        lease_until: Timestamp,
-        per_endpoint: u32,
-        limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError>;
-
-    /// Like [`OutboxStore::claim_deliveries`], passing over the endpoints in `full`: the caller already works on as much for them as it may, so
-    /// taking more would only count tries that are never made. A store that cannot pass over them takes them too, and the caller drops those.
-    async fn claim_deliveries_beside(
         &self,
         full: &[EndpointId],
         now: Timestamp,
         lease_until: Timestamp,
         per_endpoint: u32,
         limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
-        let _taken_too = full;
-        self.claim_deliveries(now, lease_until, per_endpoint, limit).await
-    }
+    ) -> Result<Vec<Delivery>, StoreError>;
 
     /// Writes what came of tries, all in one transaction; a result whose key no longer matches is ignored. Returns the next notification of
     /// each stream that goes on, under a lease until `lease_until`.

@@ -53,7 +53,8 @@ impl Method {
     /// Whether it may be used in that billing country and currency; what is not known does not narrow.
     pub fn is_eligible(&self, country: Option<&str>, currency: Option<Currency>) -> bool {
         let country = country.is_none_or(|country| self.countries.is_empty() || self.countries.contains(&country));
-        let currency = currency.is_none_or(|currency| self.currencies.is_empty() || self.currencies.contains(&currency));
+        let currency =
+            currency.is_none_or(|currency| self.currencies.is_empty() || self.currencies.contains(&currency));
         country && currency
     }
 }
@@ -78,7 +79,10 @@ mod tests {
     fn a_narrow_method_is_listed_only_where_it_belongs() {
         let narrow = Method { currencies: &[Currency::Eur], countries: &["NL"], ..card("IDEAL", "iDEAL") };
         assert!(narrow.is_eligible(Some("NL"), Some(Currency::Eur)) && narrow.is_eligible(None, None));
-        assert!(!narrow.is_eligible(Some("DE"), Some(Currency::Eur)) && !narrow.is_eligible(Some("NL"), Some(Currency::Usd)));
+        assert!(
+            !narrow.is_eligible(Some("DE"), Some(Currency::Eur))
+                && !narrow.is_eligible(Some("NL"), Some(Currency::Usd))
+        );
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub async fn a_stream_is_claimed_by_one(bench: Arc<Bench>) {
         tokio::spawn(async move {
             let mut mine = vec![];
             loop {
-                let claimed = bench.outbox.claim_deliveries(at(100), at(115), 3, 3).await.unwrap();
+                let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 3).await.unwrap();
                 if claimed.is_empty() {
                     return mine;
                 }
@@ -129,7 +129,7 @@ pub async fn every_endpoint_gets_its_turn(bench: Arc<Bench>) {
         bench.authorized(busy.id).await;
     }
     bench.authorized(quiet.id).await;
-    let claimed = bench.outbox.claim_deliveries(at(100), at(115), 3, 100).await.unwrap();
+    let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 100).await.unwrap();
     let mut by_endpoint: HashMap<EndpointId, usize> = HashMap::new();
     for one in &claimed {
         *by_endpoint.entry(one.endpoint_id).or_default() += 1;
@@ -137,12 +137,26 @@ pub async fn every_endpoint_gets_its_turn(bench: Arc<Bench>) {
     assert_eq!(by_endpoint, HashMap::from([(busy_endpoint.id, 3), (quiet_endpoint.id, 1)]));
     // When the limit is short, everybody gets one before anybody gets two.
     bench.authorized(quiet.id).await;
-    let claimed = bench.outbox.claim_deliveries(at(100), at(115), 3, 2).await.unwrap();
+    let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 2).await.unwrap();
     let mut endpoints: Vec<_> = claimed.iter().map(|one| one.endpoint_id).collect();
     endpoints.sort();
     let mut both = [busy_endpoint.id, quiet_endpoint.id];
     both.sort();
     assert_eq!(endpoints, both);
+}
+
+pub async fn full_endpoints_are_passed_over_and_no_try_is_counted(bench: Arc<Bench>) {
+    let ((one, first), (other, second)) = (bench.merchant().await, bench.merchant().await);
+    for merchant in [one.id, other.id] {
+        bench.authorized(merchant).await;
+    }
+    let claim = async |full: &[EndpointId]| {
+        let found = bench.outbox.claim_deliveries(full, at(100), at(115), 8, 8).await.unwrap();
+        found.into_iter().map(|delivery| (delivery.endpoint_id, delivery.key.attempt)).collect::<Vec<_>>()
+    };
+    assert_eq!(claim(&[first.id, second.id]).await, []);
+    assert_eq!(claim(&[first.id]).await, [(second.id, 1)]);
+    assert_eq!(claim(&[]).await, [(first.id, 1)]);
 }
 
 pub async fn a_dead_payment_holds_up_no_other(bench: Arc<Bench>) {

@@ -1,5 +1,5 @@
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable};
+use diesel::sql_types::{BigInt, Nullable, Text};
 use dropin_kernel::Timestamp;
 
 use crate::connection::AnyConnection;
@@ -12,6 +12,7 @@ statement! {
     Claim {
         now: Instant => SqlInstant,
         per_endpoint: i64 => BigInt,
+        full: String => Text,
         limit: i64 => BigInt,
         first_try: Instant => SqlInstant,
         lease_until: Instant => SqlInstant,
@@ -29,21 +30,23 @@ statement! {
             FROM pending AS p CROSS JOIN LATERAL (SELECT id, due_at FROM outbox_stream \
                 WHERE endpoint_id = p.endpoint_id AND next_sequence <= last_sequence AND due_at <= ? \
                 ORDER BY due_at, id LIMIT ? FOR UPDATE SKIP LOCKED) AS s \
+            WHERE p.endpoint_id <> ALL (string_to_array(?, ',')::uuid[]) \
         ), chosen AS MATERIALIZED (SELECT id FROM due ORDER BY turn, due_at, id LIMIT ?) \
         UPDATE outbox_stream SET attempt = attempt + 1, first_try = coalesce(first_try, ?), due_at = ? \
         FROM chosen WHERE outbox_stream.id = chosen.id RETURNING outbox_stream.id";
     sqlite "WITH due AS ( \
-            SELECT id, due_at, row_number() OVER (PARTITION BY endpoint_id ORDER BY due_at, id) AS turn \
+            SELECT id, endpoint_id, due_at, row_number() OVER (PARTITION BY endpoint_id ORDER BY due_at, id) AS turn \
             FROM outbox_stream WHERE next_sequence <= last_sequence AND due_at <= ? \
-        ), chosen AS (SELECT id FROM due WHERE turn <= ? ORDER BY turn, due_at, id LIMIT ?) \
+        ), chosen AS (SELECT id FROM due WHERE turn <= ? AND instr(?, endpoint_id) = 0 ORDER BY turn, due_at, id LIMIT ?) \
         UPDATE outbox_stream SET attempt = attempt + 1, first_try = coalesce(first_try, ?), due_at = ? \
         WHERE id IN (SELECT id FROM chosen) RETURNING id";
     returns BigInt;
 }
 
-/// Leases streams that are due and says which.
+/// Leases streams that are due and says which. `full` lists the endpoints to pass over, separated by commas.
 pub(super) fn claim(
     connection: &mut AnyConnection,
+    full: &str,
     now: Timestamp,
     lease_until: Timestamp,
     per_endpoint: u32,
@@ -52,6 +55,7 @@ pub(super) fn claim(
     let claim = Claim {
         now: Instant(now),
         per_endpoint: i64::from(per_endpoint),
+        full: full.to_owned(),
         limit: i64::from(limit),
         first_try: Instant(now),
         lease_until: Instant(lease_until),

@@ -21,13 +21,15 @@ use crate::store::Store;
 impl OutboxStore for Store {
     async fn claim_deliveries(
         &self,
+        full: &[EndpointId],
         now: Timestamp,
         lease_until: Timestamp,
         per_endpoint: u32,
         limit: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
+        let full = full.iter().map(EndpointId::to_string).collect::<Vec<_>>().join(",");
         self.write(move |connection| {
-            let streams = claim::claim(connection, now, lease_until, per_endpoint, limit)?;
+            let streams = claim::claim(connection, &full, now, lease_until, per_endpoint, limit)?;
             deliveries(connection, &streams).map(Verdict::Keep)
         })
         .await

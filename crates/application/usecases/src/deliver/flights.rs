@@ -101,7 +101,7 @@ impl<'a> Flights<'a> {
         let now = self.by.clock.now();
         let lease_until = now.plus(self.by.pace.lease);
         let outbox = &self.by.outbox;
-        let claimed = outbox.claim_deliveries_beside(&full, now, lease_until, per_endpoint, self.room()).await?;
+        let claimed = outbox.claim_deliveries(&full, now, lease_until, per_endpoint, self.room()).await?;
         self.hungry = claimed.iter().any(|delivery| !full.contains(&delivery.endpoint_id));
         self.accept(claimed, lease_until);
         Ok(())

@@ -100,16 +100,6 @@ impl World {
 impl OutboxStore for World {
     async fn claim_deliveries(
         &self,
-        now: Timestamp,
-        lease_until: Timestamp,
-        per_endpoint: u32,
-        limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
-        self.claim_deliveries_beside(&[], now, lease_until, per_endpoint, limit).await
-    }
-
-    async fn claim_deliveries_beside(
-        &self,
         full: &[EndpointId],
         now: Timestamp,
         lease_until: Timestamp,
