@@ -1,4 +1,5 @@
 //! The client against the real sandbox processor, over HTTP on loopback.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
