@@ -1,8 +1,8 @@
 //! The demo shop: a merchant's own program that sells a few things through the drop-in.
 //!
 //! It is written as a merchant would write it and shares no code with the service: it calls the public API over HTTP with its
-//! credentials ([`api`]), takes prices from its own price list and never from the browser ([`catalogue`], [`checkout`]), believes
-//! a notification only when the signature holds ([`webhook`]), and hands goods out on `ORDER_PROCESSED` alone ([`book`]).
+//! credentials (`api`), takes prices from its own price list and never from the browser (`catalogue`, `checkout`), believes
+//! a notification only when the signature holds (`webhook`), and hands goods out on `ORDER_PROCESSED` alone (`book`).
 //! What it must never do: see a card number, show its credentials or its webhook secret, or trust what a browser says was paid.
 //!
 //! Being a demonstration, it keeps its books in memory, has no sign-in, and shows the merchant's side on the same page; therefore
