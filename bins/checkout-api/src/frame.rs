@@ -35,8 +35,9 @@ async fn frame(deps: web::Data<CheckoutDeps>, query: web::Query<Query>) -> Resul
 }
 
 /// Who may frame the card form: the merchant's origins. An unknown Session has nothing to protect: the frame then only says so, to anybody.
+/// Without a well-formed id nobody may.
 async fn ancestors(deps: &CheckoutDeps, session: Option<&str>) -> Result<Vec<String>, ApiError> {
-    let Some(id) = session.and_then(|text| text.parse().ok()) else { return Ok(vec!["*".to_owned()]) };
+    let Some(id) = session.and_then(|text| text.parse().ok()) else { return Ok(vec!["'none'".to_owned()]) };
     match deps.shopper.view(id).await {
         Ok(view) => Ok(view.origins),
         Err(ShopperError::NotFound) => Ok(vec!["*".to_owned()]),

@@ -80,6 +80,10 @@ async fn create_merchant(cli: &Cli, store: &Store, wanted: &cli::CreateMerchant)
         ),
         None => None,
     };
+    if policy == UrlPolicy::Production && webhook_url.as_ref().is_some_and(|url| !url.as_str().starts_with("https://"))
+    {
+        return Err("--webhook-url has to begin with https:// in production".into());
+    }
     let name = wanted.name.trim();
     if name.is_empty() || 255 < name.chars().count() || name.chars().any(char::is_control) {
         return Err("--name has to have 1 to 255 characters and no control characters".into());

@@ -148,7 +148,8 @@ impl Fault {
 }
 
 /// Beginnings of messages that say "not now" rather than "never".
-const NOT_NOW: [&str; 8] = [
+const NOT_NOW: [&str; 9] = [
+    "unable to open database file",
     "canceling statement due to",
     "terminating connection due to",
     "database is locked",

@@ -182,13 +182,11 @@ fn prepare_sqlite(path: &Path, role: Role) -> Result<Option<File>, OpenError> {
         let path = lock_path.clone();
         move |source: io::Error| OpenError::File { action, path, source }
     };
-    // Never truncated: nothing is ever written to it.
-    let lock = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&lock_path)
+    // Nothing is ever written to it.
+    let lock = private_file(&lock_path)
         .map_err(file_error("create the lock file (does its folder exist, and may it be written?)"))?;
+    // SQLite gives its side files the permissions of the database.
+    private_file(path).map_err(|source| OpenError::File { action: "create", path: path.to_path_buf(), source })?;
     let give_up = Instant::now() + LOCK_PATIENCE;
     while let Err(error) = lock.try_lock() {
         match error {
@@ -208,6 +206,15 @@ fn prepare_sqlite(path: &Path, role: Role) -> Result<Option<File>, OpenError> {
     migrate::sqlite(&mut connection)?;
     drop(connection);
     Ok((role == Role::Service).then_some(lock))
+}
+
+/// Opens a file, made for its owner alone when it is not there: shoppers' names and addresses stand in the database.
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// Whether a tool may work on the database that a service serves right now: `None`, or why not.

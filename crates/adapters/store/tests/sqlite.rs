@@ -83,6 +83,21 @@ fn a_tool_does_not_touch_an_older_service() {
     assert!(error.contains("restart the running service"), "{error}");
 }
 
+#[cfg(unix)]
+#[test]
+fn the_files_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, url) = sqlite_url();
+    let _running = service(&url);
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.file_name());
+        seen += 1;
+    }
+    assert!(2 <= seen, "the database and its lock");
+}
+
 #[test]
 fn a_missing_folder_is_told() {
     let error =

@@ -15,7 +15,15 @@ impl Origin {
     /// # Errors
     /// [`InvalidOrigin`].
     pub fn parse(text: &str) -> Result<Self, InvalidOrigin> {
+        if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(InvalidOrigin);
+        }
         let url = Url::parse(text).map_err(|_not_a_url| InvalidOrigin)?;
+        // It will stand in headers that browsers obey: no wildcard, quote, comma or semicolon.
+        let harmless = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b));
+        if url.domain().is_some_and(|name| !harmless(name)) {
+            return Err(InvalidOrigin);
+        }
         let bare = url.path() == "/"
             && url.query().is_none()
             && url.fragment().is_none()
@@ -48,6 +56,10 @@ mod tests {
             "https://a@shop.example",
             "https://shop.example/?x",
             "https://shop.example/#",
+            "https://*",
+            "https://a;script-src-elem",
+            "https://a,b",
+            "https://a\nb",
         ] {
             assert_eq!(Origin::parse(wrong), Err(InvalidOrigin), "{wrong}");
         }

@@ -39,6 +39,9 @@ impl WebUrl {
         if !url.username().is_empty() || url.password().is_some() {
             return invalid("must not carry a user name or password");
         }
+        if url.domain().is_some_and(|name| !name.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))) {
+            return invalid("must have a host name of letters, digits, dots, hyphens and underscores");
+        }
         match url.scheme() {
             "https" => {}
             "http" if policy == UrlPolicy::Sandbox || is_loopback(&url) => {}
@@ -96,6 +99,12 @@ mod tests {
             "https:// shop.example/",
             "ftp://shop.example",
             "http://localhost.evil.example/",
+            "https://*/",
+            "https://a;script-src-elem/",
+            "https://a,b/",
+            "https://'none'/",
+            "https://a.%3b.b/",
+            "https://{SessionId}.shop.example/",
         ] {
             assert!(!ok(refused), "{refused}");
         }

@@ -215,12 +215,17 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A URL without its password; any other text as it is.
+/// A URL without its password, nor its query, which may carry one too (libpq reads `?password=`); any other text as it is.
 pub fn hide_password(text: &str) -> String {
     match Url::parse(text) {
-        Ok(mut url) if url.password().is_some() => {
-            // Only URLs that cannot have a password refuse one.
-            let _ = url.set_password(Some("hidden"));
+        Ok(mut url) if url.password().is_some() || url.query().is_some() => {
+            if url.password().is_some() {
+                // Only URLs that cannot have a password refuse one.
+                let _ = url.set_password(Some("hidden"));
+            }
+            if url.query().is_some() {
+                url.set_query(Some("hidden"));
+            }
             url.into()
         }
         _ => text.to_owned(),
@@ -293,12 +298,12 @@ mod tests {
 
     #[test]
     fn the_report_names_every_source_and_hides_passwords() {
-        let url = "postgres://dropin:geheim@db/dropin";
+        let url = "postgres://dropin:geheim@db/dropin?sslmode=disable&password=geheim";
         let report = load(&["--database-url", url], "plain = \"f\"").unwrap().report;
         for line in [
             "plain = \"f\"  # file",
             "package = \"dropin-boot\"  # environment CARGO_PKG_NAME",
-            "database_url = \"postgres://dropin:hidden@db/dropin\"  # flag",
+            "database_url = \"postgres://dropin:hidden@db/dropin?hidden\"  # flag",
             "# environment PROCESSOR_KEY: not set",
         ] {
             assert!(report.lines().any(|found| found == line), "{line} is not in\n{report}");

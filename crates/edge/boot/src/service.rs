@@ -22,7 +22,7 @@ use crate::system::{SystemClock, SystemIds};
 #[derive(Debug, Clone, Args)]
 pub struct NoArgs {}
 
-/// What every service has, and its own concerns.
+/// A service of Dropin. Its settings stand in its example.env, and docs/OPERATIONS.md tells how to run it.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct ServiceArgs<C: Args> {

@@ -41,7 +41,7 @@ impl fmt::Debug for Secret {
 fn secret(variable: &str, file: Option<&Path>) -> Result<Option<Secret>, ConfigError> {
     match file {
         Some(path) => match fs::read_to_string(path) {
-            Ok(text) => Ok(Some(Secret(text.trim().to_owned()))),
+            Ok(text) => Ok(Some(Secret(text.trim().to_owned())).filter(|secret| !secret.0.is_empty())),
             Err(source) => Err(ConfigError::Read { path: path.to_owned(), source }),
         },
         None => Ok(std::env::var(variable).ok().filter(|text| !text.is_empty()).map(Secret)),
@@ -52,7 +52,13 @@ fn secret(variable: &str, file: Option<&Path>) -> Result<Option<Secret>, ConfigE
 #[derive(Debug, Clone, Args)]
 pub struct LogArgs {
     /// What is logged: env_logger's filter, for example info or warn,access=info
-    #[arg(long, env = "RUST_LOG", default_value = "info,actix_server=warn", value_name = "FILTER", global = true)]
+    #[arg(
+        long,
+        env = "RUST_LOG",
+        default_value = "info,actix_server=warn,actix_http=off",
+        value_name = "FILTER",
+        global = true
+    )]
     pub log: String,
     /// How log lines look
     #[arg(long, env = "DROPIN_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text, global = true)]

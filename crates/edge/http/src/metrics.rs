@@ -60,6 +60,7 @@ impl Metrics {
         );
         for (Label { route, method, status }, count) in all.iter() {
             let name = "dropin_http_request_duration_seconds";
+            let route = route.replace('\\', "\\\\").replace('"', "\\\"");
             let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
             for (counted, (_, bound)) in count.at_most.iter().zip(BUCKETS) {
                 // Writing to a String cannot fail.
