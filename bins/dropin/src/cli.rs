@@ -126,7 +126,7 @@ pub(crate) struct CreateMerchant {
     /// Name that shoppers see
     #[arg(long)]
     pub(crate) name: String,
-    /// Where it is told of changes; https, or http to this machine or in a sandbox
+    /// Where it is told of changes; https; http in a sandbox
     #[arg(long, value_name = "URL")]
     pub(crate) webhook_url: Option<String>,
     /// Origin whose pages may embed the drop-in, such as https://shop.example; may be repeated

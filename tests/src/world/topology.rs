@@ -218,10 +218,28 @@ impl Demo {
         demo
     }
 
+    /// Resident memory of the process, in KiB.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.program.pid())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("Linux tells");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+
     /// Stops it gracefully.
     pub async fn finish(mut self) {
         self.program.stop(STOP).await;
     }
+}
+
+/// What a service says of its own example file: `--check-config` with the file's variables and no others.
+pub fn check_example(service: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bins").join(service).join("example.env");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let variables = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('='));
+    let output =
+        Command::new(binary(service)).arg("--check-config").env_clear().envs(variables).output().expect("it starts");
+    assert!(output.status.success(), "{service}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Addresses of free ports on loopback, all different.

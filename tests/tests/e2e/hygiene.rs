@@ -29,3 +29,15 @@ async fn no_credential_in_the_logs() {
     }
     world.finish().await;
 }
+
+/// The programs of one deployment can be started with the example files as they are: all are accepted, and they mean the same database.
+#[test]
+fn every_example_file_is_accepted_and_they_fit_together() {
+    let services = ["session-api", "checkout-api", "stash-api", "notifier", "settler"];
+    let databases = services.map(|service| {
+        let report = dropin_tests::world::check_example(service);
+        report.lines().find(|line| line.starts_with("database_url = ")).map(str::to_owned)
+    });
+    assert!(databases[0].as_ref().is_some_and(|line| line.contains("postgres://")), "{databases:?}");
+    assert!(databases.iter().all(|database| *database == databases[0]), "{databases:?}");
+}

@@ -7,6 +7,7 @@ use serde_json::json;
 #[actix_web::test]
 async fn a_newcomer_clicks_through_the_shop() {
     let demo = Demo::start().await;
+    assert!(demo.resident_kib() < 60 * 1024, "idle: {} KiB", demo.resident_kib());
     let (desktop, phone) = (json!({"width": 1280, "height": 900}), json!({"width": 390, "height": 844}));
     let at_once = json!({"shop": demo.shop, "viewport": desktop, "number": cards::VISA, "events": 3});
     let seen = browser::run("shop", &at_once).await;

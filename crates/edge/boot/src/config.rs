@@ -198,16 +198,16 @@ fn report(command: &Command, matches: &ArgMatches, file: &Table) -> String {
             several => writeln!(text, "{name} = [{}]  # {origin}", several.join(", ")),
         };
         if let Some(variable) = secret_beside(name) {
-            let state = if std::env::var_os(&variable).is_some() { "set, hidden" } else { "not set" };
+            let state = if std::env::var_os(variable).is_some() { "set, hidden" } else { "not set" };
             let _ = writeln!(text, "# environment {variable}: {state}");
         }
     }
     text
 }
 
-/// A setting `x_file` says where the secret `X` stands that otherwise comes from the environment.
-fn secret_beside(name: &str) -> Option<String> {
-    name.strip_suffix("_file").map(str::to_ascii_uppercase)
+/// The setting that says where a secret stands, and the variable that holds it otherwise and is no setting itself.
+fn secret_beside(name: &str) -> Option<&'static str> {
+    (name == "processor_key_file").then_some("PROCESSOR_KEY")
 }
 
 /// JSON's quotation is one of TOML's.

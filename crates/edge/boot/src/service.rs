@@ -9,7 +9,7 @@ use std::sync::Arc;
 use actix_web::web::ServiceConfig;
 use clap::{Args, Parser};
 use dropin_http::{Flows, Server};
-use dropin_ports::{Clock, IdSource};
+use dropin_ports::{Clock, IdSource, StoreHealth};
 use dropin_store::{Role, Store, StoreConfig};
 use tokio::sync::watch;
 
@@ -143,6 +143,13 @@ async fn start<C: Args>(
     for (name, service) in parts.services {
         process.add_service(name, service);
     }
+    // A wrong address or a missing schema is told now, not when the first request comes; it may mend itself, so the service stays.
+    let checked = store.clone();
+    actix_web::rt::spawn(async move {
+        if let Err(error) = checked.ready().await {
+            log::warn!("{name} cannot serve yet: {error}");
+        }
+    });
     let code = process.until_stopped().await;
     store.close();
     Ok(code)

@@ -65,7 +65,7 @@ pub enum ServeError {
     )]
     Unprotected(SocketAddr),
     /// The address is taken.
-    #[error("{0} is in use: stop the program that listens there, or choose another address")]
+    #[error("{0} is in use: stop the program that listens there, or choose another address with --listen")]
     InUse(SocketAddr),
     /// The system refuses the address.
     #[error("cannot listen on {address}: {source}")]

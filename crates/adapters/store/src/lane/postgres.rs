@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(4);
 
 /// Serves the queue until it is closed and empty.
 pub(crate) fn serve(queue: &Queue, url: &str) {
-    let mut lane = Lane { url, connection: None };
+    let mut lane = Lane { url, connection: None, away: false };
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
             lane.execute(job);
@@ -33,6 +33,8 @@ struct Lane<'a> {
     url: &'a str,
     /// `None` before the first job and after it broke.
     connection: Option<AnyConnection>,
+    /// Whether the server could not be reached the last time; said once, not with every job.
+    away: bool,
 }
 
 /// What became of one run.
@@ -69,11 +71,17 @@ impl Lane<'_> {
 
     fn connect(&mut self) -> Result<(), StoreError> {
         if self.connection.is_none() {
-            let connection = connection::postgres(self.url).map_err(|why| {
-                log::warn!("cannot connect to PostgreSQL: {why}");
-                StoreError::Unavailable("cannot connect".to_owned())
-            })?;
-            self.connection = Some(AnyConnection::Postgres(connection));
+            match connection::postgres(self.url) {
+                Ok(connection) => self.connection = Some(AnyConnection::Postgres(connection)),
+                Err(why) => {
+                    if !std::mem::replace(&mut self.away, true) {
+                        let why: Vec<_> = why.split_whitespace().collect();
+                        log::warn!("cannot connect to PostgreSQL, trying again with each step: {}", why.join(" "));
+                    }
+                    return Err(StoreError::Unavailable("cannot connect".to_owned()));
+                }
+            }
+            self.away = false;
         }
         Ok(())
     }
