@@ -98,6 +98,32 @@ crate::both! {
         assert_eq!(world.merchant.order_of(&session).await["State"], "PROCESSING_FAILED");
     }
 
+    /// A capture that the processor refuses for now: the merchant who waits is told, and may try again.
+    async fn a_merchant_hears_of_a_refusal_for_now(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
+        world.pay(&session, cards::VISA).await;
+        world.receiver.expect(&session, &AUTHORIZED_AND_CAPTURED[..2]).await;
+        let order = world.merchant.order_of(&session).await;
+        world.faults(json!({"Mode": "refuse", "Remaining": 1, "Kinds": ["CAPTURE"]})).await;
+        let refused = world.merchant.capture(&order, None).await;
+        assert_eq!((refused.status, refused.code().as_str()), (402, "CAPTURE_FAILED"), "{}", refused.text());
+        assert_eq!(refused.json()["Retryable"], true);
+        assert_eq!(world.merchant.order_of(&session).await["State"], "PAYMENT_AUTHORIZED");
+        let again = world.merchant.capture(&order, None).await;
+        assert_eq!((again.status, again.json()["Reason"]["Code"].as_str()), (200, Some("Captured")), "{}", again.text());
+        world.receiver.expect(&session, &AUTHORIZED_AND_CAPTURED).await;
+    }
+
+    /// The same with AutoCapture: nobody hears of it, so it is tried again until it succeeds.
+    async fn an_automatic_capture_refused_for_now_is_tried_again(world: &World) {
+        world.faults(json!({"Mode": "refuse", "Remaining": 1, "Kinds": ["CAPTURE"]})).await;
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        world.pay(&session, cards::VISA).await;
+        world.receiver.expect(&session, &AUTHORIZED_AND_CAPTURED).await;
+        let shown = world.merchant.order_text(&world.merchant.order_of(&session).await).await;
+        assert!(shown.contains("\"CapturedAmount\":29.90"), "{shown}");
+    }
+
     /// Ten submits of one attempt at once, and ten of other attempts: one payment.
     async fn any_number_of_submits_is_one_payment(world: &World) {
         let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
