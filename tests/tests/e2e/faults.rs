@@ -145,10 +145,19 @@ async fn killed_again_and_again(topology: Topology) {
             async move { drop(shopper.try_submit(1, attempt).await) }
         });
         let pays: Vec<_> = pays.collect();
+        let watched: Vec<_> = sessions.iter().rev().take(4).map(|(session, _)| world.shopper(session)).collect();
         let service = ["notifier", "checkout-api", "settler"][round % 3];
         let process = world.programs.process_of(service);
         futures_util::future::join(futures_util::future::join_all(pays), async {
-            tokio::time::sleep(Duration::from_millis(15 * round as u64)).await;
+            // Killed at another point each round: when none, one, … all four of its payments have begun.
+            until("payments have begun", Duration::from_secs(20), async || {
+                let mut begun = 0;
+                for shopper in &watched {
+                    begun += usize::from(shopper.progress().await["State"] != "CREATED");
+                }
+                (round % 5 <= begun).then_some(())
+            })
+            .await;
             process.kill();
         })
         .await;
