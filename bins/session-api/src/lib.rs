@@ -4,8 +4,10 @@
 mod orders;
 mod sessions;
 
+use actix_web::http::Method;
 use actix_web::web;
-use dropin_http::{Flows, Gate};
+use dropin_access::Permission;
+use dropin_http::{Flows, Gate, Operation, mount};
 use dropin_usecases::payments::Payments;
 use dropin_usecases::sessions::Sessions;
 
@@ -25,12 +27,53 @@ pub struct SessionApiDeps {
 /// Mounts the Session and Order API below {base_url}.
 pub fn configure(deps: SessionApiDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     move |config| {
-        config
-            .app_data(web::Data::new(deps.gate.clone()))
-            .app_data(web::Data::new(deps.clone()))
-            .service(sessions::collection())
-            .service(sessions::resource())
-            .service(orders::order_resource())
-            .service(orders::capture_resource());
+        config.app_data(web::Data::new(deps.gate.clone())).app_data(web::Data::new(deps.clone()));
+        mount(config, OPERATIONS);
     }
 }
+
+/// Every operation of the Session and Order API.
+pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "createSession",
+        method: Method::POST,
+        path: "/v1/session",
+        permission: Some(Permission::SessionWrite),
+        handler: || web::to(sessions::create),
+    },
+    Operation {
+        name: "getSession",
+        method: Method::GET,
+        path: "/v1/session/{SessionId}",
+        permission: Some(Permission::SessionRead),
+        handler: || web::to(sessions::get),
+    },
+    Operation {
+        name: "replaceSession",
+        method: Method::PUT,
+        path: "/v1/session/{SessionId}",
+        permission: Some(Permission::SessionWrite),
+        handler: || web::to(sessions::replace),
+    },
+    Operation {
+        name: "cancelSession",
+        method: Method::DELETE,
+        path: "/v1/session/{SessionId}",
+        permission: Some(Permission::SessionWrite),
+        handler: || web::to(sessions::cancel),
+    },
+    Operation {
+        name: "getOrder",
+        method: Method::GET,
+        path: "/v1/order/{OrderId}",
+        permission: Some(Permission::OrderRead),
+        handler: || web::to(orders::get),
+    },
+    Operation {
+        name: "captureOrder",
+        method: Method::POST,
+        path: "/v1/order/{OrderId}/capture",
+        permission: Some(Permission::OrderCapture),
+        handler: || web::to(orders::capture),
+    },
+];

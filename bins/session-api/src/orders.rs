@@ -1,22 +1,14 @@
 //! The Order API (contract, POST /v1/order/{OrderId}/capture; decisions.md section 4).
 
 use actix_web::http::StatusCode;
-use actix_web::{HttpResponse, Resource, web};
+use actix_web::{HttpResponse, web};
 use dropin_http::{ApiError, Authenticated, Caller, OptionalJsonBody, PathId, json};
 use dropin_kernel::OrderId;
 use dropin_wire::order::{CaptureRequest, OrderBody};
 
 use crate::SessionApiDeps;
 
-pub(crate) fn order_resource() -> Resource {
-    web::resource("/v1/order/{order}").route(web::get().to(get))
-}
-
-pub(crate) fn capture_resource() -> Resource {
-    web::resource("/v1/order/{order}/capture").route(web::post().to(capture))
-}
-
-async fn get(
+pub(crate) async fn get(
     deps: web::Data<SessionApiDeps>,
     Authenticated(Caller(caller), PathId(id)): Authenticated<PathId<OrderId>>,
 ) -> Result<HttpResponse, ApiError> {
@@ -24,7 +16,7 @@ async fn get(
     Ok(json(StatusCode::OK, &OrderBody::full(&order)))
 }
 
-async fn capture(
+pub(crate) async fn capture(
     deps: web::Data<SessionApiDeps>,
     Authenticated(Caller(caller), (PathId(id), OptionalJsonBody(body))): Authenticated<(
         PathId<OrderId>,

@@ -1,27 +1,14 @@
 //! The Session API (contract, endpoints 2 to 5).
 
 use actix_web::http::StatusCode;
-use actix_web::{HttpResponse, Resource, web};
+use actix_web::{HttpResponse, web};
 use dropin_http::{ApiError, Authenticated, Caller, JsonBody, PathId, json};
 use dropin_kernel::SessionId;
 use dropin_wire::session::SessionBody;
 
 use crate::SessionApiDeps;
 
-/// `/v1/session`
-pub(crate) fn collection() -> Resource {
-    web::resource("/v1/session").route(web::post().to(create))
-}
-
-/// `/v1/session/{SessionId}`
-pub(crate) fn resource() -> Resource {
-    web::resource("/v1/session/{session}")
-        .route(web::get().to(get))
-        .route(web::put().to(replace))
-        .route(web::delete().to(cancel))
-}
-
-async fn create(
+pub(crate) async fn create(
     deps: web::Data<SessionApiDeps>,
     Authenticated(Caller(caller), JsonBody(body)): Authenticated<JsonBody>,
 ) -> Result<HttpResponse, ApiError> {
@@ -29,7 +16,7 @@ async fn create(
     Ok(json(StatusCode::CREATED, &SessionBody::new(&session, None)))
 }
 
-async fn get(
+pub(crate) async fn get(
     deps: web::Data<SessionApiDeps>,
     Authenticated(Caller(caller), PathId(id)): Authenticated<PathId<SessionId>>,
 ) -> Result<HttpResponse, ApiError> {
@@ -37,7 +24,7 @@ async fn get(
     Ok(json(StatusCode::OK, &SessionBody::new(&found.session, found.order.as_ref())))
 }
 
-async fn replace(
+pub(crate) async fn replace(
     deps: web::Data<SessionApiDeps>,
     Authenticated(Caller(caller), (PathId(id), JsonBody(body))): Authenticated<(PathId<SessionId>, JsonBody)>,
 ) -> Result<HttpResponse, ApiError> {
@@ -45,7 +32,7 @@ async fn replace(
     Ok(json(StatusCode::OK, &SessionBody::new(&session, None)))
 }
 
-async fn cancel(
+pub(crate) async fn cancel(
     deps: web::Data<SessionApiDeps>,
     Authenticated(Caller(caller), PathId(id)): Authenticated<PathId<SessionId>>,
 ) -> Result<HttpResponse, ApiError> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash};
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permission, Permissions};
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, Clock, IdSource, KeyringError, MerchantInserted, NewMerchant, Secrets, StoreError};
@@ -20,6 +20,26 @@ pub struct Caller {
     pub username: String,
     /// Its merchant; everything it sees or changes is this merchant's.
     pub merchant: Merchant,
+    /// What it may do.
+    pub permissions: Permissions,
+}
+
+/// The API user is known, but may not do this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the API user lacks the permission {0}")]
+pub struct NotPermitted(
+    /// What it lacks.
+    pub Permission,
+);
+
+impl Caller {
+    /// Whether it may do that.
+    ///
+    /// # Errors
+    /// [`NotPermitted`].
+    pub fn require(&self, permission: Permission) -> Result<(), NotPermitted> {
+        if self.permissions.contains(permission) { Ok(()) } else { Err(NotPermitted(permission)) }
+    }
 }
 
 /// Why a caller is not let in.
@@ -48,7 +68,9 @@ pub async fn authenticate(
     let hash = credentials.as_ref().map_or(&nobody, |found| &found.user.password);
     let matches = secrets.verify_password(password, hash);
     match credentials {
-        Some(found) if matches => Ok(Caller { username: found.user.username, merchant: found.merchant }),
+        Some(found) if matches => {
+            Ok(Caller { username: found.user.username, merchant: found.merchant, permissions: Permissions::all() })
+        }
         _ => Err(AuthenticateError::Invalid),
     }
 }

@@ -3,6 +3,8 @@
 
 mod merchant;
 mod origin;
+mod permission;
 
 pub use merchant::{ApiUser, Endpoint, Merchant, PasswordHash, SealedSecret};
 pub use origin::{InvalidOrigin, Origin};
+pub use permission::{Permission, Permissions, UnknownPermission};

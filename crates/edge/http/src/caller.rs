@@ -11,8 +11,8 @@ use dropin_ports::{AccessStore, Secrets};
 use dropin_usecases::access;
 use dropin_wire::ErrorCode;
 
-use crate::ApiError;
 use crate::observe::note_merchant;
+use crate::{ApiError, operation};
 
 /// Longest credentials that are looked at, in bytes as sent; ours are a fraction of that.
 const MAX_CREDENTIALS: usize = 1024;
@@ -26,14 +26,15 @@ pub struct Gate {
     pub secrets: Arc<dyn Secrets>,
 }
 
-/// Who sent the request, proven by HTTP Basic (contract, Authentication). 401 AUTHENTICATION_REQUIRED otherwise.
+/// Who sent the request, proven by HTTP Basic (contract, Authentication). 401 AUTHENTICATION_REQUIRED otherwise, 403 NOT_AUTHORIZED when the
+/// API user lacks what the [`Operation`](crate::Operation) needs.
 #[derive(Debug, Clone)]
 pub struct Caller(
     /// The API user and its merchant.
     pub access::Caller,
 );
 
-/// First who, then what: nothing else of the request is looked at before its sender is known, so that a stranger gets
+/// First who and whether it may, then what: nothing else of the request is looked at before its sender is known, so that a stranger gets
 /// 401 whatever else is wrong. `T` is one extractor or a tuple of several.
 #[derive(Debug, Clone)]
 pub struct Authenticated<T>(
@@ -77,6 +78,7 @@ async fn identify(request: &HttpRequest) -> Result<Caller, ApiError> {
         .ok_or_else(|| ApiError::internal("the service was configured without a Gate in its app data"))?;
     let caller = access::authenticate(&*gate.access, &*gate.secrets, &basic.username, &basic.password).await?;
     note_merchant(request, caller.merchant.id);
+    caller.require(operation::permission(request)?)?;
     Ok(Caller(caller))
 }
 

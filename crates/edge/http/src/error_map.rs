@@ -4,7 +4,7 @@ use dropin_kernel::Violation;
 use dropin_money::Currency;
 use dropin_ports::{KeyringError, StoreError};
 use dropin_session::SessionStateKind;
-use dropin_usecases::access::AuthenticateError;
+use dropin_usecases::access::{AuthenticateError, NotPermitted};
 use dropin_usecases::payments::{CaptureError, OrderError, ShopperError, SubmitError};
 use dropin_usecases::sessions::{CancelSessionError, CreateSessionError, GetSessionError, ReplaceSessionError};
 use dropin_usecases::stash::StashError;
@@ -53,6 +53,13 @@ impl From<AuthenticateError> for ApiError {
             AuthenticateError::Invalid => caller::invalid(),
             AuthenticateError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<NotPermitted> for ApiError {
+    fn from(error: NotPermitted) -> Self {
+        let message = format!("This user lacks the permission {}; use one that has it, or have it granted.", error.0);
+        Self::new(ErrorCode::NotAuthorized, message)
     }
 }
 
