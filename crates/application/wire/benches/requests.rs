@@ -1,0 +1,58 @@
+//! What a request costs before anything is asked of a database: the gate alone, and a whole Session request.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use dropin_validation::UrlPolicy;
+use dropin_wire::order::CaptureRequest;
+use dropin_wire::session::{Reading, SessionDraft};
+
+/// A typical request: four items, shipping, tax, a discount and a billing profile; about 1.6 kB.
+const TYPICAL: &str = r#"{
+  "MerchantReference": "order-2026-11-21-000123", "AutoCapture": true, "Currency": "USD", "ViaAgent": false,
+  "CompleteUrl": "https://shop.example/checkout/complete?session={SessionId}&order=123",
+  "CancelUrl": "https://shop.example/checkout/cart?session={SessionId}",
+  "Items": [
+    {"Name": "Blue mug with a very long description", "Amount": 29.90, "Quantity": 2},
+    {"Name": "Green tea, loose leaf, 250 g", "Amount": 12.50, "Quantity": 1},
+    {"Name": "Tea strainer", "Amount": 4.95, "Quantity": 1},
+    {"Name": "Gift wrapping", "Amount": 3.00, "Quantity": 3}
+  ],
+  "TaxAmount": 9.58, "Discounts": [{"Name": "Welcome", "Amount": 5.00}],
+  "ShippingDetails": {
+    "ShippingAmount": 7.50, "DutyAmount": 0, "Name": "Ana Example", "Email": "ana.example@shop.example", "Phone": "+1 213 373 4253",
+    "Address": {"Street": "1234 Main Street, Apt. 5", "City": "Los Angeles", "Region": "US-CA", "Country": "US", "Postcode": "90001"}
+  },
+  "BillingProfile": {
+    "BillingProfileReference": "customer-778899", "Name": "Ana Example", "Email": "ana.example@shop.example", "Phone": "+1 213 373 4253",
+    "BirthDate": "1980-05-04",
+    "Address": {"Street": "1234 Main Street, Apt. 5", "City": "Los Angeles", "Region": "CA", "Country": "US", "Postcode": "90001"}
+  },
+  "AllowContract": false
+}"#;
+
+/// The least that is accepted.
+const SMALLEST: &str = r#"{"MerchantReference":"order-1","AutoCapture":true,"Currency":"USD","CompleteUrl":"https://shop.example/paid","CancelUrl":"https://shop.example/cart","Items":[{"Name":"Mug","Amount":29.90,"Quantity":1}],"BillingProfile":{"Name":"Ana","Email":"ana@shop.example","Address":{"Street":"Hauptstr. 1","City":"Berlin","Country":"DE"}}}"#;
+
+fn session_requests(criterion: &mut Criterion) {
+    let reading = Reading { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
+    let mut group = criterion.benchmark_group("session request");
+    for (name, body) in [("smallest", SMALLEST), ("typical", TYPICAL)] {
+        group.throughput(Throughput::Bytes(body.len() as u64));
+        group.bench_function(name, |bench| {
+            bench.iter(|| SessionDraft::parse(body.as_bytes(), reading).expect("the request is valid"));
+        });
+    }
+    group.finish();
+}
+
+/// A capture request whose members are all unknown ones: the gate looks at everything, and nothing is taken out.
+fn gate(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("gate");
+    group.throughput(Throughput::Bytes(TYPICAL.len() as u64));
+    group.bench_function("typical", |bench| {
+        bench.iter(|| CaptureRequest::parse(Some(TYPICAL.as_bytes())).expect("unknown members are ignored"));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, session_requests, gate);
+criterion_main!(benches);
