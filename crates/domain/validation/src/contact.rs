@@ -1,3 +1,5 @@
+use std::fmt;
+
 use dropin_kernel::{Violation, ViolationCode};
 use time::Date;
 use time::format_description::BorrowedFormatItem;
@@ -20,10 +22,14 @@ impl Email {
     ///
     /// # Errors
     /// A violation at `field`.
-    pub fn parse(field: &str, raw: &str) -> Result<Self, Violation> {
-        let text = Text::parse(field, raw)?;
+    pub fn parse(field: impl fmt::Display, raw: &str) -> Result<Self, Violation> {
+        let text = Text::parse(&field, raw)?;
         Self::restore(text.as_str()).ok_or_else(|| {
-            Violation::new(field, ViolationCode::Invalid, "must be an e-mail address such as ana@shop.example")
+            Violation::new(
+                field.to_string(),
+                ViolationCode::Invalid,
+                "must be an e-mail address such as ana@shop.example",
+            )
         })
     }
 
@@ -48,11 +54,11 @@ impl Phone {
     ///
     /// # Errors
     /// A violation at `field`.
-    pub fn parse(field: &str, raw: &str) -> Result<Self, Violation> {
-        let text = Text::parse(field, raw)?;
+    pub fn parse(field: impl fmt::Display, raw: &str) -> Result<Self, Violation> {
+        let text = Text::parse(&field, raw)?;
         Self::restore(text.as_str()).ok_or_else(|| {
             let why = "must be a phone number of 5 to 15 digits such as +1 213 373 4253";
-            Violation::new(field, ViolationCode::Invalid, why)
+            Violation::new(field.to_string(), ViolationCode::Invalid, why)
         })
     }
 
@@ -81,16 +87,16 @@ impl BirthDate {
     /// # Errors
     /// A violation at `field`: FIELD_INVALID for another form or a day that does not exist, VALUE_OUT_OF_RANGE when it is not
     /// in the past.
-    pub fn parse(field: &str, raw: &str, today: Date) -> Result<Self, Violation> {
-        let text = Text::parse(field, raw)?;
+    pub fn parse(field: impl fmt::Display, raw: &str, today: Date) -> Result<Self, Violation> {
+        let text = Text::parse(&field, raw)?;
         let text = text.as_str();
         // time's parser also takes a sign before the year.
         let date = text.as_bytes().first().is_some_and(u8::is_ascii_digit).then(|| Date::parse(text, DAY).ok());
         let date = date.flatten().and_then(Self::restore).ok_or_else(|| {
-            Violation::new(field, ViolationCode::Invalid, "must be a day that exists, written yyyy-MM-dd")
+            Violation::new(field.to_string(), ViolationCode::Invalid, "must be a day that exists, written yyyy-MM-dd")
         })?;
         if today <= date.0 {
-            return Err(Violation::new(field, ViolationCode::OutOfRange, "must be in the past"));
+            return Err(Violation::new(field.to_string(), ViolationCode::OutOfRange, "must be in the past"));
         }
         Ok(date)
     }

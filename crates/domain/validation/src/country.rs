@@ -1,3 +1,5 @@
+use std::fmt;
+
 use dropin_kernel::{Violation, ViolationCode};
 
 use crate::text::Text;
@@ -11,9 +13,13 @@ impl Country {
     ///
     /// # Errors
     /// VALUE_NOT_ALLOWED at `field`.
-    pub fn parse(field: &str, code: &str) -> Result<Self, Violation> {
+    pub fn parse(field: impl fmt::Display, code: &str) -> Result<Self, Violation> {
         rust_iso3166::from_alpha2(code).map(|country| Self(country.alpha2)).ok_or_else(|| {
-            Violation::new(field, ViolationCode::NotAllowed, "must be an upper-case ISO 3166-1 alpha-2 code such as US")
+            Violation::new(
+                field.to_string(),
+                ViolationCode::NotAllowed,
+                "must be an upper-case ISO 3166-1 alpha-2 code such as US",
+            )
         })
     }
 
@@ -43,11 +49,11 @@ impl Region {
     ///
     /// # Errors
     /// A violation at `field`: VALUE_NOT_ALLOWED for a code that is not one of the country's.
-    pub fn parse(field: &str, raw: &str, country: Country) -> Result<Self, Violation> {
-        let text = Text::parse(field, raw)?;
+    pub fn parse(field: impl fmt::Display, raw: &str, country: Country) -> Result<Self, Violation> {
+        let text = Text::parse(&field, raw)?;
         if country.requires_region() && !is_subdivision(country, text.as_str()) {
             let why = format!("must be an ISO 3166-2 subdivision code of {}, with or without its prefix", country.0);
-            return Err(Violation::new(field, ViolationCode::NotAllowed, why));
+            return Err(Violation::new(field.to_string(), ViolationCode::NotAllowed, why));
         }
         Ok(Self(text))
     }

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use cpf_cnpj::{cnpj, cpf};
 use dropin_kernel::{Violation, ViolationCode};
 
@@ -17,8 +19,8 @@ pub(crate) enum Holder {
 ///
 /// # Errors
 /// FIELD_INVALID at `field`.
-pub(crate) fn check(field: &str, country: Country, id: &str) -> Result<Holder, Violation> {
-    let invalid = |why: &str| Err(Violation::new(field, ViolationCode::Invalid, why));
+pub(crate) fn check(field: impl fmt::Display, country: Country, id: &str) -> Result<Holder, Violation> {
+    let invalid = |why: &str| Err(Violation::new(field.to_string(), ViolationCode::Invalid, why));
     match country.code() {
         "BR" if is_cpf(id) => Ok(Holder::Person),
         "BR" if is_cnpj(id) => Ok(Holder::BrazilianCompany),

@@ -11,7 +11,10 @@ mod web_url;
 
 pub use contact::{BirthDate, Email, Phone};
 pub use country::{Country, Region};
-pub use item::{Discount, DiscountInput, Item, ItemInput, MAX_ITEMS, MAX_QUANTITY, Totals, parse_amount, total_amount};
+pub use item::{
+    Discount, DiscountInput, Item, ItemInput, MAX_DISCOUNTS, MAX_ITEMS, MAX_QUANTITY, SentNumber, Totals, parse_amount,
+    sent_amount, total_amount,
+};
 pub use people::{Address, AddressInput, BillingDetails, BillingInput, BillingProfile, ShippingDetails, ShippingInput};
 pub use text::Text;
 pub use web_url::{UrlPolicy, WebUrl};

@@ -1,11 +1,13 @@
-use dropin_kernel::{BillingProfileId, ViolationCode, Violations};
-use dropin_money::{Amount, Currency, Decimal};
+use std::fmt;
+
+use dropin_kernel::{BillingProfileId, Violation, ViolationCode, Violations};
+use dropin_money::{Amount, Currency};
 use time::Date;
 
 use crate::contact::{BirthDate, Email, Phone};
 use crate::country::{Country, Region};
 use crate::identity::{self, Holder};
-use crate::item::parse_amount;
+use crate::item::{SentNumber, sent_amount};
 use crate::text::Text;
 
 /// An address as it was sent.
@@ -99,9 +101,9 @@ pub struct BillingProfile {
 #[derive(Debug, Clone)]
 pub struct ShippingInput {
     /// ShippingDetails.ShippingAmount
-    pub shipping_amount: Decimal,
+    pub shipping_amount: SentNumber,
     /// ShippingDetails.DutyAmount
-    pub duty_amount: Decimal,
+    pub duty_amount: SentNumber,
     /// ShippingDetails.Name
     pub name: String,
     /// ShippingDetails.Email
@@ -134,19 +136,19 @@ impl Address {
     ///
     /// # Errors
     /// Every violation of its fields, the rules of its country included (contract, Address).
-    pub fn parse(path: &str, input: &AddressInput) -> Result<Self, Violations> {
+    pub fn parse(path: impl fmt::Display, input: &AddressInput) -> Result<Self, Violations> {
         let mut all = Violations::new();
-        let street = all.check(Text::parse(&format!("{path}.Street"), &input.street));
-        let city = all.check(Text::parse(&format!("{path}.City"), &input.city));
-        let country = all.check(Country::parse(&format!("{path}.Country"), &input.country));
-        let region = country.and_then(|country| region(&mut all, path, input.region.as_deref(), country));
-        let postcode = optional(&mut all, &format!("{path}.Postcode"), input.postcode.as_deref(), Text::parse);
+        let street = all.check(Text::parse(format_args!("{path}.Street"), &input.street));
+        let city = all.check(Text::parse(format_args!("{path}.City"), &input.city));
+        let country = all.check(Country::parse(format_args!("{path}.Country"), &input.country));
+        let region = country.and_then(|country| region(&mut all, &path, input.region.as_deref(), country));
+        let postcode = optional(&mut all, format_args!("{path}.Postcode"), input.postcode.as_deref(), Text::parse);
         if input.postcode.is_none()
             && let Some(country) = country.filter(|country| country.requires_postcode())
         {
             missing(&mut all, format!("{path}.Postcode"), country);
         }
-        let phone = optional(&mut all, &format!("{path}.Phone"), input.phone.as_deref(), Phone::parse);
+        let phone = optional(&mut all, format_args!("{path}.Phone"), input.phone.as_deref(), Phone::parse);
         let address = match (street, city, country) {
             (Some(street), Some(city), Some(country)) => Some(Self { street, city, region, country, postcode, phone }),
             _ => None,
@@ -160,22 +162,22 @@ impl BillingDetails {
     ///
     /// # Errors
     /// Every violation of its fields, the rules of its country included (contract, BillingProfile; decisions.md section 2).
-    pub fn parse(path: &str, input: &BillingInput, today: Date) -> Result<Self, Violations> {
+    pub fn parse(path: impl fmt::Display, input: &BillingInput, today: Date) -> Result<Self, Violations> {
         let mut all = Violations::new();
         let reference =
-            optional(&mut all, &format!("{path}.BillingProfileReference"), input.reference.as_deref(), Text::parse);
-        let name = all.check(Text::parse(&format!("{path}.Name"), &input.name));
-        let email = all.check(Email::parse(&format!("{path}.Email"), &input.email));
-        let phone = optional(&mut all, &format!("{path}.Phone"), input.phone.as_deref(), Phone::parse);
-        let birth_date = birth_date(&mut all, path, input, today);
-        let id_field = format!("{path}.NationalIdentifier");
-        let national_identifier = optional(&mut all, &id_field, input.national_identifier.as_deref(), Text::parse);
-        let company = optional(&mut all, &format!("{path}.Company"), input.company.as_deref(), Text::parse);
+            optional(&mut all, format_args!("{path}.BillingProfileReference"), input.reference.as_deref(), Text::parse);
+        let name = all.check(Text::parse(format_args!("{path}.Name"), &input.name));
+        let email = all.check(Email::parse(format_args!("{path}.Email"), &input.email));
+        let phone = optional(&mut all, format_args!("{path}.Phone"), input.phone.as_deref(), Phone::parse);
+        let birth_date = birth_date(&mut all, &path, input, today);
+        let id_field = format_args!("{path}.NationalIdentifier");
+        let national_identifier = optional(&mut all, id_field, input.national_identifier.as_deref(), Text::parse);
+        let company = optional(&mut all, format_args!("{path}.Company"), input.company.as_deref(), Text::parse);
         // The country's rules hold also where other parts of the address are wrong.
         if let Ok(country) = Country::parse("", &input.address.country) {
-            country_rules(&mut all, path, input, national_identifier.as_ref(), country);
+            country_rules(&mut all, &path, input, national_identifier.as_ref(), country);
         }
-        let address = all.check_all(Address::parse(&format!("{path}.Address"), &input.address));
+        let address = all.check_all(Address::parse(format_args!("{path}.Address"), &input.address));
         let details = match (name, email, address) {
             (Some(name), Some(email), Some(address)) => {
                 Some(Self { reference, name, email, phone, birth_date, national_identifier, company, address })
@@ -191,14 +193,14 @@ impl ShippingDetails {
     ///
     /// # Errors
     /// Every violation of its fields (contract, ShippingDetails).
-    pub fn parse(path: &str, input: &ShippingInput, currency: Currency) -> Result<Self, Violations> {
+    pub fn parse(path: impl fmt::Display, input: &ShippingInput, currency: Currency) -> Result<Self, Violations> {
         let mut all = Violations::new();
-        let shipping = all.check(parse_amount(&format!("{path}.ShippingAmount"), currency, &input.shipping_amount));
-        let duty = all.check(parse_amount(&format!("{path}.DutyAmount"), currency, &input.duty_amount));
-        let name = all.check(Text::parse(&format!("{path}.Name"), &input.name));
-        let email = all.check(Email::parse(&format!("{path}.Email"), &input.email));
-        let phone = all.check(Phone::parse(&format!("{path}.Phone"), &input.phone));
-        let address = all.check_all(Address::parse(&format!("{path}.Address"), &input.address));
+        let shipping = all.check(sent_amount(format_args!("{path}.ShippingAmount"), currency, &input.shipping_amount));
+        let duty = all.check(sent_amount(format_args!("{path}.DutyAmount"), currency, &input.duty_amount));
+        let name = all.check(Text::parse(format_args!("{path}.Name"), &input.name));
+        let email = all.check(Email::parse(format_args!("{path}.Email"), &input.email));
+        let phone = all.check(Phone::parse(format_args!("{path}.Phone"), &input.phone));
+        let address = all.check_all(Address::parse(format_args!("{path}.Address"), &input.address));
         let details = match (shipping, duty, name, email, phone, address) {
             (Some(shipping_amount), Some(duty_amount), Some(name), Some(email), Some(phone), Some(address)) => {
                 Some(Self { shipping_amount, duty_amount, name, email, phone, address })
@@ -210,13 +212,12 @@ impl ShippingDetails {
 }
 
 /// Region is required for CA, MX and US, and a subdivision there (contract, Address.Region).
-fn region(all: &mut Violations, path: &str, raw: Option<&str>, country: Country) -> Option<Region> {
-    let field = format!("{path}.Region");
+fn region(all: &mut Violations, path: &impl fmt::Display, raw: Option<&str>, country: Country) -> Option<Region> {
     match raw {
-        Some(raw) => all.check(Region::parse(&field, raw, country)),
+        Some(raw) => all.check(Region::parse(format_args!("{path}.Region"), raw, country)),
         None => {
             if country.requires_region() {
-                missing(all, field, country);
+                missing(all, format!("{path}.Region"), country);
             }
             None
         }
@@ -224,27 +225,28 @@ fn region(all: &mut Violations, path: &str, raw: Option<&str>, country: Country)
 }
 
 /// `BirthDate`, or `Birthdate` as the contract's examples spell it; both given must be the same (decisions.md section 2).
-fn birth_date(all: &mut Violations, path: &str, input: &BillingInput, today: Date) -> Option<BirthDate> {
-    let fields = [format!("{path}.BirthDate"), format!("{path}.Birthdate")];
+fn birth_date(all: &mut Violations, path: &impl fmt::Display, input: &BillingInput, today: Date) -> Option<BirthDate> {
     match (&input.birth_date, &input.birthdate) {
         (Some(one), Some(other)) if one.trim() != other.trim() => {
-            for field in fields {
-                all.push(
-                    field,
-                    ViolationCode::Conflict,
-                    "BirthDate and Birthdate are the same field; send one of them",
-                );
-            }
+            let why = "BirthDate and Birthdate are the same field; send one of them";
+            all.push(format!("{path}.BirthDate"), ViolationCode::Conflict, why);
+            all.push(format!("{path}.Birthdate"), ViolationCode::Conflict, why);
             None
         }
-        (Some(raw), _) => all.check(BirthDate::parse(&fields[0], raw, today)),
-        (None, Some(raw)) => all.check(BirthDate::parse(&fields[1], raw, today)),
+        (Some(raw), _) => all.check(BirthDate::parse(format_args!("{path}.BirthDate"), raw, today)),
+        (None, Some(raw)) => all.check(BirthDate::parse(format_args!("{path}.Birthdate"), raw, today)),
         (None, None) => None,
     }
 }
 
 /// What a country asks of a billing profile (contract, BillingProfile: BirthDate, NationalIdentifier, Company).
-fn country_rules(all: &mut Violations, path: &str, input: &BillingInput, id: Option<&Text>, country: Country) {
+fn country_rules(
+    all: &mut Violations,
+    path: &impl fmt::Display,
+    input: &BillingInput,
+    id: Option<&Text>,
+    country: Country,
+) {
     if country.code() == "BR" && input.birth_date.is_none() && input.birthdate.is_none() {
         missing(all, format!("{path}.BirthDate"), country);
     }
@@ -252,7 +254,7 @@ fn country_rules(all: &mut Violations, path: &str, input: &BillingInput, id: Opt
         missing(all, format!("{path}.NationalIdentifier"), country);
     }
     let Some(id) = id else { return };
-    let holder = all.check(identity::check(&format!("{path}.NationalIdentifier"), country, id.as_str()));
+    let holder = all.check(identity::check(format_args!("{path}.NationalIdentifier"), country, id.as_str()));
     if holder == Some(Holder::BrazilianCompany) && input.company.is_none() {
         all.push(format!("{path}.Company"), ViolationCode::Missing, "is required with the tax id of a company (CNPJ)");
     }
@@ -262,11 +264,11 @@ fn missing(all: &mut Violations, field: String, country: Country) {
     all.push(field, ViolationCode::Missing, format!("is required for country {}", country.code()));
 }
 
-fn optional<T>(
+fn optional<'f, T>(
     all: &mut Violations,
-    field: &str,
+    field: fmt::Arguments<'f>,
     raw: Option<&str>,
-    parse: impl FnOnce(&str, &str) -> Result<T, dropin_kernel::Violation>,
+    parse: impl FnOnce(fmt::Arguments<'f>, &str) -> Result<T, Violation>,
 ) -> Option<T> {
     raw.and_then(|raw| all.check(parse(field, raw)))
 }

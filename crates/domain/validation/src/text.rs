@@ -14,16 +14,20 @@ impl Text {
     ///
     /// # Errors
     /// A violation at `field`: FIELD_MISSING when nothing is left, VALUE_TOO_LONG, FIELD_INVALID for control characters.
-    pub fn parse(field: &str, raw: &str) -> Result<Self, Violation> {
+    pub fn parse(field: impl fmt::Display, raw: &str) -> Result<Self, Violation> {
         let text = raw.trim();
         if text.is_empty() {
-            return Err(Violation::new(field, ViolationCode::Missing, "must not be empty"));
+            return Err(Violation::new(field.to_string(), ViolationCode::Missing, "must not be empty"));
         }
         if MAX_CHARS < text.chars().count() {
-            return Err(Violation::new(field, ViolationCode::TooLong, "must have at most 255 characters"));
+            return Err(Violation::new(field.to_string(), ViolationCode::TooLong, "must have at most 255 characters"));
         }
         if text.chars().any(char::is_control) {
-            return Err(Violation::new(field, ViolationCode::Invalid, "must not contain control characters"));
+            return Err(Violation::new(
+                field.to_string(),
+                ViolationCode::Invalid,
+                "must not contain control characters",
+            ));
         }
         Ok(Self(text.to_owned()))
     }

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use dropin_kernel::{Violation, ViolationCode};
 use url::{Host, Url};
 
@@ -13,29 +15,41 @@ pub enum UrlPolicy {
     Sandbox,
 }
 
-/// An absolute http or https URL without userinfo, at most 2,048 characters (decisions.md section 2).
+/// An absolute http or https URL without userinfo, at most 2,048 characters (decisions.md section 2), kept as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebUrl(String);
 
 impl WebUrl {
-    /// Checks `raw` and keeps it in its normal form (WHATWG URL).
+    /// Checks `raw` and keeps it as it is, so that an answer gives back what a request gave.
+    ///
+    /// The authority has to be written out with its two slashes and nothing may be a backslash (RFC 3986 section 3): browsers forgive both, and
+    /// then do not agree with others on which host is meant.
     ///
     /// # Errors
     /// A violation at `field`.
-    pub fn parse(field: &str, raw: &str, policy: UrlPolicy) -> Result<Self, Violation> {
-        let invalid = |why: &str| Err(Violation::new(field, ViolationCode::Invalid, why));
+    pub fn parse(field: impl fmt::Display, raw: &str, policy: UrlPolicy) -> Result<Self, Violation> {
+        let invalid = |why: &str| Err(Violation::new(field.to_string(), ViolationCode::Invalid, why));
         if raw.trim().is_empty() {
-            return Err(Violation::new(field, ViolationCode::Missing, "must not be empty"));
+            return Err(Violation::new(field.to_string(), ViolationCode::Missing, "must not be empty"));
         }
         if MAX_CHARS < raw.chars().count() {
-            return Err(Violation::new(field, ViolationCode::TooLong, "must have at most 2,048 characters"));
+            return Err(Violation::new(
+                field.to_string(),
+                ViolationCode::TooLong,
+                "must have at most 2,048 characters",
+            ));
         }
         if raw.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return invalid("must not contain spaces or control characters");
         }
+        let absolute = "must be an absolute URL such as https://shop.example/paid";
         let Ok(url) = Url::parse(raw) else {
-            return invalid("must be an absolute URL such as https://shop.example/paid");
+            return invalid(absolute);
         };
+        let authority = raw.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"));
+        if raw.contains('\\') || authority.is_none_or(|rest| rest.starts_with('/')) {
+            return invalid(absolute);
+        }
         if !url.username().is_empty() || url.password().is_some() {
             return invalid("must not carry a user name or password");
         }
@@ -50,17 +64,24 @@ impl WebUrl {
         }
         if MAX_CHARS < url.as_str().chars().count() {
             return Err(Violation::new(
-                field,
+                field.to_string(),
                 ViolationCode::TooLong,
                 "must have at most 2,048 characters when encoded",
             ));
         }
-        Ok(Self(url.into()))
+        Ok(Self(raw.to_owned()))
     }
 
-    /// The URL in its normal form.
+    /// The URL as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Where to send a browser: `{SessionId}` replaced by `session` (decisions.md section 2), also where the braces were written as percent
+    /// escapes, and everything in the normal form that a header can carry (WHATWG URL).
+    pub fn with_session_id(&self, session: &str) -> String {
+        let filled = self.0.replace("{SessionId}", session).replace("%7BSessionId%7D", session);
+        Url::parse(&filled).map_or(filled, String::from)
     }
 
     /// Scheme, host and port, as browsers compare them (RFC 6454).
@@ -105,11 +126,48 @@ mod tests {
             "https://'none'/",
             "https://a.%3b.b/",
             "https://{SessionId}.shop.example/",
+            "https:shop.example/paid",
+            "https:///shop.example/paid",
+            "https:\\\\shop.example/paid",
+            "https://shop.example\\@evil.example/",
+            " https://shop.example/",
+            "https://",
         ] {
             assert!(!ok(refused), "{refused}");
         }
         assert!(WebUrl::parse("CompleteUrl", "http://shop.example/", UrlPolicy::Sandbox).is_ok());
         assert!(!ok(&format!("https://shop.example/{}", "a".repeat(2_048))));
+    }
+
+    #[test]
+    fn a_url_is_kept_as_it_was_written() {
+        for raw in ["https://shop.example", "HTTPS://Shop.Example:443/a/../b?q={SessionId}", "https://shop.example/é"]
+        {
+            assert_eq!(WebUrl::parse("CompleteUrl", raw, UrlPolicy::Production).map(|url| url.0), Ok(raw.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_url_has_2048_characters_at_most_also_when_encoded() {
+        let code = |path: String| {
+            let raw = format!("https://shop.example/{path}");
+            WebUrl::parse("CompleteUrl", &raw, UrlPolicy::Production).map_err(|violation| violation.code).map(drop)
+        };
+        let room = 2_048 - "https://shop.example/".len();
+        assert_eq!(code("a".repeat(room)), Ok(()));
+        assert_eq!(code("a".repeat(room + 1)), Err(ViolationCode::TooLong));
+        assert_eq!(code("é".repeat(room)), Err(ViolationCode::TooLong));
+    }
+
+    #[test]
+    fn session_id_in_braces_is_replaced_wherever_it_stands() {
+        let filled =
+            |raw: &str| WebUrl::parse("CancelUrl", raw, UrlPolicy::Production).unwrap().with_session_id("6f1c-1");
+        assert_eq!(filled("https://shop.example/paid?id={SessionId}"), "https://shop.example/paid?id=6f1c-1");
+        assert_eq!(filled("https://shop.example/{SessionId}/x#{SessionId}"), "https://shop.example/6f1c-1/x#6f1c-1");
+        assert_eq!(filled("https://shop.example/%7BSessionId%7D"), "https://shop.example/6f1c-1");
+        assert_eq!(filled("https://Shop.Example"), "https://shop.example/");
+        assert_eq!(filled("https://shop.example/{sessionid}"), "https://shop.example/%7Bsessionid%7D");
     }
 
     #[test]

@@ -47,8 +47,8 @@ fn billing(country: &str) -> BillingInput {
 
 fn shipping() -> ShippingInput {
     ShippingInput {
-        shipping_amount: Decimal::parse("4.50").unwrap(),
-        duty_amount: Decimal::parse("0").unwrap(),
+        shipping_amount: Decimal::parse("4.50"),
+        duty_amount: Decimal::parse("0"),
         name: "Ana Souza".to_owned(),
         email: "ana@shop.example".to_owned(),
         phone: "+1 213 373 4253".to_owned(),
@@ -198,7 +198,7 @@ fn shipping_amounts_are_in_the_currency_and_phone_is_required() {
     };
     assert_eq!(seen(|_| {}, Currency::Jpy), one("S.ShippingAmount", ViolationCode::Invalid));
     assert_eq!(
-        seen(|s| s.duty_amount = Decimal::parse("-1").unwrap(), Currency::Usd),
+        seen(|s| s.duty_amount = Decimal::parse("-1"), Currency::Usd),
         one("S.DutyAmount", ViolationCode::OutOfRange)
     );
     assert_eq!(seen(|s| s.phone = String::new(), Currency::Usd), one("S.Phone", ViolationCode::Missing));

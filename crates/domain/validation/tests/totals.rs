@@ -13,14 +13,14 @@ fn usd(minor: i64) -> Amount {
 fn item(minor: i64, quantity: &str) -> Item {
     let input = ItemInput {
         name: "Mug".to_owned(),
-        amount: Decimal::parse(&usd(minor).to_string()).unwrap(),
-        quantity: Decimal::parse(quantity).unwrap(),
+        amount: Decimal::parse(&usd(minor).to_string()),
+        quantity: Decimal::parse(quantity),
     };
     Item::parse("Items[0]", &input, Currency::Usd).unwrap()
 }
 
 fn discount(minor: i64) -> Result<Discount, Violations> {
-    let amount = Decimal::parse(&usd(minor).to_string()).unwrap();
+    let amount = Decimal::parse(&usd(minor).to_string());
     Discount::parse("Discounts[0]", &DiscountInput { name: "Sale".to_owned(), amount }, Currency::Usd)
 }
 
@@ -34,8 +34,14 @@ fn total(
     let discounts: Vec<_> = discounts.iter().map(|minor| discount(*minor).unwrap()).collect();
     let (tax, shipping) = (tax.map(usd), shipping.map(|(shipping, duty)| (usd(shipping), usd(duty))));
     let shipping_and_duty = shipping.as_ref().map(|(shipping, duty)| (shipping, duty));
-    let of =
-        Totals { currency: Currency::Usd, items: &items, tax: tax.as_ref(), shipping_and_duty, discounts: &discounts };
+    let of = Totals {
+        currency: Currency::Usd,
+        items: &items,
+        tax: tax.as_ref(),
+        shipping_and_duty,
+        discounts: &discounts,
+        open_contract: false,
+    };
     total_amount(of).map(|total| total.minor()).map_err(|violation| (violation.field, violation.code))
 }
 
@@ -47,8 +53,8 @@ fn quantity_does_not_multiply() {
 #[test]
 fn quantity_is_a_whole_number_from_1_to_a_million() {
     let code = |quantity: &str| {
-        let number = Decimal::parse(quantity).unwrap();
-        let input = ItemInput { name: "Mug".to_owned(), amount: Decimal::parse("1").unwrap(), quantity: number };
+        let number = Decimal::parse(quantity);
+        let input = ItemInput { name: "Mug".to_owned(), amount: Decimal::parse("1"), quantity: number };
         Item::parse("I", &input, Currency::Usd).map(|item| item.quantity).map_err(|all| all.into_sorted()[0].code)
     };
     assert_eq!((code("2.0"), code("1e6"), code("1")), (Ok(2), Ok(1_000_000), Ok(1)));
