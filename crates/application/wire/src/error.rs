@@ -1,5 +1,8 @@
 use dropin_kernel::Violation;
 use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::schema;
 
 /// Writes the enumeration and everything that is known of a code from one table.
 macro_rules! error_codes {
@@ -60,12 +63,13 @@ error_codes! {
 }
 
 /// One field that is wrong (contract, FieldError).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct FieldError {
     /// Path of the field, for example `Items[2].Amount`.
     pub field: String,
     /// For programs (decisions.md section 2).
+    #[schema(value_type = schema::FieldErrorCode)]
     pub code: &'static str,
     /// For people; never repeats the rejected value.
     pub message: String,
@@ -78,14 +82,20 @@ impl From<Violation> for FieldError {
 }
 
 /// The body of every 4xx and 5xx answer (contract, Error).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = Error)]
 pub struct ErrorBody {
+    /// For programs.
     code: &'static str,
+    /// For people.
     message: String,
+    /// What is wrong with which field; only when fields are wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     field_errors: Vec<FieldError>,
+    /// Whether another try may succeed; only with CAPTURE_FAILED.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool)]
     retryable: Option<bool>,
 }
 

@@ -12,10 +12,9 @@ const MAX_ENTRIES: usize = 500;
 type WrongType = (ViolationCode, &'static str);
 
 /// One member of a request: not there, of the right type, or not.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) enum Member<T> {
     /// Left out, or null.
-    #[default]
     Absent,
     /// Of the right type.
     Given(T),
@@ -96,11 +95,9 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 
 impl<'de, T: FromJson> Deserialize<'de> for Member<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
-        if raw.get() == "null" {
-            return Ok(Self::Absent);
-        }
-        Ok(T::from_json(raw.get()).map_or_else(Self::Wrong, Self::Given))
+        // serde reads null and a member that is not there as the same `None`.
+        let raw = <Option<&RawValue>>::deserialize(deserializer)?;
+        Ok(raw.map_or(Self::Absent, |raw| T::from_json(raw.get()).map_or_else(Self::Wrong, Self::Given)))
     }
 }
 

@@ -4,11 +4,13 @@ use dropin_kernel::Violations;
 use dropin_money::Decimal;
 use dropin_order::Order;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::gate::json_object;
 use crate::member::Member;
 use crate::number::ExactNumber;
 use crate::request::RequestError;
+use crate::schema;
 
 /// The body of POST /v1/order/{OrderId}/capture: empty, or `{"Amount": n}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +19,16 @@ pub struct CaptureRequest {
     pub amount: Option<Decimal>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = CaptureRequest)]
 struct CaptureDto {
+    /// More than zero and at most what is authorized; the rest is released. All of it when left out.
+    #[schema(value_type = Option<schema::AmountRequest>)]
     amount: Member<Decimal>,
 }
+
+schema::sent_as! { CaptureRequest => CaptureDto; }
 
 impl CaptureRequest {
     /// Reads the body; an empty one asks for everything.
@@ -42,38 +49,57 @@ impl CaptureRequest {
 }
 
 /// What came of a capture (contract, Order.Reason).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = Reason)]
 struct ReasonBody {
+    /// Captured; PendingNotification or UnderReview: completed later, told by ORDER_PROCESSED.
+    #[schema(value_type = schema::CaptureReason)]
     code: &'static str,
+    /// Whether to ask again.
     retryable: bool,
 }
 
 /// An Order as its merchant sees it. Members beyond the contract's four appear where decisions.md sections 4 and 9 ask for them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = Order)]
 pub struct OrderBody<'a> {
+    #[schema(value_type = schema::Id)]
     order_id: String,
+    #[schema(value_type = schema::OrderStateName)]
     state: &'static str,
+    /// The Session's.
     merchant_reference: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
     session_id: Option<String>,
+    /// Whether a person has to look at it before it may be captured.
     under_review: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     payment_method: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::CurrencyCode)]
     currency: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
     authorized_amount: Option<ExactNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
     captured_amount: Option<ExactNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
     refunded_amount: Option<ExactNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Moment)]
     created_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Moment)]
     updated_at: Option<String>,
+    /// In the answer to a capture.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ReasonBody)]
     reason: Option<ReasonBody>,
 }
 

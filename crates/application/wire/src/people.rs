@@ -4,18 +4,30 @@ use dropin_kernel::Violations;
 use dropin_money::Decimal;
 use dropin_validation::{Address, AddressInput, BillingInput, BillingProfile, ShippingDetails, ShippingInput, Text};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::member::{Member, Object, Shape, join};
 use crate::number::ExactNumber;
+use crate::schema;
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = AddressRequest)]
 pub(crate) struct AddressDto {
+    #[schema(value_type = schema::Text)]
     street: Member<String>,
+    #[schema(value_type = schema::Text)]
     city: Member<String>,
+    /// Required for CA, MX and US, and there an ISO 3166-2 code of the country, with or without its prefix: `CA` or `US-CA`.
+    #[schema(value_type = Option<schema::Text>)]
     region: Member<String>,
+    #[schema(value_type = schema::Country)]
     country: Member<String>,
+    /// Required for BR, CA, MX and US.
+    #[schema(value_type = Option<schema::Text>)]
     postcode: Member<String>,
+    /// Accepted here too, and echoed where it was given.
+    #[schema(value_type = Option<schema::Phone>)]
     phone: Member<String>,
 }
 
@@ -33,17 +45,33 @@ impl Shape for AddressDto {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = BillingProfileRequest)]
 pub(crate) struct BillingDto {
+    /// Your reference; names the newest billing profile that carries it.
+    #[schema(value_type = Option<schema::Text>)]
     billing_profile_reference: Member<String>,
+    /// Full name.
+    #[schema(value_type = schema::Text)]
     name: Member<String>,
+    #[schema(value_type = schema::Email)]
     email: Member<String>,
+    #[schema(value_type = Option<schema::Phone>)]
     phone: Member<String>,
+    /// Required for BR.
+    #[schema(value_type = Option<schema::Day>)]
     birth_date: Member<String>,
+    /// Another spelling of BirthDate; both and different is a CONFLICT.
+    #[schema(value_type = Option<schema::Day>)]
     birthdate: Member<String>,
+    /// Required for BR (CPF or CNPJ), AR (DNI, or CUIT/CUIL) and IN (PAN or Aadhaar), where its form and check digits are checked.
+    #[schema(value_type = Option<schema::Text>)]
     national_identifier: Member<String>,
+    /// Required with a Brazilian company tax id (CNPJ).
+    #[schema(value_type = Option<schema::Text>)]
     company: Member<String>,
+    #[schema(value_type = AddressDto)]
     address: Member<Object<AddressDto>>,
 }
 
@@ -74,14 +102,25 @@ impl Shape for BillingDto {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = ShippingDetailsRequest)]
 pub(crate) struct ShippingDto {
+    /// Without taxes and duties; added to TotalAmount.
+    #[schema(value_type = schema::AmountRequest)]
     shipping_amount: Member<Decimal>,
+    /// Duty; added to TotalAmount.
+    #[schema(value_type = schema::AmountRequest)]
     duty_amount: Member<Decimal>,
+    /// Full name.
+    #[schema(value_type = schema::Text)]
     name: Member<String>,
+    #[schema(value_type = schema::Email)]
     email: Member<String>,
+    #[schema(value_type = schema::Phone)]
     phone: Member<String>,
+    /// Where it goes.
+    #[schema(value_type = AddressDto)]
     address: Member<Object<AddressDto>>,
 }
 
@@ -112,17 +151,22 @@ fn address(member: Member<Object<AddressDto>>, path: &str, all: &mut Violations)
 }
 
 /// Address, as it is echoed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = Address)]
 pub(crate) struct AddressBody<'a> {
     street: &'a str,
     city: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     region: Option<&'a str>,
+    #[schema(value_type = schema::Country)]
     country: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     postcode: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     phone: Option<&'a str>,
 }
 
@@ -140,21 +184,28 @@ impl<'a> From<&'a Address> for AddressBody<'a> {
 }
 
 /// BillingProfile, echoed with its generated id.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = BillingProfile)]
 pub(crate) struct BillingBody<'a> {
+    #[schema(value_type = schema::Id)]
     billing_profile_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     billing_profile_reference: Option<&'a str>,
     name: &'a str,
     email: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     phone: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Day)]
     birth_date: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     national_identifier: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     company: Option<&'a str>,
     address: AddressBody<'a>,
 }
@@ -177,10 +228,13 @@ impl<'a> From<&'a BillingProfile> for BillingBody<'a> {
 }
 
 /// ShippingDetails, as they are echoed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = ShippingDetails)]
 pub(crate) struct ShippingBody<'a> {
+    #[schema(value_type = schema::Amount)]
     shipping_amount: ExactNumber,
+    #[schema(value_type = schema::Amount)]
     duty_amount: ExactNumber,
     name: &'a str,
     email: &'a str,

@@ -6,11 +6,13 @@ use dropin_money::Decimal;
 use dropin_session::{Session, SessionStateKind};
 use dropin_validation::Text;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::gate::json_object;
 use crate::member::Member;
 use crate::number::ExactNumber;
 use crate::request::RequestError;
+use crate::schema;
 use crate::session::{DiscountBody, ItemBody};
 use crate::stash::is_stash_id;
 
@@ -32,34 +34,51 @@ pub struct ViewSource<'a> {
 }
 
 /// The shopper's view of a Session.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = ShopperView)]
 pub struct ShopperViewBody<'a> {
+    #[schema(value_type = schema::Id)]
     session_id: String,
+    #[schema(value_type = schema::SessionState)]
     state: &'static str,
+    /// Send it with the submit, so that nobody pays another total than the one shown.
+    #[schema(value_type = schema::Version)]
     version: i64,
+    #[schema(value_type = schema::Id)]
     merchant_id: String,
     merchant_name: &'a str,
+    /// Origins whose pages may embed the drop-in.
     merchant_origins: &'a [String],
+    #[schema(value_type = schema::CurrencyCode)]
     currency: &'static str,
+    /// Decimals to show.
     minor_units: u8,
+    #[schema(value_type = schema::Amount)]
     total_amount: ExactNumber,
     items: Vec<ItemBody<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
     tax_amount: Option<ExactNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
     shipping_amount: Option<ExactNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
     duty_amount: Option<ExactNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<DiscountBody>)]
     discounts: Option<Vec<DiscountBody<'a>>>,
     payment_methods: Vec<MethodBody>,
+    /// {stash_url}: where the card goes.
     stash_url: &'a str,
+    /// Whether no money moves.
     sandbox: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = PaymentMethod)]
 struct MethodBody {
     id: &'static str,
     name: &'static str,
@@ -107,14 +126,24 @@ pub struct SubmitRequest {
     pub fingerprint: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = SubmitRequest)]
 struct SubmitDto {
+    #[schema(value_type = schema::Version)]
     version: Member<Decimal>,
+    /// Made by the browser before sending, so that a repeat is recognised.
+    #[schema(value_type = schema::Id)]
     attempt_id: Member<String>,
+    /// Where the card waits.
+    #[schema(value_type = schema::StashIdText)]
     stash_id: Member<String>,
+    /// The one that the card was stashed with.
+    #[schema(value_type = schema::Text)]
     device_fingerprint: Member<String>,
 }
+
+schema::sent_as! { SubmitRequest => SubmitDto; }
 
 impl SubmitRequest {
     /// Reads the body of the submit call.
@@ -154,13 +183,18 @@ impl SubmitRequest {
 }
 
 /// How an attempt to pay stands.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = Progress)]
 pub struct ProgressBody {
+    #[schema(value_type = schema::SessionState)]
     state: &'static str,
+    /// Why the Session ended without an Order; for onFailure.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     error_code: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     error_message: Option<&'static str>,
 }
 

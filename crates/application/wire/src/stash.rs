@@ -7,9 +7,11 @@ use dropin_card::{Card, Warning};
 use dropin_kernel::{Violation, ViolationCode, Violations};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
 use crate::gate::json_object;
+use crate::schema;
 use crate::text::characters;
 
 /// Longest StashId (decisions.md section 8).
@@ -24,11 +26,16 @@ pub fn is_stash_id(text: &str) -> bool {
 }
 
 /// The answer to a stashed card.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = Stashed)]
 pub struct StashBody<'a> {
+    /// As it stood in the address.
     stash_id: &'a str,
+    /// Last four digits of the number.
     last4: &'a str,
+    /// What is wrong with the card; empty when it can be charged.
+    #[schema(value_type = Vec<schema::CardWarning>)]
     warnings: Vec<&'static str>,
 }
 

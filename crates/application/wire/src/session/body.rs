@@ -3,43 +3,72 @@ use dropin_order::Order;
 use dropin_session::{BillingChoice, Session, SessionStateKind};
 use dropin_validation::{Discount, Item};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::number::ExactNumber;
 use crate::order::OrderBody;
 use crate::people::{BillingBody, ShippingBody};
+use crate::schema;
 
 /// A Session as its merchant sees it (contract, Session, column "Returned when"; decisions.md section 3 for the additional members).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = Session)]
 pub struct SessionBody<'a> {
+    /// Give it to the drop-in.
+    #[schema(value_type = schema::Id)]
     session_id: String,
+    #[schema(value_type = schema::SessionState)]
     state: &'static str,
     merchant_reference: &'a str,
     auto_capture: bool,
+    /// `{SessionId}` is replaced.
     complete_url: &'a str,
     cancel_url: &'a str,
+    #[schema(value_type = schema::CurrencyCode)]
     currency: &'static str,
+    /// TaxAmount, ShippingAmount, DutyAmount and every Item.Amount, less every Discount.
+    #[schema(value_type = schema::Amount)]
     total_amount: ExactNumber,
     items: Vec<ItemBody<'a>>,
+    /// When it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
     tax_amount: Option<ExactNumber>,
+    /// When they were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<DiscountBody>)]
     discounts: Option<Vec<DiscountBody<'a>>>,
+    /// When they were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ShippingBody)]
     shipping_details: Option<ShippingBody<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = BillingBody, required = true)]
     billing_profile: Option<BillingBody<'a>>,
+    /// When the billing profile was named by it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     billing_profile_reference: Option<&'a str>,
+    /// Names this billing profile in later Sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id, required = true)]
     billing_profile_id: Option<String>,
     via_agent: bool,
+    /// Once COMPLETED.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     payment_method: Option<&'a str>,
+    /// Once COMPLETED.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = OrderBody)]
     order: Option<OrderBody<'a>>,
+    #[schema(value_type = schema::Moment)]
     created_at: String,
+    #[schema(value_type = schema::Moment)]
     updated_at: String,
+    /// When it will be CANCELLED unless somebody pays.
+    #[schema(value_type = schema::Moment)]
     expires_at: String,
 }
 
@@ -93,10 +122,12 @@ impl<'a> SessionBody<'a> {
 }
 
 /// Item, as it is echoed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = Item)]
 pub(crate) struct ItemBody<'a> {
     name: &'a str,
+    #[schema(value_type = schema::Amount)]
     amount: ExactNumber,
     quantity: u32,
 }
@@ -108,10 +139,12 @@ impl<'a> From<&'a Item> for ItemBody<'a> {
 }
 
 /// Discount, as it is echoed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(as = Discount)]
 pub(crate) struct DiscountBody<'a> {
     name: &'a str,
+    #[schema(value_type = schema::Amount)]
     amount: ExactNumber,
 }
 

@@ -7,11 +7,13 @@ use dropin_validation::{
 };
 use serde::Deserialize;
 use time::Date;
+use utoipa::ToSchema;
 
 use crate::gate::json_object;
 use crate::member::{List, Member, Object, Shape};
 use crate::people::{BillingDto, ShippingDto};
 use crate::request::RequestError;
+use crate::schema;
 
 /// What the meaning of a request depends on besides its text.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +59,8 @@ struct Money {
     tax: Option<Amount>,
     discounts: Option<Vec<Discount>>,
 }
+
+schema::sent_as! { SessionDraft => SessionDto; }
 
 impl SessionDraft {
     /// Reads the body of POST and PUT /v1/session.
@@ -191,39 +195,82 @@ fn parse_currency(code: &str) -> Result<Currency, Violation> {
     })
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
+/// A Session to create, or to put in the place of one. Unknown members are ignored; null counts as left out.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = SessionRequest)]
 struct SessionDto {
+    /// Your identifier of the payment; unique among all your Sessions for ever.
+    #[schema(value_type = schema::Text)]
     merchant_reference: Member<String>,
+    /// true: the Order is captured as soon as it is authorized.
+    #[schema(value_type = bool)]
     auto_capture: Member<bool>,
+    /// Where the shopper goes when a redirect completes.
+    #[schema(value_type = schema::WebUrl)]
     complete_url: Member<String>,
+    /// Where the shopper goes when a redirect fails or is cancelled; the page with the drop-in.
+    #[schema(value_type = schema::WebUrl)]
     cancel_url: Member<String>,
+    #[schema(value_type = schema::CurrencyCode)]
     currency: Member<String>,
+    /// What is paid for.
+    #[schema(value_type = Vec<ItemDto>, min_items = 1, max_items = 500)]
     items: Member<List<ItemDto>>,
+    /// A new billing profile. Give exactly one of BillingProfile, BillingProfileReference and BillingProfileId.
+    #[schema(value_type = Option<BillingDto>)]
     billing_profile: Member<Object<BillingDto>>,
+    /// Your reference of an existing billing profile.
+    #[schema(value_type = Option<schema::Text>)]
     billing_profile_reference: Member<String>,
+    /// Our id of an existing billing profile.
+    #[schema(value_type = Option<schema::Id>)]
     billing_profile_id: Member<String>,
+    /// true when an agent places the Session for the consumer.
+    #[schema(value_type = Option<bool>)]
     via_agent: Member<bool>,
+    /// Required when a physical good is shipped.
+    #[schema(value_type = Option<ShippingDto>)]
     shipping_details: Member<Object<ShippingDto>>,
+    /// Added to TotalAmount.
+    #[schema(value_type = Option<schema::AmountRequest>)]
     tax_amount: Member<Decimal>,
+    /// Each is subtracted from TotalAmount, which may not become negative.
+    #[schema(value_type = Option<Vec<DiscountDto>>, max_items = 500)]
     discounts: Member<List<DiscountDto>>,
+    /// Guaranteed rates are not offered yet: refused with NOT_FOUND.
+    #[schema(value_type = Option<schema::Text>)]
     rate_offer_id: Member<String>,
+    /// Contracts are not offered yet: true is refused with VALUE_NOT_ALLOWED.
+    #[schema(value_type = Option<bool>)]
     allow_contract: Member<bool>,
+    /// Contracts are not offered yet: true is refused with VALUE_NOT_ALLOWED.
+    #[schema(value_type = Option<bool>)]
     open_contract: Member<bool>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = ItemRequest)]
 struct ItemDto {
+    #[schema(value_type = schema::Text)]
     name: Member<String>,
+    /// Amount of the line; Quantity does not multiply it.
+    #[schema(value_type = schema::AmountRequest)]
     amount: Member<Decimal>,
+    #[schema(value_type = schema::Quantity)]
     quantity: Member<Decimal>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = DiscountRequest)]
 struct DiscountDto {
+    /// What it is for.
+    #[schema(value_type = schema::Text)]
     name: Member<String>,
+    /// More than zero.
+    #[schema(value_type = schema::AmountRequest)]
     amount: Member<Decimal>,
 }
 

@@ -1,0 +1,128 @@
+//! The words that the API documents (OpenAPI 3.1, JSON Schema 2020-12) share: one named schema for each kind of value.
+//!
+//! A schema says what its JSON type and form can say. What depends on several fields stands in the descriptions, and the answers' FieldErrors
+//! tell it exactly.
+
+use std::borrow::Cow;
+
+use dropin_kernel::ViolationCode;
+use dropin_money::Currency;
+use dropin_order::OrderState;
+use dropin_session::SessionStateKind;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+/// Something before and after, and no control character between; what is trimmed may stand around it.
+const TEXT: &str = r"^\s*[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?\s*$";
+
+/// Names a schema that has no Rust type of its own on the wire.
+macro_rules! named {
+    ($($(#[doc = $doc:literal])* $name:ident = $build:expr;)+) => {
+        $(
+            $(#[doc = $doc])*
+            #[derive(Debug)]
+            pub(crate) enum $name {}
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    let build: fn(ObjectBuilder) -> ObjectBuilder = $build;
+                    let described = ObjectBuilder::new().description(Some(concat!($($doc),*).trim()));
+                    RefOr::T(build(described).into())
+                }
+            }
+
+            impl ToSchema for $name {
+                fn name() -> Cow<'static, str> {
+                    Cow::Borrowed(stringify!($name))
+                }
+            }
+        )+
+    };
+}
+
+fn string(schema: ObjectBuilder) -> ObjectBuilder {
+    schema.schema_type(Type::String)
+}
+
+fn format(schema: ObjectBuilder, format: &str) -> ObjectBuilder {
+    string(schema).format(Some(SchemaFormat::Custom(format.to_owned())))
+}
+
+fn one_of(schema: ObjectBuilder, words: impl IntoIterator<Item = &'static str>) -> ObjectBuilder {
+    string(schema).enum_values(Some(words))
+}
+
+named! {
+    /// Free text: 1 to 255 characters after trimming, without control characters.
+    Text = |schema| string(schema).min_length(Some(1)).pattern(Some(TEXT));
+    /// An absolute http or https URL without userinfo. http only to loopback hosts, or when the deployment is a sandbox. `{SessionId}` in it is
+    /// replaced by the Session's id.
+    WebUrl = |schema| format(schema, "uri").min_length(Some(1)).max_length(Some(2048));
+    /// An e-mail address as HTML forms take it.
+    Email = |schema| format(schema, "email").min_length(Some(1));
+    /// A phone number of 5 to 15 digits, loosely E.164: spaces, dots, dashes, slashes and parentheses may stand between.
+    Phone = |schema| string(schema).pattern(Some(r"^\s*\+?[0-9 ./()\-]{5,40}\s*$"));
+    /// A day that exists and is past, `yyyy-MM-dd`.
+    Day = |schema| string(schema).format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)));
+    /// Upper-case ISO 3166-1 alpha-2 code of a country.
+    Country = |schema| string(schema).pattern(Some("^[A-Z]{2}$"));
+    /// ISO 4217 code of the payment's currency. Its minor unit decides how many decimals amounts may have: none for JPY, KRW, CLP, ISK and VND, three
+    /// for KWD, BHD and OMR, two for most.
+    CurrencyCode = |schema| one_of(schema, Currency::ALL.iter().map(|currency| currency.code()));
+    /// A UUID.
+    Id = |schema| format(schema, "uuid");
+    /// A moment in UTC (ISO 8601).
+    Moment = |schema| string(schema).format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+    /// An exact decimal number in the currency of its Session, never a string: at most 12 digits before the point, and no more after it than the
+    /// currency has.
+    AmountRequest = |schema| schema.schema_type(Type::Number).minimum(Some(0)).maximum(Some(999_999_999_999.999));
+    /// An exact decimal number with all decimals of its currency.
+    Amount = |schema| schema.schema_type(Type::Number).minimum(Some(0));
+    /// How many; a whole number may be written `2.0`.
+    Quantity = |schema| schema.schema_type(Type::Integer).minimum(Some(1)).maximum(Some(1_000_000));
+    /// State of a Session; COMPLETED, CANCELLED and FAILED never change.
+    SessionState = |schema| one_of(schema, SessionStateKind::ALL.map(SessionStateKind::as_str));
+    /// State of an Order. The payment is complete when it is PROCESSED.
+    OrderStateName = |schema| one_of(schema, OrderState::ALL.map(OrderState::as_str));
+    /// What is wrong with a field: FIELD_MISSING, FIELD_INVALID (wrong type or form), VALUE_NOT_ALLOWED (outside an enumeration), VALUE_TOO_LONG,
+    /// VALUE_OUT_OF_RANGE, NOT_FOUND (a reference to something that does not exist), CONFLICT (fields that exclude each other).
+    FieldErrorCode = |schema| one_of(schema, ViolationCode::ALL.map(ViolationCode::as_str));
+    /// What came of a capture.
+    CaptureReason = |schema| one_of(schema, ["Captured", "PendingNotification", "UnderReview"]);
+    /// What is wrong with a card.
+    CardWarning = |schema| {
+        use dropin_card::Warning::{CardMonthInvalid, CardNumberInvalid, CardVerificationCodeInvalid};
+        one_of(schema, [CardNumberInvalid, CardMonthInvalid, CardVerificationCodeInvalid].map(dropin_card::Warning::as_str))
+    };
+    /// 1 to 128 of `A-Z a-z 0-9 . _ ~ -`.
+    StashIdText = |schema| string(schema).pattern(Some("^[A-Za-z0-9._~-]{1,128}$"));
+    /// The Version that the view gave.
+    Version = |schema| schema.schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
+}
+
+/// Lets a request that is kept as what it means be documented as what is sent.
+macro_rules! sent_as {
+    ($($request:ty => $dto:ty;)+) => {
+        $(
+            impl utoipa::PartialSchema for $request {
+                fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                    <$dto as utoipa::PartialSchema>::schema()
+                }
+            }
+
+            impl utoipa::ToSchema for $request {
+                fn name() -> std::borrow::Cow<'static, str> {
+                    <$dto as utoipa::ToSchema>::name()
+                }
+
+                fn schemas(
+                    schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>)>,
+                ) {
+                    <$dto as utoipa::ToSchema>::schemas(schemas);
+                }
+            }
+        )+
+    };
+}
+pub(crate) use sent_as;
