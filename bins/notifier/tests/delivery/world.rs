@@ -8,7 +8,9 @@ use dropin_kernel::{EventId, MerchantId};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_notification::Schedule;
-use dropin_ports::{Actor, Applied, Clock, History, IdSource, NewEvent, OutboxStore, SessionStore, Subject};
+use dropin_ports::{
+    Actor, ChangeSession, Changed, Clock, History, IdSource, NewEvent, OutboxStore, SessionStore, Subject,
+};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Caller, CreateMerchant, Merchants, authenticate};
 use dropin_usecases::deliver::{Delivering, Pace};
@@ -102,7 +104,10 @@ impl World {
         };
         let events: Vec<NewEvent> = KINDS.into_iter().map(event).collect();
         let ids = events.iter().map(|event| event.id.to_string()).collect();
-        assert_eq!(store.change_session(change, history, events).await, Ok(Applied::Done));
+        assert_eq!(
+            store.change_session(ChangeSession { change, history, events, remember: None }).await,
+            Ok(Changed::Done)
+        );
         ids
     }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::LedgerTransactionId;
-use dropin_kernel::{AttemptId, BillingProfileId, Change, MerchantId, OpId, OrderId, SessionId, Timestamp};
+use dropin_kernel::{AttemptId, BillingProfileId, MerchantId, OpId, OrderId, SessionId, Timestamp};
 use dropin_order::{OpKind, OpState, Operation, Order};
 use dropin_ports::{
-    Actor, Applied, AuthorizationPrepared, History, IdSource, Inserted, NewEvent, NewSession, PaymentStore,
+    Actor, AuthorizationPrepared, ChangeSession, Changed, History, IdSource, Inserted, NewSession, PaymentStore,
     PrepareAuthorization, ReplaceSession, Replaced, SealedCard, SessionStore, SessionWithOrder, Settled, Settlement,
     StashEntry, StashKey, StashStore, StashSummary, StoreError, Subject,
 };
@@ -56,7 +56,10 @@ impl Meddling {
                 terms.billing.id = BillingProfileId::new(dropin_boot::SystemIds.ordered());
                 let (change, row) = session.as_created().unwrap().replace(terms, session.updated_at);
                 let history = history(&session, row.trigger.as_str(), row.to);
-                assert_eq!(self.inner.replace_session(ReplaceSession { change, history }).await, Ok(Replaced::Done));
+                assert_eq!(
+                    self.inner.replace_session(ReplaceSession { change, history, remember: None }).await,
+                    Ok(Replaced::Done)
+                );
                 Ok(())
             }
         }
@@ -136,6 +139,7 @@ impl Meddling {
             ledger: step.ledger,
             events: Vec::new(),
             history: vec![history(&session, row.trigger.as_str(), row.to)],
+            answer: None,
             now,
         };
         assert_eq!(self.inner.settle(settlement).await, Ok(Settled::Done));
@@ -174,14 +178,9 @@ impl SessionStore for Meddling {
         self.inner.replace_session(replacement).await
     }
 
-    async fn change_session(
-        &self,
-        change: Change<Session>,
-        history: History,
-        events: Vec<NewEvent>,
-    ) -> Result<Applied, StoreError> {
-        self.meddle(change.next.id).await?;
-        self.inner.change_session(change, history, events).await
+    async fn change_session(&self, change: ChangeSession) -> Result<Changed, StoreError> {
+        self.meddle(change.change.next.id).await?;
+        self.inner.change_session(change).await
     }
 
     async fn find_profile(

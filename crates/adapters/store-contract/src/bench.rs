@@ -6,9 +6,10 @@ use dropin_kernel::{AttemptId, Change, MerchantId, OpId, SessionId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpKind, OpState, Operation, Order};
 use dropin_ports::{
-    AccessStore, Applied, AuthorizationPrepared, Delivery, DeliveryKey, DeliveryResult, Inserted, MerchantInserted,
-    NewSession, OutboxStore, Payment, PaymentStore, PrepareAuthorization, PrepareCapture, SessionStore, Settled,
-    Settlement, StashEntry, StashKey, StashStore, StoreHealth,
+    AccessStore, AnswerStore, AuthorizationPrepared, ChangeSession, Changed, Delivery, DeliveryKey, DeliveryResult,
+    History, Inserted, MerchantInserted, NewEvent, NewSession, OutboxStore, Payment, PaymentStore,
+    PrepareAuthorization, PrepareCapture, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore,
+    StoreHealth,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -37,6 +38,8 @@ pub struct Bench {
     pub sessions: Arc<dyn SessionStore>,
     /// Orders and operations.
     pub payments: Arc<dyn PaymentStore>,
+    /// Answers to requests with a key.
+    pub answers: Arc<dyn AnswerStore>,
     /// Cards.
     pub stash: Arc<dyn StashStore>,
     /// Notifications.
@@ -52,7 +55,7 @@ impl Bench {
     /// A bench over `store`; `kept` lives as long (a temporary folder, a database to drop).
     pub fn new<S, K>(store: S, raw: impl Raw + 'static, kept: K) -> Self
     where
-        S: AccessStore + SessionStore + PaymentStore + StashStore + OutboxStore + StoreHealth + 'static,
+        S: AccessStore + SessionStore + PaymentStore + AnswerStore + StashStore + OutboxStore + StoreHealth + 'static,
         K: Send + Sync + 'static,
     {
         let store = Arc::new(store);
@@ -60,6 +63,7 @@ impl Bench {
             access: store.clone(),
             sessions: store.clone(),
             payments: store.clone(),
+            answers: store.clone(),
             stash: store.clone(),
             outbox: store.clone(),
             health: store,
@@ -95,7 +99,7 @@ impl Bench {
 
     pub(crate) async fn insert(&self, session: &Session) -> Inserted {
         let history = of_session(session, "CREATE", session.created_at);
-        self.sessions.insert_session(NewSession { session: session.clone(), history }).await.unwrap()
+        self.sessions.insert_session(NewSession { session: session.clone(), history, remember: None }).await.unwrap()
     }
 
     /// The Session as it is stored now.
@@ -103,10 +107,10 @@ impl Bench {
         self.sessions.find_session_for_shopper(id).await.unwrap().unwrap().session
     }
 
-    pub(crate) async fn cancel(&self, session: &Session) -> Applied {
+    pub(crate) async fn cancel(&self, session: &Session) -> Changed {
         let (change, _) = session.as_created().unwrap().cancel(at(5));
         let history = of_session(&change.next, "CANCEL", at(5));
-        self.sessions.change_session(change, history, vec![]).await.unwrap()
+        self.sessions.change_session(changing(change, history, vec![])).await.unwrap()
     }
 
     pub(crate) async fn stashed(&self, merchant: MerchantId) -> StashEntry {
@@ -167,6 +171,11 @@ impl Bench {
     }
 }
 
+/// A change that nobody asked for with a key.
+pub(crate) fn changing(change: Change<Session>, history: History, events: Vec<NewEvent>) -> ChangeSession {
+    ChangeSession { change, history, events, remember: None }
+}
+
 /// What follows from the approval of a payment's authorization.
 pub(crate) fn approval(payment: &Payment) -> Settlement {
     let now = at(20);
@@ -186,6 +195,7 @@ pub(crate) fn approval(payment: &Payment) -> Settlement {
         ],
         order: Some(step.change),
         session: Some(session_change),
+        answer: None,
         now,
     }
 }
@@ -204,7 +214,8 @@ pub(crate) fn capture(payment: &Payment, amount: Option<&Amount>, now: Timestamp
         now,
         now.plus(seconds(10)),
     );
-    PrepareCapture { history: of_order(&step.change.next, "CAPTURE_REQUESTED", now), order: step.change, operation }
+    let history = of_order(&step.change.next, "CAPTURE_REQUESTED", now);
+    PrepareCapture { history, order: step.change, operation, key_use: None }
 }
 
 /// A settlement that only says what became of an operation.
@@ -219,6 +230,7 @@ pub(crate) fn outcome(operation: OpId, state: OpState, due_at: Timestamp) -> Set
         ledger: vec![],
         events: vec![],
         history: vec![],
+        answer: None,
         now: due_at,
     }
 }

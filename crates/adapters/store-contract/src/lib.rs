@@ -90,6 +90,20 @@ macro_rules! all_cases {
                 the_database_guards_the_amounts
                 the_database_guards_the_states
             }
+            answers {
+                an_answer_is_kept_with_its_effect
+                a_key_is_used_once
+                a_key_that_is_over_is_free_again
+                an_effect_that_is_undone_frees_its_key
+                keys_of_merchants_are_apart
+                a_capture_is_answered_when_its_outcome_is_written
+                the_first_answer_to_a_capture_stays
+                of_many_creates_with_one_key_one_wins
+                of_many_captures_with_one_key_one_wins
+                a_taker_waits_and_gets_a_key_that_is_freed
+                purging_takes_what_is_over_only
+                the_database_guards_the_answers
+            }
             stash {
                 an_entry_is_replaced_by_the_next
                 only_the_exact_key_finds_an_entry
@@ -149,6 +163,7 @@ mod tests {
             include_str!("cases/operations.rs"),
             include_str!("cases/race.rs"),
             include_str!("cases/journal.rs"),
+            include_str!("cases/answers.rs"),
             include_str!("cases/stash.rs"),
             include_str!("cases/outbox.rs"),
             include_str!("cases/damage.rs"),

@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 mod access;
+mod answers;
 mod config;
 mod connection;
 mod fault;

@@ -6,8 +6,8 @@ use diesel::sql_types::{BigInt, Text};
 use dropin_kernel::{Change, MerchantId, OpId, OrderId, Timestamp};
 use dropin_order::{OpKind, OpState, Operation, Order};
 use dropin_ports::{
-    Applied, AuthorizationPrepared, ClaimedOperation, Payment, PaymentStore, PrepareAuthorization, PrepareCapture,
-    Settled, Settlement, StoreError,
+    Applied, AuthorizationPrepared, Changed, ClaimedOperation, Payment, PaymentStore, PrepareAuthorization,
+    PrepareCapture, Settled, Settlement, StoreError, StoredAnswer,
 };
 
 use crate::connection::AnyConnection;
@@ -19,7 +19,7 @@ use crate::session::apply_state;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
-use crate::{journal, stash};
+use crate::{answers, journal, stash};
 
 // The states in which somebody must still ask stand in these texts, as in the partial indexes, so that those are used and the statements
 // prepared once; a test compares them with the domain's.
@@ -60,14 +60,18 @@ impl PaymentStore for Store {
         self.write(move |connection| prepare_authorization(connection, &prepare)).await
     }
 
-    async fn prepare_capture(&self, prepare: PrepareCapture) -> Result<Applied, StoreError> {
+    async fn prepare_capture(&self, prepare: PrepareCapture) -> Result<Changed, StoreError> {
         self.write(move |connection| {
             if !apply_order(connection, &prepare.order)? {
-                return Ok(Verdict::Undo(Applied::Stale));
+                return Ok(Verdict::Undo(Changed::Stale));
             }
             insert_operation(connection, &prepare.operation)?;
+            // After the operation, to which it refers.
+            if !answers::await_outcome(connection, prepare.key_use.as_ref(), prepare.operation.id)? {
+                return Ok(Verdict::Undo(Changed::KeyTaken));
+            }
             journal::remember(connection, &prepare.history)?;
-            Ok(Verdict::Keep(Applied::Done))
+            Ok(Verdict::Keep(Changed::Done))
         })
         .await
     }
@@ -109,6 +113,7 @@ impl PaymentStore for Store {
         claim: ClaimedOperation,
         state: OpState,
         due_at: Timestamp,
+        answer: Option<StoredAnswer>,
     ) -> Result<Applied, StoreError> {
         self.write(move |connection| {
             if !state.is_open() {
@@ -116,8 +121,11 @@ impl PaymentStore for Store {
             }
             let (id, epoch) = (Id(claim.id.uuid()), claim.epoch);
             let postpone = Postpone { state: state.as_str(), due_at: Instant(due_at), id, epoch };
-            let kept = on_each!(connection, inner => postpone.execute(inner))?;
-            Ok(Verdict::Keep(if kept == 1 { Applied::Done } else { Applied::Stale }))
+            if on_each!(connection, inner => postpone.execute(inner))? == 0 {
+                return Ok(Verdict::Undo(Applied::Stale));
+            }
+            answers::give(connection, claim.id, answer.as_ref())?;
+            Ok(Verdict::Keep(Applied::Done))
         })
         .await
     }
@@ -235,6 +243,7 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<Ver
         journal::remember(connection, step)?;
     }
     journal::announce(connection, &settlement.events)?;
+    answers::give(connection, settlement.operation, settlement.answer.as_ref())?;
     Ok(Verdict::Keep(Settled::Done))
 }
 

@@ -169,6 +169,17 @@ tables! {
         created_at -> SqlInstant,
         expires_at -> SqlInstant,
     }
+    answer (merchant_id, digest) {
+        merchant_id -> SqlId,
+        digest -> Binary,
+        fingerprint -> Binary,
+        operation_id -> Nullable<SqlId>,
+        status -> Nullable<Integer>,
+        etag -> Nullable<Text>,
+        body -> Nullable<Binary>,
+        created_at -> SqlInstant,
+        expires_at -> SqlInstant,
+    }
 }
 
 diesel::joinable!(session -> billing_profile (billing_profile_id));

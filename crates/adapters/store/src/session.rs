@@ -2,26 +2,28 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_kernel::{BillingProfileId, Change, MerchantId, SessionId, Timestamp};
 use dropin_ports::{
-    Applied, History, Inserted, NewEvent, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder,
-    StoreError,
+    ChangeSession, Changed, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError,
 };
 use dropin_session::{BillingChoice, Session, SessionStateKind};
 use dropin_validation::{BillingProfile, Text};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::journal;
 use crate::lane::Verdict;
 use crate::rows::{OrderRow, ProfileRow, SessionRow, StateChange, TermsChange};
 use crate::schema::{billing_profile, merchant_reference, purchase_order, session};
 use crate::sql::{Id, Instant};
 use crate::statement::on_each;
 use crate::store::Store;
+use crate::{answers, journal};
 
 #[async_trait]
 impl SessionStore for Store {
     async fn insert_session(&self, new: NewSession) -> Result<Inserted, StoreError> {
         self.write(move |connection| {
+            if !answers::remember(connection, new.remember.as_ref())? {
+                return Ok(Verdict::Undo(Inserted::KeyTaken));
+            }
             if !take_reference(connection, &new.session)? {
                 return Ok(Verdict::Undo(Inserted::DuplicateReference));
             }
@@ -46,19 +48,17 @@ impl SessionStore for Store {
         self.write(move |connection| replace(connection, &replacement)).await
     }
 
-    async fn change_session(
-        &self,
-        change: Change<Session>,
-        history: History,
-        events: Vec<NewEvent>,
-    ) -> Result<Applied, StoreError> {
+    async fn change_session(&self, change: ChangeSession) -> Result<Changed, StoreError> {
         self.write(move |connection| {
-            if !apply_state(connection, &change)? {
-                return Ok(Verdict::Undo(Applied::Stale));
+            if !answers::remember(connection, change.remember.as_ref())? {
+                return Ok(Verdict::Undo(Changed::KeyTaken));
             }
-            journal::remember(connection, &history)?;
-            journal::announce(connection, &events)?;
-            Ok(Verdict::Keep(Applied::Done))
+            if !apply_state(connection, &change.change)? {
+                return Ok(Verdict::Undo(Changed::Stale));
+            }
+            journal::remember(connection, &change.history)?;
+            journal::announce(connection, &change.events)?;
+            Ok(Verdict::Keep(Changed::Done))
         })
         .await
     }
@@ -181,7 +181,10 @@ fn load(connection: &mut AnyConnection, id: SessionId) -> Result<Option<SessionW
 fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Result<Verdict<Replaced>, Fault> {
     let Change { next, expected } = &replacement.change;
     check_revision(&replacement.change)?;
-    // The profile first, since the Session refers to it. All of it is undone when the Session turns out to have changed.
+    if !answers::remember(connection, replacement.remember.as_ref())? {
+        return Ok(Verdict::Undo(Replaced::KeyTaken));
+    }
+    // The profile before the Session, since that refers to it. All of it is undone when the Session turns out to have changed.
     insert_profile(connection, next, next.updated_at)?;
     let changed = diesel::update(session::table)
         .filter(session::id.eq(Id(next.id.uuid())))

@@ -23,7 +23,7 @@ mod contract {
 fn migrated() -> (Database, Store) {
     let database = Database::create();
     let store = Store::open(StoreConfig::new(database.url(), Role::Service)).unwrap();
-    assert_eq!(store.migrate().unwrap().len(), 1);
+    assert!(!store.migrate().unwrap().is_empty());
     (database, store)
 }
 
@@ -48,11 +48,11 @@ fn migrating_twice_at_once_is_fine() {
     let database = Database::create();
     let migrate = || {
         let store = Store::open(StoreConfig::new(database.url(), Role::Tool)).unwrap();
-        store.migrate().unwrap().len()
+        store.migrate().unwrap()
     };
-    let applied: usize =
-        std::thread::scope(|scope| [0; 4].map(|_| scope.spawn(migrate)).map(|one| one.join().unwrap()).iter().sum());
-    assert_eq!(applied, 1, "one of them did it");
+    let applied = std::thread::scope(|scope| [0; 4].map(|_| scope.spawn(migrate)).map(|one| one.join().unwrap()));
+    let newly: Vec<_> = applied.iter().filter(|versions| !versions.is_empty()).collect();
+    assert_eq!(newly.len(), 1, "one of them did it all: {applied:?}");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 mod access;
+mod answers;
 mod keyring;
 mod outbox;
 mod payment;
@@ -13,6 +14,7 @@ mod system;
 mod webhook;
 
 pub use access::{AccessStore, Credentials, MerchantInserted, NewMerchant};
+pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
 pub use keyring::{KeyringError, SealedCard, Secrets, StashBinding, StashVault};
 pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent};
 pub use payment::{
@@ -20,8 +22,8 @@ pub use payment::{
     Settlement,
 };
 pub use processor::{AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, StatusAnswer};
-pub use session::{Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
+pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
 pub use stash::{StashEntry, StashKey, StashStore, StashSummary};
-pub use store::{Actor, Applied, History, NewEvent, StoreError, StoreHealth, Subject};
+pub use store::{Actor, Applied, Changed, History, NewEvent, StoreError, StoreHealth, Subject};
 pub use system::{Clock, IdSource};
 pub use webhook::{WebhookRequest, WebhookSender};

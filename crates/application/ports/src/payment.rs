@@ -3,9 +3,10 @@ use dropin_kernel::{Change, MerchantId, OpId, OrderId, Timestamp};
 use dropin_order::{LedgerTransaction, OpState, Operation, Order};
 use dropin_session::Session;
 
+use crate::answers::{KeyUse, StoredAnswer};
 use crate::keyring::SealedCard;
 use crate::stash::{StashKey, StashSummary};
-use crate::store::{Applied, History, NewEvent, StoreError};
+use crate::store::{Applied, Changed, History, NewEvent, StoreError};
 
 /// Everything that is written before the processor is asked to authorize.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub struct PrepareCapture {
     pub operation: Operation,
     /// Its history row.
     pub history: History,
+    /// The request's key, if it carried one; answered when the operation's outcome, or that it is not known yet, is written.
+    pub key_use: Option<KeyUse>,
 }
 
 /// An operation with the Order and Session it belongs to.
@@ -80,6 +83,8 @@ pub struct Settlement {
     pub events: Vec<NewEvent>,
     /// What is remembered.
     pub history: Vec<History>,
+    /// What whoever asked for the operation with a key gets, unless they got something before.
+    pub answer: Option<StoredAnswer>,
     /// When it was settled.
     pub now: Timestamp,
 }
@@ -110,8 +115,8 @@ pub trait PaymentStore: Send + Sync {
     /// In one transaction: consume the stash entry, change the Session, insert the Order and the operation.
     async fn prepare_authorization(&self, prepare: PrepareAuthorization) -> Result<AuthorizationPrepared, StoreError>;
 
-    /// In one transaction: reserve the amount on the Order and insert the operation.
-    async fn prepare_capture(&self, prepare: PrepareCapture) -> Result<Applied, StoreError>;
+    /// In one transaction: reserve the amount on the Order, insert the operation and take the request's key for it.
+    async fn prepare_capture(&self, prepare: PrepareCapture) -> Result<Changed, StoreError>;
 
     /// In one transaction: everything that follows from an outcome. Guarded by the operation being open, so that settling twice is harmless.
     async fn settle(&self, settlement: Settlement) -> Result<Settled, StoreError>;
@@ -130,12 +135,14 @@ pub trait PaymentStore: Send + Sync {
     /// Operations whose outcome is still open, oldest first, at most `limit`; for the operator's eyes, takes nothing over.
     async fn list_open_operations(&self, limit: u32) -> Result<Vec<Operation>, StoreError>;
 
-    /// Keeps an open operation open and counts the try; `Stale` when somebody else took it over (another epoch) or settled it.
+    /// Keeps an open operation open and counts the try; `Stale` when somebody else took it over (another epoch) or settled it. `answer` is for
+    /// whoever asked for the operation with a key and has got nothing yet.
     async fn postpone_operation(
         &self,
         claim: ClaimedOperation,
         state: OpState,
         due_at: Timestamp,
+        answer: Option<StoredAnswer>,
     ) -> Result<Applied, StoreError>;
 
     /// The merchant's own Order; `None` also for another merchant's, and for one that was never shown.

@@ -4,7 +4,8 @@ use dropin_order::Order;
 use dropin_session::Session;
 use dropin_validation::{BillingProfile, Text};
 
-use crate::store::{Applied, History, NewEvent, StoreError};
+use crate::answers::Remember;
+use crate::store::{Changed, History, NewEvent, StoreError};
 
 /// A Session to insert.
 #[derive(Debug, Clone)]
@@ -13,6 +14,8 @@ pub struct NewSession {
     pub session: Session,
     /// Its first history row.
     pub history: History,
+    /// The answer to keep, when the request carried a key.
+    pub remember: Option<Remember>,
 }
 
 /// What came of inserting.
@@ -20,8 +23,10 @@ pub struct NewSession {
 pub enum Inserted {
     /// Written.
     Done,
-    /// The merchant used the MerchantReference before, for whatever became of that Session.
+    /// The merchant used the MerchantReference before, for whatever became of that Session: nothing was written.
     DuplicateReference,
+    /// The request's key was used before: nothing was written.
+    KeyTaken,
 }
 
 /// A full replacement of a Session's terms.
@@ -31,6 +36,8 @@ pub struct ReplaceSession {
     pub change: Change<Session>,
     /// Its history row.
     pub history: History,
+    /// The answer to keep, when the request carried a key.
+    pub remember: Option<Remember>,
 }
 
 /// What came of replacing.
@@ -42,6 +49,21 @@ pub enum Replaced {
     Stale,
     /// The new MerchantReference belongs to another Session of the merchant.
     DuplicateReference,
+    /// The request's key was used before: nothing was written.
+    KeyTaken,
+}
+
+/// A change of a Session's state.
+#[derive(Debug, Clone)]
+pub struct ChangeSession {
+    /// The decision.
+    pub change: Change<Session>,
+    /// Its history row.
+    pub history: History,
+    /// Who is told, in this order.
+    pub events: Vec<NewEvent>,
+    /// The answer to keep, when a request that carried a key asked for it.
+    pub remember: Option<Remember>,
 }
 
 /// A Session and the Order it led to.
@@ -71,12 +93,7 @@ pub trait SessionStore: Send + Sync {
     async fn replace_session(&self, replacement: ReplaceSession) -> Result<Replaced, StoreError>;
 
     /// Writes a change of state with its history and events.
-    async fn change_session(
-        &self,
-        change: Change<Session>,
-        history: History,
-        events: Vec<NewEvent>,
-    ) -> Result<Applied, StoreError>;
+    async fn change_session(&self, change: ChangeSession) -> Result<Changed, StoreError>;
 
     /// The merchant's own profile by its generated id.
     async fn find_profile(

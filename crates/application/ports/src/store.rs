@@ -33,6 +33,17 @@ pub enum Applied {
     Stale,
 }
 
+/// What came of a change that a request with a key may have asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// Written, with its history and events, and what is remembered of the key.
+    Done,
+    /// Somebody else was faster: nothing was written; load and decide again.
+    Stale,
+    /// The request's key was used before: nothing was written.
+    KeyTaken,
+}
+
 /// Who caused a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use dropin_kernel::{BillingProfileId, Change, EventId, SessionId, Timestamp, Violation, ViolationCode};
 use dropin_money::Currency;
 use dropin_ports::{
-    Actor, Applied, Clock, History, IdSource, Inserted, NewEvent, NewSession, ReplaceSession, Replaced, SessionStore,
-    SessionWithOrder, StoreError, Subject,
+    Actor, ChangeSession, Changed, Clock, History, IdSource, Inserted, NewEvent, NewSession, ReplaceSession, Replaced,
+    SessionStore, SessionWithOrder, StoreError, Subject,
 };
 use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTrigger, Transition, WrongState};
 use dropin_validation::{BillingProfile, UrlPolicy};
@@ -132,8 +132,9 @@ impl Sessions {
             before: None,
             after: SessionStateKind::Created.as_str(),
         };
-        match self.store.insert_session(NewSession { session: session.clone(), history }).await? {
+        match self.store.insert_session(NewSession { session: session.clone(), history, remember: None }).await? {
             Inserted::Done => Ok(session),
+            Inserted::KeyTaken => Err(keyless().into()),
             Inserted::DuplicateReference => Err(CreateSessionError::DuplicateReference),
         }
     }
@@ -165,8 +166,9 @@ impl Sessions {
         let (change, row) = created.replace(draft.into_terms(profile), now);
         let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
         let next = change.next.clone();
-        match self.store.replace_session(ReplaceSession { change, history }).await? {
+        match self.store.replace_session(ReplaceSession { change, history, remember: None }).await? {
             Replaced::Done => Ok(next),
+            Replaced::KeyTaken => Err(keyless().into()),
             Replaced::DuplicateReference => Err(ReplaceSessionError::DuplicateReference),
             Replaced::Stale => Err(self.overtaken(caller, id).await?),
         }
@@ -183,9 +185,13 @@ impl Sessions {
             let created = session.as_created().map_err(|WrongState { found }| CancelSessionError::WrongState(found))?;
             let (change, row) = created.cancel(now);
             let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
-            match self.store.change_session(change, history, Vec::new()).await? {
-                Applied::Done => return Ok(()),
-                Applied::Stale => {}
+            match self
+                .store
+                .change_session(ChangeSession { change, history, events: Vec::new(), remember: None })
+                .await?
+            {
+                Changed::Done => return Ok(()),
+                Changed::Stale | Changed::KeyTaken => {}
             }
         }
         Err(StoreError::Unavailable("the Session changes faster than it can be cancelled".to_owned()).into())
@@ -206,9 +212,9 @@ impl Sessions {
             };
             let events = vec![self.cancelled(&change, now)];
             let history = step(&session, Actor::System, &row, now);
-            match self.store.change_session(change, history, events).await {
+            match self.store.change_session(ChangeSession { change, history, events, remember: None }).await {
                 // Stale: somebody paid, replaced or cancelled it at the last moment, or another sweeper was faster.
-                Ok(Applied::Done | Applied::Stale) => done += 1,
+                Ok(Changed::Done | Changed::Stale | Changed::KeyTaken) => done += 1,
                 Err(error @ (StoreError::Corrupt { .. } | StoreError::Refused(_))) => {
                     let session = session.id.to_string();
                     log::error!(session = session.as_str(), error:% = error; "a Session cannot be expired");
@@ -270,6 +276,11 @@ impl Sessions {
             at: now,
         }
     }
+}
+
+/// No request carries a key yet.
+fn keyless() -> StoreError {
+    StoreError::Refused("a key was taken that nobody sent".to_owned())
 }
 
 /// The history row of a step that `session` takes.

@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
 use dropin_kernel::{Change, Revision};
-use dropin_ports::{Applied, StoreError};
+use dropin_ports::{Changed, StoreError};
 use dropin_session::Session;
 
 use crate::Bench;
+use crate::bench::changing;
 use crate::values::{at, event, of_session};
 
 pub async fn an_open_store_is_ready(bench: Arc<Bench>) {
@@ -48,14 +49,14 @@ pub async fn a_failing_step_leaves_its_neighbours_alone(bench: Arc<Bench>) {
         racers.push((
             number,
             session.id,
-            tokio::spawn(async move { sessions.change_session(change, history, vec![own]).await }),
+            tokio::spawn(async move { sessions.change_session(changing(change, history, vec![own])).await }),
         ));
     }
     let mut kept = 0;
     for (number, id, racer) in racers {
         let written = racer.await.unwrap();
         let expected = match &written {
-            Ok(Applied::Done) => Revision::new(2),
+            Ok(Changed::Done) => Revision::new(2),
             Err(StoreError::Refused(_)) if number % 4 == 0 => Revision::FIRST,
             other => panic!("{number}: {other:?}"),
         };

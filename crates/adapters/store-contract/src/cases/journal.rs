@@ -3,11 +3,11 @@ use std::sync::Arc;
 use dropin_kernel::{Change, LedgerTransactionId};
 use dropin_money::Currency;
 use dropin_order::{Account, LedgerTransaction};
-use dropin_ports::{Actor, Applied, Settled, StoreError};
+use dropin_ports::{Actor, Changed, Settled, StoreError};
 use dropin_session::Session;
 
 use crate::Bench;
-use crate::bench::{approval, capture, captured, outcome};
+use crate::bench::{approval, capture, captured, changing, outcome};
 use crate::values::{at, event, fresh, minor, new_merchant, of_session};
 
 /// A change that moves nothing but the revision, and tells `events` of it.
@@ -29,7 +29,8 @@ pub async fn sequences_are_dense_and_in_the_order_of_the_changes(bench: Arc<Benc
                 let mut told = event(&current, "TEST", at(7));
                 told.body = change.next.revision.number().to_string().into_bytes();
                 let history = of_session(&change.next, "TEST", at(7));
-                if bench.sessions.change_session(change, history, vec![told]).await.unwrap() == Applied::Done {
+                if bench.sessions.change_session(changing(change, history, vec![told])).await.unwrap() == Changed::Done
+                {
                     written += 1;
                 }
             }
@@ -64,9 +65,12 @@ pub async fn an_event_that_exists_undoes_its_change(bench: Arc<Bench>) {
     let told = event(&first, "TEST", at(7));
     let change = touch(&first);
     let history = of_session(&change.next, "TEST", at(7));
-    assert_eq!(bench.sessions.change_session(change, history.clone(), vec![told.clone()]).await, Ok(Applied::Done));
+    assert_eq!(
+        bench.sessions.change_session(changing(change, history.clone(), vec![told.clone()])).await,
+        Ok(Changed::Done)
+    );
     let twice = vec![event(&second, "TEST", at(8)), told];
-    let refused = bench.sessions.change_session(touch(&second), history, twice).await;
+    let refused = bench.sessions.change_session(changing(touch(&second), history, twice)).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
     assert_eq!(bench.stored(second.id).await, second);
     assert_eq!(bench.count("outbox_event", "1 = 1"), 1);
@@ -80,7 +84,7 @@ pub async fn history_tells_every_step(bench: Arc<Bench>) {
         let change = touch(&current);
         let mut history = of_session(&change.next, "TEST", at(7));
         (history.actor, history.before) = (actor, Some("CREATED"));
-        assert_eq!(bench.sessions.change_session(change, history, vec![]).await, Ok(Applied::Done));
+        assert_eq!(bench.sessions.change_session(changing(change, history, vec![])).await, Ok(Changed::Done));
     }
     let told = bench.raw.values(&format!(
         "SELECT subject_kind || ' ' || actor_kind || ' ' || coalesce(actor_name, '-') || ' ' || what || ' ' \
@@ -124,7 +128,7 @@ pub async fn the_ledger_sums_to_zero(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;
     let taken = capture(&payment, Some(&minor(Currency::Usd, 1_000)), at(30));
-    assert_eq!(bench.payments.prepare_capture(taken.clone()).await, Ok(Applied::Done));
+    assert_eq!(bench.payments.prepare_capture(taken.clone()).await, Ok(Changed::Done));
     let (change, ledger) = captured(&taken.order.next, &taken.operation, at(31));
     assert_eq!(ledger.len(), 2, "taken, and the rest released");
     let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Approved, at(31));

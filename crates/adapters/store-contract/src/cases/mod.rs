@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "a case's name says what must hold")]
 
 pub mod access;
+pub mod answers;
 pub mod damage;
 pub mod health;
 pub mod journal;

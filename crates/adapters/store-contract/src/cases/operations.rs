@@ -73,17 +73,17 @@ pub async fn concurrent_claims_share_nothing(bench: Arc<Bench>) {
 pub async fn a_late_holder_postpones_nothing(bench: Arc<Bench>) {
     let ids = due(&bench, &[100]).await;
     let first = bench.payments.claim_due_operations(at(100), at(110), 1).await.unwrap()[0];
-    assert_eq!(bench.payments.postpone_operation(first, OpState::Unknown, at(105)).await, Ok(Applied::Done));
+    assert_eq!(bench.payments.postpone_operation(first, OpState::Unknown, at(105), None).await, Ok(Applied::Done));
     let found = bench.payments.find_payment(ids[0]).await.unwrap().unwrap().operation;
     assert_eq!((found.tries, found.due_at, found.state), (1, at(105), OpState::Unknown));
     let second = bench.payments.claim_due_operations(at(106), at(116), 1).await.unwrap()[0];
-    assert_eq!(bench.payments.postpone_operation(first, OpState::Pending, at(500)).await, Ok(Applied::Stale));
-    assert_eq!(bench.payments.postpone_operation(second, OpState::Pending, at(200)).await, Ok(Applied::Done));
+    assert_eq!(bench.payments.postpone_operation(first, OpState::Pending, at(500), None).await, Ok(Applied::Stale));
+    assert_eq!(bench.payments.postpone_operation(second, OpState::Pending, at(200), None).await, Ok(Applied::Done));
     let payment = bench.payments.find_payment(ids[0]).await.unwrap().unwrap();
     assert_eq!((payment.operation.tries, payment.operation.due_at), (2, at(200)));
     assert_eq!(payment.operation.state, OpState::Pending);
     assert_eq!(bench.payments.settle(approval(&payment)).await, Ok(Settled::Done));
-    assert_eq!(bench.payments.postpone_operation(second, OpState::Pending, at(300)).await, Ok(Applied::Stale));
+    assert_eq!(bench.payments.postpone_operation(second, OpState::Pending, at(300), None).await, Ok(Applied::Stale));
     let found = bench.payments.find_payment(ids[0]).await.unwrap().unwrap().operation;
     assert_eq!((found.tries, found.state), (2, OpState::Approved));
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use dropin_kernel::{MerchantId, OpId, OrderId};
 use dropin_money::Currency;
 use dropin_order::{OpKind, OpState, Operation, OrderState};
-use dropin_ports::{Applied, AuthorizationPrepared, Payment, Settled, StoreError};
+use dropin_ports::{AuthorizationPrepared, Changed, Payment, Settled, StoreError};
 use dropin_session::{SessionState, SessionTerms};
 
 use crate::Bench;
@@ -79,7 +79,7 @@ pub async fn stale_wins_over_a_missing_stash_entry(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let session = bench.session(merchant.id).await;
     let stash = bench.stashed(merchant.id).await;
-    assert_eq!(bench.cancel(&session).await, Applied::Done);
+    assert_eq!(bench.cancel(&session).await, Changed::Done);
     let mut unseen = stash.key.clone();
     unseen.stash_id = "unseen".to_owned();
     for key in [&unseen, &stash.key] {
@@ -193,10 +193,10 @@ pub async fn captures_are_prepared_and_found(bench: Arc<Bench>) {
     assert_eq!(bench.payments.find_last_capture(payment.order.id).await, Ok(None));
     let half = minor(Currency::Usd, 1_500);
     let first = capture(&payment, Some(&half), at(30));
-    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Applied::Done));
+    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Changed::Done));
     assert_eq!(bench.payments.find_last_capture(payment.order.id).await, Ok(Some(first.operation.clone())));
     assert_eq!(bench.payments.find_order(merchant.id, payment.order.id).await, Ok(Some(first.order.next.clone())));
-    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Applied::Stale), "decided on an old revision");
+    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Changed::Stale), "decided on an old revision");
     // Refused for now: the reservation is released, and another one may follow. The newest is found, whatever its clock says.
     let step = first.order.next.as_authorized().unwrap().capture_refused(&half, true, at(31)).unwrap();
     let mut refused = outcome(first.operation.id, OpState::Declined, at(31));
@@ -204,7 +204,7 @@ pub async fn captures_are_prepared_and_found(bench: Arc<Bench>) {
     assert_eq!(bench.payments.settle(refused).await, Ok(Settled::Done));
     let payment = bench.payments.find_payment(payment.operation.id).await.unwrap().unwrap();
     let second = capture(&payment, None, at(29));
-    assert_eq!(bench.payments.prepare_capture(second.clone()).await, Ok(Applied::Done));
+    assert_eq!(bench.payments.prepare_capture(second.clone()).await, Ok(Changed::Done));
     assert_eq!(bench.payments.find_last_capture(payment.order.id).await, Ok(Some(second.operation.clone())));
     let (change, ledger) = captured(&second.order.next, &second.operation, at(33));
     let processed = change.next.clone();
@@ -219,7 +219,7 @@ pub async fn one_capture_at_a_time(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;
     let first = capture(&payment, Some(&minor(Currency::Usd, 1_000)), at(30));
-    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Applied::Done));
+    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Changed::Done));
     // A defect of ours that would start a second one is stopped by the database, and nothing of it stays.
     let mut second = capture(&payment, Some(&minor(Currency::Usd, 1_000)), at(31));
     second.order.expected = first.order.next.revision;
@@ -247,7 +247,7 @@ pub async fn settling_what_does_not_exist_is_refused(bench: Arc<Bench>) {
         SessionTerms { merchant_reference: text("secret-reference"), ..full_terms() },
     );
     let history = crate::values::of_session(&session, "CREATE", at(0));
-    let refused = bench.sessions.insert_session(dropin_ports::NewSession { session, history }).await;
+    let refused = bench.sessions.insert_session(dropin_ports::NewSession { session, history, remember: None }).await;
     let Err(StoreError::Refused(why)) = refused else { panic!("{refused:?}") };
     assert!(!why.contains("secret-reference"), "{why}");
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use dropin_ports::{
-    Applied, AuthorizationPrepared, Inserted, NewSession, PaymentStore, ReplaceSession, Replaced, SessionStore, Settled,
+    AuthorizationPrepared, Changed, Inserted, NewSession, PaymentStore, ReplaceSession, Replaced, SessionStore, Settled,
 };
 use dropin_session::{Session, SessionStateKind, SessionTerms};
 
 use crate::Bench;
-use crate::bench::{approval, capture};
+use crate::bench::{approval, capture, changing};
 use crate::values::{at, event, new_session, of_session, terms};
 
 /// Waits for all of `racers`, which were spawned before any is awaited.
@@ -24,12 +24,14 @@ fn cancel(sessions: Arc<dyn SessionStore>, session: &Session) -> tokio::task::Jo
     let (change, _) = session.as_created().unwrap().cancel(at(5));
     let history = of_session(&change.next, "CANCEL", at(5));
     let told = event(session, "SESSION_CANCELLED", at(5));
-    tokio::spawn(async move { sessions.change_session(change, history, vec![told]).await.unwrap() == Applied::Done })
+    tokio::spawn(async move {
+        sessions.change_session(changing(change, history, vec![told])).await.unwrap() == Changed::Done
+    })
 }
 
 fn replace(sessions: Arc<dyn SessionStore>, session: &Session) -> tokio::task::JoinHandle<bool> {
     let (change, _) = session.as_created().unwrap().replace(terms(), at(5));
-    let replacement = ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change };
+    let replacement = ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change, remember: None };
     tokio::spawn(async move { sessions.replace_session(replacement).await.unwrap() == Replaced::Done })
 }
 
@@ -148,7 +150,9 @@ pub async fn of_many_sessions_one_gets_the_reference(bench: Arc<Bench>) {
         let session = new_session(merchant.id, terms);
         let history = of_session(&session, "CREATE", at(0));
         let sessions = bench.sessions.clone();
-        tokio::spawn(async move { sessions.insert_session(NewSession { session, history }).await.unwrap() })
+        tokio::spawn(
+            async move { sessions.insert_session(NewSession { session, history, remember: None }).await.unwrap() },
+        )
     };
     let all = results((0..32).map(insert).collect()).await;
     assert_eq!(all.iter().filter(|inserted| **inserted == Inserted::Done).count(), 1);
@@ -161,7 +165,7 @@ pub async fn of_many_captures_one_wins(bench: Arc<Bench>) {
     let payment = bench.authorized(merchant.id).await;
     let ask = |_| {
         let (payments, prepare) = (bench.payments.clone(), capture(&payment, None, at(30)));
-        tokio::spawn(async move { payments.prepare_capture(prepare).await.unwrap() == Applied::Done })
+        tokio::spawn(async move { payments.prepare_capture(prepare).await.unwrap() == Changed::Done })
     };
     assert_eq!(winners(&results((0..32).map(ask).collect()).await), 1);
     let order = bench.payments.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();

@@ -1,15 +1,16 @@
 use std::sync::Arc;
 
 use dropin_kernel::{AttemptId, BillingProfileId, Change, MerchantId, OrderId, Revision, SessionId, Timestamp};
-use dropin_ports::{Applied, Inserted, ReplaceSession, Replaced, SessionWithOrder, StoreError};
+use dropin_ports::{Changed, Inserted, ReplaceSession, Replaced, SessionWithOrder, StoreError};
 use dropin_session::{BillingChoice, CancelReason, FailureReason, Session, SessionState, SessionTerms};
 
 use crate::Bench;
+use crate::bench::changing;
 use crate::values::{at, event, fresh, full_terms, new_session, of_session, profile, terms, text};
 
 fn replacement(session: &Session, terms: SessionTerms) -> ReplaceSession {
     let (change, _) = session.as_created().unwrap().replace(terms, at(5));
-    ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change }
+    ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change, remember: None }
 }
 
 async fn found(bench: &Bench, session: &Session) -> SessionWithOrder {
@@ -53,7 +54,7 @@ pub async fn every_state_comes_back_equal(bench: Arc<Bench>) {
         let next = Session { state: state(payment.order.id), revision: session.revision.next(), ..session.clone() };
         let change = Change { next: next.clone(), expected: session.revision };
         let history = of_session(&next, "TEST", at(6));
-        assert_eq!(bench.sessions.change_session(change, history, vec![]).await, Ok(Applied::Done));
+        assert_eq!(bench.sessions.change_session(changing(change, history, vec![])).await, Ok(Changed::Done));
         let order = next.state.order().map(|_| payment.order);
         assert_eq!(found(&bench, &next).await, SessionWithOrder { session: next, order });
     }
@@ -82,7 +83,7 @@ pub async fn instants_keep_their_microseconds(bench: Arc<Bench>) {
     let beyond = Timestamp::from_micros(i64::MAX);
     let session = Session { expires_at: beyond, ..new_session(merchant.id, terms()) };
     let history = of_session(&session, "CREATE", at(0));
-    let refused = bench.sessions.insert_session(dropin_ports::NewSession { session, history }).await;
+    let refused = bench.sessions.insert_session(dropin_ports::NewSession { session, history, remember: None }).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
 }
 
@@ -115,7 +116,7 @@ pub async fn a_reference_is_never_freed(bench: Arc<Bench>) {
     let back = replacement(&session, SessionTerms { merchant_reference: first.clone(), ..terms() });
     assert_eq!(bench.sessions.replace_session(back).await, Ok(Replaced::Done), "it is still the Session's own");
     let session = bench.stored(session.id).await;
-    assert_eq!(bench.cancel(&session).await, Applied::Done);
+    assert_eq!(bench.cancel(&session).await, Changed::Done);
     for reference in [first.as_str(), "second"] {
         assert_eq!(bench.insert(&taken(reference)).await, Inserted::DuplicateReference, "{reference} after the end");
     }
@@ -153,7 +154,7 @@ pub async fn a_stale_change_writes_nothing(bench: Arc<Bench>) {
     let (change, _) = session.as_created().unwrap().cancel(at(7));
     let told = event(&session, "SESSION_CANCELLED", at(7));
     let history = of_session(&change.next, "CANCEL", at(7));
-    assert_eq!(bench.sessions.change_session(change, history, vec![told]).await, Ok(Applied::Stale));
+    assert_eq!(bench.sessions.change_session(changing(change, history, vec![told])).await, Ok(Changed::Stale));
     assert_eq!(bench.stored(session.id).await, stored);
     assert_eq!(bench.sessions.find_profile(merchant.id, profile).await, Ok(None));
     assert_eq!(bench.count("history", "1 = 1"), 2);
@@ -164,7 +165,7 @@ pub async fn a_stale_change_writes_nothing(bench: Arc<Bench>) {
 pub async fn only_created_sessions_are_replaced(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let session = bench.session(merchant.id).await;
-    assert_eq!(bench.cancel(&session).await, Applied::Done);
+    assert_eq!(bench.cancel(&session).await, Changed::Done);
     let cancelled = bench.stored(session.id).await;
     // The right revision, but not the right state.
     let mut replaced = replacement(&session, terms());
@@ -180,7 +181,7 @@ pub async fn a_change_counts_its_revision_up_by_one(bench: Arc<Bench>) {
     let (mut change, _) = session.as_created().unwrap().cancel(at(7));
     change.next.revision = Revision::new(7);
     let history = of_session(&change.next, "CANCEL", at(7));
-    let refused = bench.sessions.change_session(change, history, vec![]).await;
+    let refused = bench.sessions.change_session(changing(change, history, vec![])).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
     assert_eq!(bench.stored(session.id).await, session);
 }
@@ -239,7 +240,7 @@ pub async fn another_merchant_finds_nothing(bench: Arc<Bench>) {
     // Nor is anything changed under another merchant's name.
     let own = bench.session(merchant.id).await;
     let foreign = Session { merchant_id: other.id, ..own.clone() };
-    assert_eq!(bench.cancel(&foreign).await, Applied::Stale);
+    assert_eq!(bench.cancel(&foreign).await, Changed::Stale);
     assert_eq!(bench.sessions.replace_session(replacement(&foreign, terms())).await, Ok(Replaced::Stale));
     assert_eq!(bench.stored(own.id).await, own);
 }

@@ -3,7 +3,7 @@
 use dropin_kernel::{OpId, OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
 use dropin_order::{CapturePlan, CaptureRefused, OpKind, Operation, Order, OrderState, Step};
-use dropin_ports::{Actor, Applied, History, PrepareCapture, StoreError, Subject};
+use dropin_ports::{Actor, Changed, History, PrepareCapture, StoreError, Subject};
 
 use super::{Asker, DECISIONS, Payments};
 use crate::access::Caller;
@@ -122,10 +122,10 @@ impl Payments {
             before: Some(order.state.as_str()),
             after: step.transition.to.as_str(),
         };
-        let prepare = PrepareCapture { order: step.change, operation: operation.clone(), history };
+        let prepare = PrepareCapture { order: step.change, operation: operation.clone(), history, key_use: None };
         match self.store.prepare_capture(prepare).await? {
-            Applied::Done => Ok(Some(operation)),
-            Applied::Stale => Ok(None),
+            Changed::Done => Ok(Some(operation)),
+            Changed::Stale | Changed::KeyTaken => Ok(None),
         }
     }
 

@@ -73,6 +73,7 @@ fn nothing_yet(with: &Payments, payment: &Payment) -> Settlement {
         ledger: Vec::new(),
         events: Vec::new(),
         history: Vec::new(),
+        answer: None,
         now,
     }
 }

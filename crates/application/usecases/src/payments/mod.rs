@@ -134,7 +134,7 @@ impl Payments {
             if decision.state.is_open() {
                 // Nothing is known yet, so nothing changes but the time of the next look; whoever took the operation over since plans his own.
                 let holder = ClaimedOperation { id: key, epoch: payment.operation.epoch };
-                match self.store.postpone_operation(holder, decision.state, decision.due_at).await? {
+                match self.store.postpone_operation(holder, decision.state, decision.due_at, None).await? {
                     Applied::Done => {
                         let (state, follow_up) = (decision.state, None);
                         return Ok(Conclusion { state, order: payment.order, session: payment.session, follow_up });
