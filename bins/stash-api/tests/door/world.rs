@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_access::{ApiUser, Merchant, Origin, PasswordHash};
+use dropin_access::{ApiUser, Merchant, Origin, PasswordHash, Permissions};
 use dropin_boot::SystemClock;
 use dropin_http::{Running, Server};
 use dropin_kernel::{ApiUserId, MerchantId, Timestamp};
@@ -65,14 +65,11 @@ impl World {
             currencies: vec![Currency::Usd],
             origins: vec![Origin::parse(SHOP).expect("an origin")],
             session_lifetime: Duration::from_secs(86_400),
+            sandbox: true,
             created_at: Timestamp::from_micros(0),
         };
-        let user = ApiUser {
-            id: ApiUserId::new(Uuid::from_u128(1)),
-            merchant_id: MERCHANT,
-            username: "api".to_owned(),
-            password: PasswordHash(vec![0; 32]),
-        };
+        let (id, password) = (ApiUserId::new(Uuid::from_u128(1)), PasswordHash(vec![0; 32]));
+        let user = ApiUser::new(id, MERCHANT, "api".to_owned(), password, Permissions::all());
         store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.expect("a merchant");
         let keys = StashKeys::open(&folder.path().join("keys"), Duration::from_secs(3_600), STASH_LIFETIME);
         let stashing = Stashing {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_lc_rs::{hkdf, hmac};
 use dropin_access::{PasswordHash, SealedSecret};
-use dropin_ports::{KeyringError, Secrets};
+use dropin_ports::{Fingerprint, KeyringError, Secrets};
 use zeroize::Zeroizing;
 
 use crate::files::{DirLock, KeyBytes, KeyFileError, private_dir, publish_key, random_key, read_key};
@@ -15,10 +15,15 @@ const FILE: &str = "master.key";
 /// First byte of a password hash: HMAC-SHA256 under the derived key.
 const HASH_FORMAT: u8 = 1;
 
-/// The deployment's long-lived key, as the two keys derived from it (HKDF, RFC 5869): one for API passwords, one for webhook secrets.
+/// What a password is compared with where there is no hash; as long as a real one.
+const NO_TAG: [u8; 32] = [0; 32];
+
+/// The deployment's long-lived key, as the two keys derived from it (HKDF, RFC 5869): one for API passwords, one for webhook secrets. Beside
+/// them, a key of this process alone for fingerprints.
 pub struct MasterKey {
     passwords: hmac::Key,
     secrets: SealingKey,
+    fingerprints: hmac::Key,
 }
 
 impl MasterKey {
@@ -32,24 +37,37 @@ impl MasterKey {
         private_dir(dir)?;
         let path = dir.join(FILE);
         if let Some(key) = read_key(&path)? {
-            return Ok(Self::derive(&key));
+            return Self::derive(&key);
         }
         let _lock = DirLock::acquire(dir, Duration::from_secs(5))?;
         if let Some(key) = read_key(&path)? {
-            return Ok(Self::derive(&key));
+            return Self::derive(&key);
         }
         crate::files::destroy_unfinished(dir)?;
         let key = random_key()?;
         publish_key(dir, FILE, &key)?;
         log::warn!("made a new master key at {}: back it up apart from the database", path.display());
-        Ok(Self::derive(&key))
+        Self::derive(&key)
     }
 
-    fn derive(master: &KeyBytes) -> Self {
+    /// Opens `master.key` in `dir`; `None` when there is none. For programs that work on a deployment which has its key already: a new one
+    /// would make passwords that no service accepts.
+    ///
+    /// # Errors
+    /// [`KeyFileError`] when the file cannot be used or is open to other users.
+    pub fn open(dir: &Path) -> Result<Option<Self>, KeyFileError> {
+        read_key(&dir.join(FILE))?.map(|key| Self::derive(&key)).transpose()
+    }
+
+    fn derive(master: &KeyBytes) -> Result<Self, KeyFileError> {
         let root = hkdf::Salt::new(hkdf::HKDF_SHA256, b"dropin master key").extract(master.as_slice());
         let passwords = expand(&root, b"API passwords, HMAC-SHA256");
         let secrets = expand(&root, b"webhook secrets, AES-256-GCM");
-        Self { passwords: hmac::Key::new(hmac::HMAC_SHA256, passwords.as_slice()), secrets: SealingKey::new(&secrets) }
+        Ok(Self {
+            passwords: hmac::Key::new(hmac::HMAC_SHA256, passwords.as_slice()),
+            secrets: SealingKey::new(&secrets),
+            fingerprints: hmac::Key::new(hmac::HMAC_SHA256, random_key()?.as_slice()),
+        })
     }
 }
 
@@ -76,11 +94,22 @@ impl Secrets for MasterKey {
         PasswordHash(hash)
     }
 
-    fn verify_password(&self, password: &str, hash: &PasswordHash) -> bool {
-        let (format, tag) = hash.0.split_first().map_or((0, &[][..]), |(format, tag)| (*format, tag));
+    fn verify_password(&self, password: &str, hash: Option<&PasswordHash>) -> bool {
+        let (format, tag) =
+            hash.and_then(|hash| hash.0.split_first()).map_or((0, &NO_TAG[..]), |(format, tag)| (*format, tag));
         // Computed in any case, so that a malformed hash takes as long as a wrong password.
         let right = hmac::verify(&self.passwords, password.as_bytes(), tag).is_ok();
         format == HASH_FORMAT && right
+    }
+
+    fn fingerprint(&self, parts: &[&[u8]]) -> Fingerprint {
+        let mut context = hmac::Context::with_key(&self.fingerprints);
+        for part in parts {
+            // Each part after its length, so that no two lists give the same bytes.
+            context.update(&u64::try_from(part.len()).expect("a length fits 64 bits").to_be_bytes());
+            context.update(part);
+        }
+        Fingerprint(context.sign().as_ref().try_into().expect("SHA-256 gives 32 bytes"))
     }
 
     fn seal_secret(&self, owner: &str, secret: &[u8]) -> Result<SealedSecret, KeyringError> {
@@ -116,17 +145,17 @@ mod tests {
         let hash = MasterKey::open_or_create(&dir).expect("created").hash_password("right");
         assert_eq!((mode(&dir), mode(&dir.join(FILE))), (0o700, 0o600));
         let again = MasterKey::open_or_create(&dir).expect("opened");
-        assert!(again.verify_password("right", &hash));
-        assert!(!again.verify_password("wrong", &hash));
-        assert!(!again.verify_password("right", &PasswordHash(vec![])));
-        assert!(!again.verify_password("right", &PasswordHash([&[2][..], &hash.0[1..]].concat())));
+        assert!(again.verify_password("right", Some(&hash)));
+        assert!(!again.verify_password("wrong", Some(&hash)));
+        assert!(!again.verify_password("right", Some(&PasswordHash(vec![]))));
+        assert!(!again.verify_password("right", Some(&PasswordHash([&[2][..], &hash.0[1..]].concat()))));
     }
 
     #[test]
     fn another_deployment_verifies_and_opens_nothing() {
         let ((_a, a), (_b, b)) = (keys(), keys());
         let (a, b) = (MasterKey::open_or_create(&a).expect("created"), MasterKey::open_or_create(&b).expect("created"));
-        assert!(!b.verify_password("right", &a.hash_password("right")));
+        assert!(!b.verify_password("right", Some(&a.hash_password("right"))));
         let sealed = a.seal_secret("endpoint 1", b"whsec").expect("sealed");
         assert_eq!(a.open_secret("endpoint 1", &sealed), Ok(b"whsec".to_vec()));
         assert_eq!(a.open_secret("endpoint 2", &sealed), Err(KeyringError::CannotOpen));
@@ -171,6 +200,28 @@ mod tests {
             starts.into_iter().map(|start| start.join().expect("no panic")).collect()
         });
         assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+
+    #[test]
+    fn a_key_is_opened_where_there_is_one() {
+        let (_folder, dir) = keys();
+        assert!(MasterKey::open(&dir).expect("no folder is no key").is_none());
+        assert!(!dir.exists(), "nothing was made");
+        let hash = MasterKey::open_or_create(&dir).expect("created").hash_password("right");
+        assert!(MasterKey::open(&dir).expect("opened").expect("a key").verify_password("right", Some(&hash)));
+    }
+
+    #[test]
+    fn a_fingerprint_is_of_these_parts_in_this_process() {
+        let (_folder, dir) = keys();
+        let master = MasterKey::open_or_create(&dir).expect("created");
+        let one = master.fingerprint(&[b"ab", b"c"]);
+        assert!(one == master.fingerprint(&[b"ab", b"c"]));
+        for other in [&[b"a".as_slice(), b"bc"][..], &[b"abc"], &[b"ab", b"c", b""], &[]] {
+            assert!(one != master.fingerprint(other), "{other:?}");
+        }
+        let again = MasterKey::open_or_create(&dir).expect("opened");
+        assert!(one != again.fingerprint(&[b"ab", b"c"]), "a key of its own for each process");
     }
 
     #[test]

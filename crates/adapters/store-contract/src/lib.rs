@@ -31,6 +31,12 @@ macro_rules! all_cases {
                 a_user_name_is_taken_once
                 merchants_are_listed_oldest_first
                 what_does_not_exist_is_not_found
+                a_merchant_is_set_in_parts
+                of_many_who_set_a_merchant_the_last_one_wins_whole
+                a_merchant_has_several_users
+                a_password_retires_the_one_before
+                a_revoked_user_stays_revoked
+                endpoints_are_added_moved_and_removed
             }
             session {
                 terms_come_back_equal
@@ -123,12 +129,18 @@ macro_rules! all_cases {
                 a_parked_notification_can_be_replayed
                 results_are_written_together
                 an_idle_queue_has_no_due_time
+                both_secrets_sign_while_one_retires
+                an_endpoint_that_moves_takes_along_what_waits
+                what_waits_for_a_removed_endpoint_is_parked
+                a_removed_endpoint_is_told_nothing_new
+                what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_claim
             }
             damage {
                 a_damaged_session_is_corrupt
                 a_damaged_order_is_corrupt
                 a_damaged_profile_is_corrupt
                 a_damaged_merchant_is_corrupt
+                a_damaged_user_is_corrupt
                 a_damaged_stash_entry_is_corrupt
                 a_broken_stream_holds_up_no_other
             }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret};
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
 use dropin_card::Scheme;
 use dropin_kernel::{
     ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId, SessionId,
@@ -58,24 +58,21 @@ pub fn new_merchant(endpoint: bool) -> NewMerchant {
         currencies: vec![Currency::Usd, Currency::Kwd, Currency::Jpy, Currency::Eur],
         origins: ["https://shop.example", "http://localhost:8081"].map(|raw| Origin::parse(raw).unwrap()).to_vec(),
         session_lifetime: Duration::from_micros(86_400_000_001),
+        sandbox: true,
         created_at: START,
     };
-    let user = ApiUser {
-        id: ApiUserId::new(fresh()),
-        merchant_id: id,
-        username: format!("user-{}", fresh()),
-        password: PasswordHash(vec![0, 255, 1, 254]),
-    };
-    NewMerchant { merchant, user, endpoint: endpoint.then(|| new_endpoint(id)) }
+    NewMerchant { merchant, user: new_user(id), endpoint: endpoint.then(|| new_endpoint(id)) }
+}
+
+/// A user with every permission.
+pub(crate) fn new_user(merchant: MerchantId) -> ApiUser {
+    let password = PasswordHash(vec![0, 255, 1, 254]);
+    ApiUser::new(ApiUserId::new(fresh()), merchant, format!("user-{}", fresh()), password, Permissions::all())
 }
 
 pub(crate) fn new_endpoint(merchant: MerchantId) -> Endpoint {
-    Endpoint {
-        id: EndpointId::new(fresh()),
-        merchant_id: merchant,
-        url: "https://shop.example/hook?a=b".to_owned(),
-        secret: SealedSecret((0..=255).collect()),
-    }
+    let secret = SealedSecret((0..=255).collect());
+    Endpoint::new(EndpointId::new(fresh()), merchant, "https://shop.example/hook?a=b".to_owned(), secret)
 }
 
 fn address() -> Address {
@@ -133,6 +130,7 @@ pub(crate) fn summed(mut terms: SessionTerms) -> SessionTerms {
         tax: terms.tax.as_ref(),
         shipping_and_duty: terms.shipping.as_ref().map(|to| (&to.shipping_amount, &to.duty_amount)),
         discounts: terms.discounts.as_deref().unwrap_or_default(),
+        open_contract: false,
     })
     .unwrap();
     terms
@@ -152,6 +150,8 @@ pub(crate) fn terms() -> SessionTerms {
         shipping: None,
         tax: None,
         discounts: None,
+        allow_contract: None,
+        open_contract: None,
         total: Amount::zero(usd),
         billing_choice: BillingChoice::Supplied,
         billing: bare_profile(),
@@ -182,6 +182,8 @@ pub(crate) fn full_terms() -> SessionTerms {
         shipping: Some(shipping),
         tax: Some(minor(kwd, 1_001)),
         discounts: Some(vec![Discount { name: text("Spring"), amount: minor(kwd, 2) }]),
+        allow_contract: Some(false),
+        open_contract: Some(false),
         billing: profile(Some("customer-1")),
         ..terms()
     })

@@ -2,16 +2,20 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use dropin_access::{Endpoint, Merchant};
-use dropin_kernel::MerchantId;
-use dropin_ports::{AccessStore, Credentials, MerchantInserted, NewMerchant, StoreError};
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret};
+use dropin_kernel::{EndpointId, MerchantId};
+use dropin_money::Currency;
+use dropin_ports::{
+    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, StoreError,
+    UserChange, UserInserted,
+};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::lane::Verdict;
-use crate::rows::{CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow};
+use crate::rows::{CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, permission_words};
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
-use crate::sql::Id;
+use crate::sql::{Id, Instant};
 use crate::store::Store;
 
 #[async_trait]
@@ -19,26 +23,8 @@ impl AccessStore for Store {
     async fn insert_merchant(&self, new: NewMerchant) -> Result<MerchantInserted, StoreError> {
         self.write(move |connection| match insert_merchant(connection, &new) {
             Ok(()) => Ok(Verdict::Keep(MerchantInserted::Done)),
-            Err(fault) if fault.breaks("api_user_username_key", "api_user.username") => {
-                Ok(Verdict::Undo(MerchantInserted::DuplicateUsername))
-            }
+            Err(fault) if is_taken(&fault) => Ok(Verdict::Undo(MerchantInserted::DuplicateUsername)),
             Err(fault) => Err(fault),
-        })
-        .await
-    }
-
-    async fn find_credentials(&self, username: &str) -> Result<Option<Credentials>, StoreError> {
-        let username = username.to_owned();
-        self.read(move |connection| {
-            let found: Option<(UserRow, MerchantRow)> = api_user::table
-                .inner_join(merchant::table)
-                .filter(api_user::username.eq(&username))
-                .select((UserRow::as_select(), MerchantRow::as_select()))
-                .first(connection)
-                .optional()
-                .in_table("api_user")?;
-            let Some((user, merchant)) = found else { return Ok(None) };
-            Ok(Some(Credentials { user: user.restore(), merchant: whole(connection, merchant)? }))
         })
         .await
     }
@@ -60,31 +46,226 @@ impl AccessStore for Store {
         self.read(list_merchants).await
     }
 
+    async fn set_merchant(&self, id: MerchantId, settings: MerchantSettings) -> Result<AccountChanged, StoreError> {
+        self.write(move |connection| set_merchant(connection, id, &settings).map(Verdict::Keep)).await
+    }
+
+    async fn find_user(&self, username: &str) -> Result<Option<ApiUser>, StoreError> {
+        let username = username.to_owned();
+        self.read(move |connection| {
+            let found: Option<UserRow> = api_user::table
+                .filter(api_user::username.eq(&username))
+                .select(UserRow::as_select())
+                .first(connection)
+                .optional()
+                .in_table("api_user")?;
+            found.map(UserRow::restore).transpose()
+        })
+        .await
+    }
+
+    async fn insert_user(&self, user: ApiUser) -> Result<UserInserted, StoreError> {
+        self.write(move |connection| match insert_user(connection, &user) {
+            Ok(inserted) => Ok(Verdict::Keep(inserted)),
+            Err(fault) if is_taken(&fault) => Ok(Verdict::Undo(UserInserted::DuplicateUsername)),
+            Err(fault) => Err(fault),
+        })
+        .await
+    }
+
+    async fn list_users(&self, merchant: MerchantId) -> Result<Vec<ApiUser>, StoreError> {
+        self.read(move |connection| {
+            let rows: Vec<UserRow> = api_user::table
+                .filter(api_user::merchant_id.eq(Id(merchant.uuid())))
+                .order(api_user::id)
+                .select(UserRow::as_select())
+                .load(connection)
+                .in_table("api_user")?;
+            rows.into_iter().map(UserRow::restore).collect()
+        })
+        .await
+    }
+
+    async fn change_user(&self, username: &str, change: UserChange) -> Result<AccountChanged, StoreError> {
+        let username = username.to_owned();
+        self.write(move |connection| change_user(connection, &username, &change).map(Verdict::Keep)).await
+    }
+
+    async fn insert_endpoint(&self, new: Endpoint) -> Result<AccountChanged, StoreError> {
+        self.write(move |connection| {
+            if !is_merchant(connection, Id(new.merchant_id.uuid()))? {
+                return Ok(Verdict::Keep(AccountChanged::Missing));
+            }
+            diesel::insert_into(endpoint::table).values(EndpointRow::new(&new)).execute(connection)?;
+            Ok(Verdict::Keep(AccountChanged::Done))
+        })
+        .await
+    }
+
+    async fn find_endpoint(&self, id: EndpointId) -> Result<Option<Endpoint>, StoreError> {
+        self.read(move |connection| {
+            let found: Option<EndpointRow> = endpoint::table
+                .find(Id(id.uuid()))
+                .select(EndpointRow::as_select())
+                .first(connection)
+                .optional()
+                .in_table("endpoint")?;
+            found.map(EndpointRow::restore).transpose()
+        })
+        .await
+    }
+
     async fn list_endpoints(&self, merchant: MerchantId) -> Result<Vec<Endpoint>, StoreError> {
         self.read(move |connection| {
             let rows: Vec<EndpointRow> = endpoint::table
                 .filter(endpoint::merchant_id.eq(Id(merchant.uuid())))
+                .filter(endpoint::removed_at.is_null())
                 .order(endpoint::id)
                 .select(EndpointRow::as_select())
                 .load(connection)
                 .in_table("endpoint")?;
-            Ok(rows.into_iter().map(EndpointRow::restore).collect())
+            rows.into_iter().map(EndpointRow::restore).collect()
         })
         .await
     }
+
+    async fn change_endpoint(&self, id: EndpointId, change: EndpointChange) -> Result<AccountChanged, StoreError> {
+        self.write(move |connection| change_endpoint(connection, Id(id.uuid()), &change).map(Verdict::Keep)).await
+    }
+}
+
+fn is_taken(fault: &Fault) -> bool {
+    fault.breaks("api_user_username_key", "api_user.username")
+}
+
+fn is_merchant(connection: &mut AnyConnection, id: Id) -> Result<bool, Fault> {
+    let found: Option<Id> = merchant::table.find(id).select(merchant::id).first(connection).optional()?;
+    Ok(found.is_some())
 }
 
 fn insert_merchant(connection: &mut AnyConnection, new: &NewMerchant) -> Result<(), Fault> {
-    diesel::insert_into(merchant::table).values(MerchantRow::new(&new.merchant)?).execute(connection)?;
-    for row in CurrencyRow::all(&new.merchant) {
-        diesel::insert_into(merchant_currency::table).values(row).execute(connection)?;
-    }
-    for row in OriginRow::all(&new.merchant) {
-        diesel::insert_into(merchant_origin::table).values(row).execute(connection)?;
-    }
+    let merchant = &new.merchant;
+    diesel::insert_into(merchant::table).values(MerchantRow::new(merchant)?).execute(connection)?;
+    insert_currencies(connection, merchant.id, &merchant.currencies)?;
+    insert_origins(connection, merchant.id, &merchant.origins)?;
     diesel::insert_into(api_user::table).values(UserRow::new(&new.user)).execute(connection)?;
     if let Some(new) = &new.endpoint {
         diesel::insert_into(endpoint::table).values(EndpointRow::new(new)).execute(connection)?;
+    }
+    Ok(())
+}
+
+fn insert_user(connection: &mut AnyConnection, user: &ApiUser) -> Result<UserInserted, Fault> {
+    if !is_merchant(connection, Id(user.merchant_id.uuid()))? {
+        return Ok(UserInserted::NoMerchant);
+    }
+    diesel::insert_into(api_user::table).values(UserRow::new(user)).execute(connection)?;
+    Ok(UserInserted::Done)
+}
+
+fn set_merchant(
+    connection: &mut AnyConnection,
+    id: MerchantId,
+    settings: &MerchantSettings,
+) -> Result<AccountChanged, Fault> {
+    let row = merchant::table.find(Id(id.uuid())).select(merchant::id);
+    // Two who replace its lists at once come one after the other.
+    let locked: Option<Id> = match connection {
+        AnyConnection::Postgres(connection) => row.for_no_key_update().first(connection).optional()?,
+        AnyConnection::Sqlite(connection) => row.first(connection).optional()?,
+    };
+    let Some(key) = locked else { return Ok(AccountChanged::Missing) };
+    if let Some(name) = &settings.name {
+        diesel::update(merchant::table.find(key)).set(merchant::name.eq(name)).execute(connection)?;
+    }
+    if let Some(lifetime) = settings.session_lifetime {
+        let micros = merchant::session_lifetime_micros.eq(lifetime_micros(lifetime)?);
+        diesel::update(merchant::table.find(key)).set(micros).execute(connection)?;
+    }
+    if let Some(currencies) = &settings.currencies {
+        diesel::delete(merchant_currency::table.filter(merchant_currency::merchant_id.eq(key))).execute(connection)?;
+        insert_currencies(connection, id, currencies)?;
+    }
+    if let Some(origins) = &settings.origins {
+        diesel::delete(merchant_origin::table.filter(merchant_origin::merchant_id.eq(key))).execute(connection)?;
+        insert_origins(connection, id, origins)?;
+    }
+    Ok(AccountChanged::Done)
+}
+
+fn change_user(connection: &mut AnyConnection, username: &str, change: &UserChange) -> Result<AccountChanged, Fault> {
+    let row = api_user::table.filter(api_user::username.eq(username)).filter(api_user::revoked_at.is_null());
+    let changed = match change {
+        UserChange::Permissions(permissions) => {
+            let words = api_user::permissions.eq(permission_words(*permissions));
+            diesel::update(row).set(words).execute(connection)?
+        }
+        UserChange::Revoked(at) => {
+            diesel::update(row).set(api_user::revoked_at.eq(Instant(*at))).execute(connection)?
+        }
+        UserChange::Password { new: PasswordHash(new), old_until: Some(until) } => diesel::update(row)
+            .set((
+                api_user::previous_password.eq(api_user::password.nullable()),
+                api_user::previous_until.eq(Instant(*until)),
+                api_user::password.eq(new),
+            ))
+            .execute(connection)?,
+        UserChange::Password { new: PasswordHash(new), old_until: None } => diesel::update(row)
+            .set((
+                api_user::previous_password.eq(None::<Vec<u8>>),
+                api_user::previous_until.eq(None::<Instant>),
+                api_user::password.eq(new),
+            ))
+            .execute(connection)?,
+    };
+    let there = || api_user::table.filter(api_user::username.eq(username)).count();
+    outcome(changed, || there().get_result(connection))
+}
+
+fn change_endpoint(connection: &mut AnyConnection, id: Id, change: &EndpointChange) -> Result<AccountChanged, Fault> {
+    let row = endpoint::table.filter(endpoint::id.eq(id)).filter(endpoint::removed_at.is_null());
+    let changed = match change {
+        EndpointChange::Url(url) => diesel::update(row).set(endpoint::url.eq(url)).execute(connection)?,
+        EndpointChange::Removed(at) => {
+            diesel::update(row).set(endpoint::removed_at.eq(Instant(*at))).execute(connection)?
+        }
+        EndpointChange::Secret { new: SealedSecret(new), old_until: Some(until) } => diesel::update(row)
+            .set((
+                endpoint::previous_secret.eq(endpoint::secret.nullable()),
+                endpoint::previous_until.eq(Instant(*until)),
+                endpoint::secret.eq(new),
+            ))
+            .execute(connection)?,
+        EndpointChange::Secret { new: SealedSecret(new), old_until: None } => diesel::update(row)
+            .set((
+                endpoint::previous_secret.eq(None::<Vec<u8>>),
+                endpoint::previous_until.eq(None::<Instant>),
+                endpoint::secret.eq(new),
+            ))
+            .execute(connection)?,
+    };
+    outcome(changed, || endpoint::table.find(id).count().get_result(connection))
+}
+
+/// What an update of something that may have ended came to; `there` counts it in whatever state it is.
+fn outcome(changed: usize, there: impl FnOnce() -> QueryResult<i64>) -> Result<AccountChanged, Fault> {
+    Ok(match changed {
+        0 if there()? == 0 => AccountChanged::Missing,
+        0 => AccountChanged::Ended,
+        _ => AccountChanged::Done,
+    })
+}
+
+fn insert_currencies(connection: &mut AnyConnection, id: MerchantId, all: &[Currency]) -> Result<(), Fault> {
+    for row in CurrencyRow::all(id, all) {
+        diesel::insert_into(merchant_currency::table).values(row).execute(connection)?;
+    }
+    Ok(())
+}
+
+fn insert_origins(connection: &mut AnyConnection, id: MerchantId, all: &[Origin]) -> Result<(), Fault> {
+    for row in OriginRow::all(id, all) {
+        diesel::insert_into(merchant_origin::table).values(row).execute(connection)?;
     }
     Ok(())
 }

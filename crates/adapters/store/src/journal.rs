@@ -112,12 +112,12 @@ statement! {
         merchant: Id => SqlId,
     }
     postgres "INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
-        SELECT id, ?, FALSE, ?, ?, 0, ? FROM endpoint WHERE merchant_id = ? ORDER BY id \
+        SELECT id, ?, FALSE, ?, ?, 0, ? FROM endpoint WHERE merchant_id = ? AND removed_at IS NULL ORDER BY id \
         ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
         due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
             THEN greatest(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END";
     sqlite "INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
-        SELECT id, ?, FALSE, ?, ?, 0, ? FROM endpoint WHERE merchant_id = ? ORDER BY id \
+        SELECT id, ?, FALSE, ?, ?, 0, ? FROM endpoint WHERE merchant_id = ? AND removed_at IS NULL ORDER BY id \
         ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
         due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
             THEN max(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END";

@@ -17,6 +17,7 @@ tables! {
         name -> Text,
         session_lifetime_micros -> BigInt,
         created_at -> SqlInstant,
+        sandbox -> Bool,
     }
     merchant_currency (merchant_id, currency) {
         merchant_id -> SqlId,
@@ -33,12 +34,19 @@ tables! {
         merchant_id -> SqlId,
         username -> Text,
         password -> Binary,
+        permissions -> Text,
+        previous_password -> Nullable<Binary>,
+        previous_until -> Nullable<SqlInstant>,
+        revoked_at -> Nullable<SqlInstant>,
     }
     endpoint (id) {
         id -> SqlId,
         merchant_id -> SqlId,
         url -> Text,
         secret -> Binary,
+        previous_secret -> Nullable<Binary>,
+        previous_until -> Nullable<SqlInstant>,
+        removed_at -> Nullable<SqlInstant>,
     }
     billing_profile (id) {
         id -> SqlId,

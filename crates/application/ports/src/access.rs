@@ -1,6 +1,9 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
-use dropin_access::{ApiUser, Endpoint, Merchant};
-use dropin_kernel::MerchantId;
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
+use dropin_kernel::{EndpointId, MerchantId, Timestamp};
+use dropin_money::Currency;
 
 use crate::store::StoreError;
 
@@ -15,15 +18,6 @@ pub struct NewMerchant {
     pub endpoint: Option<Endpoint>,
 }
 
-/// An API user and its merchant, for authentication.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Credentials {
-    /// The user.
-    pub user: ApiUser,
-    /// Its merchant.
-    pub merchant: Merchant,
-}
-
 /// What came of creating a merchant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MerchantInserted {
@@ -33,14 +27,78 @@ pub enum MerchantInserted {
     DuplicateUsername,
 }
 
-/// Merchants and their users.
+/// What came of adding an API user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UserInserted {
+    /// Written.
+    Done,
+    /// The user name is taken.
+    DuplicateUsername,
+    /// There is no such merchant.
+    NoMerchant,
+}
+
+/// What came of changing something of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccountChanged {
+    /// Written.
+    Done,
+    /// There is no such thing.
+    Missing,
+    /// It was revoked or removed, which is for ever: nothing was written.
+    Ended,
+}
+
+/// What of a merchant is to be set; `None` leaves it as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MerchantSettings {
+    /// Name shown to shoppers.
+    pub name: Option<String>,
+    /// Currencies, in place of all that it has.
+    pub currencies: Option<Vec<Currency>>,
+    /// Origins, in place of all that it has.
+    pub origins: Option<Vec<Origin>>,
+    /// How long an unpaid Session lives, for Sessions created from now on.
+    pub session_lifetime: Option<Duration>,
+}
+
+/// One change to an API user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UserChange {
+    /// It may do exactly this from now on.
+    Permissions(Permissions),
+    /// A new password; the one of before, while it still counts. One that was retiring already ends here.
+    Password {
+        /// What the new password is compared with.
+        new: PasswordHash,
+        /// Until when the password of before counts too; `None` ends it at once.
+        old_until: Option<Timestamp>,
+    },
+    /// Shut out for ever, with every password.
+    Revoked(Timestamp),
+}
+
+/// One change to a webhook endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EndpointChange {
+    /// What waits and what comes goes there.
+    Url(String),
+    /// A new secret; the one of before signs too while it still counts. One that was retiring already ends here.
+    Secret {
+        /// Signs from now on.
+        new: SealedSecret,
+        /// Until when the secret of before signs too; `None` ends it at once.
+        old_until: Option<Timestamp>,
+    },
+    /// Nothing is sent there any more.
+    Removed(Timestamp),
+}
+
+/// Merchants, their users and their endpoints.
 #[async_trait]
 pub trait AccessStore: Send + Sync {
     /// Creates a merchant with its user and endpoint.
     async fn insert_merchant(&self, new: NewMerchant) -> Result<MerchantInserted, StoreError>;
-
-    /// The user of that name and its merchant.
-    async fn find_credentials(&self, username: &str) -> Result<Option<Credentials>, StoreError>;
 
     /// A merchant by its public id.
     async fn find_merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreError>;
@@ -48,6 +106,30 @@ pub trait AccessStore: Send + Sync {
     /// Every merchant, oldest first.
     async fn list_merchants(&self) -> Result<Vec<Merchant>, StoreError>;
 
-    /// The merchant's webhook endpoints.
+    /// Sets what is given; [`AccountChanged::Missing`] when there is no such merchant.
+    async fn set_merchant(&self, id: MerchantId, settings: MerchantSettings) -> Result<AccountChanged, StoreError>;
+
+    /// The user of that name, also one that was revoked: its row alone, so that a wrong password costs what an unknown user costs.
+    async fn find_user(&self, username: &str) -> Result<Option<ApiUser>, StoreError>;
+
+    /// Adds a user to a merchant.
+    async fn insert_user(&self, user: ApiUser) -> Result<UserInserted, StoreError>;
+
+    /// The merchant's users, revoked ones too, oldest first.
+    async fn list_users(&self, merchant: MerchantId) -> Result<Vec<ApiUser>, StoreError>;
+
+    /// Changes the user of that name.
+    async fn change_user(&self, username: &str, change: UserChange) -> Result<AccountChanged, StoreError>;
+
+    /// Adds an endpoint to a merchant; [`AccountChanged::Missing`] when there is no such merchant.
+    async fn insert_endpoint(&self, endpoint: Endpoint) -> Result<AccountChanged, StoreError>;
+
+    /// An endpoint by its id, also one that was removed.
+    async fn find_endpoint(&self, id: EndpointId) -> Result<Option<Endpoint>, StoreError>;
+
+    /// The merchant's webhook endpoints, without those that were removed, oldest first.
     async fn list_endpoints(&self, merchant: MerchantId) -> Result<Vec<Endpoint>, StoreError>;
+
+    /// Changes an endpoint. What waits for one that is removed is parked by [`OutboxStore::park_removed`](crate::OutboxStore::park_removed).
+    async fn change_endpoint(&self, id: EndpointId, change: EndpointChange) -> Result<AccountChanged, StoreError>;
 }

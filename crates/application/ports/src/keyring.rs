@@ -48,13 +48,27 @@ pub trait StashVault: Send + Sync {
     fn open(&self, sealed: &SealedCard, binding: StashBinding<'_>) -> Result<Card, KeyringError>;
 }
 
+/// A keyed hash that only the process which made it can make again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl std::fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Fingerprint(..)")
+    }
+}
+
 /// The deployment's long-lived master key: API passwords and webhook secrets.
 pub trait Secrets: Send + Sync {
     /// Keyed hash of a generated password.
     fn hash_password(&self, password: &str) -> PasswordHash;
 
-    /// Compares in constant time.
-    fn verify_password(&self, password: &str, hash: &PasswordHash) -> bool;
+    /// Compares in constant time. Without a hash the answer is no, after the same work.
+    fn verify_password(&self, password: &str, hash: Option<&PasswordHash>) -> bool;
+
+    /// Keyed hash of `parts` under a key that this process drew when it started and keeps nowhere else: for remembering who was seen without
+    /// keeping anything that tells of a password. No two lists of parts are one.
+    fn fingerprint(&self, parts: &[&[u8]]) -> Fingerprint;
 
     /// Encrypts a secret that belongs to `owner`.
     ///

@@ -13,10 +13,12 @@ mod store;
 mod system;
 mod webhook;
 
-pub use access::{AccessStore, Credentials, MerchantInserted, NewMerchant};
+pub use access::{
+    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, UserChange, UserInserted,
+};
 pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
-pub use keyring::{KeyringError, SealedCard, Secrets, StashBinding, StashVault};
-pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent};
+pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
+pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed};
 pub use payment::{
     AuthorizationPrepared, ClaimedOperation, Payment, PaymentStore, PrepareAuthorization, PrepareCapture, Settled,
     Settlement,

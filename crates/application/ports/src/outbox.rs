@@ -26,8 +26,8 @@ pub struct Delivery {
     pub endpoint_id: EndpointId,
     /// The endpoint's URL.
     pub url: String,
-    /// What signs it.
-    pub secret: SealedSecret,
+    /// What signs it: the endpoint's secret, and the one of before while it still counts.
+    pub secrets: Vec<SealedSecret>,
     /// The payment it belongs to.
     pub payment_id: PaymentId,
     /// `webhook-id`.
@@ -73,11 +73,24 @@ pub struct ParkedEvent {
     pub parked_at: Timestamp,
 }
 
+/// What came of replaying a parked notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replayed {
+    /// Queued again.
+    Done,
+    /// It is not parked.
+    NotParked,
+    /// The endpoint that it should go to was removed, does not exist or is another merchant's.
+    NoEndpoint,
+}
+
 /// The queue of notifications: one stream per endpoint and payment, in order.
 #[async_trait]
 pub trait OutboxStore: Send + Sync {
     /// Takes streams that are due, at most `per_endpoint` of one endpoint and `limit` in all, and leases each until `lease_until` (a crash
     /// needs no reaper: the lease is the stream's next due time).
+    ///
+    /// What is due at an endpoint that was removed is parked here instead; see [`OutboxStore::park_removed`].
     ///
     /// Endpoints in `full` are passed over: the caller already works on as much for them as it may, and taking more would only count tries that
     /// are never made.
@@ -105,6 +118,16 @@ pub trait OutboxStore: Send + Sync {
     /// Parked notifications, newest first, at most `limit`.
     async fn list_parked(&self, limit: u32) -> Result<Vec<ParkedEvent>, StoreError>;
 
-    /// Queues a parked notification again, unchanged and with the same id; `false` when it is not parked.
-    async fn replay_parked(&self, event: EventId, endpoint: EndpointId, now: Timestamp) -> Result<bool, StoreError>;
+    /// Queues a notification that is parked for `endpoint` again, unchanged and with the same id, to the endpoint `to` of the same merchant.
+    async fn replay_parked(
+        &self,
+        event: EventId,
+        endpoint: EndpointId,
+        to: EndpointId,
+        now: Timestamp,
+    ) -> Result<Replayed, StoreError>;
+
+    /// Parks what waits for an endpoint that was removed, at most `limit` payments of it, so that nothing is lost without a trace. Returns how many
+    /// notifications were parked and whether there may be more.
+    async fn park_removed(&self, endpoint: EndpointId, now: Timestamp, limit: u32) -> Result<(u32, bool), StoreError>;
 }

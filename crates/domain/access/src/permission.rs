@@ -65,6 +65,11 @@ impl Permissions {
         Permission::ALL.iter().copied().collect()
     }
 
+    /// Whether there is none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether `permission` is among them.
     pub const fn contains(self, permission: Permission) -> bool {
         self.0 & (1 << permission as u8) != 0
@@ -99,6 +104,7 @@ mod tests {
         assert!(!some.contains(Permission::Checkout));
         assert_eq!(Permissions::all().iter().count(), Permission::ALL.len());
         assert_eq!(Permissions::default().iter().count(), 0);
+        assert!(Permissions::default().is_empty() && !some.is_empty());
     }
 
     #[test]

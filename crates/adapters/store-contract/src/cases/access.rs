@@ -1,20 +1,28 @@
 use std::sync::Arc;
+use std::time::Duration;
 
-use dropin_kernel::MerchantId;
+use dropin_access::{
+    ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring, SealedSecret,
+};
+use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
-use dropin_ports::{Credentials, MerchantInserted};
+use dropin_ports::{AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, UserChange, UserInserted};
 
 use crate::Bench;
-use crate::values::{at, fresh, new_merchant};
+use crate::values::{at, fresh, new_endpoint, new_merchant, new_user};
+
+use AccountChanged::{Done, Ended, Missing};
 
 pub async fn a_merchant_comes_back_whole(bench: Arc<Bench>) {
     let mut new = new_merchant(true);
     new.merchant.currencies = Currency::ALL.iter().rev().copied().collect();
     assert_eq!(bench.access.insert_merchant(new.clone()).await, Ok(MerchantInserted::Done));
     assert_eq!(bench.access.find_merchant(new.merchant.id).await, Ok(Some(new.merchant.clone())));
-    let credentials = Credentials { user: new.user.clone(), merchant: new.merchant.clone() };
-    assert_eq!(bench.access.find_credentials(&new.user.username).await, Ok(Some(credentials)));
-    assert_eq!(bench.access.list_endpoints(new.merchant.id).await, Ok(new.endpoint.into_iter().collect()));
+    assert_eq!(bench.access.find_user(&new.user.username).await, Ok(Some(new.user.clone())));
+    assert_eq!(bench.access.list_users(new.merchant.id).await, Ok(vec![new.user]));
+    let endpoint = new.endpoint.unwrap();
+    assert_eq!(bench.access.find_endpoint(endpoint.id).await, Ok(Some(endpoint.clone())));
+    assert_eq!(bench.access.list_endpoints(new.merchant.id).await, Ok(vec![endpoint]));
 }
 
 pub async fn a_user_name_is_taken_once(bench: Arc<Bench>) {
@@ -25,8 +33,10 @@ pub async fn a_user_name_is_taken_once(bench: Arc<Bench>) {
     assert_eq!(bench.access.insert_merchant(second.clone()).await, Ok(MerchantInserted::DuplicateUsername));
     assert_eq!(bench.access.find_merchant(second.merchant.id).await, Ok(None), "half a merchant was written");
     assert_eq!(bench.access.list_endpoints(second.merchant.id).await, Ok(vec![]));
-    let found = bench.access.find_credentials(&first.user.username).await.unwrap().unwrap();
-    assert_eq!(found.merchant, first.merchant);
+    let mut third = new_user(first.merchant.id);
+    third.username = first.user.username.clone();
+    assert_eq!(bench.access.insert_user(third).await, Ok(UserInserted::DuplicateUsername));
+    assert_eq!(bench.access.list_users(first.merchant.id).await, Ok(vec![first.user]));
 }
 
 pub async fn merchants_are_listed_oldest_first(bench: Arc<Bench>) {
@@ -47,10 +57,152 @@ pub async fn merchants_are_listed_oldest_first(bench: Arc<Bench>) {
 pub async fn what_does_not_exist_is_not_found(bench: Arc<Bench>) {
     let nobody = MerchantId::new(fresh());
     assert_eq!(bench.access.find_merchant(nobody).await, Ok(None));
-    assert_eq!(bench.access.find_credentials("nobody").await, Ok(None));
+    assert_eq!(bench.access.find_user("nobody").await, Ok(None));
+    assert_eq!(bench.access.list_users(nobody).await, Ok(vec![]));
     assert_eq!(bench.access.list_endpoints(nobody).await, Ok(vec![]));
+    assert_eq!(bench.access.find_endpoint(EndpointId::new(fresh())).await, Ok(None));
+    assert_eq!(bench.access.insert_user(new_user(nobody)).await, Ok(UserInserted::NoMerchant));
+    assert_eq!(bench.access.insert_endpoint(new_endpoint(nobody)).await, Ok(Missing));
+    assert_eq!(bench.access.set_merchant(nobody, MerchantSettings::default()).await, Ok(Missing));
+    assert_eq!(bench.access.change_user("nobody", UserChange::Revoked(at(1))).await, Ok(Missing));
+    let removed = EndpointChange::Removed(at(1));
+    assert_eq!(bench.access.change_endpoint(EndpointId::new(fresh()), removed).await, Ok(Missing));
     // User names are compared exactly.
     let new = new_merchant(false);
     bench.access.insert_merchant(new.clone()).await.unwrap();
-    assert_eq!(bench.access.find_credentials(&new.user.username.to_uppercase()).await, Ok(None));
+    assert_eq!(bench.access.find_user(&new.user.username.to_uppercase()).await, Ok(None));
+}
+
+pub async fn a_merchant_is_set_in_parts(bench: Arc<Bench>) {
+    let (other, _) = bench.merchant().await;
+    let mut new = new_merchant(false);
+    new.merchant.sandbox = false;
+    bench.access.insert_merchant(new.clone()).await.unwrap();
+    let id = new.merchant.id;
+    let set = async |settings| {
+        assert_eq!(bench.access.set_merchant(id, settings).await, Ok(Done));
+        bench.access.find_merchant(id).await.unwrap().unwrap()
+    };
+    assert_eq!(set(MerchantSettings::default()).await, new.merchant, "nothing was to be set");
+    let name = "Neuer Name".to_owned();
+    let named = Merchant { name: name.clone(), ..new.merchant.clone() };
+    assert_eq!(set(MerchantSettings { name: Some(name), ..MerchantSettings::default() }).await, named);
+    let whole = MerchantSettings {
+        name: None,
+        currencies: Some(vec![Currency::Eur, Currency::Usd]),
+        origins: Some(vec![Origin::parse("https://new.example").unwrap()]),
+        session_lifetime: Some(Duration::from_micros(61_000_001)),
+    };
+    let changed = Merchant {
+        currencies: vec![Currency::Eur, Currency::Usd],
+        origins: vec![Origin::parse("https://new.example").unwrap()],
+        session_lifetime: Duration::from_micros(61_000_001),
+        ..named
+    };
+    assert_eq!(set(whole).await, changed);
+    let bare = MerchantSettings { origins: Some(vec![]), ..MerchantSettings::default() };
+    assert_eq!(set(bare).await, Merchant { origins: vec![], ..changed });
+    assert_eq!(bench.access.find_merchant(other.id).await, Ok(Some(other)), "nobody else");
+}
+
+pub async fn of_many_who_set_a_merchant_the_last_one_wins_whole(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let lists = [vec![Currency::Usd, Currency::Eur], vec![Currency::Eur, Currency::Usd, Currency::Jpy]];
+    let setters: Vec<_> = (0..16)
+        .map(|number| {
+            let (bench, id) = (bench.clone(), merchant.id);
+            let settings = MerchantSettings { currencies: Some(lists[number % 2].clone()), ..Default::default() };
+            tokio::spawn(async move { bench.access.set_merchant(id, settings).await })
+        })
+        .collect();
+    for setter in setters {
+        assert_eq!(setter.await.unwrap(), Ok(Done));
+    }
+    let found = bench.access.find_merchant(merchant.id).await.unwrap().unwrap();
+    assert!(lists.contains(&found.currencies), "{:?}", found.currencies);
+}
+
+pub async fn a_merchant_has_several_users(bench: Arc<Bench>) {
+    let new = new_merchant(false);
+    bench.access.insert_merchant(new.clone()).await.unwrap();
+    let mut second = new_user(new.merchant.id);
+    second.permissions = [Permission::OrderRead, Permission::Checkout].into_iter().collect();
+    second.previous = Some(Retiring { credential: PasswordHash(vec![9]), until: at(7) });
+    assert_eq!(bench.access.insert_user(second.clone()).await, Ok(UserInserted::Done));
+    assert_eq!(bench.access.list_users(new.merchant.id).await, Ok(vec![new.user, second.clone()]));
+    let one: Permissions = [Permission::SessionRead].into_iter().collect();
+    assert_eq!(bench.access.change_user(&second.username, UserChange::Permissions(one)).await, Ok(Done));
+    let changed = ApiUser { permissions: one, ..second };
+    assert_eq!(bench.access.find_user(&changed.username).await, Ok(Some(changed)));
+}
+
+pub async fn a_password_retires_the_one_before(bench: Arc<Bench>) {
+    let new = new_merchant(false);
+    bench.access.insert_merchant(new.clone()).await.unwrap();
+    let username = &new.user.username;
+    let rotate = async |byte: u8, old_until| {
+        let change = UserChange::Password { new: PasswordHash(vec![byte]), old_until };
+        assert_eq!(bench.access.change_user(username, change).await, Ok(Done));
+        bench.access.find_user(username).await.unwrap().unwrap()
+    };
+    let retired = |credential, until| Some(Retiring { credential, until });
+    let first = ApiUser {
+        password: PasswordHash(vec![1]),
+        previous: retired(new.user.password.clone(), at(10)),
+        ..new.user.clone()
+    };
+    assert_eq!(rotate(1, Some(at(10))).await, first);
+    let second =
+        ApiUser { password: PasswordHash(vec![2]), previous: retired(PasswordHash(vec![1]), at(20)), ..first.clone() };
+    assert_eq!(rotate(2, Some(at(20))).await, second, "the one before that has ended");
+    assert_eq!(rotate(3, None).await, ApiUser { password: PasswordHash(vec![3]), previous: None, ..second });
+}
+
+pub async fn a_revoked_user_stays_revoked(bench: Arc<Bench>) {
+    let new = new_merchant(false);
+    bench.access.insert_merchant(new.clone()).await.unwrap();
+    let revoke = |second| bench.access.change_user(&new.user.username, UserChange::Revoked(at(second)));
+    assert_eq!((revoke(5).await, revoke(6).await), (Ok(Done), Ok(Ended)));
+    for change in [
+        UserChange::Permissions([Permission::Checkout].into_iter().collect()),
+        UserChange::Password { new: PasswordHash(vec![1]), old_until: None },
+    ] {
+        assert_eq!(bench.access.change_user(&new.user.username, change).await, Ok(Ended));
+    }
+    let revoked = ApiUser { revoked_at: Some(at(5)), ..new.user.clone() };
+    assert_eq!(bench.access.find_user(&new.user.username).await, Ok(Some(revoked.clone())));
+    assert_eq!(bench.access.list_users(new.merchant.id).await, Ok(vec![revoked]));
+}
+
+pub async fn endpoints_are_added_moved_and_removed(bench: Arc<Bench>) {
+    let (merchant, first) = bench.merchant().await;
+    let second = Endpoint {
+        previous: Some(Retiring { credential: SealedSecret(vec![9]), until: at(7) }),
+        ..new_endpoint(merchant.id)
+    };
+    assert_eq!(bench.access.insert_endpoint(second.clone()).await, Ok(Done));
+    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![first.clone(), second.clone()]));
+    let change = async |change| bench.access.change_endpoint(first.id, change).await.unwrap();
+    let url = "https://elsewhere.example/".to_owned();
+    assert_eq!(change(EndpointChange::Url(url.clone())).await, Done);
+    let new = SealedSecret(vec![1]);
+    assert_eq!(change(EndpointChange::Secret { new: new.clone(), old_until: Some(at(9)) }).await, Done);
+    let rotated = Endpoint {
+        url,
+        secret: new,
+        previous: Some(Retiring { credential: first.secret.clone(), until: at(9) }),
+        ..first.clone()
+    };
+    assert_eq!(bench.access.find_endpoint(first.id).await, Ok(Some(rotated.clone())));
+    let ended = SealedSecret(vec![2]);
+    assert_eq!(change(EndpointChange::Secret { new: ended.clone(), old_until: None }).await, Done);
+    let rotated = Endpoint { secret: ended, previous: None, ..rotated };
+    assert_eq!(bench.access.find_endpoint(first.id).await, Ok(Some(rotated.clone())));
+    assert_eq!(change(EndpointChange::Removed(at(3))).await, Done);
+    for late in [EndpointChange::Removed(at(4)), EndpointChange::Url("https://late.example/".to_owned())] {
+        assert_eq!(change(late).await, Ended);
+    }
+    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![second]));
+    let removed = Endpoint { removed_at: Some(at(3)), ..rotated };
+    assert_eq!(bench.access.find_endpoint(first.id).await, Ok(Some(removed)));
 }

@@ -89,10 +89,24 @@ pub async fn a_damaged_merchant_is_corrupt(bench: Arc<Bench>) {
         let id = new.merchant.id;
         bench.raw.execute(&format!("UPDATE {table} SET {damage} WHERE merchant_id = '{id}'")).unwrap();
         assert_corrupt(bench.access.find_merchant(id).await, table, damage);
-        assert_corrupt(bench.access.find_credentials(&new.user.username).await, table, damage);
         assert_corrupt(bench.access.list_merchants().await, table, damage);
         bench.raw.execute(&format!("DELETE FROM {table} WHERE merchant_id = '{id}'")).unwrap();
     }
+}
+
+pub async fn a_damaged_user_is_corrupt(bench: Arc<Bench>) {
+    for damage in ["permissions = 'hush'", "permissions = 'order:read,session:write'", "permissions = 'checkout,'"] {
+        let new = new_merchant(false);
+        bench.access.insert_merchant(new.clone()).await.unwrap();
+        bench.raw.execute(&format!("UPDATE api_user SET {damage} WHERE merchant_id = '{}'", new.merchant.id)).unwrap();
+        assert_corrupt(bench.access.find_user(&new.user.username).await, "api_user", damage);
+        assert_corrupt(bench.access.list_users(new.merchant.id).await, "api_user", damage);
+    }
+    for half in ["api_user SET previous_until = NULL, previous_password = password", "api_user SET permissions = ''"] {
+        assert!(bench.raw.execute(&format!("UPDATE {half}")).is_err(), "{half}");
+    }
+    bench.merchant().await;
+    assert!(bench.raw.execute("UPDATE endpoint SET previous_until = NULL, previous_secret = secret").is_err());
 }
 
 pub async fn a_damaged_stash_entry_is_corrupt(bench: Arc<Bench>) {

@@ -1,14 +1,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use dropin_access::SealedSecret;
 use dropin_kernel::{EndpointId, EventId};
-use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, ParkedEvent};
+use dropin_ports::{AccountChanged, Delivery, DeliveryKey, DeliveryResult, EndpointChange, ParkedEvent, Replayed};
 
 use crate::Bench;
 use crate::bench::{capture, captured, outcome};
 use crate::values::{at, event, fresh, new_endpoint, new_merchant, seconds};
 
 use DeliveryResult::{Acknowledged, Parked, Retry};
+use Replayed::{NoEndpoint, NotParked};
 
 fn keys(deliveries: &[Delivery]) -> Vec<DeliveryKey> {
     deliveries.iter().map(|one| one.key).collect()
@@ -49,7 +51,7 @@ pub async fn a_stream_is_claimed_by_one(bench: Arc<Bench>) {
     for one in seen {
         assert_eq!((one.key.sequence, one.key.attempt, one.first_try), (1, 1, at(100)));
         assert_eq!((one.merchant_id, one.endpoint_id), (merchant.id, endpoint.id));
-        assert_eq!((&one.url, &one.secret), (&endpoint.url, &endpoint.secret));
+        assert_eq!((&one.url, &one.secrets), (&endpoint.url, &vec![endpoint.secret.clone()]));
         assert_eq!(one.event_type, "SESSION_COMPLETED");
     }
 }
@@ -224,7 +226,7 @@ pub async fn a_parked_notification_can_be_replayed(bench: Arc<Bench>) {
     let (merchant, endpoint) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;
     let first = bench.claim(at(100)).await.remove(0);
-    assert_eq!(bench.outbox.replay_parked(first.event_id, endpoint.id, at(100)).await, Ok(false), "not parked");
+    assert_eq!(bench.outbox.replay_parked(first.event_id, endpoint.id, endpoint.id, at(100)).await, Ok(NotParked));
     let second = bench.finish(first.key, Parked, at(101)).await;
     assert_eq!(sequences(&second), [2], "the stream goes on without it");
     let expected = |attempts, parked_at| ParkedEvent {
@@ -238,10 +240,13 @@ pub async fn a_parked_notification_can_be_replayed(bench: Arc<Bench>) {
     };
     assert_eq!(bench.outbox.list_parked(10).await, Ok(vec![expected(1, at(101))]));
     assert_eq!(bench.outbox.list_parked(0).await, Ok(vec![]));
-    assert_eq!(bench.outbox.replay_parked(first.event_id, EndpointId::new(fresh()), at(102)).await, Ok(false));
-    assert_eq!(bench.outbox.replay_parked(EventId::new(fresh()), endpoint.id, at(102)).await, Ok(false));
-    assert_eq!(bench.outbox.replay_parked(first.event_id, endpoint.id, at(102)).await, Ok(true));
-    assert_eq!(bench.outbox.replay_parked(first.event_id, endpoint.id, at(102)).await, Ok(false), "once");
+    let replay = async |event, from, to| bench.outbox.replay_parked(event, from, to, at(102)).await.unwrap();
+    let nowhere = EndpointId::new(fresh());
+    assert_eq!(replay(first.event_id, nowhere, endpoint.id).await, NotParked);
+    assert_eq!(replay(EventId::new(fresh()), endpoint.id, endpoint.id).await, NotParked);
+    assert_eq!(replay(first.event_id, endpoint.id, nowhere).await, NoEndpoint);
+    assert_eq!(replay(first.event_id, endpoint.id, endpoint.id).await, Replayed::Done);
+    assert_eq!(replay(first.event_id, endpoint.id, endpoint.id).await, NotParked, "once");
     let replayed = bench.claim(at(103)).await.remove(0);
     assert_eq!((replayed.event_id, &replayed.body), (first.event_id, &first.body), "unchanged, with the same id");
     assert_eq!((replayed.key.sequence, replayed.key.attempt, replayed.first_try), (1, 1, at(103)));
@@ -301,5 +306,78 @@ pub async fn an_idle_queue_has_no_due_time(bench: Arc<Bench>) {
     let claimed = bench.claim(at(51)).await;
     assert_eq!((sequences(&claimed), claimed[0].url.as_str()), (vec![3], "https://shop.example/later"));
     assert_eq!(bench.finish(claimed[0].key, Acknowledged, at(51).plus(seconds(1))).await, vec![]);
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+}
+
+pub async fn both_secrets_sign_while_one_retires(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let new = SealedSecret(vec![1, 2, 3]);
+    let change = EndpointChange::Secret { new: new.clone(), old_until: Some(at(200)) };
+    assert_eq!(bench.access.change_endpoint(endpoint.id, change).await, Ok(AccountChanged::Done));
+    let first = bench.claim(at(199)).await.remove(0);
+    assert_eq!(first.secrets, [new.clone(), endpoint.secret], "the new one first");
+    let second = bench.finish(first.key, Acknowledged, at(200)).await.remove(0);
+    assert_eq!(second.secrets, [new], "the old one has ended");
+}
+
+pub async fn an_endpoint_that_moves_takes_along_what_waits(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let moved = "https://elsewhere.example/hook".to_owned();
+    let change = EndpointChange::Url(moved.clone());
+    assert_eq!(bench.access.change_endpoint(endpoint.id, change).await, Ok(AccountChanged::Done));
+    let claimed = bench.claim(at(100)).await;
+    assert_eq!(claimed.iter().map(|one| &one.url).collect::<Vec<_>>(), [&moved]);
+}
+
+pub async fn what_waits_for_a_removed_endpoint_is_parked(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let other = new_endpoint(merchant.id);
+    for _ in 0..3 {
+        bench.authorized(merchant.id).await;
+    }
+    let claimed = bench.claim(at(100)).await;
+    assert_eq!(claimed.len(), 3);
+    assert_eq!(bench.outbox.park_removed(endpoint.id, at(101), 10).await, Ok((0, false)), "it was not removed");
+    bench.access.insert_endpoint(other.clone()).await.unwrap();
+    let removed = EndpointChange::Removed(at(101));
+    assert_eq!(bench.access.change_endpoint(endpoint.id, removed).await, Ok(AccountChanged::Done));
+    // Two notifications of each payment, in steps of two payments.
+    assert_eq!(bench.outbox.park_removed(endpoint.id, at(102), 2).await, Ok((4, true)));
+    assert_eq!(bench.outbox.park_removed(endpoint.id, at(102), 2).await, Ok((2, false)));
+    assert_eq!(bench.outbox.park_removed(endpoint.id, at(102), 2).await, Ok((0, false)));
+    assert_eq!(bench.finish(claimed[0].key, Acknowledged, at(103)).await, vec![], "a late result changes nothing");
+    assert_eq!(bench.claim(at(9_999)).await, vec![]);
+    let parked = bench.outbox.list_parked(10).await.unwrap();
+    let mut attempts: Vec<_> = parked.iter().map(|one| one.attempts).collect();
+    attempts.sort_unstable();
+    assert_eq!(attempts, [0, 0, 0, 1, 1, 1], "as often as each was tried");
+    let event = parked[0].event_id;
+    let replay = async |to| bench.outbox.replay_parked(event, endpoint.id, to, at(10_000)).await.unwrap();
+    let (stranger, strangers) = bench.merchant().await;
+    assert_ne!(stranger.id, merchant.id);
+    assert_eq!((replay(endpoint.id).await, replay(strangers.id).await), (NoEndpoint, NoEndpoint));
+    assert_eq!(replay(other.id).await, Replayed::Done);
+    let again = bench.claim(at(10_000)).await;
+    assert_eq!(again.iter().map(|one| (one.event_id, one.endpoint_id)).collect::<Vec<_>>(), [(event, other.id)]);
+}
+
+pub async fn a_removed_endpoint_is_told_nothing_new(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    bench.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(1))).await.unwrap();
+    bench.authorized(merchant.id).await;
+    assert_eq!(bench.count("outbox_event", "1 = 1"), 2, "events exist all the same");
+    assert_eq!(bench.count("outbox_stream", "1 = 1"), 0);
+}
+
+pub async fn what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_claim(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    // The removal ran while the event was being written and saw nothing of it.
+    bench.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(1))).await.unwrap();
+    assert_eq!(bench.claim(at(100)).await, vec![]);
+    let parked = bench.outbox.list_parked(10).await.unwrap();
+    assert_eq!(parked.iter().map(|one| one.attempts).collect::<Vec<_>>(), [0, 0], "never tried");
     assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
 }

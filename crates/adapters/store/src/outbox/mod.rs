@@ -8,11 +8,12 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_access::SealedSecret;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
-use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, StoreError};
+use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed, StoreError};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::lane::Verdict;
+use crate::rows::retiring;
 use crate::schema::{endpoint, outbox_event, outbox_stream};
 use crate::sql::{Id, Instant};
 use crate::store::Store;
@@ -30,7 +31,7 @@ impl OutboxStore for Store {
         let full = full.iter().map(EndpointId::to_string).collect::<Vec<_>>().join(",");
         self.write(move |connection| {
             let streams = claim::claim(connection, &full, now, lease_until, per_endpoint, limit)?;
-            deliveries(connection, &streams).map(Verdict::Keep)
+            deliveries(connection, &streams, now).map(Verdict::Keep)
         })
         .await
     }
@@ -43,7 +44,7 @@ impl OutboxStore for Store {
     ) -> Result<Vec<Delivery>, StoreError> {
         self.write(move |connection| {
             let streams = finish::finish(connection, &results, now, lease_until)?;
-            deliveries(connection, &streams).map(Verdict::Keep)
+            deliveries(connection, &streams, now).map(Verdict::Keep)
         })
         .await
     }
@@ -56,8 +57,18 @@ impl OutboxStore for Store {
         self.read(move |connection| parked::list(connection, limit)).await
     }
 
-    async fn replay_parked(&self, event: EventId, endpoint: EndpointId, now: Timestamp) -> Result<bool, StoreError> {
-        self.write(move |connection| parked::replay(connection, event, endpoint, now).map(Verdict::Keep)).await
+    async fn replay_parked(
+        &self,
+        event: EventId,
+        endpoint: EndpointId,
+        to: EndpointId,
+        now: Timestamp,
+    ) -> Result<Replayed, StoreError> {
+        self.write(move |connection| parked::replay(connection, event, endpoint, to, now).map(Verdict::Keep)).await
+    }
+
+    async fn park_removed(&self, endpoint: EndpointId, now: Timestamp, limit: u32) -> Result<(u32, bool), StoreError> {
+        self.write(move |connection| parked::park_removed(connection, endpoint, now, limit).map(Verdict::Keep)).await
     }
 }
 
@@ -77,6 +88,9 @@ struct ClaimedRow {
 struct ReceiverRow {
     url: String,
     secret: Vec<u8>,
+    previous_secret: Option<Vec<u8>>,
+    previous_until: Option<Instant>,
+    removed_at: Option<Instant>,
 }
 
 #[derive(Queryable, Selectable)]
@@ -88,8 +102,8 @@ struct MessageRow {
     body: Vec<u8>,
 }
 
-/// What to send for streams that were just claimed.
-fn deliveries(connection: &mut AnyConnection, streams: &[i64]) -> Result<Vec<Delivery>, Fault> {
+/// What to send for streams that were just claimed. What waits for an endpoint that was removed is parked on the way.
+fn deliveries(connection: &mut AnyConnection, streams: &[i64], now: Timestamp) -> Result<Vec<Delivery>, Fault> {
     if streams.is_empty() {
         return Ok(Vec::new());
     }
@@ -105,21 +119,37 @@ fn deliveries(connection: &mut AnyConnection, streams: &[i64]) -> Result<Vec<Del
         .select((ClaimedRow::as_select(), ReceiverRow::as_select(), Option::<MessageRow>::as_select()))
         .load(connection)
         .in_table("outbox_stream")?;
-    let restored = rows.into_iter().map(|(stream, receiver, message)| delivery(stream, receiver, message));
-    // A broken stream must not hold up all others: it stays under its lease and is loud each time.
-    Ok(restored.filter_map(|one| one.map_err(Fault::into_store_error).ok()).collect())
+    let mut found = Vec::with_capacity(rows.len());
+    for (stream, receiver, message) in rows {
+        if receiver.removed_at.is_some() {
+            // An event that was written while the endpoint was being removed.
+            parked::park_claimed(connection, stream.id, now)?;
+            continue;
+        }
+        // A broken stream must not hold up all others: it stays under its lease and is loud each time.
+        found.extend(delivery(stream, receiver, message, now).map_err(Fault::into_store_error).ok());
+    }
+    Ok(found)
 }
 
-fn delivery(stream: ClaimedRow, receiver: ReceiverRow, message: Option<MessageRow>) -> Result<Delivery, Fault> {
+fn delivery(
+    stream: ClaimedRow,
+    receiver: ReceiverRow,
+    message: Option<MessageRow>,
+    now: Timestamp,
+) -> Result<Delivery, Fault> {
     let message = message.ok_or_else(|| corrupt("outbox_stream", "its next event is missing"))?;
     let attempt = u32::try_from(stream.attempt).map_err(|_negative| corrupt("outbox_stream", "attempt"))?;
     let first_try = stream.first_try.ok_or_else(|| corrupt("outbox_stream", "claimed without a first try"))?;
+    let previous = retiring("endpoint", receiver.previous_secret.map(SealedSecret), receiver.previous_until)?;
+    let mut secrets = vec![SealedSecret(receiver.secret)];
+    secrets.extend(previous.filter(|old| old.at(now).is_some()).map(|old| old.credential));
     Ok(Delivery {
         key: DeliveryKey { stream: stream.id, sequence: stream.next_sequence, attempt },
         merchant_id: MerchantId::new(message.merchant_id.0),
         endpoint_id: EndpointId::new(stream.endpoint_id.0),
         url: receiver.url,
-        secret: SealedSecret(receiver.secret),
+        secrets,
         payment_id: PaymentId::new(stream.payment_id.0),
         event_id: EventId::new(message.event_id.0),
         event_type: message.event_type,

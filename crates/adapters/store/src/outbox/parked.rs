@@ -1,11 +1,11 @@
 use diesel::prelude::*;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
-use dropin_ports::ParkedEvent;
+use dropin_ports::{ParkedEvent, Replayed};
 
 use super::finish::{NewStream, StreamRow};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::schema::{outbox_event, outbox_parked, outbox_stream};
+use crate::schema::{endpoint, outbox_event, outbox_parked, outbox_stream};
 use crate::sql::{Id, Instant};
 
 #[derive(Debug, Insertable)]
@@ -80,22 +80,33 @@ impl Found {
     }
 }
 
-/// Queues a parked notification again as a stream of its own, since its payment has gone on without it; `false` when it is not parked.
+/// Queues a parked notification again as a stream of its own, since its payment has gone on without it.
 pub(super) fn replay(
     connection: &mut AnyConnection,
     event: EventId,
-    endpoint: EndpointId,
+    from: EndpointId,
+    to: EndpointId,
     now: Timestamp,
-) -> Result<bool, Fault> {
-    let (event_id, endpoint_id) = (Id(event.uuid()), Id(endpoint.uuid()));
-    if diesel::delete(outbox_parked::table.find((endpoint_id, event_id))).execute(connection)? == 0 {
-        return Ok(false);
-    }
-    let (payment_id, sequence): (Id, i64) = outbox_event::table
-        .filter(outbox_event::event_id.eq(event_id))
-        .select((outbox_event::payment_id, outbox_event::sequence))
+) -> Result<Replayed, Fault> {
+    let (event_id, from, to) = (Id(event.uuid()), Id(from.uuid()), Id(to.uuid()));
+    let found: Option<(Id, i64, Id)> = outbox_parked::table
+        .inner_join(outbox_event::table.on(outbox_event::event_id.eq(outbox_parked::event_id)))
+        .filter(outbox_parked::endpoint_id.eq(from).and(outbox_parked::event_id.eq(event_id)))
+        .select((outbox_event::payment_id, outbox_event::sequence, outbox_event::merchant_id))
         .first(connection)
-        .in_table("outbox_event")?;
+        .optional()
+        .in_table("outbox_parked")?;
+    let Some((payment_id, sequence, merchant)) = found else { return Ok(Replayed::NotParked) };
+    let receiver: Option<Id> = endpoint::table
+        .filter(endpoint::id.eq(to).and(endpoint::merchant_id.eq(merchant)).and(endpoint::removed_at.is_null()))
+        .select(endpoint::id)
+        .first(connection)
+        .optional()?;
+    let Some(endpoint_id) = receiver else { return Ok(Replayed::NoEndpoint) };
+    if diesel::delete(outbox_parked::table.find((from, event_id))).execute(connection)? == 0 {
+        // Somebody else replayed it just now.
+        return Ok(Replayed::NotParked);
+    }
     let stream = NewStream {
         endpoint_id,
         payment_id,
@@ -106,5 +117,68 @@ pub(super) fn replay(
         due_at: Instant(now),
     };
     diesel::insert_into(outbox_stream::table).values(stream).execute(connection)?;
-    Ok(true)
+    Ok(Replayed::Done)
+}
+
+/// Parks what waits for an endpoint that was removed, `limit` streams of it; how many notifications, and whether there may be more.
+pub(super) fn park_removed(
+    connection: &mut AnyConnection,
+    endpoint_id: EndpointId,
+    now: Timestamp,
+    limit: u32,
+) -> Result<(u32, bool), Fault> {
+    let endpoint_id = Id(endpoint_id.uuid());
+    let query = outbox_stream::table
+        .filter(outbox_stream::endpoint_id.eq(endpoint_id))
+        .filter(outbox_stream::next_sequence.le(outbox_stream::last_sequence))
+        .filter(diesel::dsl::exists(
+            endpoint::table.filter(endpoint::id.eq(endpoint_id)).filter(endpoint::removed_at.is_not_null()),
+        ))
+        .order(outbox_stream::id)
+        .limit(i64::from(limit));
+    let streams: Vec<StreamRow> = match connection {
+        AnyConnection::Postgres(connection) => query.select(StreamRow::as_select()).for_update().load(connection),
+        AnyConnection::Sqlite(connection) => query.select(StreamRow::as_select()).load(connection),
+    }
+    .in_table("outbox_stream")?;
+    let more = u32::try_from(streams.len()) == Ok(limit);
+    let mut parked = 0;
+    for stream in &streams {
+        parked += park_rest(connection, stream, stream.attempt, now)?;
+    }
+    Ok((parked, more))
+}
+
+/// Parks a stream that was claimed for an endpoint which has been removed. The try that the claim counted is not made.
+pub(super) fn park_claimed(connection: &mut AnyConnection, stream: i64, now: Timestamp) -> Result<(), Fault> {
+    let stream: StreamRow =
+        outbox_stream::table.find(stream).select(StreamRow::as_select()).first(connection).in_table("outbox_stream")?;
+    let parked = park_rest(connection, &stream, (stream.attempt - 1).max(0), now)?;
+    log::warn!("parked {parked} notifications of an endpoint that was removed");
+    Ok(())
+}
+
+/// Puts everything aside that a stream still holds, and ends it. `attempts` is how often its first notification was tried; the others never were.
+fn park_rest(connection: &mut AnyConnection, stream: &StreamRow, attempts: i32, now: Timestamp) -> Result<u32, Fault> {
+    let waiting: Vec<(i64, Id)> = outbox_event::table
+        .filter(outbox_event::payment_id.eq(stream.payment_id))
+        .filter(outbox_event::sequence.between(stream.next_sequence, stream.last_sequence))
+        .order(outbox_event::sequence)
+        .select((outbox_event::sequence, outbox_event::event_id))
+        .load(connection)
+        .in_table("outbox_event")?;
+    let rows: Vec<ParkedRow> = (waiting.into_iter())
+        .map(|(sequence, event_id)| ParkedRow {
+            endpoint_id: stream.endpoint_id,
+            event_id,
+            attempts: if sequence == stream.next_sequence { attempts } else { 0 },
+            parked_at: Instant(now),
+        })
+        .collect();
+    let parked = rows.len();
+    for row in rows {
+        diesel::insert_into(outbox_parked::table).values(row).execute(connection)?;
+    }
+    diesel::delete(outbox_stream::table.find(stream.id)).execute(connection)?;
+    u32::try_from(parked).map_err(|_beyond| corrupt("outbox_stream", "more events than can be counted"))
 }

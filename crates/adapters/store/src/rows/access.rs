@@ -1,8 +1,11 @@
 use std::time::Duration;
 
 use diesel::prelude::{Insertable, Queryable, Selectable};
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret};
+use dropin_access::{
+    ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring, SealedSecret,
+};
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
+use dropin_money::Currency;
 
 use super::{currency, missing};
 use crate::fault::{Fault, corrupt};
@@ -16,6 +19,7 @@ pub(crate) struct MerchantRow {
     name: String,
     session_lifetime_micros: i64,
     created_at: Instant,
+    sandbox: bool,
 }
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -41,6 +45,10 @@ pub(crate) struct UserRow {
     merchant_id: Id,
     username: String,
     password: Vec<u8>,
+    permissions: String,
+    previous_password: Option<Vec<u8>>,
+    previous_until: Option<Instant>,
+    revoked_at: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -50,6 +58,9 @@ pub(crate) struct EndpointRow {
     merchant_id: Id,
     url: String,
     secret: Vec<u8>,
+    previous_secret: Option<Vec<u8>>,
+    previous_until: Option<Instant>,
+    removed_at: Option<Instant>,
 }
 
 fn positions() -> impl Iterator<Item = i32> {
@@ -58,13 +69,12 @@ fn positions() -> impl Iterator<Item = i32> {
 
 impl MerchantRow {
     pub(crate) fn new(merchant: &Merchant) -> Result<Self, Fault> {
-        let micros = i64::try_from(merchant.session_lifetime.as_micros())
-            .map_err(|_too_long| Fault::Refused("the lifetime of Sessions is too long to be stored".to_owned()))?;
         Ok(Self {
             id: Id(merchant.id.uuid()),
             name: merchant.name.clone(),
-            session_lifetime_micros: micros,
+            session_lifetime_micros: lifetime_micros(merchant.session_lifetime)?,
             created_at: Instant(merchant.created_at),
+            sandbox: merchant.sandbox,
         })
     }
 
@@ -81,30 +91,31 @@ impl MerchantRow {
                 .collect::<Result<_, _>>()?,
             origins: origins.iter().map(OriginRow::restore).collect::<Result<_, _>>()?,
             session_lifetime: Duration::from_micros(lifetime),
+            sandbox: self.sandbox,
             created_at: self.created_at.0,
         })
     }
 }
 
 impl CurrencyRow {
-    pub(crate) fn all(merchant: &Merchant) -> Vec<Self> {
-        let row = |(position, currency): (i32, &dropin_money::Currency)| Self {
-            merchant_id: Id(merchant.id.uuid()),
+    pub(crate) fn all(merchant: MerchantId, currencies: &[Currency]) -> Vec<Self> {
+        let row = |(position, currency): (i32, &Currency)| Self {
+            merchant_id: Id(merchant.uuid()),
             position,
             currency: currency.code().to_owned(),
         };
-        positions().zip(&merchant.currencies).map(row).collect()
+        positions().zip(currencies).map(row).collect()
     }
 }
 
 impl OriginRow {
-    pub(crate) fn all(merchant: &Merchant) -> Vec<Self> {
+    pub(crate) fn all(merchant: MerchantId, origins: &[Origin]) -> Vec<Self> {
         let row = |(position, origin): (i32, &Origin)| Self {
-            merchant_id: Id(merchant.id.uuid()),
+            merchant_id: Id(merchant.uuid()),
             position,
             origin: origin.as_str().to_owned(),
         };
-        positions().zip(&merchant.origins).map(row).collect()
+        positions().zip(origins).map(row).collect()
     }
 
     fn restore(&self) -> Result<Origin, Fault> {
@@ -115,6 +126,36 @@ impl OriginRow {
     }
 }
 
+/// Microseconds, as a lifetime of Sessions is stored.
+pub(crate) fn lifetime_micros(lifetime: Duration) -> Result<i64, Fault> {
+    i64::try_from(lifetime.as_micros())
+        .map_err(|_too_long| Fault::Refused("the lifetime of Sessions is too long to be stored".to_owned()))
+}
+
+/// Permissions as they are stored: their words in the order of the list, with commas between.
+pub(crate) fn permission_words(permissions: Permissions) -> String {
+    permissions.iter().map(Permission::as_str).collect::<Vec<_>>().join(",")
+}
+
+fn read_permissions(words: &str) -> Result<Permissions, Fault> {
+    let read: Option<Permissions> = words.split(',').map(|word| word.parse().ok()).collect();
+    read.filter(|permissions| permission_words(*permissions) == words)
+        .ok_or_else(|| corrupt("api_user", "the permissions are none"))
+}
+
+/// A credential of before with its end: both or none, as a constraint says.
+pub(crate) fn retiring<T>(
+    table: &'static str,
+    credential: Option<T>,
+    until: Option<Instant>,
+) -> Result<Option<Retiring<T>>, Fault> {
+    match (credential, until) {
+        (None, None) => Ok(None),
+        (Some(credential), Some(until)) => Ok(Some(Retiring { credential, until: until.0 })),
+        _ => Err(missing(table, "half of the credential of before")),
+    }
+}
+
 impl UserRow {
     pub(crate) fn new(user: &ApiUser) -> Self {
         Self {
@@ -122,16 +163,23 @@ impl UserRow {
             merchant_id: Id(user.merchant_id.uuid()),
             username: user.username.clone(),
             password: user.password.0.clone(),
+            permissions: permission_words(user.permissions),
+            previous_password: user.previous.as_ref().map(|old| old.credential.0.clone()),
+            previous_until: user.previous.as_ref().map(|old| Instant(old.until)),
+            revoked_at: user.revoked_at.map(Instant),
         }
     }
 
-    pub(crate) fn restore(self) -> ApiUser {
-        ApiUser {
+    pub(crate) fn restore(self) -> Result<ApiUser, Fault> {
+        Ok(ApiUser {
             id: ApiUserId::new(self.id.0),
             merchant_id: MerchantId::new(self.merchant_id.0),
+            permissions: read_permissions(&self.permissions)?,
             username: self.username,
             password: PasswordHash(self.password),
-        }
+            previous: retiring("api_user", self.previous_password.map(PasswordHash), self.previous_until)?,
+            revoked_at: self.revoked_at.map(|at| at.0),
+        })
     }
 }
 
@@ -142,15 +190,20 @@ impl EndpointRow {
             merchant_id: Id(endpoint.merchant_id.uuid()),
             url: endpoint.url.clone(),
             secret: endpoint.secret.0.clone(),
+            previous_secret: endpoint.previous.as_ref().map(|old| old.credential.0.clone()),
+            previous_until: endpoint.previous.as_ref().map(|old| Instant(old.until)),
+            removed_at: endpoint.removed_at.map(Instant),
         }
     }
 
-    pub(crate) fn restore(self) -> Endpoint {
-        Endpoint {
+    pub(crate) fn restore(self) -> Result<Endpoint, Fault> {
+        Ok(Endpoint {
             id: EndpointId::new(self.id.0),
             merchant_id: MerchantId::new(self.merchant_id.0),
             url: self.url,
             secret: SealedSecret(self.secret),
-        }
+            previous: retiring("endpoint", self.previous_secret.map(SealedSecret), self.previous_until)?,
+            removed_at: self.removed_at.map(|at| at.0),
+        })
     }
 }

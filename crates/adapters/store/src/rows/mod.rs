@@ -6,7 +6,9 @@ mod order;
 mod session;
 mod terms;
 
-pub(crate) use access::{CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow};
+pub(crate) use access::{
+    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, permission_words, retiring,
+};
 pub(crate) use billing::ProfileRow;
 pub(crate) use order::{OpRow, OrderChange, OrderRow};
 pub(crate) use session::{SessionRow, StateChange, TermsChange};

@@ -228,13 +228,14 @@ impl Delivering {
     /// One try, as a task of its own.
     fn send(&self, delivery: &Delivery, body: Vec<u8>) -> impl Future<Output = AttemptOutcome> + Send + use<> {
         let endpoint = delivery.endpoint_id;
-        let secret = self.secrets.open_secret(&endpoint.to_string(), &delivery.secret);
-        let request = secret.map(|secret| WebhookRequest {
+        let owner = endpoint.to_string();
+        let opened = delivery.secrets.iter().map(|secret| self.secrets.open_secret(&owner, secret));
+        let request = opened.collect::<Result<Vec<_>, _>>().map(|secrets| WebhookRequest {
             url: delivery.url.clone(),
             event_id: delivery.event_id,
             sequence: delivery.key.sequence,
             body,
-            secrets: vec![secret],
+            secrets,
             at: self.clock.now(),
         });
         let webhooks = Arc::clone(&self.webhooks);

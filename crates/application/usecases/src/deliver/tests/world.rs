@@ -8,7 +8,9 @@ use async_trait::async_trait;
 use dropin_access::{PasswordHash, SealedSecret};
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::AttemptOutcome;
-use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, KeyringError, ParkedEvent, WebhookRequest};
+use dropin_ports::{
+    Delivery, DeliveryKey, DeliveryResult, Fingerprint, KeyringError, ParkedEvent, Replayed, WebhookRequest,
+};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
@@ -39,7 +41,7 @@ impl Stream {
             merchant_id: MerchantId::new(Uuid::nil()),
             endpoint_id: endpoint(self.endpoint),
             url: format!("http://{}/{}", self.endpoint, self.number),
-            secret: SealedSecret(if self.endpoint == "locked" { vec![] } else { vec![1] }),
+            secrets: vec![SealedSecret(vec![1]), SealedSecret(if self.endpoint == "locked" { vec![] } else { vec![2] })],
             payment_id: PaymentId::new(Uuid::from_u128(self.number)),
             event_id: EventId::new(Uuid::from_u128(self.number * 100 + self.next as u128)),
             event_type: "ORDER_PROCESSED".to_owned(),
@@ -160,8 +162,18 @@ impl OutboxStore for World {
         Ok(Vec::new())
     }
 
-    async fn replay_parked(&self, _: EventId, _: EndpointId, _: Timestamp) -> Result<bool, StoreError> {
-        Ok(false)
+    async fn replay_parked(
+        &self,
+        _: EventId,
+        _: EndpointId,
+        _: EndpointId,
+        _: Timestamp,
+    ) -> Result<Replayed, StoreError> {
+        Ok(Replayed::NotParked)
+    }
+
+    async fn park_removed(&self, _: EndpointId, _: Timestamp, _: u32) -> Result<(u32, bool), StoreError> {
+        Ok((0, false))
     }
 }
 
@@ -192,8 +204,12 @@ impl Secrets for World {
         PasswordHash(Vec::new())
     }
 
-    fn verify_password(&self, _: &str, _: &PasswordHash) -> bool {
+    fn verify_password(&self, _: &str, _: Option<&PasswordHash>) -> bool {
         false
+    }
+
+    fn fingerprint(&self, _: &[&[u8]]) -> Fingerprint {
+        Fingerprint([0; 32])
     }
 
     fn seal_secret(&self, _: &str, secret: &[u8]) -> Result<SealedSecret, KeyringError> {

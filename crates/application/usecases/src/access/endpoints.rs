@@ -1,0 +1,131 @@
+//! Where merchants are told of changes.
+
+use std::time::Duration;
+
+use dropin_access::{Endpoint, SealedSecret};
+use dropin_kernel::{EndpointId, MerchantId, Timestamp, Violation, ViolationCode};
+use dropin_ports::{AccountChanged, EndpointChange, KeyringError};
+use dropin_validation::{UrlPolicy, WebUrl};
+
+use super::{AccountError, Merchants, of_endpoint};
+
+/// Payments whose waiting notifications are parked in one transaction.
+const PARK_BATCH: u32 = 200;
+
+/// A new endpoint's secret, shown this once. No Debug: it is secret.
+pub struct EndpointAdded {
+    /// Identifier.
+    pub endpoint_id: EndpointId,
+    /// Where notifications go, in its normal form.
+    pub url: String,
+    /// Signs notifications (Standard Webhooks): `whsec_` and 32 random bytes in base64.
+    pub webhook_secret: String,
+}
+
+/// An endpoint's new secret, shown this once. No Debug: it is secret.
+pub struct SecretRotated {
+    /// Signs notifications from now on.
+    pub webhook_secret: String,
+    /// Until when the secret of before signs too; `None` when it has ended already.
+    pub old_until: Option<Timestamp>,
+}
+
+impl Merchants {
+    /// Adds an endpoint to a merchant. It is told of what happens from now on.
+    ///
+    /// # Errors
+    /// [`AccountError::Invalid`] (Url), [`AccountError::NoMerchant`], [`AccountError::Keyring`], [`AccountError::Store`].
+    pub async fn add_endpoint(&self, merchant: MerchantId, url: &str) -> Result<EndpointAdded, AccountError> {
+        let url = self.webhook_url(url)?;
+        let (endpoint, webhook_secret) = self.new_endpoint(merchant, url.clone())?;
+        let endpoint_id = endpoint.id;
+        match self.store.insert_endpoint(endpoint).await? {
+            AccountChanged::Done => Ok(EndpointAdded { endpoint_id, url, webhook_secret }),
+            AccountChanged::Missing | AccountChanged::Ended => Err(AccountError::NoMerchant),
+        }
+    }
+
+    /// The merchant's endpoints, oldest first.
+    ///
+    /// # Errors
+    /// [`AccountError::NoMerchant`], [`AccountError::Store`].
+    pub async fn endpoints(&self, merchant: MerchantId) -> Result<Vec<Endpoint>, AccountError> {
+        self.merchant(merchant).await?;
+        Ok(self.store.list_endpoints(merchant).await?)
+    }
+
+    /// Moves an endpoint: what waits for it and what comes goes to `url`, under the same secret.
+    ///
+    /// # Errors
+    /// [`AccountError::Invalid`] (Url), [`AccountError::NoEndpoint`], [`AccountError::Removed`], [`AccountError::Store`].
+    pub async fn set_endpoint_url(&self, id: EndpointId, url: &str) -> Result<(), AccountError> {
+        let url = self.webhook_url(url)?;
+        of_endpoint(self.store.change_endpoint(id, EndpointChange::Url(url)).await?)
+    }
+
+    /// Removes an endpoint: nothing more is sent there. Nothing is lost without a trace: notifications that still wait for it are parked, and may
+    /// be replayed to another endpoint. Returns how many; on one that was removed already, it parks what may have been left.
+    ///
+    /// # Errors
+    /// [`AccountError::NoEndpoint`], [`AccountError::Store`]; when parking failed, what is left is parked when it is due.
+    pub async fn remove_endpoint(&self, id: EndpointId) -> Result<u32, AccountError> {
+        let now = self.clock.now();
+        match self.store.change_endpoint(id, EndpointChange::Removed(now)).await? {
+            AccountChanged::Missing => return Err(AccountError::NoEndpoint),
+            AccountChanged::Done | AccountChanged::Ended => {}
+        }
+        let mut parked = 0;
+        loop {
+            let (some, more) = self.outbox.park_removed(id, now, PARK_BATCH).await?;
+            parked += some;
+            if !more {
+                return Ok(parked);
+            }
+        }
+    }
+
+    /// Gives an endpoint a new secret. The one of before signs too for `overlap` more ([`OVERLAP`](super::OVERLAP) unless said otherwise; zero
+    /// ends it now), so that the receiver can change over without refusing anything; one that was replaced before that ends here.
+    ///
+    /// # Errors
+    /// [`AccountError::Invalid`] (Overlap), [`AccountError::NoEndpoint`], [`AccountError::Removed`], [`AccountError::Keyring`],
+    /// [`AccountError::Store`].
+    pub async fn rotate_secret(&self, id: EndpointId, overlap: Duration) -> Result<SecretRotated, AccountError> {
+        let old_until = self.end_of(overlap)?;
+        let (new, webhook_secret) = self.webhook_secret(id)?;
+        of_endpoint(self.store.change_endpoint(id, EndpointChange::Secret { new, old_until }).await?)?;
+        Ok(SecretRotated { webhook_secret, old_until })
+    }
+
+    pub(super) fn new_endpoint(&self, merchant: MerchantId, url: String) -> Result<(Endpoint, String), KeyringError> {
+        let id = EndpointId::new(self.ids.ordered());
+        let (sealed, shown) = self.webhook_secret(id)?;
+        Ok((Endpoint::new(id, merchant, url, sealed), shown))
+    }
+
+    fn webhook_secret(&self, id: EndpointId) -> Result<(SealedSecret, String), KeyringError> {
+        let secret = self.ids.secret();
+        let sealed = self.secrets.seal_secret(&id.to_string(), &secret)?;
+        Ok((sealed, format!("whsec_{}", base64(&secret))))
+    }
+
+    fn webhook_url(&self, raw: &str) -> Result<String, AccountError> {
+        self.check_webhook_url("Url", raw).map_err(|violation| AccountError::Invalid(vec![violation]))
+    }
+
+    /// The URL in its normal form: https, and http in a sandbox (decisions.md section 10).
+    pub(super) fn check_webhook_url(&self, field: &str, raw: &str) -> Result<String, Violation> {
+        let policy = if self.sandbox { UrlPolicy::Sandbox } else { UrlPolicy::Production };
+        let url = WebUrl::parse(field, raw, policy)?;
+        if !self.sandbox && !url.as_str().starts_with("https://") {
+            return Err(Violation::new(field, ViolationCode::Invalid, "must begin with https:// in production"));
+        }
+        Ok(url.as_str().to_owned())
+    }
+}
+
+/// RFC 4648 section 4, with padding.
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}

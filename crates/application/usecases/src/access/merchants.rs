@@ -1,0 +1,197 @@
+//! Merchant accounts.
+
+use std::time::Duration;
+
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, Permissions};
+use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
+use dropin_money::Currency;
+use dropin_ports::{AccountChanged, MerchantInserted, MerchantSettings, NewMerchant};
+
+use super::{AccountError, DRAWS, Merchants, unlucky};
+
+/// How long an unpaid Session lives unless configured (decisions.md section 3).
+const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// Shorter ones would end while a shopper types.
+const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
+const LONGEST_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// Most origins of one merchant; they stand in a header.
+const MOST_ORIGINS: usize = 50;
+/// Longest name, in characters.
+const LONGEST_NAME: usize = 255;
+
+/// A merchant to create.
+#[derive(Debug, Clone)]
+pub struct CreateMerchant {
+    /// Name shown to shoppers.
+    pub name: String,
+    /// Where it is told of changes.
+    pub webhook_url: Option<String>,
+    /// Origins whose pages embed the drop-in.
+    pub origins: Vec<Origin>,
+    /// Currencies it may charge in.
+    pub currencies: Vec<Currency>,
+}
+
+/// A new merchant's credentials, shown this once. No Debug: they are secret.
+pub struct MerchantCreated {
+    /// Public id.
+    pub merchant_id: MerchantId,
+    /// API user name.
+    pub username: String,
+    /// API password: 256 random bits.
+    pub password: String,
+    /// Signs notifications (Standard Webhooks): `whsec_` and 32 random bytes in base64; `None` without a webhook URL.
+    pub webhook_secret: Option<String>,
+}
+
+/// What of a merchant is to be set; `None` leaves it as it is. Whether it is a sandbox account never changes.
+#[derive(Debug, Clone, Default)]
+pub struct SetMerchant {
+    /// Name shown to shoppers.
+    pub name: Option<String>,
+    /// Currencies, in place of all that it has.
+    pub currencies: Option<Vec<Currency>>,
+    /// Origins, in place of all that it has; may be empty.
+    pub origins: Option<Vec<Origin>>,
+    /// How long an unpaid Session lives, for Sessions created from now on.
+    pub session_lifetime: Option<Duration>,
+}
+
+/// A merchant with all that belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The merchant.
+    pub merchant: Merchant,
+    /// Its API users, revoked ones too.
+    pub users: Vec<ApiUser>,
+    /// Its webhook endpoints.
+    pub endpoints: Vec<Endpoint>,
+}
+
+impl Merchants {
+    /// Creates a merchant of this deployment's kind with one API user that may do everything, and an endpoint when it has a webhook URL.
+    ///
+    /// # Errors
+    /// [`AccountError::Invalid`] (Name, WebhookUrl, Currencies, Origins), [`AccountError::Keyring`], [`AccountError::Store`].
+    pub async fn create(&self, wanted: CreateMerchant) -> Result<MerchantCreated, AccountError> {
+        let mut wrong = Violations::new();
+        let name = check_name(&mut wrong, &wanted.name);
+        let currencies = check_currencies(&mut wrong, wanted.currencies);
+        let origins = check_origins(&mut wrong, wanted.origins);
+        let url = wanted.webhook_url.map(|url| self.check_webhook_url("WebhookUrl", &url));
+        let url = url.and_then(|url| wrong.check(url));
+        if !wrong.is_empty() {
+            return Err(AccountError::Invalid(wrong.into_sorted()));
+        }
+        let id = MerchantId::new(self.ids.random());
+        let merchant = Merchant {
+            id,
+            name,
+            currencies,
+            origins,
+            session_lifetime: SESSION_LIFETIME,
+            sandbox: self.sandbox,
+            created_at: self.clock.now(),
+        };
+        let password = self.password();
+        let (endpoint, webhook_secret) = url.map(|url| self.new_endpoint(id, url)).transpose()?.unzip();
+        for _ in 0..DRAWS {
+            let username = self.username();
+            let hash = self.secrets.hash_password(&password);
+            let user_id = ApiUserId::new(self.ids.ordered());
+            let user = ApiUser::new(user_id, id, username.clone(), hash, Permissions::all());
+            let new = NewMerchant { merchant: merchant.clone(), user, endpoint: endpoint.clone() };
+            match self.store.insert_merchant(new).await? {
+                MerchantInserted::Done => {
+                    return Ok(MerchantCreated { merchant_id: id, username, password, webhook_secret });
+                }
+                MerchantInserted::DuplicateUsername => {}
+            }
+        }
+        Err(unlucky())
+    }
+
+    /// Every merchant, oldest first.
+    ///
+    /// # Errors
+    /// [`AccountError::Store`].
+    pub async fn list(&self) -> Result<Vec<Merchant>, AccountError> {
+        Ok(self.store.list_merchants().await?)
+    }
+
+    /// One merchant with its users and endpoints.
+    ///
+    /// # Errors
+    /// [`AccountError::NoMerchant`], [`AccountError::Store`].
+    pub async fn show(&self, id: MerchantId) -> Result<Account, AccountError> {
+        let merchant = self.merchant(id).await?;
+        let users = self.store.list_users(id).await?;
+        Ok(Account { merchant, users, endpoints: self.store.list_endpoints(id).await? })
+    }
+
+    /// Changes a merchant's settings; running services follow within two seconds.
+    ///
+    /// # Errors
+    /// [`AccountError::Invalid`] (Name, Currencies, Origins, SessionLifetime), [`AccountError::NoMerchant`], [`AccountError::Store`].
+    pub async fn set(&self, id: MerchantId, wanted: SetMerchant) -> Result<Merchant, AccountError> {
+        let mut wrong = Violations::new();
+        let settings = MerchantSettings {
+            name: wanted.name.map(|name| check_name(&mut wrong, &name)),
+            currencies: wanted.currencies.map(|currencies| check_currencies(&mut wrong, currencies)),
+            origins: wanted.origins.map(|origins| check_origins(&mut wrong, origins)),
+            session_lifetime: wanted.session_lifetime,
+        };
+        if settings.session_lifetime.is_some_and(|lifetime| !(SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lifetime))
+        {
+            wrong.push("SessionLifetime", ViolationCode::OutOfRange, "must be from one minute to 30 days");
+        }
+        if !wrong.is_empty() {
+            return Err(AccountError::Invalid(wrong.into_sorted()));
+        }
+        match self.store.set_merchant(id, settings).await? {
+            AccountChanged::Done => self.merchant(id).await,
+            AccountChanged::Missing | AccountChanged::Ended => Err(AccountError::NoMerchant),
+        }
+    }
+
+    pub(super) async fn merchant(&self, id: MerchantId) -> Result<Merchant, AccountError> {
+        self.store.find_merchant(id).await?.ok_or(AccountError::NoMerchant)
+    }
+}
+
+fn check_name(wrong: &mut Violations, raw: &str) -> String {
+    let name = raw.trim();
+    if name.is_empty() {
+        wrong.push("Name", ViolationCode::Missing, "must not be empty");
+    } else if LONGEST_NAME < name.chars().count() {
+        wrong.push("Name", ViolationCode::TooLong, "must have at most 255 characters");
+    } else if name.chars().any(char::is_control) {
+        wrong.push("Name", ViolationCode::Invalid, "must not contain control characters");
+    }
+    name.to_owned()
+}
+
+/// Each once, in the order given.
+fn once<T: PartialEq>(all: Vec<T>) -> Vec<T> {
+    all.into_iter().fold(Vec::new(), |mut kept, one| {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+        kept
+    })
+}
+
+fn check_currencies(wrong: &mut Violations, currencies: Vec<Currency>) -> Vec<Currency> {
+    if currencies.is_empty() {
+        wrong.push("Currencies", ViolationCode::Missing, "must name at least one currency");
+    }
+    once(currencies)
+}
+
+fn check_origins(wrong: &mut Violations, origins: Vec<Origin>) -> Vec<Origin> {
+    let origins = once(origins);
+    if MOST_ORIGINS < origins.len() {
+        wrong.push("Origins", ViolationCode::OutOfRange, "must be at most 50");
+    }
+    origins
+}

@@ -1,0 +1,123 @@
+//! Who calls, and the operator's side of accounts: merchants, their API users and their webhook endpoints.
+
+mod authenticate;
+mod endpoints;
+mod failures;
+mod merchants;
+mod seen;
+mod users;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_kernel::{Timestamp, Violation, ViolationCode};
+use dropin_ports::{AccessStore, AccountChanged, Clock, IdSource, KeyringError, OutboxStore, Secrets, StoreError};
+
+pub use authenticate::{AuthenticateError, Authenticator, Caller, NotPermitted, authenticate};
+pub use endpoints::{EndpointAdded, SecretRotated};
+pub use failures::FailureLimit;
+pub use merchants::{Account, CreateMerchant, MerchantCreated, SetMerchant};
+pub use users::{PasswordRotated, UserAdded};
+
+/// How long a password or secret that was replaced counts beside the new one unless said otherwise.
+pub const OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Longest such time: what was replaced should end some day.
+const LONGEST_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How often a user name that is taken is drawn again; one draw has 48 random bits.
+const DRAWS: usize = 4;
+
+/// The operator's side of merchant accounts: the command line today, a panel later. The rules are here.
+#[derive(Clone)]
+pub struct Merchants {
+    /// Where accounts are kept.
+    pub store: Arc<dyn AccessStore>,
+    /// Where notifications wait.
+    pub outbox: Arc<dyn OutboxStore>,
+    /// Hashes passwords and seals webhook secrets.
+    pub secrets: Arc<dyn Secrets>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// New ids and secrets.
+    pub ids: Arc<dyn IdSource>,
+    /// Whether the deployment is a sandbox, as its new merchants then are.
+    pub sandbox: bool,
+}
+
+/// Why something about an account was not done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AccountError {
+    /// What was given makes no sense; every field that is wrong.
+    #[error("{}", .0.iter().map(|one| format!("{} {}", one.field, one.message)).collect::<Vec<_>>().join("; "))]
+    Invalid(Vec<Violation>),
+    /// No merchant has that id.
+    #[error("there is no merchant with this id")]
+    NoMerchant,
+    /// No API user has that name.
+    #[error("there is no API user of this name")]
+    NoUser,
+    /// The API user was revoked, which is for ever.
+    #[error("this API user was revoked, which is for ever")]
+    Revoked,
+    /// No endpoint has that id.
+    #[error("there is no endpoint with this id")]
+    NoEndpoint,
+    /// The endpoint was removed, which is for ever.
+    #[error("this endpoint was removed, which is for ever")]
+    Removed,
+    /// The keyring failed.
+    #[error(transparent)]
+    Keyring(#[from] KeyringError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Merchants {
+    /// 256 random bits as a password.
+    fn password(&self) -> String {
+        hex(&self.ids.secret())
+    }
+
+    fn username(&self) -> String {
+        format!("api-{}", hex(&self.ids.secret()[..6]))
+    }
+
+    /// Until when what is replaced now still counts; `None` when it ends at once.
+    fn end_of(&self, overlap: Duration) -> Result<Option<Timestamp>, AccountError> {
+        if LONGEST_OVERLAP < overlap {
+            return Err(invalid("Overlap", ViolationCode::OutOfRange, "must be at most 30 days"));
+        }
+        Ok((!overlap.is_zero()).then(|| self.clock.now().plus(overlap)))
+    }
+}
+
+fn invalid(field: &str, code: ViolationCode, message: &str) -> AccountError {
+    AccountError::Invalid(vec![Violation::new(field, code, message)])
+}
+
+/// The names were all taken, which chance does not do.
+fn unlucky() -> AccountError {
+    StoreError::Refused("every drawn user name was taken".to_owned()).into()
+}
+
+fn of_user(changed: AccountChanged) -> Result<(), AccountError> {
+    match changed {
+        AccountChanged::Done => Ok(()),
+        AccountChanged::Missing => Err(AccountError::NoUser),
+        AccountChanged::Ended => Err(AccountError::Revoked),
+    }
+}
+
+fn of_endpoint(changed: AccountChanged) -> Result<(), AccountError> {
+    match changed {
+        AccountChanged::Done => Ok(()),
+        AccountChanged::Missing => Err(AccountError::NoEndpoint),
+        AccountChanged::Ended => Err(AccountError::Removed),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
