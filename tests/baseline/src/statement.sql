@@ -1,0 +1,2 @@
+-- The same two rows in one round trip.
+WITH new AS (INSERT INTO profile (id, merchant_id, details) VALUES (gen_random_uuid(), '00000000-0000-0000-0000-000000000000', :details) RETURNING id) INSERT INTO session (id, merchant_id, reference, state, currency, total_minor, profile_id, terms) SELECT gen_random_uuid(), '00000000-0000-0000-0000-000000000000', 'pgbench-' || gen_random_uuid(), 'CREATED', 'USD', 4089, id, :terms FROM new;
