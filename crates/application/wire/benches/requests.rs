@@ -3,7 +3,7 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dropin_validation::UrlPolicy;
 use dropin_wire::order::CaptureRequest;
-use dropin_wire::session::{Reading, SessionDraft};
+use dropin_wire::session::{Reading, SessionRequest};
 
 /// A typical request: four items, shipping, tax, a discount and a billing profile; about 1.6 kB.
 const TYPICAL: &str = r#"{
@@ -38,7 +38,7 @@ fn session_requests(criterion: &mut Criterion) {
     for (name, body) in [("smallest", SMALLEST), ("typical", TYPICAL)] {
         group.throughput(Throughput::Bytes(body.len() as u64));
         group.bench_function(name, |bench| {
-            bench.iter(|| SessionDraft::parse(body.as_bytes(), reading).expect("the request is valid"));
+            bench.iter(|| SessionRequest::parse(body.as_bytes(), reading).expect("the request is valid"));
         });
     }
     group.finish();

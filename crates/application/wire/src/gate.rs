@@ -1,153 +1,65 @@
-//! The gate that every JSON body passes first: strict JSON, looked at without converting a single number or string.
+//! The gate that every JSON body passes first: strict JSON, read once from its beginning to its end without converting a single number.
 
-use std::collections::BTreeSet;
-use std::fmt;
+mod reader;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
 use crate::request::RequestError;
-use crate::text::characters;
-
-/// Deepest nesting of objects and lists (decisions.md section 1).
-const MAX_DEPTH: usize = 32;
-const TOO_DEEP: &str = "objects and lists are nested deeper than 32 levels";
+use reader::{Fault, Reader};
 
 /// The text of `body` when it is one JSON object: UTF-8, right syntax, no key twice in any object, at most 32 levels deep, every
-/// escape a character (RFC 8259 section 4 leaves duplicate keys open; decisions.md section 1 refuses them).
+/// escape a character (RFC 8259 section 4 leaves duplicate keys open; decisions.md section 1 refuses them). No value is decoded.
 ///
 /// # Errors
 /// [`RequestError::Malformed`] with line and column.
 pub(crate) fn json_object(body: &[u8]) -> Result<&str, RequestError> {
+    let text = utf_8(body)?;
+    let mut reader = Reader::new(text);
+    reader.skip_value().and_then(|()| reader.end()).map_err(|fault| malformed(text, &fault))?;
+    only_objects(text)?;
+    Ok(text)
+}
+
+/// The object that `body` is, under the rules of [`json_object`]. Its members are [`Member`](crate::member::Member)s, which take a value of any
+/// type, so that nothing but a malformed body is an error here.
+///
+/// # Errors
+/// [`RequestError::Malformed`] with line and column.
+pub(crate) fn read_object<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, RequestError> {
+    let text = utf_8(body)?;
+    if !text.trim_ascii_start().starts_with('{') {
+        json_object(body)?;
+    }
+    let mut reader = Reader::new(text);
+    let object = T::deserialize(&mut reader).map_err(|fault| malformed(text, &fault))?;
+    reader.end().map_err(|fault| malformed(text, &fault))?;
+    Ok(object)
+}
+
+fn utf_8(body: &[u8]) -> Result<&str, RequestError> {
     let text = std::str::from_utf8(body).map_err(|error| {
-        let (line, column) = line_and_column(&String::from_utf8_lossy(&body[..error.valid_up_to()]));
-        malformed(line, column, "the body is not UTF-8 there")
+        let before = String::from_utf8_lossy(&body[..error.valid_up_to()]);
+        malformed(&before, &Fault::at(before.len(), "the body is not UTF-8 there"))
     })?;
     if text.trim_ascii().is_empty() {
         return Err(RequestError::Malformed("The body is empty; send a JSON object.".to_owned()));
     }
-    let whole: &RawValue = serde_json::from_str(text).map_err(|error| syntax(&error))?;
-    if !whole.get().starts_with('{') {
-        return Err(RequestError::Malformed("The body must be a JSON object.".to_owned()));
-    }
-    // One look over the brackets first: the walk below reads each level once more, which is cheap only when there are few.
-    if let Some(offset) = too_deep(text) {
-        let (line, column) = line_and_column(text.get(..offset).unwrap_or_default());
-        return Err(malformed(line, column, TOO_DEEP));
-    }
-    Walk { text }.value(whole)?;
     Ok(text)
 }
 
-/// Where the first object or list beyond the limit begins, in JSON of right syntax.
-fn too_deep(text: &str) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for (offset, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                if MAX_DEPTH < depth {
-                    return Some(offset);
-                }
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+fn only_objects(text: &str) -> Result<(), RequestError> {
+    if text.trim_ascii_start().starts_with('{') {
+        return Ok(());
     }
-    None
+    Err(RequestError::Malformed("The body must be a JSON object.".to_owned()))
 }
 
-struct Walk<'a> {
-    text: &'a str,
-}
-
-impl<'a> Walk<'a> {
-    /// Checks a value and everything in it; the depth is bounded before.
-    fn value(&self, raw: &'a RawValue) -> Result<(), RequestError> {
-        let token = raw.get();
-        match token.as_bytes().first() {
-            Some(b'{') => self.object(token),
-            Some(b'[') => {
-                let entries: Vec<&RawValue> = serde_json::from_str(token).map_err(|error| syntax(&error))?;
-                entries.into_iter().try_for_each(|entry| self.value(entry))
-            }
-            Some(b'"') => self.string(token),
-            _ => Ok(()),
-        }
-    }
-
-    fn object(&self, token: &'a str) -> Result<(), RequestError> {
-        let Members(members) = serde_json::from_str(token).map_err(|error| syntax(&error))?;
-        let mut seen = BTreeSet::new();
-        for (key, value) in members {
-            self.string(key.get())?;
-            let name: String = characters(key.get()).filter_map(Result::ok).collect();
-            if !seen.insert(name) {
-                return Err(self.wrong_at(key.get(), "this member occurs twice in its object"));
-            }
-            self.value(value)?;
-        }
-        Ok(())
-    }
-
-    fn string(&self, token: &str) -> Result<(), RequestError> {
-        match characters(token).find(Result::is_err) {
-            Some(_) => Err(self.wrong_at(token, "this string holds half of a surrogate pair")),
-            None => Ok(()),
-        }
-    }
-
-    /// `part` is a slice of the body's text.
-    fn wrong_at(&self, part: &str, why: &str) -> RequestError {
-        let offset = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        let (line, column) = line_and_column(self.text.get(..offset).unwrap_or_default());
-        malformed(line, column, why)
-    }
-}
-
-/// The members of an object in their order, nothing of them decoded.
-struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
-}
-
-/// Where the text after `before` begins, both counted from 1, columns in characters.
-fn line_and_column(before: &str) -> (usize, usize) {
+/// Says where and why; lines and columns are counted from 1, columns in characters.
+fn malformed(text: &str, fault: &Fault) -> RequestError {
+    let before = text.get(..fault.offset()).unwrap_or(text);
     let line = 1 + before.matches('\n').count();
     let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
-    (line, column)
-}
-
-fn syntax(error: &serde_json::Error) -> RequestError {
-    let text = error.to_string();
-    let why = text.split(" at line ").next().unwrap_or_default();
-    malformed(error.line(), error.column().max(1), why)
-}
-
-fn malformed(line: usize, column: usize, why: &str) -> RequestError {
-    RequestError::Malformed(format!("The body is not valid JSON at line {line}, column {column}: {why}."))
+    RequestError::Malformed(format!("The body is not valid JSON at line {line}, column {column}: {fault}."))
 }
 
 #[cfg(test)]

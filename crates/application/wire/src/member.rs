@@ -1,12 +1,18 @@
 //! Members that are read leniently, so that one look at a request finds every wrong type and every missing member.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use dropin_kernel::{ViolationCode, Violations};
 use dropin_money::{Decimal, DecimalError};
+use dropin_validation::{MAX_DISCOUNTS, MAX_ITEMS, SentNumber};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
 
-/// Most entries of a list in a request; Items has this limit in decisions.md section 2, and no other list needs more.
-const MAX_ENTRIES: usize = 500;
+/// So many entries of a list are looked at, and one more, by which its rule sees that there are too many.
+const MAX_ENTRIES: usize = MAX_ITEMS;
+const _: () = assert!(MAX_DISCOUNTS <= MAX_ENTRIES);
 
 /// Why a value is not of the type that its member has.
 type WrongType = (ViolationCode, &'static str);
@@ -22,9 +28,37 @@ pub(crate) enum Member<T> {
     Wrong(WrongType),
 }
 
-/// A type that a member can have, read from its JSON text.
-pub(crate) trait FromJson: Sized {
-    fn from_json(token: &str) -> Result<Self, WrongType>;
+/// A type that a member can have; it takes values of one JSON type, and says of every other what it must be.
+pub(crate) trait FromJson<'de>: Sized {
+    /// What is said of a value of another type.
+    const WRONG: &'static str;
+
+    /// From a string.
+    fn string(_: &str) -> Result<Self, WrongType> {
+        Err((ViolationCode::Invalid, Self::WRONG))
+    }
+
+    /// From a number, as its text.
+    fn number(_: &str) -> Result<Self, WrongType> {
+        Err((ViolationCode::Invalid, Self::WRONG))
+    }
+
+    /// From true or false.
+    fn boolean(_: bool) -> Result<Self, WrongType> {
+        Err((ViolationCode::Invalid, Self::WRONG))
+    }
+
+    /// From an object, which is read to its end; the outer error is of the JSON itself.
+    fn object<A: MapAccess<'de>>(map: A) -> Result<Result<Self, WrongType>, A::Error> {
+        skip_object(map)?;
+        Ok(Err((ViolationCode::Invalid, Self::WRONG)))
+    }
+
+    /// From a list, which is read to its end; the outer error is of the JSON itself.
+    fn list<A: SeqAccess<'de>>(seq: A) -> Result<Result<Self, WrongType>, A::Error> {
+        skip_list(seq)?;
+        Ok(Err((ViolationCode::Invalid, Self::WRONG)))
+    }
 }
 
 /// An object of the request that can say whether all its members are there and of the right type.
@@ -93,30 +127,87 @@ pub(crate) fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-impl<'de, T: FromJson> Deserialize<'de> for Member<T> {
+impl<'de, T: FromJson<'de>> Deserialize<'de> for Member<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // serde reads null and a member that is not there as the same `None`.
-        let raw = <Option<&RawValue>>::deserialize(deserializer)?;
-        Ok(raw.map_or(Self::Absent, |raw| T::from_json(raw.get()).map_or_else(Self::Wrong, Self::Given)))
+        // As an option, so that a member that is not there is Absent too.
+        deserializer.deserialize_option(Slot(PhantomData))
     }
 }
 
-impl FromJson for String {
-    fn from_json(token: &str) -> Result<Self, WrongType> {
-        serde_json::from_str(token).map_err(|_other| (ViolationCode::Invalid, "must be a string"))
+/// Takes a value of any type for a member.
+struct Slot<T>(PhantomData<T>);
+
+impl<'de, T: FromJson<'de>> Visitor<'de> for Slot<T> {
+    type Value = Member<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_none<E>(self) -> Result<Member<T>, E> {
+        Ok(Member::Absent)
+    }
+
+    fn visit_unit<E>(self) -> Result<Member<T>, E> {
+        Ok(Member::Absent)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Member<T>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Member<T>, E> {
+        Ok(T::boolean(value).into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Member<T>, E> {
+        Ok(T::string(value).into())
+    }
+
+    /// A number, as its text.
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, number: D) -> Result<Member<T>, D::Error> {
+        Ok(T::number(<&str>::deserialize(number)?).into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Member<T>, A::Error> {
+        Ok(T::object(map)?.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Member<T>, A::Error> {
+        Ok(T::list(seq)?.into())
     }
 }
 
-impl FromJson for bool {
-    fn from_json(token: &str) -> Result<Self, WrongType> {
-        serde_json::from_str(token).map_err(|_other| (ViolationCode::Invalid, "must be true or false"))
+impl<T> From<Result<T, WrongType>> for Member<T> {
+    fn from(read: Result<T, WrongType>) -> Self {
+        read.map_or_else(Self::Wrong, Self::Given)
     }
 }
 
-impl FromJson for Decimal {
-    fn from_json(token: &str) -> Result<Self, WrongType> {
-        Self::parse(token).map_err(|error| match error {
-            DecimalError::NotANumber => (ViolationCode::Invalid, "must be a number, without quotes"),
+impl FromJson<'_> for String {
+    const WRONG: &'static str = "must be a string";
+
+    fn string(value: &str) -> Result<Self, WrongType> {
+        Ok(value.to_owned())
+    }
+}
+
+impl FromJson<'_> for bool {
+    const WRONG: &'static str = "must be true or false";
+
+    fn boolean(value: bool) -> Result<Self, WrongType> {
+        Ok(value)
+    }
+}
+
+const NO_NUMBER: &str = "must be a number, without quotes";
+
+impl FromJson<'_> for Decimal {
+    const WRONG: &'static str = NO_NUMBER;
+
+    fn number(text: &str) -> Result<Self, WrongType> {
+        Self::parse(text).map_err(|error| match error {
+            DecimalError::NotANumber => (ViolationCode::Invalid, NO_NUMBER),
             DecimalError::OutOfRange => {
                 (ViolationCode::OutOfRange, "is outside the range of numbers that are accepted")
             }
@@ -124,21 +215,44 @@ impl FromJson for Decimal {
     }
 }
 
-impl<T: for<'de> Deserialize<'de>> FromJson for Object<T> {
-    fn from_json(token: &str) -> Result<Self, WrongType> {
-        // A derived Deserialize takes lists for objects too.
-        let object = token.starts_with('{').then(|| serde_json::from_str(token).ok()).flatten();
-        object.map(Self).ok_or((ViolationCode::Invalid, "must be an object"))
+impl FromJson<'_> for SentNumber {
+    const WRONG: &'static str = NO_NUMBER;
+
+    fn number(text: &str) -> Result<Self, WrongType> {
+        Ok(Decimal::parse(text))
     }
 }
 
-impl<T: for<'de> Deserialize<'de>> FromJson for List<T> {
-    fn from_json(token: &str) -> Result<Self, WrongType> {
-        let entries: Vec<&RawValue> =
-            serde_json::from_str(token).map_err(|_other| (ViolationCode::Invalid, "must be a list"))?;
-        if MAX_ENTRIES < entries.len() {
-            return Err((ViolationCode::OutOfRange, "must have at most 500 entries"));
-        }
-        serde_json::from_str(token).map(Self).map_err(|_other| (ViolationCode::Invalid, "must be a list of objects"))
+impl<'de, T: Deserialize<'de>> FromJson<'de> for Object<T> {
+    const WRONG: &'static str = "must be an object";
+
+    fn object<A: MapAccess<'de>>(map: A) -> Result<Result<Self, WrongType>, A::Error> {
+        Ok(Ok(Self(T::deserialize(MapAccessDeserializer::new(map))?)))
     }
+}
+
+impl<'de, T: Deserialize<'de>> FromJson<'de> for List<T> {
+    const WRONG: &'static str = "must be a list";
+
+    fn list<A: SeqAccess<'de>>(mut seq: A) -> Result<Result<Self, WrongType>, A::Error> {
+        let mut entries = Vec::new();
+        while entries.len() <= MAX_ENTRIES {
+            match seq.next_element()? {
+                Some(entry) => entries.push(entry),
+                None => return Ok(Ok(Self(entries))),
+            }
+        }
+        skip_list(seq)?;
+        Ok(Ok(Self(entries)))
+    }
+}
+
+fn skip_list<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<(), A::Error> {
+    while seq.next_element::<IgnoredAny>()?.is_some() {}
+    Ok(())
+}
+
+fn skip_object<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::Error> {
+    while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+    Ok(())
 }

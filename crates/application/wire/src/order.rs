@@ -6,7 +6,8 @@ use dropin_order::Order;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::gate::json_object;
+use crate::error::{ErrorBody, ErrorCode};
+use crate::gate::read_object;
 use crate::member::Member;
 use crate::number::ExactNumber;
 use crate::request::RequestError;
@@ -39,9 +40,7 @@ impl CaptureRequest {
         let Some(body) = body.filter(|body| !body.is_empty()) else {
             return Ok(Self { amount: None });
         };
-        let text = json_object(body)?;
-        let dto: CaptureDto = serde_json::from_str(text)
-            .map_err(|_unreadable| RequestError::Malformed("The body must be a JSON object.".to_owned()))?;
+        let dto: CaptureDto = read_object(body)?;
         let mut all = Violations::new();
         let amount = dto.amount.optional("", "Amount", &mut all);
         Ok(all.into_result(Some(Self { amount }))?)
@@ -141,4 +140,20 @@ impl<'a> OrderBody<'a> {
     pub fn captured(order: &'a Order, code: &'static str) -> Self {
         Self { reason: Some(ReasonBody { code, retryable: false }), ..Self::full(order) }
     }
+}
+
+/// The body of the answer to a capture that was taken or will be; `code` as for [`OrderBody::captured`].
+pub fn captured(order: &Order, code: &'static str) -> Vec<u8> {
+    serde_json::to_vec(&OrderBody::captured(order, code)).expect("an Order has string keys and exact numbers only")
+}
+
+/// The body of the answer to a capture that the processor refused: the Error object CAPTURE_FAILED with Retryable (decisions.md section 4).
+pub fn capture_refused(retryable: bool) -> Vec<u8> {
+    let message = if retryable {
+        "The processor refused the capture for now; the Order stays PAYMENT_AUTHORIZED. Try again later."
+    } else {
+        "The processor refused the capture for good; the Order is PROCESSING_FAILED."
+    };
+    let body = ErrorBody::new(ErrorCode::CaptureFailed, message).with_retryable(retryable);
+    serde_json::to_vec(&body).expect("an Error object has string keys only")
 }

@@ -1,8 +1,9 @@
 //! Billing profiles, shipping details and addresses, in and out.
 
 use dropin_kernel::Violations;
-use dropin_money::Decimal;
-use dropin_validation::{Address, AddressInput, BillingInput, BillingProfile, ShippingDetails, ShippingInput, Text};
+use dropin_validation::{
+    Address, AddressInput, BillingInput, BillingProfile, SentNumber, ShippingDetails, ShippingInput, Text,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -108,10 +109,10 @@ impl Shape for BillingDto {
 pub(crate) struct ShippingDto {
     /// Without taxes and duties; added to TotalAmount.
     #[schema(value_type = schema::AmountRequest)]
-    shipping_amount: Member<Decimal>,
+    shipping_amount: Member<SentNumber>,
     /// Duty; added to TotalAmount.
     #[schema(value_type = schema::AmountRequest)]
-    duty_amount: Member<Decimal>,
+    duty_amount: Member<SentNumber>,
     /// Full name.
     #[schema(value_type = schema::Text)]
     name: Member<String>,

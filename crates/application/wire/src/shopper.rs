@@ -8,7 +8,7 @@ use dropin_validation::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::gate::json_object;
+use crate::gate::read_object;
 use crate::member::Member;
 use crate::number::ExactNumber;
 use crate::request::RequestError;
@@ -136,7 +136,7 @@ struct SubmitDto {
     #[schema(value_type = schema::Id)]
     attempt_id: Member<String>,
     /// Where the card waits.
-    #[schema(value_type = schema::StashIdText)]
+    #[schema(value_type = schema::StashId)]
     stash_id: Member<String>,
     /// The one that the card was stashed with.
     #[schema(value_type = schema::Text)]
@@ -151,9 +151,7 @@ impl SubmitRequest {
     /// # Errors
     /// Malformed JSON; else every wrong type and missing member; else every wrong meaning.
     pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
-        let text = json_object(body)?;
-        let dto: SubmitDto = serde_json::from_str(text)
-            .map_err(|_unreadable| RequestError::Malformed("The body must be a JSON object.".to_owned()))?;
+        let dto: SubmitDto = read_object(body)?;
         let mut all = Violations::new();
         let version = dto.version.required("", "Version", &mut all);
         let attempt = dto.attempt_id.required("", "AttemptId", &mut all);

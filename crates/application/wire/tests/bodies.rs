@@ -58,7 +58,7 @@ fn a_session_with_everything_completed() {
             "Name":"Ana","Email":"ana@shop.example","Phone":"+5511987654321","BirthDate":"1980-05-04",
             "NationalIdentifier":"36.002.518/0001-01","Company":"Loja Ltda",
             "Address":{"Street":"Rua 1","City":"São Paulo","Country":"BR","Postcode":"01000-000","Phone":"+5511987654322"}},
-            "BillingProfileId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809109","ViaAgent":true,"PaymentMethod":"VISA",
+            "BillingProfileId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809109","ViaAgent":true,"AllowContract":false,"PaymentMethod":"VISA",
             "Order":{"OrderId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103","State":"PAYMENT_AUTHORIZED",
             "MerchantReference":"order-1","SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","UnderReview":false},
             "CreatedAt":"2026-11-18T11:06:40.000000Z","UpdatedAt":"2026-11-18T11:06:40.000000Z",

@@ -1,3 +1,5 @@
+use std::cmp::Ordering;
+
 /// Why a field was refused (decisions.md section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ViolationCode {
@@ -76,6 +78,11 @@ impl Violations {
         self.0.push(Violation::new(field, code, message));
     }
 
+    /// Notes one that was made elsewhere.
+    pub fn add(&mut self, violation: Violation) {
+        self.0.push(violation);
+    }
+
     /// Takes the value of `result`, or notes its violation.
     pub fn check<T>(&mut self, result: Result<T, Violation>) -> Option<T> {
         result.map_err(|violation| self.0.push(violation)).ok()
@@ -96,9 +103,9 @@ impl Violations {
         self.0.is_empty()
     }
 
-    /// Sorted by path, each once.
+    /// Sorted by path, each once; entries of lists in the order of their numbers, so that `Items[10]` follows `Items[9]`.
     pub fn into_sorted(mut self) -> Vec<Violation> {
-        self.0.sort();
+        self.0.sort_by(|one, other| path_order(&one.field, &other.field).then_with(|| one.cmp(other)));
         self.0.dedup();
         self.0
     }
@@ -112,6 +119,30 @@ impl Violations {
     }
 }
 
+/// Compares paths byte by byte, but runs of digits as the numbers they are.
+fn path_order(one: &str, other: &str) -> Ordering {
+    let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
+    loop {
+        match (one.split_first(), other.split_first()) {
+            (Some((a, _)), Some((b, _))) if a.is_ascii_digit() && b.is_ascii_digit() => {
+                let (first, rest) = digits(one);
+                let (second, others) = digits(other);
+                // Indexes have no leading zeros: the longer one is the larger.
+                match first.len().cmp(&second.len()).then_with(|| first.cmp(second)) {
+                    Ordering::Equal => (one, other) = (rest, others),
+                    unequal => return unequal,
+                }
+            }
+            (Some((a, rest)), Some((b, others))) if a == b => (one, other) = (rest, others),
+            (a, b) => return a.map(|(byte, _)| byte).cmp(&b.map(|(byte, _)| byte)),
+        }
+    }
+}
+
+fn digits(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.iter().take_while(|byte| byte.is_ascii_digit()).count())
+}
+
 impl From<Violation> for Violations {
     fn from(violation: Violation) -> Self {
         Self(vec![violation])
@@ -121,6 +152,27 @@ impl From<Violation> for Violations {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn entries_of_lists_come_in_the_order_of_their_numbers() {
+        let mut all = Violations::new();
+        let sorted = [
+            "BillingProfile",
+            "BillingProfile.Name",
+            "BillingProfileId",
+            "Items",
+            "Items[2]",
+            "Items[2].Amount",
+            "Items[2].Name",
+            "Items[9]",
+            "Items[10].Amount",
+            "Items[100]",
+        ];
+        for field in sorted.iter().rev() {
+            all.push(*field, ViolationCode::Missing, "is required");
+        }
+        assert_eq!(all.into_sorted().into_iter().map(|one| one.field).collect::<Vec<_>>(), sorted);
+    }
 
     #[test]
     fn violations_come_sorted_by_path_and_once() {

@@ -38,6 +38,10 @@ pub struct SessionTerms {
     pub tax: Option<Amount>,
     /// Each subtracted from the total; `None` when not supplied.
     pub discounts: Option<Vec<Discount>>,
+    /// AllowContract as it was supplied, to be echoed; never true while no contracts are made here.
+    pub allow_contract: Option<bool>,
+    /// OpenContract as it was supplied, to be echoed; never true while no contracts are made here.
+    pub open_contract: Option<bool>,
     /// The exact sum of the above (contract, Session.TotalAmount); positive.
     pub total: Amount,
     /// How the billing profile was named.
@@ -95,10 +99,7 @@ impl Session {
 
     /// `{SessionId}` inside CompleteUrl and CancelUrl replaced (decisions.md section 2): (complete, cancel).
     pub fn return_urls(&self) -> (String, String) {
-        let fill = |url: &WebUrl| {
-            let id = self.id.to_string();
-            url.as_str().replace("{SessionId}", &id).replace("%7BSessionId%7D", &id)
-        };
-        (fill(&self.terms.complete_url), fill(&self.terms.cancel_url))
+        let id = self.id.to_string();
+        (self.terms.complete_url.with_session_id(&id), self.terms.cancel_url.with_session_id(&id))
     }
 }

@@ -36,8 +36,7 @@ fn id<T: std::str::FromStr<Err = ParseIdError>>(last: u8) -> T {
 fn terms(reference: &str, price: &str) -> SessionTerms {
     let text = |text| Text::parse("", text).unwrap();
     let url = |url| WebUrl::parse("", url, UrlPolicy::Production).unwrap();
-    let number = |text| Decimal::parse(text).unwrap();
-    let item = ItemInput { name: "Mug".to_owned(), amount: number(price), quantity: number("1") };
+    let item = ItemInput { name: "Mug".to_owned(), amount: Decimal::parse(price), quantity: Decimal::parse("1") };
     let address = Address {
         street: text("1 Main Street"),
         city: text("Berlin"),
@@ -67,7 +66,9 @@ fn terms(reference: &str, price: &str) -> SessionTerms {
         shipping: None,
         tax: None,
         discounts: None,
-        total: Amount::from_decimal(Currency::Usd, &number(price)).unwrap(),
+        allow_contract: None,
+        open_contract: None,
+        total: Amount::from_decimal(Currency::Usd, &Decimal::parse(price).unwrap()).unwrap(),
         billing_choice: BillingChoice::Supplied,
         billing: BillingProfile { id: id::<BillingProfileId>(9), details },
     }

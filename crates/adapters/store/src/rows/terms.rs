@@ -25,6 +25,10 @@ pub(super) struct TermsDocument {
     shipping: Option<ShippingDocument>,
     tax: Option<i64>,
     discounts: Option<Vec<DiscountDocument>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    allow_contract: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    open_contract: Option<bool>,
     billing: BillingDocument,
 }
 
@@ -85,6 +89,8 @@ impl TermsDocument {
             shipping: terms.shipping.as_ref().map(shipping),
             tax: terms.tax.as_ref().map(dropin_money::Amount::minor),
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(discount).collect()),
+            allow_contract: terms.allow_contract,
+            open_contract: terms.open_contract,
             billing: match &terms.billing_choice {
                 BillingChoice::Supplied => BillingDocument::Supplied,
                 BillingChoice::ByReference(reference) => BillingDocument::ByReference(reference.as_str().to_owned()),
@@ -118,6 +124,7 @@ impl TermsDocument {
             tax: tax.as_ref(),
             shipping_and_duty: shipping.as_ref().map(|shipping| (&shipping.shipping_amount, &shipping.duty_amount)),
             discounts: discounts.as_deref().unwrap_or_default(),
+            open_contract: self.open_contract == Some(true),
         })
         .ok()
         .filter(|total| total.minor() == total_minor)
@@ -133,6 +140,8 @@ impl TermsDocument {
             shipping,
             tax,
             discounts,
+            allow_contract: self.allow_contract,
+            open_contract: self.open_contract,
             total,
             billing_choice: match &self.billing {
                 BillingDocument::Supplied => BillingChoice::Supplied,

@@ -22,7 +22,7 @@ pub struct SessionBody<'a> {
     state: &'static str,
     merchant_reference: &'a str,
     auto_capture: bool,
-    /// `{SessionId}` is replaced.
+    /// As it was sent; `{SessionId}` in it is replaced when the shopper is sent there.
     complete_url: &'a str,
     cancel_url: &'a str,
     #[schema(value_type = schema::CurrencyCode)]
@@ -55,6 +55,14 @@ pub struct SessionBody<'a> {
     #[schema(value_type = schema::Id, required = true)]
     billing_profile_id: Option<String>,
     via_agent: bool,
+    /// When it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool)]
+    allow_contract: Option<bool>,
+    /// When it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool)]
+    open_contract: Option<bool>,
     /// Once COMPLETED.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String)]
@@ -112,6 +120,8 @@ impl<'a> SessionBody<'a> {
             billing_profile_reference: None,
             billing_profile_id: None,
             via_agent: terms.via_agent,
+            allow_contract: terms.allow_contract,
+            open_contract: terms.open_contract,
             payment_method: shown.map(|order| order.payment_method.as_str()),
             order: None,
             created_at: session.created_at.to_string(),

@@ -5,4 +5,5 @@ mod request;
 
 pub use body::SessionBody;
 pub(crate) use body::{DiscountBody, ItemBody};
-pub use request::{BillingWish, Reading, SessionDraft};
+pub use dropin_session::{BillingWish, Reading, SessionDraft};
+pub use request::SessionRequest;

@@ -8,7 +8,7 @@ use dropin_order::Order;
 use dropin_session::{CancelReason, FailureReason, Session, SessionState};
 use dropin_validation::{BillingProfile, UrlPolicy};
 use dropin_wire::RequestError;
-use dropin_wire::session::{BillingWish, Reading, SessionDraft};
+use dropin_wire::session::{BillingWish, Reading, SessionDraft, SessionRequest};
 
 pub(crate) const READING: Reading =
     Reading { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
@@ -40,7 +40,7 @@ pub(crate) const LARGEST: &str = r#"{
 }"#;
 
 pub(crate) fn parse(body: impl AsRef<[u8]>) -> Result<SessionDraft, RequestError> {
-    SessionDraft::parse(body.as_ref(), READING)
+    SessionRequest::parse(body.as_ref(), READING)
 }
 
 /// The field errors as `Field CODE`.
