@@ -6,20 +6,15 @@ use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use actix_web::body::MessageBody;
-use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::HttpMessage;
+use actix_web::dev::{Payload, ServiceRequest};
 use actix_web::error::PayloadError;
-use actix_web::http::header::{CONNECTION, HeaderValue};
-use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, Sleep};
 
-/// How much of a refused body is read on, so that its sender sees the answer (decisions.md section 1).
-const READ_ON: usize = 4 * 1024 * 1024;
+use crate::limits::READ_ON;
 
 type Shared = Rc<RefCell<Payload>>;
 
@@ -27,13 +22,15 @@ type Shared = Rc<RefCell<Payload>>;
 /// refusal left unread.
 struct Timed {
     body: Shared,
-    deadline: Pin<Box<Sleep>>,
+    deadline: Instant,
+    /// Made when the body has to be waited for, which most have not.
+    timer: Option<Pin<Box<Sleep>>>,
     over: bool,
 }
 
 impl Timed {
     fn new(body: Shared, deadline: Instant) -> Self {
-        Self { body, deadline: Box::pin(tokio::time::sleep_until(deadline)), over: false }
+        Self { body, deadline, timer: None, over: false }
     }
 }
 
@@ -48,41 +45,45 @@ impl Stream for Timed {
         if let Poll::Ready(chunk) = body.borrow_mut().poll_next_unpin(cx) {
             return Poll::Ready(chunk);
         }
-        std::task::ready!(self.deadline.as_mut().poll(cx));
+        let deadline = self.deadline;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        std::task::ready!(timer.as_mut().poll(cx));
         self.over = true;
         Poll::Ready(Some(Err(PayloadError::Io(io::ErrorKind::TimedOut.into()))))
     }
 }
 
-/// Gives a request's body `patience` to arrive; after a refusal reads on what has not arrived yet, within bounds.
-pub(crate) async fn guard(
-    patience: Duration,
-    mut request: ServiceRequest,
-    next: Next<impl MessageBody>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let body = request.take_payload();
-    if matches!(body, Payload::None) {
-        return next.call(request).await;
-    }
-    let body = Rc::new(RefCell::new(body));
-    let deadline = Instant::now() + patience;
-    request.set_payload(Payload::Stream { payload: Box::pin(Timed::new(body.clone(), deadline)) });
-    let mut answer = next.call(request).await?;
-    let refused = answer.status().is_client_error() || answer.status().is_server_error();
-    if refused && !read_on(Timed::new(body, deadline)).await {
-        answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    Ok(answer)
+/// The body of a request, beside whoever reads it.
+///
+/// Has to live as long as the answer: actix reads on a chunked body without an end once nobody holds it, but closes the connection behind
+/// the answer, and says so, while somebody does.
+pub(crate) struct BodyGuard {
+    body: Option<Shared>,
+    deadline: Instant,
 }
 
-/// Whether the body came to its end.
-async fn read_on(mut body: Timed) -> bool {
-    let mut read = 0;
-    while let Some(chunk) = body.next().await {
-        read += chunk.map_or(READ_ON, |bytes| bytes.len());
-        if read >= READ_ON {
-            return false;
+impl BodyGuard {
+    /// Gives a request's body until `deadline` to arrive.
+    pub(crate) fn put(request: &mut ServiceRequest, deadline: Instant) -> Self {
+        let body = request.take_payload();
+        if matches!(body, Payload::None) {
+            return Self { body: None, deadline };
+        }
+        let body = Rc::new(RefCell::new(body));
+        request.set_payload(Payload::Stream { payload: Box::pin(Timed::new(body.clone(), deadline)) });
+        Self { body: Some(body), deadline }
+    }
+
+    /// Reads on what has not arrived yet of a refused request, so that its sender sees the answer, within bounds.
+    pub(crate) async fn read_on(&self) {
+        let Some(body) = self.body.clone() else { return };
+        let mut body = Timed::new(body, self.deadline);
+        let mut read = 0;
+        while let Some(chunk) = body.next().await {
+            read += chunk.map_or(READ_ON, |bytes| bytes.len());
+            if READ_ON <= read {
+                return;
+            }
         }
     }
-    true
 }

@@ -1,47 +1,94 @@
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderValue};
-use actix_web::{HttpResponse, web};
-use dropin_ports::StoreHealth;
-use tokio::sync::watch;
+use actix_web::{HttpRequest, HttpResponse, web};
+use dropin_ports::{StoreError, StoreHealth};
+use tokio::sync::{Mutex, watch};
 
 use crate::ApiError;
+use crate::client::is_local;
 use crate::metrics::Metrics;
+use crate::server::nothing_here;
 
 /// Longest wait for the store before it counts as away.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long the store's answer counts: strangers may ask as often as they like, and the store is asked no oftener.
+const FRESH: Duration = Duration::from_millis(200);
+
 /// What has to hold for requests to be served.
 #[derive(Clone)]
 pub(crate) struct Readiness {
-    pub(crate) store: Option<Arc<dyn StoreHealth>>,
-    pub(crate) stop: Option<watch::Receiver<bool>>,
+    store: Option<Arc<dyn StoreHealth>>,
+    stop: Option<watch::Receiver<bool>>,
+    /// What the store said last, and when.
+    said: Arc<Mutex<Option<(Instant, Result<(), StoreError>)>>>,
+}
+
+impl Readiness {
+    pub(crate) fn new(store: Option<Arc<dyn StoreHealth>>, stop: Option<watch::Receiver<bool>>) -> Self {
+        Self { store, stop, said: Arc::default() }
+    }
+
+    /// What the store says, or said a moment ago. Whoever comes while it is being asked waits for that answer.
+    async fn ask(&self, store: &dyn StoreHealth) -> Result<(), StoreError> {
+        let mut said = self.said.lock().await;
+        if let Some((_, answer)) = said.as_ref().filter(|(when, _)| when.elapsed() < FRESH) {
+            return answer.clone();
+        }
+        let answer = tokio::time::timeout(PATIENCE, store.ready()).await;
+        let answer =
+            answer.unwrap_or_else(|_elapsed| Err(StoreError::Unavailable("it did not answer in time".to_owned())));
+        *said = Some((Instant::now(), answer.clone()));
+        answer
+    }
+}
+
+/// Who may read `/metrics` here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Whoever reaches the listener, which is there for that.
+    All,
+    /// Programs of this machine.
+    Local,
+    /// Nobody: they have a listener of their own.
+    Nobody,
+}
+
+/// Whether an address is one of [`mount`]'s, whose requests are not limited.
+pub(crate) fn is_own(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
 /// Mounts `/healthz` (alive), `/readyz` (can serve) and `/metrics`.
-pub(crate) fn mount(config: &mut web::ServiceConfig, readiness: Readiness, metrics: Arc<Metrics>) {
+pub(crate) fn mount(config: &mut web::ServiceConfig, readiness: Readiness, metrics: Arc<Metrics>, readers: Readers) {
     let ready = move || ready(readiness.clone());
-    let render = move || {
-        let text = metrics.render();
-        async move { HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; version=0.0.4")).body(text) }
+    let render = move |request: HttpRequest| {
+        let metrics = metrics.clone();
+        async move { render(&request, &metrics, readers) }
     };
     config
         .service(web::resource("/healthz").route(web::get().to(|| async { plain("ok\n") })))
-        .service(web::resource("/readyz").route(web::get().to(ready)))
-        .service(web::resource("/metrics").route(web::get().to(render)));
+        .service(web::resource("/readyz").route(web::get().to(ready)));
+    if readers != Readers::Nobody {
+        config.service(web::resource("/metrics").route(web::get().to(render)));
+    }
+}
+
+fn render(request: &HttpRequest, metrics: &Metrics, readers: Readers) -> Result<HttpResponse, ApiError> {
+    if readers == Readers::Local && !is_local(request.peer_addr(), request.headers()) {
+        return Err(nothing_here());
+    }
+    Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; version=0.0.4")).body(metrics.render()))
 }
 
 async fn ready(readiness: Readiness) -> Result<HttpResponse, ApiError> {
-    if readiness.stop.is_some_and(|stop| *stop.borrow()) {
+    if readiness.stop.as_ref().is_some_and(|stop| *stop.borrow()) {
         return Err(ApiError::unavailable("the process is stopping"));
     }
-    if let Some(store) = readiness.store {
-        match tokio::time::timeout(PATIENCE, store.ready()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(ApiError::unavailable(error)),
-            Err(_elapsed) => return Err(ApiError::unavailable("the store did not answer in time")),
-        }
+    if let Some(store) = &readiness.store {
+        readiness.ask(&**store).await.map_err(ApiError::unavailable)?;
     }
     Ok(plain("ready\n"))
 }

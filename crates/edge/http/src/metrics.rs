@@ -1,8 +1,9 @@
-//! Counts of requests, in the text form that Prometheus reads.
+//! Counts of requests and connections, in the text form that Prometheus reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::http::{Method, StatusCode};
@@ -20,45 +21,145 @@ const BUCKETS: [(u128, &str); 9] = [
     (30_000, "30"),
 ];
 
-/// Requests by method, route pattern and status. Only patterns of ours become labels, never what a caller wrote.
+/// Everything that one server counts.
 #[derive(Debug, Default)]
-pub(crate) struct Metrics(Mutex<BTreeMap<Label, Count>>);
-
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Label {
-    route: String,
-    method: &'static str,
-    status: u16,
+pub(crate) struct Metrics {
+    shards: Mutex<Vec<Arc<Shard>>>,
+    pub(crate) events: Events,
 }
 
+/// What happens to connections, and requests that are too many.
 #[derive(Debug, Default)]
+pub(crate) struct Events {
+    /// Connections that are open now.
+    pub(crate) open: AtomicU64,
+    /// Connections of a client that had enough.
+    pub(crate) refused: AtomicU64,
+    /// Connections without a request for too long.
+    pub(crate) cut_idle: AtomicU64,
+    /// Connections whose client does not take its answer.
+    pub(crate) cut_unread: AtomicU64,
+    /// Connections that sent on and on behind an answer.
+    pub(crate) cut_flood: AtomicU64,
+    /// Requests over the rate of a client address.
+    pub(crate) limited_client: AtomicU64,
+    /// Requests over the rate of a merchant.
+    pub(crate) limited_merchant: AtomicU64,
+}
+
+impl Events {
+    /// One more.
+    pub(crate) fn count(event: &AtomicU64) {
+        event.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn render(&self, text: &mut String) {
+        let value = |event: &AtomicU64| event.load(Ordering::Relaxed);
+        let families: [(&str, &str, &str, &[(&str, u64)]); 4] = [
+            ("dropin_http_connections", "gauge", "Open connections.", &[("", value(&self.open))]),
+            (
+                "dropin_http_connections_refused_total",
+                "counter",
+                "Connections refused because their client address had too many.",
+                &[("", value(&self.refused))],
+            ),
+            (
+                "dropin_http_connections_cut_total",
+                "counter",
+                "Connections closed on a client that held them: idle, its answer unread, or sending on behind its answer.",
+                &[
+                    ("{reason=\"idle\"}", value(&self.cut_idle)),
+                    ("{reason=\"unread\"}", value(&self.cut_unread)),
+                    ("{reason=\"flood\"}", value(&self.cut_flood)),
+                ],
+            ),
+            (
+                "dropin_http_rate_limited_total",
+                "counter",
+                "Requests refused with 429, by whose rate they were over.",
+                &[
+                    ("{limit=\"client\"}", value(&self.limited_client)),
+                    ("{limit=\"merchant\"}", value(&self.limited_merchant)),
+                ],
+            ),
+        ];
+        for (name, kind, help, values) in families {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (labels, value) in values {
+                let _ = writeln!(text, "{name}{labels} {value}");
+            }
+        }
+    }
+}
+
+/// Requests by route pattern, method and status, as one worker counted them: its lock is never waited for but by a rendering. Only
+/// patterns of ours become labels, never what a caller wrote.
+#[derive(Debug, Default)]
+pub(crate) struct Shard(Mutex<HashMap<String, Vec<Row>>>);
+
+#[derive(Debug, Clone)]
+struct Row {
+    method: &'static str,
+    status: u16,
+    count: Count,
+}
+
+#[derive(Debug, Clone, Default)]
 struct Count {
     requests: u64,
-    micros: u128,
+    micros: u64,
     at_most: [u64; BUCKETS.len()],
 }
 
-impl Metrics {
+impl Count {
+    fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.micros += other.micros;
+        for (sum, more) in self.at_most.iter_mut().zip(other.at_most) {
+            *sum += more;
+        }
+    }
+}
+
+impl Shard {
     pub(crate) fn count(&self, method: &Method, route: &str, status: Option<StatusCode>, took: Duration) {
-        let status = status.map_or(499, |status| status.as_u16());
-        let label = Label { route: route.to_owned(), method: known(method), status };
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = all.entry(label).or_default();
+        let (method, status) = (known(method), status.map_or(499, |status| status.as_u16()));
+        let mut routes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // An entry would need a String for every request.
+        if !routes.contains_key(route) {
+            routes.insert(route.to_owned(), Vec::new());
+        }
+        let Some(rows) = routes.get_mut(route) else { return };
+        let found = rows.iter().position(|row| row.method == method && row.status == status);
+        let row = found.unwrap_or_else(|| {
+            rows.push(Row { method, status, count: Count::default() });
+            rows.len() - 1
+        });
+        let count = &mut rows[row].count;
         count.requests += 1;
-        count.micros += took.as_micros();
+        count.micros += u64::try_from(took.as_micros()).unwrap_or_default();
         for (counted, (bound, _)) in count.at_most.iter_mut().zip(BUCKETS) {
             *counted += u64::from(took.as_millis() < bound);
         }
     }
+}
+
+impl Metrics {
+    /// A shard for one more worker.
+    pub(crate) fn shard(&self) -> Arc<Shard> {
+        let shard = Arc::<Shard>::default();
+        self.shards.lock().unwrap_or_else(PoisonError::into_inner).push(shard.clone());
+        shard
+    }
 
     /// Prometheus' text exposition format 0.0.4.
     pub(crate) fn render(&self) -> String {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::from(
             "# HELP dropin_http_request_duration_seconds Time from the head of a request to its answer.\n\
              # TYPE dropin_http_request_duration_seconds histogram\n",
         );
-        for (Label { route, method, status }, count) in all.iter() {
+        for ((route, method, status), count) in self.sums() {
             let name = "dropin_http_request_duration_seconds";
             let route = route.replace('\\', "\\\\").replace('"', "\\\"");
             let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
@@ -71,7 +172,23 @@ impl Metrics {
             let _ = writeln!(text, "{name}_sum{{{labels}}} {seconds}.{rest:06}");
             let _ = writeln!(text, "{name}_count{{{labels}}} {requests}");
         }
+        self.events.render(&mut text);
         text
+    }
+
+    /// The sums over all workers. Each is held up only while its own counts are copied.
+    fn sums(&self) -> BTreeMap<(String, &'static str, u16), Count> {
+        let shards = self.shards.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut sums = BTreeMap::<_, Count>::new();
+        for shard in shards {
+            let routes = shard.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            for (route, rows) in routes {
+                for Row { method, status, count } in rows {
+                    sums.entry((route.clone(), method, status)).or_default().add(&count);
+                }
+            }
+        }
+        sums
     }
 }
 
@@ -93,13 +210,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_fall_into_their_buckets() {
+    fn counts_of_all_workers_fall_into_their_buckets() {
         let metrics = Metrics::default();
-        let get = |millis| {
-            metrics.count(&Method::GET, "/v1/session/{id}", Some(StatusCode::OK), Duration::from_millis(millis));
-        };
-        get(3);
-        get(700);
+        let workers = [metrics.shard(), metrics.shard()];
+        for (worker, millis) in workers.iter().zip([3, 700]) {
+            worker.count(&Method::GET, "/v1/session/{id}", Some(StatusCode::OK), Duration::from_millis(millis));
+        }
+        Events::count(&metrics.events.limited_merchant);
         let text = metrics.render();
         for line in [
             "_bucket{method=\"GET\",route=\"/v1/session/{id}\",status=\"200\",le=\"0.001\"} 0",
@@ -107,6 +224,8 @@ mod tests {
             "_bucket{method=\"GET\",route=\"/v1/session/{id}\",status=\"200\",le=\"1\"} 2",
             "_sum{method=\"GET\",route=\"/v1/session/{id}\",status=\"200\"} 0.703000",
             "_count{method=\"GET\",route=\"/v1/session/{id}\",status=\"200\"} 2",
+            "dropin_http_rate_limited_total{limit=\"merchant\"} 1",
+            "dropin_http_connections_cut_total{reason=\"idle\"} 0",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }

@@ -1,13 +1,15 @@
-//! What every request gets: an id, one line in the log, a count, headers, and an Error object whatever went wrong.
+//! What every request gets: an id, a place among the rates, one line in the log, a count, headers, and an Error object whatever went wrong.
 
 use std::cell::Cell;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Instant;
 
-use actix_web::body::{BoxBody, MessageBody};
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY,
@@ -16,47 +18,79 @@ use actix_web::http::header::{
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse, ResponseError};
+use bytes::Bytes;
 use dropin_kernel::MerchantId;
+use dropin_wire::ErrorCode;
 use futures_util::FutureExt;
 
 use crate::ApiError;
-use crate::metrics::Metrics;
+use crate::body_guard::BodyGuard;
+use crate::client::Client;
+use crate::connections::{Connection, Running};
+use crate::health;
+use crate::limits::{Limits, STREAMS};
+use crate::metrics::Shard;
+use crate::rates::{Doorman, Standing};
 use crate::request_id::{self, RequestId};
 
-/// What the observer of one listener knows.
-#[derive(Clone)]
+/// What the observer of one worker of one listener knows.
 pub(crate) struct Observer {
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) counts: Arc<Shard>,
+    pub(crate) doorman: Rc<Doorman>,
+    pub(crate) limits: Limits,
     pub(crate) tls: bool,
+    pub(crate) behind_proxy: bool,
+    /// Beginnings of addresses whose requests are not counted against a client address.
+    pub(crate) uncounted: Arc<[&'static str]>,
 }
 
-/// Where the authentication leaves word of whose request it is.
-#[derive(Clone, Default)]
-struct Whose(Rc<Cell<Option<MerchantId>>>);
-
-/// Notes whose request it is, for the access log.
-pub(crate) fn note_merchant(request: &HttpRequest, merchant: MerchantId) {
-    if let Some(whose) = request.extensions().get::<Whose>() {
-        whose.0.set(Some(merchant));
+impl Observer {
+    /// Whether a request may go on, and how it stands.
+    fn admit(&self, request: &ServiceRequest, running: Option<&Connection>) -> (Rc<Standing>, Result<(), ApiError>) {
+        let client = Client::of(request.peer_addr(), request.headers(), self.behind_proxy);
+        let path = request.path();
+        if health::is_own(path) || self.uncounted.iter().any(|prefix| path.starts_with(prefix)) {
+            return (Standing::uncounted(&self.doorman, client), Ok(()));
+        }
+        let (standing, admitted) = self.doorman.look(client, request.headers());
+        let crowded = running.is_some_and(|connection| STREAMS < connection.running());
+        (standing, if crowded { admitted.and(Err(too_many_streams())) } else { admitted })
     }
+}
+
+fn too_many_streams() -> ApiError {
+    let message = format!("More than {STREAMS} requests at once on one connection; send some of them later.");
+    ApiError::new(ErrorCode::RateLimited, message).retry_soon()
+}
+
+/// Notes whose request it is, for the access log, and counts it against that merchant.
+///
+/// # Errors
+/// 429 RATE_LIMITED when the merchant is over its rate.
+pub(crate) fn note_merchant(request: &HttpRequest, merchant: MerchantId) -> Result<(), ApiError> {
+    let standing = request.extensions().get::<Rc<Standing>>().cloned();
+    standing.map_or(Ok(()), |standing| standing.prove(merchant))
 }
 
 /// One line of the access log and one count, both written when it is dropped: also when the caller went away first.
 struct Line {
     started: Instant,
     id: RequestId,
-    whose: Whose,
+    standing: Rc<Standing>,
     method: Method,
     route: String,
     status: Option<StatusCode>,
-    metrics: Arc<Metrics>,
+    counts: Arc<Shard>,
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
         let took = self.started.elapsed();
-        self.metrics.count(&self.method, &self.route, self.status, took);
-        let merchant = self.whose.0.get().map_or_else(|| "-".to_owned(), |merchant| merchant.to_string());
+        self.counts.count(&self.method, &self.route, self.status, took);
+        if !log::log_enabled!(target: "access", log::Level::Info) {
+            return;
+        }
+        let merchant = self.standing.merchant().map_or_else(|| "-".to_owned(), |merchant| merchant.to_string());
         // 499, as nginx writes it: the caller closed the connection before there was an answer.
         let status = self.status.map_or(499, |status| status.as_u16());
         log::info!(
@@ -68,53 +102,106 @@ impl Drop for Line {
     }
 }
 
+/// What lives until the answer has ended.
+struct Tail {
+    running: Option<Running>,
+    body: BodyGuard,
+}
+
+/// An answer's body; its connection sees who waits for whom.
+pub(crate) struct Observed {
+    body: BoxBody,
+    tail: Tail,
+}
+
+impl MessageBody for Observed {
+    type Error = <BoxBody as MessageBody>::Error;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        if let Some(running) = &self.tail.running {
+            running.asked();
+        }
+        let piece = Pin::new(&mut self.body).poll_next(cx);
+        if let (Poll::Ready(Some(_)), Some(running)) = (&piece, &self.tail.running) {
+            running.handed();
+        }
+        piece
+    }
+}
+
 /// The outermost layer of every listener.
 pub(crate) async fn observe(
-    observer: Observer,
-    request: ServiceRequest,
+    observer: Rc<Observer>,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
+) -> Result<ServiceResponse<Observed>, Error> {
+    let started = Instant::now();
+    let body = BodyGuard::put(&mut request, (started + observer.limits.body_deadline).into());
+    let connection = request.conn_data::<Rc<Connection>>().cloned();
+    let running = connection.as_ref().map(Connection::begin);
+    let (standing, admitted) = observer.admit(&request, connection.as_deref());
     let id = RequestId::choose(request.headers());
-    let whose = Whose::default();
     let mut line = Line {
-        started: Instant::now(),
+        started,
         id: id.clone(),
-        whose: whose.clone(),
+        standing: standing.clone(),
         method: request.method().clone(),
         // The pattern, never the address as it was written: somebody may have written a card number there.
         route: request.match_pattern().unwrap_or_else(|| "(no route)".to_owned()),
         status: None,
-        metrics: observer.metrics.clone(),
+        counts: observer.counts.clone(),
     };
     request.extensions_mut().insert(id.clone());
-    request.extensions_mut().insert(whose);
-    let outcome = AssertUnwindSafe(async move { next.call(request).await }).catch_unwind().await;
+    request.extensions_mut().insert(standing.clone());
+    let outcome = match admitted {
+        Ok(()) => {
+            let called = AssertUnwindSafe(async move { next.call(request).await });
+            called.catch_unwind().await.map(|answer| answer.map(ServiceResponse::map_into_boxed_body))
+        }
+        Err(error) => Ok(Ok(request.error_response(error))),
+    };
+    let tail = Tail { running, body };
     let answer = match outcome {
-        Ok(Ok(answer)) => answer.map_into_boxed_body(),
-        Ok(Err(error)) => return Err(refuse(&observer, &mut line, id, as_api_error(&error))),
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => return Err(refuse(observer, &mut line, as_api_error(&error), tail).await),
         Err(_panic) => {
             let error = ApiError::internal("a handler panicked; the panic's own line says where");
-            return Err(refuse(&observer, &mut line, id, error));
+            return Err(refuse(observer, &mut line, error, tail).await);
         }
     };
+    if is_refusal(answer.status()) {
+        tail.body.read_on().await;
+    }
     line.status = Some(answer.status());
+    standing.settle(answer.status());
     log_failure(answer.response().error().and_then(|error| error.as_error::<ApiError>()), &id);
     let mut answer = with_error_object(answer);
-    add_headers(&observer, answer.headers_mut(), &id);
-    Ok(answer)
+    add_headers(observer.tls, answer.headers_mut(), &id);
+    Ok(answer.map_body(|_, body| Observed { body, tail }))
+}
+
+fn is_refusal(status: StatusCode) -> bool {
+    status.is_client_error() || status.is_server_error()
 }
 
 /// For an error that has lost its request: actix turns it into the answer, so that it has to carry everything itself.
-fn refuse(observer: &Observer, line: &mut Line, id: RequestId, error: ApiError) -> Error {
+async fn refuse(observer: Rc<Observer>, line: &mut Line, error: ApiError, tail: Tail) -> Error {
+    tail.body.read_on().await;
     line.status = Some(error.status_code());
-    log_failure(Some(&error), &id);
-    Refusal { error, id, observer: observer.clone() }.into()
+    line.standing.settle(error.status_code());
+    log_failure(Some(&error), &line.id);
+    Refusal { error, id: line.id.clone(), tls: observer.tls, tail: Cell::new(Some(tail)) }.into()
 }
 
 struct Refusal {
     error: ApiError,
     id: RequestId,
-    observer: Observer,
+    tls: bool,
+    tail: Cell<Option<Tail>>,
 }
 
 impl fmt::Debug for Refusal {
@@ -136,8 +223,11 @@ impl ResponseError for Refusal {
 
     fn error_response(&self) -> HttpResponse {
         let mut answer = self.error.error_response();
-        add_headers(&self.observer, answer.headers_mut(), &self.id);
-        answer
+        add_headers(self.tls, answer.headers_mut(), &self.id);
+        match self.tail.take() {
+            Some(tail) => answer.map_body(|_, body| BoxBody::new(Observed { body, tail })),
+            None => answer,
+        }
     }
 }
 
@@ -158,10 +248,9 @@ fn log_failure(error: Option<&ApiError>, id: &RequestId) {
 /// A refusal that a library made (a wrong method, a bad query) gets the Error object; its status and headers stay.
 fn with_error_object(answer: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
     let status = answer.status();
-    let is_error = status.is_client_error() || status.is_server_error();
     let is_json =
         answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-    if !is_error || is_json {
+    if !is_refusal(status) || is_json {
         return answer;
     }
     let body = serde_json::to_vec(&ApiError::for_status(status).body()).unwrap_or_default();
@@ -172,13 +261,13 @@ fn with_error_object(answer: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBod
     })
 }
 
-fn add_headers(observer: &Observer, headers: &mut HeaderMap, id: &RequestId) {
+fn add_headers(tls: bool, headers: &mut HeaderMap, id: &RequestId) {
     headers.insert(request_id::HEADER, id.to_header());
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
-    if observer.tls {
+    if tls {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }
 }

@@ -1,59 +1,35 @@
+use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
-use actix_web::dev::ServerHandle;
+use actix_http::{HttpService, Request, Response};
+use actix_server::{ServerBuilder, ServerHandle};
+use actix_service::{IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, map_config};
+use actix_web::body::MessageBody;
+use actix_web::dev::AppConfig;
 use actix_web::middleware::from_fn;
-use actix_web::{App, HttpResponse, HttpServer, web};
+use actix_web::{App, Error, HttpResponse, web};
 use dropin_ports::StoreHealth;
 use dropin_wire::ErrorCode;
 use tokio::net::TcpSocket;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 
 use crate::ApiError;
-use crate::body::BodyLimit;
-use crate::body_guard::guard;
-use crate::health::{self, Readiness};
+use crate::connections::Crowd;
+use crate::door::{DoorFactory, Terms, introduce};
+use crate::health::{self, Readers, Readiness};
+use crate::limits::{LINGER, Limits};
+use crate::metrics::Metrics;
 use crate::observe::{Observer, observe};
+use crate::rates::{Doorman, Rates};
 use crate::tls::{TlsError, TlsFiles};
 
 /// Connections that the system keeps for us until a worker takes them.
 const BACKLOG: u32 = 1024;
-
-/// How much a listener puts up with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Threads that serve requests.
-    pub workers: usize,
-    /// Open connections, over all workers; more wait to be accepted.
-    pub max_connections: usize,
-    /// Time for the head of a request.
-    pub head_deadline: Duration,
-    /// Time for the body of a request, from its head on.
-    pub body_deadline: Duration,
-    /// How long an idle connection is kept.
-    pub keep_alive: Duration,
-    /// Time that a stop gives to requests that run.
-    pub stop_deadline: Duration,
-    /// Largest body.
-    pub body: BodyLimit,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            workers: 2,
-            max_connections: 10_000,
-            head_deadline: Duration::from_secs(5),
-            body_deadline: Duration::from_secs(10),
-            keep_alive: Duration::from_secs(75),
-            stop_deadline: Duration::from_secs(30),
-            body: BodyLimit::default(),
-        }
-    }
-}
 
 /// Why a listener does not listen.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +41,7 @@ pub enum ServeError {
     )]
     Unprotected(SocketAddr),
     /// The address is taken.
-    #[error("{0} is in use: stop the program that listens there, or choose another address with --listen")]
+    #[error("{0} is in use: stop the program that listens there, or choose another address")]
     InUse(SocketAddr),
     /// The system refuses the address.
     #[error("cannot listen on {address}: {source}")]
@@ -115,6 +91,8 @@ pub struct Server {
     tls: Option<TlsFiles>,
     limits: Limits,
     behind_proxy: bool,
+    uncounted: Vec<&'static str>,
+    metrics: Option<TcpListener>,
     store: Option<Arc<dyn StoreHealth>>,
     stop: Option<watch::Receiver<bool>>,
 }
@@ -129,6 +107,8 @@ impl Server {
             tls: None,
             limits: Limits::default(),
             behind_proxy: false,
+            uncounted: Vec::new(),
+            metrics: None,
             store: None,
             stop: None,
         }
@@ -140,12 +120,17 @@ impl Server {
     /// # Errors
     /// [`ServeError::InUse`] or [`ServeError::Bind`].
     pub fn listen(mut self, address: SocketAddr) -> Result<Self, ServeError> {
-        let listener = bind(address).map_err(|source| match source.kind() {
-            io::ErrorKind::AddrInUse => ServeError::InUse(address),
-            _ => ServeError::Bind { address, source },
-        })?;
-        let address = listener.local_addr().map_err(|source| ServeError::Bind { address, source })?;
-        self.listeners.push((address, listener));
+        self.listeners.push(bind(address)?);
+        Ok(self)
+    }
+
+    /// Serves `/metrics`, beside health and readiness, on an address of its own in place of the others: plain HTTP, to whoever reaches
+    /// it. Without this, programs of the same machine may read it on every address.
+    ///
+    /// # Errors
+    /// As [`Server::listen`].
+    pub fn metrics_on(mut self, address: Option<SocketAddr>) -> Result<Self, ServeError> {
+        self.metrics = address.map(bind).transpose()?.map(|(_, listener)| listener);
         Ok(self)
     }
 
@@ -165,6 +150,18 @@ impl Server {
         self
     }
 
+    /// Mounts a service below `prefix` as [`Server::mount`] does, whose requests do not count against [`Limits::client_rate`]: it knows
+    /// its callers in a way of its own.
+    #[must_use]
+    pub fn mount_uncounted(
+        mut self,
+        prefix: &'static str,
+        configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
+    ) -> Self {
+        self.uncounted.push(prefix);
+        self.mount(prefix, configure)
+    }
+
     /// Serves TLS 1.2 and 1.3 in place of plain HTTP.
     #[must_use]
     pub fn tls(mut self, files: Option<TlsFiles>) -> Self {
@@ -179,7 +176,8 @@ impl Server {
         self
     }
 
-    /// Whether a proxy in front ends TLS, so that plain HTTP may leave the machine.
+    /// Whether a proxy in front ends TLS, so that plain HTTP may leave the machine, and tells the client's address as the last entry of
+    /// `X-Forwarded-For`.
     #[must_use]
     pub fn behind_proxy(mut self, behind_proxy: bool) -> Self {
         self.behind_proxy = behind_proxy;
@@ -206,58 +204,155 @@ impl Server {
     /// [`ServeError`]: nothing is served then.
     pub fn start(self) -> Result<Running, ServeError> {
         let addresses = self.addresses();
-        let Self { name, listeners, mut mounted, tls, limits, behind_proxy, store, stop } = self;
+        let Self { name, listeners, mut mounted, tls, limits, behind_proxy, uncounted, metrics, store, stop } = self;
         let protected = tls.is_some() || behind_proxy;
         if let Some(open) = addresses.iter().find(|address| !protected && !address.ip().is_loopback()) {
             return Err(ServeError::Unprotected(*open));
         }
         // The root comes last: its services may match what belongs to a prefix.
         mounted.sort_by_key(|service| std::cmp::Reverse(service.prefix.len()));
-        let tls = tls.map(|files| files.load()).transpose()?;
-        let readiness = Readiness { store, stop };
-        let observer = Observer { metrics: Arc::default(), tls: tls.is_some() };
-        let mut server = HttpServer::new(move || {
-            let (observer, patience) = (observer.clone(), limits.body_deadline);
-            let (readiness, metrics) = (readiness.clone(), observer.metrics.clone());
-            let mounted = mounted.clone();
-            App::new()
-                .wrap(from_fn(move |request, next| guard(patience, request, next)))
-                .wrap(from_fn(move |request, next| observe(observer.clone(), request, next)))
-                .app_data(limits.body)
-                .app_data(web::PathConfig::default().error_handler(|_, _| bad_path().into()))
-                .app_data(web::QueryConfig::default().error_handler(|error, _| bad_query(error).into()))
-                .configure(move |config| health::mount(config, readiness, metrics))
-                .configure(move |config| mount_all(config, &mounted))
-                .default_service(web::to(no_route))
-        })
-        .workers(limits.workers)
-        .max_connections(limits.max_connections.div_ceil(limits.workers.max(1)))
-        .client_request_timeout(limits.head_deadline)
-        .keep_alive(limits.keep_alive)
-        .shutdown_timeout(limits.stop_deadline.as_secs())
-        .disable_signals();
+        let limits = limits.fit_open_files();
+        let counts = Arc::<Metrics>::default();
+        let rates = Rates::new(&limits, counts.clone());
+        Rates::tidy(&rates);
+        let builder = actix_server::Server::build()
+            .workers(limits.workers)
+            .max_concurrent_connections(limits.max_connections.div_ceil(limits.workers.max(1)))
+            .shutdown_timeout(limits.stop_deadline.as_secs())
+            .disable_signals();
+        let terms = Terms {
+            limits,
+            tls: tls.map(|files| files.load()).transpose()?.map(|tls| TlsAcceptor::from(Arc::new(tls))),
+            // Behind a proxy all connections are the proxy's.
+            crowd: Crowd::new(if behind_proxy { 0 } else { limits.client_connections }),
+            metrics: counts,
+            stop: builder.graceful_shutdown_signal(),
+        };
+        let readers = if metrics.is_some() { Readers::Nobody } else { Readers::Local };
+        let readiness = Readiness::new(store, stop);
+        let inside = Inside { terms, rates, behind_proxy, uncounted: uncounted.into(), readiness, mounted };
+        let scheme = if inside.terms.tls.is_some() { "https" } else { "http" };
+        let mut server = builder;
         for (address, listener) in listeners {
-            server = match tls.clone() {
-                Some(tls) => server.listen_rustls_0_23(listener, tls),
-                None => server.listen(listener),
-            }
-            .map_err(|source| ServeError::Bind { address, source })?;
-        }
-        let scheme = if tls.is_some() { "https" } else { "http" };
-        for address in &addresses {
+            server = inside.listen(server, listener, readers).map_err(|source| ServeError::Bind { address, source })?;
             log::info!("{name} listens on {scheme}://{address}");
+        }
+        if let Some(listener) = metrics {
+            server = inside.listen_for_metrics(name, server, listener)?;
         }
         let server = server.run();
         Ok(Running { name, addresses, handle: server.handle(), task: tokio::spawn(server) })
     }
 }
 
-fn bind(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A restart may take the address over while the system still remembers connections of before.
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(BACKLOG)?.into_std()
+/// What stands behind every listener of a server.
+#[derive(Clone)]
+struct Inside {
+    terms: Terms,
+    rates: Arc<Rates>,
+    behind_proxy: bool,
+    uncounted: Arc<[&'static str]>,
+    readiness: Readiness,
+    mounted: Vec<Mounted>,
+}
+
+impl Inside {
+    fn listen(&self, server: ServerBuilder, listener: TcpListener, readers: Readers) -> io::Result<ServerBuilder> {
+        let inside = self.clone();
+        listen(server, listener, &self.terms, move || {
+            let inside = inside.clone();
+            let (observer, metrics) = (inside.observer(), inside.terms.metrics.clone());
+            App::new()
+                .wrap(from_fn(move |request, next| observe(observer.clone(), request, next)))
+                .app_data(inside.terms.limits.body)
+                .app_data(web::PathConfig::default().error_handler(|_, _| bad_path().into()))
+                .app_data(web::QueryConfig::default().error_handler(|error, _| bad_query(error).into()))
+                .configure(move |config| health::mount(config, inside.readiness, metrics, readers))
+                .configure(move |config| mount_all(config, &inside.mounted))
+                .default_service(web::to(no_route))
+        })
+    }
+
+    /// A listener without services, for those who watch the program.
+    fn listen_for_metrics(
+        &self,
+        name: &str,
+        server: ServerBuilder,
+        listener: TcpListener,
+    ) -> Result<ServerBuilder, ServeError> {
+        let unknown = SocketAddr::from(([0; 4], 0));
+        let address = listener.local_addr().map_err(|source| ServeError::Bind { address: unknown, source })?;
+        let inside = Self {
+            terms: Terms { tls: None, ..self.terms.clone() },
+            behind_proxy: false,
+            mounted: Vec::new(),
+            ..self.clone()
+        };
+        log::info!("{name} tells its metrics on http://{address}/metrics");
+        inside.listen(server, listener, Readers::All).map_err(|source| ServeError::Bind { address, source })
+    }
+
+    /// What one worker's requests of one listener meet first.
+    fn observer(&self) -> Rc<Observer> {
+        Rc::new(Observer {
+            counts: self.terms.metrics.shard(),
+            doorman: Doorman::new(self.rates.clone()),
+            limits: self.terms.limits,
+            tls: self.terms.tls.is_some(),
+            behind_proxy: self.behind_proxy,
+            uncounted: self.uncounted.clone(),
+        })
+    }
+}
+
+/// Lets actix serve `app` to the connections of a listener.
+fn listen<A, S, B>(
+    server: ServerBuilder,
+    listener: TcpListener,
+    terms: &Terms,
+    app: impl Fn() -> A + Clone + Send + 'static,
+) -> io::Result<ServerBuilder>
+where
+    A: IntoServiceFactory<S, Request>,
+    S: ServiceFactory<Request, Config = AppConfig> + 'static,
+    S::Error: Into<Error> + 'static,
+    S::InitError: fmt::Debug,
+    S::Response: Into<Response<B>> + 'static,
+    S::Service: 'static,
+    <S::Service as Service<Request>>::Future: 'static,
+    B: MessageBody + 'static,
+{
+    let (name, terms) = (listener.local_addr()?.to_string(), terms.clone());
+    server.listen(name, listener, move || {
+        let (terms, stop) = (terms.clone(), terms.stop.clone());
+        let app = app().into_factory().map_err(|error| error.into().error_response());
+        let http = HttpService::build()
+            .keep_alive(terms.limits.keep_alive)
+            .client_request_timeout(terms.limits.head_deadline)
+            .client_disconnect_timeout(LINGER)
+            .graceful_shutdown_signal(move || {
+                let stop = stop.clone();
+                async move { stop.notified().await }
+            })
+            .on_connect_ext(introduce)
+            .finish(map_config(app, |()| AppConfig::default()));
+        DoorFactory { http, terms }
+    })
+}
+
+fn bind(address: SocketAddr) -> Result<(SocketAddr, TcpListener), ServeError> {
+    let bound = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // A restart may take the address over while the system still remembers connections of before.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        let listener = socket.listen(BACKLOG)?.into_std()?;
+        Ok((listener.local_addr()?, listener))
+    };
+    bound().map_err(|source: io::Error| match source.kind() {
+        io::ErrorKind::AddrInUse => ServeError::InUse(address),
+        _ => ServeError::Bind { address, source },
+    })
 }
 
 fn mount_all(config: &mut web::ServiceConfig, mounted: &[Mounted]) {
@@ -271,7 +366,12 @@ fn mount_all(config: &mut web::ServiceConfig, mounted: &[Mounted]) {
 }
 
 async fn no_route() -> Result<HttpResponse, ApiError> {
-    Err(ApiError::new(ErrorCode::NotFound, "There is nothing under this address; compare it with the documentation."))
+    Err(nothing_here())
+}
+
+/// 404 NOT_FOUND.
+pub(crate) fn nothing_here() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "There is nothing under this address; compare it with the documentation.")
 }
 
 fn bad_path() -> ApiError {

@@ -37,7 +37,7 @@ pub enum TlsError {
 }
 
 impl TlsFiles {
-    /// TLS 1.2 and 1.3 (contract, Authentication 3) with these files.
+    /// TLS 1.2 and 1.3 (contract, Authentication 3) with these files, for HTTP/2 and HTTP/1.1.
     ///
     /// # Errors
     /// [`TlsError`].
@@ -50,10 +50,11 @@ impl TlsFiles {
         }
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|source| file(&self.key, KEY, source))?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
+        let mut config = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13, &TLS12])?
             .with_no_client_auth()
             .with_single_cert(chain, key)?;
+        config.alpn_protocols = [&b"h2"[..], b"http/1.1"].map(<[u8]>::to_vec).into();
         Ok(config)
     }
 }
