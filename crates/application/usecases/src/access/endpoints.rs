@@ -16,7 +16,7 @@ const PARK_BATCH: u32 = 200;
 pub struct EndpointAdded {
     /// Identifier.
     pub endpoint_id: EndpointId,
-    /// Where notifications go, in its normal form.
+    /// Where notifications go.
     pub url: String,
     /// Signs notifications (Standard Webhooks): `whsec_` and 32 random bytes in base64.
     pub webhook_secret: String,
@@ -113,11 +113,11 @@ impl Merchants {
         self.check_webhook_url("Url", raw).map_err(|violation| AccountError::Invalid(vec![violation]))
     }
 
-    /// The URL in its normal form: https, and http in a sandbox (decisions.md section 10).
+    /// The URL as given: https, and http in a sandbox (decisions.md section 10).
     pub(super) fn check_webhook_url(&self, field: &str, raw: &str) -> Result<String, Violation> {
         let policy = if self.sandbox { UrlPolicy::Sandbox } else { UrlPolicy::Production };
         let url = WebUrl::parse(field, raw, policy)?;
-        if !self.sandbox && !url.as_str().starts_with("https://") {
+        if !self.sandbox && !url.origin().starts_with("https://") {
             return Err(Violation::new(field, ViolationCode::Invalid, "must begin with https:// in production"));
         }
         Ok(url.as_str().to_owned())

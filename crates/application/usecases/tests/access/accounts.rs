@@ -1,0 +1,127 @@
+use std::time::Duration;
+
+use dropin_access::{Origin, Permission, Permissions};
+use dropin_kernel::MerchantId;
+use dropin_money::Currency;
+use dropin_ports::AccessStore;
+use dropin_usecases::access::{AccountError, CreateMerchant, Merchants, SetMerchant};
+use uuid::Uuid;
+
+use crate::bench::{Bench, fields, wanted};
+
+fn nobody() -> MerchantId {
+    MerchantId::new(Uuid::from_u128(u128::MAX))
+}
+
+#[tokio::test]
+async fn a_user_name_that_is_taken_is_drawn_again() {
+    // A merchant's first user name is its third number; the second merchant draws the same one first.
+    let bench = Bench::with_same_names(7);
+    let (first, second) = (bench.create(None).await, bench.create(None).await);
+    assert_ne!(first.username, second.username);
+    assert_eq!(bench.store.list_merchants().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_merchant_is_of_its_deployments_kind_and_has_the_standard_settings() {
+    let bench = Bench::new();
+    let made = bench.create(None).await;
+    let account = bench.merchants.show(made.merchant_id).await.unwrap();
+    assert!(account.merchant.sandbox);
+    assert_eq!(account.merchant.session_lifetime.as_secs(), 24 * 3_600);
+    assert_eq!(account.users[0].permissions, Permissions::all());
+    let production = Merchants { sandbox: false, ..bench.merchants.clone() };
+    let made = production.create(wanted()).await.map_err(|error| error.to_string()).unwrap();
+    assert!(!bench.merchants.show(made.merchant_id).await.unwrap().merchant.sandbox);
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_with_a_new_merchant_is_said_at_once() {
+    let bench = Bench::new();
+    let create = async |sandbox, wanted| Merchants { sandbox, ..bench.merchants.clone() }.create(wanted).await;
+    let webhook = |url: &str| CreateMerchant { webhook_url: Some(url.to_owned()), ..wanted() };
+    let all = CreateMerchant { name: " \t ".to_owned(), currencies: vec![], ..webhook("ftp://x") };
+    assert_eq!(fields(create(true, all).await), ["Currencies", "Name", "WebhookUrl"]);
+    for name in ["a\nb".to_owned(), "é".repeat(256)] {
+        assert_eq!(fields(create(true, CreateMerchant { name, ..wanted() }).await), ["Name"]);
+    }
+    for url in ["http://shop.example/hook", "http://127.0.0.1/hook"] {
+        assert_eq!(fields(create(false, webhook(url)).await), ["WebhookUrl"], "{url} in production");
+        assert!(create(true, webhook(url)).await.is_ok(), "{url} in a sandbox");
+    }
+    let origins = (0..51).map(|port| Origin::parse(&format!("http://localhost:{}", 1 + port)).unwrap()).collect();
+    assert_eq!(fields(create(true, CreateMerchant { origins, ..wanted() }).await), ["Origins"]);
+}
+
+#[tokio::test]
+async fn what_is_given_twice_counts_once() {
+    let bench = Bench::new();
+    let shop = Origin::parse("https://shop.example").unwrap();
+    let twice = CreateMerchant {
+        currencies: vec![Currency::Usd, Currency::Eur, Currency::Usd],
+        origins: vec![shop.clone(), shop.clone()],
+        name: "  Ana  ".to_owned(),
+        ..wanted()
+    };
+    let made = bench.merchants.create(twice).await.map_err(|error| error.to_string()).unwrap();
+    let merchant = bench.merchants.show(made.merchant_id).await.unwrap().merchant;
+    assert_eq!(merchant.currencies, [Currency::Usd, Currency::Eur]);
+    assert_eq!((merchant.origins, merchant.name.as_str()), (vec![shop], "Ana"));
+}
+
+#[tokio::test]
+async fn a_merchants_settings_change_and_nothing_else_does() {
+    let bench = Bench::new();
+    let made = bench.create(None).await;
+    let before = bench.merchants.show(made.merchant_id).await.unwrap().merchant;
+    let hour = Duration::from_secs(3_600);
+    let set = SetMerchant { session_lifetime: Some(hour), origins: Some(vec![]), ..SetMerchant::default() };
+    let after = bench.merchants.set(made.merchant_id, set).await.unwrap();
+    assert_eq!((after.session_lifetime, after.origins.len()), (hour, 0));
+    assert_eq!((after.name, after.currencies, after.sandbox), (before.name, before.currencies, before.sandbox));
+    for seconds in [0, 59, 30 * 86_400 + 1] {
+        let set = SetMerchant { session_lifetime: Some(Duration::from_secs(seconds)), ..SetMerchant::default() };
+        assert_eq!(fields(bench.merchants.set(made.merchant_id, set).await), ["SessionLifetime"], "{seconds}");
+    }
+    let empty = SetMerchant { name: Some(String::new()), currencies: Some(vec![]), ..SetMerchant::default() };
+    assert_eq!(fields(bench.merchants.set(made.merchant_id, empty).await), ["Currencies", "Name"]);
+    assert_eq!(bench.merchants.set(nobody(), SetMerchant::default()).await, Err(AccountError::NoMerchant));
+}
+
+#[tokio::test]
+async fn users_come_and_go() {
+    let bench = Bench::new();
+    let made = bench.create(None).await;
+    let some: Permissions = [Permission::SessionRead, Permission::OrderRead].into_iter().collect();
+    let added = bench.merchants.add_user(made.merchant_id, some).await.map_err(|error| error.to_string()).unwrap();
+    let caller = bench.once(&added.username, &added.password).await.unwrap();
+    assert_eq!((caller.permissions, caller.merchant.id), (some, made.merchant_id));
+    assert!(caller.require(Permission::SessionRead).is_ok() && caller.require(Permission::SessionWrite).is_err());
+    let one: Permissions = [Permission::Checkout].into_iter().collect();
+    bench.merchants.set_permissions(&added.username, one).await.unwrap();
+    assert_eq!(bench.once(&added.username, &added.password).await.unwrap().permissions, one);
+    bench.merchants.revoke_user(&added.username).await.unwrap();
+    assert!(bench.once(&added.username, &added.password).await.is_err());
+    assert!(bench.once(&made.username, &made.password).await.is_ok(), "the other one stays");
+    let users = bench.merchants.users(made.merchant_id).await.unwrap();
+    let shown: Vec<_> = users.iter().map(|user| (user.username.as_str(), user.revoked_at.is_some())).collect();
+    assert_eq!(shown, [(made.username.as_str(), false), (added.username.as_str(), true)]);
+    let merchants = &bench.merchants;
+    assert_eq!(merchants.revoke_user(&added.username).await, Err(AccountError::Revoked));
+    assert_eq!(merchants.set_permissions(&added.username, one).await, Err(AccountError::Revoked));
+    let rotated = merchants.rotate_password(&added.username, Duration::ZERO).await;
+    assert_eq!(rotated.err(), Some(AccountError::Revoked));
+}
+
+#[tokio::test]
+async fn a_user_needs_a_merchant_a_permission_and_a_name_that_exists() {
+    let bench = Bench::new();
+    let (made, merchants) = (bench.create(None).await, &bench.merchants);
+    assert_eq!(fields(merchants.add_user(made.merchant_id, Permissions::default()).await), ["Permissions"]);
+    assert_eq!(fields(merchants.set_permissions(&made.username, Permissions::default()).await), ["Permissions"]);
+    assert_eq!(merchants.add_user(nobody(), Permissions::all()).await.err(), Some(AccountError::NoMerchant));
+    assert_eq!(merchants.users(nobody()).await, Err(AccountError::NoMerchant));
+    assert_eq!(merchants.revoke_user("nobody").await, Err(AccountError::NoUser));
+    let months = Duration::from_secs(31 * 86_400);
+    assert_eq!(fields(merchants.rotate_password(&made.username, months).await), ["Overlap"]);
+}

@@ -1,0 +1,89 @@
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dropin_access::Endpoint;
+use dropin_kernel::{EndpointId, MerchantId};
+use dropin_ports::{AccessStore, Clock, Secrets};
+use dropin_usecases::access::AccountError;
+use uuid::Uuid;
+
+use crate::bench::{Bench, fields};
+
+fn shown(secret: &str) -> Vec<u8> {
+    STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap()
+}
+
+fn opened(bench: &Bench, endpoint: &Endpoint) -> Vec<u8> {
+    bench.secrets.open_secret(&endpoint.id.to_string(), &endpoint.secret).unwrap()
+}
+
+#[tokio::test]
+async fn the_webhook_secret_is_32_bytes_and_kept_sealed() {
+    let bench = Bench::new();
+    let made = bench.create(Some("https://shop.example/hook")).await;
+    let secret = shown(&made.webhook_secret.unwrap());
+    assert_eq!(secret.len(), 32);
+    let endpoints = bench.store.list_endpoints(made.merchant_id).await.unwrap();
+    assert_eq!(endpoints.len(), 1);
+    assert!(!endpoints[0].secret.0.windows(16).any(|part| secret.starts_with(part)));
+    assert_eq!(opened(&bench, &endpoints[0]), secret);
+}
+
+#[tokio::test]
+async fn endpoints_come_move_and_go() {
+    let bench = Bench::new();
+    let (made, merchants) = (bench.create(None).await, &bench.merchants);
+    let added = merchants.add_endpoint(made.merchant_id, "http://shop.example").await;
+    let added = added.map_err(|error| error.to_string()).unwrap();
+    assert_eq!(added.url, "http://shop.example", "as given, http in a sandbox");
+    let listed = merchants.endpoints(made.merchant_id).await.unwrap();
+    assert_eq!((listed.len(), opened(&bench, &listed[0])), (1, shown(&added.webhook_secret)));
+    merchants.set_endpoint_url(added.endpoint_id, "https://elsewhere.example/").await.unwrap();
+    assert_eq!(merchants.endpoints(made.merchant_id).await.unwrap()[0].url, "https://elsewhere.example/");
+    for wrong in ["", "elsewhere", "ftp://elsewhere.example"] {
+        assert_eq!(fields(merchants.set_endpoint_url(added.endpoint_id, wrong).await), ["Url"], "{wrong}");
+        assert_eq!(fields(merchants.add_endpoint(made.merchant_id, wrong).await), ["Url"], "{wrong}");
+    }
+    assert_eq!(merchants.remove_endpoint(added.endpoint_id).await, Ok(0));
+    assert_eq!(merchants.remove_endpoint(added.endpoint_id).await, Ok(0), "again, for what may have been left");
+    assert_eq!(merchants.endpoints(made.merchant_id).await, Ok(vec![]));
+    let late = merchants.set_endpoint_url(added.endpoint_id, "https://late.example/").await;
+    assert_eq!(late, Err(AccountError::Removed));
+    assert_eq!(merchants.rotate_secret(added.endpoint_id, Duration::ZERO).await.err(), Some(AccountError::Removed));
+}
+
+#[tokio::test]
+async fn the_secret_of_before_signs_too_until_it_ends() {
+    let bench = Bench::new();
+    let (made, merchants) = (bench.create(Some("https://shop.example/hook")).await, &bench.merchants);
+    let id = merchants.endpoints(made.merchant_id).await.unwrap()[0].id;
+    let rotated =
+        merchants.rotate_secret(id, Duration::from_secs(60)).await.map_err(|error| error.to_string()).unwrap();
+    let endpoint = merchants.endpoints(made.merchant_id).await.unwrap().remove(0);
+    assert_eq!(opened(&bench, &endpoint), shown(&rotated.webhook_secret));
+    let previous = endpoint.previous.unwrap();
+    assert_eq!(Some(previous.until), rotated.old_until);
+    let old = previous.at(bench.clock.now()).expect("it still signs");
+    let opened = bench.secrets.open_secret(&id.to_string(), old).unwrap();
+    assert_eq!(opened, shown(&made.webhook_secret.unwrap()));
+    bench.clock.advance(Duration::from_secs(60));
+    assert_eq!(previous.at(bench.clock.now()), None);
+    merchants.rotate_secret(id, Duration::ZERO).await.map_err(|error| error.to_string()).unwrap();
+    assert_eq!(merchants.endpoints(made.merchant_id).await.unwrap()[0].previous, None);
+    assert_eq!(fields(merchants.rotate_secret(id, Duration::from_secs(31 * 86_400)).await), ["Overlap"]);
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_said_so() {
+    let bench = Bench::new();
+    let (merchants, nothing) = (&bench.merchants, Uuid::from_u128(u128::MAX));
+    let (nobody, nowhere) = (MerchantId::new(nothing), EndpointId::new(nothing));
+    let url = "https://shop.example/";
+    assert_eq!(merchants.add_endpoint(nobody, url).await.err(), Some(AccountError::NoMerchant));
+    assert_eq!(merchants.endpoints(nobody).await, Err(AccountError::NoMerchant));
+    assert_eq!(merchants.show(nobody).await, Err(AccountError::NoMerchant));
+    assert_eq!(merchants.set_endpoint_url(nowhere, url).await, Err(AccountError::NoEndpoint));
+    assert_eq!(merchants.remove_endpoint(nowhere).await, Err(AccountError::NoEndpoint));
+    assert_eq!(merchants.rotate_secret(nowhere, Duration::ZERO).await.err(), Some(AccountError::NoEndpoint));
+}

@@ -1,0 +1,7 @@
+//! Accounts and how their users are let in, over the real store and keys.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod accounts;
+mod authenticate;
+mod bench;
+mod endpoints;
