@@ -3,10 +3,12 @@
 
 mod assets;
 mod frame;
+pub mod openapi;
 mod shopper;
 
+use actix_web::http::Method;
 use actix_web::web;
-use dropin_http::Flows;
+use dropin_http::{Flows, Operation, mount};
 use dropin_usecases::payments::Shopper;
 use tokio::sync::watch;
 
@@ -28,12 +30,33 @@ pub struct CheckoutDeps {
 /// Mounts the asset origin: the drop-in's files and the shopper's calls, both under `/v1`.
 pub fn configure(deps: CheckoutDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     move |config| {
-        config
-            .app_data(web::Data::new(deps.clone()))
-            .service(shopper::view_resource())
-            .service(shopper::submit_resource())
-            .service(shopper::progress_resource())
-            .service(frame::resource())
-            .service(assets::resource());
+        config.app_data(web::Data::new(deps.clone()));
+        mount(config, OPERATIONS);
+        config.service(frame::resource()).service(assets::resource());
     }
 }
+
+/// The shopper's calls; the drop-in's files are no operations.
+pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "viewSession",
+        method: Method::GET,
+        path: "/v1/shopper/session/{SessionId}",
+        permission: None,
+        handler: || web::to(shopper::view),
+    },
+    Operation {
+        name: "submitPayment",
+        method: Method::POST,
+        path: "/v1/shopper/session/{SessionId}/submit",
+        permission: None,
+        handler: || web::to(shopper::submit),
+    },
+    Operation {
+        name: "paymentProgress",
+        method: Method::GET,
+        path: "/v1/shopper/session/{SessionId}/progress",
+        permission: None,
+        handler: || web::to(shopper::progress),
+    },
+];

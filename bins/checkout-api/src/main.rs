@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use checkout_api::{CheckoutDeps, configure};
+use checkout_api::{CheckoutDeps, configure, openapi};
 use clap::Args;
-use dropin_boot::{Mode, Parts, ProcessorArgs, PublicArgs, serve};
+use dropin_boot::{DocsArgs, Mode, Parts, ProcessorArgs, PublicArgs, serve};
 use dropin_keyring::StashKeys;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_usecases::payments::{Payments, Shopper, Timing};
@@ -24,6 +24,8 @@ struct Concerns {
     processor: ProcessorArgs,
     #[command(flatten)]
     public: PublicArgs,
+    #[command(flatten)]
+    docs: DocsArgs,
 }
 
 fn main() -> ExitCode {
@@ -48,6 +50,6 @@ fn main() -> ExitCode {
             sandbox: context.mode == Mode::Sandbox,
             stop: context.stop.clone(),
         };
-        Ok(Parts::new().mount(configure(deps)))
+        Ok(Parts::new().mount(openapi::DOCS.beside(concerns.docs.shown(context.mode), configure(deps))))
     })
 }

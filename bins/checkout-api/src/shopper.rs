@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
-use actix_web::{HttpResponse, Resource, web};
+use actix_web::{HttpResponse, web};
 use dropin_http::{ApiError, JsonBody, PathId, json};
 use dropin_kernel::SessionId;
 use dropin_usecases::payments::Submit;
@@ -15,19 +15,7 @@ use crate::CheckoutDeps;
 /// Longest wait of one progress call; below the idle limit of common proxies.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
 
-pub(crate) fn view_resource() -> Resource {
-    web::resource("/v1/shopper/session/{session}").route(web::get().to(view))
-}
-
-pub(crate) fn submit_resource() -> Resource {
-    web::resource("/v1/shopper/session/{session}/submit").route(web::post().to(submit))
-}
-
-pub(crate) fn progress_resource() -> Resource {
-    web::resource("/v1/shopper/session/{session}/progress").route(web::get().to(progress))
-}
-
-async fn view(deps: web::Data<CheckoutDeps>, id: PathId<SessionId>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn view(deps: web::Data<CheckoutDeps>, id: PathId<SessionId>) -> Result<HttpResponse, ApiError> {
     let view = deps.shopper.view(id.0).await?;
     let body = ShopperViewBody::new(&ViewSource {
         session: &view.session,
@@ -40,7 +28,7 @@ async fn view(deps: web::Data<CheckoutDeps>, id: PathId<SessionId>) -> Result<Ht
     Ok(fresh(json(StatusCode::OK, &body)))
 }
 
-async fn submit(
+pub(crate) async fn submit(
     deps: web::Data<CheckoutDeps>,
     id: PathId<SessionId>,
     body: JsonBody,
@@ -77,17 +65,17 @@ async fn submit(
 }
 
 #[derive(serde::Deserialize)]
-struct Wait {
+pub(crate) struct Wait {
     #[serde(default)]
-    wait: u64,
+    wait: u32,
 }
 
-async fn progress(
+pub(crate) async fn progress(
     deps: web::Data<CheckoutDeps>,
     id: PathId<SessionId>,
     query: web::Query<Wait>,
 ) -> Result<HttpResponse, ApiError> {
-    let wait = Duration::from_secs(query.wait).min(LONGEST_WAIT);
+    let wait = Duration::from_secs(query.wait.into()).min(LONGEST_WAIT);
     let mut stop = deps.stop.clone();
     let progress = tokio::select! {
         progress = deps.shopper.progress(id.0, wait) => progress?,

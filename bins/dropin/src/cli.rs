@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dropin_access::Origin;
-use dropin_boot::{ConfigArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, StoreArgs};
+use dropin_boot::{ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, StoreArgs};
 use dropin_kernel::{EventId, MerchantId};
 use dropin_money::Currency;
 
@@ -70,6 +70,8 @@ pub(crate) struct ServeArgs {
     pub(crate) no_demo: bool,
     #[command(flatten)]
     pub(crate) listener: ListenArgs,
+    #[command(flatten)]
+    pub(crate) docs: DocsArgs,
     /// Public address of the Session and Order APIs ({base_url}) [default: where the service listens]
     #[arg(long, env = "DROPIN_BASE_URL", value_name = "URL")]
     pub(crate) base_url: Option<String>,

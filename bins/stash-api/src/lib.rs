@@ -4,12 +4,14 @@
 mod address;
 mod cors;
 mod form;
+pub mod openapi;
 mod stash;
 
 use std::time::Duration;
 
+use actix_web::http::Method;
 use actix_web::web;
-use dropin_http::BodyLimit;
+use dropin_http::{BodyLimit, Operation};
 use dropin_usecases::stash::Stashing;
 use tokio::sync::watch;
 
@@ -29,15 +31,25 @@ pub struct StashApiDeps {
 /// Mounts `/{MerchantId}/{StashId}` below {stash_url}.
 pub fn configure(deps: StashApiDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     move |config| {
-        config.app_data(web::Data::new(deps.clone())).service(
-            // The tail takes everything, so that an id with a slash in it is refused as an id and not unknown as an address.
-            web::resource("/{merchant}/{stash:.*}")
-                .app_data(FORM_LIMIT)
-                .route(web::post().to(stash::post))
-                .route(web::method(actix_web::http::Method::OPTIONS).to(stash::preflight)),
-        );
+        // The tail takes everything, so that an id with a slash in it is refused as an id and not unknown as an address.
+        let address = web::resource("/{merchant}/{stash:.*}")
+            .app_data(FORM_LIMIT)
+            .route(web::method(Method::OPTIONS).to(stash::preflight));
+        let address = OPERATIONS
+            .iter()
+            .fold(address, |address, operation| address.route((operation.handler)().method(operation.method.clone())));
+        config.app_data(web::Data::new(deps.clone())).service(address);
     }
 }
+
+/// The operations of the stash; a browser's preflight is none.
+pub const OPERATIONS: &[Operation] = &[Operation {
+    name: "stashCard",
+    method: Method::POST,
+    path: "/{MerchantId}/{StashId}",
+    permission: None,
+    handler: || web::to(stash::post),
+}];
 
 /// Deletes cards that have expired, until `stop` turns true.
 pub async fn run(deps: StashApiDeps, mut stop: watch::Receiver<bool>) {

@@ -4,17 +4,26 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use dropin_access::Origin;
-use dropin_boot::{Parts, PublicArgs, serve};
+use dropin_boot::{DocsArgs, Parts, PublicArgs, serve};
 use dropin_keyring::StashKeys;
 use dropin_usecases::stash::{STASH_LIFETIME, Stashing};
-use stash_api::{StashApiDeps, configure, run};
+use stash_api::{StashApiDeps, configure, openapi, run};
 
 /// Keys of the stash change every hour.
 const KEY_PERIOD: Duration = Duration::from_secs(3_600);
 
+#[derive(Args)]
+struct Concerns {
+    #[command(flatten)]
+    public: PublicArgs,
+    #[command(flatten)]
+    docs: DocsArgs,
+}
+
 fn main() -> ExitCode {
-    serve("stash-api", 8084, |context, public: PublicArgs| {
+    serve("stash-api", 8084, |context, concerns: Concerns| {
         let store = Arc::new(context.store.clone());
         let keys = Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?);
         StashKeys::rotate_in_background(&keys, context.clock.clone())?;
@@ -24,10 +33,11 @@ fn main() -> ExitCode {
                 access: store,
                 vault: keys,
                 clock: context.clock.clone(),
-                asset_origin: Origin::parse(&public.urls()?.asset_origin())?,
+                asset_origin: Origin::parse(&concerns.public.urls()?.asset_origin())?,
                 lifetime: STASH_LIFETIME,
             },
         };
-        Ok(Parts::new().mount(configure(deps.clone())).run("stash purge", run(deps, context.stop.clone())))
+        let routes = openapi::DOCS.beside(concerns.docs.shown(context.mode), configure(deps.clone()));
+        Ok(Parts::new().mount(routes).run("stash purge", run(deps, context.stop.clone())))
     })
 }

@@ -9,7 +9,7 @@ mod number;
 pub mod order;
 mod people;
 mod request;
-mod schema;
+pub mod schema;
 pub mod session;
 pub mod shopper;
 pub mod stash;

@@ -9,8 +9,8 @@ use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
 use dropin_order::OrderState;
 use dropin_session::SessionStateKind;
-use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 /// Something before and after, and no control character between; what is trimmed may stand around it.
@@ -22,7 +22,7 @@ macro_rules! named {
         $(
             $(#[doc = $doc])*
             #[derive(Debug)]
-            pub(crate) enum $name {}
+            pub enum $name {}
 
             impl PartialSchema for $name {
                 fn schema() -> RefOr<Schema> {
@@ -95,10 +95,38 @@ named! {
         use dropin_card::Warning::{CardMonthInvalid, CardNumberInvalid, CardVerificationCodeInvalid};
         one_of(schema, [CardNumberInvalid, CardMonthInvalid, CardVerificationCodeInvalid].map(dropin_card::Warning::as_str))
     };
-    /// 1 to 128 of `A-Z a-z 0-9 . _ ~ -`.
-    StashIdText = |schema| string(schema).pattern(Some("^[A-Za-z0-9._~-]{1,128}$"));
+    /// 1 to 128 of `A-Z a-z 0-9 . _ ~ -`, and not `.` or `..`.
+    StashId = |schema| {
+        let pattern = r"^([A-Za-z0-9_~\-]|\.[A-Za-z0-9_~\-]|\.\.[A-Za-z0-9._~\-])[A-Za-z0-9._~\-]*$";
+        string(schema).pattern(Some(pattern)).max_length(Some(128))
+    };
+    /// A card as JSON text: an object with the strings Name, Number, VerificationCode and, in an object Expiry, Year (four digits) and Month. Number
+    /// and Expiry are required. A card that is not valid is kept all the same, and the answer's Warnings tell.
+    Card = |schema| format(schema, "card").content_media_type("application/json");
+    /// Whole seconds.
+    Seconds = |schema| schema.schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
     /// The Version that the view gave.
     Version = |schema| schema.schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
+}
+
+/// What a browser stashes.
+#[derive(Debug)]
+pub enum StashForm {}
+
+impl PartialSchema for StashForm {
+    fn schema() -> RefOr<Schema> {
+        let form = ObjectBuilder::new().description(Some("What a browser stashes.")).schema_type(Type::Object);
+        let form =
+            form.property("DeviceFingerprint", Ref::from_schema_name(Text::name())).required("DeviceFingerprint");
+        RefOr::T(form.property("card", Ref::from_schema_name(Card::name())).required("card").into())
+    }
+}
+
+impl ToSchema for StashForm {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.push((Text::name().into_owned(), Text::schema()));
+        schemas.push((Card::name().into_owned(), Card::schema()));
+    }
 }
 
 /// Lets a request that is kept as what it means be documented as what is sent.

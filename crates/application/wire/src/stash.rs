@@ -46,8 +46,8 @@ impl<'a> StashBody<'a> {
     }
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default, bound = "'de: 'a")]
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", bound = "'de: 'a")]
 struct CardDto<'a> {
     name: Option<&'a RawValue>,
     number: Option<&'a RawValue>,
@@ -55,8 +55,8 @@ struct CardDto<'a> {
     expiry: Option<&'a RawValue>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "PascalCase", default, bound = "'de: 'a")]
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", bound = "'de: 'a")]
 struct ExpiryDto<'a> {
     year: Option<&'a RawValue>,
     month: Option<&'a RawValue>,

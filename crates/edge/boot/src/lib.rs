@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 mod config;
+mod docs;
 mod logs;
 mod process;
 mod service;
@@ -10,6 +11,7 @@ mod stop;
 mod system;
 
 pub use config::{ConfigArgs, ConfigError, Loaded, hide_password, load};
+pub use docs::DocsArgs;
 pub use logs::{LogFormat, start_logs};
 pub use process::{Failure, Process};
 pub use service::{Context, NoArgs, Parts, serve};

@@ -1,0 +1,117 @@
+//! What the API document says of the Session and Order API beyond its table of operations and the types of its bodies.
+
+use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
+use dropin_wire::ErrorCode;
+use dropin_wire::order::{CaptureRequest, OrderBody};
+use dropin_wire::session::{SessionBody, SessionRequest};
+
+use crate::OPERATIONS;
+
+/// The document and the page as they are served.
+pub const DOCS: ApiDocs = ApiDocs {
+    document: include_str!("../../../docs/openapi/session-api.json"),
+    page: include_str!("../../../docs/openapi/session-api.html"),
+};
+
+const SERVICE: ServiceDocs = ServiceDocs {
+    title: "Dropin: Session and Order API",
+    description: "For the merchant's server, below {base_url}.\n\n\
+        - **Credentials**: HTTP Basic with the name and password of an API user, over TLS 1.2 or newer. Each operation names the permission it needs.\n\
+        - **JSON**: PascalCase members. Unknown members are ignored, null counts as left out. The same key twice, invalid UTF-8 and more than 32 \
+        levels of nesting are refused. Bodies have at most 256 KiB.\n\
+        - **Amounts** are JSON numbers and exact decimals end to end: at most 12 digits before the point, and after it no more than the currency's minor \
+        unit has (ISO 4217: none for JPY, two for USD, three for KWD). A whole number may be written `2.0`.\n\
+        - **Errors**: every 4xx and 5xx answer carries an Error object. Programs decide by Code; FieldErrors name fields by their path, such as \
+        `Items[2].Amount`: first every wrong type and missing member at once, then every wrong meaning at once.\n\
+        - **X-Request-Id** names a request in answers and logs. Send your own, 1 to 128 of `A-Za-z0-9._-`, or read ours.",
+};
+
+/// The document, with these exchanges as its examples, as JSON text.
+pub fn document(exchanges: &[Exchange]) -> String {
+    dropin_http::document(SERVICE, OPERATIONS, &operations(), exchanges)
+}
+
+fn operations() -> Vec<OperationDocs> {
+    vec![create(), get(), replace(), cancel(), get_order(), capture()]
+}
+
+const SESSIONS: &str = "Sessions";
+const ORDERS: &str = "Orders";
+const SESSION_ID: (&str, &str) = ("SessionId", "Identifier of the Session, from the answer that created it.");
+const ORDER_ID: (&str, &str) = ("OrderId", "Identifier of the Order, from a notification or from Session.Order.");
+
+fn created(status: u16, description: &'static str) -> Answer {
+    let at = "$response.body#/SessionId";
+    Answer::json::<SessionBody<'_>>(status, description)
+        .link("get", "getSession", "SessionId", at)
+        .link("replace", "replaceSession", "SessionId", at)
+        .link("cancel", "cancelSession", "SessionId", at)
+}
+
+fn create() -> OperationDocs {
+    let text = "Creates a Session, CREATED. Start the drop-in in the shopper's browser with its SessionId.";
+    OperationDocs::new(SESSIONS, "createSession", "Create a Session", text)
+        .takes::<SessionRequest>("The Session.")
+        .answers(created(201, "The Session, CREATED."))
+        .refuses(&[ErrorCode::InvalidCurrency, ErrorCode::DuplicateMerchantReferenceId])
+}
+
+fn get() -> OperationDocs {
+    let text = "The Session in its current state; once it is COMPLETED, with its Order.";
+    let order = "$response.body#/Order/OrderId";
+    OperationDocs::new(SESSIONS, "getSession", "Retrieve a Session", text)
+        .id(SESSION_ID.0, SESSION_ID.1)
+        .answers(
+            Answer::json::<SessionBody<'_>>(200, "The Session.").link("getOrder", "getOrder", ORDER_ID.0, order).link(
+                "capture",
+                "captureOrder",
+                ORDER_ID.0,
+                order,
+            ),
+        )
+        .refuses(&[ErrorCode::SessionNotFound])
+}
+
+fn replace() -> OperationDocs {
+    let text = "Puts a whole new request in the place of a Session that is CREATED: what is left out is gone, and a billing profile that is sent gets \
+        a new BillingProfileId. A shopper who already looks at the old total is shown the new one and asked again.";
+    OperationDocs::new(SESSIONS, "replaceSession", "Replace a Session", text)
+        .id(SESSION_ID.0, SESSION_ID.1)
+        .takes::<SessionRequest>("The Session as it shall be.")
+        .answers(created(200, "The Session as it is now."))
+        .refuses(&[
+            ErrorCode::InvalidCurrency,
+            ErrorCode::SessionNotFound,
+            ErrorCode::DuplicateMerchantReferenceId,
+            ErrorCode::DuplicateRequest,
+            ErrorCode::InvalidSessionState,
+        ])
+}
+
+fn cancel() -> OperationDocs {
+    let text =
+        "Cancels a Session that is CREATED. It stays there to be read, CANCELLED; its MerchantReference is not freed.";
+    OperationDocs::new(SESSIONS, "cancelSession", "Cancel a Session", text)
+        .id(SESSION_ID.0, SESSION_ID.1)
+        .answers(Answer::empty(204, "The Session is CANCELLED."))
+        .refuses(&[ErrorCode::SessionNotFound, ErrorCode::InvalidSessionState])
+}
+
+fn get_order() -> OperationDocs {
+    let text = "The Order of a payment with its amounts. Its id comes with the notifications and with the Session once that is COMPLETED.";
+    OperationDocs::new(ORDERS, "getOrder", "Retrieve an Order", text)
+        .id(ORDER_ID.0, ORDER_ID.1)
+        .answers(Answer::json::<OrderBody<'_>>(200, "The Order."))
+        .refuses(&[ErrorCode::OrderNotFound])
+}
+
+fn capture() -> OperationDocs {
+    let text = "Takes the money of an Order that is PAYMENT_AUTHORIZED: all of it, or once a part (the rest is released). Reason.Code says how it \
+        went: `Captured`; `PendingNotification` and `UnderReview` are completed later and told by ORDER_PROCESSED. Asked again with no or the same \
+        Amount it answers 200 and nothing moves twice.";
+    OperationDocs::new(ORDERS, "captureOrder", "Capture an Order", text)
+        .id(ORDER_ID.0, ORDER_ID.1)
+        .may_take::<CaptureRequest>("Nothing, or how much.")
+        .answers(Answer::json::<OrderBody<'_>>(200, "The Order with the Reason."))
+        .refuses(&[ErrorCode::CaptureFailed, ErrorCode::OrderNotFound, ErrorCode::InvalidOrderState])
+}

@@ -1,0 +1,185 @@
+use actix_web::http::Method;
+use dropin_wire::ErrorCode;
+use dropin_wire::schema::Id;
+use utoipa::ToSchema;
+use utoipa::openapi::path::ParameterIn;
+use utoipa::openapi::schema::Schema;
+use utoipa::openapi::{Object, RefOr, Type};
+
+use super::answers::Schemas;
+use super::named;
+use crate::Operation;
+
+type AddSchemas = fn(&mut Schemas);
+
+/// What the API document says of one operation beyond its row of the table.
+pub struct OperationDocs {
+    pub(super) name: &'static str,
+    pub(super) tag: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) description: &'static str,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) request: Option<Request>,
+    pub(super) answers: Vec<Answer>,
+    refusals: Vec<ErrorCode>,
+}
+
+pub(super) struct Parameter {
+    pub(super) name: &'static str,
+    /// Where it stands unless it is a part of the path.
+    pub(super) place: ParameterIn,
+    pub(super) description: &'static str,
+    pub(super) schema: RefOr<Schema>,
+    pub(super) schemas: AddSchemas,
+}
+
+pub(super) struct Request {
+    pub(super) content_type: &'static str,
+    pub(super) required: bool,
+    pub(super) description: &'static str,
+    pub(super) schema: RefOr<Schema>,
+    pub(super) schemas: AddSchemas,
+}
+
+/// An answer that is a success.
+pub struct Answer {
+    pub(super) status: u16,
+    pub(super) description: &'static str,
+    pub(super) body: Option<(RefOr<Schema>, AddSchemas)>,
+    pub(super) headers: Vec<(&'static str, &'static str)>,
+    pub(super) links: Vec<Link>,
+}
+
+pub(super) struct Link {
+    pub(super) name: &'static str,
+    pub(super) operation: &'static str,
+    pub(super) parameter: &'static str,
+    pub(super) expression: &'static str,
+}
+
+impl Answer {
+    /// An answer with a JSON body of type `T`.
+    pub fn json<T: ToSchema>(status: u16, description: &'static str) -> Self {
+        Self { body: Some(named::<T>()), ..Self::empty(status, description) }
+    }
+
+    /// An answer without a body.
+    pub fn empty(status: u16, description: &'static str) -> Self {
+        Self { status, description, body: None, headers: Vec::new(), links: Vec::new() }
+    }
+
+    /// Names a header that the answer carries; X-Request-Id is on every answer and is not named here.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, description: &'static str) -> Self {
+        self.headers.push((name, description));
+        self
+    }
+
+    /// Says that the value at `expression` (OpenAPI, runtime expressions) is the `parameter` of another `operation`.
+    #[must_use]
+    pub fn link(
+        mut self,
+        name: &'static str,
+        operation: &'static str,
+        parameter: &'static str,
+        expression: &'static str,
+    ) -> Self {
+        self.links.push(Link { name, operation, parameter, expression });
+        self
+    }
+}
+
+impl OperationDocs {
+    /// Describes the operation with this name; the description is Markdown.
+    pub fn new(tag: &'static str, name: &'static str, summary: &'static str, description: &'static str) -> Self {
+        let (parameters, answers, refusals) = (Vec::new(), Vec::new(), Vec::new());
+        Self { name, tag, summary, description, parameters, request: None, answers, refusals }
+    }
+
+    /// A part of the address that is one of our ids; what is no UUID is refused with VALIDATION_ERROR.
+    #[must_use]
+    pub fn id(self, name: &'static str, description: &'static str) -> Self {
+        self.parameter::<Id>(name, description).refuses(&[ErrorCode::ValidationError])
+    }
+
+    /// A part of the address, or else a query parameter that may be left out.
+    #[must_use]
+    pub fn parameter<T: ToSchema>(mut self, name: &'static str, description: &'static str) -> Self {
+        let (schema, schemas) = named::<T>();
+        self.parameters.push(Parameter { name, place: ParameterIn::Query, description, schema, schemas });
+        self
+    }
+
+    /// A header that may be left out, as text of this form.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, pattern: &'static str, description: &'static str) -> Self {
+        let mut schema = Object::with_type(Type::String);
+        schema.pattern = Some(pattern.to_owned());
+        self.parameters.push(Parameter {
+            name,
+            place: ParameterIn::Header,
+            description,
+            schema: schema.into(),
+            schemas: |_| {},
+        });
+        self
+    }
+
+    /// The JSON body, whose schema is that of `T`.
+    #[must_use]
+    pub fn takes<T: ToSchema>(self, description: &'static str) -> Self {
+        self.body::<T>("application/json", true, description)
+    }
+
+    /// A JSON body that may be left out.
+    #[must_use]
+    pub fn may_take<T: ToSchema>(self, description: &'static str) -> Self {
+        self.body::<T>("application/json", false, description)
+    }
+
+    /// The form.
+    #[must_use]
+    pub fn takes_form<T: ToSchema>(self, description: &'static str) -> Self {
+        self.body::<T>("application/x-www-form-urlencoded", true, description)
+    }
+
+    /// Adds an answer that is a success.
+    #[must_use]
+    pub fn answers(mut self, answer: Answer) -> Self {
+        self.answers.push(answer);
+        self
+    }
+
+    /// Adds codes that the operation may refuse with. Those that every operation of its kind may give are there already.
+    #[must_use]
+    pub fn refuses(mut self, codes: &[ErrorCode]) -> Self {
+        self.refusals.extend_from_slice(codes);
+        self
+    }
+
+    fn body<T: ToSchema>(mut self, content_type: &'static str, required: bool, description: &'static str) -> Self {
+        let (schema, schemas) = named::<T>();
+        self.request = Some(Request { content_type, required, description, schema, schemas });
+        self
+    }
+
+    /// Every code that the operation may refuse with, sorted as the table of errors.
+    pub(super) fn codes(&self, row: &Operation) -> Vec<ErrorCode> {
+        use ErrorCode::{
+            AuthenticationRequired, InternalServerError, InvalidRequest, NotAuthorized, OutcomeUnknown,
+            PayloadTooLarge, RateLimited, RequestTimeout, ServiceUnavailable, UnsupportedMediaType,
+        };
+        let mut codes = vec![RateLimited, InternalServerError, ServiceUnavailable];
+        if row.permission.is_some() {
+            codes.extend([AuthenticationRequired, NotAuthorized]);
+        }
+        if self.request.is_some() {
+            codes.extend([InvalidRequest, PayloadTooLarge, UnsupportedMediaType, RequestTimeout]);
+        }
+        if row.method != Method::GET {
+            codes.push(OutcomeUnknown);
+        }
+        codes.extend_from_slice(&self.refusals);
+        ErrorCode::ALL.iter().copied().filter(|code| codes.contains(code)).collect()
+    }
+}

@@ -1,0 +1,121 @@
+//! The API documents: made from the tables of operations and the types of the bodies, with what the running service really did as examples.
+//!
+//! `cargo xtask openapi` (this test with DROPIN_REGENERATE=1) writes docs/openapi; without it, the test compares.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod conform;
+mod markdown;
+mod page;
+mod record;
+mod scenarios;
+mod served;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use dropin_http::{ApiDocs, Exchange, Operation};
+use dropin_tests::{Topology, World};
+use serde_json::Value;
+
+/// A service with a document.
+pub(crate) struct Service {
+    name: &'static str,
+    operations: &'static [Operation],
+    document: fn(&[Exchange]) -> String,
+    docs: ApiDocs,
+}
+
+pub(crate) const SERVICES: [Service; 3] = [
+    Service {
+        name: "session-api",
+        operations: session_api::OPERATIONS,
+        document: session_api::openapi::document,
+        docs: session_api::openapi::DOCS,
+    },
+    Service {
+        name: "checkout-api",
+        operations: checkout_api::OPERATIONS,
+        document: checkout_api::openapi::document,
+        docs: checkout_api::openapi::DOCS,
+    },
+    Service {
+        name: "stash-api",
+        operations: stash_api::OPERATIONS,
+        document: stash_api::openapi::document,
+        docs: stash_api::openapi::DOCS,
+    },
+];
+
+/// Every operation of a document: (method, path, operationId).
+fn documented(document: &Value) -> BTreeSet<(String, String, String)> {
+    let paths = document["paths"].as_object().unwrap();
+    let operations = paths.iter().flat_map(|(path, item)| {
+        let methods = item.as_object().unwrap().iter();
+        methods.map(|(method, operation)| {
+            (method.to_uppercase(), path.clone(), operation["operationId"].as_str().unwrap().to_owned())
+        })
+    });
+    operations.collect()
+}
+
+#[test]
+fn every_operation_is_documented_and_nothing_else() {
+    for service in SERVICES {
+        let table: BTreeSet<_> = (service.operations.iter())
+            .map(|row| (row.method.to_string(), row.path.to_owned(), row.name.to_owned()))
+            .collect();
+        for (kind, text) in [("generated", (service.document)(&[])), ("served", service.docs.document.to_owned())] {
+            let document: Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(documented(&document), table, "{}, {kind} document", service.name);
+            assert_eq!(document["openapi"], "3.1.0", "{}", service.name);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn documents_show_what_the_running_service_does() {
+    let world = World::start(Topology::AllInOne).await;
+    let recorded = scenarios::run(&world).await;
+    world.finish().await;
+    let names: Vec<&str> = SERVICES.iter().flat_map(|service| service.operations).map(|row| row.name).collect();
+    for one in &recorded {
+        assert!(names.contains(&one.operation.as_str()), "{} is in no table of operations", one.operation);
+    }
+    for service in SERVICES {
+        let mine: Vec<Exchange> = recorded
+            .iter()
+            .filter(|one| service.operations.iter().any(|row| row.name == one.operation))
+            .cloned()
+            .collect();
+        let text = (service.document)(&mine);
+        let document: Value = serde_json::from_str(&text).unwrap();
+        for row in service.operations {
+            let shown = |status: std::ops::Range<u16>| {
+                mine.iter().any(|one| one.operation == row.name && status.contains(&one.status))
+            };
+            assert!(shown(200..300) && shown(400..500), "{} needs an example of a success and of a refusal", row.name);
+        }
+        for exchange in &mine {
+            conform::check(&document, exchange);
+        }
+        committed(&format!("{}.json", service.name), &format!("{text}\n"));
+        committed(&format!("{}.html", service.name), &page::render(&document));
+    }
+}
+
+/// Compares with the committed file, or writes it.
+fn committed(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi").join(name);
+    if std::env::var_os("DROPIN_REGENERATE").is_some_and(|value| value == "1") {
+        std::fs::write(&path, text).unwrap();
+        return;
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = found.lines().zip(text.lines()).position(|(one, other)| one != other);
+    assert!(
+        found == text,
+        "docs/openapi/{name} is stale, from line {:?} on: run `cargo xtask openapi` and commit",
+        differs.map(|at| at + 1)
+    );
+}
