@@ -15,6 +15,7 @@ use dropin_notification::Schedule;
 use dropin_ports::StoreHealth;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_store::{Role, Store, StoreConfig};
+use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::deliver::{Delivering, Pace};
 use dropin_usecases::payments::{Payments, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
@@ -183,7 +184,7 @@ impl Service {
         if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::SessionApi)) {
             let gate = Gate { access: self.store(), secrets: self.secrets.clone() };
             let (sessions, flows) = (self.sessions.clone(), self.context.flows.clone());
-            server = server.mount("", session_api::configure(SessionApiDeps { gate, sessions, payments, flows }));
+            server = server.mount("", session_api::configure(SessionApiDeps { gate, sessions, answers: self.answers(), payments, flows }));
         }
         if let Some(deps) = self.stash().filter(|_| parts.has(Target::StashApi)) {
             server = server.mount(plan::STASH, stash_api::configure(deps));
@@ -194,6 +195,10 @@ impl Service {
         server
     }
 
+    fn answers(&self) -> Answers {
+        Answers { store: self.store(), clock: self.context.clock.clone(), keep: KEEP }
+    }
+
     /// Starts what works without being asked.
     fn run_in(&self, process: &mut Process, parts: &Parts) -> Result<(), Failure> {
         let stop = || self.context.stop.clone();
@@ -201,7 +206,8 @@ impl Service {
             process.add_service("stash purge", stash_api::run(deps, stop()));
         }
         if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::Settler)) {
-            let deps = SettlerDeps { payments, sessions: self.sessions.clone(), poll: settler::POLL };
+            let deps =
+                SettlerDeps { payments, sessions: self.sessions.clone(), answers: self.answers(), poll: settler::POLL };
             process.add_service("settler", settler::run(deps, stop()));
         }
         if parts.has(Target::Notifier) {

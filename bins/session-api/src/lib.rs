@@ -8,6 +8,7 @@ use actix_web::http::Method;
 use actix_web::web;
 use dropin_access::Permission;
 use dropin_http::{Flows, Gate, Operation, mount};
+use dropin_usecases::answers::Answers;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::sessions::Sessions;
 
@@ -20,6 +21,8 @@ pub struct SessionApiDeps {
     pub sessions: Sessions,
     /// Orders and their captures.
     pub payments: Payments,
+    /// Answers for whoever repeats a request.
+    pub answers: Answers,
     /// Where captures run.
     pub flows: Flows,
 }

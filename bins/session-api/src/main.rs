@@ -8,6 +8,7 @@ use dropin_boot::{Mode, Parts, ProcessorArgs, serve};
 use dropin_http::Gate;
 use dropin_keyring::MasterKey;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
                     Mode::Production => UrlPolicy::Production,
                 },
             },
+            answers: Answers { store: store.clone(), clock: context.clock.clone(), keep: KEEP },
             payments: Payments {
                 store,
                 processor: Arc::new(processor),

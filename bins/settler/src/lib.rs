@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use dropin_usecases::answers::Answers;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::sessions::Sessions;
 use tokio::sync::watch;
@@ -10,6 +11,8 @@ use tokio::task::JoinSet;
 
 /// Operations or Sessions taken over in one transaction.
 const BATCH: u32 = 64;
+/// Answers deleted in one transaction.
+const PURGE: u32 = 1_000;
 /// Operations looked after at the same time.
 const AT_ONCE: usize = 256;
 
@@ -23,6 +26,8 @@ pub struct SettlerDeps {
     pub payments: Payments,
     /// Sessions that expire.
     pub sessions: Sessions,
+    /// Answers that are kept for a while.
+    pub answers: Answers,
     /// How often to look for due work.
     pub poll: Duration,
 }
@@ -31,8 +36,9 @@ pub struct SettlerDeps {
 pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
     let operations = operations(&deps, stop.clone());
     let sessions = sessions(&deps, stop.clone());
+    let answers = answers(&deps, stop.clone());
     log::info!("settler: looking for due work every {} ms", deps.poll.as_millis());
-    tokio::join!(operations, sessions);
+    tokio::join!(operations, sessions, answers);
     // The loops end with the signal; a closed channel means that whoever started us is gone.
     drop(stop.wait_for(|stopping| *stopping).await);
 }
@@ -73,6 +79,22 @@ async fn sessions(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
             Ok(expired) => expired == BATCH,
             Err(error) => {
                 log::warn!(error:% = error; "settler: cannot expire Sessions; trying again");
+                false
+            }
+        };
+        if !more {
+            pause(deps.poll * 20, &mut stop).await;
+        }
+    }
+}
+
+/// Answers nobody can ask for any more only take up room.
+async fn answers(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let more = match deps.answers.purge(PURGE).await {
+            Ok(purged) => purged == PURGE,
+            Err(error) => {
+                log::warn!(error:% = error; "settler: cannot delete old answers; trying again");
                 false
             }
         };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dropin_boot::{Mode, Parts, ProcessorArgs, serve};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
                 ids: context.ids.clone(),
                 timing: Timing::default(),
             },
+            answers: Answers { store: store.clone(), clock: context.clock.clone(), keep: KEEP },
             sessions: Sessions {
                 store,
                 clock: context.clock.clone(),

@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 pub mod access;
+pub mod answers;
 pub mod deliver;
 pub mod payments;
 pub mod sessions;

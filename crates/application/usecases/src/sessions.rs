@@ -10,10 +10,11 @@ use dropin_ports::{
 };
 use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTrigger, Transition, WrongState};
 use dropin_validation::{BillingProfile, UrlPolicy};
-use dropin_wire::session::{BillingWish, Reading, SessionDraft};
+use dropin_wire::session::{BillingWish, Reading, SessionRequest};
 use dropin_wire::{RequestError, event};
 
 use crate::access::Caller;
+use crate::answers::{Expected, Reply, Told, Version};
 
 /// How often a decision is made again after somebody else changed the Session first.
 const DECISIONS: usize = 8;
@@ -71,6 +72,9 @@ pub enum ReplaceSessionError {
     /// It is not CREATED, or no longer: a shopper's submit may have been faster.
     #[error("the Session is {}", .0.as_str())]
     WrongState(SessionStateKind),
+    /// It is none of the versions that the caller wants to replace.
+    #[error("the Session is another version than the caller expects")]
+    Unexpected,
     /// Another replacement was faster.
     #[error("another request replaced the Session at the same time")]
     Overtaken,
@@ -94,6 +98,9 @@ pub enum CancelSessionError {
     /// It is not CREATED.
     #[error("the Session is {}", .0.as_str())]
     WrongState(SessionStateKind),
+    /// It is none of the versions that the caller wants to cancel.
+    #[error("the Session is another version than the caller expects")]
+    Unexpected,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -113,9 +120,14 @@ impl Sessions {
     ///
     /// # Errors
     /// [`CreateSessionError`].
-    pub async fn create(&self, caller: &Caller, body: &[u8]) -> Result<Session, CreateSessionError> {
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        body: &[u8],
+        reply: Reply<Session>,
+    ) -> Result<Told, CreateSessionError> {
         let now = self.clock.now();
-        let draft = SessionDraft::parse(body, self.reading(now))?;
+        let draft = SessionRequest::parse(body, self.reading(now))?;
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
         if !caller.merchant.accepts(draft.currency) {
             return Err(CreateSessionError::CurrencyNotEnabled(draft.currency));
@@ -132,9 +144,10 @@ impl Sessions {
             before: None,
             after: SessionStateKind::Created.as_str(),
         };
-        match self.store.insert_session(NewSession { session: session.clone(), history, remember: None }).await? {
-            Inserted::Done => Ok(session),
-            Inserted::KeyTaken => Err(keyless().into()),
+        let (answer, remember) = reply.tell(&session);
+        match self.store.insert_session(NewSession { session, history, remember }).await? {
+            Inserted::Done => Ok(Told::Kept(answer)),
+            Inserted::KeyTaken => Ok(Told::KeyTaken),
             Inserted::DuplicateReference => Err(CreateSessionError::DuplicateReference),
         }
     }
@@ -148,50 +161,68 @@ impl Sessions {
         Ok(SessionWithOrder { session: as_of(found.session, self.clock.now()), order: found.order })
     }
 
-    /// Replaces the terms of a CREATED Session entirely, from the body of PUT /v1/session/{SessionId}.
+    /// Replaces the terms of a CREATED Session entirely, from the body of PUT /v1/session/{SessionId}; when `expected` is given, only a
+    /// Session that it admits.
     ///
     /// Not tried again when somebody else was faster: the caller replaces what it knows, and that is gone.
     ///
     /// # Errors
     /// [`ReplaceSessionError`].
-    pub async fn replace(&self, caller: &Caller, id: SessionId, body: &[u8]) -> Result<Session, ReplaceSessionError> {
+    pub async fn replace(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        body: &[u8],
+        expected: Option<&Expected>,
+        reply: Reply<Session>,
+    ) -> Result<Told, ReplaceSessionError> {
         let now = self.clock.now();
-        let draft = SessionDraft::parse(body, self.reading(now))?;
+        let draft = SessionRequest::parse(body, self.reading(now))?;
         let session = self.find(caller, id, now).await?.ok_or(ReplaceSessionError::NotFound)?;
         let created = session.as_created().map_err(|WrongState { found }| ReplaceSessionError::WrongState(found))?;
+        if !admitted(expected, &session) {
+            return Err(ReplaceSessionError::Unexpected);
+        }
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
         if !caller.merchant.accepts(draft.currency) {
             return Err(ReplaceSessionError::CurrencyNotEnabled(draft.currency));
         }
         let (change, row) = created.replace(draft.into_terms(profile), now);
         let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
-        let next = change.next.clone();
-        match self.store.replace_session(ReplaceSession { change, history, remember: None }).await? {
-            Replaced::Done => Ok(next),
-            Replaced::KeyTaken => Err(keyless().into()),
+        let (answer, remember) = reply.tell(&change.next);
+        match self.store.replace_session(ReplaceSession { change, history, remember }).await? {
+            Replaced::Done => Ok(Told::Kept(answer)),
+            Replaced::KeyTaken => Ok(Told::KeyTaken),
             Replaced::DuplicateReference => Err(ReplaceSessionError::DuplicateReference),
-            Replaced::Stale => Err(self.overtaken(caller, id).await?),
+            Replaced::Stale => Err(self.overtaken(caller, id, expected).await?),
         }
     }
 
-    /// Cancels a CREATED Session.
+    /// Cancels a CREATED Session; when `expected` is given, only one that it admits.
     ///
     /// # Errors
     /// [`CancelSessionError`].
-    pub async fn cancel(&self, caller: &Caller, id: SessionId) -> Result<(), CancelSessionError> {
+    pub async fn cancel(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        expected: Option<&Expected>,
+        reply: Reply<Session>,
+    ) -> Result<Told, CancelSessionError> {
         for _ in 0..DECISIONS {
             let now = self.clock.now();
             let session = self.find(caller, id, now).await?.ok_or(CancelSessionError::NotFound)?;
             let created = session.as_created().map_err(|WrongState { found }| CancelSessionError::WrongState(found))?;
+            if !admitted(expected, &session) {
+                return Err(CancelSessionError::Unexpected);
+            }
             let (change, row) = created.cancel(now);
             let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
-            match self
-                .store
-                .change_session(ChangeSession { change, history, events: Vec::new(), remember: None })
-                .await?
-            {
-                Changed::Done => return Ok(()),
-                Changed::Stale | Changed::KeyTaken => {}
+            let (answer, remember) = reply.tell(&change.next);
+            match self.store.change_session(ChangeSession { change, history, events: Vec::new(), remember }).await? {
+                Changed::Done => return Ok(Told::Kept(answer)),
+                Changed::KeyTaken => return Ok(Told::KeyTaken),
+                Changed::Stale => {}
             }
         }
         Err(StoreError::Unavailable("the Session changes faster than it can be cancelled".to_owned()).into())
@@ -213,7 +244,7 @@ impl Sessions {
             let events = vec![self.cancelled(&change, now)];
             let history = step(&session, Actor::System, &row, now);
             match self.store.change_session(ChangeSession { change, history, events, remember: None }).await {
-                // Stale: somebody paid, replaced or cancelled it at the last moment, or another sweeper was faster.
+                // Stale: somebody paid, replaced or cancelled it at the last moment, or another sweeper was faster. No key, so none is taken.
                 Ok(Changed::Done | Changed::Stale | Changed::KeyTaken) => done += 1,
                 Err(error @ (StoreError::Corrupt { .. } | StoreError::Refused(_))) => {
                     let session = session.id.to_string();
@@ -257,10 +288,17 @@ impl Sessions {
     }
 
     /// Who was faster than a replacement: the state tells.
-    async fn overtaken(&self, caller: &Caller, id: SessionId) -> Result<ReplaceSessionError, StoreError> {
+    async fn overtaken(
+        &self,
+        caller: &Caller,
+        id: SessionId,
+        expected: Option<&Expected>,
+    ) -> Result<ReplaceSessionError, StoreError> {
         let found = self.find(caller, id, self.clock.now()).await?;
         Ok(match found.map(|session| session.state.kind()) {
             None => ReplaceSessionError::NotFound,
+            // What was expected is not there any more; without an expectation all that can be said is that two collided.
+            Some(SessionStateKind::Created) if expected.is_some() => ReplaceSessionError::Unexpected,
             Some(SessionStateKind::Created) => ReplaceSessionError::Overtaken,
             Some(state) => ReplaceSessionError::WrongState(state),
         })
@@ -278,9 +316,9 @@ impl Sessions {
     }
 }
 
-/// No request carries a key yet.
-fn keyless() -> StoreError {
-    StoreError::Refused("a key was taken that nobody sent".to_owned())
+/// Whether the caller wants to change this version. A CREATED Session has no Order yet.
+fn admitted(expected: Option<&Expected>, session: &Session) -> bool {
+    expected.is_none_or(|expected| expected.admits(&Version::of_session(session, None)))
 }
 
 /// The history row of a step that `session` takes.

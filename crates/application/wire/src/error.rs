@@ -50,12 +50,16 @@ error_codes! {
     RequestTimeout = "REQUEST_TIMEOUT", 408, "The request did not arrive in time.";
     DuplicateMerchantReferenceId = "DUPLICATE_MERCHANT_REFERENCE_ID", 409,
         "The merchant has used this MerchantReference before.";
-    DuplicateRequest = "DUPLICATE_REQUEST", 409, "Another request changed the same Session at the same time.";
+    DuplicateRequest = "DUPLICATE_REQUEST", 409,
+        "Another request changed the same Session at the same time, or the first one with this Idempotency-Key still runs.";
     InvalidSessionState = "INVALID_SESSION_STATE", 409, "The Session is not in a state that allows this.";
     SessionChanged = "SESSION_CHANGED", 409, "The Session changed since it was shown to the shopper.";
     InvalidOrderState = "INVALID_ORDER_STATE", 409, "The Order is not in a state that allows this.";
+    PreconditionFailed = "PRECONDITION_FAILED", 412, "The Session is another version than If-Match names.";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, "The body is larger than this address takes.";
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", 415, "The body has another content type than this address takes.";
+    IdempotencyKeyReused = "IDEMPOTENCY_KEY_REUSED", 422,
+        "The Idempotency-Key came with another body before; every new request needs a new key.";
     RateLimited = "RATE_LIMITED", 429, "Too many requests; the header Retry-After says how long to wait.";
     InternalServerError = "INTERNAL_SERVER_ERROR", 500, "A defect of the service; report the X-Request-Id.";
     ServiceUnavailable = "SERVICE_UNAVAILABLE", 503, "Something the service needs is away; nothing was changed.";

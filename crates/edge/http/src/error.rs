@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
@@ -24,7 +25,6 @@ pub struct ApiError {
     pub field_errors: Vec<FieldError>,
     /// Headers of the answer, for example `Retry-After`.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    retryable: Option<bool>,
     detail: Option<String>,
 }
 
@@ -36,7 +36,6 @@ impl ApiError {
             message: message.into(),
             field_errors: Vec::new(),
             headers: Vec::new(),
-            retryable: None,
             detail: None,
         }
     }
@@ -67,13 +66,6 @@ impl ApiError {
         self
     }
 
-    /// Says whether another try may succeed (decisions.md section 4, CAPTURE_FAILED).
-    #[must_use]
-    pub fn with_retryable(mut self, retryable: bool) -> Self {
-        self.retryable = Some(retryable);
-        self
-    }
-
     /// What the log says of it; never a secret or card data.
     #[must_use]
     pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
@@ -89,6 +81,13 @@ impl ApiError {
     #[must_use]
     pub fn retry_soon(self) -> Self {
         self.with_header(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS))
+    }
+
+    /// Asks the caller to wait that long: whole seconds, at least one.
+    #[must_use]
+    pub fn retry_after(self, wait: Duration) -> Self {
+        let seconds = wait.as_secs() + u64::from(0 < wait.subsec_nanos());
+        self.with_header(RETRY_AFTER, seconds.max(1).into())
     }
 
     /// The Error object for an answer that some library gave with a body of its own, or none.
@@ -113,11 +112,7 @@ impl ApiError {
     }
 
     pub(crate) fn body(&self) -> ErrorBody {
-        let body = ErrorBody::new(self.code, self.message.as_ref()).with_field_errors(self.field_errors.clone());
-        match self.retryable {
-            Some(retryable) => body.with_retryable(retryable),
-            None => body,
-        }
+        ErrorBody::new(self.code, self.message.as_ref()).with_field_errors(self.field_errors.clone())
     }
 }
 

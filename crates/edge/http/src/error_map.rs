@@ -5,6 +5,7 @@ use dropin_money::Currency;
 use dropin_ports::{KeyringError, StoreError};
 use dropin_session::SessionStateKind;
 use dropin_usecases::access::{AuthenticateError, NotPermitted};
+use dropin_usecases::answers::RepeatError;
 use dropin_usecases::payments::{CaptureError, OrderError, ShopperError, SubmitError};
 use dropin_usecases::sessions::{CancelSessionError, CreateSessionError, GetSessionError, ReplaceSessionError};
 use dropin_usecases::stash::StashError;
@@ -51,6 +52,20 @@ impl From<AuthenticateError> for ApiError {
     fn from(error: AuthenticateError) -> Self {
         match error {
             AuthenticateError::Invalid => caller::invalid(),
+            AuthenticateError::Throttled { retry_after } => Self::new(
+                ErrorCode::RateLimited,
+                "Too many wrong passwords for this user name from this address. Check the password; the right one is let in at any time. \
+                 The header Retry-After says when another one is looked at.",
+            )
+            .retry_after(retry_after),
+            AuthenticateError::OtherMode { sandbox: true } => Self::new(
+                ErrorCode::NotAuthorized,
+                "This is a sandbox account and this deployment moves real money; use an account that was made here.",
+            ),
+            AuthenticateError::OtherMode { sandbox: false } => Self::new(
+                ErrorCode::NotAuthorized,
+                "This is a production account and this deployment is a sandbox; use an account that was made here.",
+            ),
             AuthenticateError::Store(error) => error.into(),
         }
     }
@@ -84,15 +99,6 @@ impl From<CaptureError> for ApiError {
                 ),
             ),
             CaptureError::Amount(violation) => fields(vec![violation]),
-            CaptureError::Refused { retryable: true } => {
-                let message =
-                    "The processor refused the capture for now; the Order stays PAYMENT_AUTHORIZED. Try again later.";
-                Self::new(ErrorCode::CaptureFailed, message).with_retryable(true)
-            }
-            CaptureError::Refused { retryable: false } => {
-                let message = "The processor refused the capture for good; the Order is PROCESSING_FAILED.";
-                Self::new(ErrorCode::CaptureFailed, message).with_retryable(false)
-            }
             CaptureError::Store(error) => error.into(),
         }
     }
@@ -163,6 +169,7 @@ impl From<ReplaceSessionError> for ApiError {
             ReplaceSessionError::Request(error) => error.into(),
             ReplaceSessionError::NotFound => session_not_found(),
             ReplaceSessionError::WrongState(found) => session_state(found),
+            ReplaceSessionError::Unexpected => precondition_failed(),
             ReplaceSessionError::Overtaken => Self::new(
                 ErrorCode::DuplicateRequest,
                 "Another request replaced the Session at the same time; retrieve it and decide again.",
@@ -179,7 +186,25 @@ impl From<CancelSessionError> for ApiError {
         match error {
             CancelSessionError::NotFound => session_not_found(),
             CancelSessionError::WrongState(found) => session_state(found),
+            CancelSessionError::Unexpected => precondition_failed(),
             CancelSessionError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RepeatError> for ApiError {
+    fn from(error: RepeatError) -> Self {
+        match error {
+            RepeatError::KeyReused => Self::new(
+                ErrorCode::IdempotencyKeyReused,
+                "This Idempotency-Key came with another body or If-Match before; use a new key for every new request.",
+            ),
+            RepeatError::InProgress => Self::new(
+                ErrorCode::DuplicateRequest,
+                "The first request with this Idempotency-Key still waits for the processor; send this one again in a moment.",
+            )
+            .retry_soon(),
+            RepeatError::Store(error) => error.into(),
         }
     }
 }
@@ -207,6 +232,11 @@ fn order_not_found() -> ApiError {
 fn session_state(found: SessionStateKind) -> ApiError {
     let message = format!("The Session is {}; only one that is CREATED can be replaced or cancelled.", found.as_str());
     ApiError::new(ErrorCode::InvalidSessionState, message)
+}
+
+fn precondition_failed() -> ApiError {
+    let message = "The Session is another version than If-Match names; retrieve it and decide again.";
+    ApiError::new(ErrorCode::PreconditionFailed, message)
 }
 
 fn currency_not_enabled(currency: Currency) -> ApiError {

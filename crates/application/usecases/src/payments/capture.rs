@@ -3,10 +3,12 @@
 use dropin_kernel::{OpId, OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
 use dropin_order::{CapturePlan, CaptureRefused, OpKind, Operation, Order, OrderState, Step};
-use dropin_ports::{Actor, Changed, History, PrepareCapture, StoreError, Subject};
+use dropin_ports::{Actor, Changed, History, KeyUse, PrepareCapture, StoreError, StoredAnswer, Subject};
+use dropin_wire::{ErrorCode, order as wire};
 
 use super::{Asker, DECISIONS, Payments};
 use crate::access::Caller;
+use crate::answers::Told;
 
 /// What came of a capture, for the merchant (contract, Order.Reason.Code).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,15 +32,6 @@ impl CaptureReason {
     }
 }
 
-/// The answer to a capture.
-#[derive(Debug, Clone)]
-pub struct CaptureReport {
-    /// The Order after it.
-    pub order: Order,
-    /// What came of it.
-    pub reason: CaptureReason,
-}
-
 /// Why nothing was captured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureError {
@@ -51,12 +44,6 @@ pub enum CaptureError {
     /// The amount cannot be captured.
     #[error("the amount cannot be captured")]
     Amount(Violation),
-    /// The processor refused.
-    #[error("the processor refused the capture")]
-    Refused {
-        /// Whether another try may succeed.
-        retryable: bool,
-    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -64,6 +51,8 @@ pub enum CaptureError {
 
 impl Payments {
     /// Captures `amount`, or all that is authorized. Repeating it moves nothing twice.
+    ///
+    /// The answer is rendered here, and not by whoever waits for it: when nobody does any more, the settler gives it to the request's key.
     ///
     /// Must not be cancelled halfway; run it where a dropped connection cannot.
     ///
@@ -74,7 +63,8 @@ impl Payments {
         caller: &Caller,
         id: OrderId,
         amount: Option<&Decimal>,
-    ) -> Result<CaptureReport, CaptureError> {
+        key_use: Option<KeyUse>,
+    ) -> Result<Told, CaptureError> {
         for _ in 0..DECISIONS {
             let order = self.store.find_order(caller.merchant.id, id).await?.ok_or(CaptureError::NotFound)?;
             let asked = amount.map(|number| parse_amount(&order, number)).transpose()?;
@@ -84,27 +74,34 @@ impl Payments {
                 CaptureRefused::AmountOutOfRange => CaptureError::Amount(out_of_range(&order)),
             })?;
             let reason = match plan {
-                CapturePlan::Ask { step, amount } => match self.prepare_capture(caller, &order, *step, amount).await? {
-                    Some(operation) => return self.call_capture(operation).await,
-                    None => continue,
-                },
+                CapturePlan::Ask { step, amount } => {
+                    let (operation, prepare) = self.plan_capture(caller, &order, *step, amount, key_use).await?;
+                    match self.store.prepare_capture(prepare).await? {
+                        Changed::Done => {
+                            let conclusion = self.ask_capture(&operation, Asker::Waiting).await?;
+                            return Ok(Told::Concluded(answer(&conclusion.order)));
+                        }
+                        Changed::KeyTaken => return Ok(Told::KeyTaken),
+                        Changed::Stale => continue,
+                    }
+                }
                 CapturePlan::AlreadyCaptured => CaptureReason::Captured,
                 CapturePlan::InFlight => CaptureReason::PendingNotification,
                 CapturePlan::UnderReview => CaptureReason::UnderReview,
             };
-            return Ok(CaptureReport { order, reason });
+            return Ok(Told::Loose(accepted(&order, reason)));
         }
         Err(StoreError::Unavailable("the Order changes faster than it can be captured".to_owned()).into())
     }
 
-    /// `None` when somebody else changed the Order first.
-    async fn prepare_capture(
+    async fn plan_capture(
         &self,
         caller: &Caller,
         order: &Order,
         step: Step,
         amount: Amount,
-    ) -> Result<Option<Operation>, CaptureError> {
+        key_use: Option<KeyUse>,
+    ) -> Result<(Operation, PrepareCapture), StoreError> {
         let now = step.change.next.updated_at;
         let authorization = self.store.find_authorization(order.id).await?.ok_or_else(|| StoreError::Corrupt {
             table: "processor_op",
@@ -122,25 +119,30 @@ impl Payments {
             before: Some(order.state.as_str()),
             after: step.transition.to.as_str(),
         };
-        let prepare = PrepareCapture { order: step.change, operation: operation.clone(), history, key_use: None };
-        match self.store.prepare_capture(prepare).await? {
-            Changed::Done => Ok(Some(operation)),
-            Changed::Stale | Changed::KeyTaken => Ok(None),
-        }
+        let prepare = PrepareCapture { order: step.change, operation: operation.clone(), history, key_use };
+        Ok((operation, prepare))
     }
+}
 
-    async fn call_capture(&self, operation: Operation) -> Result<CaptureReport, CaptureError> {
-        let conclusion = self.ask_capture(&operation, Asker::Waiting).await?;
-        let order = conclusion.order;
-        match order.state {
-            OrderState::Processed => Ok(CaptureReport { order, reason: CaptureReason::Captured }),
-            OrderState::PaymentAuthorized if conclusion.state.is_open() => {
-                Ok(CaptureReport { order, reason: CaptureReason::PendingNotification })
-            }
-            OrderState::PaymentAuthorized => Err(CaptureError::Refused { retryable: true }),
-            _ => Err(CaptureError::Refused { retryable: false }),
+/// What whoever asked for a capture is told when the processor's answer is written and `order` is what follows.
+pub(super) fn answer(order: &Order) -> StoredAnswer {
+    match order.state {
+        OrderState::Processed => accepted(order, CaptureReason::Captured),
+        // Still reserved: not known yet, or refused for now while nobody waited, so that it is tried again.
+        OrderState::PaymentAuthorized if 0 < order.amounts.capture_pending().minor() => {
+            accepted(order, CaptureReason::PendingNotification)
         }
+        OrderState::PaymentAuthorized => refused(true),
+        _ => refused(false),
     }
+}
+
+fn accepted(order: &Order, reason: CaptureReason) -> StoredAnswer {
+    StoredAnswer { status: 200, etag: None, body: wire::captured(order, reason.as_str()) }
+}
+
+fn refused(retryable: bool) -> StoredAnswer {
+    StoredAnswer { status: ErrorCode::CaptureFailed.status(), etag: None, body: wire::capture_refused(retryable) }
 }
 
 fn parse_amount(order: &Order, number: &Decimal) -> Result<Amount, CaptureError> {

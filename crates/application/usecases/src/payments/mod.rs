@@ -23,7 +23,7 @@ use dropin_ports::{
 };
 use dropin_session::Session;
 
-pub use capture::{CaptureError, CaptureReason, CaptureReport};
+pub use capture::{CaptureError, CaptureReason};
 pub use orders::OrderError;
 pub use shopper::{Progress, Shopper, ShopperError, ShopperView};
 pub use submit::{Submit, SubmitError, Submitted};
@@ -130,11 +130,14 @@ impl Payments {
                 let (state, follow_up) = (payment.operation.state, None);
                 return Ok(Conclusion { state, order: payment.order, session: payment.session, follow_up });
             }
-            let decision = decide::decide(self, &payment, &answer, asker)?;
+            let mut decision = decide::decide(self, &payment, &answer, asker)?;
+            let answers = payment.operation.kind == OpKind::Capture;
             if decision.state.is_open() {
                 // Nothing is known yet, so nothing changes but the time of the next look; whoever took the operation over since plans his own.
                 let holder = ClaimedOperation { id: key, epoch: payment.operation.epoch };
-                match self.store.postpone_operation(holder, decision.state, decision.due_at, None).await? {
+                // Whoever asked with a key need not wait any longer: a notification will tell.
+                let pending = answers.then(|| capture::answer(&payment.order));
+                match self.store.postpone_operation(holder, decision.state, decision.due_at, pending).await? {
                     Applied::Done => {
                         let (state, follow_up) = (decision.state, None);
                         return Ok(Conclusion { state, order: payment.order, session: payment.session, follow_up });
@@ -148,6 +151,7 @@ impl Payments {
                 session: decision.session.as_ref().map(|change| change.next.clone()).or(payment.session),
                 follow_up: decision.follow_up.clone(),
             };
+            decision.answer = answers.then(|| capture::answer(&after.order));
             match self.store.settle(decision).await? {
                 Settled::Done => return Ok(after),
                 Settled::AlreadySettled | Settled::Stale => {}
