@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod access;
 mod config;
 mod docs;
+mod listen;
 mod logs;
 mod process;
 mod service;
@@ -10,13 +12,15 @@ mod settings;
 mod stop;
 mod system;
 
+pub use access::AccessArgs;
 pub use config::{ConfigArgs, ConfigError, Loaded, hide_password, load};
 pub use docs::DocsArgs;
+pub use listen::ListenArgs;
 pub use logs::{LogFormat, start_logs};
 pub use process::{Failure, Process};
 pub use service::{Context, NoArgs, Parts, serve};
 pub use settings::{
-    AddressArgs, KeyArgs, ListenArgs, LogArgs, Mode, ModeArgs, ProcessorArgs, PublicArgs, PublicUrls, Secret, StoreArgs,
+    AddressArgs, KeyArgs, LogArgs, Mode, ModeArgs, ProcessorArgs, PublicArgs, PublicUrls, Secret, StoreArgs,
 };
 pub use stop::{stop_on_signals, stopped};
 pub use system::{SystemClock, SystemIds};

@@ -14,8 +14,9 @@ use dropin_store::{Role, Store, StoreConfig};
 use tokio::sync::watch;
 
 use crate::config::{ConfigArgs, Loaded, load};
+use crate::listen::ListenArgs;
 use crate::process::{Failure, Process};
-use crate::settings::{AddressArgs, KeyArgs, ListenArgs, LogArgs, Mode, ModeArgs, StoreArgs};
+use crate::settings::{AddressArgs, KeyArgs, LogArgs, Mode, ModeArgs, StoreArgs};
 use crate::system::{SystemClock, SystemIds};
 
 /// The settings of a service that has no concerns of its own.
@@ -120,7 +121,7 @@ async fn start<C: Args>(
     compose: impl FnOnce(&Context, C) -> Result<Parts, Failure>,
 ) -> Result<ExitCode, Failure> {
     let mut process = Process::start()?;
-    let server = Server::new(name).listen(settings.address.listen)?;
+    let server = Server::new(name).listen(settings.address.listen)?.metrics_on(settings.listen.metrics_listen)?;
     let store = Store::open(StoreConfig::new(database, Role::Service))?;
     let context = Context {
         store: store.clone(),

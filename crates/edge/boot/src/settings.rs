@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use dropin_http::{Limits, TlsFiles};
 use url::Url;
 
 use crate::config::ConfigError;
@@ -118,43 +117,6 @@ impl KeyArgs {
     /// The folder.
     pub fn folder(&self, data: &Path) -> PathBuf {
         self.keys.clone().unwrap_or_else(|| data.join("keys"))
-    }
-}
-
-/// How a listener listens; its address is asked for elsewhere, because the all-in-one has two.
-#[derive(Debug, Clone, Args)]
-pub struct ListenArgs {
-    /// TLS certificate chain, PEM
-    #[arg(long, env = "DROPIN_TLS_CERTIFICATE", value_name = "FILE", requires = "tls_key")]
-    pub tls_certificate: Option<PathBuf>,
-    /// The certificate's private key, PEM
-    #[arg(long, env = "DROPIN_TLS_KEY", value_name = "FILE", requires = "tls_certificate")]
-    pub tls_key: Option<PathBuf>,
-    /// Serve plain HTTP to other machines too, because a proxy in front ends TLS
-    #[arg(
-        long, env = "DROPIN_BEHIND_PROXY", value_name = "true|false", default_value_t = false,
-        default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set
-    )]
-    pub behind_proxy: bool,
-    /// Threads that serve requests
-    #[arg(long, env = "DROPIN_WORKERS", default_value_t = Limits::default().workers, value_name = "NUMBER")]
-    pub workers: usize,
-    /// Most connections at once
-    #[arg(long, env = "DROPIN_MAX_CONNECTIONS", default_value_t = Limits::default().max_connections, value_name = "NUMBER")]
-    pub max_connections: usize,
-}
-
-impl ListenArgs {
-    /// The certificate and key, when both are configured.
-    pub fn tls(&self) -> Option<TlsFiles> {
-        let (certificate, key) = self.tls_certificate.clone().zip(self.tls_key.clone())?;
-        Some(TlsFiles { certificate, key })
-    }
-
-    /// The listener's limits.
-    pub fn limits(&self) -> Limits {
-        let workers = self.workers.max(1);
-        Limits { workers, max_connections: self.max_connections.max(1), ..Limits::default() }
     }
 }
 
