@@ -125,3 +125,9 @@ pub(crate) fn post(path: &str, kind: &str, body: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nHost: t\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}")
 }
 
+/// Waits until the server has closed the connection, whatever is still in it.
+pub(crate) async fn expect_closed(stream: &mut TcpStream) {
+    let mut rest = Vec::new();
+    // A reset is an end too.
+    let _ = tokio::time::timeout(LONG, stream.read_to_end(&mut rest)).await.expect("the connection is closed");
+}
