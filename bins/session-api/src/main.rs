@@ -4,26 +4,42 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_boot::{Mode, Parts, ProcessorArgs, serve};
+use clap::Args;
+use dropin_boot::{AccessArgs, DocsArgs, Mode, Parts, ProcessorArgs, serve};
 use dropin_http::Gate;
 use dropin_keyring::MasterKey;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_usecases::access::Authenticator;
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
-use session_api::{SessionApiDeps, configure};
+use session_api::{SessionApiDeps, configure, openapi};
 
 /// Longest that the processor may take; below the lease of an operation.
 const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
 
+#[derive(Args)]
+struct Concerns {
+    #[command(flatten)]
+    processor: ProcessorArgs,
+    #[command(flatten)]
+    access: AccessArgs,
+    #[command(flatten)]
+    docs: DocsArgs,
+}
+
 fn main() -> ExitCode {
-    serve("session-api", 8082, |context, processor: ProcessorArgs| {
+    serve("session-api", 8082, |context, concerns: Concerns| {
+        let processor = concerns.processor;
         let store = Arc::new(context.store.clone());
         let key = processor.key()?.expose().to_owned();
         let processor = HttpProcessor::start(ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?)?;
+        let (secrets, sandbox) = (Arc::new(MasterKey::open_or_create(&context.keys)?), context.mode == Mode::Sandbox);
+        let authenticator =
+            Authenticator::new(store.clone(), secrets, context.clock.clone(), sandbox, concerns.access.limit());
         let deps = SessionApiDeps {
-            gate: Gate { access: store.clone(), secrets: Arc::new(MasterKey::open_or_create(&context.keys)?) },
+            gate: Gate(Arc::new(authenticator)),
             sessions: Sessions {
                 store: store.clone(),
                 clock: context.clock.clone(),
@@ -43,6 +59,6 @@ fn main() -> ExitCode {
             },
             flows: context.flows.clone(),
         };
-        Ok(Parts::new().mount(configure(deps)))
+        Ok(Parts::new().mount(openapi::DOCS.beside(concerns.docs.shown(context.mode), configure(deps))))
     })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
-use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, StoreError};
+use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed, StoreError};
 use dropin_store::Store;
 use dropin_usecases::deliver::Pace;
 use tokio::sync::Notify;
@@ -108,8 +108,18 @@ impl OutboxStore for Deaf {
         self.store.list_parked(limit).await
     }
 
-    async fn replay_parked(&self, event: EventId, endpoint: EndpointId, now: Timestamp) -> Result<bool, StoreError> {
-        self.store.replay_parked(event, endpoint, now).await
+    async fn replay_parked(
+        &self,
+        event: EventId,
+        endpoint: EndpointId,
+        to: EndpointId,
+        now: Timestamp,
+    ) -> Result<Replayed, StoreError> {
+        self.store.replay_parked(event, endpoint, to, now).await
+    }
+
+    async fn park_removed(&self, endpoint: EndpointId, now: Timestamp, limit: u32) -> Result<(u32, bool), StoreError> {
+        self.store.park_removed(endpoint, now, limit).await
     }
 }
 

@@ -49,9 +49,11 @@ impl World {
     pub(crate) async fn shop(&self, webhook_url: String) -> Shop {
         let merchants = Merchants {
             store: Arc::new(self.store.clone()),
+            outbox: Arc::new(self.store.clone()),
             secrets: self.secrets.clone(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
+            sandbox: true,
         };
         let wanted = CreateMerchant {
             name: "Shop".to_owned(),
@@ -60,7 +62,8 @@ impl World {
             currencies: vec![Currency::Usd],
         };
         let made = merchants.create(wanted).await.unwrap_or_else(|error| panic!("{error}"));
-        let caller = authenticate(&self.store, &*self.secrets, &made.username, &made.password).await;
+        let now = SystemClock.now();
+        let caller = authenticate(&self.store, &*self.secrets, now, &made.username, &made.password).await;
         Shop {
             secret: made.webhook_secret.expect("it has a webhook"),
             merchant: made.merchant_id,

@@ -17,7 +17,8 @@ use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_ports::{AuthorizeRequest, CaptureRequest, Clock, Processor, ProcessorAnswer, StatusAnswer};
 use dropin_store::{Role, Store, StoreConfig};
-use dropin_usecases::access::{CreateMerchant, Merchants};
+use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, Merchants};
+use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
@@ -75,6 +76,8 @@ pub(crate) struct Api {
     pub(crate) outbox: Store,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) sessions: Sessions,
+    /// The operator's side.
+    pub(crate) merchants: Merchants,
     /// A merchant with all currencies but yen.
     pub(crate) ana: User,
     /// Another merchant.
@@ -143,9 +146,11 @@ impl Api {
         let ids = Arc::new(SystemIds);
         let merchants = Merchants {
             store: Arc::new(inner.clone()),
+            outbox: Arc::new(inner.clone()),
             secrets: secrets.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
+            sandbox: false,
         };
         let ana = create(&merchants, "Ana's mugs").await;
         let bob = create(&merchants, "Bob's books").await;
@@ -156,6 +161,7 @@ impl Api {
             ids: ids.clone(),
             url_policy: UrlPolicy::Production,
         };
+        let answers = Answers { store: Arc::new(inner.clone()), clock: clock.clone(), keep: KEEP };
         let flows = Flows::start().unwrap();
         let payments = Payments {
             store: Arc::new(inner.clone()),
@@ -164,8 +170,9 @@ impl Api {
             ids,
             timing: Timing::default(),
         };
-        let gate = Gate { access: Arc::new(inner.clone()), secrets };
-        let deps = SessionApiDeps { gate, sessions: sessions.clone(), payments, flows: flows.clone() };
+        let limit = FailureLimit::default();
+        let gate = Gate(Arc::new(Authenticator::new(Arc::new(inner.clone()), secrets, clock.clone(), false, limit)));
+        let deps = SessionApiDeps { gate, sessions: sessions.clone(), answers, payments, flows: flows.clone() };
         let server = Server::new("session-api")
             .listen(SocketAddr::from(([127, 0, 0, 1], 0)))
             .unwrap()
@@ -179,6 +186,7 @@ impl Api {
             outbox: inner,
             clock,
             sessions,
+            merchants,
             ana,
             bob,
             address,

@@ -1,37 +1,40 @@
 use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
-use actix_web::{FromRequest, HttpRequest, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dropin_ports::{AccessStore, Secrets};
-use dropin_usecases::access;
+use dropin_usecases::access::{self, Authenticator};
 use dropin_wire::ErrorCode;
+use zeroize::Zeroizing;
 
+use crate::client::Client;
 use crate::observe::note_merchant;
+use crate::rates::Standing;
 use crate::{ApiError, operation};
 
 /// Longest credentials that are looked at, in bytes as sent; ours are a fraction of that.
 const MAX_CREDENTIALS: usize = 1024;
 
-/// What authentication needs; put it into the app data as [`web::Data`].
+/// What authentication needs; put it into the app data as [`web::Data`]. Clones share what was seen; one is enough for a process.
 #[derive(Clone)]
-pub struct Gate {
-    /// Knows the API users.
-    pub access: Arc<dyn AccessStore>,
-    /// Compares passwords.
-    pub secrets: Arc<dyn Secrets>,
-}
+pub struct Gate(
+    /// Lets callers in.
+    pub Arc<Authenticator>,
+);
 
-/// Who sent the request, proven by HTTP Basic (contract, Authentication). 401 AUTHENTICATION_REQUIRED otherwise, 403 NOT_AUTHORIZED when the
-/// API user lacks what the [`Operation`](crate::Operation) needs.
+/// Who sent the request, proven by HTTP Basic (contract, Authentication). 401 AUTHENTICATION_REQUIRED otherwise, 429 RATE_LIMITED after too
+/// many wrong passwords, 403 NOT_AUTHORIZED when the account is not for this deployment or the API user lacks what the
+/// [`Operation`](crate::Operation) needs.
 #[derive(Debug, Clone)]
 pub struct Caller(
     /// The API user and its merchant.
-    pub access::Caller,
+    pub Arc<access::Caller>,
 );
 
 /// First who and whether it may, then what: nothing else of the request is looked at before its sender is known, so that a stranger gets
@@ -76,16 +79,26 @@ async fn identify(request: &HttpRequest) -> Result<Caller, ApiError> {
     let gate = request
         .app_data::<web::Data<Gate>>()
         .ok_or_else(|| ApiError::internal("the service was configured without a Gate in its app data"))?;
-    let caller = access::authenticate(&*gate.access, &*gate.secrets, &basic.username, &basic.password).await?;
-    note_merchant(request, caller.merchant.id);
+    let caller = gate.0.authenticate(client(request), basic.username(), basic.password()).await?;
+    note_merchant(request, caller.merchant.id)?;
     caller.require(operation::permission(request)?)?;
     Ok(Caller(caller))
 }
 
-/// A user name and password as sent; no Debug.
+/// The address that wrong passwords are counted for, as the limits see it.
+fn client(request: &HttpRequest) -> IpAddr {
+    let client = request.extensions().get::<Rc<Standing>>().map(|standing| standing.client());
+    match client {
+        Some(Client::V4(address)) => address.into(),
+        Some(Client::V6(network)) => Ipv6Addr::from_bits(u128::from(network) << 64).into(),
+        None => Ipv4Addr::UNSPECIFIED.into(),
+    }
+}
+
+/// A user name and password as sent, wiped when they are not needed any more; no Debug.
 struct Basic {
-    username: String,
-    password: String,
+    text: Zeroizing<String>,
+    colon: usize,
 }
 
 impl Basic {
@@ -104,12 +117,20 @@ impl Basic {
         if !scheme.eq_ignore_ascii_case(b"Basic ") {
             return None;
         }
-        let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
-        let (username, password) = text.split_once(':')?;
-        if username.is_empty() || text.chars().any(char::is_control) {
+        let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok().map(Zeroizing::new)?;
+        let colon = text.find(':').filter(|colon| 0 < *colon)?;
+        if text.chars().any(char::is_control) {
             return None;
         }
-        Some(Self { username: username.to_owned(), password: password.to_owned() })
+        Some(Self { text, colon })
+    }
+
+    fn username(&self) -> &str {
+        &self.text[..self.colon]
+    }
+
+    fn password(&self) -> &str {
+        &self.text[self.colon + 1..]
     }
 }
 
@@ -136,7 +157,7 @@ mod tests {
         for value in values {
             headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
         }
-        Basic::read(&headers).ok().map(|basic| (basic.username, basic.password))
+        Basic::read(&headers).ok().map(|basic| (basic.username().to_owned(), basic.password().to_owned()))
     }
 
     fn basic(text: &[u8]) -> String {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, Permissions};
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
 use dropin_money::Currency;
-use dropin_ports::{AccountChanged, MerchantInserted, MerchantSettings, NewMerchant};
+use dropin_ports::{AccessStore, AccountChanged, MerchantInserted, MerchantSettings, NewMerchant};
 
 use super::{AccountError, DRAWS, Merchants, unlucky};
 
@@ -68,6 +68,18 @@ pub struct Account {
     pub endpoints: Vec<Endpoint>,
 }
 
+impl Account {
+    /// One merchant with all that belongs to it; needs no keys.
+    ///
+    /// # Errors
+    /// [`AccountError::NoMerchant`], [`AccountError::Store`].
+    pub async fn load(store: &dyn AccessStore, id: MerchantId) -> Result<Self, AccountError> {
+        let merchant = store.find_merchant(id).await?.ok_or(AccountError::NoMerchant)?;
+        let users = store.list_users(id).await?;
+        Ok(Self { merchant, users, endpoints: store.list_endpoints(id).await? })
+    }
+}
+
 impl Merchants {
     /// Creates a merchant of this deployment's kind with one API user that may do everything, and an endpoint when it has a webhook URL.
     ///
@@ -124,9 +136,7 @@ impl Merchants {
     /// # Errors
     /// [`AccountError::NoMerchant`], [`AccountError::Store`].
     pub async fn show(&self, id: MerchantId) -> Result<Account, AccountError> {
-        let merchant = self.merchant(id).await?;
-        let users = self.store.list_users(id).await?;
-        Ok(Account { merchant, users, endpoints: self.store.list_endpoints(id).await? })
+        Account::load(&*self.store, id).await
     }
 
     /// Changes a merchant's settings; running services follow within two seconds.
