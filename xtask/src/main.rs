@@ -1,6 +1,7 @@
 //! `cargo xtask …`: the developer's tool. `cargo xtask help` lists what it does.
 
 mod account;
+mod bench;
 mod command;
 mod failure;
 mod layers;
@@ -14,6 +15,7 @@ use failure::{Failure, Outcome};
 
 const HELP: &str = "\
 cargo xtask test            every check and test; installs what the machine lacks (`cargo xtask test --help`)
+cargo xtask bench sessions  how fast Sessions are, beside what the machine gives (`cargo xtask bench --help`)
 cargo xtask layers          does every package keep to its layer? (layers.toml)
 cargo xtask pg start        a throw-away PostgreSQL for single tests; prints the line to paste into your shell
 cargo xtask pg stop         stops it and removes its data
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
 fn run(words: &[&str]) -> Outcome<()> {
     match words {
         ["test", options @ ..] => test::task(options),
+        ["bench", options @ ..] => bench::task(options),
         ["layers"] => layers::check(),
         ["pg", "start"] => pg::start(),
         ["pg", "stop"] => pg::stop(),

@@ -16,10 +16,11 @@ pub(crate) const NPM_FOLDERS: [&str; 2] = ["crates/browser", "tests/browser"];
 const NODE_MAJOR_MIN: u32 = 20;
 
 /// One thing a machine must have.
-struct Need {
-    what: &'static str,
-    packages: &'static [&'static str],
-    is_there: fn() -> bool,
+pub(crate) struct Need {
+    pub(crate) what: &'static str,
+    /// Debian's packages that bring it.
+    pub(crate) packages: &'static [&'static str],
+    pub(crate) is_there: fn() -> bool,
 }
 
 /// In two steps: the Node.js of some package sources brings npm along and refuses Debian's.
@@ -49,23 +50,27 @@ const NEEDS: [Need; 6] = [
     Need { what: "Node.js", packages: &["nodejs"], is_there: || answers("node", "--version") },
 ];
 
-fn answers(program: &str, argument: &str) -> bool {
+/// Whether a program is there and runs.
+pub(crate) fn answers(program: &str, argument: &str) -> bool {
     succeeds(Command::new(program).arg(argument))
 }
 
 /// Installs what is missing. Fails when something still is afterwards.
 pub(crate) fn install() -> Outcome<()> {
     check_toolchain()?;
-    for needs in STEPS {
-        let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
-        if missing.is_empty() {
-            println!("this machine has {}", needs.iter().map(|need| need.what).collect::<Vec<_>>().join(", "));
-        } else {
-            install_with_apt(&missing)?;
-        }
-    }
+    STEPS.into_iter().try_for_each(provide)?;
     check_node()?;
     NPM_FOLDERS.iter().try_for_each(|folder| install_with_npm(&workspace_root().join(folder)))
+}
+
+/// Installs those of the needs that are missing.
+pub(crate) fn provide(needs: &[Need]) -> Outcome<()> {
+    let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
+    if missing.is_empty() {
+        println!("this machine has {}", needs.iter().map(|need| need.what).collect::<Vec<_>>().join(", "));
+        return Ok(());
+    }
+    install_with_apt(&missing)
 }
 
 fn check_toolchain() -> Outcome<()> {

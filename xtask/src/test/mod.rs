@@ -1,8 +1,8 @@
 //! `cargo xtask test`: everything that must hold before a change lands, on a bare Debian with a Rust toolchain.
 
 pub(crate) mod guard;
-mod install;
-mod processes;
+pub(crate) mod install;
+pub(crate) mod processes;
 mod run;
 mod stages;
 

@@ -1,0 +1,165 @@
+//! Several contenders in turn, round after round, so that what drifts on the machine meets all of them.
+
+use super::figures::{Spread, figure, ratio, table};
+use super::load::Sample;
+use crate::failure::Outcome;
+
+/// What is measured: takes the seconds of one run.
+type Run<'a> = Box<dyn Fn(u32) -> Outcome<Sample> + 'a>;
+
+/// One line of a comparison.
+pub(crate) struct Contender<'a> {
+    name: String,
+    idle_mib: Option<f64>,
+    run: Run<'a>,
+}
+
+impl<'a> Contender<'a> {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        idle_mib: Option<f64>,
+        run: impl Fn(u32) -> Outcome<Sample> + 'a,
+    ) -> Self {
+        Self { name: name.into(), idle_mib, run: Box::new(run) }
+    }
+}
+
+/// A contender's figures.
+#[derive(Debug)]
+pub(crate) struct Row {
+    name: String,
+    idle_mib: Option<f64>,
+    samples: Vec<Sample>,
+}
+
+/// How long and how often everything is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rounds {
+    pub(crate) seconds: u32,
+    pub(crate) count: u32,
+}
+
+/// Warms every contender up for a second, then measures all of them in each round.
+pub(crate) fn compare(what: &str, contenders: &[Contender<'_>], rounds: Rounds) -> Outcome<Vec<Row>> {
+    for contender in contenders {
+        (contender.run)(1)?;
+    }
+    let mut rows: Vec<Row> = contenders
+        .iter()
+        .map(|one| Row { name: one.name.clone(), idle_mib: one.idle_mib, samples: Vec::new() })
+        .collect();
+    for round in 1..=rounds.count {
+        for (contender, row) in contenders.iter().zip(&mut rows) {
+            let sample = (contender.run)(rounds.seconds)?;
+            eprintln!("{what}, round {round} of {}: {} {:.0}/s", rounds.count, row.name, sample.per_second);
+            row.samples.push(sample);
+        }
+    }
+    Ok(rows)
+}
+
+impl Row {
+    /// The median of one of the figures; 0 when there was no run.
+    pub(crate) fn median(&self, of: impl Fn(&Sample) -> f64) -> f64 {
+        Spread::of(self.samples.iter().map(of)).map_or(0.0, |spread| spread.median)
+    }
+
+    pub(crate) fn per_second(&self) -> f64 {
+        self.median(|sample| sample.per_second)
+    }
+
+    /// Median and spread of the rate.
+    pub(crate) fn shown_rate(&self) -> String {
+        self.show(|sample| Some(sample.per_second))
+    }
+
+    fn show(&self, of: impl Fn(&Sample) -> Option<f64>) -> String {
+        Spread::of(self.samples.iter().filter_map(of)).map_or_else(|| "-".to_owned(), |spread| spread.to_string())
+    }
+}
+
+/// The comparison as a table: the first row's rate is set against every other row's.
+pub(crate) fn ceilings(rows: &[Row]) -> String {
+    let head = [
+        "closed loop",
+        "per second",
+        "first / this",
+        "p50 ms",
+        "p99 ms",
+        "refused",
+        "program CPU us",
+        "PostgreSQL CPU us",
+        "idle MiB",
+        "peak MiB",
+        "load1",
+    ];
+    let first = rows.first().map_or(0.0, Row::per_second);
+    let line = |row: &Row| {
+        vec![
+            row.name.clone(),
+            row.shown_rate(),
+            ratio(first, Some(row.per_second())),
+            row.show(|sample| Some(sample.p50_ms)),
+            row.show(|sample| Some(sample.p99_ms)),
+            row.show(|sample| Some(sample.refused)),
+            row.show(|sample| sample.program_cpu),
+            row.show(|sample| sample.server_cpu),
+            row.idle_mib.map_or_else(|| "-".to_owned(), figure),
+            row.show(|sample| sample.peak_mib),
+            row.show(|sample| Some(sample.load1)),
+        ]
+    };
+    table(&head, &rows.iter().map(line).collect::<Vec<_>>())
+}
+
+/// What was seen at a fixed rate.
+pub(crate) fn latencies(rows: &[Row]) -> String {
+    let head = ["fixed rate", "per second", "p50 ms", "p99 ms", "max ms", "refused", "sent late, max ms", "load1"];
+    let line = |row: &Row| {
+        vec![
+            row.name.clone(),
+            row.shown_rate(),
+            row.show(|sample| Some(sample.p50_ms)),
+            row.show(|sample| Some(sample.p99_ms)),
+            row.show(|sample| Some(sample.max_ms)),
+            row.show(|sample| Some(sample.refused)),
+            row.show(|sample| Some(sample.late_ms)),
+            row.show(|sample| Some(sample.load1)),
+        ]
+    };
+    table(&head, &rows.iter().map(line).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    fn contender<'a>(name: &'static str, rate: f64, log: &'a RefCell<Vec<(&'static str, u32)>>) -> Contender<'a> {
+        Contender::new(name, Some(12.0), move |seconds| {
+            log.borrow_mut().push((name, seconds));
+            Ok(Sample { per_second: rate, program_cpu: Some(50.0), ..Sample::default() })
+        })
+    }
+
+    #[test]
+    fn everybody_is_warmed_up_and_then_measured_in_turn() {
+        let log = RefCell::new(Vec::new());
+        let contenders = [contender("a", 100.0, &log), contender("b", 400.0, &log)];
+        let rows = compare("test", &contenders, Rounds { seconds: 5, count: 2 }).unwrap();
+        assert_eq!(*log.borrow(), [("a", 1), ("b", 1), ("a", 5), ("b", 5), ("a", 5), ("b", 5)]);
+        assert_eq!(rows.iter().map(|row| row.samples.len()).collect::<Vec<_>>(), [2, 2]);
+    }
+
+    #[test]
+    fn the_first_row_is_set_against_the_others() {
+        let log = RefCell::new(Vec::new());
+        let contenders = [contender("service", 100.0, &log), contender("yardstick", 400.0, &log)];
+        let text = ceilings(&compare("test", &contenders, Rounds { seconds: 1, count: 1 }).unwrap());
+        let cells: Vec<&str> = text.lines().nth(3).unwrap().split('|').map(str::trim).collect();
+        assert_eq!(cells[1..4], ["yardstick", "400", "0.25"]);
+        // No PostgreSQL was measured.
+        assert_eq!((cells[7], cells[8], cells[9]), ("50.0", "-", "12.0"));
+    }
+}

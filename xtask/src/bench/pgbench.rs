@@ -1,0 +1,105 @@
+//! The same transaction by pgbench: what PostgreSQL gives when nothing stands before it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::load::Sample;
+use super::run::Bench;
+use super::usage;
+use crate::command::{captured, workspace_root};
+use crate::failure::{Context, Failure, Outcome};
+
+const THREADS: u32 = 2;
+
+/// One of the scripts beside the baseline's sources.
+#[derive(Clone, Debug)]
+pub(crate) struct Script<'a> {
+    pub(crate) file: &'static str,
+    pub(crate) clients: u32,
+    pub(crate) details: &'a str,
+    pub(crate) terms: &'a str,
+}
+
+/// Where the baseline's SQL is.
+pub(crate) fn sql_file(name: &str) -> PathBuf {
+    workspace_root().join("tests/baseline/src").join(name)
+}
+
+impl Script<'_> {
+    /// Runs the script on `database` with prepared statements.
+    pub(crate) fn run(&self, bench: &Bench, database: &str, seconds: u32) -> Outcome<Sample> {
+        let logs = bench.new_folder(&bench.next_load())?;
+        let mut pgbench = bench.tool("pgbench", Duration::from_secs(u64::from(seconds) + 30));
+        pgbench.args(["-M", "prepared", "-n", "-l"]).arg(format!("--log-prefix={}", logs.join("log").display()));
+        pgbench.args(["-c", &self.clients.to_string(), "-j", &THREADS.to_string(), "-T", &seconds.to_string()]);
+        pgbench.args(["-D", &format!("details={}", self.details), "-D", &format!("terms={}", self.terms)]);
+        pgbench.arg("-f").arg(sql_file(self.file)).arg(bench.database_url(database));
+        let load1 = usage::load1()?;
+        let before = usage::cpu_of_server(bench.postmaster())?;
+        let said = captured(&mut pgbench)?;
+        let spent = usage::cpu_of_server(bench.postmaster())?.saturating_sub(before);
+        let mut micros = Vec::new();
+        for entry in fs::read_dir(&logs).context(|| format!("list {}", logs.display()))?.flatten() {
+            let text = fs::read_to_string(entry.path()).context(|| "read pgbench's log".to_owned())?;
+            micros.extend(text.lines().filter_map(latency));
+        }
+        fs::remove_dir_all(&logs).context(|| format!("remove {}", logs.display()))?;
+        micros.sort_unstable();
+        Ok(Sample {
+            per_second: per_second(&said)?,
+            p50_ms: percentile(&micros, 50)?,
+            p99_ms: percentile(&micros, 99)?,
+            max_ms: percentile(&micros, 100)?,
+            server_cpu: Some(spent.as_secs_f64() * 1e6 / micros.len() as f64),
+            load1,
+            ..Sample::default()
+        })
+    }
+}
+
+/// Transactions per second, from "tps = 8892.1 (without initial connection time)".
+fn per_second(said: &str) -> Outcome<f64> {
+    let line = said.lines().find_map(|line| line.strip_prefix("tps = "));
+    let read = line.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    read.ok_or_else(|| Failure::new(format!("pgbench did not tell its transactions per second; it said:\n{said}")))
+}
+
+/// Microseconds, from a line "client transaction latency …" of the log.
+fn latency(line: &str) -> Option<u64> {
+    line.split(' ').nth(2)?.parse().ok()
+}
+
+/// A percentile of sorted microseconds, in milliseconds.
+fn percentile(sorted: &[u64], percent: usize) -> Outcome<f64> {
+    let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    let micros = sorted.get(at).ok_or_else(|| Failure::new("pgbench finished no transaction"))?;
+    Ok(*micros as f64 / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_transactions_per_second() {
+        let said = "latency average = 0.9 ms\ninitial connection time = 3 ms\ntps = 8892.125 (without initial connection time)\n";
+        assert_eq!(per_second(said).unwrap(), 8892.125);
+        assert!(per_second("pgbench: error").unwrap_err().to_string().contains("pgbench: error"));
+    }
+
+    #[test]
+    fn reads_the_latency_of_a_line_of_the_log() {
+        assert_eq!(latency("0 199 2241 0 1175850568 995598"), Some(2241));
+        assert_eq!(latency("0 199 skipped 0 1175850568 995598"), None);
+    }
+
+    #[test]
+    fn percentiles_are_values_that_occurred() {
+        let sorted: Vec<u64> = (1..=200).map(|number| number * 1000).collect();
+        let at = |percent| percentile(&sorted, percent).unwrap();
+        assert_eq!((at(50), at(99), at(100)), (100.0, 198.0, 200.0));
+        assert_eq!(percentile(&[7000], 99).unwrap(), 7.0);
+        assert!(percentile(&[], 50).is_err());
+    }
+}

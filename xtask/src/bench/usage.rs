@@ -1,0 +1,121 @@
+//! What programs use, as /proc tells it: processor time and memory.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::failure::{Context, Failure, Outcome};
+
+/// Clock ticks per second in /proc, on every Linux.
+const TICKS: u64 = 100;
+
+const KIB_PER_MIB: f64 = 1024.0;
+
+/// User and system time of a process with all its threads.
+pub(crate) fn cpu_of(process: u32) -> Outcome<Duration> {
+    Ok(in_time(status(process)?.own))
+}
+
+/// User and system time of a PostgreSQL server: its main process, those that it waited for, and those that live.
+pub(crate) fn cpu_of_server(postmaster: u32) -> Outcome<Duration> {
+    let main = status(postmaster)?;
+    let entries = fs::read_dir("/proc").context(|| "list /proc".to_owned())?.flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    // A process may end while we look at it; then the main process has waited for it by the next look.
+    let children = ids.filter_map(|id| status(id).ok()).filter(|status| status.parent == postmaster);
+    Ok(in_time(main.own + main.waited_for + children.map(|child| child.own).sum::<u64>()))
+}
+
+/// Memory of a process in MiB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Memory {
+    /// What it holds now.
+    pub(crate) now: f64,
+    /// The most it ever held.
+    pub(crate) peak: f64,
+}
+
+/// The resident memory of a process.
+pub(crate) fn memory_of(process: u32) -> Outcome<Memory> {
+    let path = format!("/proc/{process}/status");
+    let text = fs::read_to_string(&path).context(|| format!("read {path}"))?;
+    read_memory(&text).ok_or_else(|| Failure::new(format!("{path} does not tell the resident memory")))
+}
+
+fn read_memory(text: &str) -> Option<Memory> {
+    let kib = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    Some(Memory { now: kib("VmRSS:")? / KIB_PER_MIB, peak: kib("VmHWM:")? / KIB_PER_MIB })
+}
+
+/// The machine's load average over the last minute.
+pub(crate) fn load1() -> Outcome<f64> {
+    let text = fs::read_to_string("/proc/loadavg").context(|| "read /proc/loadavg".to_owned())?;
+    let first = text.split(' ').next().and_then(|word| word.parse().ok());
+    first.ok_or_else(|| Failure::new("/proc/loadavg is not understood"))
+}
+
+fn in_time(ticks: u64) -> Duration {
+    Duration::from_millis(ticks * 1000 / TICKS)
+}
+
+/// The part of /proc/*/stat that matters here; times in ticks.
+#[derive(Debug, PartialEq)]
+struct Status {
+    parent: u32,
+    own: u64,
+    waited_for: u64,
+}
+
+fn status(process: u32) -> Outcome<Status> {
+    let path = Path::new("/proc").join(process.to_string()).join("stat");
+    let text = fs::read_to_string(&path).context(|| format!("read {}; has the program ended?", path.display()))?;
+    Status::parse(&text).ok_or_else(|| Failure::new(format!("{} is not understood", path.display())))
+}
+
+impl Status {
+    /// Reads "id (name) state parent …"; the name may contain anything, so the last `)` counts.
+    fn parse(text: &str) -> Option<Self> {
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        Some(Self {
+            parent: fields.get(1)?.parse().ok()?,
+            own: ticks(11)? + ticks(12)?,
+            waited_for: ticks(13)? + ticks(14)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_times_and_parent_behind_a_name_with_brackets() {
+        let text = "42 (a ) b) S 7 42 42 0 -1 4194560 9 8 0 0 150 50 30 20 20 0 3 0 1 2 3";
+        assert_eq!(Status::parse(text), Some(Status { parent: 7, own: 200, waited_for: 50 }));
+        assert_eq!(Status::parse("42 (a) S 7"), None);
+    }
+
+    #[test]
+    fn a_tick_is_ten_milliseconds() {
+        assert_eq!(in_time(250), Duration::from_millis(2_500));
+    }
+
+    #[test]
+    fn reads_memory_in_mebibytes() {
+        let text = "VmPeak:\t  99999 kB\nVmHWM:\t   20480 kB\nVmRSS:\t   10240 kB\n";
+        assert_eq!(read_memory(text), Some(Memory { now: 10.0, peak: 20.0 }));
+        assert_eq!(read_memory("VmRSS:\t 1 kB"), None);
+    }
+
+    #[test]
+    fn this_process_has_memory_and_a_parent() {
+        assert!(memory_of(std::process::id()).unwrap().now > 0.1);
+        assert!(status(std::process::id()).unwrap().parent > 0);
+        assert!(load1().unwrap() >= 0.0);
+    }
+}
