@@ -43,6 +43,7 @@ const ORDER_ID: (&str, &str) = ("OrderId", "Identifier of the Order, from a noti
 fn created(status: u16, description: &'static str) -> Answer {
     let at = "$response.body#/SessionId";
     Answer::json::<SessionBody<'_>>(status, description)
+        .with_etag()
         .link("get", "getSession", "SessionId", at)
         .link("replace", "replaceSession", "SessionId", at)
         .link("cancel", "cancelSession", "SessionId", at)
@@ -51,6 +52,7 @@ fn created(status: u16, description: &'static str) -> Answer {
 fn create() -> OperationDocs {
     let text = "Creates a Session, CREATED. Start the drop-in in the shopper's browser with its SessionId.";
     OperationDocs::new(SESSIONS, "createSession", "Create a Session", text)
+        .repeatable()
         .takes::<SessionRequest>("The Session.")
         .answers(created(201, "The Session, CREATED."))
         .refuses(&[ErrorCode::InvalidCurrency, ErrorCode::DuplicateMerchantReferenceId])
@@ -61,13 +63,12 @@ fn get() -> OperationDocs {
     let order = "$response.body#/Order/OrderId";
     OperationDocs::new(SESSIONS, "getSession", "Retrieve a Session", text)
         .id(SESSION_ID.0, SESSION_ID.1)
+        .reads_a_version()
         .answers(
-            Answer::json::<SessionBody<'_>>(200, "The Session.").link("getOrder", "getOrder", ORDER_ID.0, order).link(
-                "capture",
-                "captureOrder",
-                ORDER_ID.0,
-                order,
-            ),
+            Answer::json::<SessionBody<'_>>(200, "The Session.")
+                .with_etag()
+                .link("getOrder", "getOrder", ORDER_ID.0, order)
+                .link("capture", "captureOrder", ORDER_ID.0, order),
         )
         .refuses(&[ErrorCode::SessionNotFound])
 }
@@ -77,13 +78,14 @@ fn replace() -> OperationDocs {
         a new BillingProfileId. A shopper who already looks at the old total is shown the new one and asked again.";
     OperationDocs::new(SESSIONS, "replaceSession", "Replace a Session", text)
         .id(SESSION_ID.0, SESSION_ID.1)
+        .repeatable()
+        .changes_a_version()
         .takes::<SessionRequest>("The Session as it shall be.")
         .answers(created(200, "The Session as it is now."))
         .refuses(&[
             ErrorCode::InvalidCurrency,
             ErrorCode::SessionNotFound,
             ErrorCode::DuplicateMerchantReferenceId,
-            ErrorCode::DuplicateRequest,
             ErrorCode::InvalidSessionState,
         ])
 }
@@ -93,6 +95,8 @@ fn cancel() -> OperationDocs {
         "Cancels a Session that is CREATED. It stays there to be read, CANCELLED; its MerchantReference is not freed.";
     OperationDocs::new(SESSIONS, "cancelSession", "Cancel a Session", text)
         .id(SESSION_ID.0, SESSION_ID.1)
+        .repeatable()
+        .changes_a_version()
         .answers(Answer::empty(204, "The Session is CANCELLED."))
         .refuses(&[ErrorCode::SessionNotFound, ErrorCode::InvalidSessionState])
 }
@@ -101,7 +105,8 @@ fn get_order() -> OperationDocs {
     let text = "The Order of a payment with its amounts. Its id comes with the notifications and with the Session once that is COMPLETED.";
     OperationDocs::new(ORDERS, "getOrder", "Retrieve an Order", text)
         .id(ORDER_ID.0, ORDER_ID.1)
-        .answers(Answer::json::<OrderBody<'_>>(200, "The Order."))
+        .reads_a_version()
+        .answers(Answer::json::<OrderBody<'_>>(200, "The Order.").with_etag())
         .refuses(&[ErrorCode::OrderNotFound])
 }
 
@@ -111,6 +116,7 @@ fn capture() -> OperationDocs {
         Amount it answers 200 and nothing moves twice.";
     OperationDocs::new(ORDERS, "captureOrder", "Capture an Order", text)
         .id(ORDER_ID.0, ORDER_ID.1)
+        .repeatable()
         .may_take::<CaptureRequest>("Nothing, or how much.")
         .answers(Answer::json::<OrderBody<'_>>(200, "The Order with the Reason."))
         .refuses(&[ErrorCode::CaptureFailed, ErrorCode::OrderNotFound, ErrorCode::InvalidOrderState])

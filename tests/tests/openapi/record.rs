@@ -41,18 +41,18 @@ impl Recorder {
             Some(form) if call.headers.contains(&FORM) => encode(form).into_bytes(),
             Some(json) => json.to_string().into_bytes(),
         };
-        let answer = self.http.send(call.method, &call.url, &call.headers, bytes).await.unwrap();
+        let answer = self.http.send(call.method.clone(), &call.url, &call.headers, bytes).await.unwrap();
         assert_eq!(answer.status, status, "{}, {}: {}", call.operation, call.name, answer.text());
         assert!(answer.header("x-request-id").is_some(), "{}, {}", call.operation, call.name);
         let body = (!answer.bytes.is_empty()).then(|| answer.json());
-        self.keep(&call.name, &call, &answer, body.clone());
+        self.keep(&call, &answer, body.clone());
         body.unwrap_or_default()
     }
 
-    fn keep(&mut self, name: &str, call: &Call<'_>, answer: &Answer, body: Option<Value>) {
+    fn keep(&mut self, call: &Call<'_>, answer: &Answer, body: Option<Value>) {
         let exchange = Exchange {
             operation: call.operation.to_owned(),
-            name: name.to_owned(),
+            name: call.name.to_owned(),
             summary: call.summary.to_owned(),
             request: call.body.clone().map(|body| self.stable("", body)),
             status: answer.status,

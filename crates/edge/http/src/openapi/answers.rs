@@ -33,8 +33,20 @@ impl Schemas {
 }
 
 impl Answer {
-    pub(super) fn response(&self, row: &Operation, exchanges: &[&Exchange], schemas: &mut Schemas) -> Response {
+    pub(super) fn response(
+        &self,
+        row: &Operation,
+        repeatable: bool,
+        exchanges: &[&Exchange],
+        schemas: &mut Schemas,
+    ) -> Response {
         let mut response = ResponseBuilder::new().description(self.description).header("X-Request-Id", request_id());
+        if repeatable && (200..300).contains(&self.status) {
+            response = response.header(
+                "Idempotent-Replayed",
+                text_header("`true` when this is the stored answer to an earlier request."),
+            );
+        }
         for (name, description) in &self.headers {
             response = response.header(*name, text_header(description));
         }

@@ -10,6 +10,10 @@ use super::answers::Schemas;
 use super::named;
 use crate::Operation;
 
+/// `*`, or entity tags with commas between (RFC 9110 sections 8.8.3 and 13.1).
+const ENTITY_TAGS: &str = r#"^(\*|(W/)?"[!#-~\x80-\xff]*"([ \t]*,[ \t]*(W/)?"[!#-~\x80-\xff]*")*)$"#;
+const ETAG: &str = "Entity tag of what is shown, for If-Match and If-None-Match.";
+
 type AddSchemas = fn(&mut Schemas);
 
 /// What the API document says of one operation beyond its row of the table.
@@ -66,6 +70,12 @@ impl Answer {
     /// An answer without a body.
     pub fn empty(status: u16, description: &'static str) -> Self {
         Self { status, description, body: None, headers: Vec::new(), links: Vec::new() }
+    }
+
+    /// Says that the answer carries the ETag of what it shows.
+    #[must_use]
+    pub fn with_etag(self) -> Self {
+        self.header("ETag", ETAG)
     }
 
     /// Names a header that the answer carries; X-Request-Id is on every answer and is not named here.
@@ -125,6 +135,36 @@ impl OperationDocs {
         self
     }
 
+    /// Says that the operation honours Idempotency-Key (decisions.md section 1).
+    #[must_use]
+    pub fn repeatable(self) -> Self {
+        let description = "A name of your own for this request, a UUID for example. Sent again with the same key and the same body, the stored answer \
+            comes back byte for byte, marked `Idempotent-Replayed: true`, for 24 hours; with another body it is refused. Not stored: 401, 403, \
+            413, 415, 429 and 5xx.";
+        self.header("Idempotency-Key", "^[!-~]([ -~]{0,253}[!-~])?$", description).refuses(&[
+            ErrorCode::InvalidRequest,
+            ErrorCode::DuplicateRequest,
+            ErrorCode::IdempotencyKeyReused,
+        ])
+    }
+
+    /// Says that the operation honours If-Match.
+    #[must_use]
+    pub fn changes_a_version(self) -> Self {
+        let description = "Change it only if it still is what an ETag named: `*` or a list of entity tags.";
+        self.header("If-Match", ENTITY_TAGS, description)
+            .refuses(&[ErrorCode::InvalidRequest, ErrorCode::PreconditionFailed])
+    }
+
+    /// Says that the operation honours If-None-Match.
+    #[must_use]
+    pub fn reads_a_version(self) -> Self {
+        let description = "The versions you have already, by their ETags: `*` or a list of entity tags.";
+        self.header("If-None-Match", ENTITY_TAGS, description)
+            .answers(Answer::empty(304, "You have this version already.").header("ETag", ETAG))
+            .refuses(&[ErrorCode::InvalidRequest])
+    }
+
     /// The JSON body, whose schema is that of `T`.
     #[must_use]
     pub fn takes<T: ToSchema>(self, description: &'static str) -> Self {
@@ -161,6 +201,10 @@ impl OperationDocs {
         let (schema, schemas) = named::<T>();
         self.request = Some(Request { content_type, required, description, schema, schemas });
         self
+    }
+
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == "Idempotency-Key")
     }
 
     /// Every code that the operation may refuse with, sorted as the table of errors.

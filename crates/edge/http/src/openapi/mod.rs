@@ -139,7 +139,8 @@ fn operation(
         built = built.request_body(Some(request_body(request, exchanges)));
     }
     for answer in &docs.answers {
-        built = built.response(answer.status.to_string(), answer.response(row, exchanges, schemas));
+        built =
+            built.response(answer.status.to_string(), answer.response(row, docs.is_repeatable(), exchanges, schemas));
     }
     let codes = docs.codes(row);
     let mut statuses: Vec<u16> = codes.iter().map(|code| code.status()).collect();
