@@ -80,6 +80,39 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        /// Another reader of the same grammar must agree, but for what the gate refuses beyond it.
+        #[test]
+        fn what_is_json_is_what_serde_json_takes(
+            parts in proptest::collection::vec(proptest::sample::select(vec![
+                "{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "\"a\":", "\"\\n\"", "\"\\u00e9\"", "\"\\u00g9\"", "\"\\x\"", "\"é\"",
+                "\"", "\t", "\u{1}", " ", "0", "-", "1", "01", "1.5", "1.", ".5", "1e5", "1E+5", "1e", "true", "tru", "false", "null", "nul", "/", "'",
+            ]), 0..12),
+            whole in proptest::bool::ANY,
+        ) {
+            let inside = parts.concat();
+            let body = if whole { format!("{{\"k\":{inside}}}") } else { inside };
+            let theirs = serde_json::from_str::<&serde_json::value::RawValue>(&body).is_ok_and(|raw| raw.get().starts_with('{'));
+            match json_object(body.as_bytes()) {
+                Ok(_) => proptest::prop_assert!(theirs, "{body}"),
+                Err(RequestError::Malformed(why)) => proptest::prop_assert!(!theirs || why.contains("twice"), "{body}: {why}"),
+                Err(fields) => proptest::prop_assert!(false, "{fields:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_with_many_members_costs_no_square_of_them() {
+        let members: Vec<_> = (0..30_000).map(|at| format!("\"{at:05}\":0")).collect();
+        let body = format!("{{{}}}", members.join(","));
+        let begun = std::time::Instant::now();
+        assert!(json_object(body.as_bytes()).is_ok());
+        let elapsed = begun.elapsed();
+        assert!(elapsed < std::time::Duration::from_millis(500), "{elapsed:?} in a debug build");
+        let twice = format!("{},\"00007\":1}}", body.trim_end_matches('}'));
+        assert!(refused(twice).contains("twice"));
+    }
+
     #[test]
     fn syntax_errors_name_line_and_column() {
         assert_eq!(refused("{\n  \"a\": x\n}"), "The body is not valid JSON at line 2, column 8: expected value.");

@@ -1,8 +1,5 @@
 use std::fmt;
 
-use bigdecimal::num_bigint::{BigInt, Sign};
-use bigdecimal::{BigDecimal, Zero};
-
 use crate::{Currency, Decimal};
 
 /// Most digits before the decimal point, in amounts and in sums (decisions.md section 1).
@@ -28,19 +25,19 @@ pub enum AmountError {
     CurrencyMismatch,
 }
 
-/// A non-negative amount of money, exact, at exactly its currency's scale.
+/// A non-negative amount of money, exact: a count of its currency's minor units.
 ///
-/// Below 10^12 in the currency's major unit, so that its minor units always fit a signed 64-bit integer.
+/// Below 10^12 in the currency's major unit, so that every sum and difference of two fits 64 bits with room to spare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Amount {
     currency: Currency,
-    value: BigDecimal,
+    minor: i64,
 }
 
 impl Amount {
     /// Nothing of `currency`.
-    pub fn zero(currency: Currency) -> Self {
-        Self { currency, value: BigDecimal::zero().with_scale(i64::from(currency.exponent())) }
+    pub const fn zero(currency: Currency) -> Self {
+        Self { currency, minor: 0 }
     }
 
     /// From a number as it was written.
@@ -49,15 +46,14 @@ impl Amount {
     /// [`AmountError`] when it is negative, has too many integer digits, or more decimals than the minor unit (trailing zeros
     /// do not count).
     pub fn from_decimal(currency: Currency, number: &Decimal) -> Result<Self, AmountError> {
-        let exponent = i64::from(currency.exponent());
-        let value = number.value();
         if number.is_negative() {
             return Err(AmountError::Negative);
         }
-        if exponent < value.normalized().fractional_digit_count() {
+        let (digits, exact) = number.shifted(currency.exponent());
+        if !exact {
             return Err(AmountError::TooPrecise { currency });
         }
-        Self::bounded(currency, value.with_scale(exponent))
+        Self::bounded(currency, i64::try_from(digits).map_err(|_beyond| AmountError::TooLarge)?)
     }
 
     /// From minor units (cents for USD, yen for JPY).
@@ -65,17 +61,17 @@ impl Amount {
     /// # Errors
     /// [`AmountError::Negative`], [`AmountError::TooLarge`].
     pub fn from_minor(currency: Currency, minor: i64) -> Result<Self, AmountError> {
-        Self::bounded(currency, BigDecimal::new(BigInt::from(minor), i64::from(currency.exponent())))
+        Self::bounded(currency, minor)
     }
 
-    fn bounded(currency: Currency, value: BigDecimal) -> Result<Self, AmountError> {
-        if value.sign() == Sign::Minus {
+    fn bounded(currency: Currency, minor: i64) -> Result<Self, AmountError> {
+        if minor < 0 {
             return Err(AmountError::Negative);
         }
-        if BigDecimal::new(BigInt::from(10_u64.pow(MAX_INTEGER_DIGITS)), 0) <= value {
+        if 10_i64.pow(MAX_INTEGER_DIGITS + u32::from(currency.exponent())) <= minor {
             return Err(AmountError::TooLarge);
         }
-        Ok(Self { currency, value })
+        Ok(Self { currency, minor })
     }
 
     /// The currency.
@@ -84,14 +80,13 @@ impl Amount {
     }
 
     /// The amount in minor units.
-    pub fn minor(&self) -> i64 {
-        let (digits, _scale) = self.value.as_bigint_and_exponent();
-        i64::try_from(digits).expect("an amount is below 10^12 major units and its scale at most 3")
+    pub const fn minor(&self) -> i64 {
+        self.minor
     }
 
     /// Whether it is nothing.
-    pub fn is_zero(&self) -> bool {
-        self.value.is_zero()
+    pub const fn is_zero(&self) -> bool {
+        self.minor == 0
     }
 
     /// The sum.
@@ -100,7 +95,7 @@ impl Amount {
     /// [`AmountError::CurrencyMismatch`], [`AmountError::TooLarge`].
     pub fn checked_add(&self, other: &Self) -> Result<Self, AmountError> {
         self.same_currency(other)?;
-        Self::bounded(self.currency, &self.value + &other.value)
+        Self::bounded(self.currency, self.minor + other.minor)
     }
 
     /// The difference.
@@ -109,7 +104,7 @@ impl Amount {
     /// [`AmountError::CurrencyMismatch`], [`AmountError::Negative`] when `other` is larger.
     pub fn checked_sub(&self, other: &Self) -> Result<Self, AmountError> {
         self.same_currency(other)?;
-        Self::bounded(self.currency, &self.value - &other.value)
+        Self::bounded(self.currency, self.minor - other.minor)
     }
 
     fn same_currency(&self, other: &Self) -> Result<(), AmountError> {
@@ -120,14 +115,19 @@ impl Amount {
 impl PartialOrd for Amount {
     /// Amounts of different currencies have no order.
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        (self.currency == other.currency).then(|| self.value.cmp(&other.value))
+        (self.currency == other.currency).then(|| self.minor.cmp(&other.minor))
     }
 }
 
 impl fmt::Display for Amount {
     /// The plain number with all decimals of the currency and without its code: `29.90`, a valid JSON number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.value.to_plain_string())
+        let decimals = usize::from(self.currency.exponent());
+        if decimals == 0 {
+            return write!(f, "{}", self.minor);
+        }
+        let one = 10_i64.pow(u32::from(self.currency.exponent()));
+        write!(f, "{}.{:0decimals$}", self.minor / one, self.minor % one)
     }
 }
 

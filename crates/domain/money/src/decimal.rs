@@ -2,6 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use bigdecimal::BigDecimal;
+use bigdecimal::num_bigint::BigInt;
 
 /// Longest text of a number that is looked at; 12 integer digits, a point, decimals and an exponent fit many times.
 const MAX_TEXT: usize = 40;
@@ -53,9 +54,11 @@ impl Decimal {
         Ok(Self(value))
     }
 
-    /// The value, whose arithmetic is cheap by construction.
-    pub(crate) const fn value(&self) -> &BigDecimal {
-        &self.0
+    /// How many of the `decimals`th decimal unit it is (for cents, two), and whether that is all of it.
+    pub(crate) fn shifted(&self, decimals: u8) -> (BigInt, bool) {
+        let units = self.0.with_scale(i64::from(decimals));
+        let exact = units == self.0;
+        (units.into_bigint_and_exponent().0, exact)
     }
 
     /// The value as an unsigned whole number; `None` when it has decimals, is negative, or does not fit.

@@ -19,7 +19,7 @@ impl Text {
         if text.is_empty() {
             return Err(Violation::new(field.to_string(), ViolationCode::Missing, "must not be empty"));
         }
-        if MAX_CHARS < text.chars().count() {
+        if MAX_CHARS < text.len() && MAX_CHARS < text.chars().count() {
             return Err(Violation::new(field.to_string(), ViolationCode::TooLong, "must have at most 255 characters"));
         }
         if text.chars().any(char::is_control) {
@@ -30,6 +30,11 @@ impl Text {
             ));
         }
         Ok(Self(text.to_owned()))
+    }
+
+    /// The trimmed text, to keep.
+    pub fn into_string(self) -> String {
+        self.0
     }
 
     /// The trimmed text.

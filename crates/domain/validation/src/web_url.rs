@@ -72,6 +72,15 @@ impl WebUrl {
         Ok(Self(raw.to_owned()))
     }
 
+    /// Reads a stored URL back, which was checked when it came in; `None` when it cannot be one: the row is corrupt.
+    pub fn restore(stored: &str) -> Option<Self> {
+        let rest = stored
+            .split_once("://")
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"))?;
+        let clean = !stored.chars().any(|c| c.is_control() || c.is_whitespace());
+        (clean && !rest.1.is_empty() && stored.len() <= 4 * MAX_CHARS).then(|| Self(stored.to_owned()))
+    }
+
     /// The URL as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -137,6 +146,14 @@ mod tests {
         }
         assert!(WebUrl::parse("CompleteUrl", "http://shop.example/", UrlPolicy::Sandbox).is_ok());
         assert!(!ok(&format!("https://shop.example/{}", "a".repeat(2_048))));
+    }
+
+    #[test]
+    fn stored_urls_are_read_back_and_nonsense_is_not() {
+        assert_eq!(WebUrl::restore("HTTPS://shop.example/{SessionId}").map(|url| url.0.len()), Some(32));
+        for nonsense in ["", "shop.example", "ftp://shop.example", "https://", "https://shop.example/ x", "https:/x"] {
+            assert_eq!(WebUrl::restore(nonsense), None, "{nonsense}");
+        }
     }
 
     #[test]

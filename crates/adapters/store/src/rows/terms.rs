@@ -3,7 +3,7 @@
 use dropin_money::Currency;
 use dropin_session::{BillingChoice, SessionTerms};
 use dropin_validation::{
-    BillingProfile, Discount, Item, MAX_ITEMS, MAX_QUANTITY, ShippingDetails, Totals, UrlPolicy, WebUrl, total_amount,
+    BillingProfile, Discount, Item, MAX_ITEMS, MAX_QUANTITY, ShippingDetails, Totals, WebUrl, total_amount,
 };
 use serde::{Deserialize, Serialize};
 
@@ -155,10 +155,7 @@ impl TermsDocument {
 
 /// A URL that was checked when it came in; whether plain http is allowed was decided then.
 fn web_url(stored: &str) -> Result<WebUrl, Fault> {
-    WebUrl::parse("url", stored, UrlPolicy::Sandbox)
-        .ok()
-        .filter(|url| url.as_str() == stored)
-        .ok_or_else(|| missing(TABLE, "a URL"))
+    WebUrl::restore(stored).ok_or_else(|| missing(TABLE, "a URL"))
 }
 
 impl ItemDocument {
