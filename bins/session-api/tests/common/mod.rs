@@ -1,5 +1,5 @@
 //! The service on a real port over SQLite, with a clock that the test moves and a store that the test can make fail.
-#![allow(dead_code, clippy::unwrap_used, reason = "every test file takes what it needs; tests fail by panicking")]
+#![allow(dead_code, unused_imports, clippy::unwrap_used, reason = "every test file takes what it needs; tests fail by panicking")]
 
 mod store;
 
@@ -76,6 +76,9 @@ pub(crate) struct Api {
     pub(crate) outbox: Store,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) sessions: Sessions,
+    /// What the settler works with.
+    pub(crate) payments: Payments,
+    pub(crate) answers: Answers,
     /// The operator's side.
     pub(crate) merchants: Merchants,
     /// A merchant with all currencies but yen.
@@ -138,6 +141,11 @@ impl Answer {
 
 impl Api {
     pub(crate) async fn start() -> Self {
+        Self::with(Arc::new(NoProcessor)).await
+    }
+
+    /// With this processor behind it.
+    pub(crate) async fn with(processor: Arc<dyn Processor>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
         let inner = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
@@ -165,14 +173,20 @@ impl Api {
         let flows = Flows::start().unwrap();
         let payments = Payments {
             store: Arc::new(inner.clone()),
-            processor: Arc::new(NoProcessor),
+            processor,
             clock: clock.clone(),
             ids,
             timing: Timing::default(),
         };
         let limit = FailureLimit::default();
         let gate = Gate(Arc::new(Authenticator::new(Arc::new(inner.clone()), secrets, clock.clone(), false, limit)));
-        let deps = SessionApiDeps { gate, sessions: sessions.clone(), answers, payments, flows: flows.clone() };
+        let deps = SessionApiDeps {
+            gate,
+            sessions: sessions.clone(),
+            answers: answers.clone(),
+            payments: payments.clone(),
+            flows: flows.clone(),
+        };
         let server = Server::new("session-api")
             .listen(SocketAddr::from(([127, 0, 0, 1], 0)))
             .unwrap()
@@ -186,6 +200,8 @@ impl Api {
             outbox: inner,
             clock,
             sessions,
+            payments,
+            answers,
             merchants,
             ana,
             bob,
