@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test binary uses a part")]
 
+pub(crate) mod gate;
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
