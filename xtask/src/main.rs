@@ -3,6 +3,7 @@
 mod account;
 mod bench;
 mod command;
+mod docs;
 mod failure;
 mod layers;
 mod pg;
@@ -16,6 +17,7 @@ use failure::{Failure, Outcome};
 const HELP: &str = "\
 cargo xtask test            every check and test; installs what the machine lacks (`cargo xtask test --help`)
 cargo xtask bench sessions  how fast Sessions are, beside what the machine gives (`cargo xtask bench --help`)
+cargo xtask docs            writes docs/errors.md and docs/state-machines.md from the code
 cargo xtask layers          does every package keep to its layer? (layers.toml)
 cargo xtask pg start        a throw-away PostgreSQL for single tests; prints the line to paste into your shell
 cargo xtask pg stop         stops it and removes its data
@@ -38,6 +40,7 @@ fn run(words: &[&str]) -> Outcome<()> {
     match words {
         ["test", options @ ..] => test::task(options),
         ["bench", options @ ..] => bench::task(options),
+        ["docs"] => docs::write(),
         ["layers"] => layers::check(),
         ["pg", "start"] => pg::start(),
         ["pg", "stop"] => pg::stop(),

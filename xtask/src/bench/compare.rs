@@ -4,6 +4,9 @@ use super::figures::{Spread, figure, ratio, table};
 use super::load::Sample;
 use crate::failure::Outcome;
 
+/// A request may be sent this much later than planned before the table says so.
+const LATE_MS: f64 = 2.0;
+
 /// What is measured: takes the seconds of one run.
 type Run<'a> = Box<dyn Fn(u32) -> Outcome<Sample> + 'a>;
 
@@ -78,12 +81,21 @@ impl Row {
     }
 }
 
-/// The comparison as a table: the first row's rate is set against every other row's.
-pub(crate) fn ceilings(rows: &[Row]) -> String {
+/// The first row beside its yardsticks: its rate is set against every other row's.
+pub(crate) fn beside(rows: &[Row]) -> String {
+    ceilings(rows, rows.first().map(Row::per_second))
+}
+
+/// Rows that have nothing to do with each other.
+pub(crate) fn each(rows: &[Row]) -> String {
+    ceilings(rows, None)
+}
+
+fn ceilings(rows: &[Row], first: Option<f64>) -> String {
     let head = [
         "closed loop",
         "per second",
-        "first / this",
+        "service / this",
         "p50 ms",
         "p99 ms",
         "refused",
@@ -93,12 +105,11 @@ pub(crate) fn ceilings(rows: &[Row]) -> String {
         "peak MiB",
         "load1",
     ];
-    let first = rows.first().map_or(0.0, Row::per_second);
     let line = |row: &Row| {
         vec![
             row.name.clone(),
             row.shown_rate(),
-            ratio(first, Some(row.per_second())),
+            first.map_or_else(|| "-".to_owned(), |first| ratio(first, Some(row.per_second()))),
             row.show(|sample| Some(sample.p50_ms)),
             row.show(|sample| Some(sample.p99_ms)),
             row.show(|sample| Some(sample.refused)),
@@ -109,7 +120,7 @@ pub(crate) fn ceilings(rows: &[Row]) -> String {
             row.show(|sample| Some(sample.load1)),
         ]
     };
-    table(&head, &rows.iter().map(line).collect::<Vec<_>>())
+    table(&head, &rows.iter().map(line).collect::<Vec<_>>()) + &warnings(rows)
 }
 
 /// What was seen at a fixed rate.
@@ -127,7 +138,24 @@ pub(crate) fn latencies(rows: &[Row]) -> String {
             row.show(|sample| Some(sample.load1)),
         ]
     };
-    table(&head, &rows.iter().map(line).collect::<Vec<_>>())
+    table(&head, &rows.iter().map(line).collect::<Vec<_>>()) + &warnings(rows)
+}
+
+/// What makes a table tell less than it seems to.
+fn warnings(rows: &[Row]) -> String {
+    let mut text = String::new();
+    let samples = || rows.iter().flat_map(|row| row.samples.iter().map(move |sample| (&row.name, sample)));
+    for (name, sample) in samples().filter(|(_, sample)| sample.refused > 0.0) {
+        text +=
+            &format!("WARNING: {} requests were refused in a run of {name}; its rate counts them.\n", sample.refused);
+    }
+    for (name, sample) in samples().filter(|(_, sample)| sample.late_ms > LATE_MS) {
+        text += &format!(
+            "WARNING: in a run of {name} requests were sent up to {:.0} ms late; true latencies are higher.\n",
+            sample.late_ms
+        );
+    }
+    text
 }
 
 #[cfg(test)]
@@ -156,10 +184,20 @@ mod tests {
     fn the_first_row_is_set_against_the_others() {
         let log = RefCell::new(Vec::new());
         let contenders = [contender("service", 100.0, &log), contender("yardstick", 400.0, &log)];
-        let text = ceilings(&compare("test", &contenders, Rounds { seconds: 1, count: 1 }).unwrap());
+        let text = beside(&compare("test", &contenders, Rounds { seconds: 1, count: 1 }).unwrap());
         let cells: Vec<&str> = text.lines().nth(3).unwrap().split('|').map(str::trim).collect();
         assert_eq!(cells[1..4], ["yardstick", "400", "0.25"]);
         // No PostgreSQL was measured.
         assert_eq!((cells[7], cells[8], cells[9]), ("50.0", "-", "12.0"));
+    }
+    #[test]
+    fn refusals_and_late_requests_are_not_passed_over() {
+        let row = |refused, late_ms| {
+            let sample = Sample { refused, late_ms, ..Sample::default() };
+            Row { name: "POST".to_owned(), idle_mib: None, samples: vec![sample] }
+        };
+        assert_eq!(warnings(&[row(0.0, 1.0)]), "");
+        assert!(warnings(&[row(0.0, 0.0), row(7.0, 0.0)]).contains("7 requests were refused"));
+        assert!(latencies(&[row(0.0, 30.0)]).contains("30 ms late"));
     }
 }

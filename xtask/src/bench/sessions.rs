@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Plan;
-use super::compare::{Contender, Row, ceilings, compare, latencies};
+use super::compare::{Contender, Row, beside, compare, each, latencies};
 use super::load::{BODY, Files, Load, Sample, Target};
 use super::pgbench::{Script, sql_file};
 use super::run::{Bench, Program, free_address};
@@ -135,7 +135,7 @@ fn compare_on_postgres(
         contenders.push(yardsticks.script(bench, "one statement", "statement.sql", clients));
     }
     let creates = compare("POST", &contenders, plan.rounds)?;
-    println!("\n### POST on PostgreSQL\n\n{}", ceilings(&creates));
+    println!("\n### POST on PostgreSQL\n\n{}", beside(&creates));
     let contenders = [
         operations.contender("service: GET /v1/session/{id}", "GET"),
         handler("naive handler", "GET", "/naive"),
@@ -143,9 +143,9 @@ fn compare_on_postgres(
         yardsticks.script(bench, "join by id", "find.sql", CLIENTS[0]),
     ];
     let finds = compare("GET", &contenders, plan.rounds)?;
-    println!("\n### GET on PostgreSQL\n\n{}", ceilings(&finds));
+    println!("\n### GET on PostgreSQL\n\n{}", beside(&finds));
     let replaces = compare("PUT", &[operations.contender("service: PUT /v1/session/{id}", "PUT")], plan.rounds)?;
-    println!("\n### PUT on PostgreSQL\n\n{}", ceilings(&replaces));
+    println!("\n### PUT on PostgreSQL\n\n{}", each(&replaces));
     let halves = operations.at_half(
         plan,
         [("POST", creates[0].per_second()), ("GET", finds[0].per_second()), ("PUT", replaces[0].per_second())],
@@ -180,7 +180,7 @@ pub(crate) fn on_sqlite(bench: &mut Bench, plan: &Plan, files: &Files) -> Outcom
         ],
         plan.rounds,
     )?;
-    println!("\n### SQLite, the all-in-one\n\n{}", ceilings(&rows));
+    println!("\n### SQLite, the all-in-one\n\n{}", each(&rows));
     let creates = rows[0].per_second();
     let halves =
         operations.at_half(plan, [("POST", creates), ("GET", rows[1].per_second()), ("PUT", rows[2].per_second())])?;
