@@ -41,10 +41,10 @@ fn with_time_limits(url: &str) -> String {
     url
 }
 
-/// Connects to PostgreSQL; two seconds at most.
-pub(crate) fn postgres(url: &str) -> Result<PgConnection, String> {
+/// Connects to PostgreSQL, two seconds at most, and applies `settings` beside those that all connections have.
+pub(crate) fn postgres(url: &str, settings: &str) -> Result<PgConnection, String> {
     let mut connection = PgConnection::establish(&with_time_limits(url)).map_err(|error| error.to_string())?;
-    connection.batch_execute(POSTGRES_SETTINGS).map_err(|error| error.to_string())?;
+    connection.batch_execute(&format!("{POSTGRES_SETTINGS}{settings}")).map_err(|error| error.to_string())?;
     // A deadlock is recognised by its English message. Where the role may not choose the language, a deadlock counts as "not now".
     let _not_allowed = connection.batch_execute("SET lc_messages = 'C'");
     Ok(connection)

@@ -14,20 +14,26 @@ use crate::statement::{on_each, statement};
 
 #[derive(Insertable)]
 #[diesel(table_name = history)]
-struct HistoryRow<'a> {
-    merchant_id: Id,
-    subject_kind: &'static str,
-    subject_id: Id,
-    actor_kind: &'static str,
-    actor_name: Option<&'a str>,
-    what: &'static str,
-    state_before: Option<&'static str>,
-    state_after: &'static str,
-    happened_at: Instant,
+pub(crate) struct HistoryRow<'a> {
+    pub(crate) merchant_id: Id,
+    pub(crate) subject_kind: &'static str,
+    pub(crate) subject_id: Id,
+    pub(crate) actor_kind: &'static str,
+    pub(crate) actor_name: Option<&'a str>,
+    pub(crate) what: &'static str,
+    pub(crate) state_before: Option<&'static str>,
+    pub(crate) state_after: &'static str,
+    pub(crate) happened_at: Instant,
 }
 
 /// Remembers one step.
 pub(crate) fn remember(connection: &mut AnyConnection, step: &History) -> Result<(), Fault> {
+    diesel::insert_into(history::table).values(row(step)).execute(connection)?;
+    Ok(())
+}
+
+/// One step as it is stored.
+pub(crate) fn row(step: &History) -> HistoryRow<'_> {
     let (subject_kind, subject_id) = match step.subject {
         Subject::Session(id) => ("SESSION", id.uuid()),
         Subject::Order(id) => ("ORDER", id.uuid()),
@@ -37,7 +43,7 @@ pub(crate) fn remember(connection: &mut AnyConnection, step: &History) -> Result
         Actor::Shopper => ("SHOPPER", None),
         Actor::System => ("SYSTEM", None),
     };
-    let row = HistoryRow {
+    HistoryRow {
         merchant_id: Id(step.merchant_id.uuid()),
         subject_kind,
         subject_id: Id(subject_id),
@@ -47,9 +53,7 @@ pub(crate) fn remember(connection: &mut AnyConnection, step: &History) -> Result
         state_before: step.before,
         state_after: step.after,
         happened_at: Instant(step.at),
-    };
-    diesel::insert_into(history::table).values(row).execute(connection)?;
-    Ok(())
+    }
 }
 
 #[derive(Insertable)]

@@ -8,10 +8,12 @@ use dropin_session::{BillingChoice, Session, SessionStateKind};
 use dropin_validation::{BillingProfile, Text};
 
 use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
+use crate::create::Creation;
+use crate::fault::{Fault, InTable};
+use crate::find::{self, Search};
 use crate::lane::Verdict;
-use crate::rows::{OrderRow, ProfileRow, SessionRow, StateChange, TermsChange};
-use crate::schema::{billing_profile, merchant_reference, purchase_order, session};
+use crate::rows::{ProfileRow, SessionRow, StateChange, TermsChange};
+use crate::schema::{billing_profile, merchant_reference, session};
 use crate::sql::{Id, Instant};
 use crate::statement::on_each;
 use crate::store::Store;
@@ -20,28 +22,16 @@ use crate::{answers, journal};
 #[async_trait]
 impl SessionStore for Store {
     async fn insert_session(&self, new: NewSession) -> Result<Inserted, StoreError> {
-        self.write(move |connection| {
-            if !answers::remember(connection, new.remember.as_ref())? {
-                return Ok(Verdict::Undo(Inserted::KeyTaken));
-            }
-            if !take_reference(connection, &new.session)? {
-                return Ok(Verdict::Undo(Inserted::DuplicateReference));
-            }
-            insert_profile(connection, &new.session, new.session.created_at)?;
-            diesel::insert_into(session::table).values(SessionRow::new(&new.session)?).execute(connection)?;
-            journal::remember(connection, &new.history)?;
-            Ok(Verdict::Keep(Inserted::Done))
-        })
-        .await
+        let creation = Creation::new(new).map_err(Fault::into_store_error)?;
+        self.create(creation).await
     }
 
     async fn find_session(&self, merchant: MerchantId, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
-        let found = self.read(move |connection| load(connection, id)).await?;
-        Ok(found.filter(|found| found.session.merchant_id == merchant))
+        self.search(Search { merchant, id }).await
     }
 
     async fn find_session_for_shopper(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
-        self.read(move |connection| load(connection, id)).await
+        self.read(move |connection| find::of_anybody(connection, id)).await
     }
 
     async fn replace_session(&self, replacement: ReplaceSession) -> Result<Replaced, StoreError> {
@@ -129,8 +119,19 @@ struct ReferenceRow<'a> {
     owner_id: Id,
 }
 
-/// Takes the Session's MerchantReference for it, first come, first served; `false` when it belongs to somebody else.
-fn take_reference(connection: &mut AnyConnection, session: &Session) -> Result<bool, Fault> {
+/// Whose a MerchantReference is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reference {
+    /// The Session's, as of now.
+    Taken,
+    /// The Session's, as before.
+    Own,
+    /// Somebody else's.
+    Foreign,
+}
+
+/// Takes the Session's MerchantReference for it, first come, first served.
+pub(crate) fn take_reference(connection: &mut AnyConnection, session: &Session) -> Result<Reference, Fault> {
     let row = ReferenceRow {
         merchant_id: Id(session.merchant_id.uuid()),
         reference: session.terms.merchant_reference.as_str(),
@@ -141,14 +142,15 @@ fn take_reference(connection: &mut AnyConnection, session: &Session) -> Result<b
         diesel::insert_into(merchant_reference::table).values(&row).on_conflict_do_nothing().execute(inner)
     })?;
     if inserted == 1 {
-        return Ok(true);
+        return Ok(Reference::Taken);
     }
     let owner: (String, Id) = merchant_reference::table
         .find((row.merchant_id, row.reference))
         .select((merchant_reference::owner_kind, merchant_reference::owner_id))
         .first(connection)
         .in_table("merchant_reference")?;
-    Ok(owner == (row.owner_kind.to_owned(), row.owner_id))
+    let own = owner == (row.owner_kind.to_owned(), row.owner_id);
+    Ok(if own { Reference::Own } else { Reference::Foreign })
 }
 
 /// Writes the Session's billing profile when it came with the terms; every other one exists already.
@@ -158,24 +160,6 @@ fn insert_profile(connection: &mut AnyConnection, session: &Session, now: Timest
         diesel::insert_into(billing_profile::table).values(row).execute(connection)?;
     }
     Ok(())
-}
-
-fn load(connection: &mut AnyConnection, id: SessionId) -> Result<Option<SessionWithOrder>, Fault> {
-    let found: Option<(SessionRow, ProfileRow, Option<OrderRow>)> = session::table
-        .inner_join(billing_profile::table)
-        .left_join(purchase_order::table.on(session::order_id.eq(purchase_order::id.nullable())))
-        .filter(session::id.eq(Id(id.uuid())))
-        .select((SessionRow::as_select(), ProfileRow::as_select(), Option::<OrderRow>::as_select()))
-        .first(connection)
-        .optional()
-        .in_table("session")?;
-    let Some((row, profile, order)) = found else { return Ok(None) };
-    let session = row.restore(&profile)?;
-    let order = order.map(OrderRow::restore).transpose()?;
-    if session.state.order() != order.as_ref().map(|order| order.id) {
-        return Err(corrupt("session", "the Order of the attempt is missing"));
-    }
-    Ok(Some(SessionWithOrder { session, order }))
 }
 
 fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Result<Verdict<Replaced>, Fault> {
@@ -196,7 +180,7 @@ fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Resu
     if changed == 0 {
         return Ok(Verdict::Undo(Replaced::Stale));
     }
-    if !take_reference(connection, next)? {
+    if take_reference(connection, next)? == Reference::Foreign {
         return Ok(Verdict::Undo(Replaced::DuplicateReference));
     }
     journal::remember(connection, &replacement.history)?;

@@ -9,8 +9,8 @@ macro_rules! statement {
         #[derive(Debug, diesel::query_builder::QueryId)]
         struct $name { $($field: $rust,)* }
 
-        $crate::statement::statement!(@fragment $name { $($field: $sql,)* } diesel::pg::Pg, $postgres);
-        $crate::statement::statement!(@fragment $name { $($field: $sql,)* } diesel::sqlite::Sqlite, $sqlite);
+        $crate::statement::statement!(@fragment ($name) { $($field: $sql,)* } diesel::pg::Pg, $postgres);
+        $crate::statement::statement!(@fragment ($name) { $($field: $sql,)* } diesel::sqlite::Sqlite, $sqlite);
 
         impl diesel::RunQueryDsl<diesel::PgConnection> for $name {}
         impl diesel::RunQueryDsl<diesel::SqliteConnection> for $name {}
@@ -19,8 +19,29 @@ macro_rules! statement {
             type SqlType = $row;
         })?
     };
-    (@fragment $name:ident { $($field:ident: $sql:ty,)* } $backend:ty, $text:expr) => {
-        impl diesel::query_builder::QueryFragment<$backend> for $name {
+    // For one dialect, with values that are borrowed.
+    ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident: $rust:ty => $sql:ty,)* } on $backend:ty, $connection:ty, $text:expr;
+        $(returns $row:ty;)?
+    ) => {
+        $(#[$doc])*
+        struct $name<$life> { $($field: $rust,)* }
+
+        impl diesel::query_builder::QueryId for $name<'_> {
+            type QueryId = $name<'static>;
+
+            const HAS_STATIC_QUERY_ID: bool = true;
+        }
+
+        $crate::statement::statement!(@fragment ($name<'_>) { $($field: $sql,)* } $backend, $text);
+
+        impl diesel::RunQueryDsl<$connection> for $name<'_> {}
+
+        $(impl diesel::query_builder::Query for $name<'_> {
+            type SqlType = $row;
+        })?
+    };
+    (@fragment ($of:ty) { $($field:ident: $sql:ty,)* } $backend:ty, $text:expr) => {
+        impl diesel::query_builder::QueryFragment<$backend> for $of {
             fn walk_ast<'b>(
                 &'b self,
                 mut out: diesel::query_builder::AstPass<'_, 'b, $backend>,

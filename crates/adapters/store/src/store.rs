@@ -8,13 +8,19 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use diesel::QueryableByName;
 use diesel::sql_types::{Nullable, Text};
-use dropin_ports::{StoreError, StoreHealth};
+use dropin_ports::{Inserted, SessionWithOrder, StoreError, StoreHealth};
 
 use crate::config::{OpenError, Role, StoreConfig, Target, lock_path};
 use crate::connection::{self, AnyConnection};
+use crate::create::Creation;
 use crate::fault::Fault;
-use crate::lane::{self, Kind, Queue, Timekeeper, Verdict};
+use crate::find::Search;
+use crate::lane::{self, Job, Kind, Queue, Step, Timekeeper, Verdict, Work};
 use crate::migrate;
+
+/// Threads, and so connections to PostgreSQL, for each sort of work that is done for many callers at once: one sends while the other's
+/// statement runs. More would make the bunches smaller.
+const TOGETHER: usize = 2;
 
 /// Reading threads beside SQLite's one writer.
 const SQLITE_READERS: usize = 2;
@@ -28,8 +34,10 @@ pub struct Store(Arc<Inner>);
 
 struct Inner {
     target: Target,
-    writes: Arc<Queue>,
-    reads: Arc<Queue>,
+    writes: Arc<Queue<Box<dyn Job>>>,
+    reads: Arc<Queue<Box<dyn Job>>>,
+    creations: Arc<Queue<Step<Creation>>>,
+    searches: Arc<Queue<Step<Search>>>,
     timekeeper: Arc<Timekeeper>,
     threads: Mutex<Threads>,
 }
@@ -70,7 +78,8 @@ impl Store {
         };
         let timekeeper = Arc::new(Timekeeper::new(config.deadline));
         // From here on a failure drops the store, which ends the threads that already run.
-        let store = Self(Arc::new(Inner { target, writes, reads, timekeeper, threads: Mutex::default() }));
+        let (creations, searches, threads) = Default::default();
+        let store = Self(Arc::new(Inner { target, writes, reads, creations, searches, timekeeper, threads }));
         store.start(config.threads.max(1), lock)?;
         Ok(store)
     }
@@ -85,6 +94,12 @@ impl Store {
                 for _ in 0..connections {
                     let (queue, url) = (inner.writes.clone(), url.clone());
                     threads.lanes.push(spawn("dropin-store-pg", move || lane::serve_postgres(&queue, &url))?);
+                }
+                for _ in 0..TOGETHER {
+                    let (queue, server) = (inner.creations.clone(), url.clone());
+                    threads.lanes.push(spawn("dropin-store-new", move || lane::serve_together(&queue, &server))?);
+                    let (queue, server) = (inner.searches.clone(), url.clone());
+                    threads.lanes.push(spawn("dropin-store-get", move || lane::serve_together(&queue, &server))?);
                 }
             }
             Target::Sqlite(path) => {
@@ -111,7 +126,7 @@ impl Store {
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
         match &self.0.target {
             Target::Postgres(url) => {
-                let mut connection = connection::postgres(url).map_err(OpenError::Connect)?;
+                let mut connection = connection::postgres(url, "").map_err(OpenError::Connect)?;
                 migrate::postgres(&mut connection)
             }
             // Opening it has done so already.
@@ -122,8 +137,7 @@ impl Store {
     /// Lets nothing new in, finishes what waits, and ends the threads. Blocks; call it when the services have stopped. Every other clone
     /// answers [`StoreError::Unavailable`] from then on.
     pub fn close(&self) {
-        self.0.writes.close();
-        self.0.reads.close();
+        self.0.let_nothing_in();
         let threads = std::mem::take(&mut *self.0.threads.lock().unwrap_or_else(PoisonError::into_inner));
         join(threads.lanes);
         self.0.timekeeper.close();
@@ -139,6 +153,25 @@ impl Store {
         lane::run(&self.0.writes, &self.0.timekeeper, Kind::Write, work).await
     }
 
+    /// Writes a Session: on PostgreSQL with others that wait, on SQLite as every step does.
+    pub(crate) async fn create(&self, creation: Creation) -> Result<Inserted, StoreError> {
+        match self.0.target {
+            Target::Postgres(_) => lane::run_one_of(&self.0.creations, &self.0.timekeeper, Kind::Write, creation).await,
+            Target::Sqlite(_) => self.write(move |connection| creation.run(connection)).await,
+        }
+    }
+
+    /// Finds a Session: on PostgreSQL with others that wait, on SQLite as every step does.
+    pub(crate) async fn search(&self, search: Search) -> Result<Option<SessionWithOrder>, StoreError> {
+        match self.0.target {
+            Target::Postgres(_) => lane::run_one_of(&self.0.searches, &self.0.timekeeper, Kind::Read, search).await,
+            Target::Sqlite(_) => {
+                let keep = move |connection: &mut AnyConnection| search.run(connection);
+                lane::run(&self.0.reads, &self.0.timekeeper, Kind::Read, keep).await
+            }
+        }
+    }
+
     /// Runs a step that only reads.
     pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, StoreError>
     where
@@ -150,11 +183,19 @@ impl Store {
     }
 }
 
+impl Inner {
+    fn let_nothing_in(&self) {
+        self.writes.close();
+        self.reads.close();
+        self.creations.close();
+        self.searches.close();
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         // Not joined: the last clone may be dropped anywhere.
-        self.writes.close();
-        self.reads.close();
+        self.let_nothing_in();
         self.timekeeper.close();
     }
 }

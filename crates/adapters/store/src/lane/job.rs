@@ -1,5 +1,6 @@
 //! One step on its way through a lane, and the caller who waits for it.
 
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,14 +30,14 @@ pub(crate) enum Verdict<T> {
 
 /// What a lane has to do after a step ran.
 #[derive(Debug)]
-pub(super) enum Ran {
+pub(crate) enum Ran {
     Keep,
     Undo,
     Failed(Fault),
 }
 
 /// A step, whatever it answers.
-pub(super) trait Job: Send {
+pub(crate) trait Job: Send {
     fn kind(&self) -> Kind;
 
     /// Claims the step for running; `false` when nobody waits for it any more.
@@ -106,17 +107,52 @@ impl<T: Send> Expires for Ticket<T> {
     }
 }
 
-struct Step<T, W> {
-    ticket: Arc<Ticket<T>>,
-    work: W,
-    outcome: Option<T>,
+/// What a step does.
+pub(crate) trait Work: Send + 'static {
+    /// What its caller learns.
+    type Answer: Send + 'static;
+
+    /// Does it once; may be run again from its start.
+    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Self::Answer>, Fault>;
 }
 
-impl<T, W> Job for Step<T, W>
+/// Work that is a closure.
+struct Closure<T, F>(F, PhantomData<fn() -> T>);
+
+impl<T, F> Work for Closure<T, F>
 where
     T: Send + 'static,
-    W: Fn(&mut AnyConnection) -> Result<Verdict<T>, Fault> + Send,
+    F: Fn(&mut AnyConnection) -> Result<Verdict<T>, Fault> + Send + 'static,
 {
+    type Answer = T;
+
+    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<T>, Fault> {
+        (self.0)(connection)
+    }
+}
+
+/// Work, and the caller who waits for it.
+pub(crate) struct Step<W: Work> {
+    ticket: Arc<Ticket<W::Answer>>,
+    pub(super) work: W,
+    outcome: Option<W::Answer>,
+    /// Whether an earlier run may have changed something, though nobody knows.
+    in_doubt: bool,
+}
+
+impl<W: Work> Step<W> {
+    /// Remembers that a run was cut off, and may have done all of it.
+    pub(super) fn doubt(&mut self) {
+        self.in_doubt = true;
+    }
+
+    /// Answers without having been run.
+    pub(super) fn answer_with(self, answer: W::Answer) {
+        self.ticket.answer(Ok(answer));
+    }
+}
+
+impl<W: Work> Job for Step<W> {
     fn kind(&self) -> Kind {
         self.ticket.kind
     }
@@ -135,7 +171,7 @@ where
     }
 
     fn run(&mut self, connection: &mut AnyConnection) -> Ran {
-        match catch_unwind(AssertUnwindSafe(|| (self.work)(connection))) {
+        match catch_unwind(AssertUnwindSafe(|| self.work.run(connection))) {
             Ok(Ok(Verdict::Keep(outcome))) => {
                 self.outcome = Some(outcome);
                 Ran::Keep
@@ -155,21 +191,46 @@ where
     }
 
     fn refuse(self: Box<Self>, error: StoreError) {
-        self.ticket.answer(Err(error));
+        // What went wrong this time says nothing about the time before.
+        let in_doubt = self.in_doubt && self.ticket.kind == Kind::Write;
+        self.ticket.answer(Err(if in_doubt { StoreError::OutcomeUnknown } else { error }));
     }
 }
 
 /// Queues `work` and waits for its answer, at most the timekeeper's patience.
-pub(crate) async fn run<T, W>(queue: &Queue, timekeeper: &Timekeeper, kind: Kind, work: W) -> Result<T, StoreError>
+pub(crate) async fn run<T, F>(
+    queue: &Queue<Box<dyn Job>>,
+    timekeeper: &Timekeeper,
+    kind: Kind,
+    work: F,
+) -> Result<T, StoreError>
 where
     T: Send + 'static,
-    W: Fn(&mut AnyConnection) -> Result<Verdict<T>, Fault> + Send + 'static,
+    F: Fn(&mut AnyConnection) -> Result<Verdict<T>, Fault> + Send + 'static,
 {
+    wait(timekeeper, kind, Closure(work, PhantomData), |step| queue.push(Box::new(step))).await
+}
+
+/// Queues `work` beside others of its sort and waits for its answer, at most the timekeeper's patience.
+pub(crate) async fn run_one_of<W: Work>(
+    queue: &Queue<Step<W>>,
+    timekeeper: &Timekeeper,
+    kind: Kind,
+    work: W,
+) -> Result<W::Answer, StoreError> {
+    wait(timekeeper, kind, work, |step| queue.push(step)).await
+}
+
+async fn wait<W: Work>(
+    timekeeper: &Timekeeper,
+    kind: Kind,
+    work: W,
+    push: impl FnOnce(Step<W>) -> Result<(), &'static str>,
+) -> Result<W::Answer, StoreError> {
     let (reply, answer) = oneshot::channel();
     let ticket = Arc::new(Ticket { kind, state: Mutex::new(Waiting { phase: Phase::Waiting, reply: Some(reply) }) });
     let watched: Arc<dyn Expires> = ticket.clone();
-    queue
-        .push(Box::new(Step { ticket, work, outcome: None }))
+    push(Step { ticket, work, outcome: None, in_doubt: false })
         .map_err(|why| StoreError::Unavailable(why.to_owned()))?;
     timekeeper.watch(&watched);
     drop(watched);

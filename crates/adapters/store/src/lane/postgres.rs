@@ -20,8 +20,8 @@ const RUNS_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(4);
 
 /// Serves the queue until it is closed and empty.
-pub(crate) fn serve(queue: &Queue, url: &str) {
-    let mut lane = Lane { url, connection: None, away: false };
+pub(crate) fn serve(queue: &Queue<Box<dyn Job>>, url: &str) {
+    let mut lane = Lane::new(url, "");
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
             lane.execute(job);
@@ -29,10 +29,13 @@ pub(crate) fn serve(queue: &Queue, url: &str) {
     }
 }
 
-struct Lane<'a> {
+/// One thread's connection to PostgreSQL.
+pub(super) struct Lane<'a> {
     url: &'a str,
+    /// What a new connection is told beside what all are told.
+    settings: &'static str,
     /// `None` before the first job and after it broke.
-    connection: Option<AnyConnection>,
+    pub(super) connection: Option<AnyConnection>,
     /// Whether the server could not be reached the last time; said once, not with every job.
     away: bool,
 }
@@ -47,8 +50,12 @@ enum End {
     Stale(Fault),
 }
 
-impl Lane<'_> {
-    fn execute(&mut self, mut job: Box<dyn Job>) {
+impl<'a> Lane<'a> {
+    pub(super) fn new(url: &'a str, settings: &'static str) -> Self {
+        Self { url, settings, connection: None, away: false }
+    }
+
+    pub(super) fn execute(&mut self, mut job: Box<dyn Job>) {
         let mut runs = 1;
         let mut reconnects = 0;
         loop {
@@ -69,9 +76,9 @@ impl Lane<'_> {
         }
     }
 
-    fn connect(&mut self) -> Result<(), StoreError> {
+    pub(super) fn connect(&mut self) -> Result<(), StoreError> {
         if self.connection.is_none() {
-            match connection::postgres(self.url) {
+            match connection::postgres(self.url, self.settings) {
                 Ok(connection) => self.connection = Some(AnyConnection::Postgres(connection)),
                 Err(why) => {
                     if !std::mem::replace(&mut self.away, true) {

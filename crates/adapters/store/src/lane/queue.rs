@@ -3,32 +3,34 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::job::Job;
-
 /// Most steps that wait. A longer queue would only hold callers whose deadline passes before their turn.
 const CAPACITY: usize = 1_024;
 
 /// Jobs on their way to the threads of one lane.
-#[derive(Default)]
-pub(crate) struct Queue {
-    state: Mutex<State>,
+pub(crate) struct Queue<J> {
+    state: Mutex<State<J>>,
     filled: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    jobs: VecDeque<Box<dyn Job>>,
+struct State<J> {
+    jobs: VecDeque<J>,
     closed: bool,
 }
 
-impl Queue {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl<J> Default for Queue<J> {
+    fn default() -> Self {
+        Self { state: Mutex::new(State { jobs: VecDeque::new(), closed: false }), filled: Condvar::new() }
+    }
+}
+
+impl<J> Queue<J> {
+    fn state(&self) -> MutexGuard<'_, State<J>> {
         // Nothing in here can panic while it holds the lock; a poisoned one would be as good as new.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a job, or says why not.
-    pub(super) fn push(&self, job: Box<dyn Job>) -> Result<(), &'static str> {
+    pub(super) fn push(&self, job: J) -> Result<(), &'static str> {
         let mut state = self.state();
         if state.closed {
             return Err("the store is closed");
@@ -43,7 +45,7 @@ impl Queue {
     }
 
     /// Waits for work and takes what is there, at most `most`; `None` once the queue is closed and empty.
-    pub(super) fn take(&self, most: usize) -> Option<Vec<Box<dyn Job>>> {
+    pub(super) fn take(&self, most: usize) -> Option<Vec<J>> {
         let mut state = self.state();
         while state.jobs.is_empty() {
             if state.closed {

@@ -1,12 +1,14 @@
 //! The lanes of SQLite: one thread writes and commits whatever waits together, others read.
 
 use diesel::connection::{AnsiTransactionManager, TransactionManager};
+use diesel::{QueryResult, SqliteConnection};
 use dropin_ports::StoreError;
 
 use super::job::{Job, Ran};
 use super::queue::Queue;
 use crate::connection::{self, AnyConnection};
 use crate::fault::Fault;
+use crate::sqlite;
 
 type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 
@@ -14,7 +16,7 @@ type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 const BATCH: usize = 32;
 
 /// Writes for the queue until it is closed and empty.
-pub(crate) fn serve_writes(queue: &Queue, path: &str) {
+pub(crate) fn serve_writes(queue: &Queue<Box<dyn Job>>, path: &str) {
     let mut connection = None;
     while let Some(jobs) = queue.take(BATCH) {
         match opened(&mut connection, path, true) {
@@ -29,7 +31,7 @@ pub(crate) fn serve_writes(queue: &Queue, path: &str) {
 }
 
 /// Reads for the queue until it is closed and empty.
-pub(crate) fn serve_reads(queue: &Queue, path: &str) {
+pub(crate) fn serve_reads(queue: &Queue<Box<dyn Job>>, path: &str) {
     let mut connection = None;
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
@@ -111,34 +113,39 @@ fn commit_together(connection: &mut AnyConnection, jobs: Vec<Box<dyn Job>>) -> b
     }
 }
 
-fn begin_immediate(connection: &mut AnyConnection) -> diesel::QueryResult<()> {
-    match connection {
-        AnyConnection::Sqlite(connection) => {
-            AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN IMMEDIATE")
-        }
-        AnyConnection::Postgres(connection) => AnsiTransactionManager::begin_transaction(connection),
-    }
+fn begin_immediate(connection: &mut AnyConnection) -> QueryResult<()> {
+    on_sqlite(connection, |connection| AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN IMMEDIATE"))
 }
 
 /// Runs a job so that its failure leaves the others alone. An error means that the whole transaction is spoilt.
 fn in_savepoint(connection: &mut AnyConnection, job: &mut dyn Job) -> Result<Ran, Fault> {
-    Transactions::begin_transaction(connection)?;
+    on_sqlite(connection, sqlite::savepoint)?;
     let ran = job.run(connection);
-    match &ran {
-        Ran::Keep => Transactions::commit_transaction(connection)?,
-        Ran::Undo | Ran::Failed(_) => Transactions::rollback_transaction(connection)?,
+    if !matches!(ran, Ran::Keep) {
+        on_sqlite(connection, sqlite::undo)?;
     }
+    on_sqlite(connection, sqlite::release)?;
     Ok(ran)
+}
+
+fn on_sqlite(
+    connection: &mut AnyConnection,
+    run: impl FnOnce(&mut SqliteConnection) -> QueryResult<()>,
+) -> QueryResult<()> {
+    match connection {
+        AnyConnection::Sqlite(connection) => run(connection),
+        AnyConnection::Postgres(_) => Err(diesel::result::Error::BrokenTransactionManager),
+    }
 }
 
 /// Runs a read in one snapshot. Returns whether the connection is still good.
 fn read(connection: &mut AnyConnection, mut job: Box<dyn Job>) -> bool {
-    if let Err(error) = Transactions::begin_transaction(connection) {
+    if let Err(error) = on_sqlite(connection, sqlite::begin_read) {
         job.refuse(Fault::from(error).into_store_error());
         return false;
     }
     let ran = job.start().then(|| job.run(connection));
-    let sound = Transactions::rollback_transaction(connection).is_ok();
+    let sound = on_sqlite(connection, sqlite::end_read).is_ok();
     match ran {
         Some(Ran::Keep | Ran::Undo) => job.answer(),
         Some(Ran::Failed(fault)) => job.refuse(fault.into_store_error()),

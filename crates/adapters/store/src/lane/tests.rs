@@ -21,7 +21,8 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 fn insert(connection: &mut crate::connection::AnyConnection, name: &str) -> Result<(), Fault> {
     use diesel::RunQueryDsl;
     let id = dropin_store_contract::fresh();
-    let sql = format!("INSERT INTO merchant VALUES ('{id}', '{name}', 1, 0)");
+    let sql =
+        format!("INSERT INTO merchant (id, name, session_lifetime_micros, created_at) VALUES ('{id}', '{name}', 1, 0)");
     crate::statement::on_each!(connection, inner => diesel::sql_query(sql).execute(inner))?;
     Ok(())
 }

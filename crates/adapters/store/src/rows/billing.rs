@@ -17,11 +17,11 @@ const TABLE: &str = "billing_profile";
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = billing_profile)]
 pub(crate) struct ProfileRow {
-    id: Id,
-    merchant_id: Id,
-    reference: Option<String>,
-    details: Document,
-    created_at: Instant,
+    pub(crate) id: Id,
+    pub(crate) merchant_id: Id,
+    pub(crate) reference: Option<String>,
+    pub(crate) details: Document,
+    pub(crate) created_at: Instant,
 }
 
 #[derive(Serialize, Deserialize)]

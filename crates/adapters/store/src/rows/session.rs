@@ -13,21 +13,21 @@ const TABLE: &str = "session";
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = session)]
 pub(crate) struct SessionRow {
-    id: Id,
-    merchant_id: Id,
-    revision: i64,
-    state: String,
-    order_id: Option<Id>,
-    attempt_id: Option<Id>,
-    cancel_reason: Option<String>,
-    failure_reason: Option<String>,
-    currency: String,
-    total_minor: i64,
-    billing_profile_id: Id,
-    terms: Document,
-    created_at: Instant,
-    updated_at: Instant,
-    expires_at: Instant,
+    pub(crate) id: Id,
+    pub(crate) merchant_id: Id,
+    pub(crate) revision: i64,
+    pub(crate) state: String,
+    pub(crate) order_id: Option<Id>,
+    pub(crate) attempt_id: Option<Id>,
+    pub(crate) cancel_reason: Option<String>,
+    pub(crate) failure_reason: Option<String>,
+    pub(crate) currency: String,
+    pub(crate) total_minor: i64,
+    pub(crate) billing_profile_id: Id,
+    pub(crate) terms: Document,
+    pub(crate) created_at: Instant,
+    pub(crate) updated_at: Instant,
+    pub(crate) expires_at: Instant,
 }
 
 /// The columns that a change of state writes.

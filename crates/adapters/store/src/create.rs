@@ -1,0 +1,83 @@
+//! A new Session with all that is written at once with it: its MerchantReference, its billing profile, its first history row and the answer
+//! to a request that carried a key.
+
+use diesel::{PgConnection, RunQueryDsl};
+use dropin_ports::{Inserted, NewSession};
+use dropin_session::{BillingChoice, SessionState};
+
+use crate::connection::AnyConnection;
+use crate::fault::Fault;
+use crate::lane::{Together, Verdict, Work};
+use crate::rows::{ProfileRow, SessionRow};
+use crate::schema::{billing_profile, session};
+use crate::session::{Reference, take_reference};
+use crate::{answers, journal, postgres, sqlite};
+
+/// A Session to insert, as it is stored.
+pub(crate) struct Creation {
+    pub(crate) new: NewSession,
+    pub(crate) session: SessionRow,
+    /// `None` when the Session names one that exists already.
+    pub(crate) profile: Option<ProfileRow>,
+}
+
+impl Creation {
+    /// Writes the rows; on the caller's thread, so that a lane only has to send them.
+    pub(crate) fn new(new: NewSession) -> Result<Self, Fault> {
+        let session = SessionRow::new(&new.session)?;
+        let terms = &new.session.terms;
+        let supplied = terms.billing_choice == BillingChoice::Supplied;
+        let profile =
+            supplied.then(|| ProfileRow::new(new.session.merchant_id, &terms.billing, new.session.created_at));
+        Ok(Self { session, profile: profile.transpose()?, new })
+    }
+
+    /// The MerchantReference.
+    pub(crate) fn reference(&self) -> &str {
+        self.new.session.terms.merchant_reference.as_str()
+    }
+
+    /// Whether it is what a merchant's request makes; anything else is left to the transaction.
+    pub(crate) fn is_usual(&self) -> bool {
+        let history = journal::row(&self.new.history);
+        self.new.session.state == SessionState::Created
+            && history.subject_kind == "SESSION"
+            && history.subject_id == self.session.id
+            && history.merchant_id == self.session.merchant_id
+            && history.state_before.is_none()
+    }
+}
+
+impl Work for Creation {
+    type Answer = Inserted;
+
+    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Inserted>, Fault> {
+        if !answers::remember(connection, self.new.remember.as_ref())? {
+            return Ok(Verdict::Undo(Inserted::KeyTaken));
+        }
+        match take_reference(connection, &self.new.session)? {
+            Reference::Taken => {}
+            Reference::Foreign => return Ok(Verdict::Undo(Inserted::DuplicateReference)),
+            // All of it is written at once, so all of it is there: by a statement whose answer got lost.
+            Reference::Own => return Ok(Verdict::Keep(Inserted::Done)),
+        }
+        match connection {
+            AnyConnection::Postgres(connection) => {
+                if let Some(profile) = &self.profile {
+                    diesel::insert_into(billing_profile::table).values(profile).execute(connection)?;
+                }
+                diesel::insert_into(session::table).values(&self.session).execute(connection)?;
+            }
+            AnyConnection::Sqlite(connection) => sqlite::insert(connection, self)?,
+        }
+        journal::remember(connection, &self.new.history)?;
+        Ok(Verdict::Keep(Inserted::Done))
+    }
+}
+
+impl Together for Creation {
+    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Inserted>>, Fault> {
+        let written = postgres::insert(connection, all)?;
+        Ok(all.iter().map(|one| written.contains(&one.session.id).then_some(Inserted::Done)).collect())
+    }
+}

@@ -1,0 +1,110 @@
+//! A Session with its billing profile and the Order it led to, found by its id.
+
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::sql_types::Nullable;
+use dropin_kernel::{MerchantId, SessionId};
+use dropin_ports::SessionWithOrder;
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::lane::{Together, Verdict, Work};
+use crate::postgres;
+use crate::rows::{OrderRow, ProfileRow, SessionRow};
+use crate::sql::{Id, SqlId};
+use crate::statement::{on_each, statement};
+
+/// A row of the statements that begin with [`select_session!`].
+pub(crate) type Found = (SessionRow, ProfileRow, Option<OrderRow>);
+
+/// What such a row is in SQL.
+pub(crate) type FoundColumns = (ColumnsOf<SessionRow>, ColumnsOf<ProfileRow>, Nullable<ColumnsOf<OrderRow>>);
+
+type ColumnsOf<R> = <<R as Selectable<Pg>>::SelectExpression as Expression>::SqlType;
+
+/// The beginning of a statement that gives [`Found`]: the columns in the order of the rows' fields, then the tables, `session` first.
+macro_rules! select_session {
+    ($($rest:literal)?) => {
+        concat!(
+            "SELECT session.id, session.merchant_id, session.revision, session.state, session.order_id, session.attempt_id, \
+                session.cancel_reason, session.failure_reason, session.currency, session.total_minor, session.billing_profile_id, \
+                session.terms, session.created_at, session.updated_at, session.expires_at, \
+                billing_profile.id, billing_profile.merchant_id, billing_profile.reference, billing_profile.details, \
+                billing_profile.created_at, \
+                purchase_order.id, purchase_order.merchant_id, purchase_order.session_id, purchase_order.merchant_reference, \
+                purchase_order.revision, purchase_order.state, purchase_order.under_review, purchase_order.shown, \
+                purchase_order.currency, purchase_order.total_minor, purchase_order.authorized_minor, purchase_order.captured_minor, \
+                purchase_order.capture_pending_minor, purchase_order.refunded_minor, purchase_order.refund_pending_minor, \
+                purchase_order.auto_capture, purchase_order.payment_method, purchase_order.created_at, purchase_order.updated_at, \
+                purchase_order.capture_before \
+            FROM session JOIN billing_profile ON billing_profile.id = session.billing_profile_id \
+            LEFT JOIN purchase_order ON purchase_order.id = session.order_id",
+            $($rest)?
+        )
+    };
+}
+
+pub(crate) use select_session;
+
+statement! {
+    /// A merchant's own Session.
+    OfMerchant { id: Id => SqlId, merchant: Id => SqlId, }
+    postgres select_session!(" WHERE session.id = ? AND session.merchant_id = ?");
+    sqlite select_session!(" WHERE session.id = ? AND session.merchant_id = ?");
+    returns FoundColumns;
+}
+
+statement! {
+    /// Any Session.
+    OfAnybody { id: Id => SqlId, }
+    postgres select_session!(" WHERE session.id = ?");
+    sqlite select_session!(" WHERE session.id = ?");
+    returns FoundColumns;
+}
+
+/// A merchant's own Session is looked for.
+pub(crate) struct Search {
+    pub(crate) merchant: MerchantId,
+    pub(crate) id: SessionId,
+}
+
+impl Work for Search {
+    type Answer = Option<SessionWithOrder>;
+
+    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Self::Answer>, Fault> {
+        let find = OfMerchant { id: Id(self.id.uuid()), merchant: Id(self.merchant.uuid()) };
+        let found: Option<Found> =
+            on_each!(connection, inner => find.get_result(inner)).optional().in_table("session")?;
+        found.map(restore).transpose().map(Verdict::Keep)
+    }
+}
+
+impl Together for Search {
+    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
+        let found = postgres::find(connection, all)?;
+        Ok(all
+            .iter()
+            .map(|search| match found.iter().find(|found| found.0.id.0 == search.id.uuid()) {
+                None => Some(None),
+                // A row that makes no sense is told when it is read alone.
+                Some(found) => restore(found.clone()).ok().map(Some),
+            })
+            .collect())
+    }
+}
+
+/// Any merchant's Session.
+pub(crate) fn of_anybody(connection: &mut AnyConnection, id: SessionId) -> Result<Option<SessionWithOrder>, Fault> {
+    let find = OfAnybody { id: Id(id.uuid()) };
+    let found: Option<Found> = on_each!(connection, inner => find.get_result(inner)).optional().in_table("session")?;
+    found.map(restore).transpose()
+}
+
+fn restore((row, profile, order): Found) -> Result<SessionWithOrder, Fault> {
+    let session = row.restore(&profile)?;
+    let order = order.map(OrderRow::restore).transpose()?;
+    if session.state.order() != order.as_ref().map(|order| order.id) {
+        return Err(corrupt("session", "the Order of the attempt is missing"));
+    }
+    Ok(SessionWithOrder { session, order })
+}

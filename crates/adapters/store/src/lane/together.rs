@@ -1,0 +1,80 @@
+//! Work of one sort, done for whoever waits with one statement of PostgreSQL that is its own transaction.
+//!
+//! What a round trip, a plan's start and a COMMIT cost is shared by all who wait at that moment; nobody waits for others to come. What the
+//! statement does not settle, and everything when it fails, is done alone and in a transaction.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use diesel::PgConnection;
+
+use super::job::{Job, Kind, Step, Work};
+use super::postgres::Lane;
+use super::queue::Queue;
+use crate::connection::AnyConnection;
+use crate::fault::Fault;
+
+/// Most steps that share a statement. More would hold the first ones up for little gain.
+const BATCH: usize = 32;
+
+/// One plan for all calls, and only indexes: these statements find everything by key, and a plan made while a table was small must not
+/// outlive that.
+const SETTINGS: &str = "; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off";
+
+/// Work that can be done for many callers at once. Alone ([`Work::run`]) it must also give the right answer after it was done already by a
+/// statement whose answer got lost.
+pub(crate) trait Together: Work + Sized {
+    /// Does it for all with one statement. Tells each, in their order, its answer, or `None` when it has to be done alone.
+    ///
+    /// # Errors
+    /// Nothing was changed, unless the connection is lost.
+    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault>;
+}
+
+/// Serves the queue until it is closed and empty.
+pub(crate) fn serve<W: Together>(queue: &Queue<Step<W>>, url: &str) {
+    let mut lane = Lane::new(url, SETTINGS);
+    while let Some(steps) = queue.take(BATCH) {
+        for step in together(&mut lane, steps) {
+            lane.execute(Box::new(step));
+        }
+    }
+}
+
+/// Answers as many as one statement can; the others are left.
+fn together<W: Together>(lane: &mut Lane<'_>, steps: Vec<Step<W>>) -> Vec<Step<W>> {
+    let mut steps: Vec<_> = steps.into_iter().filter(Step::start).collect();
+    if let Err(error) = lane.connect() {
+        steps.into_iter().for_each(|step| Box::new(step).refuse(error.clone()));
+        return Vec::new();
+    }
+    let Some(AnyConnection::Postgres(connection)) = &mut lane.connection else { return steps };
+    let all: Vec<_> = steps.iter().map(|step| &step.work).collect();
+    match catch_unwind(AssertUnwindSafe(|| W::together(connection, &all))) {
+        Ok(Ok(answers)) => {
+            let mut alone = Vec::new();
+            for (step, answer) in steps.into_iter().zip(answers) {
+                match answer {
+                    Some(answer) => step.answer_with(answer),
+                    None => alone.push(step),
+                }
+            }
+            alone
+        }
+        Ok(Err(fault)) => {
+            if fault.is_lost_connection() {
+                lane.connection = None;
+                if steps.iter().any(|step| step.kind() == Kind::Write) {
+                    log::warn!("the connection was lost in the middle of a statement; looking what became of it");
+                }
+                steps.iter_mut().for_each(Step::doubt);
+            }
+            steps
+        }
+        // Whoever makes it panic shall do so alone.
+        Err(_panic) => {
+            lane.connection = None;
+            steps.iter_mut().for_each(Step::doubt);
+            steps
+        }
+    }
+}

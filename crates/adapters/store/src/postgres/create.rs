@@ -1,0 +1,117 @@
+use std::collections::BTreeSet;
+
+use diesel::pg::Pg;
+use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
+use diesel::{PgConnection, RunQueryDsl};
+
+use crate::create::Creation;
+use crate::fault::Fault;
+use crate::journal;
+use crate::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use crate::statement::statement;
+
+statement! {
+    /// Inserts Sessions with all that belongs to them, and tells which it wrote. One whose MerchantReference or key was used before is left
+    /// out. A key that is taken at the same moment, or by a row that has expired, fails the whole.
+    Insert<'a> {
+        ids: Vec<Id> => Array<SqlId>,
+        merchants: Vec<Id> => Array<SqlId>,
+        references: Vec<&'a str> => Array<Text>,
+        revisions: Vec<i64> => Array<BigInt>,
+        states: Vec<&'a str> => Array<Text>,
+        currencies: Vec<&'a str> => Array<Text>,
+        totals: Vec<i64> => Array<BigInt>,
+        terms: Vec<&'a Document> => Array<SqlDocument>,
+        created: Vec<Instant> => Array<SqlInstant>,
+        updated: Vec<Instant> => Array<SqlInstant>,
+        expire: Vec<Instant> => Array<SqlInstant>,
+        profiles: Vec<Id> => Array<SqlId>,
+        details: Vec<Option<&'a Document>> => Array<Nullable<SqlDocument>>,
+        profile_references: Vec<Option<&'a str>> => Array<Nullable<Text>>,
+        profiles_created: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
+        actor_kinds: Vec<&'a str> => Array<Text>,
+        actor_names: Vec<Option<&'a str>> => Array<Nullable<Text>>,
+        steps: Vec<&'a str> => Array<Text>,
+        happened: Vec<Instant> => Array<SqlInstant>,
+        digests: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
+        fingerprints: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
+        statuses: Vec<Option<i32>> => Array<Nullable<Integer>>,
+        etags: Vec<Option<&'a str>> => Array<Nullable<Text>>,
+        bodies: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
+        answered: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
+        until: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
+    }
+    on Pg, PgConnection, "WITH wish AS MATERIALIZED (SELECT * FROM unnest( \
+            ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? \
+        ) AS wish (id, merchant_id, reference, revision, state, currency, total_minor, terms, created_at, updated_at, expires_at, \
+            profile_id, details, profile_reference, profile_created_at, actor_kind, actor_name, what, happened_at, \
+            digest, fingerprint, status, etag, body, answered_at, until) \
+    ), taken AS ( \
+        INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) \
+        SELECT merchant_id, reference, 'SESSION', id FROM wish \
+        WHERE digest IS NULL OR NOT EXISTS \
+            (SELECT FROM answer WHERE answer.merchant_id = wish.merchant_id AND answer.digest = wish.digest) \
+        ON CONFLICT DO NOTHING RETURNING owner_id \
+    ), granted AS MATERIALIZED ( \
+        SELECT wish.* FROM wish JOIN taken ON taken.owner_id = wish.id \
+    ), new_profile AS ( \
+        INSERT INTO billing_profile (id, merchant_id, reference, details, created_at) \
+        SELECT profile_id, merchant_id, profile_reference, details, profile_created_at FROM granted WHERE details IS NOT NULL \
+    ), new_session AS ( \
+        INSERT INTO session (id, merchant_id, revision, state, currency, total_minor, billing_profile_id, terms, \
+            created_at, updated_at, expires_at) \
+        SELECT id, merchant_id, revision, state, currency, total_minor, profile_id, terms, created_at, updated_at, expires_at \
+        FROM granted \
+    ), new_history AS ( \
+        INSERT INTO history (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_after, happened_at) \
+        SELECT merchant_id, 'SESSION', id, actor_kind, actor_name, what, state, happened_at FROM granted \
+    ), new_answer AS ( \
+        INSERT INTO answer (merchant_id, digest, fingerprint, status, etag, body, created_at, expires_at) \
+        SELECT merchant_id, digest, fingerprint, status, etag, body, answered_at, until FROM granted \
+        WHERE digest IS NOT NULL ORDER BY merchant_id, digest \
+    ) SELECT id FROM granted";
+    returns SqlId;
+}
+
+/// Inserts Sessions with one statement, which is its own transaction, and tells which were written. The others are left to a transaction
+/// that finds out what is the matter with them.
+///
+/// # Errors
+/// Nothing was written, unless the connection is lost.
+pub(crate) fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result<BTreeSet<Id>, Fault> {
+    let mut all: Vec<_> = all.iter().copied().filter(|one| one.is_usual()).collect();
+    // In one order everywhere, so that two of these never wait for each other.
+    all.sort_unstable_by_key(|one| (one.session.merchant_id, one.reference()));
+    let history: Vec<_> = all.iter().map(|one| journal::row(&one.new.history)).collect();
+    let remember: Vec<_> = all.iter().map(|one| one.new.remember.as_ref()).collect();
+    let insert = Insert {
+        ids: all.iter().map(|one| one.session.id).collect(),
+        merchants: all.iter().map(|one| one.session.merchant_id).collect(),
+        references: all.iter().map(|one| one.reference()).collect(),
+        revisions: all.iter().map(|one| one.session.revision).collect(),
+        states: all.iter().map(|one| one.session.state.as_str()).collect(),
+        currencies: all.iter().map(|one| one.session.currency.as_str()).collect(),
+        totals: all.iter().map(|one| one.session.total_minor).collect(),
+        terms: all.iter().map(|one| &one.session.terms).collect(),
+        created: all.iter().map(|one| one.session.created_at).collect(),
+        updated: all.iter().map(|one| one.session.updated_at).collect(),
+        expire: all.iter().map(|one| one.session.expires_at).collect(),
+        profiles: all.iter().map(|one| one.session.billing_profile_id).collect(),
+        details: all.iter().map(|one| one.profile.as_ref().map(|profile| &profile.details)).collect(),
+        profile_references: all.iter().map(|one| one.profile.as_ref()?.reference.as_deref()).collect(),
+        profiles_created: all.iter().map(|one| one.profile.as_ref().map(|profile| profile.created_at)).collect(),
+        actor_kinds: history.iter().map(|step| step.actor_kind).collect(),
+        actor_names: history.iter().map(|step| step.actor_name).collect(),
+        steps: history.iter().map(|step| step.what).collect(),
+        happened: history.iter().map(|step| step.happened_at).collect(),
+        digests: remember.iter().map(|kept| Some(kept.as_ref()?.key_use.key.digest.as_slice())).collect(),
+        fingerprints: remember.iter().map(|kept| Some(kept.as_ref()?.key_use.fingerprint.as_slice())).collect(),
+        statuses: remember.iter().map(|kept| Some(i32::from(kept.as_ref()?.answer.status))).collect(),
+        etags: remember.iter().map(|kept| kept.as_ref()?.answer.etag.as_deref()).collect(),
+        bodies: remember.iter().map(|kept| Some(kept.as_ref()?.answer.body.as_slice())).collect(),
+        answered: remember.iter().map(|kept| Some(Instant(kept.as_ref()?.key_use.at))).collect(),
+        until: remember.iter().map(|kept| Some(Instant(kept.as_ref()?.key_use.until))).collect(),
+    };
+    let written: Vec<Id> = insert.load(connection)?;
+    Ok(written.into_iter().collect())
+}

@@ -1,0 +1,78 @@
+use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sqlite::Sqlite;
+use diesel::{RunQueryDsl, SqliteConnection};
+
+use crate::create::Creation;
+use crate::fault::Fault;
+use crate::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use crate::statement::statement;
+
+statement! {
+    InsertProfile<'a> {
+        id: Id => SqlId,
+        merchant: Id => SqlId,
+        reference: Option<&'a str> => Nullable<Text>,
+        details: &'a Document => SqlDocument,
+        created: Instant => SqlInstant,
+    }
+    on Sqlite, SqliteConnection,
+        "INSERT INTO billing_profile (id, merchant_id, reference, details, created_at) VALUES (?, ?, ?, ?, ?)";
+}
+
+statement! {
+    InsertSession<'a> {
+        id: Id => SqlId,
+        merchant: Id => SqlId,
+        revision: i64 => BigInt,
+        state: &'a str => Text,
+        order: Option<Id> => Nullable<SqlId>,
+        attempt: Option<Id> => Nullable<SqlId>,
+        cancel_reason: Option<&'a str> => Nullable<Text>,
+        failure_reason: Option<&'a str> => Nullable<Text>,
+        currency: &'a str => Text,
+        total: i64 => BigInt,
+        profile: Id => SqlId,
+        terms: &'a Document => SqlDocument,
+        created: Instant => SqlInstant,
+        updated: Instant => SqlInstant,
+        expires: Instant => SqlInstant,
+    }
+    on Sqlite, SqliteConnection,
+        "INSERT INTO session (id, merchant_id, revision, state, order_id, attempt_id, cancel_reason, failure_reason, currency, \
+            total_minor, billing_profile_id, terms, created_at, updated_at, expires_at) \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+}
+
+/// Inserts a Session and the billing profile that came with it.
+pub(crate) fn insert(connection: &mut SqliteConnection, new: &Creation) -> Result<(), Fault> {
+    if let Some(profile) = &new.profile {
+        let insert = InsertProfile {
+            id: profile.id,
+            merchant: profile.merchant_id,
+            reference: profile.reference.as_deref(),
+            details: &profile.details,
+            created: profile.created_at,
+        };
+        insert.execute(connection)?;
+    }
+    let row = &new.session;
+    let insert = InsertSession {
+        id: row.id,
+        merchant: row.merchant_id,
+        revision: row.revision,
+        state: &row.state,
+        order: row.order_id,
+        attempt: row.attempt_id,
+        cancel_reason: row.cancel_reason.as_deref(),
+        failure_reason: row.failure_reason.as_deref(),
+        currency: &row.currency,
+        total: row.total_minor,
+        profile: row.billing_profile_id,
+        terms: &row.terms,
+        created: row.created_at,
+        updated: row.updated_at,
+        expires: row.expires_at,
+    };
+    insert.execute(connection)?;
+    Ok(())
+}

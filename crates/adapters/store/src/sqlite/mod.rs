@@ -1,0 +1,7 @@
+//! Statements of the hot path for SQLite: texts that are prepared once per connection.
+
+mod create;
+mod transaction;
+
+pub(crate) use create::insert;
+pub(crate) use transaction::{begin_read, end_read, release, savepoint, undo};
