@@ -43,6 +43,19 @@ impl ViolationCode {
             Self::Conflict => "CONFLICT",
         }
     }
+
+    /// What it means, in one sentence, for the documentation.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Missing => "The member is required and was left out, null or empty.",
+            Self::Invalid => "The value has another type or form than the member takes.",
+            Self::NotAllowed => "The value is outside the enumeration.",
+            Self::TooLong => "The text is longer than the limit.",
+            Self::OutOfRange => "The number, count or total is outside its bounds.",
+            Self::NotFound => "There is nothing that this reference names.",
+            Self::Conflict => "These members exclude each other.",
+        }
+    }
 }
 
 /// One field that breaks one rule.

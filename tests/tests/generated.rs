@@ -1,0 +1,171 @@
+//! The tables of docs/errors.md and docs/state-machines.md, made from the code that decides.
+//!
+//! `cargo xtask docs` (this test with DROPIN_REGENERATE=1) writes them; without it, the test compares.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use dropin_kernel::ViolationCode;
+use dropin_order::{OrderEvent, OrderState};
+use dropin_session::{SessionEvent, SessionStateKind};
+use dropin_wire::ErrorCode;
+use serde_json::Value;
+
+/// Every operation of every API document: name, and the codes that it may refuse with.
+fn operations() -> BTreeMap<String, BTreeSet<String>> {
+    let documents =
+        [session_api::openapi::document(&[]), checkout_api::openapi::document(&[]), stash_api::openapi::document(&[])];
+    let mut operations = BTreeMap::new();
+    for document in documents {
+        let document: Value = serde_json::from_str(&document).unwrap();
+        for item in document["paths"].as_object().unwrap().values() {
+            for operation in item.as_object().unwrap().values() {
+                let responses = operation["responses"].as_object().unwrap().values();
+                let codes = responses.flat_map(|response| {
+                    let schema = &response["content"]["application/json"]["schema"];
+                    let parts = schema["allOf"].as_array().into_iter().flatten();
+                    parts.flat_map(|part| part["properties"]["Code"]["enum"].as_array().into_iter().flatten())
+                });
+                let codes = codes.map(|code| code.as_str().unwrap().to_owned()).collect();
+                operations.insert(operation["operationId"].as_str().unwrap().to_owned(), codes);
+            }
+        }
+    }
+    operations
+}
+
+fn errors() -> String {
+    let operations = operations();
+    let mut page = String::from(
+        "# Errors\n\n\
+         Generated from the table of errors and from the API documents by `cargo xtask docs`; a test compares. Change the code, not this file.\n\n\
+         Every 4xx and 5xx answer of every service carries the Error object: `Code` for programs, `Message` for people, `FieldErrors` when fields are\n\
+         wrong, and `Retryable` with CAPTURE_FAILED. Programs decide by `Code` alone; messages may change.\n\n\
+         | HTTP | Code | Meaning | Operations |\n|---|---|---|---|\n",
+    );
+    for code in ErrorCode::ALL {
+        let refusing: Vec<&str> = operations
+            .iter()
+            .filter(|(_, codes)| codes.contains(code.as_str()))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let whose = match refusing.as_slice() {
+            [] => "none: any other address or request".to_owned(),
+            some if some.len() == operations.len() => "all".to_owned(),
+            some => some.join(", "),
+        };
+        writeln!(page, "| {} | {} | {} | {whose} |", code.status(), code.as_str(), code.meaning()).unwrap();
+    }
+    page.push_str(
+        "\n## Field errors\n\n\
+         `FieldErrors` comes with INVALID_REQUEST and names each field by its path, such as `Items[2].Amount`, sorted by path and index. Wrong types and\n\
+         missing members come first, all at once; when those are right, all wrong meanings come at once. No message repeats a rejected value.\n\n\
+         | Code | Meaning |\n|---|---|\n",
+    );
+    for code in ViolationCode::ALL {
+        writeln!(page, "| {} | {} |", code.as_str(), code.meaning()).unwrap();
+    }
+    page
+}
+
+/// One move of a machine.
+struct Move {
+    from: Option<&'static str>,
+    trigger: &'static str,
+    to: &'static str,
+    event: Option<&'static str>,
+}
+
+fn machine(page: &mut String, title: &str, states: &[&'static str], moves: &[Move]) {
+    write!(page, "\n## {title}\n\n| From | Trigger | To | Event |\n|---|---|---|---|\n").unwrap();
+    for Move { from, trigger, to, event } in moves {
+        writeln!(page, "| {} | {trigger} | {to} | {} |", from.unwrap_or("(none)"), event.unwrap_or_default()).unwrap();
+    }
+    let names =
+        |of: &dyn Fn(&str) -> bool| states.iter().copied().filter(|state| of(state)).collect::<Vec<_>>().join(", ");
+    let reached = |state: &str| moves.iter().any(|one| one.to == state);
+    let ended = |state: &str| reached(state) && !moves.iter().any(|one| one.from == Some(state));
+    write!(page, "\nNothing leads out of {}.", names(&ended)).unwrap();
+    let unreached = names(&|state| !reached(state));
+    if !unreached.is_empty() {
+        write!(page, " Nothing leads to {unreached} yet: no payment method needs it.").unwrap();
+    }
+    page.push_str("\n\n```mermaid\nstateDiagram-v2\n");
+    for Move { from, trigger, to, event } in moves {
+        let event = event.map(|event| format!(" / {event}")).unwrap_or_default();
+        writeln!(page, "    {} --> {to}: {trigger}{event}", from.unwrap_or("[*]")).unwrap();
+    }
+    for state in states.iter().filter(|state| ended(state)) {
+        writeln!(page, "    {state} --> [*]").unwrap();
+    }
+    page.push_str("```\n");
+}
+
+fn state_machines() -> String {
+    let mut page = String::from(
+        "# State machines\n\n\
+         Generated from the transition tables that guard every change by `cargo xtask docs`; a test compares. Change the code, not this file.\n\n\
+         A trigger in a state without a row here is refused. The event is the notification that is written in the transaction of the move; that of an\n\
+         Order is left out as long as the Order was never shown.\n",
+    );
+    let moves: Vec<_> = (dropin_session::TRANSITIONS.iter())
+        .map(|row| Move {
+            from: row.from.map(SessionStateKind::as_str),
+            trigger: row.trigger.as_str(),
+            to: row.to.as_str(),
+            event: row.event.map(SessionEvent::as_str),
+        })
+        .collect();
+    machine(&mut page, "Session", &SessionStateKind::ALL.map(SessionStateKind::as_str), &moves);
+    let moves: Vec<_> = (dropin_order::TRANSITIONS.iter())
+        .map(|row| Move {
+            from: row.from.map(OrderState::as_str),
+            trigger: row.trigger.as_str(),
+            to: row.to.as_str(),
+            event: row.event.map(OrderEvent::as_str),
+        })
+        .collect();
+    machine(&mut page, "Order", &OrderState::ALL.map(OrderState::as_str), &moves);
+    page
+}
+
+/// Compares with the committed file, or writes it.
+fn committed(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
+    if std::env::var_os("DROPIN_REGENERATE").is_some_and(|value| value == "1") {
+        std::fs::write(&path, text).unwrap();
+        return;
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = found.lines().zip(text.lines()).position(|(one, other)| one != other);
+    assert!(
+        found == text,
+        "docs/{name} is stale, from line {:?} on: run `cargo xtask docs` and commit",
+        differs.map(|at| at + 1)
+    );
+}
+
+#[test]
+fn the_table_of_errors() {
+    committed("errors.md", &errors());
+}
+
+#[test]
+fn the_state_machines() {
+    committed("state-machines.md", &state_machines());
+}
+
+#[test]
+fn every_code_of_an_api_document_is_in_the_table_of_errors() {
+    let operations = operations();
+    assert!(5 < operations.len(), "{operations:?}");
+    for (name, codes) in operations {
+        assert!(!codes.is_empty(), "{name} refuses nothing");
+        for code in codes {
+            assert!(ErrorCode::ALL.iter().any(|one| one.as_str() == code), "{name}: {code}");
+        }
+    }
+}
