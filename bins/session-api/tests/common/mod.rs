@@ -1,5 +1,10 @@
 //! The service on a real port over SQLite, with a clock that the test moves and a store that the test can make fail.
-#![allow(dead_code, unused_imports, clippy::unwrap_used, reason = "every test file takes what it needs; tests fail by panicking")]
+#![allow(
+    dead_code,
+    unused_imports,
+    clippy::unwrap_used,
+    reason = "every test file takes what it needs; tests fail by panicking"
+)]
 
 mod store;
 
