@@ -1,14 +1,15 @@
 //! The command line. Scripts rely on it: what is here stays.
 
+mod merchant;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use dropin_access::Origin;
-use dropin_boot::{ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, StoreArgs};
-use dropin_kernel::{EventId, MerchantId};
-use dropin_money::Currency;
+use dropin_boot::{AccessArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, StoreArgs};
+use dropin_kernel::{EndpointId, EventId};
+
+pub(crate) use merchant::{CreateMerchant, EndpointCommand, MerchantCommand, SecretCommand, SetMerchant, UserCommand};
 
 /// A drop-in payment service in one process: without a command it serves everything, with a demo shop to try it out.
 #[derive(Debug, Parser)]
@@ -71,6 +72,8 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) listener: ListenArgs,
     #[command(flatten)]
+    pub(crate) access: AccessArgs,
+    #[command(flatten)]
     pub(crate) docs: DocsArgs,
     /// Public address of the Session and Order APIs ({base_url}) [default: where the service listens]
     #[arg(long, env = "DROPIN_BASE_URL", value_name = "URL")]
@@ -109,39 +112,6 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum MerchantCommand {
-    /// Create a merchant with one API user; its credentials are shown this once
-    Create(CreateMerchant),
-    /// Show every merchant
-    List(Output),
-    /// Show one merchant with its webhook endpoints
-    Show {
-        /// MerchantId
-        id: MerchantId,
-        #[command(flatten)]
-        output: Output,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CreateMerchant {
-    /// Name that shoppers see
-    #[arg(long)]
-    pub(crate) name: String,
-    /// Where it is told of changes; https; http in a sandbox
-    #[arg(long, value_name = "URL")]
-    pub(crate) webhook_url: Option<String>,
-    /// Origin whose pages may embed the drop-in, such as https://shop.example; may be repeated
-    #[arg(long = "origin", value_name = "ORIGIN", value_parser = Origin::parse)]
-    pub(crate) origins: Vec<Origin>,
-    /// Currency that it may charge in, such as USD; may be repeated [default: all]
-    #[arg(long = "currency", value_name = "CODE", value_parser = Currency::from_str)]
-    pub(crate) currencies: Vec<Currency>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum NotificationCommand {
     /// Show notifications
     List {
@@ -156,8 +126,18 @@ pub(crate) enum NotificationCommand {
 }
 
 #[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
+#[group(skip)]
 pub(crate) struct Replay {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// Where its own endpoint was removed, send to this one of the same merchant's
+    #[arg(long, value_name = "ENDPOINT_ID")]
+    pub(crate) to: Option<EndpointId>,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Which {
     /// Id of the notification (webhook-id)
     pub(crate) id: Option<EventId>,
     /// Every parked notification
@@ -206,19 +186,6 @@ mod tests {
     fn global_flags_stand_anywhere() {
         for line in [["dropin", "--data", "x", "migrate"], ["dropin", "migrate", "--data", "x"]] {
             assert_eq!(Cli::parse_from(line).store.data, PathBuf::from("x"));
-        }
-    }
-
-    #[test]
-    fn a_merchant_is_described_in_one_line() {
-        let line = "dropin merchant create --name N --webhook-url http://127.0.0.1:1/w --origin http://localhost:1 \
-                    --currency USD --currency EUR --json";
-        let cli = Cli::parse_from(line.split_ascii_whitespace());
-        let Some(Command::Merchant(MerchantCommand::Create(create))) = cli.command else { panic!("{cli:?}") };
-        assert_eq!(create.currencies, [Currency::Usd, Currency::Eur]);
-        assert!(create.output.json && create.origins.len() == 1);
-        for wrong in ["--origin=https://shop.example/path", "--currency=XXX"] {
-            assert!(Cli::try_parse_from(["dropin", "merchant", "create", "--name", "N", wrong]).is_err());
         }
     }
 }

@@ -48,13 +48,14 @@ pub(crate) fn read(file: &Path) -> Result<Option<Credentials>, Failure> {
 /// The demo merchant's credentials from `file`; makes the merchant when there is none, when the store does not know it,
 /// or when the shop has moved.
 pub(crate) async fn merchant(merchants: &Merchants, file: &Path, shop_url: &str) -> Result<Credentials, Failure> {
+    let now = merchants.clock.now();
     if let Some(kept) = read(file)?.filter(|kept| kept.shop_url.as_deref() == Some(shop_url)) {
-        match authenticate(&*merchants.store, &*merchants.secrets, &kept.username, &kept.password).await {
+        match authenticate(&*merchants.store, &*merchants.secrets, now, &kept.username, &kept.password).await {
             Ok(_known) => return Ok(kept),
             Err(AuthenticateError::Invalid) => {
                 log::warn!("the store does not know the demo merchant: making a new one")
             }
-            Err(AuthenticateError::Store(error)) => return Err(error.into()),
+            Err(error) => return Err(error.into()),
         }
     }
     let wanted = CreateMerchant {

@@ -15,6 +15,7 @@ use dropin_notification::Schedule;
 use dropin_ports::StoreHealth;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_store::{Role, Store, StoreConfig};
+use dropin_usecases::access::Authenticator;
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::deliver::{Delivering, Pace};
 use dropin_usecases::payments::{Payments, Shopper, Timing};
@@ -63,14 +64,15 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         if let Some((processor, inner)) = processor {
             let configure = move |config: &mut ServiceConfig| processor.configure()(config);
             match inner {
-                Some(inner) => process.add_server(inner.mount("", configure).start()?),
-                None => server = server.mount(plan::SANDBOX, configure),
+                Some(inner) => process.add_server(inner.mount_uncounted("", configure).start()?),
+                None => server = server.mount_uncounted(plan::SANDBOX, configure),
             }
         }
         let service =
             store.clone().map(|store| Service::assemble(cli, &parts, &addresses, &process, store)).transpose()?;
         let server = mount(cli, &parts, service.as_ref(), server);
-        process.add_server(server.ready_until(process.stop.clone()).start()?);
+        let server = server.ready_until(process.stop.clone()).metrics_on(cli.serve.listener.metrics_listen)?;
+        process.add_server(server.start()?);
         if let Some(service) = service {
             service.run_in(&mut process, &parts)?;
         }
@@ -126,6 +128,8 @@ fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server
 /// What the parts that use the store are made of.
 struct Service {
     context: Context,
+    /// Lets callers in, and remembers whom for all parts together.
+    gate: Gate,
     secrets: Arc<MasterKey>,
     /// Only where a part stashes cards or pays with them.
     vault: Option<Arc<StashKeys>>,
@@ -134,6 +138,8 @@ struct Service {
     payments: Option<Payments>,
     addresses: Addresses,
     asset_origin: Origin,
+    /// Whether the API documents are served.
+    docs: bool,
 }
 
 impl Service {
@@ -161,8 +167,13 @@ impl Service {
             Mode::Sandbox => UrlPolicy::Sandbox,
             Mode::Production => UrlPolicy::Production,
         };
+        let secrets = Arc::new(MasterKey::open_or_create(&context.keys)?);
+        let (sandbox, limit) = (context.mode == Mode::Sandbox, cli.serve.access.limit());
+        let access = Arc::new(store.clone());
+        let authenticator = Authenticator::new(access, secrets.clone(), context.clock.clone(), sandbox, limit);
         Ok(Self {
-            secrets: Arc::new(MasterKey::open_or_create(&context.keys)?),
+            gate: Gate(Arc::new(authenticator)),
+            secrets,
             vault: match parts.need_cards() {
                 true => Some(open_vault(&context)?),
                 false => None,
@@ -176,21 +187,29 @@ impl Service {
             payments,
             addresses: addresses.clone(),
             asset_origin: Origin::parse(&addresses.public.asset_origin())?,
+            docs: cli.serve.docs.shown(cli.mode.mode),
             context,
         })
     }
 
     fn mount(&self, parts: &Parts, mut server: Server) -> Server {
         if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::SessionApi)) {
-            let gate = Gate { access: self.store(), secrets: self.secrets.clone() };
+            let gate = self.gate.clone();
             let (sessions, flows) = (self.sessions.clone(), self.context.flows.clone());
-            server = server.mount("", session_api::configure(SessionApiDeps { gate, sessions, answers: self.answers(), payments, flows }));
+            server = server.mount(
+                "",
+                session_api::openapi::DOCS.beside(
+                    self.docs,
+                    session_api::configure(SessionApiDeps { gate, sessions, answers: self.answers(), payments, flows }),
+                ),
+            );
         }
         if let Some(deps) = self.stash().filter(|_| parts.has(Target::StashApi)) {
-            server = server.mount(plan::STASH, stash_api::configure(deps));
+            server = server.mount(plan::STASH, stash_api::openapi::DOCS.beside(self.docs, stash_api::configure(deps)));
         }
         if let Some(deps) = self.checkout().filter(|_| parts.has(Target::CheckoutApi)) {
-            server = server.mount(plan::ASSET, checkout_api::configure(deps));
+            server =
+                server.mount(plan::ASSET, checkout_api::openapi::DOCS.beside(self.docs, checkout_api::configure(deps)));
         }
         server
     }
@@ -294,7 +313,7 @@ async fn open_shop(
             // Says what to do about a schema that is missing or too old.
             store.ready().await?;
             let secrets = Arc::new(MasterKey::open_or_create(&cli.keys.folder(&cli.store.data))?);
-            demo::merchant(&tools::merchants(store, secrets), &file, &shop_url).await?
+            demo::merchant(&tools::merchants(cli, store, secrets), &file, &shop_url).await?
         }
         None => demo::read(&file)?.ok_or_else(|| {
             let file = file.display();

@@ -52,10 +52,12 @@ fn a_merchant_needs_a_sensible_name_and_webhook() {
     let data = Data::new();
     let folder = data.folder();
     let create = |more: &[&str]| refused(&[&["merchant", "create", "--json", "--data", &folder], more].concat());
-    assert!(create(&["--name", "  "]).contains("--name"));
-    assert!(create(&["--name", "N", "--webhook-url", "ftp://x"]).contains("--webhook-url"));
+    let both = create(&["--name", "  ", "--webhook-url", "ftp://x"]);
+    assert!(both.contains("--name must") && both.contains("--webhook-url must"), "{both}");
     let production = ["--name", "N", "--mode", "production", "--webhook-url", "http://shop.example/hook"];
     assert!(create(&production).contains("https"));
+    assert!(!data.file("dropin.db").exists() || printed(&["merchant", "list", "--json", "--data", &folder]) == "[]\n");
+    printed(&["migrate", "--data", &folder]);
     let unknown = refused(&["merchant", "show", "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112", "--data", &folder]);
     assert!(unknown.contains("dropin merchant list"), "{unknown}");
 }
@@ -70,9 +72,30 @@ fn migrate_makes_a_database_and_is_harmless_again() {
 }
 
 #[test]
+fn a_command_that_finds_no_database_makes_none() {
+    let data = Data::new();
+    let (folder, id) = (data.folder(), "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112");
+    let url = format!("sqlite://{}", data.path().join("elsewhere.db").display());
+    for command in [
+        &["merchant", "list"][..],
+        &["merchant", "show", id],
+        &["merchant", "user", "list", id],
+        &["merchant", "user", "revoke", "api-1"],
+        &["notification", "list"],
+        &["op", "list"],
+    ] {
+        let told = refused(&[command, &["--data", &folder]].concat());
+        assert!(told.contains("there is no database at") && told.contains("dropin migrate"), "{told}");
+        refused(&[command, &["--data", &folder, "--database-url", &url]].concat());
+    }
+    assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0, "nothing was made");
+}
+
+#[test]
 fn nothing_parked_is_said_so_and_an_unknown_notification_is_refused() {
     let data = Data::new();
     let folder = data.folder();
+    printed(&["migrate", "--data", &folder]);
     assert_eq!(printed(&["notification", "list", "--state", "parked", "--json", "--data", &folder]), "[]\n");
     assert!(printed(&["notification", "replay", "--all", "--data", &folder]).starts_with("0 "));
     let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";

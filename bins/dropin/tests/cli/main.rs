@@ -1,6 +1,7 @@
 //! The program as a person or a script meets it: started, asked, stopped.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod accounts;
 mod commands;
 mod configuration;
 mod paying;

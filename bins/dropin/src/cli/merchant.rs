@@ -1,0 +1,255 @@
+//! `dropin merchant …`
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use dropin_access::{Origin, Permission};
+use dropin_kernel::{EndpointId, MerchantId};
+use dropin_money::Currency;
+
+use super::Output;
+
+/// Help for permissions.
+const PERMISSIONS: &str =
+    "session:write, session:read, order:read, order:capture, order:refund or checkout; may be repeated";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MerchantCommand {
+    /// Create a merchant with one API user; its credentials are shown this once
+    Create(CreateMerchant),
+    /// Show every merchant
+    List(Output),
+    /// Show one merchant with its API users and webhook endpoints
+    Show {
+        /// MerchantId
+        id: MerchantId,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Change a merchant; running services follow within two seconds
+    Set(SetMerchant),
+    /// API users
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Webhook endpoints
+    #[command(subcommand)]
+    Endpoint(EndpointCommand),
+    /// Webhook secrets
+    #[command(subcommand)]
+    Secret(SecretCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateMerchant {
+    /// Name that shoppers see
+    #[arg(long)]
+    pub(crate) name: String,
+    /// Where it is told of changes; https; http in a sandbox
+    #[arg(long, value_name = "URL")]
+    pub(crate) webhook_url: Option<String>,
+    /// Origin whose pages may embed the drop-in, such as https://shop.example; may be repeated
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = Origin::parse)]
+    pub(crate) origins: Vec<Origin>,
+    /// Currency that it may charge in, such as USD; may be repeated [default: all]
+    #[arg(long = "currency", value_name = "CODE", value_parser = Currency::from_str)]
+    pub(crate) currencies: Vec<Currency>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[group(skip)]
+pub(crate) struct SetMerchant {
+    /// MerchantId
+    pub(crate) id: MerchantId,
+    #[command(flatten)]
+    pub(crate) settings: MerchantSettings,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct MerchantSettings {
+    /// Name that shoppers see
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Origin whose pages may embed the drop-in; may be repeated; replaces all that it has
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = Origin::parse, conflicts_with = "no_origins")]
+    pub(crate) origins: Vec<Origin>,
+    /// No page of its own may embed the drop-in or stash cards
+    #[arg(long)]
+    pub(crate) no_origins: bool,
+    /// Currency that it may charge in; may be repeated; replaces all that it has
+    #[arg(long = "currency", value_name = "CODE", value_parser = Currency::from_str)]
+    pub(crate) currencies: Vec<Currency>,
+    /// How long its unpaid Sessions live, such as 24h; for Sessions created from now on
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) session_lifetime: Option<Duration>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UserCommand {
+    /// Add an API user to a merchant; its password is shown this once
+    Add {
+        /// MerchantId
+        id: MerchantId,
+        #[arg(long = "permission", value_name = "PERMISSION", value_parser = Permission::from_str,
+            help = format!("What it may do: {PERMISSIONS} [default: all]"))]
+        permissions: Vec<Permission>,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show a merchant's API users
+    List {
+        /// MerchantId
+        id: MerchantId,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Let an API user do exactly this
+    Set {
+        /// User name
+        username: String,
+        #[arg(long = "permission", value_name = "PERMISSION", value_parser = Permission::from_str, required = true,
+            help = format!("What it may do: {PERMISSIONS}"))]
+        permissions: Vec<Permission>,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Shut an API user out for ever, within two seconds
+    Revoke {
+        /// User name
+        username: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Give an API user a new password, shown this once; the old one counts for a while
+    Rotate {
+        /// User name
+        username: String,
+        /// For how long the old password counts too, such as 24h, 30m or 0
+        #[arg(long, value_name = "TIME", value_parser = time, default_value = "24h")]
+        overlap: Duration,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EndpointCommand {
+    /// Tell a merchant's server of changes there too; its secret is shown this once
+    Add {
+        /// MerchantId
+        id: MerchantId,
+        /// https; http in a sandbox
+        #[arg(long, value_name = "URL")]
+        url: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show a merchant's endpoints
+    List {
+        /// MerchantId
+        id: MerchantId,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Move an endpoint; what waits for it goes there too
+    Set {
+        /// EndpointId
+        id: EndpointId,
+        /// https; http in a sandbox
+        #[arg(long, value_name = "URL")]
+        url: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Send nothing there any more; what waits for it is parked
+    Remove {
+        /// EndpointId
+        id: EndpointId,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SecretCommand {
+    /// Give an endpoint a new secret, shown this once; the old one signs too for a while
+    Rotate {
+        /// EndpointId
+        id: EndpointId,
+        /// For how long the old secret signs too, such as 24h, 30m or 0
+        #[arg(long, value_name = "TIME", value_parser = time, default_value = "24h")]
+        overlap: Duration,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// A time as people write it: a whole number and s, m, h or d; 0 needs no unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let advice = || "must be a whole number with s, m, h or d, such as 30m or 24h".to_owned();
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let unit = match text.chars().last() {
+        Some('s') => 1,
+        Some('m') => 60,
+        Some('h') => 3_600,
+        Some('d') => 86_400,
+        _ => return Err(advice()),
+    };
+    let number: u32 = text[..text.len() - 1].parse().map_err(|_not_a_number| advice())?;
+    Ok(Duration::from_secs(u64::from(number) * unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::{Cli, Command};
+    use super::*;
+
+    fn parse(line: &str) -> Result<MerchantCommand, clap::Error> {
+        let cli = Cli::try_parse_from(["dropin", "merchant"].into_iter().chain(line.split_ascii_whitespace()))?;
+        match cli.command {
+            Some(Command::Merchant(command)) => Ok(command),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_merchant_is_described_in_one_line() {
+        let line = "create --name N --webhook-url http://127.0.0.1:1/w --origin http://localhost:1 --currency USD --currency EUR --json";
+        let Ok(MerchantCommand::Create(create)) = parse(line) else { panic!() };
+        assert_eq!(create.currencies, [Currency::Usd, Currency::Eur]);
+        assert!(create.output.json && create.origins.len() == 1);
+        for wrong in ["--origin=https://shop.example/path", "--currency=XXX"] {
+            assert!(parse(&format!("create --name N {wrong}")).is_err());
+        }
+    }
+
+    #[test]
+    fn something_has_to_be_set() {
+        let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+        assert!(parse(&format!("set {id}")).is_err());
+        assert!(parse(&format!("set {id} --no-origins --origin https://shop.example")).is_err());
+        let Ok(MerchantCommand::Set(set)) = parse(&format!("set {id} --name N --session-lifetime 90m")) else {
+            panic!()
+        };
+        assert_eq!(set.settings.session_lifetime, Some(Duration::from_secs(5_400)));
+        assert!(parse("user set api-1").is_err());
+    }
+
+    #[test]
+    fn times_have_units() {
+        let read = |text| time(text).ok().map(|time| time.as_secs());
+        assert_eq!(["0", "5s", "30m", "24h", "2d"].map(read), [0, 5, 1_800, 86_400, 172_800].map(Some));
+        for wrong in ["", "5", "h", "-1h", "1.5h", "1 h", "24ʰ", "99999999999d"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}

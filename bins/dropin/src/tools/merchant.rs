@@ -1,0 +1,293 @@
+//! `dropin merchant …`: what is said about accounts. The rules are the use cases'.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use dropin_access::{ApiUser, Endpoint, Merchant, Permission, Permissions};
+use dropin_boot::Failure;
+use dropin_kernel::Violation;
+use dropin_keyring::MasterKey;
+use dropin_money::Currency;
+use dropin_ports::AccessStore;
+use dropin_store::Store;
+use dropin_usecases::access::{self, Account, AccountError, Merchants};
+use serde_json::{Map, Value, json};
+
+use super::{merchants, say, say_lines};
+use crate::cli::{
+    Cli, CreateMerchant, EndpointCommand, MerchantCommand, Output, SecretCommand, SetMerchant, UserCommand,
+};
+use crate::demo::Credentials;
+
+/// Runs one command.
+pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> Result<(), Failure> {
+    match command {
+        MerchantCommand::List(output) => list(store, *output).await,
+        MerchantCommand::Show { id, output } => show(&Account::load(store, *id).await.map_err(explain)?, *output),
+        MerchantCommand::Create(wanted) => create(&open(cli, store, true).await?, wanted).await,
+        MerchantCommand::Set(wanted) => set(&open(cli, store, false).await?, wanted).await,
+        MerchantCommand::User(command) => user(&open(cli, store, false).await?, command).await,
+        MerchantCommand::Endpoint(command) => endpoint(&open(cli, store, false).await?, command).await,
+        MerchantCommand::Secret(command) => secret(&open(cli, store, false).await?, command).await,
+    }
+}
+
+/// The use cases, with the deployment's key. Only the first merchant may come before the key: a second key would make passwords that the running
+/// services do not accept.
+async fn open(cli: &Cli, store: &Store, creating: bool) -> Result<Merchants, Failure> {
+    let folder = cli.keys.folder(&cli.store.data);
+    let key = match MasterKey::open(&folder)? {
+        Some(key) => key,
+        None if creating && store.list_merchants().await?.is_empty() => MasterKey::open_or_create(&folder)?,
+        None => {
+            let folder = folder.display();
+            return Err(format!(
+                "there is no master.key in {folder}: give the services' folder with --keys or DROPIN_KEYS"
+            )
+            .into());
+        }
+    };
+    Ok(merchants(cli, store, Arc::new(key)))
+}
+
+/// Says what to do about it, in the words of the command line.
+fn explain(error: AccountError) -> Failure {
+    match error {
+        AccountError::Invalid(violations) => violations.iter().map(in_flags).collect::<Vec<_>>().join("\n").into(),
+        AccountError::NoMerchant => with(error, "`dropin merchant list` shows them all"),
+        AccountError::NoUser => with(error, "`dropin merchant user list ID` shows those of a merchant"),
+        AccountError::Revoked => with(error, "add another with `dropin merchant user add`"),
+        AccountError::NoEndpoint => with(error, "`dropin merchant endpoint list ID` shows those of a merchant"),
+        AccountError::Removed => with(error, "add another with `dropin merchant endpoint add`"),
+        AccountError::Keyring(_) | AccountError::Store(_) => error.into(),
+    }
+}
+
+fn with(error: impl Display, advice: &str) -> Failure {
+    format!("{error}; {advice}").into()
+}
+
+/// The flag that sets the field, and what is wrong with it.
+fn in_flags(violation: &Violation) -> String {
+    let flag = match violation.field.as_str() {
+        "Name" => "--name",
+        "WebhookUrl" => "--webhook-url",
+        "Url" => "--url",
+        "Origins" => "--origin",
+        "Currencies" => "--currency",
+        "Permissions" => "--permission",
+        "SessionLifetime" => "--session-lifetime",
+        "Overlap" => "--overlap",
+        other => other,
+    };
+    format!("{flag} {}", violation.message)
+}
+
+async fn create(merchants: &Merchants, wanted: &CreateMerchant) -> Result<(), Failure> {
+    let currencies = if wanted.currencies.is_empty() { Currency::ALL.to_vec() } else { wanted.currencies.clone() };
+    let created = merchants
+        .create(access::CreateMerchant {
+            name: wanted.name.clone(),
+            webhook_url: wanted.webhook_url.clone(),
+            origins: wanted.origins.clone(),
+            currencies,
+        })
+        .await
+        .map_err(explain)?;
+    let credentials = Credentials::from(created);
+    if wanted.output.json {
+        return say(&serde_json::to_string(&credentials)?);
+    }
+    let Credentials { merchant_id, username, password, webhook_secret, .. } = credentials;
+    let webhook_secret = webhook_secret.unwrap_or_else(|| "none, because there is no webhook URL".to_owned());
+    say(&format!(
+        "MerchantId      {merchant_id}\nUser name       {username}\nPassword        {password}\nWebhook secret  {webhook_secret}\n\n\
+         Keep the password and the webhook secret now: they cannot be shown again."
+    ))
+}
+
+async fn list(store: &Store, output: Output) -> Result<(), Failure> {
+    let merchants = store.list_merchants().await?;
+    if output.json {
+        return say(&Value::from_iter(merchants.iter().map(of_merchant)).to_string());
+    }
+    let lines = merchants.iter().map(|merchant| {
+        let kind = if merchant.sandbox { "sandbox" } else { "production" };
+        format!("{}  {}  {kind:<10}  {}", merchant.id, merchant.created_at, merchant.name)
+    });
+    say_lines(lines, "There is no merchant yet; create one with `dropin merchant create --name NAME`.")
+}
+
+fn show(account: &Account, output: Output) -> Result<(), Failure> {
+    let mut shown = of_merchant(&account.merchant);
+    shown["Users"] = Value::from_iter(account.users.iter().map(of_user));
+    shown["Endpoints"] = Value::from_iter(account.endpoints.iter().map(of_endpoint));
+    say(&if output.json { shown.to_string() } else { serde_json::to_string_pretty(&shown)? })
+}
+
+async fn set(merchants: &Merchants, wanted: &SetMerchant) -> Result<(), Failure> {
+    let settings = &wanted.settings;
+    let some = |list: bool| list.then_some(());
+    let change = access::SetMerchant {
+        name: settings.name.clone(),
+        currencies: some(!settings.currencies.is_empty()).map(|()| settings.currencies.clone()),
+        origins: some(settings.no_origins || !settings.origins.is_empty()).map(|()| settings.origins.clone()),
+        session_lifetime: settings.session_lifetime,
+    };
+    let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
+    let shown = of_merchant(&merchant);
+    say(&if wanted.output.json { shown.to_string() } else { serde_json::to_string_pretty(&shown)? })
+}
+
+async fn user(merchants: &Merchants, command: &UserCommand) -> Result<(), Failure> {
+    match command {
+        UserCommand::Add { id, permissions, output } => {
+            let permissions = match permissions.as_slice() {
+                [] => Permissions::all(),
+                some => some.iter().copied().collect(),
+            };
+            let added = merchants.add_user(*id, permissions).await.map_err(explain)?;
+            let (username, password, may) = (&added.username, &added.password, words(added.permissions));
+            let shown = json!({ "Username": username, "Password": password, "Permissions": may });
+            tell(*output, &shown, || {
+                let may = may.join(", ");
+                format!(
+                    "User name    {username}\nPassword     {password}\nPermissions  {may}\n\nKeep the password now: it cannot be shown again."
+                )
+            })
+        }
+        UserCommand::List { id, output } => {
+            let users = merchants.users(*id).await.map_err(explain)?;
+            if output.json {
+                return say(&Value::from_iter(users.iter().map(of_user)).to_string());
+            }
+            let lines = users.iter().map(|user| {
+                let state = user.revoked_at.map(|at| format!("  revoked {at}")).unwrap_or_default();
+                format!("{}  {}{state}", user.username, words(user.permissions).join(", "))
+            });
+            say_lines(lines, "It has no API user; add one with `dropin merchant user add ID`.")
+        }
+        UserCommand::Set { username, permissions, output } => {
+            let permissions: Permissions = permissions.iter().copied().collect();
+            merchants.set_permissions(username, permissions).await.map_err(explain)?;
+            let may = words(permissions);
+            let shown = json!({ "Username": username, "Permissions": may });
+            tell(*output, &shown, || format!("{username} may {} within two seconds.", may.join(", ")))
+        }
+        UserCommand::Revoke { username, output } => {
+            merchants.revoke_user(username).await.map_err(explain)?;
+            let shown = json!({ "Username": username, "Revoked": true });
+            tell(*output, &shown, || format!("{username} is shut out within two seconds, for ever."))
+        }
+        UserCommand::Rotate { username, overlap, output } => {
+            let rotated = merchants.rotate_password(username, *overlap).await.map_err(explain)?;
+            let until = rotated.old_until.map(|until| until.to_string());
+            let shown = json!({ "Username": username, "Password": rotated.password, "OldPasswordUntil": until });
+            tell(*output, &shown, || {
+                let old = old("password", "counts too", until.as_deref());
+                format!("Password  {}\n\nKeep it now: it cannot be shown again. {old}", rotated.password)
+            })
+        }
+    }
+}
+
+async fn endpoint(merchants: &Merchants, command: &EndpointCommand) -> Result<(), Failure> {
+    match command {
+        EndpointCommand::Add { id, url, output } => {
+            let added = merchants.add_endpoint(*id, url).await.map_err(explain)?;
+            let (id, secret) = (added.endpoint_id, &added.webhook_secret);
+            let shown = json!({ "EndpointId": id.to_string(), "Url": added.url, "WebhookSecret": secret });
+            tell(*output, &shown, || {
+                format!(
+                    "EndpointId      {id}\nWebhook secret  {secret}\n\nKeep the webhook secret now: it cannot be shown again."
+                )
+            })
+        }
+        EndpointCommand::List { id, output } => {
+            let endpoints = merchants.endpoints(*id).await.map_err(explain)?;
+            if output.json {
+                return say(&Value::from_iter(endpoints.iter().map(of_endpoint)).to_string());
+            }
+            let lines = endpoints.iter().map(|endpoint| format!("{}  {}", endpoint.id, endpoint.url));
+            say_lines(lines, "It has no endpoint; add one with `dropin merchant endpoint add ID --url URL`.")
+        }
+        EndpointCommand::Set { id, url, output } => {
+            merchants.set_endpoint_url(*id, url).await.map_err(explain)?;
+            let shown = json!({ "EndpointId": id.to_string(), "Url": url });
+            tell(*output, &shown, || format!("What waits and what comes goes to {url} now."))
+        }
+        EndpointCommand::Remove { id, output } => {
+            let parked = merchants.remove_endpoint(*id).await.map_err(explain)?;
+            let shown = json!({ "EndpointId": id.to_string(), "Parked": parked });
+            tell(*output, &shown, || match parked {
+                0 => "Nothing is sent there any more; nothing waited for it.".to_owned(),
+                _ => format!(
+                    "Nothing is sent there any more. Parked, because they waited for it: {parked}; \
+                     `dropin notification replay --all --to ENDPOINT_ID` sends them elsewhere."
+                ),
+            })
+        }
+    }
+}
+
+async fn secret(merchants: &Merchants, command: &SecretCommand) -> Result<(), Failure> {
+    let SecretCommand::Rotate { id, overlap, output } = command;
+    let rotated = merchants.rotate_secret(*id, *overlap).await.map_err(explain)?;
+    let (secret, until) = (&rotated.webhook_secret, rotated.old_until.map(|until| until.to_string()));
+    let shown = json!({ "EndpointId": id.to_string(), "WebhookSecret": secret, "OldSecretUntil": until });
+    tell(*output, &shown, || {
+        let old = old("secret", "signs too", until.as_deref());
+        format!("Webhook secret  {secret}\n\nKeep it now: it cannot be shown again. {old}")
+    })
+}
+
+/// What becomes of what was replaced.
+fn old(what: &str, counts: &str, until: Option<&str>) -> String {
+    match until {
+        Some(until) => format!("The old {what} {counts} until {until}."),
+        None => format!("The old {what} has ended."),
+    }
+}
+
+fn tell(output: Output, json: &Value, text: impl FnOnce() -> String) -> Result<(), Failure> {
+    say(&if output.json { json.to_string() } else { text() })
+}
+
+fn words(permissions: Permissions) -> Vec<&'static str> {
+    permissions.iter().map(Permission::as_str).collect()
+}
+
+fn of_merchant(merchant: &Merchant) -> Value {
+    json!({
+        "MerchantId": merchant.id.to_string(),
+        "Name": merchant.name,
+        "Sandbox": merchant.sandbox,
+        "CreatedAt": merchant.created_at.to_string(),
+        "SessionLifetimeSeconds": merchant.session_lifetime.as_secs(),
+        "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),
+        "Origins": Value::from_iter(merchant.origins.iter().map(|origin| origin.as_str())),
+    })
+}
+
+fn of_user(user: &ApiUser) -> Value {
+    let mut shown = Map::new();
+    shown.insert("Username".to_owned(), user.username.clone().into());
+    shown.insert("Permissions".to_owned(), words(user.permissions).into());
+    if let Some(old) = &user.previous {
+        shown.insert("OldPasswordUntil".to_owned(), old.until.to_string().into());
+    }
+    if let Some(at) = user.revoked_at {
+        shown.insert("RevokedAt".to_owned(), at.to_string().into());
+    }
+    shown.into()
+}
+
+fn of_endpoint(endpoint: &Endpoint) -> Value {
+    let mut shown = Map::new();
+    shown.insert("EndpointId".to_owned(), endpoint.id.to_string().into());
+    shown.insert("Url".to_owned(), endpoint.url.clone().into());
+    if let Some(old) = &endpoint.previous {
+        shown.insert("OldSecretUntil".to_owned(), old.until.to_string().into());
+    }
+    shown.into()
+}
