@@ -5,7 +5,9 @@ mod bench;
 mod command;
 mod docs;
 mod failure;
+mod fuzz;
 mod layers;
+mod openapi;
 mod pg;
 mod postgres;
 mod test;
@@ -18,6 +20,8 @@ const HELP: &str = "\
 cargo xtask test            every check and test; installs what the machine lacks (`cargo xtask test --help`)
 cargo xtask bench sessions  how fast Sessions are, beside what the machine gives (`cargo xtask bench --help`)
 cargo xtask docs            writes docs/errors.md and docs/state-machines.md from the code
+cargo xtask openapi         writes docs/openapi from the code and what the running service answers
+cargo xtask fuzz-api        schemathesis against the running service (`cargo xtask fuzz-api --help`)
 cargo xtask layers          does every package keep to its layer? (layers.toml)
 cargo xtask pg start        a throw-away PostgreSQL for single tests; prints the line to paste into your shell
 cargo xtask pg stop         stops it and removes its data
@@ -41,6 +45,8 @@ fn run(words: &[&str]) -> Outcome<()> {
         ["test", options @ ..] => test::task(options),
         ["bench", options @ ..] => bench::task(options),
         ["docs"] => docs::write(),
+        ["openapi"] => openapi::write(),
+        ["fuzz-api", options @ ..] => fuzz::task(options),
         ["layers"] => layers::check(),
         ["pg", "start"] => pg::start(),
         ["pg", "stop"] => pg::stop(),

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::account::is_root;
 use crate::command::{captured, cargo, rendered, succeeds, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
-use crate::postgres;
+use crate::{fuzz, postgres};
 
 /// The folders with a package.json; each gets exactly what its package-lock.json names.
 pub(crate) const NPM_FOLDERS: [&str; 2] = ["crates/browser", "tests/browser"];
@@ -28,7 +28,7 @@ const STEPS: [&[Need]; 2] = [&NEEDS, &[NPM]];
 
 const NPM: Need = Need { what: "npm", packages: &["npm"], is_there: || answers("npm", "--version") };
 
-const NEEDS: [Need; 6] = [
+const NEEDS: [Need; 7] = [
     Need { what: "a C compiler", packages: &["gcc", "libc6-dev"], is_there: || answers("cc", "--version") },
     Need { what: "pkg-config", packages: &["pkg-config"], is_there: || answers("pkg-config", "--version") },
     Need {
@@ -47,6 +47,11 @@ const NEEDS: [Need; 6] = [
         packages: &["chromium", "fonts-dejavu-core"],
         is_there: || answers("chromium", "--version"),
     },
+    Need {
+        what: "Python with virtual environments",
+        packages: &["python3", "python3-venv"],
+        is_there: || succeeds(Command::new("python3").args(["-c", "import venv, ensurepip"])),
+    },
     Need { what: "Node.js", packages: &["nodejs"], is_there: || answers("node", "--version") },
 ];
 
@@ -60,6 +65,7 @@ pub(crate) fn install() -> Outcome<()> {
     check_toolchain()?;
     STEPS.into_iter().try_for_each(provide)?;
     check_node()?;
+    fuzz::install()?;
     NPM_FOLDERS.iter().try_for_each(|folder| install_with_npm(&workspace_root().join(folder)))
 }
 

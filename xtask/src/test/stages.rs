@@ -23,10 +23,10 @@ pub(crate) struct Stage {
 
 /// Cheap ones first. Everything builds into one target folder: checks, clippy and docs share their metadata, and the
 /// tests run what `build` has built.
-pub(crate) const STAGES: [Stage; 11] = [
+pub(crate) const STAGES: [Stage; 12] = [
     Stage {
         name: "install",
-        what: "what this machine lacks, with apt-get and npm",
+        what: "what this machine lacks, with apt-get, npm and pip",
         alone: "install",
         run: |_| install::install(),
     },
@@ -63,6 +63,12 @@ pub(crate) const STAGES: [Stage; 11] = [
         run: tests,
     },
     Stage {
+        name: "fuzz",
+        what: "schemathesis finds nothing in the running service (`cargo xtask fuzz-api --long` looks longer)",
+        alone: "fuzz",
+        run: fuzz,
+    },
+    Stage {
         name: "browser",
         what: "the drop-in's own tests (npm test)",
         alone: "browser",
@@ -86,6 +92,11 @@ fn check(run: &mut Run) -> Outcome<()> {
 fn tests(run: &mut Run) -> Outcome<()> {
     run.start_postgres()?;
     run.tests(cargo().args(["test", "--workspace", "--no-fail-fast"]))
+}
+
+fn fuzz(run: &mut Run) -> Outcome<()> {
+    let program = std::env::current_exe().context(|| "find this tool's own program".to_owned())?;
+    run.tests(Command::new(program).arg("fuzz-api").current_dir(workspace_root()))
 }
 
 fn bundle(run: &mut Run) -> Outcome<()> {

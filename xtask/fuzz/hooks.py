@@ -1,0 +1,188 @@
+"""What schemathesis needs to know of Dropin beyond the documents, so that valid requests get past the door.
+
+Loaded by `cargo xtask fuzz-api`. A document says what one field may hold; rules over several fields stand there in words. The hooks make a request
+that the tool thinks valid follow those words too, so that it has to be accepted. A request that is wrong on purpose is left as it is.
+"""
+
+import datetime
+import json
+import os
+import random
+import uuid
+import zlib
+
+import requests
+import schemathesis
+from hypothesis import strategies as st
+
+BASE = os.environ["FUZZ_BASE"]
+ASSET = os.environ["FUZZ_ASSET"]
+STASH = os.environ["FUZZ_STASH"]
+MERCHANT = os.environ["FUZZ_MERCHANT"]
+CREDENTIALS = (os.environ["FUZZ_USERNAME"], os.environ["FUZZ_PASSWORD"])
+POOL = 6
+
+DECIMALS = {"JPY": 0, "KRW": 0, "CLP": 0, "ISK": 0, "VND": 0, "KWD": 3, "BHD": 3, "OMR": 3}
+# Published test numbers; no other number is made up here.
+CARDS = ["4242424242424242", "5555555555554444", "4000000000000002", "4000000000009995", "", "not a number"]
+# What the countries that ask for more get.
+COUNTRIES = {
+    "US": {"Region": "US-CA", "Postcode": "90012"},
+    "CA": {"Region": "ON", "Postcode": "K1A 0B1"},
+    "MX": {"Region": "CMX", "Postcode": "06000"},
+    "BR": {"Postcode": "01310-100"},
+}
+IDENTIFIERS = {"BR": "529.982.247-25", "AR": "20123456", "IN": "ABCDE1234F"}
+
+schemathesis.openapi.format("country", st.sampled_from(["DE", "IE", "JP", "NG", "US", "CA", "MX", "BR", "AR", "IN"]))
+schemathesis.openapi.format("email", st.from_regex(r"\A[a-z0-9.+]{0,10}[a-z0-9]@[a-z]{1,10}\.example\Z"))
+schemathesis.openapi.format("phone", st.from_regex(r"\A\+?[0-9]{5,8}[ ./()-]?[0-9]{0,7}\Z"))
+schemathesis.openapi.format("uri", st.from_regex(r"\Ahttps?://[a-z]{1,10}\.example(:[1-9][0-9]{1,3})?/[a-z0-9_~%7E{}?=&]{0,30}\Z"))
+schemathesis.openapi.format("date", st.dates(datetime.date(1900, 1, 1), datetime.date(2020, 1, 1)).map(str))
+schemathesis.openapi.format(
+    "card",
+    st.builds(
+        lambda number, code, month, name: json.dumps(
+            {"Name": name, "Number": number, "VerificationCode": code, "Expiry": {"Year": "2031", "Month": month}}
+        ),
+        st.sampled_from(CARDS),
+        st.sampled_from(["123", "", "x"]),
+        st.sampled_from(["1", "12", "13", "x"]),
+        st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=40),
+    ),
+)
+
+
+def new_session(**change):
+    """A Session that can be paid."""
+    body = {
+        "MerchantReference": str(uuid.uuid4()), "AutoCapture": False, "Currency": "EUR",
+        "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",
+        "Items": [{"Name": "Notebook", "Amount": 24.95, "Quantity": 1}],
+        "BillingProfile": billing(),
+    }
+    answer = requests.post(f"{BASE}/v1/session", json={**body, **change}, auth=CREDENTIALS, timeout=30)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def billing():
+    address = {"Street": "7 Harbour Lane", "City": "Dublin", "Country": "IE"}
+    return {"Name": "Robin Example", "Email": "robin@example.com", "Address": address}
+
+
+def new_card():
+    """A stashed card; its StashId."""
+    stash_id = str(uuid.uuid4())
+    card = {"Name": "Robin", "Number": CARDS[0], "VerificationCode": "123", "Expiry": {"Year": "2031", "Month": "12"}}
+    form = {"DeviceFingerprint": "fuzz", "card": json.dumps(card)}
+    requests.post(f"{STASH}/{MERCHANT}/{stash_id}", data=form, timeout=30).raise_for_status()
+    return stash_id
+
+
+def pay(session):
+    """Pays a Session; its Order's id."""
+    requests.post(f"{ASSET}/v1/shopper/session/{session}/submit", json=submission(session), timeout=30).raise_for_status()
+    found = requests.get(f"{BASE}/v1/session/{session}", auth=CREDENTIALS, timeout=30).json()
+    return found["Order"]["OrderId"]
+
+
+def submission(session):
+    version = requests.get(f"{ASSET}/v1/shopper/session/{session}", timeout=30).json()["Version"]
+    stash_id = new_card()
+    return {"Version": version, "AttemptId": stash_id, "StashId": stash_id, "DeviceFingerprint": "fuzz"}
+
+
+PROFILE = new_session(BillingProfile={**billing(), "BillingProfileReference": "fuzz"})["BillingProfileId"]
+SESSIONS = [new_session()["SessionId"] for _ in range(POOL)]
+ORDERS = [pay(new_session()["SessionId"]) for _ in range(POOL)]
+
+
+def dice(case):
+    """Chance that depends on the case alone, so that a failure can be shown again."""
+    return random.Random(zlib.crc32(repr((case.path_parameters, case.query, case.body)).encode()))
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    meta = case.meta
+    if meta is None or not meta.generation.mode.is_positive:
+        return
+    chance = dice(case)
+    if meta.phase.name != "stateful" and case.path_parameters:
+        real = {"SessionId": SESSIONS, "OrderId": ORDERS, "MerchantId": [MERCHANT]}
+        for name in set(real) & set(case.path_parameters):
+            if chance.random() < 0.8:
+                case.path_parameters[name] = chance.choice(real[name])
+    name = case.operation.definition.raw.get("operationId")
+    if name in ("createSession", "replaceSession") and isinstance(case.body, dict):
+        follow_the_words(case.body, chance)
+    if name == "captureOrder" and isinstance(case.body, dict) and case.body.get("Amount") is not None:
+        case.body["Amount"] = chance.choice([0.01, 24.95, 7])
+    if name == "submitPayment" and isinstance(case.body, dict):
+        pay_for_real(case, chance)
+
+
+def pay_for_real(case, chance):
+    """A StashId that was never stashed is refused, which is right, so valid requests name a card that waits."""
+    session = new_session(AutoCapture=chance.random() < 0.5)["SessionId"]
+    case.path_parameters["SessionId"] = session
+    case.body.update(submission(session))
+    if chance.random() < 0.2:
+        case.body["Version"] = case.body["Version"] + 1
+
+
+def follow_the_words(body, chance):
+    """The conditions of SessionRequest's description."""
+    if chance.random() < 0.9:
+        body["MerchantReference"] = str(uuid.uuid4())
+    decimals = DECIMALS.get(body["Currency"], 2)
+
+    def amount(value, least=0, most=1_000_000):
+        rounded = round(min(max(value, least), most), decimals)
+        return int(rounded) if decimals == 0 else rounded
+
+    for item in body["Items"]:
+        item["Amount"] = amount(item["Amount"])
+    # More than all discounts together, so that the total is positive.
+    body["Items"][0]["Amount"] = amount(body["Items"][0]["Amount"] + 1_000, most=2_000_000)
+    for discount in body.get("Discounts") or []:
+        discount["Amount"] = amount(discount["Amount"], least=10**-decimals, most=1)
+    if body.get("TaxAmount") is not None:
+        body["TaxAmount"] = amount(body["TaxAmount"])
+    body.pop("RateOfferId", None)
+    for contract in ("AllowContract", "OpenContract"):
+        if body.get(contract):
+            body[contract] = False
+    shipping = body.get("ShippingDetails")
+    if shipping:
+        shipping["ShippingAmount"] = amount(shipping["ShippingAmount"])
+        shipping["DutyAmount"] = amount(shipping["DutyAmount"])
+        follow_the_country(shipping["Address"])
+    choose_billing(body, chance)
+
+
+def choose_billing(body, chance):
+    """Exactly one of three."""
+    profile = body.pop("BillingProfile", None)
+    reference = body.pop("BillingProfileReference", None)
+    known = body.pop("BillingProfileId", None)
+    if profile:
+        profile.pop("Birthdate", None)
+        country = follow_the_country(profile["Address"])
+        if country in IDENTIFIERS:
+            profile["NationalIdentifier"] = IDENTIFIERS[country]
+        if country == "BR":
+            profile["BirthDate"] = "1990-01-31"
+        body["BillingProfile"] = profile
+    elif reference:
+        body["BillingProfileReference"] = "fuzz"
+    elif known:
+        body["BillingProfileId"] = PROFILE
+    else:
+        body["BillingProfile"] = billing()
+
+
+def follow_the_country(address):
+    address.update(COUNTRIES.get(address["Country"], {}))
+    return address["Country"]
