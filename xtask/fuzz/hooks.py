@@ -37,7 +37,7 @@ IDENTIFIERS = {"BR": "529.982.247-25", "AR": "20123456", "IN": "ABCDE1234F"}
 schemathesis.openapi.format("country", st.sampled_from(["DE", "IE", "JP", "NG", "US", "CA", "MX", "BR", "AR", "IN"]))
 schemathesis.openapi.format("email", st.from_regex(r"\A[a-z0-9.+]{0,10}[a-z0-9]@[a-z]{1,10}\.example\Z"))
 schemathesis.openapi.format("phone", st.from_regex(r"\A\+?[0-9]{5,8}[ ./()-]?[0-9]{0,7}\Z"))
-schemathesis.openapi.format("uri", st.from_regex(r"\Ahttps?://[a-z]{1,10}\.example(:[1-9][0-9]{1,3})?/[a-z0-9_~%7E{}?=&]{0,30}\Z"))
+schemathesis.openapi.format("web-url", st.from_regex(r"\Ahttps?://[a-z]{1,10}\.example(:[1-9][0-9]{1,3})?/[a-z0-9_~%7E{}?=&]{0,30}\Z"))
 schemathesis.openapi.format("date", st.dates(datetime.date(1900, 1, 1), datetime.date(2020, 1, 1)).map(str))
 schemathesis.openapi.format(
     "card",

@@ -69,6 +69,7 @@ error_codes! {
 /// One field that is wrong (contract, FieldError).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
+#[schema(description = "One field that is wrong.")]
 pub struct FieldError {
     /// Path of the field, for example `Items[2].Amount`.
     pub field: String,
@@ -88,7 +89,7 @@ impl From<Violation> for FieldError {
 /// The body of every 4xx and 5xx answer (contract, Error).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
-#[schema(as = Error)]
+#[schema(as = Error, description = "The body of every 4xx and 5xx answer.")]
 pub struct ErrorBody {
     /// For programs.
     code: &'static str,

@@ -62,7 +62,7 @@ struct ReasonBody {
 /// An Order as its merchant sees it. Members beyond the contract's four appear where decisions.md sections 4 and 9 ask for them.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
-#[schema(as = Order)]
+#[schema(as = Order, description = "An Order as its merchant sees it.")]
 pub struct OrderBody<'a> {
     #[schema(value_type = schema::Id)]
     order_id: String,

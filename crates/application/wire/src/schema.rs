@@ -58,15 +58,15 @@ named! {
     Text = |schema| string(schema).min_length(Some(1)).pattern(Some(TEXT));
     /// An absolute http or https URL without userinfo. http only to loopback hosts, or when the deployment is a sandbox. `{SessionId}` in it is
     /// replaced by the Session's id.
-    WebUrl = |schema| format(schema, "uri").min_length(Some(1)).max_length(Some(2048));
+    WebUrl = |schema| format(schema, "web-url").min_length(Some(1)).max_length(Some(2048));
     /// An e-mail address as HTML forms take it.
     Email = |schema| format(schema, "email").min_length(Some(1));
     /// A phone number of 5 to 15 digits, loosely E.164: spaces, dots, dashes, slashes and parentheses may stand between.
-    Phone = |schema| string(schema).pattern(Some(r"^\s*\+?[0-9 ./()\-]{5,40}\s*$"));
+    Phone = |schema| format(schema, "phone").pattern(Some(r"^\s*\+?[0-9 ./()\-]{5,40}\s*$"));
     /// A day that exists and is past, `yyyy-MM-dd`.
     Day = |schema| string(schema).format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)));
     /// Upper-case ISO 3166-1 alpha-2 code of a country.
-    Country = |schema| string(schema).pattern(Some("^[A-Z]{2}$"));
+    Country = |schema| format(schema, "country").pattern(Some("^[A-Z]{2}$"));
     /// ISO 4217 code of the payment's currency. Its minor unit decides how many decimals amounts may have: none for JPY, KRW, CLP, ISK and VND, three
     /// for KWD, BHD and OMR, two for most.
     CurrencyCode = |schema| one_of(schema, Currency::ALL.iter().map(|currency| currency.code()));

@@ -13,7 +13,7 @@ use crate::schema;
 /// A Session as its merchant sees it (contract, Session, column "Returned when"; decisions.md section 3 for the additional members).
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
-#[schema(as = Session)]
+#[schema(as = Session, description = "A Session as its merchant sees it.")]
 pub struct SessionBody<'a> {
     /// Give it to the drop-in.
     #[schema(value_type = schema::Id)]
