@@ -1,9 +1,14 @@
 //! What a request costs before anything is asked of a database: the gate alone, and a whole Session request.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dropin_validation::UrlPolicy;
+use dropin_kernel::{BillingProfileId, MerchantId, SessionId, Timestamp};
+use dropin_session::Session;
+use dropin_validation::{BillingProfile, UrlPolicy};
 use dropin_wire::order::CaptureRequest;
-use dropin_wire::session::{Reading, SessionRequest};
+use dropin_wire::session::{BillingWish, Reading, SessionBody, SessionRequest};
+use uuid::Uuid;
+
+const READING: Reading = Reading { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
 
 /// A typical request: four items, shipping, tax, a discount and a billing profile; about 1.6 kB.
 const TYPICAL: &str = r#"{
@@ -33,15 +38,27 @@ const TYPICAL: &str = r#"{
 const SMALLEST: &str = r#"{"MerchantReference":"order-1","AutoCapture":true,"Currency":"USD","CompleteUrl":"https://shop.example/paid","CancelUrl":"https://shop.example/cart","Items":[{"Name":"Mug","Amount":29.90,"Quantity":1}],"BillingProfile":{"Name":"Ana","Email":"ana@shop.example","Address":{"Street":"Hauptstr. 1","City":"Berlin","Country":"DE"}}}"#;
 
 fn session_requests(criterion: &mut Criterion) {
-    let reading = Reading { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
     let mut group = criterion.benchmark_group("session request");
     for (name, body) in [("smallest", SMALLEST), ("typical", TYPICAL)] {
         group.throughput(Throughput::Bytes(body.len() as u64));
         group.bench_function(name, |bench| {
-            bench.iter(|| SessionRequest::parse(body.as_bytes(), reading).expect("the request is valid"));
+            bench.iter(|| SessionRequest::parse(body.as_bytes(), READING).expect("the request is valid"));
         });
     }
     group.finish();
+}
+
+/// The answer to the typical request, as JSON text.
+fn session_answers(criterion: &mut Criterion) {
+    let draft = SessionRequest::parse(TYPICAL.as_bytes(), READING).expect("the request is valid");
+    let BillingWish::Supplied(details) = draft.billing.clone() else { unreachable!("the request supplies a profile") };
+    let (profile, session, merchant) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
+    let terms = draft.into_terms(BillingProfile { id: BillingProfileId::new(profile), details: *details });
+    let (now, end) = (Timestamp::from_micros(1_795_000_000_000_000), Timestamp::from_micros(1_795_086_400_000_000));
+    let session = Session::create(SessionId::new(session), MerchantId::new(merchant), terms, now, end);
+    criterion.bench_function("session answer/typical", |bench| {
+        bench.iter(|| serde_json::to_vec(&SessionBody::new(&session, None)).expect("an answer is JSON"));
+    });
 }
 
 /// A capture request whose members are all unknown ones: the gate looks at everything, and nothing is taken out.
@@ -54,5 +71,5 @@ fn gate(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, session_requests, gate);
+criterion_group!(benches, session_requests, session_answers, gate);
 criterion_main!(benches);

@@ -208,6 +208,35 @@ fn one_to_500_items() {
 }
 
 #[test]
+fn numbers_out_of_range_and_long_lists_are_wrong_meanings_and_not_wrong_types() {
+    let large = SMALLEST.replace("29.90", "1e99").replacen('{', "{\"TaxAmount\": -1,", 1);
+    assert_eq!(refused(&large), ["Items[0].Amount VALUE_OUT_OF_RANGE", "TaxAmount VALUE_OUT_OF_RANGE"]);
+    assert_eq!(refused(large.replace("\"AutoCapture\": true,", "")), ["AutoCapture FIELD_MISSING"]);
+    let items = |entry: &str| {
+        let items = vec![entry; 501].join(",");
+        SMALLEST.replace(r#"{"Name": "Mug", "Amount": 29.90, "Quantity": 1}"#, &items)
+    };
+    let long = items(r#"{"Name": "Mug", "Amount": 1, "Quantity": 1}"#);
+    assert_eq!(refused(long.replacen('{', "{\"ViaAgent\": 1,", 1)), ["ViaAgent FIELD_INVALID"]);
+    let wrong = refused(long.replacen("\"Quantity\": 1", "\"Quantity\": 0", 1));
+    assert_eq!(wrong, ["Items VALUE_OUT_OF_RANGE", "Items[0].Quantity VALUE_OUT_OF_RANGE"]);
+    // A hostile list does not make an answer as long as itself.
+    let hostile = vec!["{}"; 60_000].join(",");
+    let body = SMALLEST.replace(r#"{"Name": "Mug", "Amount": 29.90, "Quantity": 1}"#, &hostile);
+    assert_eq!(refused(body).len(), 3 * 501);
+    let discounts = vec![r#"{"Name": "Sale", "Amount": 0.01}"#; 501].join(",");
+    let body = SMALLEST.replacen('{', &format!("{{\"Discounts\": [{discounts}],"), 1);
+    assert_eq!(refused(body), ["Discounts VALUE_OUT_OF_RANGE"]);
+}
+
+#[test]
+fn a_zero_total_is_at_fault_unless_a_contract_is_to_be_opened() {
+    let free = SMALLEST.replace("29.90", "0");
+    assert_eq!(refused(free.replacen('{', "{\"OpenContract\": false,", 1)), ["Items VALUE_OUT_OF_RANGE"]);
+    assert_eq!(refused(free.replacen('{', "{\"OpenContract\": true,", 1)), ["OpenContract VALUE_NOT_ALLOWED"]);
+}
+
+#[test]
 fn bombs_cost_nothing() {
     let digits = "9".repeat(200_000);
     let begun = Instant::now();

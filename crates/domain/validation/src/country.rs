@@ -69,10 +69,11 @@ impl Region {
     }
 }
 
+/// Whether ISO 3166-2 has the code, with or without the country's prefix. `MX-DIF` was Mexico City's until `MX-CMX` took its place (ISO 3166-2
+/// newsletter of November 2017), and shops still send it.
 fn is_subdivision(country: Country, code: &str) -> bool {
-    let prefix = format!("{}-", country.0);
-    let bare = code.strip_prefix(&prefix).unwrap_or(code);
-    rust_iso3166::iso3166_2::from_code(&format!("{prefix}{bare}")).is_some()
+    let bare = code.strip_prefix(country.0).and_then(|rest| rest.strip_prefix('-')).unwrap_or(code);
+    rust_iso3166::iso3166_2::from_code(&format!("{}-{bare}", country.0)).is_some() || (country.0, bare) == ("MX", "DIF")
 }
 
 #[cfg(test)]
@@ -104,6 +105,47 @@ mod tests {
             assert_eq!(region(country, code), Err(ViolationCode::NotAllowed), "{country} {code}");
         }
         assert_eq!(region("US", " "), Err(ViolationCode::Missing));
+    }
+
+    /// ISO 3166-2: the thirteen provinces and territories of Canada, the 32 states of Mexico (and the former code of its capital), the 50 states,
+    /// the district and the six outlying territories of the United States.
+    const SUBDIVISIONS: [(&str, &str); 3] = [
+        ("CA", "AB BC MB NB NL NS NT NU ON PE QC SK YT"),
+        (
+            "MX",
+            "AGU BCN BCS CAM CHH CHP CMX COA COL DIF DUR GRO GUA HID JAL MEX MIC MOR NAY NLE OAX PUE QUE ROO SIN SLP SON TAB TAM TLA VER YUC \
+             ZAC",
+        ),
+        (
+            "US",
+            "AK AL AR AS AZ CA CO CT DC DE FL GA GU HI IA ID IL IN KS KY LA MA MD ME MI MN MO MP MS MT NC ND NE NH NJ NM NV NY OH OK OR PA PR \
+             RI SC SD TN TX UM UT VA VI VT WA WI WV WY",
+        ),
+    ];
+
+    #[test]
+    fn every_region_of_ca_mx_us_and_no_other() {
+        for ((country, list), length) in SUBDIVISIONS.into_iter().zip([2, 3, 2]) {
+            let known: Vec<_> = list.split_whitespace().collect();
+            let letters = || (b'A'..=b'Z').map(|letter| char::from(letter).to_string());
+            let mut all: Vec<String> = letters().collect();
+            for _ in 1..length {
+                all = all.iter().flat_map(|one| letters().map(move |letter| format!("{one}{letter}"))).collect();
+            }
+            let accepted: Vec<_> = all.into_iter().filter(|code| region(country, code).is_ok()).collect();
+            assert_eq!(accepted, known, "{country}");
+            for code in known {
+                assert_eq!(region(country, &format!("{country}-{code}")), Ok(format!("{country}-{code}")));
+            }
+        }
+    }
+
+    #[test]
+    fn the_249_countries_of_iso_3166_1() {
+        let letters = || b'A'..=b'Z';
+        let codes =
+            letters().flat_map(|one| letters().map(move |two| String::from_utf8_lossy(&[one, two]).into_owned()));
+        assert_eq!(codes.filter(|code| Country::parse("Country", code).is_ok()).count(), 249);
     }
 
     #[test]
