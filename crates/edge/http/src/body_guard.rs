@@ -63,6 +63,12 @@ pub(crate) struct BodyGuard {
 }
 
 impl BodyGuard {
+    /// Of a request without a body.
+    #[cfg(test)]
+    pub(crate) fn none() -> Self {
+        Self { body: None, deadline: Instant::now() }
+    }
+
     /// Gives a request's body until `deadline` to arrive.
     pub(crate) fn put(request: &mut ServiceRequest, deadline: Instant) -> Self {
         let body = request.take_payload();

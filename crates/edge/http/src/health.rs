@@ -17,13 +17,15 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How long the store's answer counts: strangers may ask as often as they like, and the store is asked no oftener.
 const FRESH: Duration = Duration::from_millis(200);
 
+/// What the store said, and when.
+type Said = Option<(Instant, Result<(), StoreError>)>;
+
 /// What has to hold for requests to be served.
 #[derive(Clone)]
 pub(crate) struct Readiness {
     store: Option<Arc<dyn StoreHealth>>,
     stop: Option<watch::Receiver<bool>>,
-    /// What the store said last, and when.
-    said: Arc<Mutex<Option<(Instant, Result<(), StoreError>)>>>,
+    said: Arc<Mutex<Said>>,
 }
 
 impl Readiness {

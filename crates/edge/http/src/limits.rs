@@ -6,6 +6,8 @@ use crate::body::BodyLimit;
 pub(crate) const READ_ON: usize = 4 * 1024 * 1024;
 /// How long a connection whose request was not read to its end stays open behind its answer.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
+/// How much of an answer is handed out at a time, in bytes: a client has [`Limits::write_deadline`] for each.
+pub(crate) const PIECE: usize = 32 * 1024;
 /// Most requests at once on one HTTP/2 connection.
 pub(crate) const STREAMS: usize = 128;
 

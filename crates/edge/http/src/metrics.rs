@@ -55,41 +55,32 @@ impl Events {
 
     fn render(&self, text: &mut String) {
         let value = |event: &AtomicU64| event.load(Ordering::Relaxed);
-        let families: [(&str, &str, &str, &[(&str, u64)]); 4] = [
-            ("dropin_http_connections", "gauge", "Open connections.", &[("", value(&self.open))]),
-            (
-                "dropin_http_connections_refused_total",
-                "counter",
-                "Connections refused because their client address had too many.",
-                &[("", value(&self.refused))],
-            ),
-            (
-                "dropin_http_connections_cut_total",
-                "counter",
-                "Connections closed on a client that held them: idle, its answer unread, or sending on behind its answer.",
-                &[
-                    ("{reason=\"idle\"}", value(&self.cut_idle)),
-                    ("{reason=\"unread\"}", value(&self.cut_unread)),
-                    ("{reason=\"flood\"}", value(&self.cut_flood)),
-                ],
-            ),
-            (
-                "dropin_http_rate_limited_total",
-                "counter",
-                "Requests refused with 429, by whose rate they were over.",
-                &[
-                    ("{limit=\"client\"}", value(&self.limited_client)),
-                    ("{limit=\"merchant\"}", value(&self.limited_merchant)),
-                ],
-            ),
+        family(text, "dropin_http_connections", "gauge", "Open connections.", &[("", value(&self.open))]);
+        let help = "Connections refused because their client address had too many.";
+        family(text, "dropin_http_connections_refused_total", "counter", help, &[("", value(&self.refused))]);
+        let help =
+            "Connections closed on a client that held them: idle, its answer unread, or sending on behind its answer.";
+        let reasons = [
+            ("{reason=\"idle\"}", value(&self.cut_idle)),
+            ("{reason=\"unread\"}", value(&self.cut_unread)),
+            ("{reason=\"flood\"}", value(&self.cut_flood)),
         ];
-        for (name, kind, help, values) in families {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            for (labels, value) in values {
-                let _ = writeln!(text, "{name}{labels} {value}");
-            }
-        }
+        family(text, "dropin_http_connections_cut_total", "counter", help, &reasons);
+        let limits = [
+            ("{limit=\"client\"}", value(&self.limited_client)),
+            ("{limit=\"merchant\"}", value(&self.limited_merchant)),
+        ];
+        let help = "Requests refused with 429, by whose rate they were over.";
+        family(text, "dropin_http_rate_limited_total", "counter", help, &limits);
+    }
+}
+
+/// Writes one family of values, each with its labels.
+fn family(text: &mut String, name: &str, kind: &str, help: &str, values: &[(&str, u64)]) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    for (labels, value) in values {
+        let _ = writeln!(text, "{name}{labels} {value}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
@@ -28,7 +28,7 @@ use crate::body_guard::BodyGuard;
 use crate::client::Client;
 use crate::connections::{Connection, Running};
 use crate::health;
-use crate::limits::{Limits, STREAMS};
+use crate::limits::{Limits, PIECE, STREAMS};
 use crate::metrics::Shard;
 use crate::rates::{Doorman, Standing};
 use crate::request_id::{self, RequestId};
@@ -111,7 +111,15 @@ struct Tail {
 /// An answer's body; its connection sees who waits for whom.
 pub(crate) struct Observed {
     body: BoxBody,
+    /// What is left of a piece of the body.
+    rest: Bytes,
     tail: Tail,
+}
+
+impl Observed {
+    fn new(body: BoxBody, tail: Tail) -> Self {
+        Self { body, rest: Bytes::new(), tail }
+    }
 }
 
 impl MessageBody for Observed {
@@ -125,11 +133,17 @@ impl MessageBody for Observed {
         if let Some(running) = &self.tail.running {
             running.asked();
         }
-        let piece = Pin::new(&mut self.body).poll_next(cx);
-        if let (Poll::Ready(Some(_)), Some(running)) = (&piece, &self.tail.running) {
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_next(cx)) {
+                Some(Ok(piece)) => self.rest = piece,
+                end => return Poll::Ready(end),
+            }
+        }
+        if let Some(running) = &self.tail.running {
             running.handed();
         }
-        piece
+        let length = self.rest.len().min(PIECE);
+        Poll::Ready(Some(Ok(self.rest.split_to(length))))
     }
 }
 
@@ -181,7 +195,7 @@ pub(crate) async fn observe(
     log_failure(answer.response().error().and_then(|error| error.as_error::<ApiError>()), &id);
     let mut answer = with_error_object(answer);
     add_headers(observer.tls, answer.headers_mut(), &id);
-    Ok(answer.map_body(|_, body| Observed { body, tail }))
+    Ok(answer.map_body(|_, body| Observed::new(body, tail)))
 }
 
 fn is_refusal(status: StatusCode) -> bool {
@@ -225,7 +239,7 @@ impl ResponseError for Refusal {
         let mut answer = self.error.error_response();
         add_headers(self.tls, answer.headers_mut(), &self.id);
         match self.tail.take() {
-            Some(tail) => answer.map_body(|_, body| BoxBody::new(Observed { body, tail })),
+            Some(tail) => answer.map_body(|_, body| BoxBody::new(Observed::new(body, tail))),
             None => answer,
         }
     }
@@ -269,5 +283,28 @@ fn add_headers(tls: bool, headers: &mut HeaderMap, id: &RequestId) {
     }
     if tls {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn a_large_answer_is_handed_out_piece_by_piece() {
+        let whole: Vec<u8> = (0..3 * PIECE + 1).map(|place| place as u8).collect();
+        let tail = || Tail { running: None, body: BodyGuard::none() };
+        let mut body = Observed::new(BoxBody::new(whole.clone()), tail());
+        assert_eq!(body.size(), BodySize::Sized(whole.len() as u64));
+        let mut pieces = Vec::new();
+        while let Some(piece) = poll_fn(|cx| Pin::new(&mut body).poll_next(cx)).await {
+            pieces.push(piece.unwrap());
+        }
+        assert_eq!(pieces.iter().map(Bytes::len).collect::<Vec<_>>(), [PIECE, PIECE, PIECE, 1]);
+        assert_eq!(pieces.concat(), whole);
+        let mut empty = Observed::new(BoxBody::new(""), tail());
+        assert!(poll_fn(|cx| Pin::new(&mut empty).poll_next(cx)).await.is_none());
     }
 }
