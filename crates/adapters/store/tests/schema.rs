@@ -9,6 +9,7 @@ use common::postgres::Database;
 use common::{RawPostgres, RawSqlite};
 use diesel::{Connection, PgConnection, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use dropin_access::Permission;
 use dropin_order::{Account, OpKind, OpState, OrderState};
 use dropin_session::{CancelReason, FailureReason, SessionStateKind};
 use dropin_store_contract::Raw;
@@ -164,4 +165,44 @@ fn every_constraint_of_postgres_has_a_name_on_sqlite_too() {
          AND conname ~ '(_check|_check[0-9]+|_id_fkey)$'",
     );
     assert_eq!(unnamed, Vec::<String>::new(), "names that PostgreSQL made up");
+}
+
+/// What an upgrade makes of accounts that were written before there were permissions and modes.
+#[test]
+fn accounts_of_before_keep_all_permissions_and_are_sandbox_accounts() {
+    let (database, (folder, url)) = (Database::create(), common::sqlite_url());
+    let mut postgres = PgConnection::establish(&database.url()).unwrap();
+    let mut sqlite = SqliteConnection::establish(common::path(&url)).unwrap();
+    postgres.run_next_migration(POSTGRES).unwrap();
+    sqlite.run_next_migration(SQLITE).unwrap();
+    let raws: [(Box<dyn Raw>, &str, &str); 2] = [
+        (Box::new(RawPostgres::open(&database.url())), "now()", "'\\x01'"),
+        (Box::new(RawSqlite::open(common::path(&url))), "0", "x'01'"),
+    ];
+    let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+    for (raw, now, bytes) in &raws {
+        for row in [
+            format!("merchant (id, name, session_lifetime_micros, created_at) VALUES ('{id}', 'Old', 1, {now})"),
+            format!("api_user (id, merchant_id, username, password) VALUES ('{id}', '{id}', 'api-old', {bytes})"),
+            format!("endpoint (id, merchant_id, url, secret) VALUES ('{id}', '{id}', 'https://old.example/', {bytes})"),
+            format!(
+                "outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at)
+                 VALUES ('{id}', 1, '{id}', '{id}', 'TEST', {bytes}, {now})"
+            ),
+            format!("outbox_parked (endpoint_id, event_id, attempts, parked_at) VALUES ('{id}', '{id}', 7, {now})"),
+        ] {
+            raw.execute(&format!("INSERT INTO {row}")).unwrap();
+        }
+    }
+    postgres.run_pending_migrations(POSTGRES).unwrap();
+    sqlite.run_pending_migrations(SQLITE).unwrap();
+    let all: Vec<_> = Permission::ALL.iter().map(|one| one.as_str()).collect();
+    for (raw, _, _) in &raws {
+        assert_eq!(raw.values("SELECT permissions AS value FROM api_user"), [all.join(",")]);
+        assert_eq!(raw.values("SELECT name AS value FROM merchant WHERE sandbox"), ["Old"]);
+        assert_eq!(raw.values("SELECT CAST(attempts AS TEXT) AS value FROM outbox_parked"), ["7"]);
+        let living = "SELECT url AS value FROM endpoint WHERE removed_at IS NULL AND previous_until IS NULL";
+        assert_eq!(raw.values(living), ["https://old.example/"]);
+    }
+    drop(folder);
 }
