@@ -26,16 +26,17 @@ use run::Bench;
 use service::Kind;
 
 const HELP: &str = "\
-cargo xtask bench sessions [--seconds N] [--postgres | --sqlite] [--skip-fill] [--skip-build] [--quick]
+cargo xtask bench sessions [--seconds N] [--stored N] [--postgres | --sqlite] [--skip-fill] [--skip-build] [--quick]
 
 Measures creating, finding and replacing Sessions over HTTP, beside pgbench, a bare route and simple handlers on the same
 PostgreSQL, and prints tables. It builds what it needs, installs the tools that the machine lacks, starts a PostgreSQL of
 its own and removes everything again. Use a machine that does nothing else. docs/PERFORMANCE.md explains the figures.
 
   --seconds N    length of one run, 1 to 60 [default: 8]; everything is run 3 times
+  --stored N     how many stored Sessions are many, up to 10000000 [default: 5000000]
   --postgres     only on PostgreSQL
   --sqlite       only on SQLite
-  --skip-fill    leaves out creates at 5 million stored Sessions, which take the longest
+  --skip-fill    leaves out creates at few and at many stored Sessions, which take the longest
   --skip-build   measures the release programs as they were built last
   --quick        one run of a second each and few Sessions: tries the bench, measures nothing
 ";
@@ -49,6 +50,9 @@ const TOOLS: [Need; 4] = [
 
 /// Above this, something else is running.
 const IDLE_LOAD: f64 = 0.3;
+
+/// Most Sessions that a database is filled with.
+const STORED_MAX: u64 = 10_000_000;
 
 /// What a run does.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,11 +83,12 @@ impl Plan {
             build: true,
             every_program: true,
         };
-        let mut seconds = None;
+        let (mut seconds, mut stored) = (None, None);
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             match *argument {
-                "--seconds" => seconds = Some(read_seconds(arguments.next().copied().unwrap_or_default())?),
+                "--seconds" => seconds = Some(read_number(argument, arguments.next(), 1, 60)?),
+                "--stored" => stored = Some(read_number(argument, arguments.next(), plan.small, STORED_MAX)?),
                 "--postgres" => plan.sqlite = false,
                 "--sqlite" => plan.postgres = false,
                 "--skip-fill" => plan.fill = false,
@@ -102,13 +107,19 @@ impl Plan {
             ));
         }
         plan.rounds.seconds = seconds.unwrap_or(plan.rounds.seconds);
+        plan.large = stored.unwrap_or(plan.large);
         Ok(plan)
     }
 }
 
-fn read_seconds(text: &str) -> Outcome<u32> {
-    let seconds = text.parse().ok().filter(|seconds| (1..=60).contains(seconds));
-    seconds.ok_or_else(|| Failure::new(format!("--seconds wants a number from 1 to 60, not `{text}`")))
+/// The number that follows an option.
+fn read_number<T>(option: &str, text: Option<&&str>, least: T, most: T) -> Outcome<T>
+where
+    T: std::str::FromStr + PartialOrd + std::fmt::Display,
+{
+    let text = text.copied().unwrap_or_default();
+    let number = text.parse().ok().filter(|number| (&least..=&most).contains(&number));
+    number.ok_or_else(|| Failure::new(format!("{option} wants a number from {least} to {most}, not `{text}`")))
 }
 
 /// Runs the task.
@@ -233,16 +244,23 @@ mod tests {
 
     #[test]
     fn reads_the_options_in_any_order() {
-        let plan = Plan::parse(&["--seconds", "3", "--quick", "--sqlite", "--skip-fill", "--skip-build"]).unwrap();
-        assert_eq!(plan.rounds, Rounds { seconds: 3, count: 1 });
+        let words = ["--seconds", "3", "--stored", "1000000", "--quick", "--sqlite", "--skip-fill", "--skip-build"];
+        let plan = Plan::parse(&words).unwrap();
+        assert_eq!((plan.rounds, plan.large), (Rounds { seconds: 3, count: 1 }, 1_000_000));
         assert!(!plan.postgres && plan.sqlite && !plan.fill && !plan.build);
     }
 
     #[test]
     fn refuses_what_makes_no_sense() {
-        for wrong in
-            [&["--fast"][..], &["--seconds"], &["--seconds", "0"], &["--seconds", "61"], &["--sqlite", "--postgres"]]
-        {
+        for wrong in [
+            &["--fast"][..],
+            &["--seconds"],
+            &["--seconds", "0"],
+            &["--seconds", "61"],
+            &["--stored", "9999"],
+            &["--stored", "many"],
+            &["--sqlite", "--postgres"],
+        ] {
             assert!(Plan::parse(wrong).is_err(), "{wrong:?}");
         }
         assert!(task(&["orders"]).unwrap_err().to_string().contains("bench sessions"));
