@@ -4,7 +4,7 @@ use std::fmt;
 
 use time::OffsetDateTime;
 
-use crate::words::{Reason, Scenario};
+use crate::words::{Reason, Scenario, Stage};
 
 /// Card data as presented. It lives for one call: what is kept of it is [`Card::last4`] and a [`Verdict`].
 pub(crate) struct Card {
@@ -17,15 +17,28 @@ pub(crate) struct Card {
 /// Why card data is malformed; the message names the field and never its value.
 pub(crate) type Malformed = &'static str;
 
-/// What the sandbox makes of a card.
+/// What the sandbox makes of an authorization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Authorized, and behaving so afterwards.
     Approve(Scenario),
+    /// Authorized, but somebody should look at it before it is captured.
+    ApproveUnderReview,
+    /// Pending until the shopper, the provider or the money has come.
+    Await(Stage),
     /// Declined.
     Decline(Reason),
     /// No answer in time, and nothing done.
     Silence,
+}
+
+/// What the caller can do beyond yes and no.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Offers {
+    /// Send the shopper to a page, and receive them again.
+    pub(crate) return_url: bool,
+    /// Have somebody look at a payment.
+    pub(crate) review: bool,
 }
 
 impl Card {
@@ -59,8 +72,8 @@ impl Card {
         &self.number[self.number.len() - 4..]
     }
 
-    /// What happens to an authorization with this card, at `now`.
-    pub(crate) fn verdict(&self, now: OffsetDateTime) -> Verdict {
+    /// What happens to an authorization with this card, at `now`, when the caller can do what `offers` says.
+    pub(crate) fn verdict(&self, now: OffsetDateTime, offers: Offers) -> Verdict {
         let Some(verdict) = published(&self.number) else {
             return Verdict::Decline(Reason::InvalidCard);
         };
@@ -73,7 +86,11 @@ impl Card {
         if self.verification_code.as_deref().is_some_and(|code| code.len() != code_length) {
             return Verdict::Decline(Reason::InvalidCard);
         }
-        verdict
+        match verdict {
+            Verdict::Await(_) if !offers.return_url => Verdict::Decline(Reason::GenericDecline),
+            Verdict::ApproveUnderReview if !offers.review => Verdict::Decline(Reason::GenericDecline),
+            verdict => verdict,
+        }
     }
 }
 
@@ -83,13 +100,15 @@ impl fmt::Debug for Card {
     }
 }
 
-/// The published test numbers; 3-D Secure and review are not built yet and decline.
+/// The published test numbers.
 fn published(number: &str) -> Option<Verdict> {
     Some(match number {
         "4242424242424242" | "5555555555554444" | "378282246310005" | "6011111111111117" | "3530111333300000"
         | "30569309025904" => Verdict::Approve(Scenario::Plain),
-        "4000000000000002" | "4000000000003220" | "4000000000009235" => Verdict::Decline(Reason::GenericDecline),
+        "4000000000000002" => Verdict::Decline(Reason::GenericDecline),
         "4000000000009995" => Verdict::Decline(Reason::InsufficientFunds),
+        "4000000000003220" => Verdict::Await(Stage::Page),
+        "4000000000009235" => Verdict::ApproveUnderReview,
         "4000000000002016" => Verdict::Approve(Scenario::PendingCapture),
         "4000000000000341" => Verdict::Approve(Scenario::RefusedCapture),
         "4000000000007726" => Verdict::Approve(Scenario::PendingRefund),
@@ -141,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_card_is_good_through_its_last_month() {
-        let verdict = |year, month| card("4242424242424242", None, year, month).unwrap().verdict(NOW);
+        let verdict =
+            |year, month| card("4242424242424242", None, year, month).unwrap().verdict(NOW, Offers::default());
         assert_eq!(verdict("2026", "11"), Verdict::Approve(Scenario::Plain));
         assert_eq!(verdict("2026", "10"), Verdict::Decline(Reason::ExpiredCard));
         assert_eq!(verdict("2025", "12"), Verdict::Decline(Reason::ExpiredCard));
@@ -150,10 +170,22 @@ mod tests {
 
     #[test]
     fn the_code_has_the_brands_length() {
-        let verdict = |number, code| card(number, Some(code), "2030", "12").unwrap().verdict(NOW);
+        let verdict = |number, code| card(number, Some(code), "2030", "12").unwrap().verdict(NOW, Offers::default());
         assert_eq!(verdict("378282246310005", "1234"), Verdict::Approve(Scenario::Plain));
         assert_eq!(verdict("378282246310005", "123"), Verdict::Decline(Reason::InvalidCard));
         assert_eq!(verdict("4242424242424242", "1234"), Verdict::Decline(Reason::InvalidCard));
+    }
+
+    #[test]
+    fn what_the_caller_cannot_do_is_declined() {
+        let verdict = |number, year, offers| card(number, None, year, "12").unwrap().verdict(NOW, offers);
+        let (page, review) = (Offers { return_url: true, review: false }, Offers { return_url: false, review: true });
+        let generic = Verdict::Decline(Reason::GenericDecline);
+        assert_eq!(verdict("4000000000003220", "2030", page), Verdict::Await(Stage::Page));
+        assert_eq!(verdict("4000000000003220", "2030", review), generic);
+        assert_eq!(verdict("4000000000009235", "2030", review), Verdict::ApproveUnderReview);
+        assert_eq!(verdict("4000000000009235", "2030", page), generic);
+        assert_eq!(verdict("4000000000003220", "2020", page), Verdict::Decline(Reason::ExpiredCard));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::words::Kind;
+use crate::words::Call;
 
 /// Longest delay that can be asked for, in milliseconds.
 const MAX_DELAY_MS: u64 = 600_000;
@@ -44,7 +44,7 @@ pub(crate) struct Switch {
     remaining: Option<u32>,
     /// Which calls go wrong; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "kinds")]
-    kinds: Option<Vec<Kind>>,
+    kinds: Option<Vec<Call>>,
 }
 
 /// What one call has to suffer.
@@ -74,7 +74,7 @@ impl Faults {
     /// Sets the switch from a request's body and shows it; the error is a message for the caller.
     pub(crate) fn set(&self, body: &[u8]) -> Result<Switch, String> {
         let switch: Switch = serde_json::from_slice(body)
-            .map_err(|error| format!("The body is no fault switch: {error}. Modes: none, slow, timeout_after_work, error_500, refuse, duplicate; kinds: AUTHORIZE, CAPTURE, VOID, REFUND."))?;
+            .map_err(|error| format!("The body is no fault switch: {error}. Modes: none, slow, timeout_after_work, error_500, refuse, duplicate; kinds: AUTHORIZE, CAPTURE, VOID, REFUND, PAGE, REVIEW."))?;
         if switch.delay_ms.is_some_and(|delay| MAX_DELAY_MS < delay) {
             return Err(format!("DelayMs must be at most {MAX_DELAY_MS}."));
         }
@@ -87,10 +87,10 @@ impl Faults {
         self.lock().clone()
     }
 
-    /// The fault of one call of `kind`; counts it.
-    pub(crate) fn take(&self, kind: Kind) -> Fault {
+    /// The fault of one call of this kind; counts it.
+    pub(crate) fn take(&self, call: Call) -> Fault {
         let mut switch = self.lock();
-        if switch.kinds.as_ref().is_some_and(|kinds| !kinds.contains(&kind)) || switch.remaining == Some(0) {
+        if switch.kinds.as_ref().is_some_and(|kinds| !kinds.contains(&call)) || switch.remaining == Some(0) {
             return Fault { mode: Mode::None, delay: None };
         }
         let fault = Fault { mode: switch.mode, delay: switch.delay_ms.map(Duration::from_millis) };
@@ -109,10 +109,10 @@ impl Faults {
     }
 }
 
-fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Kind>>, D::Error> {
+fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Call>>, D::Error> {
     let words = Option::<Vec<String>>::deserialize(deserializer)?;
-    let kind = |word: String| Kind::from_word(&word).ok_or_else(|| serde::de::Error::custom("unknown kind"));
-    words.map(|words| words.into_iter().map(kind).collect()).transpose()
+    let call = |word: String| Call::from_word(&word).ok_or_else(|| serde::de::Error::custom("unknown kind"));
+    words.map(|words| words.into_iter().map(call).collect()).transpose()
 }
 
 #[cfg(test)]
@@ -123,10 +123,10 @@ mod tests {
     fn a_switch_counts_down_and_heals() {
         let faults = Faults::default();
         faults.set(br#"{"Mode":"refuse","Remaining":2,"Kinds":["CAPTURE"]}"#).unwrap();
-        assert_eq!(faults.take(Kind::Refund).mode, Mode::None);
-        assert_eq!(faults.take(Kind::Capture).mode, Mode::Refuse);
-        assert_eq!(faults.take(Kind::Capture).mode, Mode::Refuse);
-        assert_eq!(faults.take(Kind::Capture).mode, Mode::None);
+        assert_eq!(faults.take(Call::Refund).mode, Mode::None);
+        assert_eq!(faults.take(Call::Capture).mode, Mode::Refuse);
+        assert_eq!(faults.take(Call::Capture).mode, Mode::Refuse);
+        assert_eq!(faults.take(Call::Capture).mode, Mode::None);
         assert_eq!(faults.show().mode, Mode::None);
     }
 
@@ -135,7 +135,7 @@ mod tests {
         let faults = Faults::default();
         faults.set(br#"{"Mode":"error_500"}"#).unwrap();
         for _ in 0..5 {
-            assert_eq!(faults.take(Kind::Void).mode, Mode::Error500);
+            assert_eq!(faults.take(Call::Void).mode, Mode::Error500);
         }
         for wrong in
             ["{}", r#"{"Mode":"x"}"#, r#"{"Mode":"slow","DelayMs":600001}"#, r#"{"Mode":"slow","Kinds":["X"]}"#]

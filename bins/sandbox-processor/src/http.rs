@@ -1,25 +1,26 @@
 //! The routes.
 
-use std::time::Duration;
-
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::PayloadError;
 use actix_web::http::{StatusCode, header};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{HttpRequest, HttpResponse, ResponseError, web};
-use dropin_kernel::{OpId, Timestamp};
+use dropin_kernel::OpId;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::SandboxProcessor;
+use crate::answer::{self, Corrupt};
 use crate::faults::Mode;
-use crate::ledger::{self, Executed, LedgerError, Terms};
+use crate::ledger::{self, LedgerError};
+use crate::perform::{self, now, time_out};
 use crate::request::Request;
 use crate::rows;
+use crate::shopper::{self, Reviewed};
 use crate::store::StoreGone;
-use crate::wire::{self, Corrupt};
-use crate::words::{Kind, Scenario};
+use crate::wire;
+use crate::words::{Call, Kind, Scenario};
 
 /// Largest body that is read.
 const MAX_BODY: usize = 64 * 1024;
@@ -40,6 +41,8 @@ pub(crate) enum Refusal {
     NoRoute,
     #[error("No operation is known under this key.")]
     NoOperation,
+    #[error("Nothing is under review with this key. Only a PAYLATER authorization with Review true can be decided.")]
+    NotInReview,
     #[error("This address does not take this method.")]
     WrongMethod(&'static str),
     #[error("The key was abandoned: it is refused for ever. Use a new key.")]
@@ -71,6 +74,7 @@ impl Refusal {
             Self::NoRoute => "NOT_FOUND",
             Self::NoOperation => "OPERATION_NOT_FOUND",
             Self::WrongMethod(_) => "METHOD_NOT_ALLOWED",
+            Self::NotInReview => "NOT_IN_REVIEW",
             Self::KeyAbandoned => "KEY_ABANDONED",
             Self::TooLarge => "PAYLOAD_TOO_LARGE",
             Self::KeyReused => "IDEMPOTENCY_KEY_REUSED",
@@ -87,7 +91,7 @@ impl ResponseError for Refusal {
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::NoRoute | Self::NoOperation => StatusCode::NOT_FOUND,
             Self::WrongMethod(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Self::KeyAbandoned => StatusCode::CONFLICT,
+            Self::KeyAbandoned | Self::NotInReview => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::OnPurpose | Self::Store => StatusCode::INTERNAL_SERVER_ERROR,
@@ -131,7 +135,7 @@ impl From<Corrupt> for Refusal {
     }
 }
 
-/// Mounts `/v1`.
+/// Mounts `/v1` for the caller.
 pub(crate) fn mount(processor: SandboxProcessor, config: &mut web::ServiceConfig) {
     let effect = |path: &'static str, kind: Kind| {
         let handler = move |processor, request, body| effect(processor, request, body, kind);
@@ -148,6 +152,7 @@ pub(crate) fn mount(processor: SandboxProcessor, config: &mut web::ServiceConfig
             .service(effect("/refunds", Kind::Refund))
             .service(resource("/operations/{key}", "GET").route(web::get().to(operation)))
             .service(resource("/operations/{key}/abandon", "POST").route(web::post().to(abandon)))
+            .service(resource("/operations/{key}/review", "PUT").route(web::put().to(review)))
             .service(resource("/journal", "GET").route(web::get().to(journal)))
             .service(resource("/faults", "GET, PUT").route(web::get().to(show_faults)).route(web::put().to(set_faults)))
             .default_service(web::to(no_route)),
@@ -191,20 +196,19 @@ async fn effect(processor: Processor, http: HttpRequest, body: Body, kind: Kind)
             Refusal::Malformed("Send a UUID in the header Idempotency-Key; it names this operation.".to_owned())
         })?;
     let request = wire::parse(kind, &read(body)?, OffsetDateTime::now_utc()).map_err(Refusal::Malformed)?;
-    perform(&processor, key, request).await
+    perform(&processor, key, request, &base(&processor, &http)).await
 }
 
 /// Executes a call, as badly as the fault switch and the card want it.
-async fn perform(processor: &SandboxProcessor, key: OpId, request: Request) -> Result<HttpResponse, Refusal> {
-    let fault = processor.faults().take(request.kind());
-    let refuse = fault.mode == Mode::Refuse;
-    let executed = match fault.mode {
-        Mode::Error500 => return Err(Refusal::OnPurpose),
-        Mode::Slow => execute_late(processor, key, request, fault.slowness()).await?,
-        Mode::Duplicate => execute(processor, key, request, refuse, 2).await?,
-        Mode::None | Mode::TimeoutAfterWork | Mode::Refuse => execute(processor, key, request, refuse, 1).await?,
-    };
-    let executed = match executed {
+async fn perform(
+    processor: &SandboxProcessor,
+    key: OpId,
+    request: Request,
+    base: &str,
+) -> Result<HttpResponse, Refusal> {
+    let fault = processor.faults().take(request.kind().into());
+    let work = move |store: &mut _, terms| ledger::execute(store, key, &request, terms);
+    let executed = match perform::run(processor, fault, work).await? {
         Ok(executed) => executed,
         Err(LedgerError::KeyReused) => return Err(Refusal::KeyReused),
         Err(LedgerError::KeyAbandoned) => return Err(Refusal::KeyAbandoned),
@@ -217,63 +221,40 @@ async fn perform(processor: &SandboxProcessor, key: OpId, request: Request) -> R
     if executed.scenario == Some(Scenario::LostAnswer) {
         return Err(Refusal::OnPurpose);
     }
-    let mut answer = HttpResponse::Ok();
-    if executed.replayed {
-        answer.insert_header(("Idempotent-Replayed", "true"));
-    }
-    Ok(answer.json(wire::Operation::try_from(executed.operation)?))
+    answer(executed.operation, base, executed.replayed)
 }
 
-async fn execute(
-    processor: &SandboxProcessor,
-    key: OpId,
-    request: Request,
-    refuse: bool,
-    deliveries: usize,
-) -> Result<Result<Executed, LedgerError>, StoreGone> {
-    let capture_delay = processor.capture_delay();
-    processor
-        .store()
-        .run(move |store| {
-            let mut once = || ledger::execute(store, key, &request, Terms { now: now(), capture_delay, refuse });
-            for _ in 1..deliveries {
-                once()?;
-            }
-            once()
-        })
-        .await
-}
-
-/// Executes after `delay`, also when the caller has gone away by then: calls that arrive late are what `slow` is for.
-async fn execute_late(
-    processor: &SandboxProcessor,
-    key: OpId,
-    request: Request,
-    delay: Duration,
-) -> Result<Result<Executed, LedgerError>, Refusal> {
-    let processor = processor.clone();
-    let late = actix_web::rt::spawn(async move {
-        tokio::time::sleep(delay).await;
-        execute(&processor, key, request, false, 1).await
-    });
-    Ok(late.await.map_err(|_stopping| StoreGone)??)
-}
-
-/// Holds the caller, but neither a thread nor the store, and gives up.
-async fn time_out(silence: Duration) -> Refusal {
-    tokio::time::sleep(silence).await;
-    Refusal::TimedOut
-}
-
-async fn operation(processor: Processor, path: web::Path<String>) -> Result<HttpResponse, Refusal> {
+async fn operation(processor: Processor, http: HttpRequest, path: web::Path<String>) -> Result<HttpResponse, Refusal> {
     let key = path_key(&path)?;
     let found = processor.store().run(move |store| ledger::look_up(store, key, now())).await??;
-    answer(found.ok_or(Refusal::NoOperation)?)
+    answer(found.ok_or(Refusal::NoOperation)?, &base(&processor, &http), false)
 }
 
-async fn abandon(processor: Processor, path: web::Path<String>) -> Result<HttpResponse, Refusal> {
+async fn abandon(processor: Processor, http: HttpRequest, path: web::Path<String>) -> Result<HttpResponse, Refusal> {
     let key = path_key(&path)?;
-    answer(processor.store().run(move |store| ledger::abandon(store, key, now())).await??)
+    let found = processor.store().run(move |store| ledger::abandon(store, key, now())).await??;
+    answer(found, &base(&processor, &http), false)
+}
+
+async fn review(
+    processor: Processor,
+    http: HttpRequest,
+    path: web::Path<String>,
+    body: Body,
+) -> Result<HttpResponse, Refusal> {
+    let key = path_key(&path)?;
+    let approve = wire::parse_review(&read(body)?).map_err(Refusal::Malformed)?;
+    let fault = processor.faults().take(Call::Review);
+    let work = move |store: &mut _, terms| shopper::review(store, key, approve, terms);
+    let reviewed = perform::run(&processor, fault, work).await??;
+    if fault.mode == Mode::TimeoutAfterWork {
+        return Err(time_out(fault.silence(processor.silence())).await);
+    }
+    match reviewed {
+        Reviewed::Unknown => Err(Refusal::NoOperation),
+        Reviewed::NotInReview => Err(Refusal::NotInReview),
+        Reviewed::Decided(operation, replayed) => answer(*operation, &base(&processor, &http), replayed),
+    }
 }
 
 #[derive(Deserialize)]
@@ -293,8 +274,8 @@ async fn journal(
         return Err(malformed());
     }
     let rows = processor.store().run(move |store| ledger::entries(store, after, limit, now())).await??;
-    let entries = rows.into_iter().map(wire::Entry::try_from).collect::<Result<_, _>>()?;
-    Ok(HttpResponse::Ok().json(wire::Journal { entries }))
+    let entries = rows.into_iter().map(answer::Entry::try_from).collect::<Result<_, _>>()?;
+    Ok(HttpResponse::Ok().json(answer::Journal { entries }))
 }
 
 async fn show_faults(processor: Processor) -> HttpResponse {
@@ -317,10 +298,22 @@ fn path_key(path: &str) -> Result<OpId, Refusal> {
     path.parse().map_err(|_invalid| Refusal::Malformed("The key in the address must be a UUID.".to_owned()))
 }
 
-fn answer(operation: rows::Operation) -> Result<HttpResponse, Refusal> {
-    Ok(HttpResponse::Ok().json(wire::Operation::try_from(operation)?))
+fn answer(operation: rows::Operation, base: &str, replayed: bool) -> Result<HttpResponse, Refusal> {
+    let mut answer = HttpResponse::Ok();
+    if replayed {
+        answer.insert_header(("Idempotent-Replayed", "true"));
+    }
+    Ok(answer.json(answer::Operation::render(operation, base)?))
 }
 
-fn now() -> Timestamp {
-    Timestamp::from(OffsetDateTime::now_utc())
+/// What stands before `/pages` in a page's address: as configured, else as this caller reached us.
+fn base(processor: &SandboxProcessor, http: &HttpRequest) -> String {
+    match processor.public_url() {
+        Some(url) => url.to_owned(),
+        None => {
+            let prefix = http.path().rsplit_once("/v1/").map_or("", |(prefix, _)| prefix);
+            let reached = http.connection_info();
+            format!("{}://{}{prefix}", reached.scheme(), reached.host())
+        }
+    }
 }

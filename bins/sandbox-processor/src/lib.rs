@@ -1,13 +1,21 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod answer;
+mod bank;
+mod books;
 mod card;
 mod faults;
+mod html;
 mod http;
 mod ledger;
+mod pages;
+mod perform;
 mod program;
 mod request;
 mod rows;
+mod rules;
+mod shopper;
 mod store;
 mod wire;
 mod words;
@@ -18,6 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::web::ServiceConfig;
+use url::Url;
 
 use crate::faults::Faults;
 use crate::store::Store;
@@ -51,33 +60,89 @@ impl fmt::Debug for Config {
     }
 }
 
+/// The hosted pages: where a browser finds them, and how long everything waits.
+#[derive(Debug, Clone, Default)]
+pub struct Hosting {
+    /// What stands before `/pages` in a page's address, the prefix included, such as `https://pay.example/sandbox`. None: the
+    /// address by which a caller reached the processor.
+    pub public_url: Option<String>,
+    /// How long pages, reviews and transfers wait.
+    pub waits: Waits,
+}
+
+/// How long pages, reviews and transfers wait; by default as decisions.md sections 3 and 4 say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waits {
+    /// For the shopper to answer a card's 3-D Secure challenge: 15 minutes.
+    pub challenge: Duration,
+    /// For the shopper to use any other page: 48 hours.
+    pub page: Duration,
+    /// How long before its end a pay-later page stops taking payments: an hour.
+    pub pay_margin: Duration,
+    /// For the pay-later provider to end a review by itself: three seconds.
+    pub review: Duration,
+    /// Whether the provider then approves, as it does by default.
+    pub review_approves: bool,
+    /// For the money of a bank transfer to arrive: 14 days.
+    pub transfer: Duration,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        const HOUR: Duration = Duration::from_secs(3_600);
+        Self {
+            challenge: HOUR / 4,
+            page: HOUR * 48,
+            pay_margin: HOUR,
+            review: Duration::from_secs(3),
+            review_approves: true,
+            transfer: HOUR * 24 * 14,
+        }
+    }
+}
+
 /// A running sandbox processor. Clones share the store, which closes when the last of them is dropped.
 #[derive(Clone)]
 pub struct SandboxProcessor(Arc<Shared>);
 
 struct Shared {
     config: Config,
+    hosting: Hosting,
     store: Store,
     faults: Faults,
 }
 
 impl SandboxProcessor {
-    /// Opens the store and brings its schema up to date. Blocks for a few milliseconds.
+    /// Opens the store and brings its schema up to date, with the default [`Hosting`]. Blocks for a few milliseconds.
     ///
     /// # Errors
     /// [`OpenError`]: an unusable key, or a database that cannot be made or opened.
     pub fn open(config: Config) -> Result<Self, OpenError> {
+        Self::open_with(config, Hosting::default())
+    }
+
+    /// [`Self::open`] with pages that are found elsewhere, or wait otherwise, than by default.
+    ///
+    /// # Errors
+    /// [`OpenError`]: an unusable key or public address, or a database that cannot be made or opened.
+    pub fn open_with(config: Config, hosting: Hosting) -> Result<Self, OpenError> {
         if config.key.is_empty() || !config.key.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(OpenError::Key);
         }
+        let public_url = hosting.public_url.as_deref().map(base_address).transpose()?;
         let store = Store::open(&config.database)?;
-        Ok(Self(Arc::new(Shared { config, store, faults: Faults::default() })))
+        let hosting = Hosting { public_url, ..hosting };
+        Ok(Self(Arc::new(Shared { config, hosting, store, faults: Faults::default() })))
     }
 
-    /// Mounts the routes under `/v1`, relative to the application or scope whose `configure` takes this.
+    /// Mounts the caller's routes under `/v1` and the shopper's under `/pages`, relative to the application or scope whose
+    /// `configure` takes this.
     pub fn configure(&self) -> impl FnOnce(&mut ServiceConfig) + use<> {
         let processor = self.clone();
-        move |config| http::mount(processor, config)
+        move |config| {
+            pages::mount(processor.clone(), config);
+            http::mount(processor, config);
+        }
     }
 
     fn store(&self) -> &Store {
@@ -96,6 +161,15 @@ impl SandboxProcessor {
         self.0.config.silence
     }
 
+    fn waits(&self) -> Waits {
+        self.0.hosting.waits
+    }
+
+    /// Without a slash at its end.
+    fn public_url(&self) -> Option<&str> {
+        self.0.hosting.public_url.as_deref()
+    }
+
     /// Compares without stopping at the first difference, so that the time taken tells nothing but the length.
     fn is_key(&self, presented: &[u8]) -> bool {
         let key = self.0.config.key.as_bytes();
@@ -107,4 +181,13 @@ impl fmt::Debug for SandboxProcessor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("SandboxProcessor").field(&self.0.config).finish()
     }
+}
+
+/// A public address in its normal form, without a slash at its end.
+fn base_address(written: &str) -> Result<String, OpenError> {
+    let url = Url::parse(written).ok().filter(|url| {
+        let bare = url.username().is_empty() && url.password().is_none();
+        matches!(url.scheme(), "http" | "https") && bare && url.query().is_none() && url.fragment().is_none()
+    });
+    url.map(|url| url.as_str().trim_end_matches('/').to_owned()).ok_or(OpenError::PublicUrl)
 }

@@ -11,7 +11,7 @@ use actix_web::http::Method;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, HttpResponse, HttpServer, web};
 
-use crate::{Config, OpenError, SandboxProcessor, http};
+use crate::{Config, Hosting, OpenError, SandboxProcessor, Waits, http};
 
 /// How long running calls may take to finish after a stop signal, in seconds.
 const STOP_SECONDS: u64 = 5;
@@ -41,6 +41,41 @@ pub struct Arguments {
     /// How long callers are left without an answer where a test number asks for it, in milliseconds
     #[arg(long, env = "SANDBOX_PROCESSOR_SILENCE_MS", default_value_t = 60_000)]
     pub silence_ms: u64,
+    /// Address of this processor in a shopper's browser, the prefix included [default: as the caller reached it]
+    #[arg(long, env = "SANDBOX_PROCESSOR_PUBLIC_URL")]
+    pub public_url: Option<String>,
+    /// How long a 3-D Secure challenge waits for the shopper, in milliseconds
+    #[arg(long, env = "SANDBOX_PROCESSOR_CHALLENGE_MS", default_value_t = 900_000)]
+    pub challenge_ms: u64,
+    /// How long the other pages wait for the shopper, in milliseconds
+    #[arg(long, env = "SANDBOX_PROCESSOR_PAGE_MS", default_value_t = 172_800_000)]
+    pub page_ms: u64,
+    /// How long before its end a pay-later page stops taking payments, in milliseconds
+    #[arg(long, env = "SANDBOX_PROCESSOR_PAY_MARGIN_MS", default_value_t = 3_600_000)]
+    pub pay_margin_ms: u64,
+    /// How long a pay-later review takes, in milliseconds
+    #[arg(long, env = "SANDBOX_PROCESSOR_REVIEW_MS", default_value_t = 3_000)]
+    pub review_ms: u64,
+    /// How a pay-later review ends by itself
+    #[arg(long, env = "SANDBOX_PROCESSOR_REVIEW_DECISION", default_value = "approve", value_parser = ["approve", "decline"])]
+    pub review_decision: String,
+    /// How long the money of a bank transfer is waited for, in milliseconds
+    #[arg(long, env = "SANDBOX_PROCESSOR_TRANSFER_MS", default_value_t = 1_209_600_000)]
+    pub transfer_ms: u64,
+}
+
+impl Arguments {
+    fn hosting(&self) -> Hosting {
+        let waits = Waits {
+            challenge: Duration::from_millis(self.challenge_ms),
+            page: Duration::from_millis(self.page_ms),
+            pay_margin: Duration::from_millis(self.pay_margin_ms),
+            review: Duration::from_millis(self.review_ms),
+            review_approves: self.review_decision == "approve",
+            transfer: Duration::from_millis(self.transfer_ms),
+        };
+        Hosting { public_url: self.public_url.clone(), waits }
+    }
 }
 
 /// Why the program does not run.
@@ -83,12 +118,14 @@ pub async fn run(arguments: Arguments) -> Result<(), RunError> {
     if !listen.ip().is_loopback() {
         return Err(RunError::NotLoopback(listen));
     }
-    let processor = SandboxProcessor::open(Config {
+    let hosting = arguments.hosting();
+    let config = Config {
         key: read_key(arguments.key_file)?,
         database: arguments.database,
         capture_delay: Duration::from_millis(arguments.capture_delay_ms),
         silence: Duration::from_millis(arguments.silence_ms),
-    })?;
+    };
+    let processor = SandboxProcessor::open_with(config, hosting)?;
     let failed = |source| RunError::Serve { listen, source };
     let listener = TcpListener::bind(listen).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;

@@ -5,26 +5,53 @@ use dropin_money::Amount;
 
 use crate::card::Verdict;
 use crate::rows::Operation;
-use crate::words::Kind;
+use crate::words::{Kind, Method};
 
 /// A well-formed call that asks for an effect.
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// Reserve `amount` on a card.
-    Authorize { amount: Amount, order_id: String, last4: String, verdict: Verdict },
+    /// Reserve money.
+    Authorize(Box<Authorization>),
     /// Take `amount` of an authorization; what is left of it is released.
     Capture { authorization: OpId, amount: Amount },
-    /// Give an authorization up.
+    /// Give an authorization up, or stop one that is pending.
     Void { authorization: OpId },
     /// Pay `amount` of what was captured back.
     Refund { authorization: OpId, amount: Amount },
+}
+
+/// What an authorization asks for.
+#[derive(Debug)]
+pub(crate) struct Authorization {
+    pub(crate) amount: Amount,
+    pub(crate) order_id: String,
+    pub(crate) method: Method,
+    /// Of the card, where there is one.
+    pub(crate) last4: Option<String>,
+    pub(crate) verdict: Verdict,
+    /// Where a hosted page sends the shopper afterwards; absolute, and in its one normal form.
+    pub(crate) return_url: Option<String>,
+    /// Two capital letters.
+    pub(crate) shopper_country: Option<String>,
+    pub(crate) review_allowed: bool,
+}
+
+impl Authorization {
+    fn matches(&self, earlier: &Operation) -> bool {
+        earlier.order_id.as_ref() == Some(&self.order_id)
+            && earlier.method == Some(self.method)
+            && earlier.last4 == self.last4
+            && earlier.return_url == self.return_url
+            && earlier.shopper_country == self.shopper_country
+            && earlier.review_allowed == self.review_allowed
+    }
 }
 
 impl Request {
     /// What it asks for.
     pub(crate) const fn kind(&self) -> Kind {
         match self {
-            Self::Authorize { .. } => Kind::Authorize,
+            Self::Authorize(_) => Kind::Authorize,
             Self::Capture { .. } => Kind::Capture,
             Self::Void { .. } => Kind::Void,
             Self::Refund { .. } => Kind::Refund,
@@ -32,9 +59,10 @@ impl Request {
     }
 
     /// The amount that the call names.
-    pub(crate) const fn amount(&self) -> Option<&Amount> {
+    pub(crate) fn amount(&self) -> Option<&Amount> {
         match self {
-            Self::Authorize { amount, .. } | Self::Capture { amount, .. } | Self::Refund { amount, .. } => Some(amount),
+            Self::Authorize(authorization) => Some(&authorization.amount),
+            Self::Capture { amount, .. } | Self::Refund { amount, .. } => Some(amount),
             Self::Void { .. } => None,
         }
     }
@@ -42,7 +70,7 @@ impl Request {
     /// The authorization that the call is about.
     pub(crate) const fn authorization(&self) -> Option<OpId> {
         match self {
-            Self::Authorize { .. } => None,
+            Self::Authorize(_) => None,
             Self::Capture { authorization, .. } | Self::Void { authorization } | Self::Refund { authorization, .. } => {
                 Some(*authorization)
             }
@@ -57,15 +85,13 @@ impl Request {
             }
             None => true,
         };
-        let same_card = match self {
-            Self::Authorize { order_id, last4, .. } => {
-                earlier.order_id.as_ref() == Some(order_id) && earlier.last4.as_ref() == Some(last4)
-            }
+        let same_terms = match self {
+            Self::Authorize(authorization) => authorization.matches(earlier),
             Self::Capture { .. } | Self::Void { .. } | Self::Refund { .. } => true,
         };
         earlier.kind == self.kind()
             && same_money
-            && same_card
+            && same_terms
             && earlier.authorization_key == self.authorization().map(|key| key.to_string())
     }
 }

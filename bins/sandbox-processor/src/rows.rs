@@ -5,11 +5,11 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 
 use crate::store::{authorizations, journal, operations};
-use crate::words::{Kind, Outcome, Reason, Scenario};
+use crate::words::{Kind, Method, Outcome, Reason, Scenario, Stage};
 
 /// An operation that is about to be written.
 #[derive(Debug, Insertable)]
-#[diesel(table_name = operations)]
+#[diesel(table_name = operations, treat_none_as_default_value = false)]
 pub(crate) struct NewOperation {
     pub(crate) key: String,
     pub(crate) kind: Kind,
@@ -25,6 +25,18 @@ pub(crate) struct NewOperation {
     /// Microseconds since 1970, while pending.
     pub(crate) due_at: Option<i64>,
     pub(crate) due_outcome: Option<Outcome>,
+    /// Of the authorization, also in what is done with it later.
+    pub(crate) method: Option<Method>,
+    pub(crate) return_url: Option<String>,
+    pub(crate) shopper_country: Option<String>,
+    pub(crate) review_allowed: bool,
+    pub(crate) under_review: bool,
+    /// While an authorization is pending.
+    pub(crate) stage: Option<Stage>,
+    /// The address of the page, where there is one.
+    pub(crate) page_token: Option<String>,
+    /// What the page's forms have to carry.
+    pub(crate) form_token: Option<String>,
 }
 
 impl NewOperation {
@@ -43,6 +55,14 @@ impl NewOperation {
             last4: None,
             due_at: None,
             due_outcome: None,
+            method: None,
+            return_url: None,
+            shopper_country: None,
+            review_allowed: false,
+            under_review: false,
+            stage: None,
+            page_token: None,
+            form_token: None,
         }
     }
 }
@@ -63,7 +83,28 @@ pub(crate) struct Operation {
     pub(crate) order_id: Option<String>,
     pub(crate) authorization_key: Option<String>,
     pub(crate) last4: Option<String>,
+    /// Microseconds since 1970, while pending.
+    pub(crate) due_at: Option<i64>,
     pub(crate) due_outcome: Option<Outcome>,
+    /// Of the authorization, also in what was done with it later; none where nothing named one.
+    pub(crate) method: Option<Method>,
+    pub(crate) return_url: Option<String>,
+    pub(crate) shopper_country: Option<String>,
+    pub(crate) review_allowed: bool,
+    pub(crate) under_review: bool,
+    /// While an authorization is pending.
+    pub(crate) stage: Option<Stage>,
+    /// What has arrived of a bank transfer, in minor units of `currency`.
+    pub(crate) received: i64,
+    pub(crate) page_token: Option<String>,
+    pub(crate) form_token: Option<String>,
+}
+
+impl Operation {
+    /// Whether an approved authorization of this method needs no capture.
+    pub(crate) fn pays_at_once(&self) -> bool {
+        self.method.is_some_and(Method::pays_at_once)
+    }
 }
 
 /// The money of one approved authorization, in minor units of `currency`.
@@ -82,7 +123,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// A fresh authorization of `amount`.
+    /// The fresh account of an approved authorization of `amount`.
     pub(crate) fn open(key: OpId, scenario: Scenario, amount: &Amount) -> Self {
         Self {
             key: key.to_string(),
@@ -95,6 +136,22 @@ impl Account {
             refund_pending: 0,
             voided: false,
         }
+    }
+
+    /// The fresh account of an authorization that waited and was then approved; none when it has no amount.
+    pub(crate) fn of(approved: &Operation) -> Option<Self> {
+        let authorized = approved.amount?;
+        Some(Self {
+            key: approved.key.clone(),
+            scenario: Scenario::Plain,
+            currency: approved.currency.clone()?,
+            authorized,
+            captured: if approved.pays_at_once() { authorized } else { 0 },
+            capture_pending: 0,
+            refunded: 0,
+            refund_pending: 0,
+            voided: false,
+        })
     }
 }
 
@@ -114,4 +171,8 @@ pub(crate) struct Entry {
     pub(crate) order_id: Option<String>,
     pub(crate) authorization_key: Option<String>,
     pub(crate) last4: Option<String>,
+    pub(crate) method: Option<Method>,
+    pub(crate) stage: Option<Stage>,
+    /// Minor units of `currency`.
+    pub(crate) received: i64,
 }

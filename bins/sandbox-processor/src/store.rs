@@ -32,6 +32,15 @@ diesel::table! {
         last4 -> Nullable<Text>,
         due_at -> Nullable<BigInt>,
         due_outcome -> Nullable<Text>,
+        method -> Nullable<Text>,
+        return_url -> Nullable<Text>,
+        shopper_country -> Nullable<Text>,
+        review_allowed -> Bool,
+        under_review -> Bool,
+        stage -> Nullable<Text>,
+        received -> BigInt,
+        page_token -> Nullable<Text>,
+        form_token -> Nullable<Text>,
     }
 }
 
@@ -61,6 +70,9 @@ diesel::table! {
         order_id -> Nullable<Text>,
         authorization_key -> Nullable<Text>,
         last4 -> Nullable<Text>,
+        method -> Nullable<Text>,
+        stage -> Nullable<Text>,
+        received -> BigInt,
     }
 }
 
@@ -71,6 +83,11 @@ pub enum OpenError {
     /// The bearer key is empty or has characters that a header cannot carry.
     #[error("the processor's bearer key must be visible ASCII characters, at least one")]
     Key,
+    /// The public address is no address.
+    #[error(
+        "the processor's public address must be an http or https URL without query, such as https://pay.example/sandbox"
+    )]
+    PublicUrl,
     /// The file or its folder cannot be made.
     #[error("cannot create the processor's database {path}: {source}")]
     File {

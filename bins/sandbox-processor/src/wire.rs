@@ -1,20 +1,22 @@
-//! The shapes of requests and answers: PascalCase JSON, amounts as exact decimals.
+//! The shapes of requests: PascalCase JSON, amounts as exact decimals.
 //!
 //! A message about a bad request names the field and never repeats its value: it might be a card number.
 
-use dropin_kernel::{OpId, Timestamp};
+use dropin_kernel::OpId;
 use dropin_money::{Amount, Currency, Decimal};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
+use url::Url;
 
-use crate::card::Card;
-use crate::request::Request;
-use crate::rows;
-use crate::words::{Kind, Outcome, Reason};
+use crate::card::{Card, Offers, Verdict};
+use crate::request::{Authorization, Request};
+use crate::words::{Kind, Method, Stage};
 
 /// Longest OrderId, in characters.
 const MAX_ORDER_ID: usize = 255;
+/// Longest ReturnUrl, in characters (decisions.md section 2).
+const MAX_URL: usize = 2_048;
 
 /// A field whose type is checked by hand, so that no message repeats its value.
 type Field = Option<Box<RawValue>>;
@@ -27,6 +29,10 @@ struct Body {
     order_id: Field,
     authorization_key: Field,
     card: Option<CardBody>,
+    method: Field,
+    return_url: Field,
+    review_allowed: Field,
+    shopper_country: Field,
 }
 
 #[derive(Deserialize)]
@@ -45,15 +51,7 @@ struct CardBody {
 pub(crate) fn parse(kind: Kind, body: &[u8], now: OffsetDateTime) -> Result<Request, String> {
     let body: Body = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
     match kind {
-        Kind::Authorize => {
-            let card = parse_card(body.card.ok_or("Card is missing.")?)?;
-            Ok(Request::Authorize {
-                amount: parse_amount(body.amount, body.currency)?,
-                order_id: parse_order_id(body.order_id)?,
-                last4: card.last4().to_owned(),
-                verdict: card.verdict(now),
-            })
-        }
+        Kind::Authorize => Ok(Request::Authorize(Box::new(parse_authorize(body, now)?))),
         Kind::Capture => Ok(Request::Capture {
             authorization: parse_authorization(body.authorization_key)?,
             amount: parse_amount(body.amount, body.currency)?,
@@ -63,6 +61,85 @@ pub(crate) fn parse(kind: Kind, body: &[u8], now: OffsetDateTime) -> Result<Requ
             authorization: parse_authorization(body.authorization_key)?,
             amount: parse_amount(body.amount, body.currency)?,
         }),
+    }
+}
+
+fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, String> {
+    let method = parse_method(body.method)?;
+    let return_url = body.return_url.map(|url| parse_return_url(Some(url))).transpose()?;
+    let review_allowed = parse_flag("ReviewAllowed", body.review_allowed)?;
+    let (last4, verdict) = match (method, body.card) {
+        (Method::Card, card) => {
+            let card = parse_card(card.ok_or("Card is missing.")?)?;
+            let offers = Offers { return_url: return_url.is_some(), review: review_allowed };
+            (Some(card.last4().to_owned()), card.verdict(now, offers))
+        }
+        (_, Some(_)) => return Err("Card must be left out unless Method is CARD.".to_owned()),
+        (Method::BankTransfer, None) => (None, Verdict::Await(Stage::Transfer)),
+        (_, None) if return_url.is_none() => return Err("ReturnUrl is missing; this Method needs it.".to_owned()),
+        (_, None) => (None, Verdict::Await(Stage::Page)),
+    };
+    Ok(Authorization {
+        amount: parse_amount(body.amount, body.currency)?,
+        order_id: parse_order_id(body.order_id)?,
+        method,
+        last4,
+        verdict,
+        return_url,
+        shopper_country: body.shopper_country.map(|country| parse_country(Some(country))).transpose()?,
+        review_allowed,
+    })
+}
+
+fn parse_method(method: Field) -> Result<Method, String> {
+    match method {
+        None => Ok(Method::Card),
+        method => Method::from_word(&text("Method", method)?)
+            .ok_or_else(|| "Method must be CARD, PAYPAL, IDEAL, PAYLATER or BANKTRANSFER.".to_owned()),
+    }
+}
+
+/// Gives the normal form of the URL: what a header can carry, and what every browser takes for the same address.
+fn parse_return_url(url: Field) -> Result<String, String> {
+    let written = text("ReturnUrl", url)?;
+    let parsed = Url::parse(&written).ok().filter(|url| {
+        let bare = url.username().is_empty() && url.password().is_none();
+        matches!(url.scheme(), "http" | "https") && bare && written.chars().count() <= MAX_URL
+    });
+    parsed.map(String::from).ok_or_else(|| {
+        format!("ReturnUrl must be an absolute http or https URL of at most {MAX_URL} characters, without user name and password.")
+    })
+}
+
+fn parse_country(country: Field) -> Result<String, String> {
+    let country = text("ShopperCountry", country)?;
+    match country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        true => Ok(country),
+        false => Err("ShopperCountry must be two capital letters, such as \"NL\".".to_owned()),
+    }
+}
+
+fn parse_flag(name: &str, field: Field) -> Result<bool, String> {
+    let flag = field.map(|field| serde_json::from_str(field.get())).transpose();
+    flag.map(Option::unwrap_or_default).map_err(|_other_type| format!("{name} must be true or false."))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ReviewBody {
+    decision: Field,
+}
+
+/// Reads the body of a review's decision: whether the provider approves.
+///
+/// # Errors
+/// A message for the caller.
+pub(crate) fn parse_review(body: &[u8]) -> Result<bool, String> {
+    let body: ReviewBody = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
+    match text("Decision", body.decision)?.as_str() {
+        "approve" => Ok(true),
+        "decline" => Ok(false),
+        _ => Err("Decision must be \"approve\" or \"decline\".".to_owned()),
     }
 }
 
@@ -86,7 +163,15 @@ fn parse_amount(amount: Field, currency: Field) -> Result<Amount, String> {
     let currency: Currency = text("Currency", currency)?
         .parse()
         .map_err(|_unknown| "Currency must be one of the contract's ISO 4217 codes, such as \"USD\".")?;
-    let number = Decimal::parse(amount.get()).map_err(|error| format!("Amount {error}."))?;
+    positive_amount(amount.get(), currency)
+}
+
+/// An amount as it was written, more than nothing.
+///
+/// # Errors
+/// A message for whoever wrote it.
+pub(crate) fn positive_amount(written: &str, currency: Currency) -> Result<Amount, String> {
+    let number = Decimal::parse(written).map_err(|error| format!("Amount {error}."))?;
     let amount = Amount::from_decimal(currency, &number).map_err(|error| format!("Amount: {error}."))?;
     if amount.is_zero() { Err("Amount must be more than zero.".to_owned()) } else { Ok(amount) }
 }
@@ -109,103 +194,6 @@ fn parse_authorization(key: Field) -> Result<OpId, String> {
 fn text(name: &str, field: Field) -> Result<String, String> {
     let field = field.ok_or_else(|| format!("{name} is missing."))?;
     serde_json::from_str(field.get()).map_err(|_other_type| format!("{name} must be a text."))
-}
-
-/// An operation as it is answered.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Operation {
-    key: String,
-    kind: Kind,
-    outcome: Outcome,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Reason>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retryable: Option<bool>,
-    reference: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    amount: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    currency: Option<String>,
-}
-
-/// A page of the journal as it is answered.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Journal {
-    pub(crate) entries: Vec<Entry>,
-}
-
-/// A journal entry as it is answered.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Entry {
-    number: i64,
-    at: String,
-    key: String,
-    kind: Kind,
-    outcome: Outcome,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    amount: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    currency: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    order_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    authorization_key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last4: Option<String>,
-}
-
-/// A stored amount is none of its currency: the file was changed by another program.
-#[derive(Debug, thiserror::Error)]
-#[error("the store holds an amount that makes no sense under key {0}")]
-pub(crate) struct Corrupt(String);
-
-impl TryFrom<rows::Operation> for Operation {
-    type Error = Corrupt;
-
-    fn try_from(row: rows::Operation) -> Result<Self, Corrupt> {
-        Ok(Self {
-            amount: render(&row.key, row.amount, row.currency.as_deref())?,
-            key: row.key,
-            kind: row.kind,
-            outcome: row.outcome,
-            reason: row.reason,
-            retryable: row.retryable,
-            reference: row.reference,
-            currency: row.currency,
-        })
-    }
-}
-
-impl TryFrom<rows::Entry> for Entry {
-    type Error = Corrupt;
-
-    fn try_from(row: rows::Entry) -> Result<Self, Corrupt> {
-        Ok(Self {
-            number: row.number,
-            at: Timestamp::from_micros(row.at).to_string(),
-            amount: render(&row.key, row.amount, row.currency.as_deref())?,
-            key: row.key,
-            kind: row.kind,
-            outcome: row.outcome,
-            currency: row.currency,
-            order_id: row.order_id,
-            authorization_key: row.authorization_key,
-            last4: row.last4,
-        })
-    }
-}
-
-fn render(key: &str, minor: Option<i64>, currency: Option<&str>) -> Result<Option<Box<RawValue>>, Corrupt> {
-    let (Some(minor), Some(currency)) = (minor, currency) else {
-        return Ok(None);
-    };
-    let corrupt = || Corrupt(key.to_owned());
-    let currency: Currency = currency.parse().map_err(|_unknown| corrupt())?;
-    let amount = Amount::from_minor(currency, minor).map_err(|_unbounded| corrupt())?;
-    RawValue::from_string(amount.to_string()).map(Some).map_err(|_no_number| corrupt())
 }
 
 #[cfg(test)]

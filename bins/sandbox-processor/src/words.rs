@@ -55,7 +55,7 @@ macro_rules! words {
 words! {
     /// What a call asks for.
     Kind {
-        /// Reserve money on a card.
+        /// Reserve money on a card, or by another [`Method`].
         Authorize = "AUTHORIZE",
         /// Take what was authorized, or a part of it, once.
         Capture = "CAPTURE",
@@ -107,6 +107,100 @@ words! {
         AlreadyCaptured = "ALREADY_CAPTURED",
         /// The authorization was voided.
         AlreadyVoided = "ALREADY_VOIDED",
+        /// The shopper failed the bank's challenge (3-D Secure).
+        AuthenticationFailed = "AUTHENTICATION_FAILED",
+        /// The shopper pressed cancel on a hosted page.
+        Cancelled = "CANCELLED",
+        /// The page was not used, or the money did not arrive, in time.
+        Expired = "EXPIRED",
+        /// The pay-later provider looked at the payment and refused it.
+        ReviewDeclined = "REVIEW_DECLINED",
+        /// The caller voided the authorization while it was pending.
+        Voided = "VOIDED",
+    }
+}
+
+words! {
+    /// How the shopper pays.
+    Method {
+        /// A card's number.
+        Card = "CARD",
+        /// A wallet on a hosted page; authorized, then captured.
+        Paypal = "PAYPAL",
+        /// The shopper's bank on a hosted page; paid when approved.
+        Ideal = "IDEAL",
+        /// A lender on a hosted page, which may look at the payment first; authorized, then captured.
+        PayLater = "PAYLATER",
+        /// A transfer that the shopper makes by hand; paid when all of it has arrived.
+        BankTransfer = "BANKTRANSFER",
+    }
+}
+
+impl Method {
+    /// Whether the money is there when the authorization is approved, so that there is nothing to capture.
+    pub(crate) const fn pays_at_once(self) -> bool {
+        matches!(self, Self::Ideal | Self::BankTransfer)
+    }
+}
+
+words! {
+    /// What a pending authorization waits for.
+    Stage {
+        /// The shopper, on the hosted page.
+        Page = "PAGE",
+        /// The provider, which looks at the payment.
+        Review = "REVIEW",
+        /// Money.
+        Transfer = "TRANSFER",
+    }
+}
+
+words! {
+    /// A button on a hosted page.
+    Choice {
+        /// The challenge succeeds.
+        Succeed = "succeed",
+        /// The challenge fails.
+        Fail = "fail",
+        /// Pay.
+        Pay = "pay",
+        /// The pay-later provider agrees.
+        Approve = "approve",
+        /// The pay-later provider looks at it first.
+        Review = "review",
+        /// The shopper gives up.
+        Cancel = "cancel",
+        /// Money has arrived.
+        Arrived = "arrived",
+    }
+}
+
+words! {
+    /// What a fault switch can hit.
+    Call {
+        /// An authorization.
+        Authorize = "AUTHORIZE",
+        /// A capture.
+        Capture = "CAPTURE",
+        /// A void.
+        Void = "VOID",
+        /// A refund.
+        Refund = "REFUND",
+        /// A button on a hosted page.
+        Page = "PAGE",
+        /// The decision of a review.
+        Review = "REVIEW",
+    }
+}
+
+impl From<Kind> for Call {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Authorize => Self::Authorize,
+            Kind::Capture => Self::Capture,
+            Kind::Void => Self::Void,
+            Kind::Refund => Self::Refund,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use actix_web::http::Method;
-use common::{Caller, KEY, PLAIN, audit, authorization, fresh_key, money};
+use common::{Caller, KEY, PLAIN, asking, audit, authorization, fresh_key, money};
 use futures_util::future::join_all;
 
 /// Ends with the test, whatever becomes of it.
@@ -127,6 +127,58 @@ async fn kill_minus_nine_loses_nothing_that_was_answered() {
     audit(&database);
 }
 
+/// Has shoppers pay at their bank and sends their forms twice, until the connection breaks; gives each key with whether a form was answered.
+async fn shop(caller: Caller, answered: mpsc::Sender<()>) -> BTreeMap<String, bool> {
+    let mut seen = BTreeMap::new();
+    loop {
+        let key = fresh_key();
+        let body = asking(serde_json::json!({"Method": "IDEAL"}));
+        let Ok(pending) = caller.try_post("/v1/authorizations", &key, &body).await else { return seen };
+        seen.insert(key.clone(), false);
+        let page = pending.page();
+        let Ok(shown) = caller.send(Method::GET, &page, &[], String::new()).await else { return seen };
+        for _ in 0..2 {
+            match caller.try_form(&page, &shown.form(), "pay", None).await {
+                Ok(back) => assert_eq!(back.status, 303),
+                Err(_killed) => return seen,
+            }
+            seen.insert(key.clone(), true);
+            let _nobody_counts = answered.send(());
+        }
+    }
+}
+
+#[actix_web::test]
+async fn kill_minus_nine_decides_no_page_twice_and_forgets_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("processor.db");
+    let mut expected = BTreeMap::new();
+    for round in 0..4 {
+        let Program { mut child, caller, .. } = Program::start(&database);
+        let (answered, count) = mpsc::channel();
+        let shoppers: Vec<_> = (0..8).map(|_| actix_web::rt::spawn(shop(caller.clone(), answered.clone()))).collect();
+        let killer = std::thread::spawn(move || {
+            for _ in 0..20 + 17 * round {
+                count.recv_timeout(Duration::from_secs(20)).expect("answers");
+            }
+            child.kill();
+        });
+        for seen in join_all(shoppers).await {
+            expected.extend(seen.unwrap());
+        }
+        killer.join().unwrap();
+        audit(&database);
+    }
+    let program = Program::start(&database);
+    for (key, answered) in &expected {
+        let now = program.caller.operation(key).await;
+        assert!(now.outcome() == "APPROVED" || !answered && now.outcome() == "PENDING", "{now:?}");
+    }
+    assert!(expected.values().filter(|answered| **answered).count() >= 4 * 10);
+    drop(program);
+    audit(&database);
+}
+
 #[cfg(unix)]
 #[actix_web::test]
 async fn sigterm_lets_a_running_call_finish_and_the_log_holds_no_card_number() {
@@ -141,6 +193,9 @@ async fn sigterm_lets_a_running_call_finish_and_the_log_holds_no_card_number() {
     }
     caller.post("/v1/authorizations", PLAIN, authorization(PLAIN)).await;
     caller.authorized(PLAIN).await;
+    let (_, pending) = caller.pending(serde_json::json!({})).await;
+    let page = pending.page();
+    assert_eq!(caller.press(&page, "succeed").await.status, 303);
     let key = fresh_key();
     caller.faults(serde_json::json!({"Mode": "timeout_after_work", "DelayMs": 1000, "Remaining": 1})).await;
     let running = actix_web::rt::spawn({
@@ -155,6 +210,8 @@ async fn sigterm_lets_a_running_call_finish_and_the_log_holds_no_card_number() {
     let log = program.log.join().unwrap();
     assert!(log.contains("POST /v1/authorizations 200"), "{log}");
     assert!(!log.contains(PLAIN) && !log.contains(KEY), "{log}");
+    let token = page.rsplit('/').next().expect("a token");
+    assert!(log.contains("POST /pages/{token} 303") && !log.contains(token), "{log}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use actix_web::http::Method;
 use actix_web::{App, HttpServer, web};
 use awc::error::SendRequestError;
 use diesel::prelude::*;
-use sandbox_processor::{Config, SandboxProcessor};
+use sandbox_processor::{Config, Hosting, SandboxProcessor, Waits};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
@@ -20,6 +20,8 @@ use tokio::net::TcpStream;
 
 pub(crate) const KEY: &str = "test-bearer-key";
 pub(crate) const PLAIN: &str = "4242424242424242";
+pub(crate) const CHALLENGED: &str = "4000000000003220";
+pub(crate) const RETURN_URL: &str = "https://shop.example/back?order=1&x=2";
 pub(crate) const CARDHOLDER: &str = "Zacharias Quill";
 
 /// The answer to one call.
@@ -27,6 +29,10 @@ pub(crate) const CARDHOLDER: &str = "Zacharias Quill";
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) replayed: bool,
+    /// `Location`, empty without one.
+    pub(crate) location: String,
+    /// `Content-Security-Policy`, empty without one.
+    pub(crate) policy: String,
     pub(crate) text: String,
     pub(crate) body: Value,
 }
@@ -43,6 +49,18 @@ impl Answer {
     pub(crate) fn code(&self) -> &str {
         self.body["Code"].as_str().unwrap_or_default()
     }
+
+    /// The address of the page of a pending authorization.
+    pub(crate) fn page(&self) -> String {
+        let page = self.body["Action"]["Redirect"].as_str().or(self.body["SandboxPage"].as_str());
+        page.unwrap_or_else(|| panic!("no page: {self:?}")).to_owned()
+    }
+
+    /// What the page's forms carry.
+    pub(crate) fn form(&self) -> String {
+        let (_, rest) = self.text.split_once("name=\"form\" value=\"").unwrap_or_else(|| panic!("no form: {self:?}"));
+        rest.split_once('"').expect("an end").0.to_owned()
+    }
 }
 
 /// A caller of a processor at `base`.
@@ -55,7 +73,8 @@ pub(crate) struct Caller {
 impl Caller {
     pub(crate) fn new(address: SocketAddr, prefix: &str) -> Self {
         let connector = awc::Connector::new().limit(0);
-        let client = awc::Client::builder().connector(connector).timeout(Duration::from_secs(30)).finish();
+        let client =
+            awc::Client::builder().connector(connector).disable_redirects().timeout(Duration::from_secs(30)).finish();
         Self { base: format!("http://{address}{prefix}"), client }
     }
 
@@ -67,17 +86,25 @@ impl Caller {
         headers: &[(&str, &str)],
         body: String,
     ) -> Result<Answer, SendRequestError> {
-        let mut request = self.client.request(method, format!("{}{path}", self.base));
+        let address = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.base) };
+        let mut request = self.client.request(method, address);
         for (name, value) in headers {
             request = request.insert_header((*name, *value));
         }
         let mut answer = request.send_body(body).await?;
         let bytes = answer.body().limit(4 << 20).await.map_err(|_cut| SendRequestError::Timeout)?;
+        let header = |name: &str| {
+            let value = answer.headers().get(name).map(|value| value.to_str().expect("ASCII"));
+            value.unwrap_or_default().to_owned()
+        };
+        let (location, policy) = (header("location"), header("content-security-policy"));
         let text = String::from_utf8(bytes.to_vec()).expect("answers are UTF-8");
         Ok(Answer {
             status: answer.status().as_u16(),
             replayed: answer.headers().contains_key("idempotent-replayed"),
             body: serde_json::from_str(&text).unwrap_or(Value::Null),
+            location,
+            policy,
             text,
         })
     }
@@ -100,6 +127,50 @@ impl Caller {
 
     pub(crate) async fn authorize(&self, key: &str, number: &str) -> Answer {
         self.post("/v1/authorizations", key, authorization(number)).await
+    }
+
+    /// Asks for 29.90 USD by a method of `terms`, and gives the pending authorization with its key.
+    pub(crate) async fn pending(&self, terms: Value) -> (String, Answer) {
+        let key = fresh_key();
+        let answer = self.post("/v1/authorizations", &key, asking(terms)).await;
+        assert_eq!((answer.status, answer.outcome()), (200, "PENDING"), "{answer:?}");
+        (key, answer)
+    }
+
+    /// Opens a page, without the bearer key.
+    pub(crate) async fn open(&self, page: &str) -> Answer {
+        self.send(Method::GET, page, &[], String::new()).await.expect("a page")
+    }
+
+    /// Sends a page's form as a browser does.
+    pub(crate) async fn send_form(&self, page: &str, form: &str, choice: &str, amount: Option<&str>) -> Answer {
+        self.try_form(page, form, choice, amount).await.expect("an answer")
+    }
+
+    pub(crate) async fn try_form(
+        &self,
+        page: &str,
+        form: &str,
+        choice: &str,
+        amount: Option<&str>,
+    ) -> Result<Answer, SendRequestError> {
+        let amount = amount.map(|amount| format!("&amount={amount}")).unwrap_or_default();
+        let body = format!("form={form}&choice={choice}{amount}");
+        self.send(Method::POST, page, &[("Content-Type", "application/x-www-form-urlencoded")], body).await
+    }
+
+    /// Opens a page and presses one of its buttons.
+    pub(crate) async fn press(&self, page: &str, choice: &str) -> Answer {
+        let form = self.open(page).await.form();
+        self.send_form(page, &form, choice, None).await
+    }
+
+    pub(crate) async fn review(&self, key: &str, decision: &str) -> Answer {
+        let bearer = format!("Bearer {KEY}");
+        let body = json!({"Decision": decision}).to_string();
+        self.send(Method::PUT, &format!("/v1/operations/{key}/review"), &[("Authorization", &bearer)], body)
+            .await
+            .expect("an answer")
     }
 
     /// Sends an authorization on a connection of its own and leaves the answer to whoever holds it.
@@ -188,9 +259,25 @@ impl Running {
     }
 
     pub(crate) async fn start_in(folder: TempDir, capture_delay: Duration, silence: Duration) -> Self {
+        Self::start_with(folder, capture_delay, silence, Hosting::default()).await
+    }
+
+    /// With pages that wait as `waits` says.
+    pub(crate) async fn start_waiting(waits: Waits) -> Self {
+        let hosting = Hosting { public_url: None, waits };
+        Self::start_with(tempfile::tempdir().expect("a folder"), Duration::ZERO, Duration::from_millis(50), hosting)
+            .await
+    }
+
+    pub(crate) async fn start_with(
+        folder: TempDir,
+        capture_delay: Duration,
+        silence: Duration,
+        hosting: Hosting,
+    ) -> Self {
         let database = folder.path().join("books").join("processor.db");
         let config = Config { database: database.clone(), key: KEY.to_owned(), capture_delay, silence };
-        let processor = SandboxProcessor::open(config).expect("a store");
+        let processor = SandboxProcessor::open_with(config, hosting).expect("a store");
         let server =
             HttpServer::new(move || App::new().service(web::scope("/sandbox").configure(processor.configure())))
                 .workers(2)
@@ -225,6 +312,20 @@ pub(crate) fn authorization(number: &str) -> String {
     format!(r#"{{"Amount":29.90,"Currency":"USD","OrderId":"order-1","Card":{card}}}"#)
 }
 
+/// 29.90 USD with these members added; a `null` takes one away.
+pub(crate) fn asking(terms: Value) -> String {
+    let card = terms["Method"].as_str().unwrap_or("CARD") == "CARD";
+    let mut body: Value = serde_json::from_str(&authorization(CHALLENGED)).expect("JSON");
+    if !card {
+        body["Card"] = Value::Null;
+    }
+    body["ReturnUrl"] = json!(RETURN_URL);
+    for (name, value) in terms.as_object().expect("an object") {
+        body[name] = value.clone();
+    }
+    body.to_string()
+}
+
 /// The body of a capture or a refund.
 pub(crate) fn money(authorization: &str, amount: &str, currency: &str) -> String {
     format!(r#"{{"AuthorizationKey":"{authorization}","Amount":{amount},"Currency":"{currency}"}}"#)
@@ -252,15 +353,25 @@ struct Finding {
 const AUDIT: &[&str] = &[
     "SELECT 'not journaled: ' || o.key AS finding FROM operations o
      WHERE NOT EXISTS (SELECT 1 FROM journal j WHERE j.key = o.key AND j.outcome = o.outcome AND j.kind = o.kind
-                       AND j.amount IS o.amount)",
+                       AND j.amount IS o.amount AND j.method IS o.method AND j.stage IS o.stage AND j.received = o.received)",
     "SELECT 'journaled more than once: ' || key AS finding FROM journal WHERE outcome <> 'PENDING' GROUP BY key HAVING count(*) > 1",
     "SELECT 'no operation: ' || key AS finding FROM journal WHERE key NOT IN (SELECT key FROM operations)",
     "SELECT 'authorization without account: ' || key AS finding FROM operations
      WHERE kind = 'AUTHORIZE' AND outcome = 'APPROVED' AND key NOT IN (SELECT key FROM authorizations)",
+    "SELECT 'account without authorization: ' || key AS finding FROM authorizations
+     WHERE key NOT IN (SELECT key FROM operations WHERE kind = 'AUTHORIZE' AND outcome = 'APPROVED')",
+    "SELECT 'stopped by no void, or by several: ' || o.key AS finding FROM operations o
+     WHERE o.kind = 'AUTHORIZE' AND o.outcome = 'DECLINED'
+       AND (o.reason = 'VOIDED') <> (SELECT count(*) FROM journal j WHERE j.authorization_key = o.key
+                                     AND j.kind = 'VOID' AND j.outcome = 'APPROVED')",
+    "SELECT 'approved or waiting with the wrong sum: ' || key AS finding FROM operations
+     WHERE kind = 'AUTHORIZE' AND method = 'BANKTRANSFER'
+       AND (outcome = 'APPROVED' AND received < amount OR outcome = 'PENDING' AND received >= amount)",
     "SELECT 'amounts differ from the journal: ' || a.key AS finding FROM authorizations a
      WHERE a.authorized <> (SELECT sum(amount) FROM journal WHERE key = a.key AND outcome = 'APPROVED')
         OR a.captured <> (SELECT coalesce(sum(amount), 0) FROM journal
-                          WHERE authorization_key = a.key AND kind = 'CAPTURE' AND outcome = 'APPROVED')
+                          WHERE outcome = 'APPROVED' AND (authorization_key = a.key AND kind = 'CAPTURE'
+                             OR key = a.key AND kind = 'AUTHORIZE' AND method IN ('IDEAL', 'BANKTRANSFER')))
         OR a.refunded <> (SELECT coalesce(sum(amount), 0) FROM journal
                           WHERE authorization_key = a.key AND kind = 'REFUND' AND outcome = 'APPROVED')
         OR a.voided <> (SELECT count(*) FROM journal
