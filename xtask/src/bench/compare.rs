@@ -7,6 +7,9 @@ use crate::failure::Outcome;
 /// A request may be sent this much later than planned before the table says so.
 const LATE_MS: f64 = 2.0;
 
+/// So many requests may wait for an answer when a run ends: one for each connection of a closed loop.
+const UNANSWERED_MAX: f64 = 40.0;
+
 /// What is measured: takes the seconds of one run.
 type Run<'a> = Box<dyn Fn(u32) -> Outcome<Sample> + 'a>;
 
@@ -125,7 +128,17 @@ fn ceilings(rows: &[Row], first: Option<f64>) -> String {
 
 /// What was seen at a fixed rate.
 pub(crate) fn latencies(rows: &[Row]) -> String {
-    let head = ["fixed rate", "per second", "p50 ms", "p99 ms", "max ms", "refused", "sent late, max ms", "load1"];
+    let head = [
+        "fixed rate",
+        "per second",
+        "p50 ms",
+        "p99 ms",
+        "max ms",
+        "refused",
+        "unanswered",
+        "sent late, max ms",
+        "load1",
+    ];
     let line = |row: &Row| {
         vec![
             row.name.clone(),
@@ -134,6 +147,7 @@ pub(crate) fn latencies(rows: &[Row]) -> String {
             row.show(|sample| Some(sample.p99_ms)),
             row.show(|sample| Some(sample.max_ms)),
             row.show(|sample| Some(sample.refused)),
+            row.show(|sample| Some(sample.unanswered)),
             row.show(|sample| Some(sample.late_ms)),
             row.show(|sample| Some(sample.load1)),
         ]
@@ -148,6 +162,12 @@ fn warnings(rows: &[Row]) -> String {
     for (name, sample) in samples().filter(|(_, sample)| sample.refused > 0.0) {
         text +=
             &format!("WARNING: {} requests were refused in a run of {name}; its rate counts them.\n", sample.refused);
+    }
+    for (name, sample) in samples().filter(|(_, sample)| sample.unanswered > UNANSWERED_MAX) {
+        text += &format!(
+            "WARNING: {} requests had no answer when a run of {name} ended, and are in no percentile.\n",
+            sample.unanswered
+        );
     }
     for (name, sample) in samples().filter(|(_, sample)| sample.late_ms > LATE_MS) {
         text += &format!(
@@ -192,12 +212,13 @@ mod tests {
     }
     #[test]
     fn refusals_and_late_requests_are_not_passed_over() {
-        let row = |refused, late_ms| {
-            let sample = Sample { refused, late_ms, ..Sample::default() };
+        let row = |refused, unanswered, late_ms| {
+            let sample = Sample { refused, unanswered, late_ms, ..Sample::default() };
             Row { name: "POST".to_owned(), idle_mib: None, samples: vec![sample] }
         };
-        assert_eq!(warnings(&[row(0.0, 1.0)]), "");
-        assert!(warnings(&[row(0.0, 0.0), row(7.0, 0.0)]).contains("7 requests were refused"));
-        assert!(latencies(&[row(0.0, 30.0)]).contains("30 ms late"));
+        assert_eq!(warnings(&[row(0.0, 32.0, 1.0)]), "");
+        assert!(warnings(&[row(0.0, 0.0, 0.0), row(7.0, 0.0, 0.0)]).contains("7 requests were refused"));
+        assert!(latencies(&[row(0.0, 0.0, 30.0)]).contains("30 ms late"));
+        assert!(latencies(&[row(0.0, 200.0, 0.0)]).contains("200 requests had no answer"));
     }
 }

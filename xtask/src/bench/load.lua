@@ -51,21 +51,21 @@ function init(args)
     if args[7] ~= "-" then head, middle, tail = read_body(args[7]) end
     local targets = args[8] ~= "-" and read_targets(args[8])
     local headers = { ["Authorization"] = authorization, ["Content-Type"] = head and "application/json" or nil }
-    local count = 0
+    sent = 0
 
     function request()
-        count = count + 1
+        sent = sent + 1
         local here, body = path, nil
-        local name = run .. "-" .. number .. "-" .. count
+        local name = run .. "-" .. number .. "-" .. sent
         local reference = name
         if targets then
             -- Each thread works on targets of its own, one after the other: no two requests meet on one of them.
-            local target = targets[(count * thread_count + number) % #targets + 1]
+            local target = targets[(sent * thread_count + number) % #targets + 1]
             here = path .. "/" .. target.id
             reference = target.reference
         end
         if head then
-            body = head .. reference .. middle .. count .. tail
+            body = head .. reference .. middle .. sent .. tail
             headers["Idempotency-Key"] = name
         end
         return wrk.format(method, here, headers, body)
@@ -89,11 +89,14 @@ function init(args)
 end
 
 function done(summary, latency, requests)
-    local late = 0
-    for _, thread in ipairs(threads) do late = math.max(late, thread:get("late_max")) end
+    local late, sent = 0, 0
+    for _, thread in ipairs(threads) do
+        late = math.max(late, thread:get("late_max"))
+        sent = sent + thread:get("sent")
+    end
     local errors = summary.errors
     io.write(string.format(
-        'wrk {"requests":%d,"micros":%d,"p50":%d,"p99":%d,"max":%d,"refused":%d,"broken":%d,"late":%d}\n',
+        'wrk {"requests":%d,"micros":%d,"p50":%d,"p99":%d,"max":%d,"refused":%d,"broken":%d,"late":%d,"sent":%d}\n',
         summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), latency.max, errors.status,
-        errors.connect + errors.read + errors.write + errors.timeout, late))
+        errors.connect + errors.read + errors.write + errors.timeout, late, sent))
 end

@@ -63,6 +63,8 @@ pub(crate) struct Sample {
     pub(crate) max_ms: f64,
     /// Answers of 400 and above.
     pub(crate) refused: f64,
+    /// Requests without an answer when the run ended: their latency is in no percentile.
+    pub(crate) unanswered: f64,
     /// By how much the load generator missed a moment, at worst.
     pub(crate) late_ms: f64,
     /// Processor time per request, of the program and of PostgreSQL; microseconds.
@@ -135,6 +137,7 @@ struct Report {
     refused: u64,
     broken: u64,
     late: f64,
+    sent: u64,
 }
 
 impl Report {
@@ -155,6 +158,7 @@ impl Report {
             p99_ms: self.p99 / 1e3,
             max_ms: self.max / 1e3,
             refused: self.refused as f64,
+            unanswered: self.sent.saturating_sub(self.requests) as f64,
             late_ms: self.late / 1e3,
             ..Sample::default()
         }
@@ -166,13 +170,13 @@ mod tests {
     use super::*;
 
     const SAID: &str = "Running 1s test\n  2 threads\nwrk {\"requests\":5000,\"micros\":2000000,\"p50\":5800,\"p99\":17700,\
-                        \"max\":30000,\"refused\":3,\"broken\":0,\"late\":1500}\n";
+                        \"max\":30000,\"refused\":3,\"broken\":0,\"late\":1500,\"sent\":5016}\n";
 
     #[test]
     fn reads_what_the_script_reports() {
         let sample = Report::read(SAID).unwrap().sample();
         assert_eq!((sample.per_second, sample.p50_ms, sample.p99_ms), (2500.0, 5.8, 17.7));
-        assert_eq!((sample.max_ms, sample.refused, sample.late_ms), (30.0, 3.0, 1.5));
+        assert_eq!((sample.max_ms, sample.refused, sample.unanswered, sample.late_ms), (30.0, 3.0, 16.0, 1.5));
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub(crate) fn run(bench: &mut Bench, mut measured: Vec<(String, f64)>, with_othe
             measured.push((name.to_owned(), program.idle_memory()?));
             bench.end(program)?;
         }
+        if !measured.iter().any(|(name, _)| name == "session-api") {
+            measured.push(("session-api".to_owned(), service.idle_mib));
+        }
         service.stop(bench)?;
     }
     let rows: Vec<Vec<String>> = measured.iter().map(|(name, mib)| vec![name.clone(), figure(*mib)]).collect();
