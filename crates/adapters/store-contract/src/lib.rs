@@ -7,7 +7,7 @@ pub mod cases;
 mod values;
 
 pub use bench::{Bench, Raw};
-pub use values::{fresh, new_merchant};
+pub use values::{fresh, insertable, new_merchant};
 
 /// Runs one case on an empty store, on a runtime with several threads.
 pub fn run<C, F>(open: impl FnOnce() -> Bench, case: C)
@@ -45,6 +45,7 @@ macro_rules! all_cases {
                 instants_keep_their_microseconds
                 a_reference_is_unique_per_merchant
                 a_reference_is_never_freed
+                a_session_that_is_written_already_is_done
                 a_replacement_leaves_nothing_of_the_old_terms
                 a_stale_change_writes_nothing
                 only_created_sessions_are_replaced

@@ -13,7 +13,9 @@ use dropin_kernel::{
 };
 use dropin_money::{Amount, Currency};
 use dropin_order::{OpKind, Operation, Order};
-use dropin_ports::{Actor, History, NewEvent, NewMerchant, SealedCard, StashEntry, StashKey, StashSummary, Subject};
+use dropin_ports::{
+    Actor, History, NewEvent, NewMerchant, NewSession, SealedCard, StashEntry, StashKey, StashSummary, Subject,
+};
 use dropin_session::{BillingChoice, Session, SessionTerms};
 use dropin_validation::{
     Address, BillingDetails, BillingProfile, BirthDate, Country, Discount, Email, Item, Phone, Region, ShippingDetails,
@@ -191,6 +193,12 @@ pub(crate) fn full_terms() -> SessionTerms {
 
 pub(crate) fn new_session(merchant: MerchantId, terms: SessionTerms) -> Session {
     Session::create(SessionId::new(fresh()), merchant, terms, START, at(86_400))
+}
+
+/// A Session under a reference of its own, to be inserted.
+pub fn insertable(merchant: MerchantId) -> NewSession {
+    let session = new_session(merchant, terms());
+    NewSession { history: of_session(&session, "CREATE", session.created_at), session, remember: None }
 }
 
 pub(crate) fn of_session(session: &Session, what: &'static str, at: Timestamp) -> History {

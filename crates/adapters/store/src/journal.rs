@@ -1,19 +1,18 @@
 //! What is only ever appended: history, ledger, and the events that merchants are told.
 
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Nullable, Text};
 use dropin_kernel::PaymentId;
 use dropin_order::LedgerTransaction;
 use dropin_ports::{Actor, History, NewEvent, Subject};
 
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
-use crate::schema::{history, ledger_entry, ledger_transaction, outbox_event};
+use crate::schema::{ledger_entry, ledger_transaction, outbox_event};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 
-#[derive(Insertable)]
-#[diesel(table_name = history)]
+/// One step as it is stored.
 pub(crate) struct HistoryRow<'a> {
     pub(crate) merchant_id: Id,
     pub(crate) subject_kind: &'static str,
@@ -26,13 +25,46 @@ pub(crate) struct HistoryRow<'a> {
     pub(crate) happened_at: Instant,
 }
 
+statement! {
+    /// Appends one step.
+    AppendHistory {
+        merchant: Id => SqlId,
+        subject_kind: &'static str => Text,
+        subject: Id => SqlId,
+        actor_kind: &'static str => Text,
+        actor_name: Option<String> => Nullable<Text>,
+        what: &'static str => Text,
+        before: Option<&'static str> => Nullable<Text>,
+        after: &'static str => Text,
+        happened_at: Instant => SqlInstant,
+    }
+    postgres APPEND_HISTORY;
+    sqlite APPEND_HISTORY;
+}
+
+const APPEND_HISTORY: &str = "INSERT INTO history \
+        (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
 /// Remembers one step.
 pub(crate) fn remember(connection: &mut AnyConnection, step: &History) -> Result<(), Fault> {
-    diesel::insert_into(history::table).values(row(step)).execute(connection)?;
+    let row = row(step);
+    let append = AppendHistory {
+        merchant: row.merchant_id,
+        subject_kind: row.subject_kind,
+        subject: row.subject_id,
+        actor_kind: row.actor_kind,
+        actor_name: row.actor_name.map(str::to_owned),
+        what: row.what,
+        before: row.state_before,
+        after: row.state_after,
+        happened_at: row.happened_at,
+    };
+    on_each!(connection, inner => append.execute(inner))?;
     Ok(())
 }
 
-/// One step as it is stored.
+/// The row of one step.
 pub(crate) fn row(step: &History) -> HistoryRow<'_> {
     let (subject_kind, subject_id) = match step.subject {
         Subject::Session(id) => ("SESSION", id.uuid()),

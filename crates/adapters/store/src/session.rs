@@ -1,11 +1,12 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 use dropin_kernel::{BillingProfileId, Change, MerchantId, SessionId, Timestamp};
 use dropin_ports::{
     ChangeSession, Changed, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError,
 };
 use dropin_session::{BillingChoice, Session, SessionStateKind};
-use dropin_validation::{BillingProfile, Text};
+use dropin_validation::BillingProfile;
 
 use crate::connection::AnyConnection;
 use crate::create::Creation;
@@ -14,8 +15,8 @@ use crate::find::{self, Search};
 use crate::lane::Verdict;
 use crate::rows::{ProfileRow, SessionRow, StateChange, TermsChange};
 use crate::schema::{billing_profile, merchant_reference, session};
-use crate::sql::{Id, Instant};
-use crate::statement::on_each;
+use crate::sql::{Id, Instant, SqlId};
+use crate::statement::{on_each, statement};
 use crate::store::Store;
 use crate::{answers, journal};
 
@@ -74,7 +75,7 @@ impl SessionStore for Store {
     async fn find_profile_by_reference(
         &self,
         merchant: MerchantId,
-        reference: &Text,
+        reference: &dropin_validation::Text,
     ) -> Result<Option<BillingProfile>, StoreError> {
         let reference = reference.as_str().to_owned();
         self.read(move |connection| {
@@ -110,14 +111,18 @@ impl SessionStore for Store {
     }
 }
 
-#[derive(Insertable)]
-#[diesel(table_name = merchant_reference)]
-struct ReferenceRow<'a> {
-    merchant_id: Id,
-    reference: &'a str,
-    owner_kind: &'static str,
-    owner_id: Id,
+statement! {
+    /// Takes a MerchantReference, unless it is taken. Waits for whoever is taking it right now.
+    TakeReference { merchant: Id => SqlId, reference: String => Text, kind: &'static str => Text, owner: Id => SqlId, }
+    postgres TAKE_REFERENCE;
+    sqlite TAKE_REFERENCE;
 }
+
+const TAKE_REFERENCE: &str = "INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) VALUES (?, ?, ?, ?) \
+    ON CONFLICT DO NOTHING";
+
+/// What owns a MerchantReference that a Session took.
+const SESSION: &str = "SESSION";
 
 /// Whose a MerchantReference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,24 +137,18 @@ pub(crate) enum Reference {
 
 /// Takes the Session's MerchantReference for it, first come, first served.
 pub(crate) fn take_reference(connection: &mut AnyConnection, session: &Session) -> Result<Reference, Fault> {
-    let row = ReferenceRow {
-        merchant_id: Id(session.merchant_id.uuid()),
-        reference: session.terms.merchant_reference.as_str(),
-        owner_kind: "SESSION",
-        owner_id: Id(session.id.uuid()),
-    };
-    let inserted = on_each!(connection, inner => {
-        diesel::insert_into(merchant_reference::table).values(&row).on_conflict_do_nothing().execute(inner)
-    })?;
-    if inserted == 1 {
+    let (merchant, owner) = (Id(session.merchant_id.uuid()), Id(session.id.uuid()));
+    let reference = session.terms.merchant_reference.as_str();
+    let take = TakeReference { merchant, reference: reference.to_owned(), kind: SESSION, owner };
+    if on_each!(connection, inner => take.execute(inner))? == 1 {
         return Ok(Reference::Taken);
     }
-    let owner: (String, Id) = merchant_reference::table
-        .find((row.merchant_id, row.reference))
+    let found: (String, Id) = merchant_reference::table
+        .find((merchant, reference))
         .select((merchant_reference::owner_kind, merchant_reference::owner_id))
         .first(connection)
         .in_table("merchant_reference")?;
-    let own = owner == (row.owner_kind.to_owned(), row.owner_id);
+    let own = found == (SESSION.to_owned(), owner);
     Ok(if own { Reference::Own } else { Reference::Foreign })
 }
 

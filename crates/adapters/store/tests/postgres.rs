@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use common::RawPostgres;
 use common::postgres::Database;
-use dropin_ports::{AccessStore, MerchantInserted, StoreError, StoreHealth};
+use dropin_ports::{AccessStore, Inserted, MerchantInserted, NewSession, SessionStore, StoreError, StoreHealth};
 use dropin_store::{OpenError, Role, Store, StoreConfig};
-use dropin_store_contract::{Bench, Raw, new_merchant};
+use dropin_store_contract::{Bench, Raw, insertable, new_merchant};
 
 fn open() -> Bench {
     let (database, store) = migrated();
@@ -233,4 +233,130 @@ async fn a_standby_is_left_for_the_next_connection() {
     database.on_server(&format!("ALTER DATABASE {} RESET default_transaction_read_only", database.name()));
     // The connection that led there is gone, so that nothing has to be cut.
     assert_eq!(store.insert_merchant(new_merchant(false)).await, Ok(MerchantInserted::Done));
+}
+
+/// Who waits for a lock in the test's database.
+const STUCK: &str =
+    "SELECT pid::text AS value FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+
+/// Inserts `all` at once, while the table of references is locked so that they come to wait together, and answers in their order.
+async fn insert_together(
+    database: &Database,
+    store: &Store,
+    all: Vec<NewSession>,
+) -> Vec<Result<Inserted, StoreError>> {
+    let raw = RawPostgres::open(&database.url());
+    let holder = RawPostgres::open(&database.url());
+    holder.execute("BEGIN").unwrap();
+    holder.execute("LOCK TABLE merchant_reference IN ACCESS EXCLUSIVE MODE").unwrap();
+    let insert = |new| {
+        let store = store.clone();
+        tokio::spawn(async move { store.insert_session(new).await })
+    };
+    let (first, rest) = all.split_at(2);
+    let mut inserting: Vec<_> = first.iter().cloned().map(insert).collect();
+    wait_for(&raw, &format!("EXISTS ({STUCK})"));
+    inserting.extend(rest.iter().cloned().map(insert));
+    tokio::task::yield_now().await;
+    holder.execute("ROLLBACK").unwrap();
+    let mut answers = vec![];
+    for one in inserting {
+        answers.push(one.await.unwrap());
+    }
+    answers
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_wait_together_share_a_transaction() {
+    let (database, store) = migrated();
+    let merchant = new_merchant(false);
+    let id = merchant.merchant.id;
+    assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
+    let all: Vec<_> = (0..100).map(|_| insertable(id)).collect();
+    let answers = insert_together(&database, &store, all.clone()).await;
+    assert!(answers.iter().all(|answer| *answer == Ok(Inserted::Done)), "{answers:?}");
+    let raw = RawPostgres::open(&database.url());
+    let transactions = raw.values("SELECT count(DISTINCT xmin::text)::text AS value FROM session");
+    assert!(transactions[0].parse::<usize>().unwrap() <= 50, "{transactions:?} for 100");
+    let find = |new: &NewSession| {
+        let (store, session) = (store.clone(), new.session.clone());
+        tokio::spawn(async move { (store.find_session(id, session.id).await.unwrap().unwrap().session, session) })
+    };
+    for found in all.iter().map(find).collect::<Vec<_>>() {
+        let (found, expected) = found.await.unwrap();
+        assert_eq!(found, expected, "each gets its own");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_refused_leaves_those_beside_it_alone() {
+    let (database, store) = migrated();
+    let merchant = new_merchant(false);
+    let id = merchant.merchant.id;
+    assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
+    let stranger = insertable(new_merchant(false).merchant.id);
+    let twin = insertable(id);
+    let mut all: Vec<_> = (0..40).map(|_| insertable(id)).collect();
+    all[20] = stranger;
+    all[30] = twin.clone();
+    all[31] = insertable(id);
+    all[31].session.terms.merchant_reference = twin.session.terms.merchant_reference;
+    let answers = insert_together(&database, &store, all).await;
+    for (number, answer) in answers.iter().enumerate() {
+        match number {
+            20 => assert!(matches!(answer, Err(StoreError::Refused(_))), "{answer:?}"),
+            30 | 31 => {}
+            _ => assert_eq!(*answer, Ok(Inserted::Done), "{number}"),
+        }
+    }
+    let mut twins = [answers[30].clone().unwrap(), answers[31].clone().unwrap()];
+    twins.sort_by_key(|answer| *answer == Inserted::DuplicateReference);
+    assert_eq!(twins, [Inserted::Done, Inserted::DuplicateReference]);
+    let raw = RawPostgres::open(&database.url());
+    for table in ["session", "billing_profile", "merchant_reference", "history"] {
+        assert_eq!(raw.values(&format!("SELECT count(*)::text AS value FROM {table}")), ["38"], "{table}");
+    }
+}
+
+/// A create whose statement waits for a lock, and whoever holds that.
+async fn stuck_create(
+    database: &Database,
+    store: &Store,
+) -> (RawPostgres, tokio::task::JoinHandle<Result<Inserted, StoreError>>) {
+    let merchant = new_merchant(false);
+    let new = insertable(merchant.merchant.id);
+    assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
+    let holder = RawPostgres::open(&database.url());
+    holder.execute("BEGIN").unwrap();
+    holder.execute("LOCK TABLE history IN ACCESS EXCLUSIVE MODE").unwrap();
+    let creating = tokio::spawn({
+        let store = store.clone();
+        async move { store.insert_session(new).await }
+    });
+    wait_for(&RawPostgres::open(&database.url()), &format!("EXISTS ({STUCK})"));
+    (holder, creating)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_create_whose_connection_was_lost_is_looked_after() {
+    let (database, store) = migrated();
+    let (holder, creating) = stuck_create(&database, &store).await;
+    // The holder's transaction would see who waits as of its first look.
+    let raw = RawPostgres::open(&database.url());
+    let first = raw.values(STUCK);
+    raw.execute(&format!("SELECT pg_terminate_backend({})", first[0])).unwrap();
+    wait_for(&raw, &format!("EXISTS ({STUCK} AND pid <> {})", first[0]));
+    holder.execute("ROLLBACK").unwrap();
+    assert_eq!(creating.await.unwrap(), Ok(Inserted::Done));
+    assert_eq!(raw.values("SELECT count(*)::text AS value FROM session"), ["1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_create_that_cannot_be_looked_after_has_an_unknown_outcome() {
+    let (database, store) = migrated();
+    let (_holder, creating) = stuck_create(&database, &store).await;
+    database.take_away();
+    assert_eq!(creating.await.unwrap(), Err(StoreError::OutcomeUnknown));
+    database.bring_back();
+    assert_eq!(store.ready().await, Ok(()));
 }

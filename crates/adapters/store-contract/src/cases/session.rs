@@ -6,7 +6,7 @@ use dropin_session::{BillingChoice, CancelReason, FailureReason, Session, Sessio
 
 use crate::Bench;
 use crate::bench::changing;
-use crate::values::{at, event, fresh, full_terms, new_session, of_session, profile, terms, text};
+use crate::values::{at, event, fresh, full_terms, insertable, new_session, of_session, profile, terms, text};
 
 fn replacement(session: &Session, terms: SessionTerms) -> ReplaceSession {
     let (change, _) = session.as_created().unwrap().replace(terms, at(5));
@@ -99,6 +99,19 @@ pub async fn a_reference_is_unique_per_merchant(bench: Arc<Bench>) {
     // The merchant beside is free to use it.
     let elsewhere = new_session(other.id, SessionTerms { billing: profile(None), ..same });
     assert_eq!(bench.insert(&elsewhere).await, Inserted::Done);
+}
+
+pub async fn a_session_that_is_written_already_is_done(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let new = insertable(merchant.id);
+    for _ in 0..3 {
+        // As after a connection that was lost with the answer.
+        assert_eq!(bench.sessions.insert_session(new.clone()).await, Ok(Inserted::Done));
+    }
+    for table in ["session", "billing_profile", "merchant_reference", "history"] {
+        assert_eq!(bench.count(table, "1 = 1"), 1, "{table}");
+    }
+    assert_eq!(bench.stored(new.session.id).await, new.session);
 }
 
 pub async fn a_reference_is_never_freed(bench: Arc<Bench>) {

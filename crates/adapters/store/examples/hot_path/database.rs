@@ -95,7 +95,9 @@ impl Database {
                     let numbers = format!("generate_series({from}, {to}) AS number");
                     connection.batch_execute(&postgres_part(&merchant.to_string(), &numbers)).unwrap();
                 });
-                connection.batch_execute("VACUUM (ANALYZE); CHECKPOINT").unwrap();
+                for last in ["VACUUM (ANALYZE)", "CHECKPOINT"] {
+                    connection.batch_execute(last).unwrap();
+                }
             }
             Self::Sqlite(connection) => {
                 connection.batch_execute("PRAGMA synchronous = OFF").unwrap();
