@@ -45,8 +45,35 @@ impl Merchant {
 
     /// Any call; an error when no answer came.
     pub async fn try_call(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Result<Answer, String> {
+        self.try_call_with(method, path, &[], body).await
+    }
+
+    /// Any call with an Idempotency-Key.
+    pub async fn keyed(&self, method: &str, path: &str, key: &str, body: Option<Vec<u8>>) -> Answer {
+        self.try_keyed(method, path, key, body).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Any call with an Idempotency-Key; an error when no answer came.
+    pub async fn try_keyed(
+        &self,
+        method: &str,
+        path: &str,
+        key: &str,
+        body: Option<Vec<u8>>,
+    ) -> Result<Answer, String> {
+        self.try_call_with(method, path, &[("idempotency-key", key)], body).await
+    }
+
+    /// Any call with these headers besides; an error when no answer came.
+    pub async fn try_call_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<Vec<u8>>,
+    ) -> Result<Answer, String> {
         let authorization = self.authorization();
-        let mut headers = Vec::new();
+        let mut headers = headers.to_vec();
         if self.password.is_some() {
             headers.push(("authorization", authorization.as_str()));
         }

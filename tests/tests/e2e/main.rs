@@ -6,6 +6,7 @@ mod browser;
 mod faults;
 mod hygiene;
 mod payment;
+mod repeats;
 mod session;
 mod shop;
 
