@@ -91,7 +91,7 @@ fn machine(page: &mut String, title: &str, states: &[&'static str], moves: &[Mov
     write!(page, "\nNothing leads out of {}.", names(&ended)).unwrap();
     let unreached = names(&|state| !reached(state));
     if !unreached.is_empty() {
-        write!(page, " Nothing leads to {unreached} yet: no payment method needs it.").unwrap();
+        write!(page, " What leads to {unreached} is not offered yet.").unwrap();
     }
     page.push_str("\n\n```mermaid\nstateDiagram-v2\n");
     for Move { from, trigger, to, event } in moves {

@@ -2,9 +2,139 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use dropin_money::Currency;
+use dropin_tests::{Merchant, cards};
+use serde_json::{Value, json};
+
+/// POST of a whole request with these members changed; the answer with that status.
+async fn create(merchant: &Merchant, status: u16, change: Value) -> Value {
+    let answer = merchant.post_session(merchant.session_request(change).to_string().into_bytes()).await;
+    assert_eq!(answer.status, status, "{}", answer.text());
+    answer.json()
+}
+
+/// The fields of a refusal, as `Field CODE`.
+fn fields(error: &Value) -> Vec<String> {
+    let entries = error["FieldErrors"].as_array().map(Vec::as_slice).unwrap_or_default();
+    entries.iter().map(|one| format!("{} {}", one["Field"].as_str().unwrap(), one["Code"].as_str().unwrap())).collect()
+}
 
 crate::both! {
+    /// Contract, Session table: what is supplied comes back, from POST and from the database.
+    async fn everything_that_is_supplied_is_echoed(world: &World) {
+        let sent = json!({
+            "AutoCapture": false, "ViaAgent": true, "AllowContract": false, "OpenContract": false,
+            "CompleteUrl": "https://shop.example/{SessionId}", "CancelUrl": "http://Shop.Example",
+            "ShippingDetails": {
+                "ShippingAmount": 4, "DutyAmount": 0, "Name": "Ana", "Email": "ana@shop.example", "Phone": "+1 213 373 4253",
+                "Address": {"Street": "1 Main St", "City": "LA", "Region": "US-CA", "Country": "US", "Postcode": "90001"},
+            },
+            "BillingProfile": {
+                "BillingProfileReference": "ana", "Name": "Ana Souza", "Email": "ana@shop.example", "Phone": "+5511987654321",
+                "Birthdate": "1980-05-04", "NationalIdentifier": "255.248.930-33",
+                "Address": {"Street": "Rua 1 💳", "City": "São Paulo", "Country": "BR", "Postcode": "01000-000", "Phone": "+5511987654322"},
+            },
+            "TaxAmount": 1, "Discounts": [{"Name": "Sale", "Amount": 2}],
+        });
+        let session = create(&world.merchant, 201, sent.clone()).await;
+        for name in ["AutoCapture", "ViaAgent", "AllowContract", "OpenContract", "CompleteUrl", "CancelUrl"] {
+            assert_eq!(session[name], sent[name], "{name}");
+        }
+        assert_eq!(session["ShippingDetails"]["Address"], sent["ShippingDetails"]["Address"]);
+        assert_eq!(session["BillingProfile"]["Address"], sent["BillingProfile"]["Address"]);
+        assert_eq!(session["BillingProfile"]["BirthDate"], "1980-05-04");
+        assert_eq!(session["BillingProfile"]["BillingProfileId"], session["BillingProfileId"]);
+        let text = world.merchant.session_text(session["SessionId"].as_str().unwrap()).await;
+        for amount in ["\"TotalAmount\":32.90,", "\"TaxAmount\":1.00,", "\"ShippingAmount\":4.00,", "\"Name\":\"Sale\",\"Amount\":2.00"] {
+            assert!(text.contains(amount), "{amount} in {text}");
+        }
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), session, "GET is what POST said");
+    }
+
+    /// Decisions, section 1: exact from the token to the database and back, in every currency.
+    async fn amounts_of_every_currency_are_exact(world: &World) {
+        for currency in Currency::ALL {
+            let decimals = usize::from(currency.exponent());
+            let point = if decimals == 0 { "" } else { "." };
+            let (most, least) = (
+                format!("999999999999{point}{}", "9".repeat(decimals)),
+                if decimals == 0 { "1".to_owned() } else { format!("0.{:0>decimals$}", 1) },
+            );
+            for amount in [most, least] {
+                let request = json!({"Currency": currency.code(), "Items": [{"Name": "Mug", "Amount": "AMOUNT", "Quantity": 1}]});
+                let body = world.merchant.session_request(request).to_string().replace("\"AMOUNT\"", &amount);
+                let answer = world.merchant.post_session(body.into_bytes()).await;
+                assert_eq!(answer.status, 201, "{currency} {amount}: {}", answer.text());
+                let stored = world.merchant.session_text(answer.json()["SessionId"].as_str().unwrap()).await;
+                let total = format!("\"TotalAmount\":{amount},");
+                let item = format!("\"Amount\":{amount},");
+                assert!(stored.contains(&total) && stored.contains(&item), "{currency} {amount}: {stored}");
+                assert_eq!(stored, answer.text());
+            }
+        }
+    }
+
+    /// Contract, note under the Session table: by a profile, by reference, by id; those of another merchant do not exist.
+    async fn a_billing_profile_is_named_in_one_of_three_ways(world: &World) {
+        let merchant = &world.merchant;
+        let mut supplied = merchant.session_request(json!({}))["BillingProfile"].clone();
+        supplied["BillingProfileReference"] = json!("customer-1");
+        let first = create(merchant, 201, json!({"BillingProfile": supplied})).await;
+        let id = first["BillingProfileId"].clone();
+        let by_id = create(merchant, 201, json!({"BillingProfile": null, "BillingProfileId": id})).await;
+        let by_reference =
+            create(merchant, 201, json!({"BillingProfile": null, "BillingProfileReference": "customer-1"})).await;
+        for session in [&by_id, &by_reference] {
+            assert_eq!(session["BillingProfile"], first["BillingProfile"]);
+        }
+        assert_eq!((by_id.get("BillingProfileReference"), &by_reference["BillingProfileReference"]), (None, &json!("customer-1")));
+        let other = world.another_merchant().await;
+        for (whose, change, field) in [
+            (merchant, json!({"BillingProfile": null}), "BillingProfile FIELD_MISSING"),
+            (merchant, json!({"BillingProfile": null, "BillingProfileReference": "customer-2"}), "BillingProfileReference NOT_FOUND"),
+            (&other, json!({"BillingProfile": null, "BillingProfileReference": "customer-1"}), "BillingProfileReference NOT_FOUND"),
+            (&other, json!({"BillingProfile": null, "BillingProfileId": id}), "BillingProfileId NOT_FOUND"),
+        ] {
+            assert_eq!(fields(&create(whose, 400, change).await), [field]);
+        }
+        let both = create(merchant, 400, json!({"BillingProfileId": id})).await;
+        assert_eq!(fields(&both), ["BillingProfile CONFLICT", "BillingProfileId CONFLICT"]);
+    }
+
+    /// Contract, Errors: every mistake of a kind at once; a reference is used once.
+    async fn mistakes_are_named_all_at_once(world: &World) {
+        let types = create(&world.merchant, 400, json!({"AutoCapture": "yes", "Items": [{"Amount": 1}], "ViaAgent": 0})).await;
+        assert_eq!(types["Code"], "INVALID_REQUEST");
+        let expected = ["AutoCapture FIELD_INVALID", "Items[0].Name FIELD_MISSING", "Items[0].Quantity FIELD_MISSING", "ViaAgent FIELD_INVALID"];
+        assert_eq!(fields(&types), expected);
+        let items = json!([{"Name": "", "Amount": -1, "Quantity": 0}]);
+        let meanings = create(&world.merchant, 400, json!({"Currency": "XXX", "Items": items, "OpenContract": true, "CancelUrl": "/"})).await;
+        let expected = [
+            "CancelUrl FIELD_INVALID",
+            "Currency VALUE_NOT_ALLOWED",
+            "Items[0].Amount VALUE_OUT_OF_RANGE",
+            "Items[0].Name FIELD_MISSING",
+            "Items[0].Quantity VALUE_OUT_OF_RANGE",
+            "OpenContract VALUE_NOT_ALLOWED",
+        ];
+        assert_eq!(fields(&meanings), expected);
+        create(&world.merchant, 201, json!({"MerchantReference": "once"})).await;
+        let again = create(&world.merchant, 409, json!({"MerchantReference": "once"})).await;
+        assert_eq!((&again["Code"], again.get("FieldErrors")), (&json!("DUPLICATE_MERCHANT_REFERENCE_ID"), None));
+    }
+
+    /// Contract, Session states: a COMPLETED Session shows its Order and never changes.
+    async fn a_completed_session_never_changes(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
+        world.pay(&session, cards::VISA).await;
+        let shown = world.merchant.session_text(&session).await;
+        assert!(shown.contains("\"State\":\"COMPLETED\"") && shown.contains("\"Order\":{\"OrderId\":"), "{shown}");
+        for answer in [world.merchant.replace(&session, json!({})).await, world.merchant.cancel(&session).await] {
+            assert_eq!((answer.status, answer.code().as_str()), (409, "INVALID_SESSION_STATE"), "{}", answer.text());
+        }
+        assert_eq!(world.merchant.session_text(&session).await, shown);
+    }
+
     /// Create, read, replace, cancel.
     async fn a_session_lives(world: &World) {
         let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
