@@ -36,6 +36,11 @@ struct World {
 
 impl World {
     fn start() -> Self {
+        Self::keeping(SHORT)
+    }
+
+    /// Keeps idle connections that long.
+    fn keeping(keep_alive: Duration) -> Self {
         let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let files = tempfile::tempdir().unwrap();
         let tls = TlsFiles { certificate: files.path().join("chain.pem"), key: files.path().join("key.pem") };
@@ -51,7 +56,7 @@ impl World {
             workers: 1,
             head_deadline: SHORT,
             write_deadline: SHORT,
-            keep_alive: SHORT,
+            keep_alive,
             client_rate: 0,
             client_connections: 3,
             ..Limits::default()
@@ -243,7 +248,7 @@ async fn one_http2_connection_has_its_share_of_requests() {
 
 #[actix_web::test]
 async fn a_stop_does_not_wait_for_idle_http2_connections() {
-    let world = World::start();
+    let world = World::keeping(LONG);
     let mut client = world.http2(65_535).await;
     client.get(1, "/healthz").await.unwrap();
     client.until_answered(1).await;
