@@ -9,4 +9,4 @@ pub mod world;
 pub use http::{Answer, Http};
 pub use receiver::{Notification, Receiver};
 pub use wait::until;
-pub use world::{Merchant, Program, Topology, World, cards};
+pub use world::{Merchant, Program, Stashed, Topology, World, cards};

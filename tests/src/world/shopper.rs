@@ -49,13 +49,23 @@ impl Shopper {
 
     /// Stashes a card and gives the whole answer.
     pub async fn stash_raw(&self, name: &str, number: &str, year: &str) -> (Stashed, Answer) {
-        let view = self.view().await;
         let attempt = uuid::Uuid::new_v4().to_string();
         let stashed = Stashed {
             stash_id: attempt.clone(),
             attempt,
             fingerprint: format!("browser {name} {}", uuid::Uuid::new_v4()),
         };
+        let answer = self.post_card(&stashed, number, year).await;
+        (stashed, answer)
+    }
+
+    /// Stashes a card for this Session's merchant under the id and browser of another entry.
+    pub async fn stash_as(&self, like: &Stashed, number: &str) -> Answer {
+        self.post_card(like, number, "2031").await
+    }
+
+    async fn post_card(&self, stashed: &Stashed, number: &str, year: &str) -> Answer {
+        let view = self.view().await;
         let card = json!({"Name": "Ada", "Number": number, "VerificationCode": "123", "Expiry": {"Year": year, "Month": "12"}});
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.append_pair("DeviceFingerprint", &stashed.fingerprint).append_pair("card", &card.to_string());
@@ -64,9 +74,7 @@ impl Shopper {
         let address = format!("{stash}/{merchant}/{}", stashed.stash_id);
         let headers = [("content-type", "application/x-www-form-urlencoded")];
         let method = actix_web::http::Method::POST;
-        let answer =
-            self.http.send(method, &address, &headers, form.finish().into_bytes()).await.expect("the stash answers");
-        (stashed, answer)
+        self.http.send(method, &address, &headers, form.finish().into_bytes()).await.expect("the stash answers")
     }
 
     /// Submits; any answer.

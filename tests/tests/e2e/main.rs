@@ -9,6 +9,7 @@ mod payment;
 mod repeats;
 mod session;
 mod shop;
+mod tenants;
 
 /// Runs a case once per topology, each as a test of its own.
 #[macro_export]
