@@ -22,16 +22,17 @@ const OPERATIONS: [(Method, &str); 4] = [
 
 #[actix_web::test]
 async fn authentication_required() {
-    let api = Api::start().await;
     let user = |name: &str, password: &str| User { name: name.to_owned(), password: password.to_owned() };
-    let wrong = [
-        user(&api.ana.name, "wrong"),
-        user(&api.ana.name, ""),
-        user("nobody", &api.ana.password),
-        user(&api.ana.name, &api.bob.password),
-        user(&api.ana.name.to_uppercase(), &api.ana.password),
-    ];
     for (method, path) in OPERATIONS {
+        // A service of its own for each: after ten wrong passwords for one user the answer is another.
+        let api = Api::start().await;
+        let wrong = [
+            user(&api.ana.name, "wrong"),
+            user(&api.ana.name, ""),
+            user("nobody", &api.ana.password),
+            user(&api.ana.name, &api.bob.password),
+            user(&api.ana.name.to_uppercase(), &api.ana.password),
+        ];
         let missing = api.send(None, method.clone(), path, &[], "").await;
         missing.is_error(401, "AUTHENTICATION_REQUIRED");
         assert!(missing.header("www-authenticate").starts_with("Basic realm="), "{missing:?}");
