@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -33,6 +33,9 @@ use crate::metrics::Shard;
 use crate::rates::{Doorman, Standing};
 use crate::request_id::{self, RequestId};
 
+/// Most refusals over a rate that a worker logs in a second.
+const LOGGED_REFUSALS: u32 = 10;
+
 /// What the observer of one worker of one listener knows.
 pub(crate) struct Observer {
     pub(crate) counts: Arc<Shard>,
@@ -42,6 +45,25 @@ pub(crate) struct Observer {
     pub(crate) behind_proxy: bool,
     /// Beginnings of addresses whose requests are not counted against a client address.
     pub(crate) uncounted: Arc<[&'static str]>,
+    pub(crate) refusals: Refusals,
+}
+
+/// Refusals over a rate that stand in the log, which a flood must not fill: since when they are counted, and how many there were.
+pub(crate) struct Refusals(Cell<(Instant, u32)>);
+
+impl Refusals {
+    pub(crate) fn new() -> Self {
+        Self(Cell::new((Instant::now(), 0)))
+    }
+
+    /// Whether one more is logged.
+    fn log(&self, now: Instant) -> bool {
+        let (since, count) = self.0.get();
+        let over = Duration::from_secs(1) <= now.saturating_duration_since(since);
+        let (since, count) = if over { (now, 1) } else { (since, count.saturating_add(1)) };
+        self.0.set((since, count));
+        count <= LOGGED_REFUSALS
+    }
 }
 
 impl Observer {
@@ -81,13 +103,14 @@ struct Line {
     route: String,
     status: Option<StatusCode>,
     counts: Arc<Shard>,
+    logged: bool,
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
         let took = self.started.elapsed();
         self.counts.count(&self.method, &self.route, self.status, took);
-        if !log::log_enabled!(target: "access", log::Level::Info) {
+        if !self.logged || !log::log_enabled!(target: "access", log::Level::Info) {
             return;
         }
         let merchant = self.standing.merchant().map_or_else(|| "-".to_owned(), |merchant| merchant.to_string());
@@ -168,6 +191,7 @@ pub(crate) async fn observe(
         route: request.match_pattern().unwrap_or_else(|| "(no route)".to_owned()),
         status: None,
         counts: observer.counts.clone(),
+        logged: admitted.is_ok() || observer.refusals.log(started),
     };
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(standing.clone());
@@ -291,6 +315,15 @@ mod tests {
     use std::future::poll_fn;
 
     use super::*;
+
+    #[test]
+    fn a_flood_of_refusals_does_not_fill_the_log() {
+        let refusals = Refusals::new();
+        let now = Instant::now();
+        let logged = |at| (0..1_000).filter(|_| refusals.log(at)).count();
+        assert_eq!((logged(now), logged(now)), (10, 0));
+        assert_eq!(logged(now + Duration::from_secs(2)), 10);
+    }
 
     #[actix_web::test]
     async fn a_large_answer_is_handed_out_piece_by_piece() {

@@ -24,7 +24,7 @@ use crate::door::{DoorFactory, Terms, introduce};
 use crate::health::{self, Readers, Readiness};
 use crate::limits::{LINGER, Limits};
 use crate::metrics::Metrics;
-use crate::observe::{Observer, observe};
+use crate::observe::{Observer, Refusals, observe};
 use crate::rates::{Doorman, Rates};
 use crate::tls::{TlsError, TlsFiles};
 
@@ -301,6 +301,7 @@ impl Inside {
             tls: self.terms.tls.is_some(),
             behind_proxy: self.behind_proxy,
             uncounted: self.uncounted.clone(),
+            refusals: Refusals::new(),
         })
     }
 }
