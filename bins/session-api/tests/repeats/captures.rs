@@ -173,13 +173,13 @@ async fn a_refused_capture_is_replayed_and_another_key_tries_again() {
     let bank = Bank::new();
     let api = Api::with(bank.clone()).await;
     let order = authorized(&api, "order-1").await;
-    bank.will_say(ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable: true });
+    bank.will_say(declined(true));
     let refused = capture(&api, &order, "k", "").await;
     refused.is_error(402, "CAPTURE_FAILED");
     assert_eq!(refused.json()["Retryable"], true);
     is_replay(&capture(&api, &order, "k", "").await, &refused);
     assert_eq!(*bank.asked.borrow(), 1);
-    bank.will_say(ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable: false });
+    bank.will_say(declined(false));
     let for_good = capture(&api, &order, "l", "").await;
     for_good.is_error(402, "CAPTURE_FAILED");
     assert_eq!(
@@ -211,9 +211,9 @@ async fn the_settler_answers_a_key_that_nobody_answered() {
     for (said, status, code, state) in [
         (None, 200, "Captured", "PROCESSED"),
         (Some(ProcessorAnswer::Pending), 200, "PendingNotification", "PAYMENT_AUTHORIZED"),
-        (Some((DeclineReason::Generic, false)).map(declined), 402, "CAPTURE_FAILED", "PROCESSING_FAILED"),
+        (Some(declined(false)), 402, "CAPTURE_FAILED", "PROCESSING_FAILED"),
         // Nobody hears of it, so it is tried again; a notification will tell.
-        (Some((DeclineReason::Generic, true)).map(declined), 200, "PendingNotification", "PAYMENT_AUTHORIZED"),
+        (Some(declined(true)), 200, "PendingNotification", "PAYMENT_AUTHORIZED"),
     ] {
         let bank = Bank::new();
         let api = Api::with(bank.clone()).await;
@@ -242,6 +242,6 @@ async fn the_settler_answers_a_key_that_nobody_answered() {
     }
 }
 
-fn declined((reason, retryable): (DeclineReason, bool)) -> ProcessorAnswer {
-    ProcessorAnswer::Declined { reason, retryable }
+fn declined(retryable: bool) -> ProcessorAnswer {
+    ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable }
 }

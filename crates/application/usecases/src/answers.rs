@@ -185,7 +185,7 @@ impl Expected {
     pub fn admits(&self, found: &Version) -> bool {
         match self {
             Self::Any => true,
-            Self::OneOf(versions) => versions.iter().any(|version| *version == found.0),
+            Self::OneOf(versions) => versions.contains(&found.0),
         }
     }
 }
