@@ -78,10 +78,18 @@ impl Receiver {
 }
 
 impl Arrival {
-    /// Whether it was signed with `secret` (`whsec_...`).
+    /// Whether it was signed with `secret` (`whsec_...`) and nothing else.
     pub(crate) fn is_signed_with(&self, secret: &str) -> bool {
-        let expected = Webhook::new(secret).and_then(|key| key.sign(&self.id, self.timestamp, self.body.as_bytes()));
-        expected.is_ok_and(|expected| expected == self.signature)
+        self.is_signed_with_all(&[secret])
+    }
+
+    /// Whether it was signed with exactly these secrets, in this order.
+    pub(crate) fn is_signed_with_all(&self, secrets: &[&str]) -> bool {
+        let sign = |secret: &&str| {
+            let signed = Webhook::new(secret).and_then(|key| key.sign(&self.id, self.timestamp, self.body.as_bytes()));
+            signed.unwrap_or_else(|error| panic!("{error}"))
+        };
+        self.signature == secrets.iter().map(sign).collect::<Vec<_>>().join(" ")
     }
 }
 

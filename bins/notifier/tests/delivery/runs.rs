@@ -36,6 +36,56 @@ async fn a_payment_arrives_in_order_and_signed() {
     }
 }
 
+#[tokio::test]
+async fn a_rotating_secret_signs_beside_the_new_one_until_it_ends() {
+    let world = World::new();
+    let receiver = Receiver::start(|_, _| Some(200)).await;
+    let shop = world.shop(receiver.url()).await;
+    let merchants = world.merchants();
+    let endpoint = merchants.endpoints(shop.merchant).await.expect("endpoints")[0].id;
+    let rotate = async |seconds| {
+        let rotated = merchants.rotate_secret(endpoint, Duration::from_secs(seconds)).await;
+        rotated.unwrap_or_else(|error| panic!("{error}")).webhook_secret
+    };
+    let second = rotate(3_600).await;
+    let first_payment = world.pay(&shop).await;
+    let notifier = world.notifier(Arc::new(world.store.clone()), pace());
+    until("three arrivals", || receiver.arrivals().len() == 3).await;
+    let third = rotate(0).await;
+    world.pay(&shop).await;
+    until("six arrivals", || receiver.arrivals().len() == 6).await;
+    notifier.stop().await;
+    for arrival in receiver.arrivals() {
+        if first_payment.contains(&arrival.id) {
+            assert!(arrival.is_signed_with_all(&[&second, &shop.secret]), "{arrival:?}");
+        } else {
+            assert!(arrival.is_signed_with(&third), "{arrival:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_removed_endpoint_is_sent_nothing_and_loses_nothing() {
+    let world = World::new();
+    let (gone, there) = (Receiver::start(|_, _| Some(200)).await, Receiver::start(|_, _| Some(200)).await);
+    let shop = world.shop(gone.url()).await;
+    let (merchants, ids) = (world.merchants(), world.pay(&shop).await);
+    let endpoint = merchants.endpoints(shop.merchant).await.expect("endpoints")[0].id;
+    assert_eq!(merchants.remove_endpoint(endpoint).await, Ok(3));
+    let other = merchants.add_endpoint(shop.merchant, &there.url()).await.unwrap_or_else(|error| panic!("{error}"));
+    let notifier = world.notifier(Arc::new(world.store.clone()), pace());
+    for event in world.store.list_parked(10).await.expect("parked") {
+        let replayed = world.store.replay_parked(event.event_id, endpoint, other.endpoint_id, event.parked_at).await;
+        assert_eq!(replayed, Ok(Replayed::Done));
+    }
+    until("three arrivals elsewhere", || there.arrivals().len() == 3).await;
+    notifier.stop().await;
+    let arrivals = there.arrivals();
+    assert!(ids.iter().all(|id| arrivals.iter().any(|one| one.id == *id)), "the same notifications: {arrivals:?}");
+    assert!(arrivals.iter().all(|one| one.is_signed_with(&other.webhook_secret)));
+    assert_eq!(gone.arrivals().len(), 0);
+}
+
 /// Answers all that is no acknowledgement, one after the other, then 200.
 fn reluctant(before: &[Arrival], now: &Arrival) -> Option<u16> {
     const ANSWERS: [u16; 6] = [201, 204, 302, 410, 500, 200];

@@ -9,10 +9,12 @@ use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_notification::Schedule;
 use dropin_ports::{
-    Actor, ChangeSession, Changed, Clock, History, IdSource, NewEvent, OutboxStore, SessionStore, Subject,
+    Actor, ChangeSession, Changed, Clock, History, IdSource, NewEvent, OutboxStore, SessionStore, StoredAnswer, Subject,
 };
+use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Caller, CreateMerchant, Merchants, authenticate};
+use dropin_usecases::answers::{Reply, Told};
 use dropin_usecases::deliver::{Delivering, Pace};
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
@@ -46,22 +48,26 @@ impl World {
         Self { store, secrets, _folder: folder }
     }
 
-    pub(crate) async fn shop(&self, webhook_url: String) -> Shop {
-        let merchants = Merchants {
+    /// The operator's side.
+    pub(crate) fn merchants(&self) -> Merchants {
+        Merchants {
             store: Arc::new(self.store.clone()),
             outbox: Arc::new(self.store.clone()),
             secrets: self.secrets.clone(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             sandbox: true,
-        };
+        }
+    }
+
+    pub(crate) async fn shop(&self, webhook_url: String) -> Shop {
         let wanted = CreateMerchant {
             name: "Shop".to_owned(),
             webhook_url: Some(webhook_url),
             origins: Vec::new(),
             currencies: vec![Currency::Usd],
         };
-        let made = merchants.create(wanted).await.unwrap_or_else(|error| panic!("{error}"));
+        let made = self.merchants().create(wanted).await.unwrap_or_else(|error| panic!("{error}"));
         let now = SystemClock.now();
         let caller = authenticate(&self.store, &*self.secrets, now, &made.username, &made.password).await;
         Shop {
@@ -86,7 +92,11 @@ impl World {
             "Address":{{"Street":"Hauptstr. 1","City":"Berlin","Country":"DE"}}}}}}"#,
             SystemIds.random()
         );
-        let session = sessions.create(&shop.caller, body.as_bytes()).await.expect("a Session");
+        let reply = Reply { render: id_alone, key_use: None };
+        let told = sessions.create(&shop.caller, body.as_bytes(), reply).await.expect("a Session");
+        let Told::Kept(answer) = told else { panic!("{told:?}") };
+        let id = String::from_utf8(answer.body).expect("an id").parse().expect("an id");
+        let session = store.find_session(shop.merchant, id).await.expect("found").expect("just created").session;
         let (change, _) = session.as_created().expect("just created").cancel(now);
         let history = History {
             merchant_id: shop.merchant,
@@ -133,6 +143,11 @@ impl World {
         let deps = NotifierDeps { delivering, wakeups: Arc::default() };
         Notifier { stop, task: tokio::spawn(run(deps, stopping)) }
     }
+}
+
+/// An answer that tells no more than this test wants to know.
+fn id_alone(session: &Session) -> StoredAnswer {
+    StoredAnswer { status: 201, etag: None, body: session.id.to_string().into_bytes() }
 }
 
 pub(crate) struct Notifier {
