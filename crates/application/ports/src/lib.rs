@@ -14,7 +14,8 @@ mod system;
 mod webhook;
 
 pub use access::{
-    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, UserChange, UserInserted,
+    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, UserChange,
+    UserInserted,
 };
 pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};

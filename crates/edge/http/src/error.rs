@@ -31,13 +31,7 @@ pub struct ApiError {
 impl ApiError {
     /// An error without field errors or headers.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            field_errors: Vec::new(),
-            headers: Vec::new(),
-            detail: None,
-        }
+        Self { code, message: message.into(), field_errors: Vec::new(), headers: Vec::new(), detail: None }
     }
 
     /// A defect or fault of ours: 500, with `detail` in the log only.

@@ -28,7 +28,12 @@ async fn wrong_credentials_are_one_answer_and_one_amount_of_work() {
     let bench = Bench::new();
     let (made, gone, rotated) = (bench.create(None).await, bench.create(None).await, bench.create(None).await);
     bench.merchants.revoke_user(&gone.username).await.unwrap();
-    bench.merchants.rotate_password(&rotated.username, Duration::from_secs(9)).await.map_err(|error| error.to_string()).unwrap();
+    bench
+        .merchants
+        .rotate_password(&rotated.username, Duration::from_secs(9))
+        .await
+        .map_err(|error| error.to_string())
+        .unwrap();
     for (username, password) in [
         (made.username.as_str(), "wrong"),
         (made.username.as_str(), ""),

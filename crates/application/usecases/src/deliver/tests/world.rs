@@ -41,7 +41,10 @@ impl Stream {
             merchant_id: MerchantId::new(Uuid::nil()),
             endpoint_id: endpoint(self.endpoint),
             url: format!("http://{}/{}", self.endpoint, self.number),
-            secrets: vec![SealedSecret(vec![1]), SealedSecret(if self.endpoint == "locked" { vec![] } else { vec![2] })],
+            secrets: vec![
+                SealedSecret(vec![1]),
+                SealedSecret(if self.endpoint == "locked" { vec![] } else { vec![2] }),
+            ],
             payment_id: PaymentId::new(Uuid::from_u128(self.number)),
             event_id: EventId::new(Uuid::from_u128(self.number * 100 + self.next as u128)),
             event_type: "ORDER_PROCESSED".to_owned(),
