@@ -84,7 +84,7 @@ impl Fault {
     }
 
     /// Whether the connection leads to a server that may only be read: after a failover, another connection leads elsewhere.
-    fn is_standby(&self) -> bool {
+    pub(crate) fn is_standby(&self) -> bool {
         matches!(self, Self::Database(Error::DatabaseError(DatabaseErrorKind::ReadOnlyTransaction, _)))
     }
 

@@ -82,14 +82,18 @@ impl Work for Search {
 impl Together for Search {
     fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
         let found = postgres::find(connection, all)?;
-        Ok(all
-            .iter()
-            .map(|search| match found.iter().find(|found| found.0.id.0 == search.id.uuid()) {
+        let answer = |search: &Self| {
+            // What another merchant wished for in the same statement is not this one's.
+            let own = |found: &&Found| {
+                found.0.id == Id(search.id.uuid()) && found.0.merchant_id == Id(search.merchant.uuid())
+            };
+            match found.iter().find(own) {
                 None => Some(None),
                 // A row that makes no sense is told when it is read alone.
                 Some(found) => restore(found.clone()).ok().map(Some),
-            })
-            .collect())
+            }
+        };
+        Ok(all.iter().map(|search| answer(search)).collect())
     }
 }
 

@@ -226,12 +226,17 @@ async fn rows_do_not_reach_errors() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standby_is_left_for_the_next_connection() {
     let (database, store) = migrated();
+    let merchant = new_merchant(false);
+    let new = insertable(merchant.merchant.id);
+    assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
     database.on_server(&format!("ALTER DATABASE {} SET default_transaction_read_only = on", database.name()));
     database.cut_connections();
-    let written = store.insert_merchant(new_merchant(false)).await;
-    assert_eq!(written, Err(StoreError::Unavailable("the server is a standby".to_owned())));
+    let standby = StoreError::Unavailable("the server is a standby".to_owned());
+    assert_eq!(store.insert_merchant(new_merchant(false)).await, Err(standby.clone()));
+    assert_eq!(store.insert_session(new.clone()).await, Err(standby), "surely nothing was written");
     database.on_server(&format!("ALTER DATABASE {} RESET default_transaction_read_only", database.name()));
-    // The connection that led there is gone, so that nothing has to be cut.
+    // The connections that led there are gone, so that nothing has to be cut.
+    assert_eq!(store.insert_session(new).await, Ok(Inserted::Done));
     assert_eq!(store.insert_merchant(new_merchant(false)).await, Ok(MerchantInserted::Done));
 }
 
@@ -315,6 +320,36 @@ async fn one_that_is_refused_leaves_those_beside_it_alone() {
     let raw = RawPostgres::open(&database.url());
     for table in ["session", "billing_profile", "merchant_reference", "history"] {
         assert_eq!(raw.values(&format!("SELECT count(*)::text AS value FROM {table}")), ["38"], "{table}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn merchants_who_ask_together_see_their_own_only() {
+    let (database, store) = migrated();
+    let mut sessions = vec![];
+    for _ in 0..2 {
+        let merchant = new_merchant(false);
+        let new = insertable(merchant.merchant.id);
+        assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
+        assert_eq!(store.insert_session(new.clone()).await, Ok(Inserted::Done));
+        sessions.push(new.session);
+    }
+    let holder = RawPostgres::open(&database.url());
+    holder.execute("BEGIN").unwrap();
+    holder.execute("LOCK TABLE session IN ACCESS EXCLUSIVE MODE").unwrap();
+    let find = |number: usize| {
+        let (store, who, whose) = (store.clone(), &sessions[number % 2], &sessions[number / 2 % 2]);
+        let (merchant, id) = (who.merchant_id, whose.id);
+        tokio::spawn(async move { store.find_session(merchant, id).await.unwrap().map(|found| found.session) })
+    };
+    let mut finding: Vec<_> = (0..2).map(find).collect();
+    wait_for(&RawPostgres::open(&database.url()), &format!("EXISTS ({STUCK})"));
+    finding.extend((2..100).map(find));
+    tokio::task::yield_now().await;
+    holder.execute("ROLLBACK").unwrap();
+    for (number, found) in finding.into_iter().enumerate() {
+        let own = (number % 2 == number / 2 % 2).then(|| sessions[number % 2].clone());
+        assert_eq!(found.await.unwrap(), own, "{number}");
     }
 }
 

@@ -63,6 +63,9 @@ fn together<W: Together>(lane: &mut Lane<'_>, steps: Vec<Step<W>>) -> Vec<Step<W
         Ok(Err(fault)) => {
             if fault.is_lost_connection() {
                 lane.connection = None;
+            }
+            // A standby surely wrote nothing.
+            if fault.is_lost_connection() && !fault.is_standby() {
                 if steps.iter().any(|step| step.kind() == Kind::Write) {
                     log::warn!("the connection was lost in the middle of a statement; looking what became of it");
                 }
