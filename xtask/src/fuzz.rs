@@ -104,6 +104,8 @@ fn schemathesis(tool: &Path, service: &Service, merchant: &Merchant, prefix: &st
         .arg("--config-file")
         .arg(folder.join("schemathesis.toml"))
         .args(["run", &format!("{}{prefix}/openapi.json", service.address)])
+        // The tool does not resolve the document's relative server address against where it found the document.
+        .args(["--url", &format!("{}{prefix}", service.address)])
         .args(["--phases", "examples,coverage,fuzzing,stateful", "--checks", "all"])
         .args(["--max-examples", &options.examples.to_string()])
         .args(["--auth", &format!("{}:{}", merchant.username, merchant.password)])

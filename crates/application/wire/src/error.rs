@@ -73,7 +73,7 @@ error_codes! {
 pub struct FieldError {
     /// Path of the field, for example `Items[2].Amount`.
     pub field: String,
-    /// For programs (decisions.md section 2).
+    /// For programs.
     #[schema(value_type = schema::FieldErrorCode)]
     pub code: &'static str,
     /// For people; never repeats the rejected value.

@@ -11,7 +11,7 @@ use super::named;
 use crate::Operation;
 
 /// `*`, or entity tags with commas between (RFC 9110 sections 8.8.3 and 13.1).
-const ENTITY_TAGS: &str = r#"^(\*|(W/)?"[!#-~\x80-\xff]*"([ \t]*,[ \t]*(W/)?"[!#-~\x80-\xff]*")*)$"#;
+const ENTITY_TAGS: &str = r#"^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$"#;
 const ETAG: &str = "Entity tag of what is shown, for If-Match and If-None-Match.";
 
 type AddSchemas = fn(&mut Schemas);
