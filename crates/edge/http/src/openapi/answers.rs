@@ -69,7 +69,7 @@ pub(super) fn refusal(status: u16, codes: &[ErrorCode], exchanges: &[&Exchange],
     schemas.add::<ErrorBody>();
     let lines: Vec<String> = codes.iter().map(|code| format!("- `{}`: {}", code.as_str(), code.meaning())).collect();
     let mut response = ResponseBuilder::new().description(lines.join("\n")).header("X-Request-Id", request_id());
-    if let Some((name, description)) = header_of(status) {
+    if let Some((name, description)) = header_of(status, codes) {
         response = response.header(name, text_header(description));
     }
     let code = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(codes.iter().map(|code| code.as_str())));
@@ -80,9 +80,12 @@ pub(super) fn refusal(status: u16, codes: &[ErrorCode], exchanges: &[&Exchange],
 }
 
 /// The header that answers of this status carry.
-fn header_of(status: u16) -> Option<(&'static str, &'static str)> {
+fn header_of(status: u16, codes: &[ErrorCode]) -> Option<(&'static str, &'static str)> {
     match status {
         401 => Some(("WWW-Authenticate", "`Basic realm=\"...\"`")),
+        409 if codes.contains(&ErrorCode::DuplicateRequest) => {
+            Some(("Retry-After", "Seconds to wait when the first request with the same Idempotency-Key still runs."))
+        }
         415 => Some(("Accept", "The content type that is taken.")),
         429 | 503 => Some(("Retry-After", "Whole seconds to wait before another try.")),
         _ => None,
