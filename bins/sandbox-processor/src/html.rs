@@ -120,7 +120,7 @@ fn summary(operation: &Operation) -> String {
         ("Arrived", Some(operation.received).filter(|received| *received != 0).and_then(money)),
     ];
     if operation.stage.is_some_and(|stage| stage != Stage::Review) {
-        terms.push(("Open until", operation.due_at.map(|due| Timestamp::from_micros(due).to_string())));
+        terms.push(("Open until", operation.due_at.map(clock)));
     }
     if let Some(bank) = BankDetails::of(operation) {
         terms.extend([
@@ -135,6 +135,12 @@ fn summary(operation: &Operation) -> String {
         let _infallible = writeln!(list, "<dt>{term}</dt><dd><bdi>{}</bdi></dd>", escape(&text));
     }
     list + "</dl>\n"
+}
+
+/// A time for people, to the minute.
+fn clock(micros: i64) -> String {
+    let at = Timestamp::from_micros(micros).to_string();
+    format!("{} UTC", at.get(..16).unwrap_or(&at).replace('T', " "))
 }
 
 fn ending(operation: &Operation) -> (&'static str, &'static str) {
@@ -184,6 +190,11 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_for_people() {
+        assert_eq!(clock(0), "1970-01-01 00:00 UTC");
+    }
 
     #[test]
     fn text_cannot_become_markup() {

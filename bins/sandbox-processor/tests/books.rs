@@ -87,6 +87,8 @@ async fn what_is_pending_only_goes_forward() {
         "UPDATE operations SET received = 1 WHERE method = 'PAYLATER'",
         "UPDATE operations SET outcome = 'APPROVED', stage = NULL, due_at = NULL, due_outcome = NULL WHERE method = 'BANKTRANSFER'",
         "UPDATE operations SET outcome = 'APPROVED', due_at = NULL, due_outcome = NULL WHERE method = 'PAYLATER'",
+        "UPDATE operations SET outcome = 'DECLINED', reason = 'EXPIRED', retryable = 0, stage = NULL, due_at = NULL, due_outcome = NULL, received = 0
+         WHERE method = 'BANKTRANSFER'",
         "UPDATE operations SET stage = 'REVIEW' WHERE method = 'BANKTRANSFER'",
         "UPDATE operations SET stage = 'TRANSFER' WHERE method = 'PAYLATER'",
         "UPDATE operations SET due_at = due_at + 1",
