@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 
 use common::RawPostgres;
 use common::postgres::Database;
-use dropin_ports::{AccessStore, Inserted, MerchantInserted, NewSession, SessionStore, StoreError, StoreHealth};
+use dropin_ports::{
+    AccessStore, AnswerKey, Inserted, KeyUse, MerchantInserted, NewSession, Remember, SessionStore, StoreError,
+    StoreHealth, StoredAnswer,
+};
 use dropin_store::{OpenError, Role, Store, StoreConfig};
 use dropin_store_contract::{Bench, Raw, insertable, new_merchant};
 
@@ -351,6 +354,40 @@ async fn merchants_who_ask_together_see_their_own_only() {
         let own = (number % 2 == number / 2 % 2).then(|| sessions[number % 2].clone());
         assert_eq!(found.await.unwrap(), own, "{number}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_stored_already_is_not_read_to_create_or_find() {
+    const SESSIONS: usize = 150;
+    let (database, store) = migrated();
+    let merchant = new_merchant(false);
+    let id = merchant.merchant.id;
+    assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
+    for number in 0..SESSIONS {
+        let mut new = insertable(id);
+        let mut digest = [0; 32];
+        digest[..8].copy_from_slice(&number.to_be_bytes());
+        let key = AnswerKey { merchant_id: id, digest };
+        let (at, until) = (new.session.created_at, new.session.expires_at);
+        let answer = StoredAnswer { status: 201, etag: None, body: vec![] };
+        new.remember = Some(Remember { key_use: KeyUse { key, fingerprint: [0; 32], at, until }, answer });
+        let session = new.session.id;
+        assert_eq!(store.insert_session(new).await, Ok(Inserted::Done));
+        assert!(store.find_session(id, session).await.unwrap().is_some());
+    }
+    // A connection says what it has read when it ends.
+    store.close();
+    let raw = RawPostgres::open(&database.url());
+    wait_for(&raw, &format!("(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'answer') = {SESSIONS}"));
+    wait_for(
+        &raw,
+        &format!("(SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'session_pkey') >= {SESSIONS}"),
+    );
+    let read = "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::text AS value FROM pg_stat_user_tables \
+        WHERE relname IN ('session', 'billing_profile', 'answer', 'merchant_reference', 'history')";
+    // A find reads two rows, a create looks one profile up again for its foreign key.
+    let read: usize = raw.values(read)[0].parse().unwrap();
+    assert!(read <= 4 * SESSIONS, "{read} rows for {SESSIONS} Sessions");
 }
 
 /// A create whose statement waits for a lock, and whoever holds that.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p dropin-store --example hot_path -- URL fill ROWS
-//! cargo run --release -p dropin-store --example hot_path -- URL create|find [CALLERS [SECONDS [THREADS]]]
+//! cargo run --release -p dropin-store --example hot_path -- URL create|create-with-key|find [CALLERS [SECONDS [THREADS]]]
 //! ```
 //! URL names a database for nothing else: `sqlite://path` or `postgres://…`. `fill` adds Sessions in SQL, so that millions are quick.
 #![allow(clippy::unwrap_used, reason = "what fails here fails the measurement")]
@@ -19,7 +19,7 @@ use dropin_kernel::{MerchantId, SessionId};
 use dropin_ports::{Inserted, NewSession, SessionStore};
 use dropin_store::{Role, Store, StoreConfig};
 
-const USAGE: &str = "hot_path URL fill ROWS | URL create|find [CALLERS [SECONDS [THREADS]]]";
+const USAGE: &str = "hot_path URL fill ROWS | URL create|create-with-key|find [CALLERS [SECONDS [THREADS]]]";
 
 /// Sessions that are made for `find` to look for.
 const KNOWN: usize = 2_000;
@@ -39,12 +39,13 @@ fn main() {
     let merchant_id = database.add_merchant();
     match what {
         "fill" => database.fill(merchant_id, number(2, 0)),
-        "create" => {
+        "create" | "create-with-key" => {
+            let with_key = what != "create";
             let run = Run { callers, length: Duration::from_secs(seconds as u64) };
-            runtime.block_on(run.measure("create", &mut database, {
+            runtime.block_on(run.measure(what, &mut database, {
                 let store = store.clone();
                 let known = Arc::new(values::session(merchant_id));
-                move |_turn| create(store.clone(), known.clone())
+                move |_turn| create(store.clone(), known.clone(), with_key)
             }));
         }
         "find" => {
@@ -60,8 +61,8 @@ fn main() {
     store.close();
 }
 
-async fn create(store: Store, known: Arc<NewSession>) {
-    let inserted = store.insert_session(values::like(&known)).await;
+async fn create(store: Store, known: Arc<NewSession>, with_key: bool) {
+    let inserted = store.insert_session(values::like(&known, with_key)).await;
     assert_eq!(inserted, Ok(Inserted::Done));
 }
 

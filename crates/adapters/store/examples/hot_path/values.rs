@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dropin_kernel::{BillingProfileId, MerchantId, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
-use dropin_ports::{Actor, History, NewSession, Subject};
+use dropin_ports::{Actor, AnswerKey, History, KeyUse, NewSession, Remember, StoredAnswer, Subject};
 use dropin_session::{BillingChoice, Session, SessionTerms};
 use dropin_validation::{
     Address, BillingDetails, BillingProfile, Country, Email, Item, Phone, Region, ShippingDetails, Text, UrlPolicy,
@@ -49,13 +49,20 @@ fn address() -> Address {
     }
 }
 
-/// Another Session like `known`.
-pub(crate) fn like(known: &NewSession) -> NewSession {
+/// Another Session like `known`, asked for with a key on request.
+pub(crate) fn like(known: &NewSession, with_key: bool) -> NewSession {
     let mut new = known.clone();
     new.session.id = SessionId::new(random());
     new.session.terms.merchant_reference = text(&format!("order-{}", random()));
     new.session.terms.billing.id = BillingProfileId::new(ordered());
     new.history.subject = Subject::Session(new.session.id);
+    new.remember = with_key.then(|| {
+        let mut digest = [0; 32];
+        digest[..16].copy_from_slice(&bits());
+        let key = AnswerKey { merchant_id: new.session.merchant_id, digest };
+        let key_use = KeyUse { key, fingerprint: [0; 32], at: new.session.created_at, until: new.session.expires_at };
+        Remember { key_use, answer: StoredAnswer { status: 201, etag: None, body: vec![b' '; 1_000] } }
+    });
     new
 }
 

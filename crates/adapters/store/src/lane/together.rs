@@ -16,9 +16,10 @@ use crate::fault::Fault;
 /// Most steps that share a statement. More would hold the first ones up for little gain.
 const BATCH: usize = 32;
 
-/// One plan for all calls, and only indexes: these statements find everything by key, and a plan made while a table was small must not
-/// outlive that.
-const SETTINGS: &str = "; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off";
+/// One plan for all calls, row by row and by index: these statements find everything by key, and a plan made while a table was small must
+/// not outlive that.
+const SETTINGS: &str = "; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; \
+     SET enable_mergejoin = off";
 
 /// Work that can be done for many callers at once. Alone ([`Work::run`]) it must also give the right answer after it was done already by a
 /// statement whose answer got lost.

@@ -12,7 +12,8 @@ use crate::statement::statement;
 
 statement! {
     /// Inserts Sessions with all that belongs to them, and tells which it wrote. One whose MerchantReference or key was used before is left
-    /// out. A key that is taken at the same moment, or by a row that has expired, fails the whole.
+    /// out. A key that is taken at the same moment fails the whole. The key is looked up by a scalar subquery: PostgreSQL may read all keys
+    /// to answer NOT EXISTS.
     Insert<'a> {
         ids: Vec<Id> => Array<SqlId>,
         merchants: Vec<Id> => Array<SqlId>,
@@ -49,8 +50,7 @@ statement! {
     ), taken AS ( \
         INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) \
         SELECT merchant_id, reference, 'SESSION', id FROM wish \
-        WHERE digest IS NULL OR NOT EXISTS \
-            (SELECT FROM answer WHERE answer.merchant_id = wish.merchant_id AND answer.digest = wish.digest) \
+        WHERE (SELECT TRUE FROM answer WHERE answer.merchant_id = wish.merchant_id AND answer.digest = wish.digest) IS NULL \
         ON CONFLICT DO NOTHING RETURNING owner_id \
     ), granted AS MATERIALIZED ( \
         SELECT wish.* FROM wish JOIN taken ON taken.owner_id = wish.id \
