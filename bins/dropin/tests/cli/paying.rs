@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::program::{Data, Dropin, call, parse, post, printed, session_request, until};
+use crate::program::{Data, Dropin, call, parse, post, printed, refused, session_request, until};
 
 /// Published test numbers: authorized and captured at once; authorized, and captured a few seconds later.
 const AT_ONCE: &str = "4242424242424242";
@@ -81,4 +81,34 @@ fn a_stop_finishes_the_payment_that_runs() {
         submitted.join().unwrap();
     });
     assert_eq!(open_operations(&data).iter().filter(|one| one["Kind"] == "AUTHORIZE").count(), 0);
+}
+
+/// Removing an endpoint loses nothing without a trace: what waited is parked, and may be sent elsewhere.
+#[test]
+fn what_waits_for_a_removed_endpoint_is_parked_and_sent_elsewhere() {
+    let data = Data::new();
+    let (dropin, folder) = (Dropin::start(&data, &["--no-demo"]), data.folder());
+    let payment = Payment::begin(&data, &dropin, AT_ONCE);
+    let merchant = payment.merchant["MerchantId"].as_str().unwrap();
+    let add = |url: &str| {
+        let added =
+            parse(&printed(&["merchant", "endpoint", "add", merchant, "--url", url, "--json", "--data", &folder]));
+        added["EndpointId"].as_str().unwrap().to_owned()
+    };
+    // Nobody listens there.
+    let gone = add("http://127.0.0.1:9/gone");
+    payment.complete();
+    until("every outcome known", || open_operations(&data).is_empty().then_some(()));
+    let removed = parse(&printed(&["merchant", "endpoint", "remove", &gone, "--json", "--data", &folder]));
+    assert_eq!(removed["Parked"], 3, "SESSION_COMPLETED, ORDER_AUTHORIZED, ORDER_PROCESSED");
+    let parked = || parse(&printed(&["notification", "list", "--json", "--data", &folder])).as_array().unwrap().len();
+    assert_eq!(parked(), 3);
+    let told = refused(&["notification", "replay", "--all", "--data", &folder]);
+    assert!(told.contains("3 stay parked") && told.contains("--to"), "{told}");
+    let told = refused(&["notification", "replay", "--all", "--to", merchant, "--data", &folder]);
+    assert!(told.contains("dropin merchant show"), "{told}");
+    let there = add("http://127.0.0.1:9/there");
+    assert!(printed(&["notification", "replay", "--all", "--to", &there, "--data", &folder]).starts_with("3 "));
+    assert_eq!(parked(), 0);
+    dropin.stop();
 }

@@ -55,7 +55,7 @@ fn the_log_has_one_line_for_a_request_and_no_secret_in_it() {
     assert_eq!(ours.len(), 1, "{log}");
     let line = ours[0];
     assert_eq!((line["target"].as_str(), line["method"].as_str()), (Some("access"), Some("GET")));
-    assert_eq!((line["route"].as_str(), line["status"].as_u64()), (Some("/v1/session/{session}"), Some(404)));
+    assert_eq!((line["route"].as_str(), line["status"].as_u64()), (Some("/v1/session/{SessionId}"), Some(404)));
     assert_eq!(line["merchant"], created["MerchantId"]);
     for secret in [password, "hush", id] {
         assert!(!log.contains(secret), "{secret} stands in {log}");
