@@ -41,6 +41,8 @@ pub(crate) struct Events {
     pub(crate) cut_unread: AtomicU64,
     /// Connections that sent on and on behind an answer.
     pub(crate) cut_flood: AtomicU64,
+    /// Requests that actix' parser refused.
+    pub(crate) unreadable: AtomicU64,
     /// Requests over the rate of a client address.
     pub(crate) limited_client: AtomicU64,
     /// Requests over the rate of a merchant.
@@ -66,6 +68,8 @@ impl Events {
             ("{reason=\"flood\"}", value(&self.cut_flood)),
         ];
         family(text, "dropin_http_connections_cut_total", "counter", help, &reasons);
+        let help = "Requests refused because they cannot be read as HTTP/1.1, or their head was too slow.";
+        family(text, "dropin_http_unreadable_total", "counter", help, &[("", value(&self.unreadable))]);
         let limits = [
             ("{limit=\"client\"}", value(&self.limited_client)),
             ("{limit=\"merchant\"}", value(&self.limited_merchant)),

@@ -316,6 +316,7 @@ async fn what_the_parser_refuses_is_an_error_object_too() {
     let mut read = String::new();
     timeout(LONG, async { while stream.read_buf_string(&mut read).await {} }).await.unwrap();
     assert!(read.starts_with("HTTP/1.1 200 OK") && read.contains("INVALID_REQUEST"), "{read}");
+    assert_eq!(count(&server, "dropin_http_unreadable_total").await, 6);
     server.stop().await;
 }
 
