@@ -91,8 +91,9 @@ impl Operation<'_> {
         for (status, response) in members(&self.value["responses"]) {
             let kind = if status.starts_with('2') { "good" } else { "bad" };
             html += &format!(
-                "<details class=\"{kind}\">\n<summary><b>{}</b></summary>\n{}{}{}</details>\n",
+                "<details class=\"{kind}\">\n<summary><b>{}</b> {}</summary>\n{}{}{}</details>\n",
                 escape(status),
+                codes(response),
                 blocks(text(&response["description"])),
                 headers(response),
                 contents(response)
@@ -111,6 +112,12 @@ fn parameter(parameter: &Value) -> String {
         form(&parameter["schema"]),
         inline(text(&parameter["description"]))
     )
+}
+
+/// The codes that an answer may refuse with, for its heading.
+fn codes(response: &Value) -> String {
+    let codes = response["content"]["application/json"]["schema"]["allOf"][1]["properties"]["Code"]["enum"].as_array();
+    codes.into_iter().flatten().map(|code| escape(text(code))).collect::<Vec<_>>().join(", ")
 }
 
 fn headers(response: &Value) -> String {
