@@ -48,12 +48,13 @@ impl Wire {
     }
 
     fn poll_written(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.instead.is_none() && self.http1 {
-            if let Some((begins, answer)) = refusal::of_parser(bytes) {
-                Events::count(&self.metrics.events.unreadable);
-                let instead = [&bytes[..begins], &answer].concat();
-                self.instead = Some(Instead { bytes: instead, sent: 0, stands_for: bytes.len() });
-            }
+        if self.instead.is_none()
+            && self.http1
+            && let Some((begins, answer)) = refusal::of_parser(bytes)
+        {
+            Events::count(&self.metrics.events.unreadable);
+            let instead = [&bytes[..begins], &answer].concat();
+            self.instead = Some(Instead { bytes: instead, sent: 0, stands_for: bytes.len() });
         }
         let Some(instead) = &mut self.instead else { return self.carrier.poll_write(cx, bytes) };
         ready!(instead.poll_send(cx, &mut self.carrier))?;
