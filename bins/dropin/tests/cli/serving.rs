@@ -160,3 +160,16 @@ fn the_shop_runs_apart_from_the_service() {
     shop.stop();
     service.stop();
 }
+
+#[test]
+fn the_api_documents_are_served_unless_turned_off() {
+    let data = Data::new();
+    for (arguments, status) in [(&["--no-demo"][..], 200), (&["--no-demo", "--docs=false"], 404)] {
+        let dropin = Dropin::start(&data, arguments);
+        let base = dropin.shown("Session API");
+        for path in ["/openapi.json", "/docs/", "/asset/openapi.json", "/asset/docs/", "/stash/openapi.json"] {
+            assert_eq!(call("GET", &format!("{base}{path}"), &[], "").0, status, "{path} with {arguments:?}");
+        }
+        dropin.stop();
+    }
+}
