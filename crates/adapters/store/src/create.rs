@@ -52,10 +52,12 @@ impl Work for Creation {
     type Answer = Inserted;
 
     fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Inserted>, Fault> {
+        // The reference before the key, as the statement for many takes them: in one order everywhere, so that two never wait for each other.
+        let reference = take_reference(connection, &self.new.session)?;
         if !answers::remember(connection, self.new.remember.as_ref())? {
             return Ok(Verdict::Undo(Inserted::KeyTaken));
         }
-        match take_reference(connection, &self.new.session)? {
+        match reference {
             Reference::Taken => {}
             Reference::Foreign => return Ok(Verdict::Undo(Inserted::DuplicateReference)),
             // All of it is written at once, so all of it is there: by a statement whose answer got lost.

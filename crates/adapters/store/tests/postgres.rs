@@ -263,6 +263,7 @@ async fn insert_together(
     };
     let (first, rest) = all.split_at(2);
     let mut inserting: Vec<_> = first.iter().cloned().map(insert).collect();
+    tokio::task::yield_now().await;
     wait_for(&raw, &format!("EXISTS ({STUCK})"));
     inserting.extend(rest.iter().cloned().map(insert));
     tokio::task::yield_now().await;
@@ -326,6 +327,68 @@ async fn one_that_is_refused_leaves_those_beside_it_alone() {
     }
 }
 
+/// The same Session with a key of that number.
+fn with_key(mut new: NewSession, number: usize) -> NewSession {
+    let mut digest = [0; 32];
+    digest[..8].copy_from_slice(&number.to_be_bytes());
+    let key = AnswerKey { merchant_id: new.session.merchant_id, digest };
+    let (at, until) = (new.session.created_at, new.session.expires_at);
+    let answer = StoredAnswer { status: 201, etag: None, body: vec![] };
+    new.remember = Some(Remember { key_use: KeyUse { key, fingerprint: [0; 32], at, until }, answer });
+    new
+}
+
+#[tokio::test]
+async fn a_key_that_comes_twice_at_once_does_not_part_those_beside_it() {
+    let (database, store) = migrated();
+    let merchant = new_merchant(false);
+    let id = merchant.merchant.id;
+    assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
+    let all = (0..32).map(|number| with_key(insertable(id), number.min(30))).collect();
+    let mut answers = insert_together(&database, &store, all).await;
+    answers[30..].sort_by_key(|answer| *answer == Ok(Inserted::KeyTaken));
+    assert_eq!(answers.pop(), Some(Ok(Inserted::KeyTaken)));
+    assert!(answers.iter().all(|answer| *answer == Ok(Inserted::Done)), "{answers:?}");
+    let raw = RawPostgres::open(&database.url());
+    let transactions = raw.values("SELECT count(DISTINCT xmin::text)::text AS value FROM session");
+    assert!(transactions[0].parse::<usize>().unwrap() <= 5, "{transactions:?} for 31");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn creates_that_share_keys_and_references_never_wait_for_each_other() {
+    let (database, store) = migrated();
+    let other = Store::open(StoreConfig::new(database.url(), Role::Service)).unwrap();
+    let merchant = new_merchant(false);
+    let id = merchant.merchant.id;
+    assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
+    for round in 0..100 {
+        let references = [(); 3].map(|()| insertable(id).session.terms.merchant_reference);
+        let insert = |number: usize| {
+            // Each of 3 keys with each of 3 references.
+            let mut new = with_key(insertable(id), 3 * round + number % 3);
+            new.session.terms.merchant_reference = references[number / 3 % 3].clone();
+            let store = if number % 2 == 0 { store.clone() } else { other.clone() };
+            tokio::spawn(async move { (number % 3, store.insert_session(new).await.unwrap()) })
+        };
+        let mut done = vec![];
+        for inserting in (0..27).map(insert).collect::<Vec<_>>() {
+            let (key, inserted) = inserting.await.unwrap();
+            done.extend((inserted == Inserted::Done).then_some(key));
+        }
+        done.sort_unstable();
+        assert!(!done.is_empty() && done.is_sorted_by(|one, two| one < two), "one Session for a key at most: {done:?}");
+    }
+    // A connection says what it has seen when it ends.
+    let raw = RawPostgres::open(&database.url());
+    let sessions = raw.values("SELECT count(*)::text AS value FROM session");
+    assert_eq!(raw.values("SELECT count(*)::text AS value FROM answer"), sessions);
+    store.close();
+    other.close();
+    wait_for(&raw, "(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'session') > 0");
+    let deadlocks = "SELECT deadlocks::text AS value FROM pg_stat_database WHERE datname = current_database()";
+    assert_eq!(raw.values(deadlocks), ["0"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn merchants_who_ask_together_see_their_own_only() {
     let (database, store) = migrated();
@@ -364,13 +427,7 @@ async fn what_is_stored_already_is_not_read_to_create_or_find() {
     let id = merchant.merchant.id;
     assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
     for number in 0..SESSIONS {
-        let mut new = insertable(id);
-        let mut digest = [0; 32];
-        digest[..8].copy_from_slice(&number.to_be_bytes());
-        let key = AnswerKey { merchant_id: id, digest };
-        let (at, until) = (new.session.created_at, new.session.expires_at);
-        let answer = StoredAnswer { status: 201, etag: None, body: vec![] };
-        new.remember = Some(Remember { key_use: KeyUse { key, fingerprint: [0; 32], at, until }, answer });
+        let new = with_key(insertable(id), number);
         let session = new.session.id;
         assert_eq!(store.insert_session(new).await, Ok(Inserted::Done));
         assert!(store.find_session(id, session).await.unwrap().is_some());

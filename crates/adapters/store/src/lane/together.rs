@@ -43,10 +43,14 @@ pub(crate) fn serve<W: Together>(queue: &Queue<Step<W>>, url: &str) {
 
 /// Answers as many as one statement can; the others are left.
 fn together<W: Together>(lane: &mut Lane<'_>, steps: Vec<Step<W>>) -> Vec<Step<W>> {
-    let mut steps: Vec<_> = steps.into_iter().filter(Step::start).collect();
+    // Before they start: whose deadline passes while nothing can be sent is told that nothing was done.
     if let Err(error) = lane.connect() {
         steps.into_iter().for_each(|step| Box::new(step).refuse(error.clone()));
         return Vec::new();
+    }
+    let mut steps: Vec<_> = steps.into_iter().filter(Step::start).collect();
+    if steps.is_empty() {
+        return steps;
     }
     let Some(AnyConnection::Postgres(connection)) = &mut lane.connection else { return steps };
     let all: Vec<_> = steps.iter().map(|step| &step.work).collect();

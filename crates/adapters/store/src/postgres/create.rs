@@ -82,6 +82,12 @@ pub(crate) fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result
     let mut all: Vec<_> = all.iter().copied().filter(|one| one.is_usual()).collect();
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_unstable_by_key(|one| (one.session.merchant_id, one.reference()));
+    // A key that came twice would fail the statement for everybody.
+    let mut keys = BTreeSet::new();
+    all.retain(|one| match &one.new.remember {
+        Some(kept) => keys.insert((kept.key_use.key.merchant_id, kept.key_use.key.digest)),
+        None => true,
+    });
     let history: Vec<_> = all.iter().map(|one| journal::row(&one.new.history)).collect();
     let remember: Vec<_> = all.iter().map(|one| one.new.remember.as_ref()).collect();
     let insert = Insert {
