@@ -13,6 +13,8 @@ use dropin_order::Order;
 use dropin_ports::{AnswerKey, AnswerStore, Clock, KeyUse, KnownKey, Remember, Remembered, StoreError, StoredAnswer};
 use dropin_session::{Session, SessionStateKind};
 
+use crate::payments::after_asking;
+
 /// How long an answer is kept for repeats (decisions.md section 1).
 pub const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -104,8 +106,8 @@ impl Answers {
             Told::Loose(answer) => self.keep(key_use, answer).await,
             // Every repeat gets what is kept, so the first one gets that too.
             Told::Concluded(answer) => {
-                let kept = self.store.find_answer(key_use.key, key_use.at).await?.and_then(|known| known.answer);
-                Ok(Answered::Fresh(kept.unwrap_or(answer)))
+                let known = self.store.find_answer(key_use.key, key_use.at).await.map_err(after_asking)?;
+                Ok(Answered::Fresh(known.and_then(|known| known.answer).unwrap_or(answer)))
             }
             Told::KeyTaken => self.replay(key_use).await,
         }
@@ -192,7 +194,45 @@ impl Expected {
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
+
     use super::*;
+
+    /// A store that is away.
+    struct Away;
+
+    #[async_trait]
+    impl AnswerStore for Away {
+        async fn find_answer(&self, _: AnswerKey, _: Timestamp) -> Result<Option<KnownKey>, StoreError> {
+            Err(StoreError::Unavailable("away".to_owned()))
+        }
+
+        async fn remember_answer(&self, _: Remember) -> Result<Remembered, StoreError> {
+            Err(StoreError::Unavailable("away".to_owned()))
+        }
+
+        async fn purge_answers(&self, _: Timestamp, _: u32) -> Result<u32, StoreError> {
+            Err(StoreError::Unavailable("away".to_owned()))
+        }
+    }
+
+    impl Clock for Away {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_micros(0)
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_is_told_that_nothing_changed_after_the_processor_was_asked() {
+        let answers = Answers { store: Arc::new(Away), clock: Arc::new(Away), keep: KEEP };
+        let key_use = Some(answers.key_use(MerchantId::new(uuid::Uuid::nil()), [0; 32], [0; 32]));
+        let answer = StoredAnswer { status: 200, etag: None, body: vec![] };
+        let told = answers.tell(key_use, Told::Concluded(answer.clone())).await;
+        assert_eq!(told, Err(RepeatError::Store(StoreError::OutcomeUnknown)));
+        // A refusal has no effect that could be hidden.
+        let told = answers.tell(key_use, Told::Loose(answer)).await;
+        assert!(matches!(told, Err(RepeatError::Store(StoreError::Unavailable(_)))), "{told:?}");
+    }
 
     #[test]
     fn versions_differ_in_revision_and_time() {

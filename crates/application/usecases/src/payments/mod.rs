@@ -162,7 +162,7 @@ impl Payments {
 }
 
 /// Once the processor was asked, "nothing was changed" would be a lie: the settler will write down what it did.
-fn after_asking(error: StoreError) -> StoreError {
+pub(crate) fn after_asking(error: StoreError) -> StoreError {
     match error {
         StoreError::Unavailable(_) => StoreError::OutcomeUnknown,
         other => other,
