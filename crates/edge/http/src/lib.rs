@@ -11,6 +11,7 @@ mod door;
 mod error;
 mod error_map;
 mod flows;
+mod head;
 mod health;
 mod limits;
 mod metrics;

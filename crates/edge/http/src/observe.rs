@@ -27,6 +27,7 @@ use crate::ApiError;
 use crate::body_guard::BodyGuard;
 use crate::client::Client;
 use crate::connections::{Connection, Running};
+use crate::head;
 use crate::health;
 use crate::limits::{Limits, PIECE, STREAMS};
 use crate::metrics::Shard;
@@ -182,6 +183,9 @@ pub(crate) async fn observe(
     let running = connection.as_ref().map(Connection::begin);
     let (standing, admitted) = observer.admit(&request, connection.as_deref());
     let id = RequestId::choose(request.headers());
+    // Also where it is refused for another reason: what is not looked at is not kept.
+    let light = head::lighten(&mut request);
+    let admitted = admitted.and(light);
     let mut line = Line {
         started,
         id: id.clone(),

@@ -40,6 +40,14 @@ pub(crate) fn too_many_connections(limit: usize) -> ApiError {
     ApiError::new(ErrorCode::RateLimited, message).retry_soon()
 }
 
+/// What is told to a client whose headers are too many or too long.
+pub(crate) fn head_too_large() -> ApiError {
+    ApiError::new(
+        ErrorCode::InvalidRequest,
+        "The headers of the request are too many or too long; send fewer or shorter ones.",
+    )
+}
+
 /// When `bytes` end with a refusal that actix' parser made, which has no body: where that begins, and what to send in its place.
 pub(crate) fn of_parser(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
     if !bytes.ends_with(b"\r\n\r\n") {
@@ -57,10 +65,7 @@ pub(crate) fn of_parser(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
             "This is no HTTP/1.1 request that can be read; look at its first line, its headers and the form of its chunks.",
         ),
         "408" => ApiError::for_status(StatusCode::REQUEST_TIMEOUT),
-        "431" => ApiError::new(
-            ErrorCode::InvalidRequest,
-            "The headers of the request are too many or too long; send fewer or shorter ones.",
-        ),
+        "431" => head_too_large(),
         _ => return None,
     };
     Some((begins, last_answer(&error)))

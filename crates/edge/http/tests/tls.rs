@@ -134,8 +134,13 @@ impl Http2 {
 
     /// GET of a short path.
     async fn get(&mut self, stream: u32, path: &str) -> io::Result<()> {
+        self.get_with(stream, path, &[]).await
+    }
+
+    /// The same with more headers, as HPACK writes them.
+    async fn get_with(&mut self, stream: u32, path: &str, headers: &[u8]) -> io::Result<()> {
         let path = [&[0x04, u8::try_from(path.len()).unwrap()], path.as_bytes()].concat();
-        self.send(HEADERS, WHOLE, stream, &[&[0x82, 0x87, 0x01, 1, b't'], &path[..]].concat()).await
+        self.send(HEADERS, WHOLE, stream, &[&[0x82, 0x87, 0x01, 1, b't'], &path[..], headers].concat()).await
     }
 
     /// Reads a frame; answers pings and settings, counts answers. `false` when the connection has ended.
@@ -242,6 +247,19 @@ async fn one_http2_connection_has_its_share_of_requests() {
         client.get(2 * request + 1, "/waits").await.unwrap();
     }
     client.until_answered(200 - 128).await;
+    drop(client);
+    world.server.stop().await;
+}
+
+#[actix_web::test]
+async fn many_headers_in_few_bytes_are_refused() {
+    let world = World::start();
+    let mut client = world.http2(65_535).await;
+    // One byte each: the sixteenth line of RFC 7541's table, accept-encoding.
+    for (stream, path, headers, answered) in [(1, "/healthz", 90, 1), (3, "/waits", 200, 2)] {
+        client.get_with(stream, path, &vec![0x90; headers]).await.unwrap();
+        client.until_answered(answered).await;
+    }
     drop(client);
     world.server.stop().await;
 }

@@ -1,0 +1,58 @@
+//! How much a request's head may hold.
+
+use actix_web::dev::ServiceRequest;
+use actix_web::http::header::HeaderMap;
+
+use crate::ApiError;
+use crate::refusal::head_too_large;
+
+/// Most headers of one request; actix' parser of HTTP/1.1 takes no more either.
+const MOST: usize = 96;
+/// Longest names and values together, in bytes; actix' parser of HTTP/1.1 takes no more either.
+const LONGEST: usize = 128 * 1024;
+
+/// Takes the headers away from a request that has too many or too long ones. Over HTTP/2 a quarter of a million headers fit into as many bytes
+/// (RFC 7541 section 6.1) and would be kept for as long as the request's body may take.
+///
+/// # Errors
+/// 400 INVALID_REQUEST, as over HTTP/1.1.
+pub(crate) fn lighten(request: &mut ServiceRequest) -> Result<(), ApiError> {
+    if fits(request.headers()) {
+        return Ok(());
+    }
+    *request.headers_mut() = HeaderMap::new();
+    Err(head_too_large())
+}
+
+fn fits(headers: &HeaderMap) -> bool {
+    let (mut count, mut bytes) = (0, 0);
+    headers.iter().all(|(name, value)| {
+        count += 1;
+        bytes += name.as_str().len() + value.len();
+        count <= MOST && bytes <= LONGEST
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    /// Whether a request of so many headers passes, and how many are left of them.
+    fn passes(count: usize, length: usize) -> (bool, usize) {
+        let value = "v".repeat(length);
+        let mut request = TestRequest::default();
+        for _ in 0..count {
+            request = request.append_header(("name", value.as_str()));
+        }
+        let mut request = request.to_srv_request();
+        (lighten(&mut request).is_ok(), request.headers().len())
+    }
+
+    #[test]
+    fn a_head_that_is_too_large_is_not_kept() {
+        assert_eq!([passes(0, 0), passes(MOST, 1), passes(MOST + 1, 1)], [(true, 0), (true, MOST), (false, 0)]);
+        assert_eq!([passes(2, LONGEST / 2 - 4), passes(2, LONGEST / 2 - 3)], [(true, 2), (false, 0)]);
+    }
+}
