@@ -121,11 +121,13 @@ fn begin_immediate(connection: &mut AnyConnection) -> QueryResult<()> {
 fn in_savepoint(connection: &mut AnyConnection, job: &mut dyn Job) -> Result<Ran, Fault> {
     on_sqlite(connection, sqlite::savepoint)?;
     let ran = job.run(connection);
-    if !matches!(ran, Ran::Keep) {
-        on_sqlite(connection, sqlite::undo)?;
+    let undone = if matches!(ran, Ran::Keep) { Ok(()) } else { on_sqlite(connection, sqlite::undo) };
+    match (undone.and_then(|()| on_sqlite(connection, sqlite::release)), ran) {
+        (Ok(()), ran) => Ok(ran),
+        // What spoilt the transaction took the savepoint along; that it is missing says nothing.
+        (Err(_missing), Ran::Failed(fault)) => Err(fault),
+        (Err(error), _) => Err(error.into()),
     }
-    on_sqlite(connection, sqlite::release)?;
-    Ok(ran)
 }
 
 fn on_sqlite(

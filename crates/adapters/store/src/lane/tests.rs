@@ -83,6 +83,23 @@ fn steps_that_share_a_commit_are_kept_or_undone_by_themselves() {
 }
 
 #[test]
+fn what_spoils_a_shared_transaction_is_told_as_it_is() {
+    use diesel::RunQueryDsl;
+    use diesel::result::{DatabaseErrorKind, Error};
+    let (_folder, store) = open();
+    // What SQLite does by itself when the disk is full while a statement runs.
+    let full = wait(store.write::<(), _>(|connection| {
+        insert(connection, "lost")?;
+        crate::statement::on_each!(connection, inner => diesel::sql_query("ROLLBACK").execute(inner))?;
+        let message = Box::new("database or disk is full".to_owned());
+        Err(Error::DatabaseError(DatabaseErrorKind::Unknown, message).into())
+    }));
+    assert_eq!(full, Err(StoreError::Unavailable("database or disk is full".to_owned())));
+    wait(store.write(|connection| insert(connection, "sound").map(Verdict::Keep))).unwrap();
+    assert_eq!(names(&store), ["sound"]);
+}
+
+#[test]
 fn a_reader_cannot_write() {
     let (_folder, store) = open();
     let written = wait(store.read(|connection| insert(connection, "by a reader")));
