@@ -367,7 +367,7 @@ async fn creates_that_share_keys_and_references_never_wait_for_each_other() {
             // Each of 3 keys with each of 3 references.
             let mut new = with_key(insertable(id), 3 * round + number % 3);
             new.session.terms.merchant_reference = references[number / 3 % 3].clone();
-            let store = if number % 2 == 0 { store.clone() } else { other.clone() };
+            let store = if number.is_multiple_of(2) { store.clone() } else { other.clone() };
             tokio::spawn(async move { (number % 3, store.insert_session(new).await.unwrap()) })
         };
         let mut done = vec![];
