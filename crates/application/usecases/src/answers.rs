@@ -161,8 +161,8 @@ impl Version {
         Self::of(order.revision, order.updated_at)
     }
 
-    /// The time counts too: a Session whose time is over is shown as CANCELLED before that is written down, with the revision that it has
-    /// afterwards.
+    /// The time counts too: a Session whose time is over is shown as CANCELLED before that is written down, with the revision that somebody
+    /// else, whose clock is slower, may still give to another change.
     fn of(revision: Revision, updated_at: Timestamp) -> Self {
         Self(format!("{:x}-{:x}", revision.number(), updated_at.micros()))
     }

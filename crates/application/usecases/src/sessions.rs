@@ -109,10 +109,7 @@ pub enum CancelSessionError {
 /// The Session as it is at `now`: one whose time is over is CANCELLED from that moment, also before the sweeper has written it down.
 pub fn as_of(session: Session, now: Timestamp) -> Session {
     let expired = session.as_created().ok().and_then(|created| created.expire(now));
-    match expired {
-        Some((change, _)) => Session { updated_at: session.expires_at, ..change.next },
-        None => session,
-    }
+    expired.map_or(session, |(change, _)| change.next)
 }
 
 impl Sessions {

@@ -83,11 +83,10 @@ impl Created<'_> {
         self.0.moved(SessionTrigger::Cancel, SessionState::Cancelled { reason: CancelReason::Merchant }, now)
     }
 
-    /// The end of its life; `None` when that has not come yet.
+    /// The end of its life; `None` when that has not come yet. It ended when its time was over, whenever that is noticed.
     pub fn expire(self, now: Timestamp) -> Option<(Change<Session>, Transition)> {
-        (self.0.expires_at <= now).then(|| {
-            self.0.moved(SessionTrigger::Expire, SessionState::Cancelled { reason: CancelReason::Expired }, now)
-        })
+        let (end, expired) = (self.0.expires_at, SessionState::Cancelled { reason: CancelReason::Expired });
+        (end <= now).then(|| self.0.moved(SessionTrigger::Expire, expired, end))
     }
 
     /// The shopper pays what `shown` displayed.
