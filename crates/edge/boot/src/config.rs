@@ -62,6 +62,9 @@ pub enum ConfigError {
     /// The database URL has a form that no database of ours has.
     #[error("DATABASE_URL has to begin with sqlite://, postgres:// or postgresql://")]
     DatabaseUrl,
+    /// The database URL would be cut in the midst of its password, and the rest of that be taken for a host, which logs show.
+    #[error("the user name or password in DATABASE_URL holds @ or /, which ends it: write %40 for @ and %2F for /")]
+    DatabasePassword,
     /// An address that has to be a URL is none.
     #[error("{name} has to be an absolute http or https URL without query, for example {example}")]
     Url {

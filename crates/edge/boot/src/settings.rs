@@ -97,12 +97,19 @@ impl StoreArgs {
             (None, url) => url.clone().filter(|url| !url.is_empty()),
         };
         let url = configured.unwrap_or_else(|| format!("sqlite://{}", self.data.join("dropin.db").display()));
-        if ["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-            Ok(url)
-        } else {
-            Err(ConfigError::DatabaseUrl)
+        let postgres = || ["postgres://", "postgresql://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+        match postgres() {
+            Some(rest) if !ends_once(rest) => Err(ConfigError::DatabasePassword),
+            None if !url.starts_with("sqlite://") => Err(ConfigError::DatabaseUrl),
+            _ => Ok(url),
         }
     }
+}
+
+/// Whether the one `@` of a URL behind its scheme, if there is one, stands before host and path.
+fn ends_once(rest: &str) -> bool {
+    let (before_query, _) = rest.split_once('?').unwrap_or((rest, ""));
+    before_query.split_once('@').is_none_or(|(user, place)| !user.contains('/') && !place.contains('@'))
 }
 
 /// Where the keys are. They never stand in the database.
@@ -238,6 +245,17 @@ mod tests {
         fs::write(&file, "postgres://secret@h/d\n").unwrap();
         assert_eq!(store(Some("postgres://h/d"), Some(file)).url().unwrap(), "postgres://secret@h/d");
         assert!(matches!(store(None, Some(folder.path().join("gone"))).url(), Err(ConfigError::Read { .. })));
+    }
+
+    #[test]
+    fn a_password_that_ends_its_url_early_is_refused_and_not_shown() {
+        for good in ["postgres://h/d", "postgresql://u:p%40%2F:@h:1/d?options=@", "postgres://u@/d", "sqlite://a@b@c"] {
+            assert_eq!(store(Some(good), None).url().unwrap(), good);
+        }
+        for wrong in ["postgres://u:geh@eim@h/d", "postgresql://u:geh/eim@h/d"] {
+            let error = store(Some(wrong), None).url().unwrap_err().to_string();
+            assert!(error.contains("%40") && !error.contains("eim"), "{error}");
+        }
     }
 
     #[test]
