@@ -187,8 +187,8 @@ impl Metrics {
     }
 }
 
-/// A caller may invent methods; they share one label.
-fn known(method: &Method) -> &'static str {
+/// A caller may invent methods, and write anything into them; in metrics and logs they share one word.
+pub(crate) fn known(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
         "POST" => "POST",

@@ -30,7 +30,7 @@ use crate::connections::{Connection, Running};
 use crate::head;
 use crate::health;
 use crate::limits::{Limits, PIECE, STREAMS};
-use crate::metrics::Shard;
+use crate::metrics::{Shard, known};
 use crate::rates::{Doorman, Standing};
 use crate::request_id::{self, RequestId};
 
@@ -119,7 +119,7 @@ impl Drop for Line {
         let status = self.status.map_or(499, |status| status.as_u16());
         log::info!(
             target: "access",
-            request_id = self.id.as_str(), merchant = merchant.as_str(), method = self.method.as_str(),
+            request_id = self.id.as_str(), merchant = merchant.as_str(), method = known(&self.method),
             route = self.route.as_str(), status = status, ms = took.as_millis() as u64;
             "request"
         );
