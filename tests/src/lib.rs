@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 pub mod browser;
+mod committed;
 pub mod http;
 pub mod receiver;
 pub mod wait;
 pub mod world;
 
+pub use committed::committed;
 pub use http::{Answer, Http};
 pub use receiver::{Notification, Receiver};
 pub use wait::until;

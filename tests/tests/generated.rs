@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
 
 use dropin_kernel::ViolationCode;
 use dropin_order::{OrderEvent, OrderState};
 use dropin_session::{SessionEvent, SessionStateKind};
+use dropin_tests::committed;
 use dropin_wire::ErrorCode;
 use serde_json::Value;
 
@@ -132,30 +132,14 @@ fn state_machines() -> String {
     page
 }
 
-/// Compares with the committed file, or writes it.
-fn committed(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name);
-    if std::env::var_os("DROPIN_REGENERATE").is_some_and(|value| value == "1") {
-        std::fs::write(&path, text).unwrap();
-        return;
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let differs = found.lines().zip(text.lines()).position(|(one, other)| one != other);
-    assert!(
-        found == text,
-        "docs/{name} is stale, from line {:?} on: run `cargo xtask docs` and commit",
-        differs.map(|at| at + 1)
-    );
-}
-
 #[test]
 fn the_table_of_errors() {
-    committed("errors.md", &errors());
+    committed("errors.md", &errors(), "docs");
 }
 
 #[test]
 fn the_state_machines() {
-    committed("state-machines.md", &state_machines());
+    committed("state-machines.md", &state_machines(), "docs");
 }
 
 #[test]

@@ -12,10 +12,9 @@ mod scenarios;
 mod served;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use dropin_http::{ApiDocs, Exchange, Operation};
-use dropin_tests::{Topology, World};
+use dropin_tests::{Topology, World, committed};
 use serde_json::Value;
 
 /// A service with a document.
@@ -99,23 +98,7 @@ async fn documents_show_what_the_running_service_does() {
         for exchange in &mine {
             conform::check(&document, exchange);
         }
-        committed(&format!("{}.json", service.name), &format!("{text}\n"));
-        committed(&format!("{}.html", service.name), &page::render(&document));
+        committed(&format!("openapi/{}.json", service.name), &format!("{text}\n"), "openapi");
+        committed(&format!("openapi/{}.html", service.name), &page::render(&document), "openapi");
     }
-}
-
-/// Compares with the committed file, or writes it.
-fn committed(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/openapi").join(name);
-    if std::env::var_os("DROPIN_REGENERATE").is_some_and(|value| value == "1") {
-        std::fs::write(&path, text).unwrap();
-        return;
-    }
-    let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let differs = found.lines().zip(text.lines()).position(|(one, other)| one != other);
-    assert!(
-        found == text,
-        "docs/openapi/{name} is stale, from line {:?} on: run `cargo xtask openapi` and commit",
-        differs.map(|at| at + 1)
-    );
 }
