@@ -287,12 +287,14 @@ fn log_failure(error: Option<&ApiError>, id: &RequestId) {
     log::log!(level, request_id = id.as_str(), code = error.code.as_str(); "{detail}");
 }
 
-/// A refusal that a library made (a wrong method, a bad query) gets the Error object; its status and headers stay.
+/// A refusal that a library made (a wrong method, a bad query) gets the Error object; its status and headers stay. What a handler of ours said
+/// in JSON, or to a person on a page, stays as it is: libraries say nothing in either.
 fn with_error_object(answer: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
     let status = answer.status();
-    let is_json =
-        answer.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
-    if !is_refusal(status) || is_json {
+    let is_said = answer.headers().get(CONTENT_TYPE).is_some_and(|kind| {
+        [&b"application/json"[..], b"text/html"].iter().any(|said| kind.as_bytes().starts_with(said))
+    });
+    if !is_refusal(status) || is_said {
         return answer;
     }
     let body = serde_json::to_vec(&ApiError::for_status(status).body()).unwrap_or_default();

@@ -41,6 +41,14 @@ async fn every_refusal_is_an_error_object() {
 }
 
 #[actix_web::test]
+async fn a_page_for_people_stays_a_page() {
+    let server = start(Limits::default());
+    let page = get(&server, "/page").await;
+    assert_eq!((page.status, page.header("content-type"), page.body.as_str()), (404, Some("text/html"), "<p>gone</p>"));
+    server.stop().await;
+}
+
+#[actix_web::test]
 async fn a_body_has_to_be_json_and_small() {
     let server = start(Limits::default());
     let ok = send(&server, post("/length", "application/json; charset=UTF-8", "{\"a\":1}")).await;

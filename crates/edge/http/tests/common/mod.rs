@@ -35,6 +35,9 @@ pub(crate) fn demo(config: &mut web::ServiceConfig) {
     async fn query(query: web::Query<Query>) -> HttpResponse {
         json(StatusCode::OK, &query.wait)
     }
+    async fn page() -> HttpResponse {
+        HttpResponse::NotFound().content_type("text/html").body("<p>gone</p>")
+    }
     async fn panics() -> HttpResponse {
         panic!("on purpose")
     }
@@ -49,6 +52,7 @@ pub(crate) fn demo(config: &mut web::ServiceConfig) {
         .service(web::resource("/optional").route(web::post().to(optional)))
         .service(web::resource("/show/{id}").route(web::get().to(show)).route(web::delete().to(show)))
         .service(web::resource("/query").route(web::get().to(query)))
+        .service(web::resource("/page").route(web::get().to(page)))
         .service(web::resource("/panics").route(web::get().to(panics)))
         .service(web::resource("/away").route(web::get().to(away)))
         .service(web::resource("/corrupt").route(web::get().to(corrupt)));
