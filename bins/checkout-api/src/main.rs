@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use checkout_api::{CheckoutDeps, configure, openapi};
 use clap::Args;
-use dropin_boot::{DocsArgs, Mode, Parts, ProcessorArgs, PublicArgs, serve};
+use dropin_boot::{Context, DocsArgs, Mode, Parts, ProcessorArgs, PublicArgs, serve};
 use dropin_keyring::StashKeys;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_usecases::payments::{Payments, Shopper, Timing};
@@ -29,7 +29,7 @@ struct Concerns {
 }
 
 fn main() -> ExitCode {
-    serve("checkout-api", 8083, |context, concerns: Concerns| {
+    serve("checkout-api", 8083, async |context: &Context, concerns: Concerns| {
         let store = Arc::new(context.store.clone());
         let key = concerns.processor.key()?.expose().to_owned();
         let config = ProcessorConfig::new(&concerns.processor.processor_url, key, PROCESSOR_DEADLINE)?;

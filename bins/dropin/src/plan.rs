@@ -67,6 +67,11 @@ impl Parts {
         self.has(Target::StashApi) || self.has(Target::CheckoutApi)
     }
 
+    /// Whether a part runs that checks API passwords, signs notifications, or makes the demo merchant: only those open the master key.
+    pub(crate) fn need_master_key(&self) -> bool {
+        [Target::SessionApi, Target::Notifier, Target::Shop].into_iter().any(|part| self.has(part))
+    }
+
     /// Whether anything but the shop runs, which listens for itself.
     pub(crate) fn need_listener(&self) -> bool {
         self.0.iter().any(|part| *part != Target::Shop)

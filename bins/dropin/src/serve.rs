@@ -60,6 +60,12 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         true => Some(Store::open(StoreConfig::new(database, Role::Service))?),
         false => None,
     };
+    let secrets = match &store {
+        Some(store) if parts.need_master_key() => {
+            Some(Arc::new(MasterKey::of_deployment(&cli.keys.folder(&cli.store.data), store).await?))
+        }
+        _ => None,
+    };
     if let Some(mut server) = server {
         if let Some((processor, inner)) = processor {
             let configure = move |config: &mut ServiceConfig| processor.configure()(config);
@@ -68,8 +74,8 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
                 None => server = server.mount_uncounted(plan::SANDBOX, configure),
             }
         }
-        let service =
-            store.clone().map(|store| Service::assemble(cli, &parts, &addresses, &process, store)).transpose()?;
+        let assemble = |store| Service::assemble(cli, &parts, &addresses, &process, store, secrets.clone());
+        let service = store.clone().map(assemble).transpose()?;
         let server = mount(cli, &parts, service.as_ref(), server);
         let server = server.ready_until(process.stop.clone()).metrics_on(cli.serve.listener.metrics_listen)?;
         process.add_server(server.start()?);
@@ -78,7 +84,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         }
     }
     let shop = match parts.has(Target::Shop) {
-        true => Some(open_shop(cli, &addresses, store.as_ref(), &process).await?),
+        true => Some(open_shop(cli, &addresses, store.as_ref().zip(secrets), &process).await?),
         false => None,
     };
     let demo = shop.as_ref().map(|(_, credentials)| credentials);
@@ -129,8 +135,9 @@ fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server
 struct Service {
     context: Context,
     /// Lets callers in, and remembers whom for all parts together.
-    gate: Gate,
-    secrets: Arc<MasterKey>,
+    gate: Option<Gate>,
+    /// Only where a part checks passwords or signs notifications.
+    secrets: Option<Arc<MasterKey>>,
     /// Only where a part stashes cards or pays with them.
     vault: Option<Arc<StashKeys>>,
     sessions: Sessions,
@@ -149,6 +156,7 @@ impl Service {
         addresses: &Addresses,
         process: &Process,
         store: Store,
+        secrets: Option<Arc<MasterKey>>,
     ) -> Result<Self, Failure> {
         let context = Context {
             store: store.clone(),
@@ -167,12 +175,13 @@ impl Service {
             Mode::Sandbox => UrlPolicy::Sandbox,
             Mode::Production => UrlPolicy::Production,
         };
-        let secrets = Arc::new(MasterKey::open_or_create(&context.keys)?);
         let (sandbox, limit) = (context.mode == Mode::Sandbox, cli.serve.access.limit());
         let access = Arc::new(store.clone());
-        let authenticator = Authenticator::new(access, secrets.clone(), context.clock.clone(), sandbox, limit);
+        let gate = secrets
+            .clone()
+            .map(|secrets| Gate(Arc::new(Authenticator::new(access, secrets, context.clock.clone(), sandbox, limit))));
         Ok(Self {
-            gate: Gate(Arc::new(authenticator)),
+            gate,
             secrets,
             vault: match parts.need_cards() {
                 true => Some(open_vault(&context)?),
@@ -193,8 +202,8 @@ impl Service {
     }
 
     fn mount(&self, parts: &Parts, mut server: Server) -> Server {
-        if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::SessionApi)) {
-            let gate = self.gate.clone();
+        let callable = self.payments.clone().zip(self.gate.clone());
+        if let Some((payments, gate)) = callable.filter(|_| parts.has(Target::SessionApi)) {
             let (sessions, flows) = (self.sessions.clone(), self.context.flows.clone());
             server = server.mount(
                 "",
@@ -229,14 +238,14 @@ impl Service {
                 SettlerDeps { payments, sessions: self.sessions.clone(), answers: self.answers(), poll: settler::POLL };
             process.add_service("settler", settler::run(deps, stop()));
         }
-        if parts.has(Target::Notifier) {
-            let deps = NotifierDeps { delivering: self.delivering()?, wakeups: Arc::default() };
+        if let Some(secrets) = self.secrets.clone().filter(|_| parts.has(Target::Notifier)) {
+            let deps = NotifierDeps { delivering: self.delivering(secrets)?, wakeups: Arc::default() };
             process.add_service("notifier", notifier::run(deps, stop()));
         }
         Ok(())
     }
 
-    fn delivering(&self) -> Result<Delivering, Failure> {
+    fn delivering(&self, secrets: Arc<MasterKey>) -> Result<Delivering, Failure> {
         let policy = match self.context.mode {
             Mode::Sandbox => TargetPolicy::Sandbox,
             Mode::Production => TargetPolicy::Production,
@@ -244,7 +253,7 @@ impl Service {
         Ok(Delivering {
             outbox: self.store(),
             webhooks: Arc::new(WebhookClient::start(ClientConfig::new(policy))?),
-            secrets: self.secrets.clone(),
+            secrets,
             clock: self.context.clock.clone(),
             ids: self.context.ids.clone(),
             schedule: Schedule::standard(),
@@ -302,17 +311,16 @@ fn payments(context: &Context, url: &str, key: Secret) -> Result<Payments, Failu
 async fn open_shop(
     cli: &Cli,
     addresses: &Addresses,
-    store: Option<&Store>,
+    service: Option<(&Store, Arc<MasterKey>)>,
     process: &Process,
 ) -> Result<(Shop, Credentials), Failure> {
     let listen = free_port(cli.serve.shop_listen)?;
     let shop_url = format!("http://localhost:{}", listen.port());
     let file = plan::merchant_file(cli);
-    let credentials = match store {
-        Some(store) => {
+    let credentials = match service {
+        Some((store, secrets)) => {
             // Says what to do about a schema that is missing or too old.
             store.ready().await?;
-            let secrets = Arc::new(MasterKey::open_or_create(&cli.keys.folder(&cli.store.data))?);
             demo::merchant(&tools::merchants(cli, store, secrets), &file, &shop_url).await?
         }
         None => demo::read(&file)?.ok_or_else(|| {

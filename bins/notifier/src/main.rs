@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use dropin_boot::{Mode, NoArgs, Parts, serve};
+use dropin_boot::{Context, Mode, NoArgs, Parts, serve};
 use dropin_keyring::MasterKey;
 use dropin_notification::Schedule;
 use dropin_usecases::deliver::{Delivering, Pace};
@@ -11,7 +11,7 @@ use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
 use notifier::{NotifierDeps, run};
 
 fn main() -> ExitCode {
-    serve("notifier", 8085, |context, _none: NoArgs| {
+    serve("notifier", 8085, async |context: &Context, _none: NoArgs| {
         let policy = match context.mode {
             Mode::Sandbox => TargetPolicy::Sandbox,
             Mode::Production => TargetPolicy::Production,
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
         let delivering = Delivering {
             outbox: Arc::new(context.store.clone()),
             webhooks: Arc::new(WebhookClient::start(client)?),
-            secrets: Arc::new(MasterKey::open_or_create(&context.keys)?),
+            secrets: Arc::new(MasterKey::of_deployment(&context.keys, &context.store).await?),
             clock: context.clock.clone(),
             ids: context.ids.clone(),
             schedule: Schedule::standard(),

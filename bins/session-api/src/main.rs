@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use dropin_boot::{AccessArgs, DocsArgs, Mode, Parts, ProcessorArgs, serve};
+use dropin_boot::{AccessArgs, Context, DocsArgs, Mode, Parts, ProcessorArgs, serve};
 use dropin_http::Gate;
 use dropin_keyring::MasterKey;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
@@ -30,12 +30,13 @@ struct Concerns {
 }
 
 fn main() -> ExitCode {
-    serve("session-api", 8082, |context, concerns: Concerns| {
+    serve("session-api", 8082, async |context: &Context, concerns: Concerns| {
         let processor = concerns.processor;
         let store = Arc::new(context.store.clone());
         let key = processor.key()?.expose().to_owned();
         let processor = HttpProcessor::start(ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?)?;
-        let (secrets, sandbox) = (Arc::new(MasterKey::open_or_create(&context.keys)?), context.mode == Mode::Sandbox);
+        let (secrets, sandbox) =
+            (Arc::new(MasterKey::of_deployment(&context.keys, &context.store).await?), context.mode == Mode::Sandbox);
         let authenticator =
             Authenticator::new(store.clone(), secrets, context.clock.clone(), sandbox, concerns.access.limit());
         let deps = SessionApiDeps {

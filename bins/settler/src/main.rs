@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_boot::{Mode, Parts, ProcessorArgs, serve};
+use dropin_boot::{Context, Mode, Parts, ProcessorArgs, serve};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
@@ -16,7 +16,7 @@ use settler::{POLL, SettlerDeps, run};
 const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
 
 fn main() -> ExitCode {
-    serve("settler", 8087, |context, processor: ProcessorArgs| {
+    serve("settler", 8087, async |context: &Context, processor: ProcessorArgs| {
         let store = Arc::new(context.store.clone());
         let key = processor.key()?.expose().to_owned();
         let processor = HttpProcessor::start(ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?)?;

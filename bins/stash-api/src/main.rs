@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use dropin_access::Origin;
-use dropin_boot::{DocsArgs, Parts, PublicArgs, serve};
+use dropin_boot::{Context, DocsArgs, Parts, PublicArgs, serve};
 use dropin_keyring::StashKeys;
 use dropin_usecases::stash::{STASH_LIFETIME, Stashing};
 use stash_api::{StashApiDeps, configure, openapi, run};
@@ -23,7 +23,7 @@ struct Concerns {
 }
 
 fn main() -> ExitCode {
-    serve("stash-api", 8084, |context, concerns: Concerns| {
+    serve("stash-api", 8084, async |context: &Context, concerns: Concerns| {
         let store = Arc::new(context.store.clone());
         let keys = Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?);
         StashKeys::rotate_in_background(&keys, context.clock.clone())?;

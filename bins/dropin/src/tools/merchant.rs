@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dropin_access::{ApiUser, Endpoint, Merchant, Permission, Permissions};
 use dropin_boot::Failure;
 use dropin_kernel::Violation;
-use dropin_keyring::MasterKey;
+use dropin_keyring::{MasterKey, MasterKeyError};
 use dropin_money::Currency;
 use dropin_ports::AccessStore;
 use dropin_store::Store;
@@ -36,16 +36,9 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> 
 /// services do not accept.
 async fn open(cli: &Cli, store: &Store, creating: bool) -> Result<Merchants, Failure> {
     let folder = cli.keys.folder(&cli.store.data);
-    let key = match MasterKey::open(&folder)? {
-        Some(key) => key,
-        None if creating && store.list_merchants().await?.is_empty() => MasterKey::open_or_create(&folder)?,
-        None => {
-            let folder = folder.display();
-            return Err(format!(
-                "there is no master.key in {folder}: give the services' folder with --keys or DROPIN_KEYS"
-            )
-            .into());
-        }
+    let key = match creating {
+        true => MasterKey::of_deployment(&folder, store).await?,
+        false => MasterKey::open(&folder)?.ok_or(MasterKeyError::Elsewhere(folder))?,
     };
     Ok(merchants(cli, store, Arc::new(key)))
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::program::{Data, Dropin, basic, call, parse, post, printed, refused, session_request, until};
+use crate::program::{Data, Dropin, basic, call, free_address, parse, post, printed, refused, session_request, until};
 
 /// A command on one deployment.
 struct Shell {
@@ -168,4 +168,18 @@ fn an_account_of_the_other_mode_is_not_let_in() {
     let guess = basic(&format!("{}:wrong", text(&made, "Username")));
     assert_eq!(call("GET", &format!("{sessions}/{id}"), &[guess], "").0, 401, "only who is right learns of it");
     dropin.stop();
+}
+
+#[test]
+fn a_database_without_its_key_is_not_given_another() {
+    let data = Data::new();
+    Shell { folder: data.folder() }.json("merchant create --name Ana");
+    let moved = data.file("elsewhere");
+    std::fs::rename(data.file("keys"), &moved).unwrap();
+    let listen = free_address();
+    let said = refused(&["--no-demo", "--listen", &listen, "--data", &data.folder()]);
+    assert!(said.contains("no master.key") && said.contains("DROPIN_KEYS") && said.contains("backup"), "{said}");
+    assert!(!data.file("keys").join("master.key").exists());
+    std::fs::rename(&moved, data.file("keys")).unwrap();
+    Dropin::start(&data, &["--no-demo"]).stop();
 }

@@ -7,5 +7,5 @@ mod sealing;
 mod stash;
 
 pub use files::KeyFileError;
-pub use master::MasterKey;
+pub use master::{MasterKey, MasterKeyError};
 pub use stash::{Rotation, StashKeys};

@@ -1,10 +1,10 @@
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use aws_lc_rs::{hkdf, hmac};
 use dropin_access::{PasswordHash, SealedSecret};
-use dropin_ports::{Fingerprint, KeyringError, Secrets};
+use dropin_ports::{AccessStore, Fingerprint, KeyringError, Secrets, StoreError};
 use zeroize::Zeroizing;
 
 use crate::files::{DirLock, KeyBytes, KeyFileError, private_dir, publish_key, random_key, read_key};
@@ -26,8 +26,49 @@ pub struct MasterKey {
     fingerprints: hmac::Key,
 }
 
+/// Why a deployment's key is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum MasterKeyError {
+    /// The directory or file cannot be used.
+    #[error(transparent)]
+    File(#[from] KeyFileError),
+    /// There are merchants and no key.
+    #[error(
+        "there is no master.key in {0}, and the database has merchants whose passwords need theirs: give the folder that it is in \
+         with --keys or DROPIN_KEYS, or restore it from your backup"
+    )]
+    Elsewhere(PathBuf),
+    /// There is no key, and whether it is the first start is not known.
+    #[error(
+        "there is no master.key in {folder}, and the database does not tell whether this deployment is new (does it run, and is it migrated?): {source}"
+    )]
+    Unsure {
+        /// Where it should be.
+        folder: PathBuf,
+        /// What the store said.
+        source: StoreError,
+    },
+}
+
 impl MasterKey {
-    /// Opens `master.key` in `dir`, or makes both when there is none yet. Every process of a deployment needs the same file.
+    /// Opens `master.key` in `dir`. The first start of a deployment, which has no merchant yet, makes it; later a new key would make every API
+    /// password and webhook secret worthless, so that it is refused.
+    ///
+    /// # Errors
+    /// [`MasterKeyError`].
+    pub async fn of_deployment(dir: &Path, access: &dyn AccessStore) -> Result<Self, MasterKeyError> {
+        if let Some(key) = Self::open(dir)? {
+            return Ok(key);
+        }
+        match access.list_merchants().await {
+            Ok(merchants) if merchants.is_empty() => Ok(Self::open_or_create(dir)?),
+            Ok(_) => Err(MasterKeyError::Elsewhere(dir.to_owned())),
+            Err(source) => Err(MasterKeyError::Unsure { folder: dir.to_owned(), source }),
+        }
+    }
+
+    /// Opens `master.key` in `dir`, or makes both when there is none yet; [`Self::of_deployment`] is for programs. Every process of a
+    /// deployment needs the same file.
     ///
     /// Losing the file makes every API password and webhook secret worthless, so back it up apart from the database.
     ///

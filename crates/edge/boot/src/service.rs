@@ -99,7 +99,7 @@ impl Parts {
 pub fn serve<C: Args>(
     name: &'static str,
     port: u16,
-    compose: impl FnOnce(&Context, C) -> Result<Parts, Failure>,
+    compose: impl AsyncFnOnce(&Context, C) -> Result<Parts, Failure>,
 ) -> ExitCode {
     Process::run(async move {
         let listen = SocketAddr::from(([127, 0, 0, 1], port)).to_string();
@@ -118,7 +118,7 @@ async fn start<C: Args>(
     name: &'static str,
     database: &str,
     settings: ServiceArgs<C>,
-    compose: impl FnOnce(&Context, C) -> Result<Parts, Failure>,
+    compose: impl AsyncFnOnce(&Context, C) -> Result<Parts, Failure>,
 ) -> Result<ExitCode, Failure> {
     let mut process = Process::start()?;
     let server = Server::new(name).listen(settings.address.listen)?.metrics_on(settings.listen.metrics_listen)?;
@@ -132,7 +132,7 @@ async fn start<C: Args>(
         flows: process.flows.clone(),
         stop: process.stop.clone(),
     };
-    let parts = compose(&context, settings.concerns)?;
+    let parts = compose(&context, settings.concerns).await?;
     let server = parts.mounted.into_iter().fold(server, |server, mount| mount(server));
     let server = server
         .tls(settings.listen.tls())

@@ -89,7 +89,7 @@ impl Merchants {
         let mut wrong = Violations::new();
         let name = check_name(&mut wrong, &wanted.name);
         let currencies = check_currencies(&mut wrong, wanted.currencies);
-        let origins = check_origins(&mut wrong, wanted.origins);
+        let origins = self.check_origins(&mut wrong, wanted.origins);
         let url = wanted.webhook_url.map(|url| self.check_webhook_url("WebhookUrl", &url));
         let url = url.and_then(|url| wrong.check(url));
         if !wrong.is_empty() {
@@ -148,7 +148,7 @@ impl Merchants {
         let settings = MerchantSettings {
             name: wanted.name.map(|name| check_name(&mut wrong, &name)),
             currencies: wanted.currencies.map(|currencies| check_currencies(&mut wrong, currencies)),
-            origins: wanted.origins.map(|origins| check_origins(&mut wrong, origins)),
+            origins: wanted.origins.map(|origins| self.check_origins(&mut wrong, origins)),
             session_lifetime: wanted.session_lifetime,
         };
         if settings.session_lifetime.is_some_and(|lifetime| !(SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lifetime))
@@ -162,6 +162,18 @@ impl Merchants {
             AccountChanged::Done => self.merchant(id).await,
             AccountChanged::Missing | AccountChanged::Ended => Err(AccountError::NoMerchant),
         }
+    }
+
+    /// In production pages are https, since a card is typed in a frame of theirs.
+    fn check_origins(&self, wrong: &mut Violations, origins: Vec<Origin>) -> Vec<Origin> {
+        let origins = once(origins);
+        if MOST_ORIGINS < origins.len() {
+            wrong.push("Origins", ViolationCode::OutOfRange, "must be at most 50");
+        }
+        if !self.sandbox && origins.iter().any(|origin| !origin.as_str().starts_with("https://")) {
+            wrong.push("Origins", ViolationCode::NotAllowed, "must begin with https:// in production");
+        }
+        origins
     }
 
     pub(super) async fn merchant(&self, id: MerchantId) -> Result<Merchant, AccountError> {
@@ -196,12 +208,4 @@ fn check_currencies(wrong: &mut Violations, currencies: Vec<Currency>) -> Vec<Cu
         wrong.push("Currencies", ViolationCode::Missing, "must name at least one currency");
     }
     once(currencies)
-}
-
-fn check_origins(wrong: &mut Violations, origins: Vec<Origin>) -> Vec<Origin> {
-    let origins = once(origins);
-    if MOST_ORIGINS < origins.len() {
-        wrong.push("Origins", ViolationCode::OutOfRange, "must be at most 50");
-    }
-    origins
 }

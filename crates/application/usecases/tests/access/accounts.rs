@@ -51,6 +51,9 @@ async fn everything_that_is_wrong_with_a_new_merchant_is_said_at_once() {
     }
     let origins = (0..51).map(|port| Origin::parse(&format!("http://localhost:{}", 1 + port)).unwrap()).collect();
     assert_eq!(fields(create(true, CreateMerchant { origins, ..wanted() }).await), ["Origins"]);
+    let plain = || CreateMerchant { origins: vec![Origin::parse("http://shop.example").unwrap()], ..wanted() };
+    assert_eq!(fields(create(false, plain()).await), ["Origins"], "http in production");
+    assert!(create(true, plain()).await.is_ok(), "http in a sandbox");
 }
 
 #[tokio::test]
