@@ -23,19 +23,20 @@ impl Email {
     /// # Errors
     /// A violation at `field`.
     pub fn parse(field: impl fmt::Display, raw: &str) -> Result<Self, Violation> {
-        let text = Text::parse(&field, raw)?;
-        if is_plain_email(text.as_str()) || validator::ValidateEmail::validate_email(&text.as_str()) {
-            return Ok(Self(text.into_string()));
-        }
-        let why = "must be an e-mail address such as ana@shop.example";
-        Err(Violation::new(field.to_string(), ViolationCode::Invalid, why))
+        Self::of(Text::parse(&field, raw)?).ok_or_else(|| {
+            let why = "must be an e-mail address such as ana@shop.example";
+            Violation::new(field.to_string(), ViolationCode::Invalid, why)
+        })
     }
 
-    /// Reads a stored address back, which was checked when it came in; `None` when it cannot be one: the row is corrupt.
+    /// Reads a stored address back; `None` when it is not one as [`Email::parse`] makes them: the row is corrupt.
     pub fn restore(stored: &str) -> Option<Self> {
-        let (user, domain) = stored.split_once('@')?;
-        let clean = !stored.chars().any(|c| c.is_control() || c.is_whitespace());
-        (clean && !user.is_empty() && !domain.is_empty()).then(|| Self(stored.to_owned()))
+        Text::restore(stored).and_then(Self::of)
+    }
+
+    fn of(text: Text) -> Option<Self> {
+        let is_email = is_plain_email(text.as_str()) || validator::ValidateEmail::validate_email(&text.as_str());
+        is_email.then(|| Self(text.into_string()))
     }
 
     /// The address.
@@ -69,20 +70,23 @@ impl Phone {
     /// # Errors
     /// A violation at `field`.
     pub fn parse(field: impl fmt::Display, raw: &str) -> Result<Self, Violation> {
-        let text = Text::parse(&field, raw)?;
-        Self::restore(text.as_str()).ok_or_else(|| {
+        Self::of(Text::parse(&field, raw)?).ok_or_else(|| {
             let why = "must be a phone number of 5 to 15 digits such as +1 213 373 4253";
             Violation::new(field.to_string(), ViolationCode::Invalid, why)
         })
     }
 
-    /// Reads a stored number back; `None` when it is no phone number: the row is corrupt.
+    /// Reads a stored number back; `None` when it is not one as [`Phone::parse`] makes them: the row is corrupt.
     pub fn restore(stored: &str) -> Option<Self> {
-        let rest = stored.strip_prefix('+').unwrap_or(stored);
+        Text::restore(stored).and_then(Self::of)
+    }
+
+    fn of(text: Text) -> Option<Self> {
+        let rest = text.as_str().strip_prefix('+').unwrap_or(text.as_str());
         let digits = rest.bytes().filter(u8::is_ascii_digit).count();
         let allowed = |c: char| c.is_ascii_digit() || matches!(c, ' ' | '.' | '-' | '/' | '(' | ')');
         let well_formed = rest.len() <= 40 && rest.chars().all(allowed) && PHONE_DIGITS.contains(&digits);
-        well_formed.then(|| Self(stored.to_owned()))
+        well_formed.then(|| Self(text.into_string()))
     }
 
     /// The number as written.
@@ -180,9 +184,42 @@ mod tests {
         }
     }
 
+    /// E-mail addresses, things that resemble them, and spaces around both.
+    const ALMOST_EMAILS: &str = "[ \u{a0}]?[a-z.!#$%&'*/=?^_`{|}~@é-]{0,6}@[a-zA-Z0-9é.\\[\\]:-]{0,12}[ \t]?";
+    /// The same of phone numbers.
+    const ALMOST_PHONES: &str = "[ .]?[+]?[0-9 ()./-]{3,18}[ ]?";
+
+    proptest::proptest! {
+        #[test]
+        fn an_email_that_came_in_is_read_back_and_no_other(raw in ALMOST_EMAILS) {
+            let parsed = Email::parse("Email", &raw).ok();
+            if let Some(email) = &parsed {
+                proptest::prop_assert_eq!(Email::restore(email.as_str()), Some(email.clone()));
+            }
+            let kept = parsed.filter(|email| email.as_str() == raw);
+            proptest::prop_assert_eq!(Email::restore(&raw), kept, "{:?}", raw);
+        }
+
+        #[test]
+        fn a_phone_that_came_in_is_read_back_and_no_other(raw in ALMOST_PHONES) {
+            let parsed = Phone::parse("Phone", &raw).ok();
+            if let Some(phone) = &parsed {
+                proptest::prop_assert_eq!(Phone::restore(phone.as_str()), Some(phone.clone()));
+            }
+            let kept = parsed.filter(|phone| phone.as_str() == raw);
+            proptest::prop_assert_eq!(Phone::restore(&raw), kept, "{:?}", raw);
+        }
+    }
+
     #[test]
     fn stored_values_are_checked_when_read_back() {
-        assert!(Email::restore("ana@shop.example").is_some() && Email::restore("ana").is_none());
+        for right in ["ana@shop.example", "a'b!c@bücher.example", "a@[127.0.0.1]"] {
+            assert_eq!(Email::restore(right).map(|email| email.0).as_deref(), Some(right));
+        }
+        for wrong in ["ana", "ana@", " ana@shop.example", "a@b..com", "a@-b.com", "a@b@c.de", "a@b\u{202e}.com"] {
+            assert_eq!(Email::restore(wrong), None, "{wrong}");
+        }
+        assert_eq!(Email::restore(&format!("a@{}", "b.".repeat(126) + "example")), None);
         assert!(Phone::restore("+12133734253").is_some() && Phone::restore("12").is_none());
         assert!(
             BirthDate::restore(date!(1980 - 01 - 01)).is_some() && BirthDate::restore(date!(-0001 - 01 - 01)).is_none()

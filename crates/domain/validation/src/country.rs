@@ -60,7 +60,7 @@ impl Region {
 
     /// Reads a stored region back; `None` when it is no text: the row is corrupt.
     pub fn restore(stored: &str) -> Option<Self> {
-        Text::parse("Region", stored).ok().filter(|text| text.as_str() == stored).map(Self)
+        Text::restore(stored).map(Self)
     }
 
     /// The region as written.

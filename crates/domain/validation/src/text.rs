@@ -32,6 +32,11 @@ impl Text {
         Ok(Self(text.to_owned()))
     }
 
+    /// Reads a stored text back; `None` when it is not one as [`Text::parse`] makes them: the row is corrupt.
+    pub fn restore(stored: &str) -> Option<Self> {
+        Self::parse("", stored).ok().filter(|text| text.0 == stored)
+    }
+
     /// The trimmed text, to keep.
     pub fn into_string(self) -> String {
         self.0

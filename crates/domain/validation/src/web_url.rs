@@ -28,57 +28,16 @@ impl WebUrl {
     /// # Errors
     /// A violation at `field`.
     pub fn parse(field: impl fmt::Display, raw: &str, policy: UrlPolicy) -> Result<Self, Violation> {
-        let invalid = |why: &str| Err(Violation::new(field.to_string(), ViolationCode::Invalid, why));
-        if raw.trim().is_empty() {
-            return Err(Violation::new(field.to_string(), ViolationCode::Missing, "must not be empty"));
+        match check(raw, policy) {
+            Ok(()) => Ok(Self(raw.to_owned())),
+            Err((code, why)) => Err(Violation::new(field.to_string(), code, why)),
         }
-        if MAX_CHARS < raw.chars().count() {
-            return Err(Violation::new(
-                field.to_string(),
-                ViolationCode::TooLong,
-                "must have at most 2,048 characters",
-            ));
-        }
-        if raw.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            return invalid("must not contain spaces or control characters");
-        }
-        let absolute = "must be an absolute URL such as https://shop.example/paid";
-        let Ok(url) = Url::parse(raw) else {
-            return invalid(absolute);
-        };
-        let authority = raw.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"));
-        if raw.contains('\\') || authority.is_none_or(|rest| rest.starts_with('/')) {
-            return invalid(absolute);
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return invalid("must not carry a user name or password");
-        }
-        if url.domain().is_some_and(|name| !name.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))) {
-            return invalid("must have a host name of letters, digits, dots, hyphens and underscores");
-        }
-        match url.scheme() {
-            "https" => {}
-            "http" if policy == UrlPolicy::Sandbox || is_loopback(&url) => {}
-            "http" => return invalid("must use https; http is for loopback hosts and sandbox deployments"),
-            _ => return invalid("must use http or https"),
-        }
-        if MAX_CHARS < url.as_str().chars().count() {
-            return Err(Violation::new(
-                field.to_string(),
-                ViolationCode::TooLong,
-                "must have at most 2,048 characters when encoded",
-            ));
-        }
-        Ok(Self(raw.to_owned()))
     }
 
-    /// Reads a stored URL back, which was checked when it came in; `None` when it cannot be one: the row is corrupt.
+    /// Reads a stored URL back; `None` when it is not one as [`WebUrl::parse`] makes them: the row is corrupt. It may have been stored by a
+    /// sandbox.
     pub fn restore(stored: &str) -> Option<Self> {
-        let rest = stored
-            .split_once("://")
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"))?;
-        let clean = !stored.chars().any(|c| c.is_control() || c.is_whitespace());
-        (clean && !rest.1.is_empty() && stored.len() <= 4 * MAX_CHARS).then(|| Self(stored.to_owned()))
+        check(stored, UrlPolicy::Sandbox).is_ok().then(|| Self(stored.to_owned()))
     }
 
     /// The URL as it was written.
@@ -97,6 +56,44 @@ impl WebUrl {
     pub fn origin(&self) -> String {
         Url::parse(&self.0).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
     }
+}
+
+/// What is wrong with a URL, and why.
+fn check(raw: &str, policy: UrlPolicy) -> Result<(), (ViolationCode, &'static str)> {
+    let invalid = |why| Err((ViolationCode::Invalid, why));
+    if raw.trim().is_empty() {
+        return Err((ViolationCode::Missing, "must not be empty"));
+    }
+    if MAX_CHARS < raw.chars().count() {
+        return Err((ViolationCode::TooLong, "must have at most 2,048 characters"));
+    }
+    if raw.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return invalid("must not contain spaces or control characters");
+    }
+    let absolute = "must be an absolute URL such as https://shop.example/paid";
+    let Ok(url) = Url::parse(raw) else {
+        return invalid(absolute);
+    };
+    let authority = raw.get(url.scheme().len()..).and_then(|rest| rest.strip_prefix("://"));
+    if raw.contains('\\') || authority.is_none_or(|rest| rest.starts_with('/')) {
+        return invalid(absolute);
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return invalid("must not carry a user name or password");
+    }
+    if url.domain().is_some_and(|name| !name.bytes().all(|b| b.is_ascii_alphanumeric() || b".-_".contains(&b))) {
+        return invalid("must have a host name of letters, digits, dots, hyphens and underscores");
+    }
+    match url.scheme() {
+        "https" => {}
+        "http" if policy == UrlPolicy::Sandbox || is_loopback(&url) => {}
+        "http" => return invalid("must use https; http is for loopback hosts and sandbox deployments"),
+        _ => return invalid("must use http or https"),
+    }
+    if MAX_CHARS < url.as_str().chars().count() {
+        return Err((ViolationCode::TooLong, "must have at most 2,048 characters when encoded"));
+    }
+    Ok(())
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -151,8 +148,36 @@ mod tests {
     #[test]
     fn stored_urls_are_read_back_and_nonsense_is_not() {
         assert_eq!(WebUrl::restore("HTTPS://shop.example/{SessionId}").map(|url| url.0.len()), Some(32));
-        for nonsense in ["", "shop.example", "ftp://shop.example", "https://", "https://shop.example/ x", "https:/x"] {
+        assert!(WebUrl::restore("http://shop.example/").is_some(), "it came into a sandbox");
+        for nonsense in [
+            "",
+            "shop.example",
+            "ftp://shop.example",
+            "https://",
+            "https://shop.example/ x",
+            "https:/x",
+            "https:///shop.example/",
+            "https://user:secret@shop.example/",
+            "https://shop.example\\@evil.example/",
+            "https://a;script-src-elem/",
+            "https://shop.example:99999/",
+        ] {
             assert_eq!(WebUrl::restore(nonsense), None, "{nonsense}");
+        }
+        assert_eq!(WebUrl::restore(&format!("https://shop.example/{}", "é".repeat(1_000))), None, "too long to send");
+    }
+
+    /// URLs and things that resemble them.
+    const ALMOST_URLS: &str = "(https?|HTTPS|ftp)?:?[/\\\\]{0,3}([a-z]{0,3}:?[a-z]?@)?\
+        (localhost|127\\.0\\.0\\.1|\\[::1\\]|[a-zé;*'_%.-]{0,8})(:[0-9]{0,6})?([/?#][ a-z{}%é\\\\]{0,8})?";
+
+    proptest::proptest! {
+        #[test]
+        fn a_url_that_came_in_is_read_back_and_no_other(raw in ALMOST_URLS) {
+            let [strict, loose] = [UrlPolicy::Production, UrlPolicy::Sandbox]
+                .map(|policy| WebUrl::parse("CompleteUrl", &raw, policy).ok());
+            proptest::prop_assert!(strict.is_none() || strict == loose);
+            proptest::prop_assert_eq!(WebUrl::restore(&raw), loose, "{:?}", raw);
         }
     }
 

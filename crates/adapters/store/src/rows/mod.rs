@@ -33,10 +33,7 @@ fn amount(table: &'static str, currency: Currency, minor: i64) -> Result<Amount,
 
 /// A stored text that was checked when it came in.
 fn text(table: &'static str, what: &str, stored: &str) -> Result<Text, Fault> {
-    Text::parse(what, stored)
-        .ok()
-        .filter(|text| text.as_str() == stored)
-        .ok_or_else(|| corrupt(table, format!("{what} is no text")))
+    Text::restore(stored).ok_or_else(|| corrupt(table, format!("{what} is no text")))
 }
 
 fn missing(table: &'static str, what: &str) -> Fault {
