@@ -22,6 +22,12 @@ pub(crate) fn account(store: &mut SqliteConnection, key: OpId) -> QueryResult<Op
     authorizations::table.find(key.to_string()).select(Account::as_select()).first(store).optional()
 }
 
+/// Whether the provider has ever reviewed it, by the journal.
+pub(crate) fn was_reviewed(store: &mut SqliteConnection, operation: &Operation) -> QueryResult<bool> {
+    let reviews = journal::table.filter(journal::key.eq(&operation.key).and(journal::stage.eq(Stage::Review)));
+    diesel::select(diesel::dsl::exists(reviews)).get_result(store)
+}
+
 /// Writes a new operation and its first journal entry.
 pub(crate) fn insert(store: &mut SqliteConnection, row: &NewOperation, now: Timestamp) -> QueryResult<Operation> {
     let operation =

@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use dropin_kernel::{OpId, Timestamp};
 
 use crate::answer::{Corrupt, stored_amount};
-use crate::books::{advance, bring_up_to, conclude, find, find_page, settle_due};
+use crate::books::{advance, bring_up_to, conclude, find, find_page, settle_due, was_reviewed};
 use crate::rows::Operation;
 use crate::rules::Terms;
 use crate::wire::positive_amount;
@@ -117,12 +117,12 @@ pub(crate) fn review(store: &mut SqliteConnection, key: OpId, approve: bool, ter
             let step = if approve { Step::Approve } else { Step::Decline(Reason::ReviewDeclined) };
             return Ok(Reviewed::Decided(Box::new(take(store, &operation, step, terms)?), false));
         }
-        let same = operation.method == Some(Method::PayLater)
-            && match operation.outcome {
-                Outcome::Approved => approve,
-                Outcome::Declined => !approve && operation.reason == Some(Reason::ReviewDeclined),
-                Outcome::Pending | Outcome::Abandoned => false,
-            };
+        let same = match operation.outcome {
+            Outcome::Approved => approve,
+            Outcome::Declined => !approve && operation.reason == Some(Reason::ReviewDeclined),
+            Outcome::Pending | Outcome::Abandoned => false,
+        };
+        let same = same && was_reviewed(store, &operation)?;
         Ok(if same { Reviewed::Decided(Box::new(operation), true) } else { Reviewed::NotInReview })
     })
 }

@@ -158,6 +158,23 @@ async fn a_review_is_decided_once_by_hand() {
 }
 
 #[actix_web::test]
+async fn what_was_decided_without_a_review_is_in_none() {
+    let running = Running::start().await;
+    let caller = &running.caller;
+    for (choice, outcome) in [("approve", "APPROVED"), ("cancel", "DECLINED")] {
+        let (key, pending) = caller.pending(json!({"Method": "PAYLATER"})).await;
+        caller.press(&pending.page(), choice).await;
+        for decision in ["approve", "decline"] {
+            let refused = caller.review(&key, decision).await;
+            assert_eq!((refused.status, refused.code()), (409, "NOT_IN_REVIEW"), "{decision} after {choice}");
+        }
+        assert_eq!(caller.operation(&key).await.outcome(), outcome);
+        assert_eq!(caller.journaled(&key).await, ["PENDING", outcome]);
+    }
+    running.stop().await;
+}
+
+#[actix_web::test]
 async fn a_lender_takes_no_payment_in_its_pages_last_hour() {
     let running = Running::start_waiting(Waits { page: HOUR, pay_margin: HOUR, ..Waits::default() }).await;
     let caller = &running.caller;
