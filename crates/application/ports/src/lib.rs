@@ -21,12 +21,15 @@ pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
 pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed};
 pub use payment::{
-    AuthorizationPrepared, ClaimedOperation, Payment, PaymentStore, PrepareAuthorization, PrepareCapture, Settled,
-    Settlement,
+    AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, OpenOperations, OrderChanged, OrderDossier,
+    OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement, StashUse,
 };
-pub use processor::{AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, StatusAnswer};
+pub use processor::{
+    AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, Means, Processor, ProcessorAnswer,
+    ProcessorJournal, RefundRequest, StatusAnswer, VoidRequest, Waiting,
+};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
 pub use stash::{StashEntry, StashKey, StashStore, StashSummary};
-pub use store::{Actor, Applied, Changed, History, NewEvent, StoreError, StoreHealth, Subject};
+pub use store::{Actor, Applied, Changed, History, NewEvent, PastStep, StoreError, StoreHealth, Subject};
 pub use system::{Clock, IdSource};
 pub use webhook::{WebhookRequest, WebhookSender};

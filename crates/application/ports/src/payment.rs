@@ -1,57 +1,99 @@
 use async_trait::async_trait;
-use dropin_kernel::{Change, MerchantId, OpId, OrderId, Timestamp};
-use dropin_order::{LedgerTransaction, OpState, Operation, Order};
+use dropin_kernel::{Change, MerchantId, OpId, OrderId, RefundId, Timestamp};
+use dropin_order::{LedgerTransaction, OpKind, OpState, Operation, Order, Refund};
 use dropin_session::Session;
 
 use crate::answers::{KeyUse, StoredAnswer};
 use crate::keyring::SealedCard;
 use crate::stash::{StashKey, StashSummary};
-use crate::store::{Applied, Changed, History, NewEvent, StoreError};
+use crate::store::{Applied, History, NewEvent, PastStep, StoreError};
+
+/// The stash entry that an authorization uses up.
+#[derive(Debug, Clone)]
+pub struct StashUse {
+    /// The entry, its code with it.
+    pub key: StashKey,
+    /// What was known of it when this was decided; an entry that differs by now counts as missing.
+    pub summary: StashSummary,
+}
 
 /// Everything that is written before the processor is asked to authorize.
 #[derive(Debug, Clone)]
 pub struct PrepareAuthorization {
-    /// The Session moving to PROCESSING; the winner of every race is decided by its revision.
-    pub session: Change<Session>,
+    /// The Session moving to PROCESSING; the winner of every race is decided by its revision. `None` for a server-to-server checkout, whose
+    /// reference is taken here instead.
+    pub session: Option<Change<Session>>,
     /// The new Order.
     pub order: Order,
+    /// What a server-to-server checkout said of consumer and items, as it is kept; `None` with a Session.
+    pub checkout: Option<CheckoutRecord>,
     /// The operation about to be asked.
     pub operation: Operation,
-    /// The stash entry to consume, its code with it.
-    pub stash: StashKey,
-    /// What was known of the entry when this was decided; an entry that differs by now counts as missing.
-    pub summary: StashSummary,
+    /// The stash entry to consume; `None` for a method without a card.
+    pub stash: Option<StashUse>,
     /// Entries that expired by then do not count.
     pub now: Timestamp,
     /// Of the Session and the Order.
     pub history: Vec<History>,
+    /// The request's key, if it carried one; answered when the operation's outcome, or that it is not known yet, is written.
+    pub key_use: Option<KeyUse>,
+}
+
+/// What the merchant said in a server-to-server checkout, kept beside its Order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckoutRecord {
+    /// Consumer and Items as JSON.
+    pub document: String,
 }
 
 /// What came of preparing an authorization.
 #[derive(Debug, Clone)]
 pub enum AuthorizationPrepared {
     /// Written; the stash entry is gone from the store and here.
-    Done(SealedCard),
+    Done(Option<SealedCard>),
     /// The Session changed first: nothing was written, the stash entry is still there.
     Stale,
     /// The stash entry is unseen, used, expired or another one by now: nothing was written.
     StashMissing,
+    /// The merchant used the reference before: nothing was written.
+    DuplicateReference,
+    /// The request's key was used before: nothing was written.
+    KeyTaken,
 }
 
-/// Everything that is written before the processor is asked to capture.
+/// A change of an Order that no processor's answer causes: what is written before one is asked, or a decision that needs none.
 #[derive(Debug, Clone)]
-pub struct PrepareCapture {
-    /// The Order with the amount reserved.
+pub struct ChangeOrder {
+    /// The Order.
     pub order: Change<Order>,
-    /// The operation about to be asked.
-    pub operation: Operation,
-    /// Its history row.
-    pub history: History,
-    /// The request's key, if it carried one; answered when the operation's outcome, or that it is not known yet, is written.
+    /// Its Session, when it moves along.
+    pub session: Option<Change<Session>>,
+    /// The operation about to be asked, if any.
+    pub operation: Option<Operation>,
+    /// The refund that is begun, if any.
+    pub refund: Option<Refund>,
+    /// What is remembered.
+    pub history: Vec<History>,
+    /// Who is told, in this order.
+    pub events: Vec<NewEvent>,
+    /// The request's key, if it carried one: answered when the operation's outcome, or that it is not known yet, is written.
     pub key_use: Option<KeyUse>,
 }
 
-/// An operation with the Order and Session it belongs to.
+/// What came of a change of an Order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderChanged {
+    /// Written.
+    Done,
+    /// Somebody else was faster: nothing was written; load and decide again.
+    Stale,
+    /// The request's key was used before: nothing was written.
+    KeyTaken,
+    /// The Order has a refund with that reference: nothing was written.
+    DuplicateRefund,
+}
+
+/// An operation with the Order, Session and refund it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
     /// The operation.
@@ -60,6 +102,8 @@ pub struct Payment {
     pub order: Order,
     /// Its Session; `None` for a server-to-server checkout.
     pub session: Option<Session>,
+    /// The refund it is made for; of a refund's operation only.
+    pub refund: Option<Refund>,
 }
 
 /// Everything that follows from an operation's outcome, written in one transaction.
@@ -67,7 +111,7 @@ pub struct Payment {
 pub struct Settlement {
     /// The operation.
     pub operation: OpId,
-    /// Its new state.
+    /// Its new state; an open one when the answer changes the Order and the outcome is still to come.
     pub state: OpState,
     /// When to look again, if that state is open.
     pub due_at: Timestamp,
@@ -75,7 +119,9 @@ pub struct Settlement {
     pub order: Option<Change<Order>>,
     /// The Session's change, if any.
     pub session: Option<Change<Session>>,
-    /// An operation that follows at once (a capture after its authorization).
+    /// The refund as it stands now, if it changed.
+    pub refund: Option<Refund>,
+    /// An operation that follows (a capture after its authorization, the same thing again after a refusal for now, a void).
     pub follow_up: Option<Operation>,
     /// What is posted.
     pub ledger: Vec<LedgerTransaction>,
@@ -109,16 +155,50 @@ pub struct ClaimedOperation {
     pub epoch: i64,
 }
 
+/// Open operations of one kind and state, for whoever watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenOperations {
+    /// What was asked.
+    pub kind: OpKind,
+    /// What is known.
+    pub state: OpState,
+    /// How many.
+    pub count: u64,
+    /// When the oldest was written down.
+    pub oldest: Timestamp,
+}
+
+/// How the merchant names an Order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OrderName {
+    /// By its id.
+    Id(OrderId),
+    /// By the merchant's reference: MerchantReference of the Session, or ReferenceId of the checkout.
+    Reference(String),
+}
+
+/// Everything that is kept about one Order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderDossier {
+    /// The Order.
+    pub order: Order,
+    /// Its refunds, oldest first.
+    pub refunds: Vec<Refund>,
+    /// Its life, oldest step first.
+    pub history: Vec<PastStep>,
+}
+
 /// Orders and the operations asked of the processor.
 #[async_trait]
 pub trait PaymentStore: Send + Sync {
-    /// In one transaction: consume the stash entry, change the Session, insert the Order and the operation.
+    /// In one transaction: consume the stash entry, change the Session (or take the reference), insert the Order and the operation, and take the
+    /// request's key for it.
     async fn prepare_authorization(&self, prepare: PrepareAuthorization) -> Result<AuthorizationPrepared, StoreError>;
 
-    /// In one transaction: reserve the amount on the Order, insert the operation and take the request's key for it.
-    async fn prepare_capture(&self, prepare: PrepareCapture) -> Result<Changed, StoreError>;
+    /// In one transaction: change the Order, insert the operation and the refund, and take the request's key for the operation.
+    async fn change_order(&self, change: ChangeOrder) -> Result<OrderChanged, StoreError>;
 
-    /// In one transaction: everything that follows from an outcome. Guarded by the operation being open, so that settling twice is harmless.
+    /// In one transaction: everything that follows from an answer. Guarded by the operation being open, so that settling twice is harmless.
     async fn settle(&self, settlement: Settlement) -> Result<Settled, StoreError>;
 
     /// An operation with all that is needed to settle it.
@@ -135,6 +215,9 @@ pub trait PaymentStore: Send + Sync {
     /// Operations whose outcome is still open, oldest first, at most `limit`; for the operator's eyes, takes nothing over.
     async fn list_open_operations(&self, limit: u32) -> Result<Vec<Operation>, StoreError>;
 
+    /// Open operations counted by kind and state; cheap enough to be asked every few seconds.
+    async fn count_open_operations(&self) -> Result<Vec<OpenOperations>, StoreError>;
+
     /// Keeps an open operation open and counts the try; `Stale` when somebody else took it over (another epoch) or settled it. `answer` is for
     /// whoever asked for the operation with a key and has got nothing yet.
     async fn postpone_operation(
@@ -145,12 +228,28 @@ pub trait PaymentStore: Send + Sync {
         answer: Option<StoredAnswer>,
     ) -> Result<Applied, StoreError>;
 
+    /// Orders whose time was over at `now` (page, transfer or capture window), without a void or capture in flight; oldest end first, at most
+    /// `limit`.
+    async fn find_lapsed_orders(&self, now: Timestamp, limit: u32) -> Result<Vec<Order>, StoreError>;
+
     /// The merchant's own Order; `None` also for another merchant's, and for one that was never shown.
-    async fn find_order(&self, merchant: MerchantId, id: OrderId) -> Result<Option<Order>, StoreError>;
+    async fn find_order(&self, merchant: MerchantId, name: &OrderName) -> Result<Option<Order>, StoreError>;
 
-    /// The newest capture of an Order, with its state; tells how a capture ended.
-    async fn find_last_capture(&self, order: OrderId) -> Result<Option<Operation>, StoreError>;
+    /// The merchant's own Order with refunds and history; `None` as for [`PaymentStore::find_order`].
+    async fn find_dossier(&self, merchant: MerchantId, name: &OrderName) -> Result<Option<OrderDossier>, StoreError>;
 
-    /// The approved authorization of an Order.
-    async fn find_authorization(&self, order: OrderId) -> Result<Option<Operation>, StoreError>;
+    /// Any merchant's Order, shown or not, with its Session: for the operator, and for the shopper who comes back from a hosted page.
+    async fn find_order_anywhere(&self, id: OrderId) -> Result<Option<(Order, Option<Session>)>, StoreError>;
+
+    /// A refund of the merchant's own Order, by its id; `None` also for another Order's.
+    async fn find_refund(&self, merchant: MerchantId, order: OrderId, id: RefundId) -> Result<Option<Refund>, StoreError>;
+
+    /// A refund of an Order by the merchant's reference.
+    async fn find_refund_by_reference(&self, order: OrderId, reference: &str) -> Result<Option<Refund>, StoreError>;
+
+    /// The operations of an Order, oldest first.
+    async fn list_operations(&self, order: OrderId) -> Result<Vec<Operation>, StoreError>;
+
+    /// What a server-to-server checkout said; `None` for an Order of a Session.
+    async fn find_checkout(&self, order: OrderId) -> Result<Option<CheckoutRecord>, StoreError>;
 }

@@ -1,8 +1,17 @@
 use async_trait::async_trait;
 use dropin_card::Card;
-use dropin_kernel::{OpId, OrderId};
+use dropin_kernel::{OpId, OrderId, Timestamp};
 use dropin_money::Amount;
-use dropin_order::DeclineReason;
+use dropin_order::{BankDetails, DeclineReason};
+
+/// What an authorization is paid with.
+#[derive(Debug)]
+pub enum Means {
+    /// A card; wiped when dropped.
+    Card(Card),
+    /// A method of the catalogue without a card, by its id, for example `PAYPAL`.
+    Method(String),
+}
 
 /// An authorization to ask for.
 #[derive(Debug)]
@@ -13,8 +22,12 @@ pub struct AuthorizeRequest {
     pub order_id: OrderId,
     /// How much to reserve.
     pub amount: Amount,
-    /// The card; wiped when dropped.
-    pub card: Card,
+    /// What with.
+    pub means: Means,
+    /// Where a hosted page sends the shopper back; `None` when there is nobody to send.
+    pub return_url: Option<String>,
+    /// The shopper's billing country, ISO 3166-1 alpha-2.
+    pub country: Option<String>,
 }
 
 /// A capture to ask for.
@@ -28,13 +41,61 @@ pub struct CaptureRequest {
     pub amount: Amount,
 }
 
+/// A void to ask for: all of an authorization is released, or one that still waits for the shopper is stopped.
+#[derive(Debug, Clone)]
+pub struct VoidRequest {
+    /// Idempotency key.
+    pub key: OpId,
+    /// The authorization to end.
+    pub authorization: OpId,
+}
+
+/// A refund to ask for.
+#[derive(Debug, Clone)]
+pub struct RefundRequest {
+    /// Idempotency key.
+    pub key: OpId,
+    /// The authorization whose captured money is given back.
+    pub authorization: OpId,
+    /// How much.
+    pub amount: Amount,
+}
+
+/// What a pending operation waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waiting {
+    /// The processor itself; it will decide.
+    Processor,
+    /// The shopper, on a hosted page.
+    Shopper {
+        /// The page.
+        page: String,
+        /// When the processor closes it, if it says so.
+        until: Option<Timestamp>,
+    },
+    /// A transfer from the shopper's bank to this account.
+    Transfer {
+        /// The account.
+        to: Box<BankDetails>,
+        /// When it is waited for no longer, if the processor says so.
+        until: Option<Timestamp>,
+    },
+    /// The pay-later provider's own review.
+    Review,
+}
+
 /// What a processor says of an operation (decisions.md section 10).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessorAnswer {
-    /// Done, for this amount. A different amount than asked is for the caller to notice.
+    /// Done.
     Approved {
-        /// What the processor says it did.
-        amount: Amount,
+        /// What the processor says it did, in whatever currency it says; `None` when it names none, as for a void. A different amount than
+        /// asked is for the caller to notice.
+        amount: Option<Amount>,
+        /// Whether the money is taken already: there is nothing to capture (iDEAL, bank transfer).
+        captured: bool,
+        /// Whether the processor holds it for a review of ours.
+        under_review: bool,
     },
     /// Refused.
     Declined {
@@ -44,7 +105,7 @@ pub enum ProcessorAnswer {
         retryable: bool,
     },
     /// Accepted; the outcome comes later and is asked for by key.
-    Pending,
+    Pending(Waiting),
     /// The processor was told to refuse this key for ever, before anything was done under it.
     Abandoned,
     /// Nobody knows: time-out, reset, 5xx or an answer that makes no sense. Ask again by key.
@@ -52,7 +113,7 @@ pub enum ProcessorAnswer {
         /// For the log; never card data.
         why: String,
     },
-    /// Surely never sent: no connection could be made.
+    /// Surely never sent: no connection could be made, or our own guard in front of a failing processor held it back.
     NotSent,
 }
 
@@ -73,15 +134,52 @@ pub enum StatusAnswer {
 /// A payment processor. Every operation is idempotent by its key; nothing here ever retries by itself.
 #[async_trait]
 pub trait Processor: Send + Sync {
-    /// Reserves money.
+    /// Reserves money, or begins what the shopper or a bank has to finish.
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer;
 
     /// Takes reserved money.
     async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer;
+
+    /// Releases reserved money, or stops what still waits.
+    async fn void(&self, request: VoidRequest) -> ProcessorAnswer;
+
+    /// Gives captured money back.
+    async fn refund(&self, request: RefundRequest) -> ProcessorAnswer;
 
     /// What became of the operation with this key.
     async fn status(&self, key: OpId) -> StatusAnswer;
 
     /// Makes the processor refuse the key for ever, unless it has acted under it already: then that is the answer.
     async fn abandon(&self, key: OpId) -> StatusAnswer;
+}
+
+/// One line of the processor's own books: an effect, or a change of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// Its number in the journal, counting up.
+    pub number: u64,
+    /// The key that we asked under.
+    pub key: OpId,
+    /// What was asked: AUTHORIZE, CAPTURE, VOID or REFUND.
+    pub kind: String,
+    /// APPROVED, DECLINED, PENDING or ABANDONED.
+    pub outcome: String,
+    /// How much, when there is an amount.
+    pub amount: Option<Amount>,
+    /// The authorization it is about; `None` for an authorization.
+    pub authorization: Option<OpId>,
+    /// Whether an authorization was paid at once.
+    pub captured: bool,
+}
+
+/// The journal cannot be read now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the processor's journal cannot be read: {0}")]
+pub struct JournalUnavailable(pub String);
+
+/// The processor's own books, for whoever compares them with ours. A processor without such a thing has a settlement report instead.
+#[async_trait]
+pub trait ProcessorJournal: Send + Sync {
+    /// Entries with a number above `after`, in order, at most `limit` (at most 1,000).
+    async fn journal(&self, after: u64, limit: u32) -> Result<Vec<JournalEntry>, JournalUnavailable>;
 }

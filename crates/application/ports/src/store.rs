@@ -51,6 +51,8 @@ pub enum Actor {
     Merchant(String),
     /// The shopper in the browser.
     Shopper,
+    /// Somebody who runs this deployment, by name.
+    Operator(String),
     /// Dropin itself: settler, sweepers.
     System,
 }
@@ -81,6 +83,21 @@ pub struct History {
     pub before: Option<&'static str>,
     /// State after.
     pub after: &'static str,
+}
+
+/// A history row as it is read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastStep {
+    /// Who caused it.
+    pub actor: Actor,
+    /// What happened: a trigger's name.
+    pub what: String,
+    /// When.
+    pub at: Timestamp,
+    /// State before; `None` for the first step.
+    pub before: Option<String>,
+    /// State after.
+    pub after: String,
 }
 
 /// A notification to append in the transaction of its change; its sequence number in the payment is given by the store.

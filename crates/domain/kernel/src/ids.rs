@@ -61,6 +61,8 @@ id! {
     EndpointId,
     /// One notification; sent as `webhook-id` on every attempt.
     EventId,
+    /// A refund of an Order (decisions.md section 4).
+    RefundId,
     /// One operation at the payment processor; it is the processor's idempotency key.
     OpId,
     /// One payment: the Session it began in, or the Order of a server-to-server checkout. Notifications are ordered within it.

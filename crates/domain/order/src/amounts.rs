@@ -134,4 +134,42 @@ impl Amounts {
             released.refund_pending,
         )
     }
+
+    /// What may still be asked to be given back.
+    pub fn refundable(&self) -> Amount {
+        self.refunded
+            .checked_add(&self.refund_pending)
+            .and_then(|returned| self.captured.checked_sub(&returned))
+            .expect("refunded and pending together never exceed what is captured")
+    }
+
+    /// Reserves `amount` for a refund.
+    pub(crate) fn reserve_refund(&self, amount: &Amount) -> Result<Self, MoneyRule> {
+        let pending = self.refund_pending.checked_add(amount).map_err(|_other| MoneyRule::MixedCurrencies)?;
+        self.with_refunds(self.refunded.clone(), pending)
+    }
+
+    /// Gives the reservation of a refused refund back.
+    pub(crate) fn release_refund(&self, amount: &Amount) -> Result<Self, MoneyRule> {
+        let pending = self.refund_pending.checked_sub(amount).map_err(|_less| MoneyRule::RefundedExceedsCaptured)?;
+        self.with_refunds(self.refunded.clone(), pending)
+    }
+
+    /// Turns the reservation of a refund into money given back.
+    pub(crate) fn post_refund(&self, amount: &Amount) -> Result<Self, MoneyRule> {
+        let released = self.release_refund(amount)?;
+        let refunded = released.refunded.checked_add(amount).map_err(|_other| MoneyRule::MixedCurrencies)?;
+        let pending = released.refund_pending.clone();
+        released.with_refunds(refunded, pending)
+    }
+
+    fn with_refunds(&self, refunded: Amount, pending: Amount) -> Result<Self, MoneyRule> {
+        Self::restore(
+            self.authorized.clone(),
+            self.captured.clone(),
+            refunded,
+            self.capture_pending.clone(),
+            pending,
+        )
+    }
 }

@@ -2,15 +2,21 @@
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod amounts;
+mod bank;
 mod ledger;
 mod operation;
 mod order;
+mod plan;
+mod refund;
 mod state;
-mod witness;
+mod step;
 
 pub use amounts::{Amounts, MoneyRule};
+pub use bank::BankDetails;
 pub use ledger::{Account, LedgerEntry, LedgerTransaction};
-pub use operation::{DeclineReason, OpKind, OpState, Operation};
-pub use order::Order;
+pub use operation::{Channel, DeclineReason, OpKind, OpState, Operation};
+pub use order::{NewOrder, Order, VoidCause};
+pub use plan::{CapturePlan, CaptureRefused, RefundRefused, ReviewRefused, VoidPlan};
+pub use refund::{Refund, RefundState};
 pub use state::{OrderEvent, OrderState, OrderTrigger, TRANSITIONS, Transition};
-pub use witness::{Authorized, CapturePlan, CaptureRefused, Processing, Step, WrongState};
+pub use step::{Step, WrongState};

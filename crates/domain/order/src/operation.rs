@@ -1,4 +1,4 @@
-use dropin_kernel::{OpId, OrderId, Timestamp};
+use dropin_kernel::{OpId, OrderId, RefundId, Timestamp};
 use dropin_money::Amount;
 
 /// What is asked of the processor.
@@ -8,20 +8,29 @@ pub enum OpKind {
     Authorize,
     /// Take reserved money.
     Capture,
+    /// Release reserved money, or stop what still waits.
+    Void,
+    /// Give captured money back.
+    Refund,
 }
 
 impl OpKind {
+    /// Every kind; the CHECK constraints of both databases are tested against this list.
+    pub const ALL: [Self; 4] = [Self::Authorize, Self::Capture, Self::Void, Self::Refund];
+
     /// The stored spelling.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Authorize => "AUTHORIZE",
             Self::Capture => "CAPTURE",
+            Self::Void => "VOID",
+            Self::Refund => "REFUND",
         }
     }
 
     /// Reads the stored spelling back.
     pub fn from_code(code: &str) -> Option<Self> {
-        [Self::Authorize, Self::Capture].into_iter().find(|kind| kind.as_str() == code)
+        Self::ALL.into_iter().find(|kind| kind.as_str() == code)
     }
 }
 
@@ -70,6 +79,33 @@ impl OpState {
     }
 }
 
+/// Which API asked for an operation, and so what an answer to its repeat looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// The Session and Order API, the drop-in, an operator, or nobody.
+    Order,
+    /// The server-to-server checkout, `/v2.21`.
+    Checkout,
+}
+
+impl Channel {
+    /// Every channel; the CHECK constraints of both databases are tested against this list.
+    pub const ALL: [Self; 2] = [Self::Order, Self::Checkout];
+
+    /// The stored spelling.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Order => "ORDER",
+            Self::Checkout => "CHECKOUT",
+        }
+    }
+
+    /// Reads the stored spelling back.
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|channel| channel.as_str() == code)
+    }
+}
+
 /// Why a processor refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeclineReason {
@@ -79,6 +115,14 @@ pub enum DeclineReason {
     InsufficientFunds,
     /// Number, expiry or code is wrong.
     InvalidCard,
+    /// The shopper failed 3-D Secure.
+    AuthenticationFailed,
+    /// The shopper cancelled on the hosted page.
+    CancelledByShopper,
+    /// The hosted page's or transfer's time was over.
+    Expired,
+    /// It was voided before.
+    Voided,
     /// The processor was never reached, or was told to refuse the key for ever.
     NeverSent,
 }
@@ -94,8 +138,12 @@ pub struct Operation {
     pub kind: OpKind,
     /// How much.
     pub amount: Amount,
-    /// The authorization that a capture takes from; `None` for an authorization itself.
+    /// The authorization it is about; `None` for an authorization itself.
     pub authorization: Option<OpId>,
+    /// The refund that a refund's operation is made for.
+    pub refund: Option<RefundId>,
+    /// Which API asked.
+    pub channel: Channel,
     /// What is known.
     pub state: OpState,
     /// How often somebody took it over; a late answer of an earlier holder is recognised by it.
@@ -109,17 +157,53 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// A new operation, held by its maker until `due_at`.
-    pub fn prepare(
-        id: OpId,
-        order_id: OrderId,
-        kind: OpKind,
-        amount: Amount,
-        authorization: Option<OpId>,
-        now: Timestamp,
-        due_at: Timestamp,
-    ) -> Self {
-        let state = OpState::Prepared;
-        Self { id, order_id, kind, amount, authorization, state, epoch: 0, tries: 0, due_at, created_at: now }
+    /// A new authorization, held by its maker until `due_at`.
+    pub fn authorize(id: OpId, order_id: OrderId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
+        Self {
+            id,
+            order_id,
+            kind: OpKind::Authorize,
+            amount,
+            authorization: None,
+            refund: None,
+            channel: Channel::Order,
+            state: OpState::Prepared,
+            epoch: 0,
+            tries: 0,
+            due_at,
+            created_at: now,
+        }
+    }
+
+    /// A capture of `amount` from this authorization, held by its maker until `due_at`.
+    pub fn capture(&self, id: OpId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
+        self.about(id, OpKind::Capture, amount, now, due_at)
+    }
+
+    /// A void of this authorization, held by its maker until `due_at`.
+    pub fn void(&self, id: OpId, now: Timestamp, due_at: Timestamp) -> Self {
+        self.about(id, OpKind::Void, self.amount.clone(), now, due_at)
+    }
+
+    /// A refund of `amount` of what was captured from this authorization, held by its maker until `due_at`.
+    pub fn refund(&self, id: OpId, refund: RefundId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
+        Self { refund: Some(refund), ..self.about(id, OpKind::Refund, amount, now, due_at) }
+    }
+
+    /// The same, asked through `channel`.
+    #[must_use]
+    pub fn through(self, channel: Channel) -> Self {
+        Self { channel, ..self }
+    }
+
+    /// The same thing asked once more under a new key, after this one was refused for now.
+    pub fn again(&self, id: OpId, now: Timestamp, due_at: Timestamp) -> Self {
+        let tries = self.tries.saturating_add(1);
+        Self { id, state: OpState::Prepared, epoch: 0, tries, due_at, created_at: now, ..self.clone() }
+    }
+
+    fn about(&self, id: OpId, kind: OpKind, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
+        let authorization = Some(self.id);
+        Self { kind, authorization, ..Self::authorize(id, self.order_id, amount, now, due_at) }
     }
 }

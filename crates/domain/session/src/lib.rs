@@ -11,4 +11,4 @@ pub use session::{BillingChoice, Session, SessionTerms};
 pub use state::{
     CancelReason, FailureReason, SessionEvent, SessionState, SessionStateKind, SessionTrigger, TRANSITIONS, Transition,
 };
-pub use witness::{Created, Processing, SubmitRefused, WrongState};
+pub use witness::{Created, Processing, Redirected, SubmitRefused, WrongState};

@@ -28,13 +28,27 @@ pub enum FailureReason {
     InsufficientFunds,
     /// The card number, expiry or code is not valid.
     InvalidCard,
+    /// The shopper cancelled on the hosted page.
+    CancelledByShopper,
+    /// The shopper failed 3-D Secure.
+    AuthenticationFailed,
+    /// The hosted page's time was over.
+    Expired,
     /// The processor was never reached, or was told never to do it.
     ProcessorUnavailable,
 }
 
 impl FailureReason {
     /// Every reason.
-    pub const ALL: [Self; 4] = [Self::Declined, Self::InsufficientFunds, Self::InvalidCard, Self::ProcessorUnavailable];
+    pub const ALL: [Self; 7] = [
+        Self::Declined,
+        Self::InsufficientFunds,
+        Self::InvalidCard,
+        Self::CancelledByShopper,
+        Self::AuthenticationFailed,
+        Self::Expired,
+        Self::ProcessorUnavailable,
+    ];
 
     /// The stored and shown code.
     pub const fn as_str(self) -> &'static str {
@@ -42,6 +56,9 @@ impl FailureReason {
             Self::Declined => "PAYMENT_DECLINED",
             Self::InsufficientFunds => "INSUFFICIENT_FUNDS",
             Self::InvalidCard => "INVALID_CARD",
+            Self::CancelledByShopper => "CANCELLED_BY_SHOPPER",
+            Self::AuthenticationFailed => "AUTHENTICATION_FAILED",
+            Self::Expired => "PAYMENT_EXPIRED",
             Self::ProcessorUnavailable => "PROCESSOR_UNAVAILABLE",
         }
     }
@@ -183,9 +200,15 @@ pub enum SessionTrigger {
     Expire,
     /// The shopper pays in the drop-in.
     Submit,
+    /// The shopper has to go on elsewhere: a hosted page or 3-D Secure.
+    Redirect,
+    /// The shopper came back, or the processor went on by itself.
+    Return,
     /// The processor authorized.
     Authorized,
-    /// The attempt was refused.
+    /// The pay-later provider took it into review, or the shopper has to transfer the money: the shopper is done here.
+    Accepted,
+    /// The attempt was refused, cancelled by the shopper, or its time was over.
     Refused,
 }
 
@@ -198,7 +221,10 @@ impl SessionTrigger {
             Self::Cancel => "CANCEL",
             Self::Expire => "EXPIRE",
             Self::Submit => "SUBMIT",
+            Self::Redirect => "REDIRECT",
+            Self::Return => "RETURN",
             Self::Authorized => "AUTHORIZED",
+            Self::Accepted => "ACCEPTED",
             Self::Refused => "REFUSED",
         }
     }
@@ -241,8 +267,8 @@ pub struct Transition {
 
 /// Every move there is (contract, States and transitions; decisions.md section 3). Guards and documentation read this table.
 pub const TRANSITIONS: &[Transition] = {
-    use SessionStateKind::{Cancelled, Completed, Created, Failed, Processing};
-    use SessionTrigger::{Authorized, Cancel, Create, Expire, Refused, Replace, Submit};
+    use SessionStateKind::{Cancelled, Completed, Created, Failed, Processing, Redirected};
+    use SessionTrigger::{Accepted, Authorized, Cancel, Create, Expire, Redirect, Refused, Replace, Return, Submit};
     const fn row(
         from: Option<SessionStateKind>,
         trigger: SessionTrigger,
@@ -258,7 +284,11 @@ pub const TRANSITIONS: &[Transition] = {
         row(Some(Created), Expire, Cancelled, Some(SessionEvent::Cancelled)),
         row(Some(Created), Submit, Processing, None),
         row(Some(Processing), Authorized, Completed, Some(SessionEvent::Completed)),
+        row(Some(Processing), Accepted, Completed, Some(SessionEvent::Completed)),
+        row(Some(Processing), Redirect, Redirected, None),
         row(Some(Processing), Refused, Failed, Some(SessionEvent::Failed)),
+        row(Some(Redirected), Return, Processing, None),
+        row(Some(Redirected), Refused, Failed, Some(SessionEvent::Failed)),
     ]
 };
 

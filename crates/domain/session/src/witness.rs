@@ -39,6 +39,14 @@ pub struct Processing<'a> {
     attempt: AttemptId,
 }
 
+/// Proof that a Session is REDIRECTED; carries what may be done in that state.
+#[derive(Debug)]
+pub struct Redirected<'a> {
+    session: &'a Session,
+    order: OrderId,
+    attempt: AttemptId,
+}
+
 impl Session {
     /// Proof that payment may be attempted, and that the merchant may still replace or cancel.
     ///
@@ -58,6 +66,17 @@ impl Session {
     pub fn as_processing(&self) -> Result<Processing<'_>, WrongState> {
         match self.state {
             SessionState::Processing { order, attempt } => Ok(Processing { session: self, order, attempt }),
+            _ => Err(WrongState { found: self.state.kind() }),
+        }
+    }
+
+    /// Proof that the shopper is elsewhere.
+    ///
+    /// # Errors
+    /// [`WrongState`] in any other state.
+    pub fn as_redirected(&self) -> Result<Redirected<'_>, WrongState> {
+        match self.state {
+            SessionState::Redirected { order, attempt } => Ok(Redirected { session: self, order, attempt }),
             _ => Err(WrongState { found: self.state.kind() }),
         }
     }
@@ -117,7 +136,33 @@ impl Processing<'_> {
         self.session.moved(SessionTrigger::Authorized, state, now)
     }
 
+    /// The shopper is done here, and the rest takes time: a provider's review, or a bank transfer. The Order exists from now on.
+    pub fn accepted(self, now: Timestamp) -> (Change<Session>, Transition) {
+        let state = SessionState::Completed { order: self.order, attempt: self.attempt };
+        self.session.moved(SessionTrigger::Accepted, state, now)
+    }
+
+    /// The shopper has to go on elsewhere.
+    pub fn redirected(self, now: Timestamp) -> (Change<Session>, Transition) {
+        let state = SessionState::Redirected { order: self.order, attempt: self.attempt };
+        self.session.moved(SessionTrigger::Redirect, state, now)
+    }
+
     /// The attempt failed.
+    pub fn refused(self, reason: FailureReason, now: Timestamp) -> (Change<Session>, Transition) {
+        let state = SessionState::Failed { order: self.order, attempt: self.attempt, reason };
+        self.session.moved(SessionTrigger::Refused, state, now)
+    }
+}
+
+impl Redirected<'_> {
+    /// The shopper came back, or the processor has decided without that.
+    pub fn returned(self, now: Timestamp) -> (Change<Session>, Transition) {
+        let state = SessionState::Processing { order: self.order, attempt: self.attempt };
+        self.session.moved(SessionTrigger::Return, state, now)
+    }
+
+    /// The attempt failed: refused, cancelled by the shopper, or its time was over.
     pub fn refused(self, reason: FailureReason, now: Timestamp) -> (Change<Session>, Transition) {
         let state = SessionState::Failed { order: self.order, attempt: self.attempt, reason };
         self.session.moved(SessionTrigger::Refused, state, now)

@@ -1,0 +1,270 @@
+//! What a request about an Order leads to, decided before the processor is asked.
+
+use dropin_kernel::Timestamp;
+use dropin_money::Amount;
+
+use crate::order::{Order, VoidCause};
+use crate::state::{OrderState, OrderTrigger};
+use crate::step::{Step, WrongState};
+
+/// Why a capture is not started (decisions.md section 4, `POST …/capture`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CaptureRefused {
+    /// In a state without anything to capture, or captured or promised with another amount before.
+    #[error("the Order is {}", .found.as_str())]
+    WrongState {
+        /// The state it is in, or is about to be.
+        found: OrderState,
+    },
+    /// Zero, or more than was authorized.
+    #[error("the amount must be above zero and at most what was authorized")]
+    AmountOutOfRange,
+}
+
+/// What a request to capture leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CapturePlan {
+    /// Ask the processor for this much; the change reserves it.
+    Ask {
+        /// The reservation.
+        step: Box<Step>,
+        /// How much to ask for.
+        amount: Amount,
+    },
+    /// It was captured before, with this very amount: nothing moves twice.
+    AlreadyCaptured,
+    /// A capture is in flight. The step, if any, must be written before anybody is told so: it keeps the promise that a notification follows.
+    InFlight(Option<Box<Step>>),
+    /// Held by review; captured when the review is approved. The step, if any, must be written before anybody is told so.
+    UnderReview(Option<Box<Step>>),
+}
+
+/// What a request to end an Order before capture leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VoidPlan {
+    /// Ask the processor; the change keeps everything else away meanwhile.
+    Ask(Box<Step>),
+    /// A void is in flight.
+    InFlight,
+    /// It ended that way before.
+    AlreadyDone,
+}
+
+/// Why a review's decision is not carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReviewRefused {
+    /// Not under review, or not in a state to be decided.
+    #[error("the Order is {} and not under review", .found.as_str())]
+    NotUnderReview {
+        /// The state it is in.
+        found: OrderState,
+    },
+    /// The processor reserved nothing that can be captured: it can only be declined.
+    #[error("nothing usable was authorized: the review can only be declined")]
+    NothingAuthorized,
+}
+
+/// Why a refund is not started (decisions.md section 4, `POST …/refund`).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RefundRefused {
+    /// Nothing was captured.
+    #[error("the Order is {}", .found.as_str())]
+    NotCaptured {
+        /// The state it is in.
+        found: OrderState,
+    },
+    /// Zero.
+    #[error("the amount must be above zero")]
+    NothingAsked,
+    /// More than is left of what was captured.
+    #[error("at most {left} {} is left to be refunded", .left.currency())]
+    ExceedsCaptured {
+        /// What is left.
+        left: Amount,
+    },
+}
+
+impl Order {
+    /// Decides what a request to capture `amount` (all that is authorized when `None`) leads to.
+    ///
+    /// # Errors
+    /// [`CaptureRefused`].
+    pub fn plan_capture(&self, amount: Option<&Amount>, now: Timestamp) -> Result<CapturePlan, CaptureRefused> {
+        match self.state {
+            OrderState::Processed if amount.is_none_or(|asked| asked == self.amounts.captured()) => {
+                Ok(CapturePlan::AlreadyCaptured)
+            }
+            OrderState::CommitAccepted | OrderState::PaymentAuthorized if self.voiding.is_some() => {
+                Err(CaptureRefused::WrongState { found: OrderState::Cancelled })
+            }
+            OrderState::CommitAccepted | OrderState::PaymentAuthorized
+                if !self.amounts.capture_pending().is_zero() =>
+            {
+                Ok(CapturePlan::InFlight(self.promise(self.amounts.capture_pending(), now)?))
+            }
+            OrderState::CommitAccepted => {
+                Ok(CapturePlan::UnderReview(self.promise_once(amount, &self.total, now)?))
+            }
+            OrderState::PaymentAuthorized if self.has_lapsed(now) => {
+                Err(CaptureRefused::WrongState { found: OrderState::Cancelled })
+            }
+            OrderState::PaymentAuthorized if self.under_review => {
+                Ok(CapturePlan::UnderReview(self.promise_once(amount, &self.amounts.capturable(), now)?))
+            }
+            OrderState::PaymentAuthorized => {
+                let amount = amount.cloned().unwrap_or_else(|| self.amounts.capturable());
+                let step = self.request_capture(&amount, now)?;
+                Ok(CapturePlan::Ask { step: Box::new(step), amount })
+            }
+            found => Err(CaptureRefused::WrongState { found }),
+        }
+    }
+
+    /// Reserves `amount` before the processor is asked.
+    ///
+    /// # Errors
+    /// [`CaptureRefused`].
+    pub fn request_capture(&self, amount: &Amount, now: Timestamp) -> Result<Step, CaptureRefused> {
+        if amount.is_zero() {
+            return Err(CaptureRefused::AmountOutOfRange);
+        }
+        let amounts = self.amounts.reserve_capture(amount).map_err(|_rule| CaptureRefused::AmountOutOfRange)?;
+        let moved = self.moved(OrderTrigger::CaptureRequested, now);
+        let mut step = moved.map_err(|WrongState { found }| CaptureRefused::WrongState { found })?;
+        step.change.next.amounts = amounts;
+        step.change.next.capture_promised = self.capture_promised.as_ref().map(|_promised| amount.clone());
+        Ok(step)
+    }
+
+    /// What is captured when nobody asks again: what was promised, all with AutoCapture, or nothing.
+    pub fn capture_due(&self) -> Option<Amount> {
+        let all = || self.auto_capture.then(|| self.amounts.capturable());
+        self.capture_promised.clone().or_else(all)
+    }
+
+    fn promise_once(
+        &self,
+        asked: Option<&Amount>,
+        most: &Amount,
+        now: Timestamp,
+    ) -> Result<Option<Box<Step>>, CaptureRefused> {
+        let amount = asked.unwrap_or(most);
+        if amount.is_zero() || amount.partial_cmp(most).is_none_or(std::cmp::Ordering::is_gt) {
+            return Err(CaptureRefused::AmountOutOfRange);
+        }
+        match &self.capture_promised {
+            Some(promised) if asked.is_some_and(|asked| asked != promised) => {
+                Err(CaptureRefused::WrongState { found: self.state })
+            }
+            _ => self.promise(amount, now),
+        }
+    }
+
+    fn promise(&self, amount: &Amount, now: Timestamp) -> Result<Option<Box<Step>>, CaptureRefused> {
+        if self.capture_promised.is_some() {
+            return Ok(None);
+        }
+        let moved = self.moved(OrderTrigger::CapturePromised, now);
+        let mut step = moved.map_err(|WrongState { found }| CaptureRefused::WrongState { found })?;
+        step.change.next.capture_promised = Some(amount.clone());
+        Ok(Some(Box::new(step)))
+    }
+
+    /// Decides what the merchant's cancel leads to (decisions.md section 4, `POST …/cancel`).
+    ///
+    /// # Errors
+    /// [`WrongState`] after capture, while a capture is in flight, or while the authorization itself is.
+    pub fn plan_cancel(&self, now: Timestamp) -> Result<VoidPlan, WrongState> {
+        let waits = self.page.is_some() || self.bank_details.is_some();
+        match self.state {
+            OrderState::Cancelled => Ok(VoidPlan::AlreadyDone),
+            OrderState::Processing if !waits => Err(WrongState { found: self.state }),
+            OrderState::Processing | OrderState::CommitAccepted | OrderState::PaymentAuthorized => {
+                self.plan_void(VoidCause::Merchant, now)
+            }
+            found => Err(WrongState { found }),
+        }
+    }
+
+    /// Decides what the end of its time leads to; the sweeper's counterpart of [`Order::plan_cancel`].
+    ///
+    /// # Errors
+    /// [`WrongState`] when its time is not over or its life is, and while a capture is in flight.
+    pub fn plan_expiry(&self, now: Timestamp) -> Result<VoidPlan, WrongState> {
+        if self.state.is_final() || !self.has_lapsed(now) {
+            return Err(WrongState { found: self.state });
+        }
+        self.plan_void(VoidCause::Expired, now)
+    }
+
+    fn plan_void(&self, cause: VoidCause, now: Timestamp) -> Result<VoidPlan, WrongState> {
+        if !self.amounts.capture_pending().is_zero() {
+            return Err(WrongState { found: self.state });
+        }
+        if self.voiding.is_some() {
+            return Ok(VoidPlan::InFlight);
+        }
+        let mut step = self.moved(OrderTrigger::VoidRequested, now)?;
+        step.change.next.voiding = Some(cause);
+        Ok(VoidPlan::Ask(Box::new(step)))
+    }
+
+    /// The reviewer approves: it may be captured now.
+    ///
+    /// # Errors
+    /// [`ReviewRefused`].
+    pub fn approve_review(&self, now: Timestamp) -> Result<Step, ReviewRefused> {
+        self.reviewable(now)?;
+        if self.amounts.total_authorized().is_zero() {
+            return Err(ReviewRefused::NothingAuthorized);
+        }
+        let found = self.state;
+        let moved = self.moved(OrderTrigger::ReviewApproved, now);
+        let mut step = moved.map_err(|_wrong| ReviewRefused::NotUnderReview { found })?;
+        step.change.next.under_review = false;
+        Ok(step)
+    }
+
+    /// The reviewer declines: the authorization is voided, then the Order is DECLINED.
+    ///
+    /// # Errors
+    /// [`ReviewRefused`].
+    pub fn decline_review(&self, now: Timestamp) -> Result<VoidPlan, ReviewRefused> {
+        if self.state == OrderState::Declined {
+            return Ok(VoidPlan::AlreadyDone);
+        }
+        if self.state == OrderState::PaymentAuthorized && self.voiding == Some(VoidCause::Review) {
+            return Ok(VoidPlan::InFlight);
+        }
+        self.reviewable(now)?;
+        self.plan_void(VoidCause::Review, now).map_err(|WrongState { found }| ReviewRefused::NotUnderReview { found })
+    }
+
+    fn reviewable(&self, now: Timestamp) -> Result<(), ReviewRefused> {
+        let in_time = self.voiding.is_none() && !self.has_lapsed(now);
+        match self.state {
+            OrderState::PaymentAuthorized if self.under_review && in_time => Ok(()),
+            found => Err(ReviewRefused::NotUnderReview { found }),
+        }
+    }
+
+    /// Reserves `amount` (all that is left when `None`) for a refund.
+    ///
+    /// # Errors
+    /// [`RefundRefused`].
+    pub fn plan_refund(&self, amount: Option<&Amount>, now: Timestamp) -> Result<(Step, Amount), RefundRefused> {
+        let mut step = self
+            .moved(OrderTrigger::RefundRequested, now)
+            .map_err(|WrongState { found }| RefundRefused::NotCaptured { found })?;
+        let left = self.amounts.refundable();
+        let amount = match amount {
+            Some(asked) if asked.is_zero() => return Err(RefundRefused::NothingAsked),
+            Some(asked) => asked.clone(),
+            None if left.is_zero() => return Err(RefundRefused::ExceedsCaptured { left }),
+            None => left.clone(),
+        };
+        let amounts = self.amounts.reserve_refund(&amount).map_err(|_rule| RefundRefused::ExceedsCaptured { left })?;
+        step.change.next.amounts = amounts;
+        Ok((step, amount))
+    }
+}
