@@ -72,10 +72,10 @@ impl Http {
         self.send(Method::GET, url, &[], Vec::new()).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// POST of JSON without credentials.
-    pub async fn post_json(&self, url: &str, body: &Value) -> Answer {
-        let headers = [("content-type", "application/json")];
-        let bytes = body.to_string().into_bytes();
-        self.send(Method::POST, url, &headers, bytes).await.unwrap_or_else(|error| panic!("{error}"))
+    /// POST of a form, as a browser sends it, without credentials.
+    pub async fn post_form(&self, url: &str, pairs: &[(&str, &str)]) -> Answer {
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        self.send(Method::POST, url, &headers, body.into_bytes()).await.unwrap_or_else(|error| panic!("{error}"))
     }
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,6 +34,8 @@ struct Shared {
     answer: AtomicU16,
     forged: Mutex<Vec<String>>,
     asset: Mutex<String>,
+    /// What was expected last, by Session or Order.
+    expected: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
 /// A merchant's real HTTP endpoint; verifies every signature as the merchant's developer is told to.
@@ -88,11 +91,12 @@ impl Receiver {
         self.shared.received.lock().expect("no panic under this lock").clone()
     }
 
-    /// What arrived for one Session and was acknowledged, each id once.
-    pub fn acknowledged(&self, session: &str) -> Vec<Notification> {
+    /// What arrived for one Session, or for one Order, and was acknowledged, each id once.
+    pub fn acknowledged(&self, subject: &str) -> Vec<Notification> {
         let mut seen = Vec::<Notification>::new();
         for one in self.all() {
-            let mine = one.body["Order"]["SessionId"] == session || one.body["Session"]["SessionId"] == session;
+            let (order, session) = (&one.body["Order"], &one.body["Session"]);
+            let mine = [&order["OrderId"], &order["SessionId"], &session["SessionId"]].iter().any(|id| **id == subject);
             if mine && one.answered == 200 && seen.iter().all(|known| known.id != one.id) {
                 seen.push(one);
             }
@@ -100,16 +104,31 @@ impl Receiver {
         seen
     }
 
-    /// Waits until exactly these events of a Session were acknowledged, in this order.
-    pub async fn expect(&self, session: &str, events: &[&str]) -> Vec<Notification> {
-        let found = until(&format!("{events:?} of Session {session}"), Duration::from_secs(40), async || {
-            let found = self.acknowledged(session);
+    /// Waits until exactly these events of a Session, or of an Order without one, were acknowledged, in this order and with no gap between. More
+    /// than the last expectation of a subject fails the test at its end, too.
+    pub async fn expect(&self, subject: &str, events: &[&str]) -> Vec<Notification> {
+        let expected = events.iter().map(|event| (*event).to_owned()).collect();
+        self.shared.expected.lock().expect("no panic under this lock").insert(subject.to_owned(), expected);
+        let found = until(&format!("{events:?} of {subject}"), Duration::from_secs(40), async || {
+            let found = self.acknowledged(subject);
             (events.len() <= found.len()).then_some(found)
         })
         .await;
         assert_eq!(found.iter().map(|one| one.event.as_str()).collect::<Vec<_>>(), events);
+        assert!(
+            found.iter().zip(1..).all(|(one, number)| one.sequence == number),
+            "sequences without a gap: {found:?}"
+        );
         self.assert_none_forged();
         found
+    }
+
+    /// Fails when more arrived for a subject than was expected last.
+    pub fn assert_nothing_more(&self) {
+        for (subject, events) in self.shared.expected.lock().expect("no panic under this lock").iter() {
+            let found: Vec<_> = self.acknowledged(subject).into_iter().map(|one| one.event).collect();
+            assert_eq!(found, *events, "notifications of {subject} in all");
+        }
     }
 
     /// Fails when a signature did not verify.

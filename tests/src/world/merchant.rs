@@ -1,3 +1,6 @@
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
@@ -12,13 +15,15 @@ pub struct Merchant {
     password: Option<String>,
     /// Its public id.
     pub id: String,
+    /// Every Session that it was told of, by whichever call.
+    sessions: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Merchant {
     pub(super) fn new(http: Http, base: &str, created: &Value) -> Self {
         let text = |name: &str| created[name].as_str().unwrap_or_else(|| panic!("{name} in {created}")).to_owned();
         let (username, password) = (text("Username"), Some(text("Password")));
-        Self { http, base: base.to_owned(), username, password, id: text("MerchantId") }
+        Self { http, base: base.to_owned(), username, password, id: text("MerchantId"), sessions: Arc::default() }
     }
 
     /// The same merchant with another password, or without credentials.
@@ -81,7 +86,18 @@ impl Merchant {
             headers.push(("content-type", "application/json"));
         }
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        self.http.send(method, &format!("{}{path}", self.base), &headers, body.unwrap_or_default()).await
+        let answer =
+            self.http.send(method, &format!("{}{path}", self.base), &headers, body.unwrap_or_default()).await?;
+        if let Some(created) = Some(&answer).filter(|answer| answer.status == 201 && path == "/v1/session") {
+            let id = created.json()["SessionId"].as_str().expect("an id").to_owned();
+            self.sessions.lock().expect("no panic under this lock").insert(id);
+        }
+        Ok(answer)
+    }
+
+    /// The Sessions that it created.
+    pub(super) fn sessions(&self) -> Vec<String> {
+        self.sessions.lock().expect("no panic under this lock").iter().cloned().collect()
     }
 
     /// A whole Session request of 29.90 USD with a fresh reference; `change` replaces members.

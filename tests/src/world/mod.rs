@@ -1,14 +1,17 @@
 //! A whole deployment with its own data, processor, merchant and receiver, for one test.
 
+mod audit;
+pub mod books;
 mod merchant;
 mod postgres;
 mod program;
 mod shopper;
 mod topology;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
-use std::time::Duration;
 
+use actix_web::http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -19,7 +22,6 @@ pub use topology::{Demo, Topology, check_example};
 
 use crate::http::Http;
 use crate::receiver::Receiver;
-use crate::wait::until;
 use postgres::Database;
 
 /// The published test numbers (decisions.md section 10).
@@ -64,6 +66,7 @@ pub struct World {
     /// Everything on disk.
     pub data: PathBuf,
     http: Http,
+    all_merchants: RefCell<Vec<Merchant>>,
     database: Option<Database>,
     _folder: TempDir,
 }
@@ -71,19 +74,26 @@ pub struct World {
 impl World {
     /// Starts a deployment on free ports and creates a merchant through the command line.
     pub async fn start(topology: Topology) -> Self {
+        Self::start_with(topology, &[]).await
+    }
+
+    /// The same with these variables in the environment of every program.
+    pub async fn start_with(topology: Topology, environment: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let receiver = Receiver::start();
         let database = match topology {
             Topology::AllInOne => None,
             Topology::Split => Some(Database::create().await),
         };
-        let programs =
-            topology::Programs::start(topology, folder.path(), database.as_ref().map(|one| one.url.as_str())).await;
+        let url = database.as_ref().map(|one| one.url.as_str());
+        let programs = topology::Programs::start(topology, folder.path(), url, environment).await;
         let created = programs.create_merchant(&receiver.url, &receiver.origin());
         receiver.trust(created["WebhookSecret"].as_str().expect("a secret"));
         let (base, http) = (programs.address("session-api"), Http::default());
+        let merchant = Merchant::new(http.clone(), &base, &created);
         Self {
-            merchant: Merchant::new(http.clone(), &base, &created),
+            all_merchants: RefCell::new(vec![merchant.clone()]),
+            merchant,
             asset: programs.address("checkout-api"),
             stash: programs.address("stash-api"),
             processor: programs.address("sandbox-processor"),
@@ -97,8 +107,11 @@ impl World {
         }
     }
 
-    /// Stops everything gracefully and searches what is left behind for card numbers.
+    /// Compares the books, stops everything gracefully and searches what is left behind for card numbers.
     pub async fn finish(mut self) {
+        self.faults(json!({"Mode": "none"})).await;
+        self.check_books().await;
+        self.receiver.assert_nothing_more();
         let mut dump = String::new();
         if let Some(database) = &self.database {
             dump = database.dump();
@@ -148,7 +161,14 @@ impl World {
     /// A second merchant on the same deployment.
     pub async fn another_merchant(&self) -> Merchant {
         let created = self.programs.create_merchant(&self.receiver.url, &self.receiver.origin());
-        Merchant::new(self.http.clone(), &self.base, &created)
+        let merchant = Merchant::new(self.http.clone(), &self.base, &created);
+        self.all_merchants.borrow_mut().push(merchant.clone());
+        merchant
+    }
+
+    /// Every merchant of the deployment.
+    fn merchants(&self) -> Vec<Merchant> {
+        self.all_merchants.borrow().clone()
     }
 
     /// A shopper of one Session, without a browser.
@@ -168,52 +188,7 @@ impl World {
 
     /// Sets a fault switch of the sandbox processor.
     pub async fn faults(&self, switch: Value) {
-        let url = format!("{}/v1/faults", self.processor);
-        let bearer = self.programs.bearer();
-        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-        let body = switch.to_string().into_bytes();
-        let answer =
-            self.http.send(actix_web::http::Method::PUT, &url, &headers, body).await.expect("the processor answers");
-        assert_eq!(answer.status, 200, "{}", answer.text());
-    }
-
-    /// The processor's own journal of what it did for one Session's Order: (kind, outcome, amount as written).
-    pub async fn journal_of(&self, session: &str) -> Vec<(String, String, String)> {
-        let shown = self.merchant.session(session).await;
-        let order = shown["Order"]["OrderId"].as_str().unwrap_or_default().to_owned();
-        let bearer = self.programs.bearer();
-        let (mut after, mut found) = (0, Vec::<(String, String, String)>::new());
-        let mut keys = Vec::<String>::new();
-        loop {
-            let url = format!("{}/v1/journal?after={after}&limit=1000", self.processor);
-            let headers = [("authorization", bearer.as_str())];
-            let answer =
-                self.http.send(actix_web::http::Method::GET, &url, &headers, Vec::new()).await.expect("a journal");
-            let page = answer.json();
-            let entries = page["Entries"].as_array().expect("entries").clone();
-            let Some(last) = entries.last() else { return found };
-            after = last["Number"].as_i64().expect("a number");
-            for entry in &entries {
-                let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
-                let mine = (!order.is_empty() && text("OrderId") == order) || keys.contains(&text("AuthorizationKey"));
-                if mine {
-                    keys.push(text("Key"));
-                    let amount = format!("{:.2}", entry["Amount"].as_f64().unwrap_or_default());
-                    found.push((text("Kind"), text("Outcome"), amount));
-                }
-            }
-        }
-    }
-
-    /// Waits until the journal says exactly this of the Session's Order: what was charged, and nothing twice.
-    pub async fn journal_has(&self, session: &str, expected: &[(&str, &str, &str)]) {
-        let found = until(&format!("journal {expected:?}"), Duration::from_secs(30), async || {
-            let found = self.journal_of(session).await;
-            (expected.len() <= found.len()).then_some(found)
-        })
-        .await;
-        let found: Vec<_> = found.iter().map(|(a, b, c)| (a.as_str(), b.as_str(), c.as_str())).collect();
-        assert_eq!(found, expected);
+        self.ask_processor(Method::PUT, "/v1/faults", switch.to_string().into_bytes()).await;
     }
 
     /// What a browser scenario needs to open the merchant's page for a Session.

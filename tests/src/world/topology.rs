@@ -31,17 +31,25 @@ pub struct Programs {
     addresses: BTreeMap<&'static str, String>,
     /// What the command line needs to find the same deployment.
     command_line: Vec<(String, String)>,
+    /// What the test gives to every program.
+    environment: Vec<(String, String)>,
     key: String,
 }
 
 impl Programs {
-    pub(super) async fn start(topology: Topology, folder: &Path, database: Option<&str>) -> Self {
+    pub(super) async fn start(
+        topology: Topology,
+        folder: &Path,
+        database: Option<&str>,
+        environment: &[(&str, &str)],
+    ) -> Self {
         let key = format!("key-{}", uuid::Uuid::new_v4().simple());
         let mut programs = Self {
             topology,
             running: BTreeMap::new(),
             addresses: BTreeMap::new(),
             command_line: vec![("DROPIN_DATA".to_owned(), folder.display().to_string())],
+            environment: environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             key,
         };
         match (topology, database) {
@@ -56,7 +64,7 @@ impl Programs {
     fn start_all_in_one(&mut self, folder: &Path) {
         let [listen, shop] = free_ports();
         let command = ["dropin", "--listen", &listen, "--shop-listen", &shop, "--no-demo"].map(str::to_owned).to_vec();
-        let mut environment = self.command_line.clone();
+        let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
         environment.push(("PROCESSOR_KEY".to_owned(), self.key.clone()));
         self.running.insert("dropin", Program::start("dropin", command, environment, folder));
         for (service, prefix) in [
@@ -87,13 +95,15 @@ impl Programs {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         if service == "sandbox-processor" {
             let database = folder.join("processor.db").display().to_string();
-            return vec![
+            let mut environment = self.environment.clone();
+            environment.extend([
                 pair("SANDBOX_PROCESSOR_LISTEN", &listen),
                 pair("SANDBOX_PROCESSOR_DATABASE", &database),
                 pair("SANDBOX_PROCESSOR_KEY", &self.key),
-            ];
+            ]);
+            return environment;
         }
-        let mut environment = self.command_line.clone();
+        let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
         environment.extend([
             pair("DROPIN_LISTEN", &listen),
             pair("PROCESSOR_URL", &self.addresses["sandbox-processor"]),
@@ -142,14 +152,6 @@ impl Programs {
     pub fn process_of(&mut self, service: &str) -> &mut Program {
         let name = if self.topology == Topology::AllInOne { "dropin" } else { service };
         self.running.get_mut(name).unwrap_or_else(|| panic!("{name} does not run"))
-    }
-
-    /// SIGKILL of the process that `service` runs in, and a new start.
-    pub async fn kill_and_restart(&mut self, service: &str) {
-        let process = self.process_of(service);
-        process.kill();
-        process.restart();
-        self.wait_until_ready().await;
     }
 
     /// Everything that every program has logged.

@@ -1,5 +1,5 @@
-//! What must be absent. The search for card numbers over data folder, logs and database dump runs at the end of every case (World::finish); these
-//! prove that the search can find something.
+//! What must be absent. The search for card numbers over data folder, logs and database dump, and the comparison of the processor's journal with what
+//! merchants are told, run at the end of every case (World::finish); these prove that both can find something.
 
 use dropin_tests::{Topology, World, cards};
 use serde_json::json;
@@ -12,6 +12,28 @@ async fn the_search_finds_a_planted_number() {
     let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
     world.pay(&session, cards::VISA).await;
     std::fs::write(world.data.join("planted.txt"), format!("card={}", cards::VISA)).unwrap();
+    world.finish().await;
+}
+
+/// The comparison would notice: money held for an Order of nobody's, until it is given up.
+#[actix_web::test]
+async fn the_audit_finds_money_that_is_nobodys() {
+    let world = World::start(Topology::AllInOne).await;
+    let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+    world.pay(&session, cards::VISA).await;
+    world.receiver.expect(&session, &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"]).await;
+    world.check_books().await;
+    let (authorization, stray) = (uuid::Uuid::new_v4().to_string(), uuid::Uuid::new_v4().to_string());
+    let card = json!({"Number": cards::VISA, "VerificationCode": "123", "ExpiryYear": "2031", "ExpiryMonth": "12", "Name": "Ada"});
+    let body = json!({"Amount": 1, "Currency": "USD", "OrderId": stray, "Card": card});
+    let made = world.effect_past_the_service("/v1/authorizations", &authorization, &body).await;
+    assert_eq!(made["Outcome"], "APPROVED");
+    let complaints = world.books().await.complaints();
+    assert!(complaints.len() == 1 && complaints[0].contains(&format!("{stray} is shown to nobody")), "{complaints:?}");
+    let unpaid = world.merchant.create_session(json!({})).await;
+    assert_eq!(world.journal_of(&unpaid).await.len(), 1, "it might be that Session's");
+    let void = uuid::Uuid::new_v4().to_string();
+    world.effect_past_the_service("/v1/voids", &void, &json!({"AuthorizationKey": authorization})).await;
     world.finish().await;
 }
 

@@ -1,0 +1,141 @@
+//! Reading the books: the processor's journal, and every Order and Session as its merchant sees it.
+
+use std::time::{Duration, Instant};
+
+use actix_web::http::Method;
+use futures_util::future::join_all;
+use serde::de::DeserializeOwned;
+
+use super::books::{Books, Entry, Journal, ShownOrder, ShownSession, shortened};
+use super::{Merchant, World};
+use crate::http::Answer;
+use crate::wait::until;
+
+/// How many questions are asked at once.
+const AT_ONCE: usize = 32;
+/// How long operations under way may take to come to rest; the settler looks for them several times a second.
+const REST: Duration = Duration::from_secs(40);
+
+impl World {
+    /// Asks the processor something as its caller does.
+    pub(super) async fn ask_processor(&self, method: Method, path: &str, body: Vec<u8>) -> Answer {
+        let bearer = self.programs.bearer();
+        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        let url = format!("{}{path}", self.processor);
+        let answer = self.http.send(method, &url, &headers, body).await.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(answer.status, 200, "{url}: {}", answer.text());
+        answer
+    }
+
+    /// Asks the processor for an effect past the service, under a key of the caller's choice.
+    pub async fn effect_past_the_service(&self, path: &str, key: &str, body: &serde_json::Value) -> serde_json::Value {
+        let bearer = self.programs.bearer();
+        let headers =
+            [("authorization", bearer.as_str()), ("idempotency-key", key), ("content-type", "application/json")];
+        let url = format!("{}{path}", self.processor);
+        let answer = self.http.send(Method::POST, &url, &headers, body.to_string().into_bytes()).await;
+        answer.unwrap_or_else(|error| panic!("{error}")).json()
+    }
+
+    /// The processor's own journal, all of it.
+    pub async fn journal(&self) -> Journal {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "PascalCase")]
+        struct Page {
+            entries: Vec<Entry>,
+        }
+        let mut journal = Journal::default();
+        loop {
+            let after = journal.entries.last().map_or(0, |entry| entry.number);
+            let path = format!("/v1/journal?after={after}&limit=1000");
+            let page: Page = parse(&self.ask_processor(Method::GET, &path, Vec::new()).await);
+            if page.entries.is_empty() {
+                return journal;
+            }
+            journal.entries.extend(page.entries);
+        }
+    }
+
+    /// Both sides of the books.
+    pub async fn books(&self) -> Books {
+        let mut books = Books { journal: self.journal().await, ..Books::default() };
+        for merchant in self.merchants() {
+            let sessions = merchant.sessions();
+            let paths = sessions.iter().map(|id| format!("/v1/session/{id}"));
+            let sessions = self.shown::<ShownSession>(&merchant, paths.collect()).await;
+            books.sessions.extend(sessions.into_iter().map(|session| (session.session_id.clone(), session)));
+        }
+        let inner = books.sessions.values().filter_map(|session| session.order.as_ref());
+        let mut orders: Vec<_> = inner.map(|order| order.order_id.clone()).collect();
+        orders.extend(books.journal.orders().into_iter().map(str::to_owned));
+        orders.sort();
+        orders.dedup();
+        for merchant in self.merchants() {
+            let paths = orders.iter().map(|id| format!("/v1/order/{id}")).collect();
+            for order in self.shown::<ShownOrder>(&merchant, paths).await {
+                books.orders.entry(order.order_id.clone()).or_default().push(order);
+            }
+        }
+        books
+    }
+
+    /// What a merchant is shown of all that there is for it.
+    async fn shown<T: DeserializeOwned>(&self, merchant: &Merchant, paths: Vec<String>) -> Vec<T> {
+        let mut shown = Vec::new();
+        for some in paths.chunks(AT_ONCE) {
+            for answer in join_all(some.iter().map(|path| merchant.call("GET", path, None))).await {
+                match answer.status {
+                    200 => shown.push(parse(&answer)),
+                    404 => {}
+                    other => panic!("{other} {}", answer.text()),
+                }
+            }
+        }
+        shown
+    }
+
+    /// The journal's lines, (kind, outcome, amount as written), for one Session's Order. For a Session that shows no Order: those for every Order
+    /// that is shown to nobody, its own among them.
+    pub async fn journal_of(&self, session: &str) -> Vec<(String, String, String)> {
+        let journal = self.journal().await;
+        let shown = self.merchant.session(session).await;
+        if let Some(order) = shown["Order"]["OrderId"].as_str() {
+            return shortened(journal.of_order(order));
+        }
+        let mut hidden = journal.orders();
+        for merchant in self.merchants() {
+            let paths = hidden.iter().map(|id| format!("/v1/order/{id}")).collect();
+            let visible = self.shown::<ShownOrder>(&merchant, paths).await;
+            hidden.retain(|id| visible.iter().all(|order| order.order_id != *id));
+        }
+        shortened(hidden.into_iter().flat_map(|order| journal.of_order(order)))
+    }
+
+    /// Waits until the journal says exactly this of the Session's Order: what was charged, and nothing twice.
+    pub async fn journal_has(&self, session: &str, expected: &[(&str, &str, &str)]) {
+        let found = until(&format!("journal {expected:?}"), Duration::from_secs(30), async || {
+            let found = self.journal_of(session).await;
+            (expected.len() <= found.len()).then_some(found)
+        })
+        .await;
+        let found: Vec<_> = found.iter().map(|(a, b, c)| (a.as_str(), b.as_str(), c.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    /// Waits until the processor's journal and what merchants are told fit together; fails with what does not.
+    pub async fn check_books(&self) {
+        let begun = Instant::now();
+        loop {
+            let complaints = self.books().await.complaints();
+            if complaints.is_empty() {
+                return;
+            }
+            assert!(begun.elapsed() < REST, "after {REST:?} the books do not fit together: {complaints:#?}");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+fn parse<T: DeserializeOwned>(answer: &Answer) -> T {
+    serde_json::from_slice(&answer.bytes).unwrap_or_else(|error| panic!("{error}: {}", answer.text()))
+}
