@@ -152,6 +152,13 @@ pub(crate) fn reachable_folder(wished: &Path) -> Outcome<PathBuf> {
     Ok(std::env::temp_dir().join(format!("dropin-{tail}")))
 }
 
+/// Stops the server that runs in `folder` and starts it again, on the same port, for settings that are read at start.
+pub(crate) fn restart(folder: &Path) -> Outcome<()> {
+    let server =
+        Server::running(folder)?.ok_or_else(|| Failure::new(format!("no PostgreSQL runs in {}", folder.display())))?;
+    captured(server.control().args(["restart", "-m", "fast", "-w", "-t", "60"]).arg("-l").arg(server.log())).map(drop)
+}
+
 /// Removes what a server left that was killed without being stopped. Nothing there is fine.
 pub(crate) fn remove(folder: &Path) -> Outcome<()> {
     match fs::remove_dir_all(folder) {

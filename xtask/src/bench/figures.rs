@@ -53,6 +53,12 @@ pub(crate) fn ratio(value: f64, of: Option<f64>) -> String {
     }
 }
 
+/// A percentile of sorted microseconds, in milliseconds: a value that occurred. `None` of nothing.
+pub(crate) fn percentile(sorted: &[u64], percent: usize) -> Option<f64> {
+    let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(at).map(|micros| *micros as f64 / 1e3)
+}
+
 /// A table in Markdown, its columns of even width.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
@@ -96,6 +102,15 @@ mod tests {
             (ratio(1.0, Some(2.0)), ratio(1.0, None), ratio(1.0, Some(0.0))),
             ("0.50".into(), "-".into(), "-".into())
         );
+    }
+
+    #[test]
+    fn percentiles_are_values_that_occurred() {
+        let sorted: Vec<u64> = (1..=200).map(|number| number * 1000).collect();
+        let at = |percent| percentile(&sorted, percent).unwrap();
+        assert_eq!((at(50), at(99), at(100)), (100.0, 198.0, 200.0));
+        assert_eq!(percentile(&[7000], 99), Some(7.0));
+        assert_eq!(percentile(&[], 50), None);
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub(crate) enum Place<'a> {
 }
 
 impl Place<'_> {
-    fn sql(self, bench: &Bench, sql: &str) -> Outcome<String> {
+    /// What SQL answers, unaligned and without heads.
+    pub(crate) fn sql(self, bench: &Bench, sql: &str) -> Outcome<String> {
         match self {
             Self::Postgres(database) => bench.sql(database, sql),
             Self::Sqlite(file) => {

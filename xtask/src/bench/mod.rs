@@ -1,4 +1,5 @@
-//! `cargo xtask bench sessions`: how fast the Session API is, beside what the machine and simpler programs give.
+//! `cargo xtask bench …`. `sessions`: how fast the Session API is, beside what the machine and simpler programs give; `payments`: how many
+//! whole payments per second.
 
 mod compare;
 mod figures;
@@ -6,6 +7,7 @@ mod fill;
 mod http;
 mod load;
 mod memory;
+pub(crate) mod payments;
 mod pgbench;
 mod run;
 mod service;
@@ -124,26 +126,31 @@ where
 
 /// Runs the task.
 pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
+    let asks_for_help = arguments.iter().any(|option| matches!(*option, "--help" | "-h"));
     match arguments {
-        ["sessions", options @ ..] if !options.iter().any(|option| matches!(*option, "--help" | "-h")) => {
-            sessions_task(&Plan::parse(options)?)
-        }
-        [] | ["sessions" | "--help" | "-h", ..] => {
-            print!("{HELP}");
-            Ok(())
-        }
-        [other, ..] => Err(Failure::new(format!("`{other}` is no bench\n\n{HELP}"))),
+        ["sessions", options @ ..] if !asks_for_help => sessions_task(&Plan::parse(options)?),
+        ["payments", options @ ..] if !asks_for_help => payments::task(options),
+        ["sessions", ..] => print_help(HELP),
+        ["payments", ..] => print_help(payments::HELP),
+        [] | ["--help" | "-h", ..] => print_help(&format!("{HELP}\n{}", payments::HELP)),
+        [other, ..] => Err(Failure::new(format!("`{other}` is no bench\n\n{HELP}\n{}", payments::HELP))),
     }
+}
+
+fn print_help(text: &str) -> Outcome<()> {
+    print!("{text}");
+    Ok(())
 }
 
 fn sessions_task(plan: &Plan) -> Outcome<()> {
     provide(&TOOLS)?;
     if plan.build {
-        build(plan)?;
+        let others = memory::OTHERS.iter().filter(|_| plan.every_program).map(|(name, _)| *name);
+        build_release(others.chain(["session-api", "dropin", "dropin-baseline"]))?;
     }
     let since = Instant::now();
     let mut bench = Bench::start()?;
-    let measured = describe(&bench, plan).and_then(|()| measure(&mut bench, plan));
+    let measured = describe(&bench, plan.rounds).and_then(|()| measure(&mut bench, plan));
     let finished = bench.finish();
     measured?;
     finished?;
@@ -170,12 +177,10 @@ fn measure(bench: &mut Bench, plan: &Plan) -> Outcome<()> {
     Ok(())
 }
 
-fn build(plan: &Plan) -> Outcome<()> {
+/// Builds packages as they are deployed.
+fn build_release<'a>(packages: impl Iterator<Item = &'a str>) -> Outcome<()> {
     let mut command = cargo();
-    command.args(["build", "--release", "-p", "session-api", "-p", "dropin", "-p", "dropin-baseline"]);
-    if plan.every_program {
-        command.args(memory::OTHERS.iter().flat_map(|(name, _)| ["-p", name]));
-    }
+    command.args(["build", "--release"]).args(packages.flat_map(|name| ["-p", name]));
     let status = command.status().context(|| "start cargo".to_owned())?;
     if status.success() {
         return Ok(());
@@ -184,7 +189,7 @@ fn build(plan: &Plan) -> Outcome<()> {
 }
 
 /// Prints what the figures depend on; refuses a server that would not keep what it has promised.
-fn describe(bench: &Bench, plan: &Plan) -> Outcome<()> {
+fn describe(bench: &Bench, rounds: Rounds) -> Outcome<()> {
     let settings = bench.sql(
         "postgres",
         "SELECT name || ' ' || current_setting(name) FROM unnest(ARRAY['server_version', 'fsync', 'synchronous_commit', \
@@ -195,7 +200,7 @@ fn describe(bench: &Bench, plan: &Plan) -> Outcome<()> {
         return Err(Failure::new(format!("PostgreSQL runs with `{off}`: its commits would not be durable")));
     }
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
-    let Rounds { seconds, count } = plan.rounds;
+    let Rounds { seconds, count } = rounds;
     println!(
         "\n{count} runs of {seconds} s each: median (min..max). {cores} cores; load generator, programs and database share them."
     );

@@ -2,10 +2,11 @@
 
 use std::cell::Cell;
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::usage;
@@ -38,10 +39,7 @@ impl Bench {
         let wished = workspace_root().join(format!("target/xtask-{marker}"));
         let folder = postgres::reachable_folder(&wished)?;
         let postgres_url = guard.start_postgres(&folder)?;
-        let record = folder.join("data/postmaster.pid");
-        let text = fs::read_to_string(&record).context(|| format!("read {}", record.display()))?;
-        let postmaster = text.lines().next().and_then(|line| line.trim().parse().ok());
-        let postmaster = postmaster.ok_or_else(|| Failure::new(format!("{} names no process", record.display())))?;
+        let postmaster = read_postmaster(&folder)?;
         Ok(Self { guard, marker, folder, postgres_url, postmaster, loads: Cell::new(0) })
     }
 
@@ -68,6 +66,14 @@ impl Bench {
     /// The main process of PostgreSQL.
     pub(crate) fn postmaster(&self) -> u32 {
         self.postmaster
+    }
+
+    /// Has PostgreSQL load a library of its own; restarts it.
+    pub(crate) fn load_library(&mut self, name: &str) -> Outcome<()> {
+        self.sql("postgres", &format!("ALTER SYSTEM SET shared_preload_libraries = '{name}'"))?;
+        postgres::restart(&self.folder)?;
+        self.postmaster = read_postmaster(&self.folder)?;
+        Ok(())
     }
 
     /// A name that no load of this run had yet; references and keys begin with it.
@@ -100,11 +106,29 @@ impl Bench {
 
     /// Starts a program that stays; what it says goes to a file.
     pub(crate) fn spawn(&mut self, name: &str, command: &mut Command) -> Outcome<Program> {
-        let log = self.folder.join(format!("{name}-{}.log", self.next_load()));
-        let output = File::create(&log).context(|| format!("create {}", log.display()))?;
+        let (log, output) = self.log(name)?;
         let errors = output.try_clone().context(|| "share the log".to_owned())?;
-        command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0);
-        let child = command.spawn().context(|| format!("start {name}; was it built?"))?;
+        self.watched(name, command.stdin(Stdio::null()).stdout(output).stderr(errors), log)
+    }
+
+    /// Starts a program that is told by lines what to do, and answers with lines.
+    pub(crate) fn spawn_talking(&mut self, name: &str, command: &mut Command) -> Outcome<Dialogue> {
+        let (log, errors) = self.log(name)?;
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
+        let mut program = self.watched(name, command, log)?;
+        let (orders, answers) = (program.child.stdin.take(), program.child.stdout.take());
+        let answers = BufReader::new(answers.expect("it was started with a pipe"));
+        Ok(Dialogue { program, orders: orders.expect("it was started with a pipe"), answers })
+    }
+
+    fn log(&self, name: &str) -> Outcome<(PathBuf, File)> {
+        let log = self.folder.join(format!("{name}-{}.log", self.next_load()));
+        let file = File::create(&log).context(|| format!("create {}", log.display()))?;
+        Ok((log, file))
+    }
+
+    fn watched(&mut self, name: &str, command: &mut Command, log: PathBuf) -> Outcome<Program> {
+        let child = command.process_group(0).spawn().context(|| format!("start {name}; was it built?"))?;
         self.guard.watch(child.id())?;
         Ok(Program { name: name.to_owned(), child, log })
     }
@@ -185,6 +209,46 @@ impl Program {
         let tail = lines[lines.len().saturating_sub(15)..].join("\n");
         Failure::new(format!("{}: {why}. Its last words:\n{tail}", self.name))
     }
+}
+
+/// A program that is told by lines what to do.
+#[derive(Debug)]
+pub(crate) struct Dialogue {
+    pub(crate) program: Program,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Dialogue {
+    pub(crate) fn tell(&mut self, line: &str) -> Outcome<()> {
+        let told = writeln!(self.orders, "{line}");
+        told.map_err(|_gone| self.program.failure("it does not listen any more"))
+    }
+
+    /// Waits for a line that begins with `word`; the rest of it.
+    pub(crate) fn hear(&mut self, word: &str) -> Outcome<String> {
+        let mut line = String::new();
+        let read = self.answers.read_line(&mut line);
+        let rest = line.trim_end().strip_prefix(word).map(|rest| rest.trim_start().to_owned());
+        match (read, rest) {
+            (Ok(_), Some(rest)) => Ok(rest),
+            _ => Err(self.program.failure(&format!("it said `{}` in place of `{word}`", line.trim_end()))),
+        }
+    }
+
+    /// Closes the pipe, which ends the program.
+    pub(crate) fn end(self, bench: &mut Bench) -> Outcome<()> {
+        drop(self.orders);
+        bench.end(self.program)
+    }
+}
+
+/// The number of the server's main process.
+fn read_postmaster(folder: &Path) -> Outcome<u32> {
+    let record = folder.join("data/postmaster.pid");
+    let text = fs::read_to_string(&record).context(|| format!("read {}", record.display()))?;
+    let postmaster = text.lines().next().and_then(|line| line.trim().parse().ok());
+    postmaster.ok_or_else(|| Failure::new(format!("{} names no process", record.display())))
 }
 
 /// An address on this machine that nobody listens on.

@@ -1,7 +1,8 @@
 //! The service as it is measured: the release build with everything on, a merchant of its own, and Sessions to work on.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -15,9 +16,11 @@ use super::run::{Bench, Program, free_address};
 use crate::command::captured;
 use crate::failure::{Context, Failure, Outcome};
 
-const START: Duration = Duration::from_secs(60);
+/// How long a program may take until it serves.
+pub(crate) const START: Duration = Duration::from_secs(60);
 /// All load comes from one merchant at one address: requests are counted as always, but never too many.
-const HIGH_LIMITS: [(&str, &str); 2] = [("DROPIN_MERCHANT_RATE", "1000000"), ("DROPIN_CLIENT_RATE", "1000000")];
+pub(crate) const HIGH_LIMITS: [(&str, &str); 2] =
+    [("DROPIN_MERCHANT_RATE", "1000000"), ("DROPIN_CLIENT_RATE", "1000000")];
 
 /// Nobody listens there: no Session of the bench is paid.
 const NO_PROCESSOR: [(&str, &str); 2] = [("PROCESSOR_URL", "http://127.0.0.1:9"), ("PROCESSOR_KEY", "bench")];
@@ -43,17 +46,37 @@ pub(crate) struct Service {
     pub(crate) idle_mib: f64,
 }
 
+/// A merchant of the bench's.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Credentials {
+pub(crate) struct Credentials {
+    pub(crate) merchant_id: String,
     username: String,
     password: String,
+    /// Signs notifications, when there is somewhere to send them.
+    pub(crate) webhook_secret: Option<String>,
 }
 
+impl Credentials {
+    /// Prepares the database and creates a merchant with these options of `dropin merchant create`.
+    pub(crate) fn create(bench: &Bench, kind: &Kind, folder: &Path, options: &[&str]) -> Outcome<Self> {
+        captured(configured(bench, "dropin", kind, folder).arg("migrate"))?;
+        let mut create = configured(bench, "dropin", kind, folder);
+        let said = captured(create.args(["merchant", "create", "--name", "Bench", "--json"]).args(options))?;
+        serde_json::from_str(&said).context(|| "understand what `dropin merchant create --json` prints".to_owned())
+    }
+
+    /// The header that proves it is the merchant.
+    pub(crate) fn authorization(&self) -> String {
+        format!("Basic {}", STANDARD.encode(format!("{}:{}", self.username, self.password)))
+    }
+}
+
+/// What the answer to POST /v1/session tells.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Created {
-    session_id: String,
+pub(crate) struct Created {
+    pub(crate) session_id: String,
 }
 
 impl Service {
@@ -63,13 +86,7 @@ impl Service {
         if let Kind::Postgres(name) = &kind {
             bench.sql("postgres", &format!("CREATE DATABASE {name}"))?;
         }
-        captured(configured(bench, "dropin", &kind, &folder).arg("migrate"))?;
-        let mut create = configured(bench, "dropin", &kind, &folder);
-        let said = captured(create.args(["merchant", "create", "--name", "Bench", "--json"]))?;
-        let credentials: Credentials = serde_json::from_str(&said)
-            .context(|| "understand what `dropin merchant create --json` prints".to_owned())?;
-        let pair = format!("{}:{}", credentials.username, credentials.password);
-        let authorization = format!("Basic {}", STANDARD.encode(pair));
+        let authorization = Credentials::create(bench, &kind, &folder, &[])?.authorization();
         let (program, target) = launch(bench, &kind, &folder, authorization)?;
         let known_file = folder.join("known");
         let mut service = Self { kind, folder, program, target, known: known_file, idle_mib: 0.0 };
@@ -124,7 +141,7 @@ impl Service {
     }
 }
 
-fn launch(bench: &mut Bench, kind: &Kind, folder: &PathBuf, authorization: String) -> Outcome<(Program, Target)> {
+fn launch(bench: &mut Bench, kind: &Kind, folder: &Path, authorization: String) -> Outcome<(Program, Target)> {
     let address = free_address()?;
     let name = match kind {
         Kind::Postgres(_) => "session-api",
@@ -137,18 +154,20 @@ fn launch(bench: &mut Bench, kind: &Kind, folder: &PathBuf, authorization: Strin
         Kind::Sqlite => command.arg("--no-demo"),
     };
     let mut program = bench.spawn(name, &mut command)?;
-    program.wait_until("ready", START, || {
-        Client::connect(address, "")
-            .and_then(|mut client| client.send("GET", "/readyz", ""))
-            .is_ok_and(|it| it.0 == 200)
-    })?;
+    program.wait_until("ready", START, || answers(address, "/readyz"))?;
     let postmaster = matches!(kind, Kind::Postgres(_)).then(|| bench.postmaster());
     let target = Target { address, authorization, process: program.id(), postmaster };
     Ok((program, target))
 }
 
+/// Whether a program answers a GET with 200.
+pub(crate) fn answers(address: SocketAddr, path: &str) -> bool {
+    let answer = Client::connect(address, "").and_then(|mut client| client.send("GET", path, ""));
+    answer.is_ok_and(|(status, _)| status == 200)
+}
+
 /// One of our programs, told where database and keys are.
-fn configured(bench: &Bench, name: &str, kind: &Kind, folder: &PathBuf) -> Command {
+pub(crate) fn configured(bench: &Bench, name: &str, kind: &Kind, folder: &Path) -> Command {
     let url = match kind {
         Kind::Postgres(database) => bench.database_url(database),
         Kind::Sqlite => format!("sqlite://{}", folder.join("dropin.db").display()),

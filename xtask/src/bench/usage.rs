@@ -1,5 +1,6 @@
 //! What programs use, as /proc tells it: processor time and memory.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -26,6 +27,23 @@ pub(crate) fn cpu_of_server(postmaster: u32) -> Outcome<Duration> {
     Ok(in_time(main.own + main.waited_for + children.map(|child| child.own).sum::<u64>()))
 }
 
+/// Processor time of a process's living threads by their names; threads with one name are counted together.
+pub(crate) fn cpu_by_thread(process: u32) -> Outcome<BTreeMap<String, Duration>> {
+    let folder = format!("/proc/{process}/task");
+    let entries = fs::read_dir(&folder).context(|| format!("list {folder}; has the program ended?"))?.flatten();
+    let mut spent = BTreeMap::new();
+    for entry in entries {
+        let read = |name| fs::read_to_string(entry.path().join(name));
+        // A thread may end while we look at it.
+        let (Ok(name), Ok(times)) = (read("comm"), read("schedstat")) else { continue };
+        let nanos = times.split(' ').next().and_then(|word| word.parse().ok());
+        let nanos =
+            nanos.ok_or_else(|| Failure::new(format!("the schedstat of a thread is not understood: {times}")))?;
+        *spent.entry(name.trim_end().to_owned()).or_default() += Duration::from_nanos(nanos);
+    }
+    Ok(spent)
+}
+
 /// Memory of a process in MiB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Memory {
@@ -43,11 +61,22 @@ pub(crate) fn memory_of(process: u32) -> Outcome<Memory> {
 }
 
 fn read_memory(text: &str) -> Option<Memory> {
-    let kib = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().next()?.parse::<f64>().ok()
-    };
-    Some(Memory { now: kib("VmRSS:")? / KIB_PER_MIB, peak: kib("VmHWM:")? / KIB_PER_MIB })
+    Some(Memory { now: mebibytes(text, "VmRSS:")?, peak: mebibytes(text, "VmHWM:")? })
+}
+
+/// A line such as "VmRSS:   10240 kB".
+fn mebibytes(text: &str, name: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.split_whitespace().next()?.parse::<f64>().ok()? / KIB_PER_MIB)
+}
+
+/// Memory of a PostgreSQL server in MiB, what its processes share counted once.
+pub(crate) fn memory_of_server(postmaster: u32) -> Outcome<f64> {
+    let entries = fs::read_dir("/proc").context(|| "list /proc".to_owned())?.flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let of_server = ids.filter(|id| *id == postmaster || status(*id).is_ok_and(|status| status.parent == postmaster));
+    let shares = of_server.filter_map(|id| fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok());
+    Ok(shares.filter_map(|text| mebibytes(&text, "Pss:")).sum())
 }
 
 /// The machine's load average over the last minute.
@@ -113,8 +142,22 @@ mod tests {
     }
 
     #[test]
+    fn time_is_told_by_the_names_of_threads() {
+        let (stop, until) = std::sync::mpsc::channel::<()>();
+        let named = std::thread::Builder::new().name("a (b) c".to_owned());
+        let thread = named.spawn(move || until.recv()).unwrap();
+        // A thread takes its name when it begins to run.
+        while !cpu_by_thread(std::process::id()).unwrap().contains_key("a (b) c") {
+            std::thread::yield_now();
+        }
+        drop(stop);
+        assert!(thread.join().unwrap().is_err());
+    }
+
+    #[test]
     fn this_process_has_memory_and_a_parent() {
         assert!(memory_of(std::process::id()).unwrap().now > 0.1);
+        assert!(memory_of_server(std::process::id()).unwrap() > 0.1);
         assert!(status(std::process::id()).unwrap().parent > 0);
         assert!(load1().unwrap() >= 0.0);
     }

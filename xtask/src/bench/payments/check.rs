@@ -1,0 +1,236 @@
+//! Afterwards: was every payment made once, and nothing else?
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use serde::Deserialize;
+
+use super::deployment::{Deployment, PROCESSOR_KEY};
+use crate::bench::fill::Place;
+use crate::bench::http::Client;
+use crate::bench::run::Bench;
+use crate::bench::service::Kind;
+use crate::failure::{Context, Failure, Outcome};
+
+/// Entries of one page of the processor's journal.
+const PAGE: usize = 1000;
+/// Examples of one problem that are named.
+const NAMED: usize = 3;
+
+/// An Order as it is stored. Amounts in minor units.
+#[derive(Clone, Debug, PartialEq)]
+struct Order {
+    id: String,
+    reference: String,
+    state: String,
+    total: i64,
+    captured: i64,
+}
+
+/// An entry of the processor's journal.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Entry {
+    number: u64,
+    key: String,
+    kind: String,
+    outcome: String,
+    amount: Option<f64>,
+    order_id: Option<String>,
+    authorization_key: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Journal {
+    entries: Vec<Entry>,
+}
+
+/// What is wrong, and with which Orders or operations.
+#[derive(Debug, Default)]
+struct Problems(BTreeMap<&'static str, Vec<String>>);
+
+impl Problems {
+    fn add(&mut self, what: &'static str, with: &str) {
+        self.0.entry(what).or_default().push(with.to_owned());
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(what, with)| {
+            let named = with.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            writeln!(out, "  {} x {what}, for example {named}", with.len())
+        })
+    }
+}
+
+/// Compares what the merchants were told with the Orders and with what the processor did. Returns the number of payments.
+pub(crate) fn run(bench: &Bench, deployment: &Deployment) -> Outcome<usize> {
+    let file = &deployment.meeting.paid;
+    let told = std::fs::read_to_string(file).context(|| format!("read {}", file.display()))?;
+    let told: Vec<(&str, &str)> = told.lines().filter_map(|line| line.split_once(' ')).collect();
+    let problems = judge(&told, &orders(bench, deployment)?, &journal(deployment)?);
+    if problems.0.is_empty() {
+        return Ok(told.len());
+    }
+    Err(Failure::new(format!("of {} payments some were lost, doubled or changed:\n{problems}", told.len())))
+}
+
+fn orders(bench: &Bench, deployment: &Deployment) -> Outcome<Vec<Order>> {
+    let file = deployment.folder.join("dropin.db");
+    let place = match &deployment.kind {
+        Kind::Postgres(database) => Place::Postgres(database),
+        Kind::Sqlite => Place::Sqlite(&file),
+    };
+    let said = place.sql(
+        bench,
+        "SELECT id || ' ' || merchant_reference || ' ' || state || ' ' || total_minor || ' ' || captured_minor FROM purchase_order",
+    )?;
+    let read = said.lines().filter(|line| !line.is_empty()).map(|line| {
+        read_order(line).ok_or_else(|| Failure::new(format!("this row of an Order is not understood: {line}")))
+    });
+    read.collect()
+}
+
+fn read_order(line: &str) -> Option<Order> {
+    let mut words = line.split(' ').map(str::to_owned);
+    let (id, reference, state) = (words.next()?, words.next()?, words.next()?);
+    Some(Order { id, reference, state, total: words.next()?.parse().ok()?, captured: words.next()?.parse().ok()? })
+}
+
+fn journal(deployment: &Deployment) -> Outcome<Vec<Entry>> {
+    let door = &deployment.processor;
+    let mut client = Client::connect(door.address, &format!("Bearer {PROCESSOR_KEY}"))?;
+    let mut entries: Vec<Entry> = Vec::new();
+    loop {
+        let after = entries.last().map_or(0, |entry| entry.number);
+        let path = format!("{}/v1/journal?after={after}&limit={PAGE}", door.prefix);
+        let (status, answer) = client.send("GET", &path, "")?;
+        if status != 200 {
+            return Err(Failure::new(format!("the processor does not show its journal ({status}): {answer}")));
+        }
+        let page: Journal = serde_json::from_str(&answer).context(|| "understand the journal".to_owned())?;
+        let is_last = page.entries.len() < PAGE;
+        entries.extend(page.entries);
+        if is_last {
+            return Ok(entries);
+        }
+    }
+}
+
+/// `told`: references and OrderIds of which ORDER_PROCESSED came.
+fn judge(told: &[(&str, &str)], orders: &[Order], journal: &[Entry]) -> Problems {
+    let mut problems = Problems::default();
+    let told: HashMap<&str, &str> = told.iter().copied().collect();
+    for order in orders {
+        match told.get(order.reference.as_str()) {
+            None => problems.add("no ORDER_PROCESSED of an Order", &order.id),
+            Some(id) if **id != order.id => problems.add("two Orders of one reference", &order.reference),
+            Some(_) => {}
+        }
+        if order.state != "PROCESSED" || order.captured != order.total {
+            problems.add("Order not PROCESSED in full", &order.id);
+        }
+    }
+    let by_id: HashMap<&str, &Order> = orders.iter().map(|order| (order.id.as_str(), order)).collect();
+    for id in told.values().filter(|id| !by_id.contains_key(**id)) {
+        problems.add("no Order of an ORDER_PROCESSED", id);
+    }
+    judge_journal(&by_id, journal, &mut problems);
+    problems
+}
+
+/// Every Order has one approved authorization and one approved capture of its total at the processor, which did nothing else.
+fn judge_journal(orders: &HashMap<&str, &Order>, journal: &[Entry], problems: &mut Problems) {
+    let mut authorized: HashMap<&str, &Order> = HashMap::new();
+    let mut found: HashMap<&str, [u32; 2]> = HashMap::new();
+    for entry in journal {
+        let order = match &entry.authorization_key {
+            Some(key) => authorized.get(key.as_str()).copied(),
+            None => entry.order_id.as_ref().and_then(|id| orders.get(id.as_str())).copied(),
+        };
+        let Some(order) = order else {
+            problems.add("operation of no Order", &entry.key);
+            continue;
+        };
+        let at = match (entry.kind.as_str(), entry.outcome.as_str()) {
+            ("AUTHORIZE", "APPROVED") => 0,
+            ("CAPTURE", "APPROVED") => 1,
+            _ => {
+                problems.add("operation that nobody wanted", &entry.key);
+                continue;
+            }
+        };
+        if at == 0 {
+            authorized.insert(&entry.key, order);
+        }
+        if entry.amount.map(|amount| (amount * 100.0).round() as i64) != Some(order.total) {
+            problems.add("operation of another amount than the Order's", &entry.key);
+        }
+        found.entry(&order.id).or_default()[at] += 1;
+    }
+    for id in orders.keys().filter(|id| found.get(**id) != Some(&[1, 1])) {
+        problems.add("not exactly one authorization and one capture of an Order", id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order() -> Order {
+        read_order("o1 run.0.1 PROCESSED 7118 7118").unwrap()
+    }
+
+    fn entry(number: u64, kind: &str, authorization: Option<&str>) -> Entry {
+        Entry {
+            number,
+            key: format!("k{number}"),
+            kind: kind.to_owned(),
+            outcome: "APPROVED".to_owned(),
+            amount: Some(71.18),
+            order_id: authorization.is_none().then(|| "o1".to_owned()),
+            authorization_key: authorization.map(str::to_owned),
+        }
+    }
+
+    fn found(told: &[(&str, &str)], orders: &[Order], journal: &[Entry]) -> Vec<&'static str> {
+        judge(told, orders, journal).0.into_keys().collect()
+    }
+
+    const TOLD: [(&str, &str); 1] = [("run.0.1", "o1")];
+
+    #[test]
+    fn a_payment_made_once_is_right() {
+        let journal = [entry(1, "AUTHORIZE", None), entry(2, "CAPTURE", Some("k1"))];
+        assert_eq!(found(&TOLD, &[order()], &journal), [""; 0]);
+    }
+
+    #[test]
+    fn lost_payments_are_found() {
+        let journal = [entry(1, "AUTHORIZE", None), entry(2, "CAPTURE", Some("k1"))];
+        assert_eq!(found(&[], &[order()], &journal), ["no ORDER_PROCESSED of an Order"]);
+        assert_eq!(found(&TOLD, &[], &[]), ["no Order of an ORDER_PROCESSED"]);
+        let waiting = Order { state: "PAYMENT_AUTHORIZED".to_owned(), captured: 0, ..order() };
+        assert_eq!(found(&TOLD, &[waiting], &journal), ["Order not PROCESSED in full"]);
+        let once = ["not exactly one authorization and one capture of an Order"];
+        assert_eq!(found(&TOLD, &[order()], &journal[..1]), once);
+    }
+
+    #[test]
+    fn doubled_and_changed_payments_are_found() {
+        let (first, second) = (entry(1, "AUTHORIZE", None), entry(2, "CAPTURE", Some("k1")));
+        let journal = |more| [first.clone(), second.clone(), more];
+        let once = "not exactly one authorization and one capture of an Order";
+        assert_eq!(found(&TOLD, &[order()], &journal(entry(3, "CAPTURE", Some("k1")))), [once]);
+        assert_eq!(found(&TOLD, &[order()], &journal(entry(3, "AUTHORIZE", None))), [once]);
+        assert_eq!(found(&TOLD, &[order()], &journal(entry(3, "VOID", Some("k1")))), ["operation that nobody wanted"]);
+        assert_eq!(found(&TOLD, &[order()], &journal(entry(3, "CAPTURE", Some("k9")))), ["operation of no Order"]);
+        let dearer = Entry { amount: Some(71.19), ..second.clone() };
+        let journal = [first.clone(), dearer];
+        assert_eq!(found(&TOLD, &[order()], &journal), ["operation of another amount than the Order's"]);
+        let twin = Order { id: "o2".to_owned(), ..order() };
+        assert!(found(&TOLD, &[order(), twin], &[first, second]).contains(&"two Orders of one reference"));
+    }
+}

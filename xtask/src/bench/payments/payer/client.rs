@@ -1,0 +1,211 @@
+//! One shopper after the other, and the merchant's server that made their Sessions.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use super::book::reference;
+use crate::bench::http;
+use crate::bench::load::BODY;
+use crate::bench::payments::talk::{Door, Load, Meeting, Shop, Troubles};
+use crate::bench::service::Created;
+use crate::failure::{Context, Failure, Outcome};
+
+/// What a payment consists of, as it is measured: the calls, what follows them, and all of it.
+pub(super) const STEPS: [&str; 6] =
+    ["create", "view", "stash", "submit", "from its answer until ORDER_PROCESSED", "whole payment"];
+
+/// How long after its submit a payment may be without its ORDER_PROCESSED until it is lost.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// A client that fails so often one after the other gives up.
+const FAILURES_MAX: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A published test number that is authorized and captured at once, as the card frame sends it.
+const FORM: &str = "&card=%7B%22Name%22%3A%22Wilhelmina%20Featherstonehaugh%22%2C%22Number%22%3A%224242424242424242%22%2C\
+                    %22VerificationCode%22%3A%22123%22%2C%22Expiry%22%3A%7B%22Year%22%3A%222039%22%2C%22Month%22%3A%2212%22%7D%7D";
+
+/// A payment that is done.
+#[derive(Debug)]
+pub(super) struct Paid {
+    pub(super) done: Instant,
+    /// In the order of [`STEPS`].
+    pub(super) micros: [u64; STEPS.len()],
+}
+
+/// What a client has done.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    pub(super) paid: Vec<Paid>,
+    pub(super) troubles: Troubles,
+}
+
+/// Pays one payment after the other.
+pub(super) struct Client<'a> {
+    meeting: &'a Meeting,
+    shop: &'a Shop,
+    load: &'a Load,
+    number: usize,
+    heard: Receiver<u64>,
+    /// One connection to each address.
+    connections: Vec<(SocketAddr, http::Client)>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct View {
+    version: i64,
+    merchant_id: String,
+}
+
+impl<'a> Client<'a> {
+    pub(super) fn new(meeting: &'a Meeting, load: &'a Load, number: usize, heard: Receiver<u64>) -> Self {
+        let shop = &meeting.shops[number % meeting.shops.len()];
+        Self { meeting, shop, load, number, heard, connections: Vec::new() }
+    }
+
+    /// Pays until it is told to stop; the payment under way is finished.
+    pub(super) fn work(mut self, stop: &AtomicBool) -> Done {
+        let (mut done, mut failures) = (Done::default(), 0);
+        for number in 0.. {
+            if stop.load(Ordering::Relaxed) || failures == FAILURES_MAX {
+                break;
+            }
+            match self.submit(number) {
+                Ok(moments) => {
+                    failures = 0;
+                    match self.wait_for(number) {
+                        Some(processed) => done.paid.push(paid(moments, processed)),
+                        None => done.troubles.lost += 1,
+                    }
+                }
+                Err(failure) => {
+                    failures += 1;
+                    done.troubles.refused += 1;
+                    done.troubles.first_refusal.get_or_insert(failure.to_string());
+                    self.connections.clear();
+                    std::thread::sleep(PAUSE);
+                }
+            }
+        }
+        done
+    }
+
+    /// Creates a Session and pays it; the moments before, between and after the calls.
+    fn submit(&mut self, number: u64) -> Outcome<[Instant; 5]> {
+        let Meeting { session, checkout, stash, .. } = self.meeting;
+        let mut moments = [Instant::now(); 5];
+        let reference = reference(&self.load.run, self.number, number);
+        let body = BODY.trim_end().replace("@REFERENCE@", &reference).replace("@NUMBER@", &number.to_string());
+        let headers = format!(
+            "Authorization: {}\r\nContent-Type: application/json\r\nIdempotency-Key: {reference}\r\n",
+            self.shop.authorization
+        );
+        let answer = self.call(session, "POST", "/v1/session", &headers, &body, 201)?;
+        let Created { session_id } = read(&answer)?;
+        moments[1] = Instant::now();
+
+        let path = format!("/v1/shopper/session/{session_id}");
+        let View { version, merchant_id } = read(&self.call(checkout, "GET", &path, "", "", 200)?)?;
+        moments[2] = Instant::now();
+
+        let attempt = new_uuid()?;
+        let fingerprint = format!("browser-{}", self.number);
+        let headers = "Content-Type: application/x-www-form-urlencoded\r\n";
+        let form = format!("DeviceFingerprint={fingerprint}{FORM}");
+        self.call(stash, "POST", &format!("/{merchant_id}/{attempt}"), headers, &form, 200)?;
+        moments[3] = Instant::now();
+
+        let headers = "Content-Type: application/json\r\n";
+        let body = format!(
+            r#"{{"Version":{version},"AttemptId":"{attempt}","StashId":"{attempt}","DeviceFingerprint":"{fingerprint}"}}"#
+        );
+        self.call(checkout, "POST", &format!("{path}/submit"), headers, &body, 200)?;
+        moments[4] = Instant::now();
+        Ok(moments)
+    }
+
+    fn call(
+        &mut self,
+        door: &Door,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+        expected: u16,
+    ) -> Outcome<String> {
+        let known = self.connections.iter().position(|(address, _)| *address == door.address);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                self.connections.push((door.address, http::Client::connect(door.address, "")?));
+                self.connections.len() - 1
+            }
+        };
+        let path = format!("{}{path}", door.prefix);
+        let (status, answer) = self.connections[at].1.exchange(method, &path, headers, body)?;
+        if status == expected {
+            return Ok(answer);
+        }
+        Err(Failure::new(format!("{method} {path}: {status} {answer}")))
+    }
+
+    /// When the ORDER_PROCESSED of a payment was there; `None` when none came in time.
+    fn wait_for(&self, number: u64) -> Option<Instant> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let told = self.heard.recv_timeout(until.saturating_duration_since(Instant::now())).ok()?;
+            if told == number {
+                return Some(Instant::now());
+            }
+        }
+    }
+}
+
+fn paid(moments: [Instant; 5], done: Instant) -> Paid {
+    let micros = |from: Instant, to: Instant| to.saturating_duration_since(from).as_micros() as u64;
+    let [begun, created, viewed, stashed, submitted] = moments;
+    let micros = [
+        micros(begun, created),
+        micros(created, viewed),
+        micros(viewed, stashed),
+        micros(stashed, submitted),
+        micros(submitted, done),
+        micros(begun, done),
+    ];
+    Paid { done, micros }
+}
+
+fn read<'a, T: Deserialize<'a>>(answer: &'a str) -> Outcome<T> {
+    serde_json::from_str(answer).context(|| format!("understand {answer}"))
+}
+
+/// A random one; the kernel makes them.
+fn new_uuid() -> Outcome<String> {
+    let path = "/proc/sys/kernel/random/uuid";
+    let text = std::fs::read_to_string(path).context(|| format!("read {path}"))?;
+    Ok(text.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_the_time_between_moments() {
+        let begun = Instant::now();
+        let after = |millis| begun + Duration::from_millis(millis);
+        let paid = paid([begun, after(2), after(5), after(9), after(20)], after(50));
+        assert_eq!(paid.micros, [2_000, 3_000, 4_000, 11_000, 30_000, 50_000]);
+        assert_eq!(paid.done, after(50));
+    }
+
+    #[test]
+    fn ids_differ_and_look_like_ids() {
+        let (one, two) = (new_uuid().unwrap(), new_uuid().unwrap());
+        assert!(one != two && one.len() == 36, "{one} {two}");
+    }
+}
