@@ -3,6 +3,7 @@
 
 mod access;
 mod answers;
+mod audit;
 mod keyring;
 mod outbox;
 mod payment;
@@ -18,6 +19,7 @@ pub use access::{
     UserInserted,
 };
 pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
+pub use audit::{AuditStore, AuditedOrder, Balance, OrderBooks, PlacedOperation};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
 pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed};
 pub use payment::{

@@ -1,0 +1,78 @@
+use async_trait::async_trait;
+use dropin_kernel::{LedgerTransactionId, OpId, OrderId};
+use dropin_money::Currency;
+use dropin_order::{Account, Operation, Order, Refund};
+
+use crate::store::StoreError;
+
+/// What the ledger of one Order says of one account in one currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Balance {
+    /// The account.
+    pub account: Account,
+    /// The currency of the transactions.
+    pub currency: Currency,
+    /// The sum of the account's entries, in minor units; negative where more left than came.
+    pub minor: i64,
+}
+
+/// An operation with its place among all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedOperation {
+    /// Counts up from one in the order in which operations were written down, nearly without gaps.
+    pub position: u64,
+    /// The operation.
+    pub operation: Operation,
+}
+
+/// Everything that the books say about one Order, read in one state of the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderBooks {
+    /// The Order.
+    pub order: Order,
+    /// Its operations, oldest first.
+    pub operations: Vec<PlacedOperation>,
+    /// Its refunds, oldest first.
+    pub refunds: Vec<Refund>,
+    /// Its ledger, one for each account and currency that was ever posted to.
+    pub balances: Vec<Balance>,
+    /// Its ledger transactions whose entries are not those that were declared, or do not sum to zero.
+    pub unbalanced: Vec<LedgerTransactionId>,
+}
+
+/// What was found of one Order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuditedOrder {
+    /// It can be read; whether it adds up is for the auditor to say.
+    Readable(Box<OrderBooks>),
+    /// A row of it makes no sense.
+    Corrupt {
+        /// The Order.
+        id: OrderId,
+        /// The table.
+        table: &'static str,
+        /// What is wrong, without any stored value that could be personal.
+        what: String,
+    },
+}
+
+impl AuditedOrder {
+    /// Which Order it is.
+    pub const fn id(&self) -> OrderId {
+        match self {
+            Self::Readable(books) => books.order.id,
+            Self::Corrupt { id, .. } => *id,
+        }
+    }
+}
+
+/// The books as an auditor reads them: every merchant's, shown or not, in pages. Changes nothing and keeps nobody waiting.
+#[async_trait]
+pub trait AuditStore: Send + Sync {
+    /// Orders with an id above `after` (all when `None`), by id, at most `limit`; fewer only at the end. All of a page is read in one state of the
+    /// database. An Order begun meanwhile may be passed over.
+    async fn audit_orders(&self, after: Option<OrderId>, limit: u32) -> Result<Vec<AuditedOrder>, StoreError>;
+
+    /// Those of the given operations that exist, in any order; at most 1,000 are asked for.
+    async fn find_operations(&self, ids: Vec<OpId>) -> Result<Vec<PlacedOperation>, StoreError>;
+}
