@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use dropin_tests::{Topology, World, cards, until};
+use futures_util::future::{join, join_all};
 use serde_json::json;
 
 const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
@@ -89,7 +90,7 @@ async fn killed_between_yes_and_commit(topology: Topology) {
     let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
     let shopper = world.shopper(&session);
     let attempt = shopper.stash("kill", cards::VISA).await;
-    let (submitted, ()) = futures_util::future::join(shopper.try_submit(1, &attempt), async {
+    let (submitted, ()) = join(shopper.try_submit(1, &attempt), async {
         until("the payment is under way", Duration::from_secs(10), async || {
             (shopper.progress().await["State"] == "PROCESSING").then_some(())
         })
@@ -129,41 +130,42 @@ async fn killed_between_yes_and_commit_every_program_on_postgresql() {
     killed_between_yes_and_commit(Topology::Split).await;
 }
 
-/// kill -9 of everything that works in the background, again and again under load: each payment once, each notification in order.
+/// kill -9 of everything that works on a payment, again and again under load: each payment once, each notification in order.
 async fn killed_again_and_again(topology: Topology) {
     let mut world = World::start(topology).await;
-    let mut sessions = Vec::new();
+    let (mut sessions, mut hits) = (Vec::new(), 0);
     for round in 0..6 {
+        let mut attempts = Vec::new();
         for _ in 0..4 {
             let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
-            let shopper = world.shopper(&session);
-            let attempt = shopper.stash("load", cards::VISA).await;
-            sessions.push((session, attempt));
+            let attempt = world.shopper(&session).stash("load", cards::VISA).await;
+            attempts.push((session, attempt));
         }
-        let pays = sessions.iter().rev().take(4).map(|(session, attempt)| {
-            let shopper = world.shopper(session);
-            async move { drop(shopper.try_submit(1, attempt).await) }
-        });
-        let pays: Vec<_> = pays.collect();
-        let watched: Vec<_> = sessions.iter().rev().take(4).map(|(session, _)| world.shopper(session)).collect();
+        // The processor takes its time, so that the kill finds something under way.
+        world.faults(json!({"Mode": "slow", "DelayMs": 100, "Remaining": 6})).await;
+        let shoppers: Vec<_> = attempts.iter().map(|(session, attempt)| (world.shopper(session), attempt)).collect();
         let service = ["notifier", "checkout-api", "settler"][round % 3];
         let process = world.programs.process_of(service);
-        futures_util::future::join(futures_util::future::join_all(pays), async {
-            // Killed at another point each round: when none, one, … all four of its payments have begun.
-            until("payments have begun", Duration::from_secs(20), async || {
-                let mut begun = 0;
-                for shopper in &watched {
-                    begun += usize::from(shopper.progress().await["State"] != "CREATED");
-                }
-                (round % 5 <= begun).then_some(())
-            })
-            .await;
-            process.kill();
-        })
+        let (unanswered, ()) = join(
+            join_all(shoppers.iter().map(async |(shopper, attempt)| shopper.try_submit(1, attempt).await.is_err())),
+            async {
+                // Killed at another point each round: when one, two, … all four of its payments have begun.
+                until("payments have begun", Duration::from_secs(20), async || {
+                    let begun = join_all(shoppers.iter().map(|(shopper, _)| shopper.progress())).await;
+                    (round % 4 < begun.iter().filter(|progress| progress["State"] != "CREATED").count()).then_some(())
+                })
+                .await;
+                process.kill();
+            },
+        )
         .await;
+        hits += unanswered.into_iter().filter(|unanswered| *unanswered).count();
         world.programs.process_of(service).restart();
         world.programs.wait_until_ready().await;
+        sessions.extend(attempts);
     }
+    assert!(4 <= hits, "only {hits} payments were hit by a kill");
+    world.faults(json!({"Mode": "none"})).await;
     for (session, attempt) in &sessions {
         // A browser repeats what was not answered, with the same attempt.
         let shopper = world.shopper(session);
@@ -256,7 +258,7 @@ async fn a_graceful_stop_finishes_what_runs(topology: Topology) {
     let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
     let shopper = world.shopper(&session);
     let attempt = shopper.stash("stop", cards::VISA).await;
-    let (answer, ()) = futures_util::future::join(shopper.try_submit(1, &attempt), async {
+    let (answer, ()) = join(shopper.try_submit(1, &attempt), async {
         until("the payment is under way", Duration::from_secs(10), async || {
             (shopper.progress().await["State"] == "PROCESSING").then_some(())
         })

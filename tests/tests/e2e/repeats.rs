@@ -1,15 +1,32 @@
 //! Requests that are repeated, at once, later and over a kill: one effect, one answer (decisions.md section 1, Idempotency-Key; section 3).
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dropin_tests::{Answer, Merchant, Topology, World, cards, until};
-use futures_util::future::{join, join_all, join3};
+use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 const AUTHORIZED: [&str; 2] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED"];
 const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
 const CHARGED: [(&str, &str, &str); 2] = [("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")];
+
+/// Rounds of a race, at least, and at most until every outcome was seen.
+const LEAST_ROUNDS: u64 = 12;
+const MOST_ROUNDS: u64 = 80;
+/// Kills in one test, at least, and at most until so many hit: when some requests were answered and others were not.
+const LEAST_KILLS: usize = 4;
+const MOST_KILLS: usize = 12;
+const LEAST_HITS: usize = 3;
+
+/// Keeps one of two racers back, from round to round another one and by another while, up to some milliseconds: whoever has more to do before the
+/// moment that decides would lose every time.
+async fn head_start(round: u64, racer: u64) {
+    let while_ = if round % 2 == racer { round / 2 % 6 * 3 } else { 0 };
+    tokio::time::sleep(Duration::from_millis(while_)).await;
+}
 
 /// The answer of `first`, byte for byte and marked.
 #[track_caller]
@@ -102,24 +119,33 @@ crate::both! {
         assert_eq!(answers.iter().filter(|answer| answer.header("idempotent-replayed").is_none()).count(), 1);
     }
 
-    /// Each wins some rounds; never both, and the shopper never pays a total that was not shown.
+    /// Each of the three wins some rounds; never two, and the shopper never pays a total that was not shown.
     async fn of_replace_cancel_and_submit_at_once_one_wins(world: &World) {
         let merchant = &world.merchant;
-        for round in 0..12 {
+        let mut won = BTreeSet::new();
+        for round in 0..MOST_ROUNDS {
+            if LEAST_ROUNDS <= round && won.len() == 4 {
+                break;
+            }
             let session = merchant.create_session(json!({"AutoCapture": true})).await;
             let shopper = world.shopper(&session);
             let attempt = shopper.stash("race", cards::VISA).await;
             let path = format!("/v1/session/{session}");
             let dearer = json!({"AutoCapture": true, "Items": [{"Name": "Red mug", "Amount": 99, "Quantity": 1}]});
             let (method, change) = if round % 2 == 0 { ("PUT", body(merchant, dearer)) } else { ("DELETE", None) };
-            let (changed, again, paid) = join3(
-                merchant.keyed(method, &path, "race", change.clone()),
-                merchant.keyed(method, &path, "race", change.clone()),
-                shopper.submit(1, &attempt),
-            )
-            .await;
+            let changes = async {
+                head_start(round / 2, 1).await;
+                let ask = || merchant.keyed(method, &path, "race", change.clone());
+                join(ask(), ask()).await
+            };
+            let pays = async {
+                head_start(round / 2, 0).await;
+                shopper.submit(1, &attempt).await
+            };
+            let (paid, (changed, again)) = join(pays, changes).await;
             assert_eq!((changed.status, changed.text()), (again.status, again.text()), "one key, one answer");
             let state = merchant.session(&session).await;
+            won.insert((method, changed.status < 300));
             if changed.status < 300 {
                 assert_eq!((paid.status, paid.json()["State"].is_null()), (409, true), "{} {}", changed.text(), paid.text());
                 assert_eq!(state["State"], if method == "PUT" { "CREATED" } else { "CANCELLED" });
@@ -130,6 +156,8 @@ crate::both! {
                 world.journal_has(&session, &CHARGED).await;
             }
         }
+        let all = [("DELETE", false), ("DELETE", true), ("PUT", false), ("PUT", true)];
+        assert_eq!(won, BTreeSet::from(all), "who changed the Session, and whether that won, in {MOST_ROUNDS} rounds");
     }
 }
 
@@ -190,30 +218,37 @@ async fn killed_while_a_capture_is_asked_every_program_on_postgresql() {
 async fn killed_while_sessions_are_created(topology: Topology) {
     let mut world = World::start(topology).await;
     let merchant = world.merchant.clone();
-    let mut all = Vec::new();
-    for round in 0..4 {
+    let (mut all, mut hits) = (Vec::new(), 0);
+    for round in 0..MOST_KILLS {
+        if LEAST_KILLS <= round && LEAST_HITS <= hits {
+            break;
+        }
         let requests: Vec<_> =
-            (0..32).map(|number| (format!("key {round} {number}"), body(&merchant, json!({})))).collect();
-        let answered = std::cell::Cell::new(0);
+            (0..48).map(|number| (format!("key {round} {number}"), body(&merchant, json!({})))).collect();
+        let (answered, enough) = (Cell::new(0), Notify::new());
         let creates = requests.iter().map(|(key, request)| {
-            let (merchant, answered) = (&merchant, &answered);
+            let (merchant, answered, enough) = (&merchant, &answered, &enough);
             async move {
                 let answer = merchant.try_keyed("POST", "/v1/session", key, request.clone()).await.ok();
                 answered.set(answered.get() + usize::from(answer.is_some()));
+                // Killed at another point each round.
+                if round % 4 * 8 < answered.get() {
+                    enough.notify_one();
+                }
                 answer
             }
         });
         let (answers, ()) = join(join_all(creates), async {
-            // Killed at another point each round.
-            until("some are answered", Duration::from_secs(20), async || (round * 8 <= answered.get()).then_some(()))
-                .await;
+            enough.notified().await;
             world.programs.process_of("session-api").kill();
         })
         .await;
         world.programs.process_of("session-api").restart();
         world.programs.wait_until_ready().await;
+        hits += usize::from(answers.iter().any(Option::is_none));
         all.extend(requests.into_iter().zip(answers));
     }
+    assert!(LEAST_HITS <= hits, "only {hits} kills of {MOST_KILLS} hit in the middle");
     let mut sessions = BTreeSet::new();
     for ((key, request), answer) in &all {
         let again = merchant.keyed("POST", "/v1/session", key, request.clone()).await;
