@@ -1,4 +1,4 @@
-use dropin_kernel::Violation;
+use dropin_kernel::{OrderId, Violation};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -7,7 +7,7 @@ use crate::schema;
 /// Writes the enumeration and everything that is known of a code from one table.
 macro_rules! error_codes {
     ($($name:ident = $code:literal, $status:literal, $meaning:literal;)+) => {
-        /// The machine-readable code of an Error object; the whole table of errors (contract, Errors; decisions.md sections 1 to 5).
+        /// The machine-readable code of an Error object; the whole table of errors (contract, Errors; decisions.md sections 1 to 6).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ErrorCode {
             $(#[doc = $meaning] $name,)+
@@ -41,15 +41,20 @@ error_codes! {
     ValidationError = "VALIDATION_ERROR", 400, "The identifier in the address is not a UUID.";
     AuthenticationRequired = "AUTHENTICATION_REQUIRED", 401, "The user name and password are missing or invalid.";
     CaptureFailed = "CAPTURE_FAILED", 402, "The processor refused the capture; Retryable says whether another try may succeed.";
+    PaymentDeclined = "PAYMENT_DECLINED", 402, "The issuer or screening refused the payment; OrderId names the Order it was tried for.";
     NotAuthorized = "NOT_AUTHORIZED", 403, "The user may not do this.";
     NotFound = "NOT_FOUND", 404, "There is nothing under this address.";
     SessionNotFound = "SESSION_NOT_FOUND", 404, "The merchant has no Session with this id.";
-    OrderNotFound = "ORDER_NOT_FOUND", 404, "The merchant has no Order with this id.";
+    OrderNotFound = "ORDER_NOT_FOUND", 404, "The merchant has no Order with this id or reference.";
+    RefundNotFound = "REFUND_NOT_FOUND", 404, "The Order has no refund with this id.";
     MerchantNotFound = "MERCHANT_NOT_FOUND", 404, "There is no merchant with this id.";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, "The address does not take this method; the header Allow lists those it takes.";
     RequestTimeout = "REQUEST_TIMEOUT", 408, "The request did not arrive in time.";
     DuplicateMerchantReferenceId = "DUPLICATE_MERCHANT_REFERENCE_ID", 409,
-        "The merchant has used this MerchantReference before.";
+        "The merchant has used this MerchantReference or ReferenceId before.";
+    DuplicateRefundReference = "DUPLICATE_REFUND_REFERENCE", 409,
+        "The Order has a refund with this RefundReference and another amount.";
+    RefundExceedsCaptured = "REFUND_EXCEEDS_CAPTURED", 409, "More would be given back than is left of what was captured.";
     DuplicateRequest = "DUPLICATE_REQUEST", 409,
         "Another request changed the same Session at the same time, or the first one with this Idempotency-Key still runs.";
     InvalidSessionState = "INVALID_SESSION_STATE", 409, "The Session is not in a state that allows this.";
@@ -102,12 +107,16 @@ pub struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool)]
     retryable: Option<bool>,
+    /// The Order that was to be paid; only with PAYMENT_DECLINED.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
+    order_id: Option<String>,
 }
 
 impl ErrorBody {
     /// An Error object; `message` is for people and says what to do.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code: code.as_str(), message: message.into(), field_errors: Vec::new(), retryable: None }
+        Self { code: code.as_str(), message: message.into(), field_errors: Vec::new(), retryable: None, order_id: None }
     }
 
     /// Names the fields that are wrong; left out of the body when there are none.
@@ -120,6 +129,12 @@ impl ErrorBody {
     #[must_use]
     pub fn with_retryable(self, retryable: bool) -> Self {
         Self { retryable: Some(retryable), ..self }
+    }
+
+    /// Names the Order that was to be paid (decisions.md section 6, PAYMENT_DECLINED).
+    #[must_use]
+    pub fn with_order(self, order: OrderId) -> Self {
+        Self { order_id: Some(order.to_string()), ..self }
     }
 }
 

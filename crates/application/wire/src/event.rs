@@ -1,10 +1,10 @@
 //! Notifications: the exact bytes that every attempt sends and signs (contract, Events; decisions.md section 9).
 
-use dropin_order::{Order, OrderEvent};
+use dropin_order::{Order, OrderEvent, Refund};
 use dropin_session::{Session, SessionEvent, SessionState};
 use serde::Serialize;
 
-use crate::order::OrderBody;
+use crate::order::{OrderBody, RefundBody};
 use crate::session::SessionBody;
 
 #[derive(Debug, Serialize)]
@@ -15,6 +15,8 @@ struct EventBody<'a> {
     reason: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<SessionBody<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refund: Option<RefundBody<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<OrderBody<'a>>,
 }
@@ -31,6 +33,7 @@ pub fn session_completed(session: &Session, order: &Order) -> Vec<u8> {
         event_type: SessionEvent::Completed.as_str(),
         reason: None,
         session: Some(SessionBody::without_billing(session, Some(order))),
+        refund: None,
         order: Some(OrderBody::brief(order)),
     }
     .bytes()
@@ -56,10 +59,20 @@ fn session_ended(session: &Session, event: SessionEvent) -> Vec<u8> {
         | SessionState::Completed { .. } => None,
     };
     let session = Some(SessionBody::without_billing(session, None));
-    EventBody { event_type: event.as_str(), reason, session, order: None }.bytes()
+    EventBody { event_type: event.as_str(), reason, session, refund: None, order: None }.bytes()
 }
 
-/// ORDER_*: the Order after a change of state; the contract's members and UnderReview.
+/// ORDER_*: the Order after a change of state; the contract's members and UnderReview, never BankDetails (contract, Order.BankDetails).
 pub fn order_changed(event: OrderEvent, order: &Order) -> Vec<u8> {
-    EventBody { event_type: event.as_str(), reason: None, session: None, order: Some(OrderBody::brief(order)) }.bytes()
+    order_event(event, None, order)
+}
+
+/// REFUND_*: the refund as it was decided, and its Order (decisions.md section 4).
+pub fn refund_changed(event: OrderEvent, refund: &Refund, order: &Order) -> Vec<u8> {
+    order_event(event, Some(refund.into()), order)
+}
+
+fn order_event(event: OrderEvent, refund: Option<RefundBody<'_>>, order: &Order) -> Vec<u8> {
+    let order = Some(OrderBody::brief(order));
+    EventBody { event_type: event.as_str(), reason: None, session: None, refund, order }.bytes()
 }

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod bank;
+pub mod checkout;
 mod error;
 pub mod event;
 mod gate;
@@ -8,6 +10,7 @@ mod member;
 mod number;
 pub mod order;
 mod people;
+mod refund;
 mod request;
 pub mod schema;
 pub mod session;

@@ -1,17 +1,21 @@
 //! The Order: what a merchant asks of it, and what it is told (contract, Order; decisions.md section 4).
 
-use dropin_kernel::Violations;
+use dropin_kernel::{Timestamp, Violations};
 use dropin_money::Decimal;
-use dropin_order::Order;
+use dropin_order::{Order, Refund};
+use dropin_validation::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::bank::BankDetailsBody;
 use crate::error::{ErrorBody, ErrorCode};
 use crate::gate::read_object;
 use crate::member::Member;
 use crate::number::ExactNumber;
 use crate::request::RequestError;
 use crate::schema;
+
+pub use crate::refund::{RefundBody, RefundListBody, refund, refund_list};
 
 /// The body of POST /v1/order/{OrderId}/capture: empty, or `{"Amount": n}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,12 +51,83 @@ impl CaptureRequest {
     }
 }
 
-/// What came of a capture (contract, Order.Reason).
+/// The body of POST /v1/order/{OrderId}/refund.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefundRequest {
+    /// The merchant's own name for the refund.
+    pub reference: Text,
+    /// How much to give back; all that is left when left out. Its currency is the Order's.
+    pub amount: Option<Decimal>,
+    /// For the merchant's own records.
+    pub description: Option<Text>,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = RefundRequest)]
+struct RefundDto {
+    /// Your identifier of the refund; unique among those of the Order. The same one again answers the refund that it names.
+    #[schema(value_type = schema::Text)]
+    refund_reference: Member<String>,
+    /// More than zero and at most what is left of what was captured. All that is left when left out.
+    #[schema(value_type = Option<schema::AmountRequest>)]
+    amount: Member<Decimal>,
+    /// For your own records.
+    #[schema(value_type = Option<schema::Text>)]
+    description: Member<String>,
+}
+
+schema::sent_as! { RefundRequest => RefundDto; }
+
+impl RefundRequest {
+    /// Reads the body.
+    ///
+    /// # Errors
+    /// Malformed JSON; else every wrong type and missing member; else every wrong meaning.
+    pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
+        let RefundDto { refund_reference, amount, description } = read_object(body)?;
+        let mut all = Violations::new();
+        let input = RefundInput::of(refund_reference, amount, description, &mut all);
+        let input = all.into_result(input)?;
+        let mut all = Violations::new();
+        let request = input.meaning(&mut all);
+        Ok(all.into_result(request)?)
+    }
+}
+
+/// The members of a refund, of the right types; they stand in two requests.
+pub(crate) struct RefundInput {
+    reference: String,
+    amount: Option<Decimal>,
+    description: Option<String>,
+}
+
+impl RefundInput {
+    pub(crate) fn of(
+        reference: Member<String>,
+        amount: Member<Decimal>,
+        description: Member<String>,
+        all: &mut Violations,
+    ) -> Option<Self> {
+        let reference = reference.required("", "RefundReference", all);
+        let amount = amount.optional("", "Amount", all);
+        let description = description.optional("", "Description", all);
+        Some(Self { reference: reference?, amount, description })
+    }
+
+    pub(crate) fn meaning(self, all: &mut Violations) -> Option<RefundRequest> {
+        let reference = all.check(Text::parse("RefundReference", &self.reference));
+        let description = self.description.and_then(|text| all.check(Text::parse("Description", &text)));
+        Some(RefundRequest { reference: reference?, amount: self.amount, description })
+    }
+}
+
+/// What came of a capture or cancel (contract, Order.Reason).
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Reason)]
 struct ReasonBody {
-    /// Captured; PendingNotification or UnderReview: completed later, told by ORDER_PROCESSED.
+    /// Captured; PendingNotification or UnderReview: completed later, told by a notification.
     #[schema(value_type = schema::CaptureReason)]
     code: &'static str,
     /// Whether to ask again.
@@ -68,7 +143,7 @@ pub struct OrderBody<'a> {
     order_id: String,
     #[schema(value_type = schema::OrderStateName)]
     state: &'static str,
-    /// The Session's.
+    /// The Session's, or the ReferenceId of a server-to-server checkout.
     merchant_reference: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::Id)]
@@ -96,10 +171,73 @@ pub struct OrderBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::Moment)]
     updated_at: Option<String>,
-    /// In the answer to a capture.
+    /// When it ends by itself unless something happens: the limit of the hosted page or the transfer, then the end of the capture window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Moment)]
+    expires_at: Option<String>,
+    /// In a Session's answers, when it is paid by bank transfer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = BankDetailsBody)]
+    bank_details: Option<BankDetailsBody<'a>>,
+    /// In the answers to a capture and to a cancel that are completed later.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = ReasonBody)]
     reason: Option<ReasonBody>,
+    /// When the Order is retrieved: oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<RefundBody>)]
+    refunds: Option<Vec<RefundBody<'a>>>,
+    /// When the Order is retrieved: every step of its life, oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<StepBody>)]
+    history: Option<Vec<StepBody<'a>>>,
+}
+
+/// One step in the life of an Order.
+#[derive(Debug, Clone, Copy)]
+pub struct LifeStep<'a> {
+    /// When.
+    pub at: Timestamp,
+    /// Who caused it: MERCHANT, SHOPPER, OPERATOR or SYSTEM.
+    pub actor: &'static str,
+    /// The name of the API user, when it was the merchant.
+    pub user: Option<&'a str>,
+    /// What happened: a trigger's name.
+    pub what: &'a str,
+    /// State before; `None` for the first step.
+    pub before: Option<&'a str>,
+    /// State after.
+    pub after: &'a str,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = Step, description = "One step in the life of an Order.")]
+struct StepBody<'a> {
+    #[schema(value_type = schema::Moment)]
+    at: String,
+    #[schema(value_type = schema::Actor)]
+    actor: &'static str,
+    /// The API user, when it was the merchant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
+    user: Option<&'a str>,
+    /// What happened; for people, more words may follow.
+    what: &'a str,
+    /// State before; left out of the first step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::OrderStateName)]
+    before: Option<&'a str>,
+    /// State after.
+    #[schema(value_type = schema::OrderStateName)]
+    after: &'a str,
+}
+
+impl<'a> From<LifeStep<'a>> for StepBody<'a> {
+    fn from(step: LifeStep<'a>) -> Self {
+        let LifeStep { at, actor, user, what, before, after } = step;
+        Self { at: at.to_string(), actor, user, what, before, after }
+    }
 }
 
 impl<'a> OrderBody<'a> {
@@ -118,11 +256,21 @@ impl<'a> OrderBody<'a> {
             refunded_amount: None,
             created_at: None,
             updated_at: None,
+            expires_at: None,
+            bank_details: None,
             reason: None,
+            refunds: None,
+            history: None,
         }
     }
 
-    /// With amounts, method and times: the answer to GET /v1/order/{OrderId}.
+    /// As brief, and where the shopper transfers the money to: what Session answers carry, and nothing else does (contract,
+    /// Order.BankDetails).
+    pub(crate) fn in_session(order: &'a Order) -> Self {
+        Self { bank_details: order.bank_details.as_deref().map(BankDetailsBody::from), ..Self::brief(order) }
+    }
+
+    /// With amounts, method and times: the answers to a capture and to a cancel.
     pub fn full(order: &'a Order) -> Self {
         Self {
             payment_method: Some(&order.payment_method),
@@ -132,7 +280,17 @@ impl<'a> OrderBody<'a> {
             refunded_amount: Some(order.amounts.refunded().into()),
             created_at: Some(order.created_at.to_string()),
             updated_at: Some(order.updated_at.to_string()),
+            expires_at: order.expires_at.map(|end| end.to_string()),
             ..Self::brief(order)
+        }
+    }
+
+    /// With refunds and every step of its life, oldest first: the answer to GET /v1/order/{OrderId}.
+    pub fn with_life(order: &'a Order, refunds: &'a [Refund], life: impl IntoIterator<Item = LifeStep<'a>>) -> Self {
+        Self {
+            refunds: Some(refunds.iter().map(RefundBody::from).collect()),
+            history: Some(life.into_iter().map(StepBody::from).collect()),
+            ..Self::full(order)
         }
     }
 
@@ -145,6 +303,12 @@ impl<'a> OrderBody<'a> {
 /// The body of the answer to a capture that was taken or will be; `code` as for [`OrderBody::captured`].
 pub fn captured(order: &Order, code: &'static str) -> Vec<u8> {
     serde_json::to_vec(&OrderBody::captured(order, code)).expect("an Order has string keys and exact numbers only")
+}
+
+/// The body of the answer to a cancel: the Order, and when the processor has not confirmed it yet the Reason PendingNotification.
+pub fn cancelled(order: &Order, pending: bool) -> Vec<u8> {
+    let body = if pending { OrderBody::captured(order, "PendingNotification") } else { OrderBody::full(order) };
+    serde_json::to_vec(&body).expect("an Order has string keys and exact numbers only")
 }
 
 /// The body of the answer to a capture that the processor refused: the Error object CAPTURE_FAILED with Retryable (decisions.md section 4).

@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 
+use dropin_catalogue::methods_for;
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
-use dropin_order::OrderState;
+use dropin_order::{OrderState, RefundState};
 use dropin_session::SessionStateKind;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Ref, RefOr};
@@ -88,7 +89,13 @@ named! {
     /// What is wrong with a field: FIELD_MISSING, FIELD_INVALID (wrong type or form), VALUE_NOT_ALLOWED (outside an enumeration), VALUE_TOO_LONG,
     /// VALUE_OUT_OF_RANGE, NOT_FOUND (a reference to something that does not exist), CONFLICT (fields that exclude each other).
     FieldErrorCode = |schema| one_of(schema, ViolationCode::ALL.map(ViolationCode::as_str));
-    /// What came of a capture.
+    /// State of a refund. IN_PROGRESS is told by REFUND_SUCCEEDED or REFUND_FAILED.
+    RefundStateName = |schema| one_of(schema, RefundState::ALL.map(RefundState::as_str));
+    /// Who caused a step: an API user of the merchant, the shopper, somebody who runs the service, or the service itself.
+    Actor = |schema| one_of(schema, ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);
+    /// Id of a payment method of the catalogue.
+    MethodId = |schema| one_of(schema, methods_for(None, None).into_iter().map(|method| method.id));
+    /// What came of a capture or a cancel.
     CaptureReason = |schema| one_of(schema, ["Captured", "PendingNotification", "UnderReview"]);
     /// What is wrong with a card.
     CardWarning = |schema| {

@@ -1,20 +1,22 @@
 //! What the drop-in in the shopper's browser sees and sends: nothing of billing, nothing of the merchant's credentials.
 
-use dropin_catalogue::Method;
+use dropin_catalogue::{Class, Method, find_method};
 use dropin_kernel::{AttemptId, Revision, Violation, ViolationCode, Violations};
 use dropin_money::Decimal;
+use dropin_order::BankDetails;
 use dropin_session::{Session, SessionStateKind};
 use dropin_validation::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::bank::BankDetailsBody;
 use crate::gate::read_object;
 use crate::member::Member;
 use crate::number::ExactNumber;
 use crate::request::RequestError;
 use crate::schema;
 use crate::session::{DiscountBody, ItemBody};
-use crate::stash::is_stash_id;
+use crate::stash::{STASH_ID_FORM, is_stash_id};
 
 /// What the shopper's view of a Session is made of.
 #[derive(Debug, Clone, Copy)]
@@ -120,10 +122,19 @@ pub struct SubmitRequest {
     pub version: Revision,
     /// Made by the browser before sending, so that a repeat is recognised.
     pub attempt: AttemptId,
-    /// Where the card waits.
-    pub stash_id: String,
-    /// Of the browser that stashed the card.
+    /// What it is paid with.
+    pub means: SubmitMeans,
+    /// Of the browser, and of the one that stashed the card.
     pub fingerprint: String,
+}
+
+/// What the shopper pays with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SubmitMeans {
+    /// The card that waits under this StashId.
+    Stash(String),
+    /// A method of the catalogue without a card, by its id; whether it may be used for this Session is not known yet.
+    Method(String),
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -136,8 +147,11 @@ struct SubmitDto {
     #[schema(value_type = schema::Id)]
     attempt_id: Member<String>,
     /// Where the card waits.
-    #[schema(value_type = schema::StashId)]
+    #[schema(value_type = Option<schema::StashId>)]
     stash_id: Member<String>,
+    /// In place of StashId for a method without a card. Beside it the card's scheme may stand, and need not.
+    #[schema(value_type = Option<schema::MethodId>)]
+    payment_method: Member<String>,
     /// The one that the card was stashed with.
     #[schema(value_type = schema::Text)]
     device_fingerprint: Member<String>,
@@ -155,24 +169,24 @@ impl SubmitRequest {
         let mut all = Violations::new();
         let version = dto.version.required("", "Version", &mut all);
         let attempt = dto.attempt_id.required("", "AttemptId", &mut all);
-        let stash_id = dto.stash_id.required("", "StashId", &mut all);
+        if !dto.stash_id.is_there() && !dto.payment_method.is_there() {
+            all.push("StashId", ViolationCode::Missing, "is required, or PaymentMethod in its place");
+        }
+        let stash_id = dto.stash_id.optional("", "StashId", &mut all);
+        let method = dto.payment_method.optional("", "PaymentMethod", &mut all);
         let fingerprint = dto.device_fingerprint.required("", "DeviceFingerprint", &mut all);
-        let (Some(version), Some(attempt), Some(stash_id), Some(fingerprint)) =
-            (version, attempt, stash_id, fingerprint)
-        else {
-            return Err(all.into());
-        };
+        let shape = version.zip(attempt).zip(fingerprint);
+        let ((version, attempt), fingerprint) = all.into_result(shape)?;
+        let mut all = Violations::new();
         let invalid = |field, why| Violation::new(field, ViolationCode::Invalid, why);
         let version = version.to_whole_u32().map(|number| Revision::new(number.into()));
         let version = all.check(version.ok_or_else(|| invalid("Version", "must be the Version that the view gave")));
         let attempt = all.check(attempt.parse().map_err(|_invalid| invalid("AttemptId", "must be a UUID")));
-        if !is_stash_id(&stash_id) {
-            all.push("StashId", ViolationCode::Invalid, "must be 1 to 128 of A-Z a-z 0-9 . _ ~ -");
-        }
+        let means = means(stash_id, method, &mut all);
         let fingerprint = all.check(Text::parse("DeviceFingerprint", &fingerprint));
-        let whole = match (version, attempt, fingerprint) {
-            (Some(version), Some(attempt), Some(fingerprint)) => {
-                Some(Self { version, attempt, stash_id, fingerprint: fingerprint.as_str().to_owned() })
+        let whole = match (version, attempt, means, fingerprint) {
+            (Some(version), Some(attempt), Some(means), Some(fingerprint)) => {
+                Some(Self { version, attempt, means, fingerprint: fingerprint.into_string() })
             }
             _ => None,
         };
@@ -180,11 +194,39 @@ impl SubmitRequest {
     }
 }
 
+/// A card by its stash, or a method without a card by its id; never both.
+fn means(stash_id: Option<String>, method: Option<String>, all: &mut Violations) -> Option<SubmitMeans> {
+    if stash_id.as_deref().is_some_and(|id| !is_stash_id(id)) {
+        all.push("StashId", ViolationCode::Invalid, STASH_ID_FORM);
+    }
+    let class = method.as_deref().and_then(|id| match find_method(id) {
+        Some(method) => Some(method.class),
+        None => {
+            all.push("PaymentMethod", ViolationCode::NotAllowed, "must be one of the methods that the view lists");
+            None
+        }
+    });
+    match (stash_id, method) {
+        (Some(_), Some(_)) if class.is_some_and(|class| class != Class::Card) => {
+            for name in ["StashId", "PaymentMethod"] {
+                all.push(name, ViolationCode::Conflict, "a method without a card takes no StashId: send one of them");
+            }
+            None
+        }
+        (Some(stash_id), _) => Some(SubmitMeans::Stash(stash_id)),
+        (None, _) if class == Some(Class::Card) => {
+            all.push("StashId", ViolationCode::Missing, "is required for a card");
+            None
+        }
+        (None, method) => method.map(SubmitMeans::Method),
+    }
+}
+
 /// How an attempt to pay stands.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Progress)]
-pub struct ProgressBody {
+pub struct ProgressBody<'a> {
     #[schema(value_type = schema::SessionState)]
     state: &'static str,
     /// Why the Session ended without an Order; for onFailure.
@@ -194,12 +236,43 @@ pub struct ProgressBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String)]
     error_message: Option<&'static str>,
+    /// While REDIRECTED: the page that the shopper has to visit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
+    redirect_url: Option<&'a str>,
+    /// Whether that page is the 3-D Secure of a card, which may be framed; the top page goes to any other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool)]
+    challenge: Option<bool>,
+    /// Once COMPLETED, when it is paid by bank transfer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = BankDetailsBody)]
+    bank_details: Option<BankDetailsBody<'a>>,
 }
 
-impl ProgressBody {
+impl<'a> ProgressBody<'a> {
     /// `error_code` says why the Session ended without an Order; the drop-in hands it and its message to onFailure.
     pub fn new(state: SessionStateKind, error_code: Option<&'static str>) -> Self {
-        Self { state: state.as_str(), error_code, error_message: error_code.map(message) }
+        Self {
+            state: state.as_str(),
+            error_code,
+            error_message: error_code.map(message),
+            redirect_url: None,
+            challenge: None,
+            bank_details: None,
+        }
+    }
+
+    /// With the page that the shopper has to visit; `challenge` when it is the 3-D Secure of a card.
+    #[must_use]
+    pub fn with_page(self, url: &'a str, challenge: bool) -> Self {
+        Self { redirect_url: Some(url), challenge: challenge.then_some(true), ..self }
+    }
+
+    /// With where the shopper transfers the money to.
+    #[must_use]
+    pub fn with_bank_details(self, details: &'a BankDetails) -> Self {
+        Self { bank_details: Some(details.into()), ..self }
     }
 }
 
@@ -209,6 +282,15 @@ fn message(error_code: &str) -> &'static str {
         "PAYMENT_DECLINED" => "The payment was declined. Create a new Session to try again, with another card.",
         "INSUFFICIENT_FUNDS" => "The card was declined for lack of funds. Create a new Session to try another card.",
         "INVALID_CARD" => "The card's number, expiry or code is not valid. Create a new Session to try again.",
+        "CANCELLED_BY_SHOPPER" => {
+            "The shopper cancelled on the page of the bank or provider. Create a new Session to try again."
+        }
+        "AUTHENTICATION_FAILED" => {
+            "The bank could not confirm that it is the card's owner who pays. Create a new Session to try again, with another card."
+        }
+        "PAYMENT_EXPIRED" => {
+            "The shopper did not finish on the page of the bank or provider in time. Create a new Session to try again."
+        }
         "PROCESSOR_UNAVAILABLE" => {
             "The payment could not be made and nothing was charged. Create a new Session to try again."
         }

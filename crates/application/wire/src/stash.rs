@@ -19,6 +19,9 @@ const MAX_STASH_ID: usize = 128;
 /// Longest text of a card's member, in bytes; numbers, dates and names are far below.
 const MAX_TEXT: usize = 512;
 
+/// What is said of a text that is no StashId.
+pub(crate) const STASH_ID_FORM: &str = "must be 1 to 128 of A-Z a-z 0-9 . _ ~ -";
+
 /// Whether `text` is a StashId: 1 to 128 of `A-Za-z0-9._~-` (decisions.md section 8).
 pub fn is_stash_id(text: &str) -> bool {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'~' | b'-');

@@ -64,7 +64,7 @@ impl Item {
         let mut all = Violations::new();
         let name = all.check(Text::parse(format_args!("{path}.Name"), &input.name));
         let amount = all.check(sent_amount(format_args!("{path}.Amount"), currency, &input.amount));
-        let quantity = all.check(quantity(format_args!("{path}.Quantity"), &input.quantity));
+        let quantity = all.check(sent_quantity(format_args!("{path}.Quantity"), &input.quantity));
         let item = match (name, amount, quantity) {
             (Some(name), Some(amount), Some(quantity)) => Some(Self { name, amount, quantity }),
             _ => None,
@@ -172,7 +172,10 @@ fn usable(field: impl fmt::Display, number: &SentNumber) -> Result<&Decimal, Vio
 }
 
 /// A whole number from 1 to 1,000,000, which may be written with a zero fraction (decisions.md sections 1 and 2).
-fn quantity(field: impl fmt::Display, number: &SentNumber) -> Result<u32, Violation> {
+///
+/// # Errors
+/// A violation at `field`: FIELD_INVALID for a fraction, VALUE_OUT_OF_RANGE otherwise.
+pub fn sent_quantity(field: impl fmt::Display, number: &SentNumber) -> Result<u32, Violation> {
     let number = usable(&field, number)?;
     match number.to_whole_u32() {
         Some(quantity @ 1..=MAX_QUANTITY) => Ok(quantity),

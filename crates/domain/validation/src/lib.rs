@@ -13,7 +13,7 @@ pub use contact::{BirthDate, Email, Phone};
 pub use country::{Country, Region};
 pub use item::{
     Discount, DiscountInput, Item, ItemInput, MAX_DISCOUNTS, MAX_ITEMS, MAX_QUANTITY, SentNumber, Totals, parse_amount,
-    sent_amount, total_amount,
+    sent_amount, sent_quantity, total_amount,
 };
 pub use people::{Address, AddressInput, BillingDetails, BillingInput, BillingProfile, ShippingDetails, ShippingInput};
 pub use text::Text;

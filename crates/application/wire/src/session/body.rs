@@ -63,6 +63,10 @@ pub struct SessionBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool)]
     open_contract: Option<bool>,
+    /// While REDIRECTED: the hosted page that the shopper has to visit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
+    redirect_url: Option<&'a str>,
     /// Once COMPLETED.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String)]
@@ -81,7 +85,7 @@ pub struct SessionBody<'a> {
 }
 
 impl<'a> SessionBody<'a> {
-    /// The whole Session; its Order is shown once it is COMPLETED.
+    /// The whole Session; its Order is shown once it is COMPLETED, and of it only the hosted page while REDIRECTED.
     pub fn new(session: &'a Session, order: Option<&'a Order>) -> Self {
         let terms = &session.terms;
         let by_reference = match &terms.billing_choice {
@@ -89,11 +93,13 @@ impl<'a> SessionBody<'a> {
             BillingChoice::Supplied | BillingChoice::ById => None,
         };
         let shown = order.filter(|_| session.state.kind() == SessionStateKind::Completed);
+        let redirected = order.filter(|_| session.state.kind() == SessionStateKind::Redirected);
         Self {
             billing_profile: Some((&terms.billing).into()),
             billing_profile_reference: by_reference,
             billing_profile_id: Some(terms.billing.id.to_string()),
-            order: shown.map(OrderBody::brief),
+            redirect_url: redirected.and_then(|order| order.page.as_deref()),
+            order: shown.map(OrderBody::in_session),
             ..Self::without_billing(session, order)
         }
     }
@@ -122,6 +128,7 @@ impl<'a> SessionBody<'a> {
             via_agent: terms.via_agent,
             allow_contract: terms.allow_contract,
             open_contract: terms.open_contract,
+            redirect_url: None,
             payment_method: shown.map(|order| order.payment_method.as_str()),
             order: None,
             created_at: session.created_at.to_string(),

@@ -1,0 +1,130 @@
+use dropin_order::{Order, OrderState};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::bank::BankDetailsBody;
+use crate::error::{ErrorBody, ErrorCode};
+use crate::schema;
+
+/// How a checkout stands (contract, Checkout request and response, and what decisions.md section 6 says of its members).
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = Checkout, description = "How a checkout stands.")]
+pub struct CheckoutBody<'a> {
+    #[schema(value_type = schema::Id)]
+    order_id: String,
+    /// As it was sent.
+    reference_id: &'a str,
+    #[schema(value_type = schema::OrderStateName)]
+    state: &'static str,
+    /// Whether it is held by our review or the pay-later provider's; captured, if asked for, when that is over.
+    under_review: bool,
+    /// Until when it can be captured; before it is authorized, until when the shopper can pay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Moment)]
+    expiry: Option<String>,
+    /// Whether the money is reserved.
+    authorized: bool,
+    /// Whether nothing more will happen by itself: captured, or authorized with Capture false.
+    completed: bool,
+    /// Whether all of it is taken.
+    captured: bool,
+    /// When the shopper has to do something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ActionBody)]
+    action: Option<ActionBody<'a>>,
+    /// When it is paid by bank transfer: show them to the shopper.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = BankDetailsBody)]
+    bank_details: Option<BankDetailsBody<'a>>,
+}
+
+/// What the shopper has to do.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = Action)]
+struct ActionBody<'a> {
+    /// The page to send the shopper to.
+    redirect: &'a str,
+}
+
+impl<'a> From<&'a Order> for CheckoutBody<'a> {
+    fn from(order: &'a Order) -> Self {
+        let waits = order.state == OrderState::Processing && order.voiding.is_none();
+        Self {
+            order_id: order.id.to_string(),
+            reference_id: &order.merchant_reference,
+            state: order.state.as_str(),
+            under_review: is_under_review(order),
+            expiry: order.expires_at.map(|end| end.to_string()),
+            authorized: is_authorized(order),
+            completed: is_completed(order),
+            captured: is_captured(order),
+            action: order.page.as_deref().filter(|_page| waits).map(|redirect| ActionBody { redirect }),
+            bank_details: order.bank_details.as_deref().filter(|_details| waits).map(BankDetailsBody::from),
+        }
+    }
+}
+
+/// An authorization that was voided, or ended otherwise, reserves nothing any more.
+fn is_authorized(order: &Order) -> bool {
+    let live = match order.state {
+        OrderState::PaymentAuthorized | OrderState::CommitAccepted | OrderState::Processed => true,
+        OrderState::Processing | OrderState::ProcessingFailed | OrderState::Cancelled | OrderState::Declined => false,
+    };
+    live && !order.amounts.total_authorized().is_zero()
+}
+
+/// Ours, or the pay-later provider's as long as that has approved nothing.
+fn is_under_review(order: &Order) -> bool {
+    let theirs = order.state == OrderState::CommitAccepted && order.amounts.total_authorized().is_zero();
+    order.under_review || theirs
+}
+
+/// After a capture of a part the rest is released, and so never all of it taken.
+fn is_captured(order: &Order) -> bool {
+    order.state == OrderState::Processed && order.amounts.captured() == order.amounts.total_authorized()
+}
+
+fn is_completed(order: &Order) -> bool {
+    match order.state {
+        OrderState::Processed => true,
+        OrderState::PaymentAuthorized => {
+            let nothing_runs = order.voiding.is_none() && order.amounts.capture_pending().is_zero();
+            nothing_runs && !order.under_review && order.capture_due().is_none()
+        }
+        _ => false,
+    }
+}
+
+/// The answer to a capture or a cancel through the checkout (decisions.md section 6).
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = CheckoutAction, description = "What came of a capture or a cancel.")]
+pub struct ActedBody {
+    #[schema(value_type = schema::Id)]
+    order_id: String,
+    /// Whether it is done: captured or cancelled. A notification tells of it otherwise.
+    completed: bool,
+    /// Whether it is held by our review or the pay-later provider's; captured, if asked for, when that is over.
+    under_review: bool,
+}
+
+/// The body of the answer to a checkout that was not refused, and to a query.
+pub fn answered(order: &Order) -> Vec<u8> {
+    serde_json::to_vec(&CheckoutBody::from(order)).expect("a checkout has string keys only")
+}
+
+/// The body of the answer to a checkout that issuer or screening refused: the Error object PAYMENT_DECLINED with OrderId.
+pub fn declined(order: &Order) -> Vec<u8> {
+    let message = "The payment was refused and nothing was charged. Ask the shopper for another means of payment and send a new ReferenceId.";
+    let body = ErrorBody::new(ErrorCode::PaymentDeclined, message).with_order(order.id);
+    serde_json::to_vec(&body).expect("an Error object has string keys only")
+}
+
+/// The body of the answer to a capture or a cancel of `order`, as it stands after it.
+pub fn acted(order: &Order) -> Vec<u8> {
+    let completed = matches!(order.state, OrderState::Processed | OrderState::Cancelled);
+    let body = ActedBody { order_id: order.id.to_string(), completed, under_review: is_under_review(order) };
+    serde_json::to_vec(&body).expect("the answer has string keys only")
+}
