@@ -21,6 +21,8 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 /// An answer is one operation; anything much larger is no answer of ours.
 const ANSWER_LIMIT: usize = 64 * 1024;
+/// A page of the journal has up to 1,000 entries of some hundred bytes.
+const JOURNAL_LIMIT: usize = 2 * 1024 * 1024;
 
 /// One call to make.
 pub(crate) struct Call {
@@ -29,7 +31,7 @@ pub(crate) struct Call {
 }
 
 enum Method {
-    Get,
+    Get { limit: usize },
     Post { key: OpId, body: Zeroizing<Vec<u8>> },
 }
 
@@ -39,7 +41,12 @@ impl Call {
     }
 
     pub(crate) fn look_up(key: OpId) -> Self {
-        Self { path: format!("/v1/operations/{key}"), method: Method::Get }
+        Self { path: format!("/v1/operations/{key}"), method: Method::Get { limit: ANSWER_LIMIT } }
+    }
+
+    pub(crate) fn journal(after: u64, limit: u32) -> Self {
+        let path = format!("/v1/journal?after={after}&limit={limit}");
+        Self { path, method: Method::Get { limit: JOURNAL_LIMIT } }
     }
 
     pub(crate) fn abandon(key: OpId) -> Self {
@@ -93,20 +100,22 @@ fn client(deadline: Duration) -> Client {
 
 async fn send(client: &Client, config: &ProcessorConfig, call: Call) -> Reply {
     let url = format!("{}{}", config.base, call.path);
-    let sent = match call.method {
-        Method::Get => client.get(url).bearer_auth(config.key.as_str()).send().await,
+    let (limit, sent) = match call.method {
+        Method::Get { limit } => (limit, client.get(url).bearer_auth(config.key.as_str()).send().await),
         Method::Post { key, body } => {
-            client
+            let sent = client
                 .post(url)
                 .bearer_auth(config.key.as_str())
                 .insert_header(("Idempotency-Key", key.to_string()))
                 .insert_header((header::CONTENT_TYPE, "application/json"))
-                .send_body(Bytes::copy_from_slice(&body))
-                .await
+                // No copy: it is wiped when it has been written to the connection.
+                .send_body(Bytes::from_owner(body))
+                .await;
+            (ANSWER_LIMIT, sent)
         }
     };
     match sent {
-        Ok(mut response) => match response.body().limit(ANSWER_LIMIT).await {
+        Ok(mut response) => match response.body().limit(limit).await {
             Ok(body) => Reply::Answer { status: response.status().as_u16(), body: body.to_vec() },
             Err(error) => Reply::Unclear(format!("the answer broke off: {error}")),
         },

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod answer;
 mod client;
-mod message;
+mod journal;
+mod request;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +12,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::OpId;
-use dropin_ports::{AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, StatusAnswer};
+use dropin_ports::{
+    AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, Processor, ProcessorAnswer, ProcessorJournal,
+    RefundRequest, StatusAnswer, VoidRequest,
+};
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 use zeroize::Zeroizing;
@@ -113,23 +118,43 @@ impl HttpProcessor {
 #[async_trait]
 impl Processor for HttpProcessor {
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
-        let body = message::authorization(&request);
-        drop(request.card);
-        let reply = self.call(Call::effect("/v1/authorizations", request.key, body)).await;
-        message::effect(reply, request.key, &request.amount)
+        let (key, body) = (request.key, request::authorize(&request));
+        // Its card is wiped before anybody waits.
+        drop(request);
+        answer::effect(self.call(Call::effect("/v1/authorizations", key, body)).await, key)
     }
 
     async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
-        let body = message::capture(&request);
-        let reply = self.call(Call::effect("/v1/captures", request.key, body)).await;
-        message::effect(reply, request.key, &request.amount)
+        let body = request::capture(&request);
+        answer::effect(self.call(Call::effect("/v1/captures", request.key, body)).await, request.key)
+    }
+
+    async fn void(&self, request: VoidRequest) -> ProcessorAnswer {
+        let body = request::void(&request);
+        answer::effect(self.call(Call::effect("/v1/voids", request.key, body)).await, request.key)
+    }
+
+    async fn refund(&self, request: RefundRequest) -> ProcessorAnswer {
+        let body = request::refund(&request);
+        answer::effect(self.call(Call::effect("/v1/refunds", request.key, body)).await, request.key)
     }
 
     async fn status(&self, key: OpId) -> StatusAnswer {
-        message::status(self.call(Call::look_up(key)).await, key)
+        answer::status(self.call(Call::look_up(key)).await, key)
     }
 
     async fn abandon(&self, key: OpId) -> StatusAnswer {
-        message::status(self.call(Call::abandon(key)).await, key)
+        answer::status(self.call(Call::abandon(key)).await, key)
+    }
+}
+
+#[async_trait]
+impl ProcessorJournal for HttpProcessor {
+    async fn journal(&self, after: u64, limit: u32) -> Result<Vec<JournalEntry>, JournalUnavailable> {
+        let limit = limit.min(journal::MAX_PAGE);
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        journal::page(self.call(Call::journal(after, limit)).await, after, limit)
     }
 }

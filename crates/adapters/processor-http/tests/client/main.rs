@@ -1,0 +1,6 @@
+//! The client against the real sandbox processor, and against servers that misbehave, over HTTP on loopback.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod bench;
+mod cards;
+mod methods;
