@@ -164,12 +164,6 @@ impl Amounts {
     }
 
     fn with_refunds(&self, refunded: Amount, pending: Amount) -> Result<Self, MoneyRule> {
-        Self::restore(
-            self.authorized.clone(),
-            self.captured.clone(),
-            refunded,
-            self.capture_pending.clone(),
-            pending,
-        )
+        Self::restore(self.authorized.clone(), self.captured.clone(), refunded, self.capture_pending.clone(), pending)
     }
 }

@@ -97,14 +97,10 @@ impl Order {
             OrderState::CommitAccepted | OrderState::PaymentAuthorized if self.voiding.is_some() => {
                 Err(CaptureRefused::WrongState { found: OrderState::Cancelled })
             }
-            OrderState::CommitAccepted | OrderState::PaymentAuthorized
-                if !self.amounts.capture_pending().is_zero() =>
-            {
+            OrderState::CommitAccepted | OrderState::PaymentAuthorized if !self.amounts.capture_pending().is_zero() => {
                 Ok(CapturePlan::InFlight(self.promise(self.amounts.capture_pending(), now)?))
             }
-            OrderState::CommitAccepted => {
-                Ok(CapturePlan::UnderReview(self.promise_once(amount, &self.total, now)?))
-            }
+            OrderState::CommitAccepted => Ok(CapturePlan::UnderReview(self.promise_once(amount, &self.total, now)?)),
             OrderState::PaymentAuthorized if self.has_lapsed(now) => {
                 Err(CaptureRefused::WrongState { found: OrderState::Cancelled })
             }

@@ -60,8 +60,6 @@ pub enum OrderTrigger {
     Start,
     /// The shopper was sent to a hosted page.
     Redirected,
-    /// The shopper came back from it, or the processor went on by itself.
-    Returned,
     /// The processor authorized.
     Authorized,
     /// The processor authorized another amount than was asked: held for review.
@@ -112,7 +110,6 @@ impl OrderTrigger {
         match self {
             Self::Start => "START",
             Self::Redirected => "REDIRECTED",
-            Self::Returned => "RETURNED",
             Self::Authorized => "AUTHORIZED",
             Self::AuthorizedOtherwise => "AUTHORIZED_OTHERWISE",
             Self::Paid => "PAID",
@@ -224,7 +221,6 @@ pub const TRANSITIONS: &[Transition] = {
     &[
         row(None, T::Start, Processing, None),
         row(Some(Processing), T::Redirected, Processing, None),
-        row(Some(Processing), T::Returned, Processing, None),
         row(Some(Processing), T::Authorized, PaymentAuthorized, Some(E::Authorized)),
         row(Some(Processing), T::AuthorizedOtherwise, PaymentAuthorized, Some(E::Authorized)),
         row(Some(Processing), T::TransferAwaited, Processing, Some(E::Processing)),

@@ -1,12 +1,11 @@
 //! The merchant captures (contract, POST /v1/order/{OrderId}/capture; decisions.md section 4).
 
-use dropin_kernel::{OpId, OrderId, Violation, ViolationCode};
+use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
-use dropin_order::{CapturePlan, CaptureRefused, OpKind, Operation, Order, OrderState, Step};
-use dropin_ports::{Actor, Changed, History, KeyUse, PrepareCapture, StoreError, StoredAnswer, Subject};
-use dropin_wire::{ErrorCode, order as wire};
+use dropin_order::{CapturePlan, CaptureRefused, Channel, OpKind, OpState, Operation, Order, OrderState, Step};
+use dropin_ports::{Actor, ChangeOrder, KeyUse, OrderChanged, OrderName, StoreError};
 
-use super::{Asker, DECISIONS, Payments};
+use super::{Asker, DECISIONS, Payments, answer, busy, corrupt, remembered};
 use crate::access::Caller;
 use crate::answers::Told;
 
@@ -52,8 +51,6 @@ pub enum CaptureError {
 impl Payments {
     /// Captures `amount`, or all that is authorized. Repeating it moves nothing twice.
     ///
-    /// The answer is rendered here, and not by whoever waits for it: when nobody does any more, the settler gives it to the request's key.
-    ///
     /// Must not be cancelled halfway; run it where a dropped connection cannot.
     ///
     /// # Errors
@@ -63,95 +60,87 @@ impl Payments {
         caller: &Caller,
         id: OrderId,
         amount: Option<&Decimal>,
+        channel: Channel,
         key_use: Option<KeyUse>,
     ) -> Result<Told, CaptureError> {
+        let actor = Actor::Merchant(caller.username.clone());
         for _ in 0..DECISIONS {
-            let order = self.store.find_order(caller.merchant.id, id).await?.ok_or(CaptureError::NotFound)?;
-            let asked = amount.map(|number| parse_amount(&order, number)).transpose()?;
-            let now = self.clock.now();
-            let plan = order.plan_capture(asked.as_ref(), now).map_err(|refused| match refused {
+            let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
+            let order = found.ok_or(CaptureError::NotFound)?;
+            let asked = amount.map(|number| parse_amount(&order, number)).transpose().map_err(CaptureError::Amount)?;
+            let plan = order.plan_capture(asked.as_ref(), self.clock.now()).map_err(|refused| match refused {
                 CaptureRefused::WrongState { found } => CaptureError::WrongState(found),
                 CaptureRefused::AmountOutOfRange => CaptureError::Amount(out_of_range(&order)),
             })?;
-            let reason = match plan {
+            let (reason, promise) = match plan {
                 CapturePlan::Ask { step, amount } => {
-                    let (operation, prepare) = self.plan_capture(caller, &order, *step, amount, key_use).await?;
-                    match self.store.prepare_capture(prepare).await? {
-                        Changed::Done => {
-                            let conclusion = self.ask_capture(&operation, Asker::Waiting).await?;
-                            return Ok(Told::Concluded(answer(&conclusion.order)));
+                    let operation = self.prepare_capture(&order, &step, amount).await?.through(channel);
+                    let change = change(&order, &actor, *step, Some(operation.clone()), key_use);
+                    match self.store.change_order(change).await? {
+                        OrderChanged::Done => {
+                            let conclusion = self.ask(&operation, Asker::Waiting).await?;
+                            return Ok(Told::Concluded(answer::captured(channel, &conclusion.order)));
                         }
-                        Changed::KeyTaken => return Ok(Told::KeyTaken),
-                        Changed::Stale => continue,
+                        OrderChanged::KeyTaken => return Ok(Told::KeyTaken),
+                        OrderChanged::Stale | OrderChanged::DuplicateRefund => continue,
                     }
                 }
-                CapturePlan::AlreadyCaptured => CaptureReason::Captured,
-                CapturePlan::InFlight => CaptureReason::PendingNotification,
-                CapturePlan::UnderReview => CaptureReason::UnderReview,
+                CapturePlan::AlreadyCaptured => (CaptureReason::Captured, None),
+                CapturePlan::InFlight(promise) => (CaptureReason::PendingNotification, promise),
+                CapturePlan::UnderReview(promise) => (CaptureReason::UnderReview, promise),
             };
-            return Ok(Told::Loose(accepted(&order, reason)));
+            if let Some(step) = promise {
+                let told = answer::accepted(channel, &step.change.next, reason);
+                // Without the key: the answer is kept like a refusal, by a step of its own.
+                match self.store.change_order(change(&order, &actor, *step, None, None)).await? {
+                    OrderChanged::Done => return Ok(Told::Loose(told)),
+                    _ => continue,
+                }
+            }
+            return Ok(Told::Loose(answer::accepted(channel, &order, reason)));
         }
-        Err(StoreError::Unavailable("the Order changes faster than it can be captured".to_owned()).into())
+        Err(busy("captured").into())
     }
 
-    async fn plan_capture(
+    /// The operation of a capture that `step` reserves.
+    pub(super) async fn prepare_capture(
         &self,
-        caller: &Caller,
         order: &Order,
-        step: Step,
+        step: &Step,
         amount: Amount,
-        key_use: Option<KeyUse>,
-    ) -> Result<(Operation, PrepareCapture), StoreError> {
+    ) -> Result<Operation, StoreError> {
         let now = step.change.next.updated_at;
-        let authorization = self.store.find_authorization(order.id).await?.ok_or_else(|| StoreError::Corrupt {
-            table: "processor_op",
-            what: "an authorized Order without an approved authorization".to_owned(),
-        })?;
-        let id = OpId::new(self.ids.ordered());
-        let due_at = now.plus(self.timing.lease);
-        let operation = Operation::prepare(id, order.id, OpKind::Capture, amount, Some(authorization.id), now, due_at);
-        let history = History {
-            merchant_id: order.merchant_id,
-            subject: Subject::Order(order.id),
-            actor: Actor::Merchant(caller.username.clone()),
-            what: step.transition.trigger.as_str(),
-            at: now,
-            before: Some(order.state.as_str()),
-            after: step.transition.to.as_str(),
-        };
-        let prepare = PrepareCapture { order: step.change, operation: operation.clone(), history, key_use };
-        Ok((operation, prepare))
-    }
-}
-
-/// What whoever asked for a capture is told when the processor's answer is written and `order` is what follows.
-pub(super) fn answer(order: &Order) -> StoredAnswer {
-    match order.state {
-        OrderState::Processed => accepted(order, CaptureReason::Captured),
-        // Still reserved: not known yet, or refused for now while nobody waited, so that it is tried again.
-        OrderState::PaymentAuthorized if 0 < order.amounts.capture_pending().minor() => {
-            accepted(order, CaptureReason::PendingNotification)
+        let authorization = self.authorization_of(order).await?;
+        if authorization.kind != OpKind::Authorize || authorization.state != OpState::Approved {
+            return Err(corrupt("an authorized Order without an approved authorization"));
         }
-        OrderState::PaymentAuthorized => refused(true),
-        _ => refused(false),
+        Ok(authorization.capture(self.op_id(), amount, now, now.plus(self.timing.lease)))
     }
 }
 
-fn accepted(order: &Order, reason: CaptureReason) -> StoredAnswer {
-    StoredAnswer { status: 200, etag: None, body: wire::captured(order, reason.as_str()) }
+/// A step of an Order with the operation it prepares.
+pub(super) fn change(
+    order: &Order,
+    actor: &Actor,
+    step: Step,
+    operation: Option<Operation>,
+    key_use: Option<KeyUse>,
+) -> ChangeOrder {
+    let history = vec![remembered(order, actor, &step)];
+    ChangeOrder { order: step.change, session: None, operation, refund: None, history, events: Vec::new(), key_use }
 }
 
-fn refused(retryable: bool) -> StoredAnswer {
-    StoredAnswer { status: ErrorCode::CaptureFailed.status(), etag: None, body: wire::capture_refused(retryable) }
-}
-
-fn parse_amount(order: &Order, number: &Decimal) -> Result<Amount, CaptureError> {
+/// An amount in the Order's currency.
+pub(super) fn parse_amount(order: &Order, number: &Decimal) -> Result<Amount, Violation> {
     Amount::from_decimal(order.total.currency(), number)
-        .map_err(|error| CaptureError::Amount(Violation::new("Amount", ViolationCode::OutOfRange, error.to_string())))
+        .map_err(|error| Violation::new("Amount", ViolationCode::OutOfRange, error.to_string()))
 }
 
 fn out_of_range(order: &Order) -> Violation {
-    let authorized = order.amounts.total_authorized();
-    let message = format!("must be above zero and at most {authorized} {}", authorized.currency());
+    let most = match order.state {
+        OrderState::CommitAccepted => &order.total,
+        _ => order.amounts.total_authorized(),
+    };
+    let message = format!("must be above zero and at most {most} {}", most.currency());
     Violation::new("Amount", ViolationCode::OutOfRange, message)
 }

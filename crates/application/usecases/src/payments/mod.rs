@@ -5,28 +5,43 @@
 //! The caller runs these functions where nobody can cancel them halfway (the edge's tracked runtime): a shopper's reset connection must not
 //! stop our code between the processor's yes and our commit.
 
+mod answer;
+mod cancel;
 mod capture;
+mod checkout;
 mod decide;
+mod expire;
 mod orders;
 mod recover;
+mod refund;
+mod review;
 mod shopper;
 mod submit;
+mod till;
+mod way_back;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_kernel::OpId;
-use dropin_order::{OpKind, OpState, Operation, Order};
+use dropin_order::{OpKind, OpState, Operation, Order, Refund};
 use dropin_ports::{
-    Applied, CaptureRequest, ClaimedOperation, Clock, IdSource, PaymentStore, Processor, ProcessorAnswer, Settled,
-    StoreError,
+    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, History, IdSource, PaymentStore, Processor,
+    ProcessorAnswer, RefundRequest, Settled, StoreError, Subject, VoidRequest,
 };
 use dropin_session::Session;
 
+use self::decide::Terms;
+
+pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
+pub use checkout::{CheckoutAsk, CheckoutError, Checkouts, Paid};
 pub use orders::OrderError;
-pub use shopper::{Progress, Shopper, ShopperError, ShopperView};
+pub use refund::{RefundAsk, RefundError};
+pub use review::{ReviewError, ReviewOutcome};
+pub use shopper::{Page, Progress, Shopper, ShopperError, ShopperView};
 pub use submit::{Submit, SubmitError, Submitted};
+pub use way_back::WayBack;
 
 /// How often a decision is made again after somebody else changed the row first.
 const DECISIONS: usize = 8;
@@ -62,12 +77,12 @@ impl Timing {
     }
 }
 
-/// Who asked for a capture, and so who hears of a refusal that need not be for good.
+/// Who asked, and so who hears of a refusal that need not be for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asker {
     /// A merchant who waits for the answer and decides whether to try again.
     Waiting,
-    /// Nobody waits: it is tried again, under a new key, until it succeeds, is refused for good, or the capture window ends.
+    /// Nobody waits: it is tried again, under a new key, until it succeeds, is refused for good, or its time is over.
     Nobody,
 }
 
@@ -95,26 +110,37 @@ pub(crate) struct Conclusion {
     pub(crate) order: Order,
     /// Its Session.
     pub(crate) session: Option<Session>,
-    /// What must be asked next, at once.
+    /// Its refund.
+    pub(crate) refund: Option<Refund>,
+    /// What must be asked next.
     pub(crate) follow_up: Option<Operation>,
 }
 
 impl Payments {
-    /// Asks for a capture that was prepared, and writes down what came of it. The follow-up of a submit; harmless to repeat.
+    /// Asks for an operation that was prepared, and writes down what came of it. The follow-up of a submit; harmless to repeat.
     ///
     /// # Errors
     /// [`StoreError`]; the operation then stays open and the settler finishes it.
-    pub async fn finish_capture(&self, operation: Operation) -> Result<(), StoreError> {
-        self.ask_capture(&operation, Asker::Nobody).await.map(drop)
+    pub async fn finish(&self, operation: Operation) -> Result<(), StoreError> {
+        self.ask(&operation, Asker::Nobody).await.map(drop)
     }
 
-    async fn ask_capture(&self, operation: &Operation, asker: Asker) -> Result<Conclusion, StoreError> {
-        let Some(authorization) = operation.authorization.filter(|_| operation.kind == OpKind::Capture) else {
-            return Err(corrupt("a capture without its authorization"));
-        };
-        let request = CaptureRequest { key: operation.id, authorization, amount: operation.amount.clone() };
-        let answer = self.processor.capture(request).await;
-        self.conclude(operation.id, answer, asker).await.map_err(after_asking)
+    /// Asks for anything but an authorization, whose card only the shopper's flow has.
+    async fn ask(&self, operation: &Operation, asker: Asker) -> Result<Conclusion, StoreError> {
+        let answer = self.call(operation).await?;
+        let terms = Terms { asker, accept: false };
+        self.conclude(operation.id, answer, terms).await.map_err(after_asking)
+    }
+
+    async fn call(&self, operation: &Operation) -> Result<ProcessorAnswer, StoreError> {
+        let (key, amount) = (operation.id, operation.amount.clone());
+        let about = operation.authorization.ok_or_else(|| corrupt("an operation without its authorization"));
+        Ok(match operation.kind {
+            OpKind::Authorize => return Err(corrupt("an authorization is never asked for again")),
+            OpKind::Capture => self.processor.capture(CaptureRequest { key, authorization: about?, amount }).await,
+            OpKind::Void => self.processor.void(VoidRequest { key, authorization: about? }).await,
+            OpKind::Refund => self.processor.refund(RefundRequest { key, authorization: about?, amount }).await,
+        })
     }
 
     /// Writes down what the processor said, and all that follows from it, once: whoever comes second finds it done.
@@ -122,26 +148,30 @@ impl Payments {
         &self,
         key: OpId,
         answer: ProcessorAnswer,
-        asker: Asker,
+        terms: Terms,
     ) -> Result<Conclusion, StoreError> {
         for _ in 0..DECISIONS {
             let payment = self.store.find_payment(key).await?.ok_or_else(|| corrupt("an operation is missing"))?;
+            let known = Conclusion {
+                state: payment.operation.state,
+                order: payment.order.clone(),
+                session: payment.session.clone(),
+                refund: payment.refund.clone(),
+                follow_up: None,
+            };
             if !payment.operation.state.is_open() {
-                let (state, follow_up) = (payment.operation.state, None);
-                return Ok(Conclusion { state, order: payment.order, session: payment.session, follow_up });
+                return Ok(known);
             }
-            let mut decision = decide::decide(self, &payment, &answer, asker)?;
-            let answers = payment.operation.kind == OpKind::Capture;
-            if decision.state.is_open() {
-                // Nothing is known yet, so nothing changes but the time of the next look; whoever took the operation over since plans his own.
+            let mut decision = decide::decide(self, &payment, &answer, terms)?;
+            let nothing_new = decision.order.is_none() && decision.follow_up.is_none();
+            if decision.state.is_open() && nothing_new {
+                // Nothing changes but the time of the next look; whoever took the operation over since plans his own.
                 let holder = ClaimedOperation { id: key, epoch: payment.operation.epoch };
+                let known = Conclusion { state: decision.state, ..known };
                 // Whoever asked with a key need not wait any longer: a notification will tell.
-                let pending = answers.then(|| capture::answer(&payment.order));
+                let pending = answer::of(&payment.operation, &known);
                 match self.store.postpone_operation(holder, decision.state, decision.due_at, pending).await? {
-                    Applied::Done => {
-                        let (state, follow_up) = (decision.state, None);
-                        return Ok(Conclusion { state, order: payment.order, session: payment.session, follow_up });
-                    }
+                    Applied::Done => return Ok(known),
                     Applied::Stale => continue,
                 }
             }
@@ -149,15 +179,40 @@ impl Payments {
                 state: decision.state,
                 order: decision.order.as_ref().map_or(payment.order, |change| change.next.clone()),
                 session: decision.session.as_ref().map(|change| change.next.clone()).or(payment.session),
+                refund: decision.refund.clone().or(payment.refund),
                 follow_up: decision.follow_up.clone(),
             };
-            decision.answer = answers.then(|| capture::answer(&after.order));
+            decision.answer = answer::of(&payment.operation, &after);
             match self.store.settle(decision).await? {
                 Settled::Done => return Ok(after),
                 Settled::AlreadySettled | Settled::Stale => {}
             }
         }
         Err(StoreError::Unavailable("an Order changes faster than it can be settled".to_owned()))
+    }
+
+    pub(crate) fn op_id(&self) -> OpId {
+        OpId::new(self.ids.ordered())
+    }
+
+    /// The approved authorization of an Order, or the one that still waits.
+    async fn authorization_of(&self, order: &Order) -> Result<Operation, StoreError> {
+        let operations = self.store.list_operations(order.id).await?;
+        let authorization = operations.into_iter().find(|operation| operation.kind == OpKind::Authorize);
+        authorization.ok_or_else(|| corrupt("an Order without an authorization"))
+    }
+}
+
+/// The history row of a step of `order`, which is how it stood before.
+fn remembered(order: &Order, actor: &Actor, step: &dropin_order::Step) -> History {
+    History {
+        merchant_id: order.merchant_id,
+        subject: Subject::Order(order.id),
+        actor: actor.clone(),
+        what: step.transition.trigger.as_str(),
+        at: step.change.next.updated_at,
+        before: Some(order.state.as_str()),
+        after: step.transition.to.as_str(),
     }
 }
 
@@ -167,6 +222,10 @@ pub(crate) fn after_asking(error: StoreError) -> StoreError {
         StoreError::Unavailable(_) => StoreError::OutcomeUnknown,
         other => other,
     }
+}
+
+fn busy(what: &str) -> StoreError {
+    StoreError::Unavailable(format!("the Order changes faster than it can be {what}"))
 }
 
 fn corrupt(what: &str) -> StoreError {

@@ -1,12 +1,14 @@
 //! The settler's work: operations whose outcome is open, finished by asking the processor about their key.
 //!
-//! A capture that is surely absent is sent again under the same key. An authorization never is (its code is gone and the shopper may have
-//! left): it is looked up, and when absent the processor is told to refuse its key for ever before the attempt fails.
+//! A capture, void or refund that is surely absent is sent again under the same key. An authorization never is (its code is gone and the shopper
+//! may have left): it is looked up, and when absent the processor is told to refuse its key for ever before the attempt fails.
 
+use dropin_kernel::OpId;
 use dropin_order::OpKind;
-use dropin_ports::{CaptureRequest, ClaimedOperation, Payment, ProcessorAnswer, StatusAnswer, StoreError};
+use dropin_ports::{ClaimedOperation, Payment, ProcessorAnswer, StatusAnswer, StoreError};
 
-use super::{Asker, Payments};
+use super::decide::Terms;
+use super::{Asker, Conclusion, Payments};
 
 impl Payments {
     /// Takes over operations that are due, at most `limit`, oldest first. Each is then finished with [`Payments::settle_one`].
@@ -23,39 +25,42 @@ impl Payments {
     /// # Errors
     /// [`StoreError`]; the operation stays due.
     pub async fn settle_one(&self, claim: ClaimedOperation) -> Result<bool, StoreError> {
-        let Some(payment) = self.store.find_payment(claim.id).await? else { return Ok(false) };
-        if !payment.operation.state.is_open() {
-            return Ok(true);
-        }
-        let answer = match self.processor.status(claim.id).await {
-            StatusAnswer::Absent => self.absent(&payment).await,
-            answer => answer,
+        Ok(self.look(claim.id).await?.is_some_and(|conclusion| !conclusion.state.is_open()))
+    }
+
+    /// Asks about an operation and does what follows at once; `None` when there is no such operation.
+    pub(super) async fn look(&self, id: OpId) -> Result<Option<Conclusion>, StoreError> {
+        let Some(payment) = self.store.find_payment(id).await? else { return Ok(None) };
+        let answer = if payment.operation.state.is_open() {
+            match self.processor.status(id).await {
+                StatusAnswer::Absent => self.absent(&payment).await?,
+                answer => answer,
+            }
+        } else {
+            // Closed since it was claimed: concluding it once more only tells how it stands.
+            StatusAnswer::Absent
         };
         let answer = match answer {
             StatusAnswer::Known(answer) => answer,
             StatusAnswer::Absent => ProcessorAnswer::Unknown { why: "absent, and could not be abandoned".to_owned() },
             StatusAnswer::Unreachable { why } => ProcessorAnswer::Unknown { why },
         };
-        let conclusion = self.conclude(claim.id, answer, Asker::Nobody).await?;
-        // A capture that follows an authorization is asked for at once; one that is tried again waits until it is due.
-        match conclusion.follow_up.filter(|_| payment.operation.kind == OpKind::Authorize) {
-            Some(capture) => self.finish_capture(capture).await.map(|()| true),
-            None => Ok(!conclusion.state.is_open()),
+        let terms = Terms { asker: Asker::Nobody, accept: false };
+        let mut conclusion = self.conclude(id, answer, terms).await?;
+        // What follows is asked for at once; what is tried again waits until it is due.
+        if let Some(next) = conclusion.follow_up.take_if(|next| next.tries == 0) {
+            self.finish(next).await?;
         }
+        Ok(Some(conclusion))
     }
 
     /// What to do about an operation that the processor surely never did.
-    async fn absent(&self, payment: &Payment) -> StatusAnswer {
+    async fn absent(&self, payment: &Payment) -> Result<StatusAnswer, StoreError> {
         match payment.operation.kind {
-            OpKind::Authorize => self.processor.abandon(payment.operation.id).await,
-            OpKind::Capture => match payment.operation.authorization {
-                Some(authorization) => {
-                    let (key, amount) = (payment.operation.id, payment.operation.amount.clone());
-                    let request = CaptureRequest { key, authorization, amount };
-                    StatusAnswer::Known(self.processor.capture(request).await)
-                }
-                None => StatusAnswer::Unreachable { why: "a capture without its authorization".to_owned() },
-            },
+            OpKind::Authorize => Ok(self.processor.abandon(payment.operation.id).await),
+            OpKind::Capture | OpKind::Void | OpKind::Refund => {
+                self.call(&payment.operation).await.map(StatusAnswer::Known)
+            }
         }
     }
 }

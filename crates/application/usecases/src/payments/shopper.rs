@@ -1,15 +1,18 @@
 //! What the shopper's browser may see and do, knowing nothing but the SessionId.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::Merchant;
-use dropin_catalogue::{Method, methods_for};
+use dropin_catalogue::{Class, Method, find_method, methods_for};
 use dropin_kernel::SessionId;
+use dropin_order::{BankDetails, Order};
 use dropin_ports::{AccessStore, SessionStore, SessionWithOrder, StashStore, StashVault, StoreError};
 use dropin_session::{CancelReason, Session, SessionState, SessionStateKind};
 
 use super::Payments;
+use super::till::Till;
 use crate::sessions::as_of;
 
 /// When the browser's long poll looks again for the first time; short enough to feel immediate.
@@ -30,6 +33,8 @@ pub struct Shopper {
     pub vault: Arc<dyn StashVault>,
     /// The money flows.
     pub payments: Payments,
+    /// {asset_url}: hosted pages send the shopper back below it.
+    pub return_base: String,
 }
 
 /// What a shopper may see of a Session: nothing of billing, nothing of the merchant's credentials.
@@ -52,6 +57,19 @@ pub struct Progress {
     pub state: SessionStateKind,
     /// Why it ended without an Order.
     pub error_code: Option<&'static str>,
+    /// Where the shopper has to go on, while REDIRECTED.
+    pub page: Option<Page>,
+    /// Where the shopper transfers the money to, once COMPLETED by bank transfer.
+    pub bank_details: Option<Box<BankDetails>>,
+}
+
+/// A hosted page that the shopper has to visit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Its address.
+    pub url: String,
+    /// Whether it is the 3-D Secure challenge of a card, which may be framed.
+    pub challenge: bool,
 }
 
 /// Why a question of the shopper's page has no answer.
@@ -66,19 +84,31 @@ pub enum ShopperError {
 }
 
 impl Progress {
-    /// How the Session stands.
-    pub fn of(session: &Session) -> Self {
+    /// How the Session stands; `order` is the one of its attempt.
+    pub fn of(session: &Session, order: Option<&Order>) -> Self {
         let error_code = match &session.state {
             SessionState::Failed { reason, .. } => Some(reason.as_str()),
             SessionState::Cancelled { reason: CancelReason::Merchant } => Some("SESSION_CANCELLED"),
             SessionState::Cancelled { reason: CancelReason::Expired } => Some("SESSION_EXPIRED"),
             _ => None,
         };
-        Self { state: session.state.kind(), error_code }
+        let state = session.state.kind();
+        let page = order.filter(|_| state == SessionStateKind::Redirected).and_then(|order| {
+            let challenge = find_method(&order.payment_method).is_some_and(|method| method.class == Class::Card);
+            order.page.clone().map(|url| Page { url, challenge })
+        });
+        let completed = order.filter(|_| state == SessionStateKind::Completed);
+        let bank_details = completed.and_then(|order| order.bank_details.clone());
+        Self { state, error_code, page, bank_details }
     }
 }
 
 impl Shopper {
+    pub(super) fn till(&self) -> Till<'_> {
+        let (stash, vault) = (self.stash.as_ref(), self.vault.as_ref());
+        Till { payments: &self.payments, stash, vault, return_base: &self.return_base }
+    }
+
     pub(super) async fn load(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
         let found = self.sessions.find_session_for_shopper(id).await?;
         let now = self.payments.clock.now();
@@ -105,22 +135,44 @@ impl Shopper {
         Ok(ShopperView { session, merchant, methods, origins })
     }
 
-    /// How the attempt stands; waits up to `wait` while it is PROCESSING.
+    /// How the attempt stands; waits up to `wait` while the Session is in the state `from`.
     ///
     /// # Errors
     /// [`ShopperError`].
-    pub async fn progress(&self, id: SessionId, wait: Duration) -> Result<Progress, ShopperError> {
-        let (mut waited, mut pause) = (Duration::ZERO, FIRST_LOOK);
-        loop {
-            let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
-            let progress = Progress::of(&session);
-            if progress.state != SessionStateKind::Processing || wait <= waited {
-                return Ok(progress);
-            }
-            let this = pause.min(wait - waited);
-            tokio::time::sleep(this).await;
-            waited += this;
-            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+    pub async fn progress(
+        &self,
+        id: SessionId,
+        from: SessionStateKind,
+        wait: Duration,
+    ) -> Result<Progress, ShopperError> {
+        let look = || async {
+            let found = self.load(id).await?.ok_or(ShopperError::NotFound)?;
+            Ok::<_, ShopperError>(Progress::of(&found.session, found.order.as_ref()))
+        };
+        let moved = patiently(wait, || async { look().await.map(|now| (now.state != from).then_some(now)) }).await?;
+        match moved {
+            Some(progress) => Ok(progress),
+            None => look().await,
         }
+    }
+}
+
+/// Looks again and again until there is something to tell, for about `wait`.
+pub(super) async fn patiently<T, F>(wait: Duration, mut look: impl FnMut() -> F) -> Result<Option<T>, ShopperError>
+where
+    F: Future<Output = Result<Option<T>, ShopperError>>,
+{
+    let (mut waited, mut pause) = (Duration::ZERO, FIRST_LOOK);
+    loop {
+        if let Some(found) = look().await? {
+            return Ok(Some(found));
+        }
+        if wait <= waited {
+            return Ok(None);
+        }
+        let this = pause.min(wait - waited);
+        tokio::time::sleep(this).await;
+        waited += this;
+        pause = (pause * 3 / 2).min(LONGEST_PAUSE);
     }
 }

@@ -1,0 +1,71 @@
+//! The merchant ends an Order before it is captured (decisions.md section 4, POST /v1/order/{OrderId}/cancel).
+
+use dropin_kernel::OrderId;
+use dropin_order::{Channel, Operation, Order, OrderState, Step, VoidPlan};
+use dropin_ports::{Actor, KeyUse, OrderChanged, OrderName, StoreError};
+
+use super::capture::change;
+use super::{Asker, DECISIONS, Payments, answer, busy};
+use crate::access::Caller;
+use crate::answers::Told;
+
+/// Why nothing was cancelled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CancelError {
+    /// No such Order of this merchant.
+    #[error("no such Order")]
+    NotFound,
+    /// Captured, about to be, or over.
+    #[error("the Order is {}", .0.as_str())]
+    WrongState(OrderState),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Payments {
+    /// Voids an authorization, or stops what still waits for the shopper, a bank or a provider. Repeating it is harmless.
+    ///
+    /// Must not be cancelled halfway; run it where a dropped connection cannot.
+    ///
+    /// # Errors
+    /// [`CancelError`].
+    pub async fn cancel(
+        &self,
+        caller: &Caller,
+        id: OrderId,
+        channel: Channel,
+        key_use: Option<KeyUse>,
+    ) -> Result<Told, CancelError> {
+        let actor = Actor::Merchant(caller.username.clone());
+        for _ in 0..DECISIONS {
+            let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
+            let order = found.ok_or(CancelError::NotFound)?;
+            let plan = order.plan_cancel(self.clock.now()).map_err(|wrong| CancelError::WrongState(wrong.found))?;
+            let step = match plan {
+                VoidPlan::Ask(step) => step,
+                VoidPlan::InFlight | VoidPlan::AlreadyDone => {
+                    return Ok(Told::Loose(answer::cancelled(channel, &order)));
+                }
+            };
+            let operation = self.prepare_void(&order, &step).await?.through(channel);
+            let change = change(&order, &actor, *step, Some(operation.clone()), key_use);
+            match self.store.change_order(change).await? {
+                OrderChanged::Done => {
+                    let conclusion = self.ask(&operation, Asker::Waiting).await?;
+                    return Ok(Told::Concluded(answer::cancelled(channel, &conclusion.order)));
+                }
+                OrderChanged::KeyTaken => return Ok(Told::KeyTaken),
+                OrderChanged::Stale | OrderChanged::DuplicateRefund => {}
+            }
+        }
+        Err(busy("cancelled").into())
+    }
+
+    /// The operation of a void that `step` announces.
+    pub(super) async fn prepare_void(&self, order: &Order, step: &Step) -> Result<Operation, StoreError> {
+        let now = step.change.next.updated_at;
+        let authorization = self.authorization_of(order).await?;
+        Ok(authorization.void(self.op_id(), now, now.plus(self.timing.lease)))
+    }
+}

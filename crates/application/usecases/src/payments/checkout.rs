@@ -1,0 +1,185 @@
+//! The merchant's server pays for the shopper (contract, POST {checkout_url}/v2.21; decisions.md section 6): the same flow as the drop-in's
+//! submit, without a Session.
+
+use std::sync::Arc;
+
+use dropin_catalogue::{Class, find_method};
+use dropin_kernel::{OrderId, Violation, ViolationCode};
+use dropin_money::{Amount, Currency};
+use dropin_order::{NewOrder, Operation};
+use dropin_ports::{Actor, CheckoutRecord, KeyUse, StashStore, StashVault, StoreError};
+
+use super::till::{Attempt, Begun, Buyer, Tender, TenderError, Till};
+use super::{DECISIONS, Payments, answer, busy};
+use crate::access::Caller;
+use crate::answers::Told;
+
+/// A checkout as it is asked for; checked for everything that needs no store.
+#[derive(Debug, Clone)]
+pub struct CheckoutAsk {
+    /// ReferenceId: shares the namespace of MerchantReference.
+    pub reference: String,
+    /// What is to be paid.
+    pub total: Amount,
+    /// The consumer's country, ISO 3166-1 alpha-2.
+    pub country: String,
+    /// Id of the payment method.
+    pub method: String,
+    /// Where the card waits; of card methods only.
+    pub stash_id: Option<String>,
+    /// Of the browser that stashed the card.
+    pub fingerprint: String,
+    /// Whether it is captured as soon as it is authorized.
+    pub capture: bool,
+    /// Where the shopper comes back to from a hosted page.
+    pub return_url: Option<String>,
+    /// Consumer and Items as JSON, kept beside the Order.
+    pub document: String,
+}
+
+/// What came of a checkout.
+#[derive(Debug, Clone)]
+pub struct Paid {
+    /// For the merchant.
+    pub told: Told,
+    /// A capture to ask for now ([`Payments::finish`]); `None` when it was asked for already.
+    pub follow_up: Option<Operation>,
+}
+
+/// Why a checkout was not started. Nothing was charged and nothing will be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CheckoutError {
+    /// Not enabled for the merchant.
+    #[error("{} is not enabled for the merchant", .0.code())]
+    Currency(Currency),
+    /// The stashed card cannot be used.
+    #[error("the stashed card cannot be used")]
+    Stash(Violation),
+    /// The method cannot be used.
+    #[error("the method cannot be used")]
+    Method(Violation),
+    /// The merchant used the reference before.
+    #[error("the reference was used before")]
+    DuplicateReference,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<TenderError> for CheckoutError {
+    fn from(error: TenderError) -> Self {
+        match error {
+            TenderError::Card(violation) => Self::Stash(violation),
+            TenderError::Method(violation) => Self::Method(violation),
+            TenderError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// Payments from server to server.
+#[derive(Clone)]
+pub struct Checkouts {
+    /// The money flows.
+    pub payments: Payments,
+    /// Stashed cards.
+    pub stash: Arc<dyn StashStore>,
+    /// Opens them, once.
+    pub vault: Arc<dyn StashVault>,
+    /// {asset_url}: hosted pages send the shopper back below it.
+    pub return_base: String,
+}
+
+impl Checkouts {
+    fn till(&self) -> Till<'_> {
+        let (stash, vault) = (self.stash.as_ref(), self.vault.as_ref());
+        Till { payments: &self.payments, stash, vault, return_base: &self.return_base }
+    }
+
+    /// Pays. With Capture, the answer waits for the capture too.
+    ///
+    /// Must not be cancelled halfway; run it where a dropped connection cannot.
+    ///
+    /// # Errors
+    /// [`CheckoutError`].
+    pub async fn pay(
+        &self,
+        caller: &Caller,
+        ask: &CheckoutAsk,
+        key_use: Option<KeyUse>,
+    ) -> Result<Paid, CheckoutError> {
+        let currency = ask.total.currency();
+        if !caller.merchant.currencies.contains(&currency) {
+            return Err(CheckoutError::Currency(currency));
+        }
+        for _ in 0..DECISIONS {
+            let now = self.payments.clock.now();
+            let tender = self.tender(caller, ask, now).await?;
+            let attempt = self.attempt(caller, ask, tender, key_use, now);
+            match self.till().begin(attempt).await? {
+                Begun::Prepared(prepared) => {
+                    let conclusion = self.till().authorize(*prepared).await?;
+                    let told = Told::Concluded(answer::paid(&conclusion.order));
+                    return Ok(Paid { told, follow_up: conclusion.follow_up });
+                }
+                Begun::KeyTaken => return Ok(Paid { told: Told::KeyTaken, follow_up: None }),
+                Begun::DuplicateReference => return Err(CheckoutError::DuplicateReference),
+                // The stash entry changed in between.
+                Begun::Stale => {}
+            }
+        }
+        Err(busy("paid").into())
+    }
+
+    async fn tender(
+        &self,
+        caller: &Caller,
+        ask: &CheckoutAsk,
+        now: dropin_kernel::Timestamp,
+    ) -> Result<Tender, CheckoutError> {
+        let buyer = Buyer {
+            merchant: caller.merchant.id,
+            fingerprint: &ask.fingerprint,
+            country: &ask.country,
+            currency: ask.total.currency(),
+        };
+        let Some(stash_id) = &ask.stash_id else { return Ok(self.till().method(&buyer, &ask.method)?) };
+        let tender = self.till().card(&buyer, stash_id, now).await?;
+        let card = find_method(&ask.method).is_some_and(|method| method.class == Class::Card);
+        if !card || tender.method.id != ask.method {
+            let why = format!("the stashed card is a {}", tender.method.id);
+            let violation = Violation::new("PaymentMethod", ViolationCode::Conflict, why);
+            return Err(CheckoutError::Method(violation));
+        }
+        Ok(tender)
+    }
+
+    fn attempt(
+        &self,
+        caller: &Caller,
+        ask: &CheckoutAsk,
+        tender: Tender,
+        key_use: Option<KeyUse>,
+        now: dropin_kernel::Timestamp,
+    ) -> Attempt {
+        let order = NewOrder {
+            id: OrderId::new(self.payments.ids.random()),
+            merchant_id: caller.merchant.id,
+            session_id: None,
+            merchant_reference: ask.reference.clone(),
+            total: ask.total.clone(),
+            auto_capture: ask.capture,
+            payment_method: tender.method.id.to_owned(),
+            return_url: ask.return_url.clone(),
+        };
+        Attempt {
+            session: None,
+            order,
+            tender,
+            country: ask.country.clone(),
+            actor: Actor::Merchant(caller.username.clone()),
+            checkout: Some(CheckoutRecord { document: ask.document.clone() }),
+            key_use,
+            now,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What follows from a processor's answer: pure but for fresh ids and the time.
+
+mod authorization;
+mod capture;
+mod draft;
+mod refund;
+mod void;
+
+use std::time::Duration;
+
+use dropin_money::Amount;
+use dropin_order::{OpKind, OpState};
+use dropin_ports::{Payment, ProcessorAnswer, Settlement, StoreError};
+
+use self::draft::Draft;
+use super::{Asker, Payments};
+
+/// An outcome that is unknown for longer than this is a fault that somebody must look at (decisions.md section 4).
+pub(super) const PAGE_AFTER: Duration = Duration::from_secs(10 * 60);
+/// How often such an outcome is asked for.
+const OVERDUE_PAUSE: Duration = Duration::from_secs(60);
+/// Pause before something that was refused for now is tried again; doubled each time.
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+/// Longest such pause.
+const LONGEST_RETRY: Duration = Duration::from_secs(60 * 60);
+/// Shortest and longest pause between two looks at something that waits for a person or a bank.
+const PENDING_PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
+
+/// Who asked, and what they accept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Terms {
+    /// Who hears of a refusal that need not be for good.
+    pub(super) asker: Asker,
+    /// Somebody has looked at it: another amount than was asked for is taken as it is, as long as it is less.
+    pub(super) accept: bool,
+}
+
+pub(super) fn decide(
+    with: &Payments,
+    payment: &Payment,
+    answer: &ProcessorAnswer,
+    terms: Terms,
+) -> Result<Settlement, StoreError> {
+    let mut draft = Draft::new(with, payment);
+    match payment.operation.kind {
+        OpKind::Authorize => authorization::decide(&mut draft, answer, terms)?,
+        OpKind::Capture => capture::decide(&mut draft, answer, terms)?,
+        OpKind::Void => void::decide(&mut draft, answer, terms)?,
+        OpKind::Refund => refund::decide(&mut draft, answer, terms)?,
+    }
+    Ok(draft.settlement)
+}
+
+/// How the amount of an approval compares with what was asked.
+enum Approved {
+    /// As asked, or accepted by somebody who has looked at it.
+    Usable(Amount),
+    /// Another amount or currency, or none: never accepted silently.
+    Differs,
+}
+
+impl Approved {
+    fn of(asked: &Amount, answered: Option<&Amount>, terms: Terms) -> Self {
+        match answered {
+            Some(amount) if amount == asked => Self::Usable(amount.clone()),
+            Some(amount) if terms.accept && !amount.is_zero() && amount < asked => Self::Usable(amount.clone()),
+            _ => Self::Differs,
+        }
+    }
+}
+
+impl Draft<'_> {
+    /// Stays open, reservation and all; only the next look is planned.
+    fn look_again(&mut self, state: OpState) {
+        let operation = &self.payment.operation;
+        let age = self.settlement.now.since(operation.created_at);
+        // A clear PENDING is not unlearned by an unclear answer.
+        let state = if operation.state == OpState::Pending { OpState::Pending } else { state };
+        let overdue = PAGE_AFTER < age && state == OpState::Unknown;
+        if overdue {
+            let (id, kind) = (operation.id.to_string(), operation.kind.as_str());
+            log::error!(
+                operation = id.as_str(), kind, minutes = age.as_secs() / 60;
+                "an outcome has been unknown for long: compare the Order with the processor's books"
+            );
+        }
+        let pause = match state {
+            // What has waited for long may wait a little longer: an eighth of its age.
+            OpState::Pending => (age / 8).clamp(PENDING_PAUSE.0, PENDING_PAUSE.1),
+            _ if overdue => OVERDUE_PAUSE,
+            _ => self.with.timing.pause(operation.tries),
+        };
+        self.settlement.state = state;
+        self.settlement.due_at = self.settlement.now.plus(pause);
+    }
+
+    fn unclear(&mut self, why: &str) {
+        let operation = self.payment.operation.id.to_string();
+        log::warn!(operation = operation.as_str(), why; "unknown outcome: the processor will be asked about the key");
+        self.look_again(OpState::Unknown);
+    }
+
+    /// Money has moved, and not as asked: the Order is held for review and the operation stays open until somebody decides.
+    fn differs(&mut self) -> Result<(), StoreError> {
+        let (operation, order) = (self.payment.operation.id.to_string(), self.payment.order.id.to_string());
+        log::error!(
+            operation = operation.as_str(), order = order.as_str();
+            "the processor did another amount than was asked: held for review; see `dropin order show`, then `dropin order review`"
+        );
+        if !self.order().under_review {
+            let step = self.order().amount_differs(self.settlement.now);
+            self.order_step(step.map_err(|_wrong| super::corrupt("an open operation of an Order whose life is over"))?);
+        }
+        self.settlement.state = OpState::Unknown;
+        self.settlement.due_at = self.settlement.now.plus(OVERDUE_PAUSE);
+        Ok(())
+    }
+
+    /// The same thing is asked again later under a new key: the reservation stays.
+    fn again_later(&mut self, at_least: Duration) {
+        let operation = &self.payment.operation;
+        let pause = FIRST_RETRY.saturating_mul(1 << operation.tries.min(16)).min(LONGEST_RETRY).max(at_least);
+        let due_at = self.settlement.now.plus(pause);
+        self.settlement.follow_up = Some(operation.again(self.with.op_id(), self.settlement.now, due_at));
+    }
+}

@@ -1,0 +1,123 @@
+//! The merchant gives captured money back (decisions.md section 4, POST /v1/order/{OrderId}/refund).
+
+use dropin_kernel::{OrderId, RefundId, Violation, ViolationCode};
+use dropin_money::{Amount, Decimal};
+use dropin_order::{Operation, Order, OrderState, Refund, RefundRefused, RefundState, Step};
+use dropin_ports::{Actor, KeyUse, OrderChanged, OrderName, StoreError};
+
+use super::capture::{change, parse_amount};
+use super::{Asker, DECISIONS, Payments, answer, busy, corrupt};
+use crate::access::Caller;
+use crate::answers::Told;
+
+/// A refund as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefundAsk {
+    /// The merchant's own name for it, unique per Order.
+    pub reference: String,
+    /// How much; all that is left when `None`.
+    pub amount: Option<Decimal>,
+    /// For the merchant's own records.
+    pub description: Option<String>,
+}
+
+/// Why nothing was refunded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RefundError {
+    /// No such Order of this merchant.
+    #[error("no such Order")]
+    NotFound,
+    /// Nothing was captured.
+    #[error("the Order is {}", .0.as_str())]
+    WrongState(OrderState),
+    /// The amount is none.
+    #[error("the amount cannot be refunded")]
+    Amount(Violation),
+    /// More than is left.
+    #[error("at most {0} {currency} is left to be refunded", currency = .0.currency())]
+    Exceeds(Amount),
+    /// The Order has a refund with that reference and another amount.
+    #[error("the reference belongs to a refund of another amount")]
+    DuplicateReference,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Payments {
+    /// Refunds `ask.amount`, or all that is left. The same reference with the same amount, or none, tells of the first one.
+    ///
+    /// Must not be cancelled halfway; run it where a dropped connection cannot.
+    ///
+    /// # Errors
+    /// [`RefundError`].
+    pub async fn refund(
+        &self,
+        caller: &Caller,
+        id: OrderId,
+        ask: &RefundAsk,
+        key_use: Option<KeyUse>,
+    ) -> Result<Told, RefundError> {
+        let actor = Actor::Merchant(caller.username.clone());
+        for _ in 0..DECISIONS {
+            let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
+            let order = found.ok_or(RefundError::NotFound)?;
+            let number = ask.amount.as_ref();
+            let amount = number.map(|number| parse_amount(&order, number)).transpose().map_err(RefundError::Amount)?;
+            if let Some(known) = self.store.find_refund_by_reference(order.id, &ask.reference).await? {
+                return match amount {
+                    Some(other) if other != known.amount => Err(RefundError::DuplicateReference),
+                    _ => Ok(Told::Loose(answer::known_refund(&known))),
+                };
+            }
+            let (step, amount) = order.plan_refund(amount.as_ref(), self.clock.now()).map_err(refused)?;
+            let (operation, refund) = self.prepare_refund(&order, &step, amount, ask).await?;
+            let mut change = change(&order, &actor, step, Some(operation.clone()), key_use);
+            change.refund = Some(refund);
+            match self.store.change_order(change).await? {
+                OrderChanged::Done => {
+                    let conclusion = self.ask(&operation, Asker::Waiting).await?;
+                    let refund = conclusion.refund.ok_or_else(|| corrupt("a refund's operation without its refund"))?;
+                    return Ok(Told::Concluded(answer::refunded(&refund)));
+                }
+                OrderChanged::KeyTaken => return Ok(Told::KeyTaken),
+                OrderChanged::Stale | OrderChanged::DuplicateRefund => {}
+            }
+        }
+        Err(busy("refunded").into())
+    }
+
+    async fn prepare_refund(
+        &self,
+        order: &Order,
+        step: &Step,
+        amount: Amount,
+        ask: &RefundAsk,
+    ) -> Result<(Operation, Refund), StoreError> {
+        let now = step.change.next.updated_at;
+        let authorization = self.authorization_of(order).await?;
+        let refund = Refund {
+            id: RefundId::new(self.ids.ordered()),
+            order_id: order.id,
+            merchant_id: order.merchant_id,
+            reference: ask.reference.clone(),
+            amount: amount.clone(),
+            description: ask.description.clone(),
+            state: RefundState::InProgress,
+            created_at: now,
+            updated_at: now,
+        };
+        let operation = authorization.refund(self.op_id(), refund.id, amount, now, now.plus(self.timing.lease));
+        Ok((operation, refund))
+    }
+}
+
+fn refused(refused: RefundRefused) -> RefundError {
+    match refused {
+        RefundRefused::NotCaptured { found } => RefundError::WrongState(found),
+        RefundRefused::NothingAsked => {
+            RefundError::Amount(Violation::new("Amount", ViolationCode::OutOfRange, "must be above zero"))
+        }
+        RefundRefused::ExceedsCaptured { left } => RefundError::Exceeds(left),
+    }
+}

@@ -1,0 +1,157 @@
+//! Somebody who runs the deployment decides about an Order that is held for review (decisions.md section 4).
+
+use dropin_kernel::{EventId, OrderId};
+use dropin_order::{OpState, Operation, Order, OrderState, ReviewRefused, Step, VoidPlan};
+use dropin_ports::{Actor, ChangeOrder, NewEvent, OrderChanged, ProcessorAnswer, StatusAnswer, StoreError};
+
+use super::capture::change;
+use super::decide::Terms;
+use super::{Asker, DECISIONS, Payments, busy, corrupt, remembered};
+
+/// What came of a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewOutcome {
+    /// The Order as it stands now.
+    pub order: Order,
+    /// Whether the processor has still to do its part; the settler sees to it.
+    pub pending: bool,
+}
+
+/// Why a decision was not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReviewError {
+    /// No such Order.
+    #[error("no such Order")]
+    NotFound,
+    /// It is not there to be decided.
+    #[error(transparent)]
+    Refused(#[from] ReviewRefused),
+    /// Money has moved already: it can only be accepted.
+    #[error("the processor has moved money already: approve it as it is, then refund if it must go back")]
+    MoneyMoved,
+    /// The processor does not say what it did, or did more than was asked.
+    #[error("the processor's books must be put right first: {0}")]
+    NotAcceptable(String),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Payments {
+    /// Approves or declines. An approved Order is captured at once when it was to be (AutoCapture, or asked for meanwhile); a declined one is voided,
+    /// then DECLINED. Repeating it is harmless.
+    ///
+    /// # Errors
+    /// [`ReviewError`].
+    pub async fn review(&self, id: OrderId, approve: bool, operator: &str) -> Result<ReviewOutcome, ReviewError> {
+        let actor = Actor::Operator(operator.to_owned());
+        for _ in 0..DECISIONS {
+            let (order, _session) = self.store.find_order_anywhere(id).await?.ok_or(ReviewError::NotFound)?;
+            if let Some(operation) = self.differing(&order).await? {
+                return if approve { self.accept(&operation).await } else { Err(ReviewError::MoneyMoved) };
+            }
+            let (change, operation) = match self.review_step(&order, approve, &actor).await? {
+                Some(prepared) => prepared,
+                None => return Ok(ReviewOutcome { pending: order.voiding.is_some(), order }),
+            };
+            let after = change.order.next.clone();
+            match (self.store.change_order(change).await?, operation) {
+                (OrderChanged::Done, Some(operation)) => {
+                    let conclusion = self.ask(&operation, Asker::Nobody).await?;
+                    let pending = conclusion.state.is_open() || conclusion.follow_up.is_some();
+                    return Ok(ReviewOutcome { order: conclusion.order, pending });
+                }
+                (OrderChanged::Done, None) => return Ok(ReviewOutcome { order: after, pending: false }),
+                _ => {}
+            }
+        }
+        Err(busy("reviewed").into())
+    }
+
+    /// What is written for a decision, and the operation it asks for; `None` when it was decided so before.
+    async fn review_step(
+        &self,
+        order: &Order,
+        approve: bool,
+        actor: &Actor,
+    ) -> Result<Option<(ChangeOrder, Option<Operation>)>, ReviewError> {
+        let now = self.clock.now();
+        if !approve {
+            let VoidPlan::Ask(step) = order.decline_review(now)? else { return Ok(None) };
+            let operation = self.prepare_void(order, &step).await?;
+            return Ok(Some((change(order, actor, *step, Some(operation.clone()), None), Some(operation))));
+        }
+        let approved = order.approve_review(now)?;
+        let mut history = vec![remembered(order, actor, &approved)];
+        let events = vec![self.review_event(&approved)];
+        let (mut next, expected) = (approved.change.next, approved.change.expected);
+        let operation = match next.capture_due() {
+            None => None,
+            Some(amount) => {
+                let step = next.request_capture(&amount, now);
+                let step = step.map_err(|_rule| corrupt("more was promised to be captured than is authorized"))?;
+                history.push(remembered(&next, &Actor::System, &step));
+                let operation = self.prepare_capture(order, &step, amount).await?;
+                next = Order { revision: expected.next(), ..step.change.next };
+                Some(operation)
+            }
+        };
+        let order = dropin_kernel::Change { next, expected };
+        let change = ChangeOrder {
+            order,
+            session: None,
+            operation: operation.clone(),
+            refund: None,
+            history,
+            events,
+            key_use: None,
+        };
+        Ok(Some((change, operation)))
+    }
+
+    fn review_event(&self, step: &Step) -> NewEvent {
+        let order = &step.change.next;
+        let event = step.transition.event.expect("the table has an event for every review");
+        NewEvent {
+            id: EventId::new(self.ids.ordered()),
+            merchant_id: order.merchant_id,
+            payment_id: order.payment_id(),
+            event_type: event.as_str(),
+            body: dropin_wire::event::order_changed(event, order),
+            at: order.updated_at,
+        }
+    }
+
+    /// The open operation of an Order under review because the processor did another amount than was asked.
+    async fn differing(&self, order: &Order) -> Result<Option<Operation>, StoreError> {
+        let held = order.under_review
+            && (order.state != OrderState::PaymentAuthorized || !order.amounts.capture_pending().is_zero());
+        if !held {
+            return Ok(None);
+        }
+        let operations = self.store.list_operations(order.id).await?;
+        Ok(operations.into_iter().rev().find(|operation| operation.state == OpState::Unknown))
+    }
+
+    /// Takes what the processor did as it is, as long as it is less than was asked.
+    async fn accept(&self, operation: &Operation) -> Result<ReviewOutcome, ReviewError> {
+        let answer = match self.processor.status(operation.id).await {
+            StatusAnswer::Known(answer @ ProcessorAnswer::Approved { .. }) => answer,
+            StatusAnswer::Unreachable { why } => return Err(ReviewError::NotAcceptable(why)),
+            other => return Err(ReviewError::NotAcceptable(format!("it says {other:?} now"))),
+        };
+        let terms = Terms { asker: Asker::Nobody, accept: true };
+        let conclusion = self.conclude(operation.id, answer, terms).await?;
+        if conclusion.state.is_open() {
+            let why = "it did more than was asked, or in another currency".to_owned();
+            return Err(ReviewError::NotAcceptable(why));
+        }
+        if let Some(next) = conclusion.follow_up.filter(|next| next.tries == 0) {
+            self.finish(next).await?;
+        }
+        let found = self.store.find_order_anywhere(operation.order_id).await?;
+        let (order, _session) = found.ok_or(ReviewError::NotFound)?;
+        let pending = !order.amounts.capture_pending().is_zero();
+        Ok(ReviewOutcome { order, pending })
+    }
+}
