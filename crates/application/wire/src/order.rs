@@ -311,14 +311,6 @@ pub fn cancelled(order: &Order, pending: bool) -> Vec<u8> {
     serde_json::to_vec(&body).expect("an Order has string keys and exact numbers only")
 }
 
-/// The body of the answer to a cancel that the processor refused: it has decided otherwise meanwhile (decisions.md section 4).
-pub fn cancel_refused(order: &Order) -> Vec<u8> {
-    let message =
-        format!("The processor can no longer release the payment; the Order is {}. Get it again.", order.state.as_str());
-    let body = ErrorBody::new(ErrorCode::InvalidOrderState, &message);
-    serde_json::to_vec(&body).expect("an Error object has string keys only")
-}
-
 /// The body of the answer to a capture that the processor refused: the Error object CAPTURE_FAILED with Retryable (decisions.md section 4).
 pub fn capture_refused(retryable: bool) -> Vec<u8> {
     let message = if retryable {
