@@ -71,6 +71,39 @@ async fn what_is_written_stays_written() {
     running.stop().await;
 }
 
+#[derive(diesel::QueryableByName)]
+struct Line {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    detail: String,
+}
+
+/// What guards an insert looks at as many rows when there are a million as when there are ten.
+#[actix_web::test]
+async fn no_guard_reads_a_whole_table() {
+    let running = Running::start().await;
+    let mut store = open(&running.database);
+    let triggers = "SELECT sql AS detail FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%BEFORE INSERT%'";
+    let triggers: Vec<Line> = diesel::sql_query(triggers).load(&mut store).unwrap();
+    assert!(3 <= triggers.len());
+    for Line { detail: trigger } in triggers {
+        let (_, condition) = trigger.split_once("WHEN ").unwrap();
+        let (condition, _) = condition.split_once("BEGIN").unwrap();
+        let mut parts = condition.split("NEW.");
+        let first = parts.next().unwrap().to_owned();
+        let bound = parts.fold(first, |text, part| {
+            text + "?1" + part.trim_start_matches(|c: char| c.is_ascii_lowercase() || c == '_')
+        });
+        let plan = diesel::sql_query(format!("EXPLAIN QUERY PLAN SELECT 1 WHERE {bound}"));
+        let plan: Vec<String> = plan.load::<Line>(&mut store).unwrap().into_iter().map(|line| line.detail).collect();
+        assert!(plan.iter().any(|line| line.starts_with("SEARCH")), "{trigger}: {plan:?}");
+        assert!(
+            !plan.iter().any(|line| line.starts_with("SCAN") && line != "SCAN CONSTANT ROW"),
+            "{trigger}: {plan:?}"
+        );
+    }
+    running.stop().await;
+}
+
 #[actix_web::test]
 async fn what_is_pending_only_goes_forward() {
     let running = Running::start().await;
