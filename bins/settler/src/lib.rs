@@ -36,9 +36,10 @@ pub struct SettlerDeps {
 pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
     let operations = operations(&deps, stop.clone());
     let sessions = sessions(&deps, stop.clone());
+    let orders = orders(&deps, stop.clone());
     let answers = answers(&deps, stop.clone());
     log::info!("settler: looking for due work every {} ms", deps.poll.as_millis());
-    tokio::join!(operations, sessions, answers);
+    tokio::join!(operations, sessions, orders, answers);
     // The loops end with the signal; a closed channel means that whoever started us is gone.
     drop(stop.wait_for(|stopping| *stopping).await);
 }
@@ -84,6 +85,23 @@ async fn sessions(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
         };
         if !more {
             pause(deps.poll * 20, &mut stop).await;
+        }
+    }
+}
+
+/// Orders whose page, transfer or capture window is over are voided. Their guards compare the time themselves, so this only writes down what is
+/// already true.
+async fn orders(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let more = match deps.payments.expire_orders(BATCH).await {
+            Ok(expired) => expired == BATCH,
+            Err(error) => {
+                log::warn!(error:% = error; "settler: cannot end Orders whose time is over; trying again");
+                false
+            }
+        };
+        if !more {
+            pause(deps.poll * 4, &mut stop).await;
         }
     }
 }

@@ -1,87 +1,100 @@
-//! Every state against every trigger: what the witnesses allow is what the table says, and nothing else.
+//! Every state against every trigger: what the steps allow is what the table says, and nothing else.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use std::time::Duration;
+mod common;
 
-use dropin_kernel::{LedgerTransactionId, MerchantId, OrderId, ParseIdError, Revision, SessionId, Timestamp};
-use dropin_money::{Amount, Currency};
+use common::{NOW, authorized, id, ids, in_state, promised, started, usd};
 use dropin_order::{
-    Account, Amounts, CapturePlan, CaptureRefused, Order, OrderEvent, OrderState, OrderTrigger, Step, TRANSITIONS,
+    Account, Amounts, BankDetails, Order, OrderEvent, OrderState, OrderTrigger, Step, TRANSITIONS, VoidCause,
 };
 
-const STARTED_AT: Timestamp = Timestamp::from_micros(1_000_000);
-const NOW: Timestamp = Timestamp::from_micros(2_000_000);
-
-const TRIGGERS: [OrderTrigger; 7] = [
+const TRIGGERS: [OrderTrigger; 22] = [
     OrderTrigger::Start,
+    OrderTrigger::Redirected,
     OrderTrigger::Authorized,
+    OrderTrigger::AuthorizedOtherwise,
+    OrderTrigger::Paid,
+    OrderTrigger::TransferAwaited,
+    OrderTrigger::TakenIntoReview,
+    OrderTrigger::ProviderApproved,
     OrderTrigger::Refused,
     OrderTrigger::CaptureRequested,
+    OrderTrigger::CapturePromised,
     OrderTrigger::Captured,
     OrderTrigger::CaptureRefusedForNow,
     OrderTrigger::CaptureRefusedForGood,
+    OrderTrigger::VoidRequested,
+    OrderTrigger::Cancelled,
+    OrderTrigger::ReviewDeclined,
+    OrderTrigger::VoidRefused,
+    OrderTrigger::ReviewApproved,
+    OrderTrigger::AmountDiffers,
+    OrderTrigger::RefundRequested,
+    OrderTrigger::RefundSucceeded,
 ];
 
-fn id<T: std::str::FromStr<Err = ParseIdError>>(last: u8) -> T {
-    format!("6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f8091{last:02x}").parse().unwrap()
-}
-
-fn usd(minor: i64) -> Amount {
-    Amount::from_minor(Currency::Usd, minor).unwrap()
-}
-
-fn started() -> Order {
-    Order::start(
-        id::<OrderId>(1),
-        id::<MerchantId>(2),
-        Some(id::<SessionId>(3)),
-        "order-1".to_owned(),
-        usd(1_000),
-        false,
-        "VISA".to_owned(),
-        STARTED_AT,
-    )
-}
-
-fn authorized() -> Order {
-    started().as_processing().unwrap().authorized(id(4), NOW).change.next
-}
-
-/// An Order of 10.00 in `state`, of which 4.00 are asked to be captured.
-fn in_state(state: OrderState) -> Order {
-    let amounts = Amounts::restore(usd(1_000), usd(0), usd(0), usd(400), usd(0)).unwrap();
-    Order { state, amounts, revision: Revision::new(7), ..started() }
-}
-
-fn ids() -> (LedgerTransactionId, LedgerTransactionId) {
-    (id(5), id(6))
-}
-
-/// What the witnesses make of a trigger.
-fn pull(order: &Order, trigger: OrderTrigger) -> Option<Step> {
-    match trigger {
+/// What the steps make of a trigger, on an Order to which nothing but its state forbids it.
+fn pull(state: OrderState, trigger: OrderTrigger) -> (Order, Option<Step>) {
+    use OrderTrigger as T;
+    let order = fitting(state, trigger);
+    let step = match trigger {
         // The start has no state before it.
-        OrderTrigger::Start => None,
-        OrderTrigger::Authorized => Some(order.as_processing().ok()?.authorized(id(4), NOW)),
-        OrderTrigger::Refused => Some(order.as_processing().ok()?.refused(NOW)),
-        OrderTrigger::CaptureRequested => Some(order.as_authorized().ok()?.request_capture(&usd(100), NOW).unwrap()),
-        OrderTrigger::Captured => Some(order.as_authorized().ok()?.captured(&usd(400), ids(), NOW).unwrap()),
-        OrderTrigger::CaptureRefusedForNow => {
-            Some(order.as_authorized().ok()?.capture_refused(&usd(400), true, NOW).unwrap())
-        }
-        OrderTrigger::CaptureRefusedForGood => {
-            Some(order.as_authorized().ok()?.capture_refused(&usd(400), false, NOW).unwrap())
-        }
+        T::Start => None,
+        T::Redirected => order.redirected("https://bank.example/page".to_owned(), NOW, NOW).ok(),
+        T::Authorized => order.authorized(&usd(1_000), false, NOW, id(4), NOW).ok(),
+        T::AuthorizedOtherwise => order.authorized(&usd(999), false, NOW, id(4), NOW).ok(),
+        T::Paid => order.paid(&usd(1_000), ids(), NOW).ok(),
+        T::TransferAwaited => order.transfer_awaited(Box::new(BankDetails::default()), NOW, NOW).ok(),
+        T::TakenIntoReview => order.taken_into_review(NOW).ok(),
+        T::ProviderApproved => order.provider_approved(&usd(1_000), id(4), NOW).ok(),
+        T::Refused => order.refused(NOW).ok(),
+        T::CaptureRequested => order.request_capture(&usd(100), NOW).ok(),
+        T::CapturePromised => promised(&order),
+        T::Captured => order.captured(&usd(400), &usd(400), ids(), NOW),
+        T::CaptureRefusedForNow => order.capture_refused(&usd(400), true, id(4), NOW),
+        T::CaptureRefusedForGood => order.capture_refused(&usd(400), false, id(4), NOW),
+        T::VoidRequested => common::void_asked(&order),
+        T::Cancelled | T::ReviewDeclined => order.voided(id(4), NOW).ok(),
+        T::VoidRefused => order.void_refused(NOW).ok(),
+        T::ReviewApproved => order.approve_review(NOW).ok(),
+        T::AmountDiffers => order.amount_differs(NOW).ok(),
+        T::RefundRequested => order.plan_refund(Some(&usd(100)), NOW).ok().map(|(step, _amount)| step),
+        T::RefundSucceeded => order.refund_succeeded(&usd(200), &usd(200), id(4), NOW),
+        T::RefundFailed => order.refund_failed(&usd(200), NOW),
+    };
+    (order, step)
+}
+
+/// An Order of 10.00 in `state` with whatever `trigger` needs beside the state.
+fn fitting(state: OrderState, trigger: OrderTrigger) -> Order {
+    use OrderTrigger as T;
+    let mut order = in_state(state);
+    match trigger {
+        T::CapturePromised => order.under_review = true,
+        T::ReviewApproved => order.under_review = true,
+        T::Cancelled => order.voiding = Some(VoidCause::Merchant),
+        T::ReviewDeclined => order.voiding = Some(VoidCause::Review),
+        T::VoidRequested if state == OrderState::Processing => order.page = Some("https://bank.example/".to_owned()),
+        _ => {}
     }
+    if matches!(trigger, T::VoidRequested | T::Cancelled | T::ReviewDeclined | T::CapturePromised | T::CaptureRequested)
+    {
+        order.amounts = Amounts::authorized(usd(1_000));
+    }
+    if matches!(trigger, T::ReviewApproved) {
+        order.amounts = Amounts::authorized(usd(1_000));
+    }
+    order
 }
 
 #[test]
 fn every_state_against_every_trigger() {
     for from in OrderState::ALL {
-        for trigger in TRIGGERS {
-            let order = in_state(from);
+        for trigger in TRIGGERS.into_iter().chain([OrderTrigger::RefundFailed]) {
             let row = TRANSITIONS.iter().find(|row| row.from == Some(from) && row.trigger == trigger);
-            let pulled = pull(&order, trigger);
+            let (order, pulled) = pull(from, trigger);
+            // A review that is declined in another state than PAYMENT_AUTHORIZED is a cancellation.
+            let pulled = pulled.filter(|step| step.transition.trigger == trigger);
             assert_eq!(pulled.as_ref().map(|step| &step.transition), row, "{from:?} {trigger:?}");
             let Some(Step { change, transition, ledger }) = pulled else { continue };
             assert_eq!(change.next.state, transition.to, "{from:?} {trigger:?}");
@@ -96,8 +109,9 @@ fn every_state_against_every_trigger() {
 
 #[test]
 fn the_table_is_that_of_the_decisions() {
-    let rows: Vec<_> = TRANSITIONS
+    let shown: Vec<_> = TRANSITIONS
         .iter()
+        .filter(|row| row.event.is_some() || row.from != Some(row.to))
         .map(|row| {
             let from = row.from.map_or("(none)", OrderState::as_str);
             let event = row.event.map_or("", OrderEvent::as_str);
@@ -105,136 +119,140 @@ fn the_table_is_that_of_the_decisions() {
         })
         .collect();
     assert_eq!(
-        rows,
+        shown,
         [
             "(none) START PROCESSING",
             "PROCESSING AUTHORIZED PAYMENT_AUTHORIZED ORDER_AUTHORIZED",
+            "PROCESSING AUTHORIZED_OTHERWISE PAYMENT_AUTHORIZED ORDER_AUTHORIZED",
+            "PROCESSING TRANSFER_AWAITED PROCESSING ORDER_PROCESSING",
+            "PROCESSING PAID PROCESSED ORDER_PROCESSED",
+            "PROCESSING TAKEN_INTO_REVIEW COMMIT_ACCEPTED ORDER_COMMIT_ACCEPTED",
             "PROCESSING REFUSED PROCESSING_FAILED ORDER_PROCESSING_FAILED",
-            "PAYMENT_AUTHORIZED CAPTURE_REQUESTED PAYMENT_AUTHORIZED",
+            "PROCESSING CANCELLED CANCELLED ORDER_CANCELLED",
+            "COMMIT_ACCEPTED CAPTURED PROCESSED ORDER_PROCESSED",
+            "COMMIT_ACCEPTED CAPTURE_REFUSED_FOR_GOOD PROCESSING_FAILED ORDER_PROCESSING_FAILED",
+            "COMMIT_ACCEPTED REFUSED PROCESSING_FAILED ORDER_PROCESSING_FAILED",
+            "COMMIT_ACCEPTED CANCELLED CANCELLED ORDER_CANCELLED",
             "PAYMENT_AUTHORIZED CAPTURED PROCESSED ORDER_PROCESSED",
-            "PAYMENT_AUTHORIZED CAPTURE_REFUSED_FOR_NOW PAYMENT_AUTHORIZED",
             "PAYMENT_AUTHORIZED CAPTURE_REFUSED_FOR_GOOD PROCESSING_FAILED ORDER_PROCESSING_FAILED",
+            "PAYMENT_AUTHORIZED CANCELLED CANCELLED ORDER_CANCELLED",
+            "PAYMENT_AUTHORIZED REVIEW_APPROVED PAYMENT_AUTHORIZED ORDER_REVIEW_APPROVED",
+            "PAYMENT_AUTHORIZED REVIEW_DECLINED DECLINED ORDER_DECLINED",
+            "PROCESSED REFUND_SUCCEEDED PROCESSED REFUND_SUCCEEDED",
+            "PROCESSED REFUND_FAILED PROCESSED REFUND_FAILED",
         ]
     );
-    assert!(TRANSITIONS.iter().all(|row| TRIGGERS.contains(&row.trigger)));
+    let known: Vec<_> = TRIGGERS.into_iter().chain([OrderTrigger::RefundFailed]).collect();
+    assert!(TRANSITIONS.iter().all(|row| known.contains(&row.trigger)));
+    assert!(
+        known.iter().all(|trigger| TRANSITIONS.iter().any(|row| row.trigger == *trigger)),
+        "a trigger without a row"
+    );
 }
 
 #[test]
-fn authorizing_reserves_the_total_and_shows_the_order_for_seven_days() {
-    let Step { change, ledger, .. } = started().as_processing().unwrap().authorized(id(4), NOW);
+fn final_states_never_change() {
+    for row in TRANSITIONS {
+        let from = row.from.filter(|state| state.is_final());
+        assert!(from.is_none_or(|from| from == row.to), "{row:?}");
+    }
+}
+
+#[test]
+fn authorizing_reserves_the_total_and_shows_the_order() {
+    let Step { change, ledger, .. } = started().authorized(&usd(1_000), false, NOW, id(4), NOW).unwrap();
     let order = change.next;
-    assert!(order.shown && !started().shown);
-    assert_eq!(order.capture_before, Some(NOW.plus(Duration::from_secs(7 * 24 * 3_600))));
+    assert!(order.shown && !started().shown && !order.under_review);
     assert_eq!((order.amounts.total_authorized(), order.amounts.capturable()), (&usd(1_000), usd(1_000)));
-    let moved: Vec<_> = ledger[0].entries().iter().map(|entry| (entry.account, entry.minor)).collect();
-    assert_eq!(moved, [(Account::Shopper, -1_000), (Account::Authorized, 1_000)]);
+    assert_eq!(common::moves(&ledger), [(Account::Shopper, -1_000), (Account::Authorized, 1_000)]);
+}
+
+#[test]
+fn another_amount_than_was_asked_is_held_for_review_and_never_more_than_the_total_is_ours() {
+    for (answered, usable) in [(999, 999), (1_001, 1_000)] {
+        let Step { change, .. } = started().authorized(&usd(answered), false, NOW, id(4), NOW).unwrap();
+        assert!(change.next.under_review, "{answered}");
+        assert_eq!(change.next.amounts.total_authorized(), &usd(usable), "{answered}");
+    }
+    let foreign = dropin_money::Amount::from_minor(dropin_money::Currency::Eur, 1_000).unwrap();
+    let Step { change, ledger, .. } = started().authorized(&foreign, false, NOW, id(4), NOW).unwrap();
+    assert!(change.next.under_review && change.next.amounts.total_authorized().is_zero() && ledger.is_empty());
 }
 
 #[test]
 fn a_refused_attempt_moves_no_money_and_stays_unshown() {
-    let Step { change, ledger, .. } = started().as_processing().unwrap().refused(NOW);
+    let Step { change, ledger, .. } = started().refused(NOW).unwrap();
     assert!(ledger.is_empty() && !change.next.shown);
     assert!(change.next.amounts.total_authorized().is_zero());
 }
 
 #[test]
 fn a_partial_capture_releases_the_rest() {
-    let reserved = authorized().as_authorized().unwrap().request_capture(&usd(400), NOW).unwrap().change.next;
+    let reserved = authorized().request_capture(&usd(400), NOW).unwrap().change.next;
     assert_eq!(reserved.amounts.capture_pending(), &usd(400));
-    let Step { change, ledger, .. } = reserved.as_authorized().unwrap().captured(&usd(400), ids(), NOW).unwrap();
+    let Step { change, ledger, .. } = reserved.captured(&usd(400), &usd(400), ids(), NOW).unwrap();
     assert_eq!((change.next.amounts.captured(), change.next.amounts.capture_pending()), (&usd(400), &usd(0)));
-    let moved: Vec<_> =
-        ledger.iter().flat_map(|posted| posted.entries()).map(|entry| (entry.account, entry.minor)).collect();
     assert_eq!(
-        moved,
+        common::moves(&ledger),
         [(Account::Authorized, -400), (Account::Captured, 400), (Account::Authorized, -600), (Account::Shopper, 600)]
     );
 }
 
 #[test]
 fn a_whole_capture_is_one_posting() {
-    let reserved = authorized().as_authorized().unwrap().request_capture(&usd(1_000), NOW).unwrap().change.next;
-    let Step { ledger, .. } = reserved.as_authorized().unwrap().captured(&usd(1_000), ids(), NOW).unwrap();
+    let reserved = authorized().request_capture(&usd(1_000), NOW).unwrap().change.next;
+    let Step { ledger, .. } = reserved.captured(&usd(1_000), &usd(1_000), ids(), NOW).unwrap();
     assert_eq!(ledger.len(), 1);
 }
 
 #[test]
-fn a_refused_capture_gives_its_reservation_back() {
-    for (retryable, state) in [(true, OrderState::PaymentAuthorized), (false, OrderState::ProcessingFailed)] {
-        let step = in_state(OrderState::PaymentAuthorized)
-            .as_authorized()
-            .unwrap()
-            .capture_refused(&usd(400), retryable, NOW)
-            .unwrap();
+fn a_capture_refused_for_good_releases_the_authorization_and_one_refused_for_now_keeps_it() {
+    for (retryable, state, released) in
+        [(true, OrderState::PaymentAuthorized, None), (false, OrderState::ProcessingFailed, Some(1_000))]
+    {
+        let step = in_state(OrderState::PaymentAuthorized).capture_refused(&usd(400), retryable, id(4), NOW).unwrap();
         assert_eq!((step.change.next.state, step.change.next.amounts.capture_pending()), (state, &usd(0)));
-        assert!(step.ledger.is_empty());
+        let moved = common::moves(&step.ledger);
+        let expected = released.map(|minor| vec![(Account::Authorized, -minor), (Account::Shopper, minor)]);
+        assert_eq!(moved, expected.unwrap_or_default());
     }
 }
 
 #[test]
 fn what_was_not_reserved_is_neither_captured_nor_released() {
     let order = in_state(OrderState::PaymentAuthorized);
-    assert_eq!(order.as_authorized().unwrap().captured(&usd(401), ids(), NOW), None);
-    assert_eq!(order.as_authorized().unwrap().capture_refused(&usd(401), true, NOW), None);
+    assert_eq!(order.captured(&usd(401), &usd(401), ids(), NOW), None);
+    assert_eq!(order.capture_refused(&usd(401), true, id(4), NOW), None);
+    let refunding = in_state(OrderState::Processed);
+    assert_eq!(refunding.refund_succeeded(&usd(201), &usd(201), id(4), NOW), None);
+    assert_eq!(refunding.refund_failed(&usd(201), NOW), None);
 }
 
 #[test]
-fn what_a_request_to_capture_leads_to() {
-    let none = Amounts::authorized(usd(1_000));
-    let order = |state| Order { state, amounts: none.clone(), ..authorized() };
-    let wrong = |found| Err(CaptureRefused::WrongState { found });
-    let plan = |order: &Order, amount: Option<i64>| order.plan_capture(amount.map(usd).as_ref(), NOW);
-
-    for state in [OrderState::Processing, OrderState::ProcessingFailed, OrderState::Cancelled, OrderState::Declined] {
-        assert_eq!(plan(&order(state), None), wrong(state), "{state:?}");
+fn a_void_releases_everything_and_ends_the_order_as_its_cause_says() {
+    for (cause, state) in [
+        (VoidCause::Merchant, OrderState::Cancelled),
+        (VoidCause::Expired, OrderState::Cancelled),
+        (VoidCause::Review, OrderState::Declined),
+    ] {
+        let order = Order { voiding: Some(cause), ..authorized() };
+        let Step { change, ledger, .. } = order.voided(id(4), NOW).unwrap();
+        assert_eq!((change.next.state, change.next.voiding), (state, None), "{cause:?}");
+        assert_eq!(common::moves(&ledger), [(Account::Authorized, -1_000), (Account::Shopper, 1_000)]);
     }
-    assert_eq!(plan(&order(OrderState::CommitAccepted), None), Ok(CapturePlan::UnderReview));
-    let reviewed = Order { under_review: true, ..order(OrderState::PaymentAuthorized) };
-    assert_eq!(plan(&reviewed, Some(1)), Ok(CapturePlan::UnderReview));
-    assert_eq!(plan(&in_state(OrderState::PaymentAuthorized), Some(400)), Ok(CapturePlan::InFlight));
-
-    let processed = Order {
-        state: OrderState::Processed,
-        amounts: Amounts::restore(usd(1_000), usd(400), usd(0), usd(0), usd(0)).unwrap(),
-        ..authorized()
-    };
-    assert_eq!(plan(&processed, None), Ok(CapturePlan::AlreadyCaptured));
-    assert_eq!(plan(&processed, Some(400)), Ok(CapturePlan::AlreadyCaptured));
-    assert_eq!(plan(&processed, Some(1_000)), wrong(OrderState::Processed));
 }
 
 #[test]
-fn a_capture_is_above_zero_and_at_most_what_was_authorized() {
-    let order = authorized();
-    let asked = |amount: Option<i64>| match order.plan_capture(amount.map(usd).as_ref(), NOW) {
-        Ok(CapturePlan::Ask { step, amount }) => {
-            assert_eq!(step.change.next.amounts.capture_pending(), &amount);
-            Ok(amount.minor())
-        }
-        Ok(other) => panic!("{other:?}"),
-        Err(refused) => Err(refused),
-    };
-    assert_eq!((asked(None), asked(Some(1)), asked(Some(1_000))), (Ok(1_000), Ok(1), Ok(1_000)));
-    for wrong in [0, 1_001] {
-        assert_eq!(asked(Some(wrong)), Err(CaptureRefused::AmountOutOfRange), "{wrong}");
-    }
-    let euros = Amount::from_minor(Currency::Eur, 100).unwrap();
-    assert_eq!(order.plan_capture(Some(&euros), NOW), Err(CaptureRefused::AmountOutOfRange));
+fn an_attempt_that_nobody_was_told_of_fails_when_it_is_voided() {
+    let waiting = Order { voiding: Some(VoidCause::Expired), ..started() };
+    let step = waiting.voided(id(4), NOW).unwrap();
+    assert_eq!((step.change.next.state, step.change.next.shown), (OrderState::ProcessingFailed, false));
 }
 
 #[test]
-fn the_capture_window_ends_at_its_moment() {
-    let order = authorized();
-    let end = order.capture_before.unwrap();
-    let before = Timestamp::from_micros(end.micros() - 1);
-    assert!(matches!(order.plan_capture(None, before), Ok(CapturePlan::Ask { .. })));
-    assert_eq!(order.plan_capture(None, end), Err(CaptureRefused::WrongState { found: OrderState::Cancelled }));
-}
-
-#[test]
-fn stored_states_are_read_back() {
-    for state in OrderState::ALL {
-        assert_eq!(OrderState::from_code(state.as_str()), Some(state));
-    }
-    assert_eq!(OrderState::from_code("Processed"), None);
+fn refunds_move_from_captured_to_refunded() {
+    let Step { change, ledger, .. } =
+        in_state(OrderState::Processed).refund_succeeded(&usd(200), &usd(200), id(4), NOW).unwrap();
+    assert_eq!((change.next.amounts.refunded(), change.next.amounts.refund_pending()), (&usd(300), &usd(0)));
+    assert_eq!(common::moves(&ledger), [(Account::Captured, -200), (Account::Refunded, 200)]);
 }
