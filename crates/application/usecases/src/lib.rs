@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod answers;
+pub mod audit;
 pub mod deliver;
 pub mod payments;
 pub mod sessions;

@@ -1,0 +1,105 @@
+//! Verifying the books: every Order against its operations, refunds and ledger, and all operations against the processor's journal.
+//!
+//! Nothing is changed, and payments may run meanwhile. A page of Orders is read in one state of the database, and the journal is read on to its end
+//! after that: whatever was approved here by then stands in the journal, or is missing from it. What was approved there and is still open here is
+//! only counted, unless nobody has settled it for too long. In memory stay two bits for each operation, and what the processor did in other
+//! amounts than asked.
+
+mod journal;
+mod report;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_kernel::Timestamp;
+use dropin_order::{OpState, Operation};
+use dropin_ports::{AuditStore, AuditedOrder, Clock, JournalUnavailable, ProcessorJournal, StoreError};
+
+use self::journal::Journal;
+pub use self::report::{Disagreement, Finding, MOST_FINDINGS, Report};
+
+/// Orders read in one state of the database.
+const PAGE: u32 = 200;
+
+/// How long an outcome may stay open without anybody's doing before somebody has to look (decisions.md section 4).
+pub const STUCK_AFTER: Duration = Duration::from_secs(10 * 60);
+
+/// Whether somebody has to look after an operation: its outcome has been unknown for too long, or it is due and nobody takes it up. One that the
+/// processor accepted may wait for a shopper or a bank for days, and is not stuck as long as it is asked about.
+pub fn is_stuck(operation: &Operation, now: Timestamp) -> bool {
+    let since = match operation.state {
+        OpState::Unknown => operation.created_at,
+        OpState::Prepared | OpState::Pending => operation.due_at,
+        OpState::Approved | OpState::Declined | OpState::Abandoned => return false,
+    };
+    STUCK_AFTER < now.since(since)
+}
+
+/// Why the books could not be verified.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuditError {
+    /// Ours cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The processor's cannot be read.
+    #[error(transparent)]
+    Journal(#[from] JournalUnavailable),
+}
+
+/// Verifies the books.
+#[derive(Clone)]
+pub struct Audit {
+    /// Our books.
+    pub store: Arc<dyn AuditStore>,
+    /// The processor's; `None` verifies ours by themselves.
+    pub journal: Option<Arc<dyn ProcessorJournal>>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Audit {
+    /// Reads everything and reports every disagreement.
+    ///
+    /// # Errors
+    /// [`AuditError`]: nothing is known then.
+    pub async fn verify(&self) -> Result<Report, AuditError> {
+        let mut report = Report::default();
+        let mut journal = self.journal.as_ref().map(|source| Journal::new(source.clone()));
+        let mut after = None;
+        loop {
+            let page = self.store.audit_orders(after, PAGE).await?;
+            if let Some(journal) = &mut journal {
+                journal.read_on(&*self.store, &mut report).await?;
+                report.journal_entries = Some(journal.entries());
+            }
+            let now = self.clock.now();
+            for order in &page {
+                check(order, journal.as_ref(), now, &mut report);
+            }
+            match page.last() {
+                Some(last) if page.len() == PAGE as usize => after = Some(last.id()),
+                _ => return Ok(report),
+            }
+        }
+    }
+}
+
+fn check(order: &AuditedOrder, journal: Option<&Journal>, now: Timestamp, report: &mut Report) {
+    report.orders += 1;
+    match order {
+        AuditedOrder::Readable(books) => {
+            report.operations += books.operations.len() as u64;
+            report.open += books.operations.iter().filter(|placed| placed.operation.state.is_open()).count() as u64;
+            rules::check(books, journal, now, report);
+        }
+        AuditedOrder::Corrupt { id, table, what } => report.add(Finding {
+            what: Disagreement::CorruptRow,
+            order: Some(*id),
+            operation: None,
+            words: format!("a row of it in the table {table} makes no sense: {what}. Compare it with a backup"),
+        }),
+    }
+}

@@ -1,0 +1,623 @@
+//! Lives as the domain makes them are clean; every sort of disagreement is seeded and seen.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dropin_kernel::{LedgerTransactionId, MerchantId, OpId, OrderId, RefundId, Revision, SessionId, Timestamp};
+use dropin_money::{Amount, Currency};
+use dropin_order::{
+    Account, Amounts, CapturePlan, LedgerTransaction, NewOrder, OpKind, OpState, Operation, Order, OrderState, Refund,
+    RefundState, Step, VoidCause, VoidPlan,
+};
+use dropin_ports::{
+    AuditStore, AuditedOrder, Balance, Clock, JournalEntry, JournalUnavailable, OrderBooks, PlacedOperation,
+    ProcessorJournal, StoreError,
+};
+use uuid::Uuid;
+
+use super::{Audit, AuditError, Disagreement, Report};
+
+const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
+
+fn usd(minor: i64) -> Amount {
+    Amount::from_minor(Currency::Usd, minor).unwrap()
+}
+
+/// One Order of the books, and what the processor wrote down for it.
+#[derive(Clone)]
+struct Life {
+    order: Order,
+    operations: Vec<Operation>,
+    refunds: Vec<Refund>,
+    ledger: Vec<LedgerTransaction>,
+    unbalanced: Vec<LedgerTransactionId>,
+    journal: Vec<JournalEntry>,
+}
+
+impl Life {
+    /// Started, with its authorization prepared.
+    fn start() -> Self {
+        let new = NewOrder {
+            id: OrderId::new(Uuid::new_v4()),
+            merchant_id: MerchantId::new(Uuid::new_v4()),
+            session_id: Some(SessionId::new(Uuid::new_v4())),
+            merchant_reference: "a reference".to_owned(),
+            total: usd(3_000),
+            auto_capture: false,
+            payment_method: "VISA".to_owned(),
+            return_url: None,
+        };
+        let order = Order::start(new, NOW);
+        let authorization = Operation::authorize(OpId::new(Uuid::new_v4()), order.id, order.total.clone(), NOW, NOW);
+        let (refunds, ledger, unbalanced, journal) = Default::default();
+        Self { order, operations: vec![authorization], refunds, ledger, unbalanced, journal }
+    }
+
+    fn step(&mut self, step: Step) {
+        self.order = step.change.next;
+        self.ledger.extend(step.ledger);
+    }
+
+    /// The operation of that kind that was written last.
+    fn last(&mut self, kind: OpKind) -> &mut Operation {
+        self.operations.iter_mut().rev().find(|operation| operation.kind == kind).unwrap()
+    }
+
+    /// The processor approves it, and both sides write it down.
+    fn approve(&mut self, kind: OpKind, amount: Option<Amount>) {
+        let operation = self.last(kind);
+        operation.state = OpState::Approved;
+        let entry = JournalEntry {
+            number: 0,
+            key: operation.id,
+            kind: kind.as_str().to_owned(),
+            outcome: "APPROVED".to_owned(),
+            amount,
+            authorization: operation.authorization,
+            captured: false,
+        };
+        self.journal.push(entry);
+    }
+
+    fn authorized(amount: Amount) -> Self {
+        let mut life = Self::start();
+        life.approve(OpKind::Authorize, Some(amount.clone()));
+        life.step(life.order.authorized(&amount, false, NOW.plus(Duration::from_secs(60)), id(), NOW).unwrap());
+        life
+    }
+
+    fn capturing(amount: i64) -> Self {
+        let mut life = Self::authorized(usd(3_000));
+        let CapturePlan::Ask { step, amount } = life.order.plan_capture(Some(&usd(amount)), NOW).unwrap() else {
+            panic!("nothing is in flight")
+        };
+        life.step(*step);
+        let capture = life.operations[0].capture(OpId::new(Uuid::new_v4()), amount, NOW, NOW);
+        life.operations.push(capture);
+        life
+    }
+
+    fn captured(amount: i64) -> Self {
+        let mut life = Self::capturing(amount);
+        life.approve(OpKind::Capture, Some(usd(amount)));
+        life.step(life.order.captured(&usd(amount), &usd(amount), (id(), id()), NOW).unwrap());
+        life
+    }
+
+    fn refunding(mut self, amount: i64) -> Self {
+        let (step, amount) = self.order.plan_refund(Some(&usd(amount)), NOW).unwrap();
+        self.step(step);
+        let refund = Refund {
+            id: RefundId::new(Uuid::new_v4()),
+            order_id: self.order.id,
+            merchant_id: self.order.merchant_id,
+            reference: "a refund".to_owned(),
+            amount: amount.clone(),
+            description: None,
+            state: RefundState::InProgress,
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        let operation = self.operations[0].refund(OpId::new(Uuid::new_v4()), refund.id, amount, NOW, NOW);
+        self.operations.push(operation);
+        self.refunds.push(refund);
+        self
+    }
+
+    fn refunded(self, amount: i64) -> Self {
+        let mut life = self.refunding(amount);
+        life.approve(OpKind::Refund, Some(usd(amount)));
+        let refund = life.refunds.last_mut().unwrap();
+        *refund = refund.decided(true, NOW);
+        life.step(life.order.refund_succeeded(&usd(amount), &usd(amount), id(), NOW).unwrap());
+        life
+    }
+
+    fn voiding(mut self) -> Self {
+        let VoidPlan::Ask(step) = self.order.plan_cancel(NOW).unwrap() else { panic!("nothing is in flight") };
+        self.step(*step);
+        let void = self.operations[0].void(OpId::new(Uuid::new_v4()), NOW, NOW);
+        self.operations.push(void);
+        self
+    }
+
+    fn voided(self) -> Self {
+        let mut life = self.voiding();
+        life.approve(OpKind::Void, None);
+        life.step(life.order.voided(id(), NOW).unwrap());
+        life
+    }
+
+    /// Taken with the authorization.
+    fn paid() -> Self {
+        let mut life = Self::start();
+        life.approve(OpKind::Authorize, Some(usd(3_000)));
+        life.journal[0].captured = true;
+        life.step(life.order.paid(&usd(3_000), (id(), id()), NOW).unwrap());
+        life
+    }
+
+    /// Refused while the authorization was under way, which was approved after all.
+    fn late() -> Self {
+        let mut life = Self::start();
+        life.step(life.order.refused(NOW).unwrap());
+        life.approve(OpKind::Authorize, Some(usd(3_000)));
+        life
+    }
+
+    /// Its amounts, edited.
+    fn amounts(&mut self, edit: impl FnOnce(&mut [i64; 5])) {
+        let amounts = &self.order.amounts;
+        let mut minor = [
+            amounts.total_authorized(),
+            amounts.captured(),
+            amounts.refunded(),
+            amounts.capture_pending(),
+            amounts.refund_pending(),
+        ]
+        .map(Amount::minor);
+        edit(&mut minor);
+        let [authorized, captured, refunded, capturing, refunding] = minor.map(usd);
+        self.order.amounts = Amounts::restore(authorized, captured, refunded, capturing, refunding).unwrap();
+    }
+
+    fn post(&mut self, from: Account, to: Account, amount: &Amount) {
+        self.ledger.push(LedgerTransaction::transfer(id(), self.order.id, from, to, amount, NOW));
+    }
+
+    fn balances(&self) -> Vec<Balance> {
+        let mut balances = Vec::<Balance>::new();
+        for transaction in &self.ledger {
+            for entry in transaction.entries() {
+                let (account, currency) = (entry.account, transaction.currency);
+                match balances.iter_mut().find(|one| (one.account, one.currency) == (account, currency)) {
+                    Some(balance) => balance.minor += entry.minor,
+                    None => balances.push(Balance { account, currency, minor: entry.minor }),
+                }
+            }
+        }
+        balances
+    }
+}
+
+fn id() -> LedgerTransactionId {
+    LedgerTransactionId::new(Uuid::new_v4())
+}
+
+/// Both sides of the books, as the ports tell them.
+struct Books {
+    orders: Vec<AuditedOrder>,
+    operations: Vec<PlacedOperation>,
+    journal: Mutex<Vec<JournalEntry>>,
+    /// What the processor writes down between one reading of its journal and the next.
+    later: Mutex<Vec<JournalEntry>>,
+}
+
+impl Books {
+    fn of(lives: &[Life]) -> Self {
+        let mut lives = lives.to_vec();
+        lives.sort_by_key(|life| life.order.id);
+        let mut position = 0;
+        let (mut orders, mut operations, mut journal) = (vec![], vec![], vec![]);
+        for life in &lives {
+            let place = |operation: &Operation| {
+                position += 1;
+                PlacedOperation { position, operation: operation.clone() }
+            };
+            let own: Vec<_> = life.operations.iter().map(place).collect();
+            operations.extend(own.clone());
+            journal.extend(life.journal.clone());
+            orders.push(AuditedOrder::Readable(Box::new(OrderBooks {
+                order: life.order.clone(),
+                operations: own,
+                refunds: life.refunds.clone(),
+                balances: life.balances(),
+                unbalanced: life.unbalanced.clone(),
+            })));
+        }
+        for (number, entry) in (1..).zip(&mut journal) {
+            entry.number = number;
+        }
+        Self { orders, operations, journal: Mutex::new(journal), later: Mutex::default() }
+    }
+}
+
+#[async_trait]
+impl AuditStore for Books {
+    async fn audit_orders(&self, after: Option<OrderId>, limit: u32) -> Result<Vec<AuditedOrder>, StoreError> {
+        // Whatever is read here was at the processor before.
+        self.journal.lock().unwrap().append(&mut self.later.lock().unwrap());
+        let behind = self.orders.iter().filter(|order| after.is_none_or(|after| after < order.id()));
+        Ok(behind.take(limit as usize).cloned().collect())
+    }
+
+    async fn find_operations(&self, ids: Vec<OpId>) -> Result<Vec<PlacedOperation>, StoreError> {
+        assert!(ids.len() <= 1_000);
+        Ok(self.operations.iter().filter(|placed| ids.contains(&placed.operation.id)).cloned().collect())
+    }
+}
+
+#[async_trait]
+impl ProcessorJournal for Books {
+    async fn journal(&self, after: u64, limit: u32) -> Result<Vec<JournalEntry>, JournalUnavailable> {
+        let journal = self.journal.lock().unwrap();
+        Ok(journal.iter().filter(|entry| after < entry.number).take(limit as usize).cloned().collect())
+    }
+}
+
+struct At(Timestamp);
+
+impl Clock for At {
+    fn now(&self) -> Timestamp {
+        self.0
+    }
+}
+
+async fn report(books: Books, with_journal: bool, after: Duration) -> Report {
+    let books = Arc::new(books);
+    let journal = with_journal.then(|| books.clone() as Arc<dyn ProcessorJournal>);
+    Audit { store: books, journal, clock: Arc::new(At(NOW.plus(after))) }.verify().await.unwrap()
+}
+
+/// What is found of one life, with and without the processor's journal.
+async fn found(life: &Life, with_journal: bool) -> Vec<Disagreement> {
+    let report = report(Books::of(std::slice::from_ref(life)), with_journal, Duration::ZERO).await;
+    assert_eq!(report.found as usize, report.findings.len());
+    report.findings.iter().map(|finding| finding.what).collect()
+}
+
+/// Both see exactly that.
+async fn assert_found(life: &Life, what: &str, expected: &[Disagreement]) {
+    for with_journal in [false, true] {
+        assert_eq!(found(life, with_journal).await, expected, "{what}, journal: {with_journal}");
+    }
+}
+
+/// Only the journal shows that.
+async fn assert_journal_shows(life: &Life, what: &str, expected: &[Disagreement]) {
+    assert_eq!(found(life, false).await, [], "{what}");
+    assert_eq!(found(life, true).await, expected, "{what}");
+}
+
+fn sound_lives() -> Vec<(&'static str, Life)> {
+    let declined = {
+        let mut life = Life::start();
+        life.step(life.order.refused(NOW).unwrap());
+        life.last(OpKind::Authorize).state = OpState::Declined;
+        life
+    };
+    let capture_refused = {
+        let mut life = Life::capturing(3_000);
+        life.last(OpKind::Capture).state = OpState::Declined;
+        life.step(life.order.capture_refused(&usd(3_000), false, id(), NOW).unwrap());
+        life
+    };
+    let refund_failed = {
+        let mut life = Life::captured(3_000).refunding(500);
+        life.last(OpKind::Refund).state = OpState::Declined;
+        life.refunds[0] = life.refunds[0].decided(false, NOW);
+        life.step(life.order.refund_failed(&usd(500), NOW).unwrap());
+        life
+    };
+    let late = {
+        let mut life = Life::late();
+        let void = life.operations[0].void(OpId::new(Uuid::new_v4()), NOW, NOW);
+        life.operations.push(void);
+        life
+    };
+    let less_accepted = {
+        let mut life = Life::authorized(usd(2_000));
+        life.step(life.order.approve_review(NOW).unwrap());
+        life
+    };
+    let less_taken = {
+        let mut life = Life::capturing(3_000);
+        life.approve(OpKind::Capture, Some(usd(2_900)));
+        life.step(life.order.captured(&usd(3_000), &usd(2_900), (id(), id()), NOW).unwrap());
+        life
+    };
+    let provider = {
+        let mut life = Life::start();
+        life.step(life.order.taken_into_review(NOW).unwrap());
+        let waiting = life.clone();
+        life.approve(OpKind::Authorize, Some(usd(3_000)));
+        life.step(life.order.provider_approved(&usd(3_000), id(), NOW).unwrap());
+        (waiting, life)
+    };
+    vec![
+        ("started", Life::start()),
+        ("declined", declined),
+        ("authorized", Life::authorized(usd(3_000))),
+        ("less authorized", Life::authorized(usd(2_000))),
+        ("less accepted by a reviewer", less_accepted),
+        ("capturing", Life::capturing(3_000)),
+        ("captured", Life::captured(3_000)),
+        ("captured in part", Life::captured(1)),
+        ("less taken, accepted by a reviewer", less_taken),
+        ("capture refused for good", capture_refused),
+        ("refunding", Life::captured(3_000).refunding(500)),
+        ("refunded twice", Life::captured(3_000).refunded(500).refunded(2_500)),
+        ("refund failed", refund_failed),
+        ("voiding", Life::authorized(usd(3_000)).voiding()),
+        ("voided", Life::authorized(usd(3_000)).voided()),
+        ("paid", Life::paid()),
+        ("paid and refunded", Life::paid().refunded(3_000)),
+        ("approved late, and being voided", late),
+        ("in the provider's review", provider.0),
+        ("approved by the provider", provider.1),
+    ]
+}
+
+#[tokio::test]
+async fn lives_as_the_domain_makes_them_are_clean() {
+    for (what, life) in sound_lives() {
+        assert_found(&life, what, &[]).await;
+    }
+    let lives: Vec<_> = sound_lives().into_iter().map(|(_, life)| life).collect();
+    let report = report(Books::of(&lives), true, Duration::ZERO).await;
+    assert_eq!((report.orders, report.findings), (20, vec![]));
+    assert_eq!((report.operations, report.open, report.journal_entries), (33, 6, Some(23)));
+}
+
+#[tokio::test]
+async fn a_ledger_that_says_something_else_is_seen() {
+    for (from, to, accounts) in [
+        (Account::Shopper, Account::Authorized, 2),
+        (Account::Captured, Account::Refunded, 2),
+        (Account::Authorized, Account::Captured, 2),
+    ] {
+        let mut life = Life::captured(3_000);
+        life.post(from, to, &usd(1));
+        assert_found(&life, "an entry too many", &vec![Disagreement::Ledger; accounts]).await;
+    }
+    let mut life = Life::authorized(usd(3_000));
+    life.ledger.clear();
+    assert_found(&life, "nothing posted", &[Disagreement::Ledger; 2]).await;
+    let mut life = Life::authorized(usd(3_000));
+    life.post(Account::Shopper, Account::Captured, &Amount::from_minor(Currency::Eur, 5).unwrap());
+    assert_found(&life, "another currency", &[Disagreement::Ledger; 2]).await;
+    let mut life = Life::captured(3_000);
+    life.unbalanced.push(id());
+    assert_found(&life, "unbalanced", &[Disagreement::UnbalancedTransaction]).await;
+    // Released at the end of its life, and not before.
+    let mut life = Life::authorized(usd(3_000)).voided();
+    life.ledger.pop();
+    assert_found(&life, "not released", &[Disagreement::Ledger; 2]).await;
+}
+
+#[tokio::test]
+async fn amounts_that_do_not_fit_the_state_are_seen() {
+    use Disagreement::{Ledger, Operations, State, UnexplainedMoney};
+    let with = |mut life: Life, state| {
+        life.order.state = state;
+        life
+    };
+    let authorized = || Life::authorized(usd(3_000));
+    let nothing = with(authorized(), OrderState::Processed);
+    assert_found(&nothing, "PROCESSED with nothing captured", &[Ledger, Ledger, State]).await;
+    let waiting = with(authorized(), OrderState::Processing);
+    assert_found(&waiting, "PROCESSING with money", &[State, UnexplainedMoney]).await;
+    let unpaid = with(Life::start(), OrderState::PaymentAuthorized);
+    assert_found(&unpaid, "PAYMENT_AUTHORIZED with nothing", &[State]).await;
+    let taken = with(Life::captured(3_000), OrderState::Cancelled);
+    assert_found(&taken, "CANCELLED with captured money", &[State, UnexplainedMoney]).await;
+    let mut more = authorized();
+    more.order.total = usd(2_999);
+    more.operations[0].amount = usd(2_999);
+    assert_eq!(found(&more, false).await, [State, Operations], "more than the total");
+    let mut held = authorized();
+    held.order.voiding = Some(VoidCause::Expired);
+    assert_found(&held, "a void that nobody carries out", &[State]).await;
+    assert_eq!(held.order.revision, Revision::new(2));
+}
+
+#[tokio::test]
+async fn operations_that_the_amounts_do_not_tell_of_are_seen() {
+    use Disagreement::{Ledger, Operations, State, UnexplainedMoney};
+    let mut life = Life::capturing(3_000);
+    life.amounts(|minor| minor[3] = 2_000);
+    assert_found(&life, "less reserved than asked for", &[Operations]).await;
+    let mut life = Life::capturing(3_000);
+    life.operations.pop();
+    assert_found(&life, "reserved for nothing", &[Operations]).await;
+    let mut life = Life::captured(2_000);
+    life.amounts(|minor| minor[1] = 2_001);
+    assert_found(&life, "more captured than asked for", &[Ledger, Ledger, Operations]).await;
+    let mut life = Life::capturing(3_000);
+    life.approve(OpKind::Capture, Some(usd(3_000)));
+    assert_found(&life, "a capture that is not written down", &[Operations, Operations]).await;
+    let mut life = Life::captured(2_000);
+    life.amounts(|minor| minor[1] = 1_999);
+    life.ledger.clear();
+    life.post(Account::Shopper, Account::Captured, &usd(1_999));
+    assert_journal_shows(&life, "less than the processor took", &[Operations]).await;
+    let mut life = Life::captured(1_000);
+    let again = life.operations[0].capture(OpId::new(Uuid::new_v4()), usd(1_000), NOW, NOW);
+    life.operations.push(again);
+    life.approve(OpKind::Capture, Some(usd(1_000)));
+    assert_eq!(found(&life, true).await, [Operations, Operations], "captured twice");
+    let mut life = Life::authorized(usd(3_000));
+    life.operations[0].state = OpState::Declined;
+    life.journal.clear();
+    assert_found(&life, "authorized by nobody", &[Operations]).await;
+    let mut life = Life::authorized(usd(3_000)).voiding();
+    life.approve(OpKind::Void, None);
+    assert_found(&life, "voided and alive", &[State, Operations]).await;
+    let life = Life::late();
+    assert_found(&life, "authorized too late and not voided", &[UnexplainedMoney]).await;
+    let mut life = Life::late();
+    life.journal[0].captured = true;
+    let void = life.operations[0].void(OpId::new(Uuid::new_v4()), NOW, NOW);
+    life.operations.push(void);
+    assert_journal_shows(&life, "paid too late", &[UnexplainedMoney]).await;
+}
+
+#[tokio::test]
+async fn refunds_that_do_not_add_up_are_seen() {
+    use Disagreement::{Ledger, Operations, Refunds};
+    let mut life = Life::captured(3_000).refunded(500);
+    life.refunds[0].amount = usd(400);
+    assert_found(&life, "another amount in the refund", &[Refunds]).await;
+    let mut life = Life::captured(3_000).refunded(500);
+    life.refunds.clear();
+    assert_found(&life, "no refund", &[Refunds, Refunds]).await;
+    let mut life = Life::captured(3_000).refunding(500);
+    life.refunds[0].state = RefundState::Failed;
+    assert_found(&life, "failed, and still asked for", &[Refunds, Refunds]).await;
+    let mut life = Life::captured(3_000).refunding(500);
+    life.last(OpKind::Refund).state = OpState::Declined;
+    assert_found(&life, "in progress, and asked of nobody", &[Operations, Refunds]).await;
+    let mut life = Life::captured(3_000).refunded(500);
+    life.amounts(|minor| minor[2] = 600);
+    assert_found(&life, "more refunded", &[Ledger, Ledger, Refunds, Operations]).await;
+    let mut life = Life::captured(3_000).refunded(500);
+    life.last(OpKind::Refund).state = OpState::Abandoned;
+    life.journal.pop();
+    assert_found(&life, "given back by nobody", &[Refunds, Operations]).await;
+}
+
+#[tokio::test]
+async fn what_only_one_side_knows_of_is_seen() {
+    use Disagreement::{NotAtProcessor, NotHere, Operations, Otherwise, Twice};
+    let mut life = Life::captured(3_000);
+    life.journal.pop();
+    assert_eq!(found(&life, true).await, [NotAtProcessor], "a capture that was never made");
+    assert_eq!(found(&life, false).await, [], "nobody asked");
+    let mut life = Life::captured(3_000);
+    let mut strange = life.journal[1].clone();
+    strange.key = OpId::new(Uuid::new_v4());
+    life.journal.push(strange);
+    assert_journal_shows(&life, "a key that nobody here knows", &[NotHere]).await;
+    let mut life = Life::captured(3_000);
+    let twice = life.journal[1].clone();
+    life.journal.push(twice);
+    assert_journal_shows(&life, "twice", &[Twice]).await;
+    let mut life = Life::captured(3_000);
+    life.journal[1].kind = "REFUND".to_owned();
+    assert_journal_shows(&life, "another kind", &[Otherwise]).await;
+    let mut life = Life::captured(3_000);
+    life.journal[1].authorization = Some(OpId::new(Uuid::new_v4()));
+    assert_journal_shows(&life, "another authorization", &[Otherwise]).await;
+    let mut life = Life::captured(3_000);
+    life.journal[1].amount = Some(usd(2_000));
+    assert_journal_shows(&life, "another amount", &[Operations]).await;
+    let mut life = Life::authorized(usd(3_000));
+    life.journal[0].amount = Some(usd(4_000));
+    assert_journal_shows(&life, "more authorized", &[Otherwise]).await;
+    let mut life = Life::authorized(usd(3_000));
+    life.journal[0].amount = Some(usd(2_000));
+    assert_journal_shows(&life, "less authorized than counts", &[Operations]).await;
+    let mut life = Life::authorized(Amount::from_minor(Currency::Eur, 3_000).unwrap());
+    assert_journal_shows(&life, "another currency", &[Otherwise]).await;
+    life = Life::capturing(3_000);
+    life.approve(OpKind::Capture, Some(usd(3_000)));
+    life.last(OpKind::Capture).state = OpState::Declined;
+    life.step(life.order.capture_refused(&usd(3_000), true, id(), NOW).unwrap());
+    assert_journal_shows(&life, "approved there, declined here", &[NotHere]).await;
+    let mut life = Life::capturing(3_000);
+    life.approve(OpKind::Capture, Some(usd(2_000)));
+    life.last(OpKind::Capture).state = OpState::Unknown;
+    assert_journal_shows(&life, "another amount, waiting for a reviewer", &[Otherwise]).await;
+}
+
+#[tokio::test]
+async fn what_is_open_is_counted_until_it_is_stuck() {
+    let minutes = |count: u64| Duration::from_secs(60 * count);
+    let open = |state| {
+        let mut life = Life::capturing(3_000);
+        life.approve(OpKind::Capture, Some(usd(3_000)));
+        life.last(OpKind::Capture).state = state;
+        Books::of(&[life])
+    };
+    for state in [OpState::Prepared, OpState::Unknown, OpState::Pending] {
+        let young = report(open(state), true, minutes(10)).await;
+        assert_eq!((young.findings, young.open), (vec![], 1));
+        let old = report(open(state), true, minutes(11)).await;
+        assert_eq!((old.findings[0].what, old.found), (Disagreement::Stuck, 1));
+        assert!(old.findings[0].words.contains("did 30.00 USD"), "{}", old.findings[0].words);
+    }
+    // A transfer is waited for for days, and looked for every minute.
+    let mut waiting = Life::start();
+    waiting.operations[0].state = OpState::Pending;
+    waiting.operations[0].due_at = NOW.plus(minutes(1_000));
+    assert!(report(Books::of(&[waiting.clone()]), true, minutes(1_001)).await.is_clean());
+    assert_eq!(report(Books::of(&[waiting]), true, minutes(1_011)).await.found, 1);
+}
+
+#[tokio::test]
+async fn what_is_approved_while_the_books_are_read_is_no_disagreement() {
+    let books = Books::of(&[Life::captured(3_000), Life::authorized(usd(3_000))]);
+    std::mem::swap(&mut *books.journal.lock().unwrap(), &mut *books.later.lock().unwrap());
+    assert!(report(books, true, Duration::ZERO).await.is_clean());
+}
+
+#[tokio::test]
+async fn everything_is_read_in_pages() {
+    let lives: Vec<_> = (0..601).map(|_| Life::captured(3_000)).collect();
+    let clean = report(Books::of(&lives), true, Duration::ZERO).await;
+    assert_eq!((clean.orders, clean.operations, clean.journal_entries), (601, 1_202, Some(1_202)));
+    assert_eq!(clean.found, 0);
+    let mut wrong = lives;
+    for life in &mut wrong {
+        life.journal.clear();
+    }
+    let wrong = report(Books::of(&wrong), true, Duration::ZERO).await;
+    assert_eq!((wrong.found, wrong.findings.len()), (1_202, super::MOST_FINDINGS));
+}
+
+#[tokio::test]
+async fn a_row_that_makes_no_sense_is_a_finding_and_no_end() {
+    let mut books = Books::of(&[Life::captured(3_000), Life::captured(2_000)]);
+    let id = books.orders[0].id();
+    books.orders[0] = AuditedOrder::Corrupt {
+        id,
+        table: "purchase_order",
+        what: "more would be captured than was authorized".to_owned(),
+    };
+    let report = report(books, true, Duration::ZERO).await;
+    assert_eq!((report.orders, report.found, report.findings[0].what), (2, 1, Disagreement::CorruptRow));
+    assert!(report.findings[0].words.contains("more would be captured"), "{}", report.findings[0].words);
+}
+
+#[tokio::test]
+async fn a_journal_that_cannot_be_read_ends_it() {
+    struct Away;
+    #[async_trait]
+    impl ProcessorJournal for Away {
+        async fn journal(&self, _after: u64, _limit: u32) -> Result<Vec<JournalEntry>, JournalUnavailable> {
+            Err(JournalUnavailable("nobody listens".to_owned()))
+        }
+    }
+    let store = Arc::new(Books::of(&[Life::captured(3_000)]));
+    let audit = Audit { store, journal: Some(Arc::new(Away)), clock: Arc::new(At(NOW)) };
+    assert!(matches!(audit.verify().await, Err(AuditError::Journal(_))));
+}
+
+#[test]
+fn spellings_are_unique() {
+    let mut spellings = Disagreement::ALL.map(Disagreement::as_str).to_vec();
+    spellings.sort_unstable();
+    spellings.dedup();
+    assert_eq!(spellings.len(), 12);
+}
