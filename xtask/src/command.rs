@@ -11,6 +11,11 @@ pub(crate) fn workspace_root() -> PathBuf {
     package.parent().expect("xtask is a folder of the workspace root").to_path_buf()
 }
 
+/// Where cargo builds, as it is told by its own variable.
+pub(crate) fn target_folder() -> PathBuf {
+    workspace_root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// The cargo that started this tool, so that a toolchain override stays in force.
 pub(crate) fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

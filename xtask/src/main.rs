@@ -6,10 +6,12 @@ mod command;
 mod docs;
 mod failure;
 mod fuzz;
+mod http1;
 mod layers;
 mod openapi;
 mod pg;
 mod postgres;
+mod programs;
 mod test;
 
 use std::process::ExitCode;

@@ -44,3 +44,20 @@ fn the_database_is_gone_when_the_pipe_closes() {
     assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "the server still answers");
     assert!(!folder.exists(), "{} is left", folder.display());
 }
+
+#[test]
+fn a_folder_is_gone_when_the_pipe_closes_and_nobody_writes_there_any_more() {
+    let marker = marker("writes-on");
+    let folder = std::env::temp_dir().join(format!("dropin-{marker}"));
+    let mut guard = guard(&marker);
+    let mut orders = guard.stdin.take().expect("it was started with a pipe");
+    writeln!(orders, "remove {}", folder.display()).expect("the guard is alive");
+    std::fs::create_dir_all(folder.join("deep")).expect("a folder");
+    let write = format!("while mkdir -p {0} && echo more >> {0}/more; do :; done", folder.join("below").display());
+    let mut writer = Command::new("sh");
+    let mut writer = writer.args(["-c", &write]).env("DROPIN_XTASK_RUN", &marker).spawn().expect("sh exists");
+    drop(orders);
+    assert!(guard.wait().expect("it was started here").success());
+    assert!(!writer.wait().expect("it was started here").success());
+    assert!(!folder.exists(), "{} is left", folder.display());
+}

@@ -118,7 +118,7 @@ impl Load<'_> {
         let mut wrk = bench.tool("wrk", Duration::from_secs(u64::from(seconds) + 30));
         wrk.arg("-s").arg(&files.script).arg(format!("-t{THREADS}")).arg(format!("-c{connections}"));
         wrk.arg(format!("-d{seconds}s")).args(["--timeout", "10s"]).arg(format!("http://{}", target.address)).arg("--");
-        wrk.args([self.method, self.path, &target.authorization, &bench.next_load()]);
+        wrk.args([self.method, self.path, &target.authorization, &bench.new_name()]);
         wrk.args([rate.unwrap_or(0).to_string(), THREADS.to_string()]);
         let nothing = Path::new("-");
         wrk.arg(if self.method == "GET" { nothing } else { &files.body }).arg(self.known.unwrap_or(nothing));

@@ -4,9 +4,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::figures::{figure, table};
-use super::run::{Bench, free_address};
+use super::run::Bench;
 use super::service::{Kind, Service};
 use crate::failure::Outcome;
+use crate::programs::free_address;
 
 /// The programs that nothing else of the bench starts, each with the variable that says where it listens.
 pub(crate) const OTHERS: [(&str, &str); 5] = [

@@ -4,7 +4,6 @@
 mod compare;
 mod figures;
 mod fill;
-mod http;
 mod load;
 mod memory;
 pub(crate) mod payments;

@@ -30,7 +30,7 @@ pub(crate) fn sql_file(name: &str) -> PathBuf {
 impl Script<'_> {
     /// Runs the script on `database` with prepared statements.
     pub(crate) fn run(&self, bench: &Bench, database: &str, seconds: u32) -> Outcome<Sample> {
-        let logs = bench.new_folder(&bench.next_load())?;
+        let logs = bench.new_folder(&bench.new_name())?;
         let mut pgbench = bench.tool("pgbench", Duration::from_secs(u64::from(seconds) + 30));
         pgbench.args(["-M", "prepared", "-n", "-l"]).arg(format!("--log-prefix={}", logs.join("log").display()));
         pgbench.args(["-c", &self.clients.to_string(), "-j", &THREADS.to_string(), "-T", &seconds.to_string()]);

@@ -1,20 +1,17 @@
 //! The service as it is measured: the release build with everything on, a merchant of its own, and Sessions to work on.
 
 use std::fmt::Write;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use super::http::Client;
 use super::load::{BODY, Target};
-use super::run::{Bench, Program, free_address};
-use crate::command::captured;
+use super::run::Bench;
 use crate::failure::{Context, Failure, Outcome};
+use crate::http1::Client;
+use crate::programs::{Credentials, Program, answers, free_address};
 
 /// How long a program may take until it serves.
 pub(crate) const START: Duration = Duration::from_secs(60);
@@ -46,32 +43,6 @@ pub(crate) struct Service {
     pub(crate) idle_mib: f64,
 }
 
-/// A merchant of the bench's.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Credentials {
-    pub(crate) merchant_id: String,
-    username: String,
-    password: String,
-    /// Signs notifications, when there is somewhere to send them.
-    pub(crate) webhook_secret: Option<String>,
-}
-
-impl Credentials {
-    /// Prepares the database and creates a merchant with these options of `dropin merchant create`.
-    pub(crate) fn create(bench: &Bench, kind: &Kind, folder: &Path, options: &[&str]) -> Outcome<Self> {
-        captured(configured(bench, "dropin", kind, folder).arg("migrate"))?;
-        let mut create = configured(bench, "dropin", kind, folder);
-        let said = captured(create.args(["merchant", "create", "--name", "Bench", "--json"]).args(options))?;
-        serde_json::from_str(&said).context(|| "understand what `dropin merchant create --json` prints".to_owned())
-    }
-
-    /// The header that proves it is the merchant.
-    pub(crate) fn authorization(&self) -> String {
-        format!("Basic {}", STANDARD.encode(format!("{}:{}", self.username, self.password)))
-    }
-}
-
 /// What the answer to POST /v1/session tells.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -82,11 +53,12 @@ pub(crate) struct Created {
 impl Service {
     /// Prepares the database, starts the program and creates Sessions to work on.
     pub(crate) fn start(bench: &mut Bench, kind: Kind, known: usize) -> Outcome<Self> {
-        let folder = bench.new_folder(&bench.next_load())?;
+        let folder = bench.new_folder(&bench.new_name())?;
         if let Kind::Postgres(name) = &kind {
             bench.sql("postgres", &format!("CREATE DATABASE {name}"))?;
         }
-        let authorization = Credentials::create(bench, &kind, &folder, &[])?.authorization();
+        let credentials = Credentials::create(|| configured(bench, "dropin", &kind, &folder), &["--name", "Bench"])?;
+        let authorization = credentials.authorization();
         let (program, target) = launch(bench, &kind, &folder, authorization)?;
         let known_file = folder.join("known");
         let mut service = Self { kind, folder, program, target, known: known_file, idle_mib: 0.0 };
@@ -125,7 +97,7 @@ impl Service {
     /// Creates Sessions one after the other and notes their ids and references.
     fn create(&self, bench: &Bench, count: usize) -> Outcome<()> {
         let mut client = Client::connect(self.target.address, &self.target.authorization)?;
-        let run = bench.next_load();
+        let run = bench.new_name();
         let mut lines = String::new();
         for number in 0..count {
             let reference = format!("{run}-{number}");
@@ -158,12 +130,6 @@ fn launch(bench: &mut Bench, kind: &Kind, folder: &Path, authorization: String) 
     let postmaster = matches!(kind, Kind::Postgres(_)).then(|| bench.postmaster());
     let target = Target { address, authorization, process: program.id(), postmaster };
     Ok((program, target))
-}
-
-/// Whether a program answers a GET with 200.
-pub(crate) fn answers(address: SocketAddr, path: &str) -> bool {
-    let answer = Client::connect(address, "").and_then(|mut client| client.send("GET", path, ""));
-    answer.is_ok_and(|(status, _)| status == 200)
 }
 
 /// One of our programs, told where database and keys are.

@@ -7,10 +7,11 @@ use super::Plan;
 use super::compare::{Contender, Row, beside, compare, each, latencies};
 use super::load::{BODY, Files, Load, Sample, Target};
 use super::pgbench::{Script, sql_file};
-use super::run::{Bench, Program, free_address};
+use super::run::Bench;
 use super::service::{Kind, Service};
 use crate::command::captured;
 use crate::failure::{Context, Outcome};
+use crate::programs::{Program, free_address};
 
 /// Where the yardsticks' tables are.
 const YARDSTICK: &str = "yardstick";

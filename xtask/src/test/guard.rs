@@ -1,16 +1,16 @@
 //! The guard: a second process of this tool that cleans up when the first one ends, however it ends.
 //!
-//! It holds the throw-away PostgreSQL and knows what else was started. The pipe between the two is the signal: when it
+//! It holds the throw-away PostgreSQL and knows what else was started or is to be removed. The pipe between the two is the signal: when it
 //! closes, because the run is over, was interrupted, panicked or was killed, the guard ends everything and goes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::processes::Wanted;
+use super::processes::{MARKER_VARIABLE, Wanted};
 use crate::failure::{Context, Failure, Outcome};
-use crate::postgres::Server;
+use crate::postgres::{self, Server};
 
 /// The task name under which this tool starts itself as the guard.
 pub(crate) const TASK: &str = "guard";
@@ -29,6 +29,8 @@ impl Guard {
         let program = std::env::current_exe().context(|| "find this tool's own program".to_owned())?;
         let mut command = Command::new(program);
         command.args([TASK, marker]).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Where another run runs this one, that one's guard must not end this one's before it has cleaned up.
+        command.env_remove(MARKER_VARIABLE);
         let mut process = command.spawn().context(|| "start the guard".to_owned())?;
         let (orders, answers) = (process.stdin.take(), process.stdout.take());
         let answers = BufReader::new(answers.expect("the guard was started with a pipe"));
@@ -44,6 +46,11 @@ impl Guard {
             Some(("ready", url)) => Ok(url.to_owned()),
             _ => Err(Failure::new("PostgreSQL did not start; the reason stands above")),
         }
+    }
+
+    /// Tells the guard of a folder to remove when this run ends, after everything that may write there.
+    pub(crate) fn remove(&mut self, folder: &Path) -> Outcome<()> {
+        self.order(&format!("remove {}", folder.display()))
     }
 
     /// Tells the guard of a process group to end when this run ends.
@@ -87,12 +94,14 @@ impl Drop for Guard {
 pub(crate) fn run(marker: &str) -> Outcome<()> {
     let mut wanted = Wanted { marker: Some(marker.to_owned()), ..Wanted::default() };
     let mut server = None;
+    let mut folders = Vec::new();
     let mut is_expected_to_end = false;
     for line in std::io::stdin().lines() {
         let line = line.context(|| "read an order".to_owned())?;
         match line.split_once(' ').unwrap_or((&line, "")) {
             ("watch", group) => wanted.groups.extend(group.parse::<u32>()),
             ("forget", group) => wanted.groups.retain(|known| group != known.to_string()),
+            ("remove", folder) => folders.push(PathBuf::from(folder)),
             ("postgres", folder) => server = start_postgres(Path::new(folder)),
             ("finish", _) => is_expected_to_end = true,
             _ => return Err(Failure::new(format!("the guard does not know the order `{line}`"))),
@@ -103,9 +112,10 @@ pub(crate) fn run(marker: &str) -> Outcome<()> {
     }
     wanted.end();
     let stopped = server.map_or(Ok(()), Server::stop);
+    let removed = folders.iter().try_for_each(|folder| postgres::remove(folder));
     let left = wanted.alive();
     if left.is_empty() {
-        return stopped;
+        return stopped.and(removed);
     }
     let left: Vec<String> = left.iter().map(ToString::to_string).collect();
     Err(Failure::new(format!("these would not end, end them by hand:\n  {}", left.join("\n  "))))

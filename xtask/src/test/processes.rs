@@ -86,10 +86,11 @@ impl Wanted {
     }
 }
 
-/// Whether the environment, as /proc shows it, carries the marker.
+/// Whether the environment, as /proc shows it, carries the marker, or that of a run inside the run.
 fn has_marker(environment: &[u8], marker: &str) -> bool {
     let wanted = format!("{MARKER_VARIABLE}={marker}");
-    environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
+    let rests = environment.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(wanted.as_bytes()));
+    rests.into_iter().any(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 /// The part of /proc/*/stat that matters here.
@@ -179,6 +180,13 @@ mod tests {
         wanted.end();
         assert!(wanted.alive().is_empty());
         assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn what_a_run_inside_the_run_started_is_the_runs_too() {
+        let carries = |value: &str| has_marker(format!("A=b\0{MARKER_VARIABLE}={value}\0C=d").as_bytes(), "7-1");
+        assert!(carries("7-1") && carries("7-1/fuzz-9"));
+        assert!(!carries("7-12") && !carries("7-1.") && !carries("fuzz-9/7-1") && !carries(""));
     }
 
     #[test]

@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::deployment::{Deployment, PROCESSOR_KEY};
 use crate::bench::fill::Place;
-use crate::bench::http::Client;
 use crate::bench::run::Bench;
 use crate::bench::service::Kind;
 use crate::failure::{Context, Failure, Outcome};
+use crate::http1::Client;
 
 /// Entries of one page of the processor's journal.
 const PAGE: usize = 1000;

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::talk::{Door, Meeting, Shop};
 use crate::bench::memory::OTHERS;
-use crate::bench::run::{Bench, Program, free_address};
-use crate::bench::service::{Credentials, HIGH_LIMITS, Kind, START, answers, configured};
+use crate::bench::run::Bench;
+use crate::bench::service::{HIGH_LIMITS, Kind, START, configured};
 use crate::failure::{Failure, Outcome};
+use crate::programs::{Credentials, Program, answers, free_address};
 
 /// The key by which the service is known to the sandbox processor.
 pub(crate) const PROCESSOR_KEY: &str = "bench";
@@ -41,7 +42,7 @@ type Doors = BTreeMap<&'static str, Door>;
 impl Deployment {
     /// Prepares the database, creates the merchants with endpoints at `hook`, and starts the programs.
     pub(crate) fn start(bench: &mut Bench, kind: Kind, cut: Cut, hook: SocketAddr, merchants: usize) -> Outcome<Self> {
-        let folder = bench.new_folder(&bench.next_load())?;
+        let folder = bench.new_folder(&bench.new_name())?;
         if let Kind::Postgres(name) = &kind {
             bench.sql("postgres", &format!("CREATE DATABASE {name}"))?;
         }
@@ -66,7 +67,8 @@ impl Deployment {
 
 fn shop(bench: &Bench, kind: &Kind, folder: &Path, hook: SocketAddr, number: usize) -> Outcome<Shop> {
     let url = format!("http://{hook}/hook/{number}");
-    let credentials = Credentials::create(bench, kind, folder, &["--webhook-url", &url])?;
+    let dropin = || configured(bench, "dropin", kind, folder);
+    let credentials = Credentials::create(dropin, &["--name", "Bench", "--webhook-url", &url])?;
     let authorization = credentials.authorization();
     let secret = credentials.webhook_secret.ok_or_else(|| Failure::new("a merchant was made without an endpoint"))?;
     Ok(Shop { merchant_id: credentials.merchant_id, authorization, secret })

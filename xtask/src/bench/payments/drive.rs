@@ -7,10 +7,11 @@ use super::Plan;
 use super::deployment::Deployment;
 use super::statements::{self, Statement};
 use super::talk::{Load, Report};
-use crate::bench::run::{Bench, Dialogue};
+use crate::bench::run::Bench;
 use crate::bench::service::Kind;
 use crate::bench::usage;
 use crate::failure::{Context, Outcome};
+use crate::programs::Dialogue;
 
 /// Seconds of a run that do not count.
 const WARM_UP: u32 = 2;
@@ -74,7 +75,7 @@ pub(crate) fn run(bench: &Bench, plan: &Plan, deployment: &Deployment, payers: &
 }
 
 fn run_once(bench: &Bench, plan: &Plan, deployment: &Deployment, payers: &mut Dialogue) -> Outcome<Sample> {
-    let load = Load { run: bench.next_load(), clients: plan.clients, warm_up: WARM_UP, seconds: plan.rounds.seconds };
+    let load = Load { run: bench.new_name(), clients: plan.clients, warm_up: WARM_UP, seconds: plan.rounds.seconds };
     let load1 = usage::load1()?;
     let database = match &deployment.kind {
         Kind::Postgres(database) if plan.statements => Some(database),

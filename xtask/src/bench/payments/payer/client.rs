@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::book::reference;
-use crate::bench::http;
 use crate::bench::load::BODY;
 use crate::bench::payments::talk::{Door, Load, Meeting, Shop, Troubles};
 use crate::bench::service::Created;
 use crate::failure::{Context, Failure, Outcome};
+use crate::http1;
 
 /// What a payment consists of, as it is measured: the calls, what follows them, and all of it.
 pub(super) const STEPS: [&str; 6] =
@@ -51,7 +51,7 @@ pub(super) struct Client<'a> {
     number: usize,
     heard: Receiver<u64>,
     /// One connection to each address.
-    connections: Vec<(SocketAddr, http::Client)>,
+    connections: Vec<(SocketAddr, http1::Client)>,
 }
 
 #[derive(Deserialize)]
@@ -141,7 +141,7 @@ impl<'a> Client<'a> {
         let at = match known {
             Some(at) => at,
             None => {
-                self.connections.push((door.address, http::Client::connect(door.address, "")?));
+                self.connections.push((door.address, http1::Client::connect(door.address, "")?));
                 self.connections.len() - 1
             }
         };

@@ -4,14 +4,14 @@ use std::io::{BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use ::http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 use standardwebhooks::Webhook;
 
 use super::book::{Book, Heard};
-use crate::bench::http::Message;
 use crate::bench::payments::talk::Shop;
 use crate::failure::{Context, Failure, Outcome};
+use crate::http1::Message;
 
 const NOTED: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const REFUSED: &[u8] = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
@@ -127,8 +127,8 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::bench::http::Client;
     use crate::bench::payments::talk::Troubles;
+    use crate::http1::Client;
 
     /// Sends a notification; the status of the answer.
     fn notify(receiver: &Receiver, signed_body: &str, body: &str) -> u16 {
