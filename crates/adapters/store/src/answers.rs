@@ -97,6 +97,12 @@ pub(crate) fn await_outcome(
     key_use.map_or(Ok(true), |key_use| take(connection, key_use, Some(operation), None))
 }
 
+/// Whether the key of a request, if it has one, was used before.
+pub(crate) fn is_used(connection: &mut AnyConnection, key_use: Option<&KeyUse>) -> Result<bool, Fault> {
+    let Some(key_use) = key_use else { return Ok(false) };
+    Ok(find(connection, key_use.key, key_use.at)?.is_some())
+}
+
 /// Answers whoever waits for an operation.
 pub(crate) fn give(
     connection: &mut AnyConnection,

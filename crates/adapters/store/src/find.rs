@@ -1,11 +1,11 @@
 //! A Session with its billing profile and the Order it led to, found by its id.
 
-use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::Nullable;
 use dropin_kernel::{MerchantId, SessionId};
 use dropin_ports::SessionWithOrder;
 
+use crate::columns::ColumnsOf;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::lane::{Together, Verdict, Work};
@@ -20,24 +20,17 @@ pub(crate) type Found = (SessionRow, ProfileRow, Option<OrderRow>);
 /// What such a row is in SQL.
 pub(crate) type FoundColumns = (ColumnsOf<SessionRow>, ColumnsOf<ProfileRow>, Nullable<ColumnsOf<OrderRow>>);
 
-type ColumnsOf<R> = <<R as Selectable<Pg>>::SelectExpression as Expression>::SqlType;
-
 /// The beginning of a statement that gives [`Found`]: the columns in the order of the rows' fields, then the tables, `session` first.
 macro_rules! select_session {
     ($($rest:literal)?) => {
         concat!(
-            "SELECT session.id, session.merchant_id, session.revision, session.state, session.order_id, session.attempt_id, \
-                session.cancel_reason, session.failure_reason, session.currency, session.total_minor, session.billing_profile_id, \
-                session.terms, session.created_at, session.updated_at, session.expires_at, \
-                billing_profile.id, billing_profile.merchant_id, billing_profile.reference, billing_profile.details, \
-                billing_profile.created_at, \
-                purchase_order.id, purchase_order.merchant_id, purchase_order.session_id, purchase_order.merchant_reference, \
-                purchase_order.revision, purchase_order.state, purchase_order.under_review, purchase_order.shown, \
-                purchase_order.currency, purchase_order.total_minor, purchase_order.authorized_minor, purchase_order.captured_minor, \
-                purchase_order.capture_pending_minor, purchase_order.refunded_minor, purchase_order.refund_pending_minor, \
-                purchase_order.auto_capture, purchase_order.payment_method, purchase_order.created_at, purchase_order.updated_at, \
-                purchase_order.capture_before \
-            FROM session JOIN billing_profile ON billing_profile.id = session.billing_profile_id \
+            "SELECT ",
+            $crate::columns::session_columns!(),
+            ", ",
+            $crate::columns::profile_columns!(),
+            ", ",
+            $crate::columns::order_columns!(),
+            " FROM session JOIN billing_profile ON billing_profile.id = session.billing_profile_id \
             LEFT JOIN purchase_order ON purchase_order.id = session.order_id",
             $($rest)?
         )

@@ -2,12 +2,12 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
-use dropin_kernel::PaymentId;
+use dropin_kernel::{OrderId, PaymentId};
 use dropin_order::LedgerTransaction;
-use dropin_ports::{Actor, History, NewEvent, Subject};
+use dropin_ports::{Actor, History, NewEvent, PastStep, Subject};
 
 use crate::connection::AnyConnection;
-use crate::fault::Fault;
+use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{ledger_entry, ledger_transaction, outbox_event};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
@@ -64,6 +64,43 @@ pub(crate) fn remember(connection: &mut AnyConnection, step: &History) -> Result
     Ok(())
 }
 
+/// Remembers steps, in their order.
+pub(crate) fn remember_all(connection: &mut AnyConnection, steps: &[History]) -> Result<(), Fault> {
+    steps.iter().try_for_each(|step| remember(connection, step))
+}
+
+statement! {
+    /// The life of an Order, oldest step first.
+    OfOrder { order: Id => SqlId, }
+    postgres OF_ORDER;
+    sqlite OF_ORDER;
+    returns (Text, Nullable<Text>, Text, SqlInstant, Nullable<Text>, Text);
+}
+
+const OF_ORDER: &str = "SELECT actor_kind, actor_name, what, happened_at, state_before, state_after FROM history \
+    WHERE subject_id = ? AND subject_kind = 'ORDER' ORDER BY position";
+
+/// What is remembered of an Order, oldest step first.
+pub(crate) fn of_order(connection: &mut AnyConnection, order: OrderId) -> Result<Vec<PastStep>, Fault> {
+    type Found = (String, Option<String>, String, Instant, Option<String>, String);
+    let find = OfOrder { order: Id(order.uuid()) };
+    let found: Vec<Found> = on_each!(connection, inner => find.load(inner)).in_table("history")?;
+    let restore = |(kind, name, what, at, before, after): Found| {
+        Ok(PastStep { actor: actor(&kind, name)?, what, at: at.0, before, after })
+    };
+    found.into_iter().map(restore).collect()
+}
+
+fn actor(kind: &str, name: Option<String>) -> Result<Actor, Fault> {
+    match (kind, name) {
+        ("MERCHANT", Some(username)) => Ok(Actor::Merchant(username)),
+        ("SHOPPER", None) => Ok(Actor::Shopper),
+        ("OPERATOR", Some(name)) => Ok(Actor::Operator(name)),
+        ("SYSTEM", None) => Ok(Actor::System),
+        _ => Err(corrupt("history", "the actor is unknown")),
+    }
+}
+
 /// The row of one step.
 pub(crate) fn row(step: &History) -> HistoryRow<'_> {
     let (subject_kind, subject_id) = match step.subject {
@@ -73,6 +110,7 @@ pub(crate) fn row(step: &History) -> HistoryRow<'_> {
     let (actor_kind, actor_name) = match &step.actor {
         Actor::Merchant(username) => ("MERCHANT", Some(username.as_str())),
         Actor::Shopper => ("SHOPPER", None),
+        Actor::Operator(name) => ("OPERATOR", Some(name.as_str())),
         Actor::System => ("SYSTEM", None),
     };
     HistoryRow {

@@ -3,6 +3,7 @@
 
 mod access;
 mod answers;
+mod columns;
 mod config;
 mod connection;
 mod create;

@@ -99,7 +99,30 @@ tables! {
         payment_method -> Text,
         created_at -> SqlInstant,
         updated_at -> SqlInstant,
-        capture_before -> Nullable<SqlInstant>,
+        expires_at -> Nullable<SqlInstant>,
+        page -> Nullable<Text>,
+        bank_details -> Nullable<SqlDocument>,
+        voiding -> Nullable<Text>,
+        capture_promised_minor -> Nullable<BigInt>,
+        return_url -> Nullable<Text>,
+    }
+    refund (id) {
+        id -> SqlId,
+        position -> BigInt,
+        order_id -> SqlId,
+        merchant_id -> SqlId,
+        reference -> Text,
+        currency -> Text,
+        amount_minor -> BigInt,
+        description -> Nullable<Text>,
+        state -> Text,
+        created_at -> SqlInstant,
+        updated_at -> SqlInstant,
+    }
+    checkout (order_id) {
+        order_id -> SqlId,
+        merchant_id -> SqlId,
+        document -> SqlDocument,
     }
     processor_op (id) {
         id -> SqlId,
@@ -110,6 +133,8 @@ tables! {
         currency -> Text,
         amount_minor -> BigInt,
         authorization_id -> Nullable<SqlId>,
+        refund_id -> Nullable<SqlId>,
+        channel -> Text,
         epoch -> BigInt,
         tries -> Integer,
         due_at -> SqlInstant,

@@ -1,7 +1,8 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use dropin_kernel::{BillingProfileId, Change, MerchantId, SessionId, Timestamp};
+use dropin_kernel::{BillingProfileId, Change, MerchantId, OrderId, SessionId, Timestamp};
+use dropin_order::Order;
 use dropin_ports::{
     ChangeSession, Changed, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError,
 };
@@ -121,15 +122,29 @@ statement! {
 const TAKE_REFERENCE: &str = "INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) VALUES (?, ?, ?, ?) \
     ON CONFLICT DO NOTHING";
 
-/// What owns a MerchantReference that a Session took.
-const SESSION: &str = "SESSION";
+/// What owns a MerchantReference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Session(SessionId),
+    /// The Order of a server-to-server checkout.
+    Checkout(OrderId),
+}
+
+impl Owner {
+    const fn stored(self) -> (&'static str, Id) {
+        match self {
+            Self::Session(id) => ("SESSION", Id(id.uuid())),
+            Self::Checkout(id) => ("CHECKOUT", Id(id.uuid())),
+        }
+    }
+}
 
 /// Whose a MerchantReference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reference {
-    /// The Session's, as of now.
+    /// The asker's, as of now.
     Taken,
-    /// The Session's, as before.
+    /// The asker's, as before.
     Own,
     /// Somebody else's.
     Foreign,
@@ -137,9 +152,24 @@ pub(crate) enum Reference {
 
 /// Takes the Session's MerchantReference for it, first come, first served.
 pub(crate) fn take_reference(connection: &mut AnyConnection, session: &Session) -> Result<Reference, Fault> {
-    let (merchant, owner) = (Id(session.merchant_id.uuid()), Id(session.id.uuid()));
     let reference = session.terms.merchant_reference.as_str();
-    let take = TakeReference { merchant, reference: reference.to_owned(), kind: SESSION, owner };
+    take(connection, session.merchant_id, reference, Owner::Session(session.id))
+}
+
+/// Takes the reference of a server-to-server checkout for its Order; `false` when it is taken.
+pub(crate) fn take_checkout_reference(connection: &mut AnyConnection, order: &Order) -> Result<bool, Fault> {
+    let taken = take(connection, order.merchant_id, &order.merchant_reference, Owner::Checkout(order.id))?;
+    Ok(taken == Reference::Taken)
+}
+
+fn take(
+    connection: &mut AnyConnection,
+    merchant: MerchantId,
+    reference: &str,
+    owner: Owner,
+) -> Result<Reference, Fault> {
+    let (merchant, (kind, owner)) = (Id(merchant.uuid()), owner.stored());
+    let take = TakeReference { merchant, reference: reference.to_owned(), kind, owner };
     if on_each!(connection, inner => take.execute(inner))? == 1 {
         return Ok(Reference::Taken);
     }
@@ -148,8 +178,7 @@ pub(crate) fn take_reference(connection: &mut AnyConnection, session: &Session) 
         .select((merchant_reference::owner_kind, merchant_reference::owner_id))
         .first(connection)
         .in_table("merchant_reference")?;
-    let own = found == (SESSION.to_owned(), owner);
-    Ok(if own { Reference::Own } else { Reference::Foreign })
+    Ok(if found == (kind.to_owned(), owner) { Reference::Own } else { Reference::Foreign })
 }
 
 /// Writes the Session's billing profile when it came with the terms; every other one exists already.

@@ -3,7 +3,7 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use dropin_card::Scheme;
 use dropin_kernel::Timestamp;
-use dropin_ports::{SealedCard, StashEntry, StashKey, StashStore, StashSummary, StoreError};
+use dropin_ports::{SealedCard, StashEntry, StashKey, StashStore, StashSummary, StashUse, StoreError};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
@@ -96,11 +96,10 @@ fn read_scheme(stored: Option<String>) -> Result<Option<Scheme>, Fault> {
     stored.map(|code| Scheme::from_code(&code).ok_or_else(|| corrupt("stash", "the scheme is unknown"))).transpose()
 }
 
-/// Takes the live entry out of the stash; `None` when unseen, used, expired, or another one than `summary` says.
+/// Takes the live entry out of the stash; `None` when unseen, used, expired, or another one than was decided on.
 pub(crate) fn consume(
     connection: &mut AnyConnection,
-    key: &StashKey,
-    summary: StashSummary,
+    StashUse { key, summary }: &StashUse,
     now: Timestamp,
 ) -> Result<Option<SealedCard>, Fault> {
     let entry = stash::table
@@ -117,5 +116,5 @@ pub(crate) fn consume(
     // The caller undoes the step when it gets nothing, so another entry than it decided on stays where it is.
     let Some((key_id, bytes, scheme, usable)) = consumed else { return Ok(None) };
     let found = StashSummary { scheme: read_scheme(scheme)?, usable };
-    Ok((found == summary).then_some(SealedCard { key_id, bytes }))
+    Ok((found == *summary).then_some(SealedCard { key_id, bytes }))
 }

@@ -19,6 +19,20 @@ macro_rules! statement {
             type SqlType = $row;
         })?
     };
+    // With values that are borrowed.
+    ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident: $rust:ty => $sql:ty,)* } postgres $postgres:expr; sqlite $sqlite:expr;
+        $(returns $row:ty;)?
+    ) => {
+        $crate::statement::statement! {
+            $(#[$doc])*
+            $name<$life> { $($field: $rust => $sql,)* } on diesel::pg::Pg, diesel::PgConnection, $postgres;
+            $(returns $row;)?
+        }
+
+        $crate::statement::statement!(@fragment ($name<'_>) { $($field: $sql,)* } diesel::sqlite::Sqlite, $sqlite);
+
+        impl diesel::RunQueryDsl<diesel::SqliteConnection> for $name<'_> {}
+    };
     // For one dialect, with values that are borrowed.
     ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident: $rust:ty => $sql:ty,)* } on $backend:ty, $connection:ty, $text:expr;
         $(returns $row:ty;)?

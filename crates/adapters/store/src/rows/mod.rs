@@ -1,8 +1,11 @@
 //! Rows, and how the domain's values are made of them again: through the domain's own constructors, as strictly as from a request.
 
 mod access;
+mod bank;
 mod billing;
+mod operation;
 mod order;
+mod refund;
 mod session;
 mod terms;
 
@@ -10,7 +13,9 @@ pub(crate) use access::{
     CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, permission_words, retiring,
 };
 pub(crate) use billing::ProfileRow;
-pub(crate) use order::{OpRow, OrderChange, OrderRow};
+pub(crate) use operation::{OpRow, read_kind, read_state};
+pub(crate) use order::{OrderRow, bank_document};
+pub(crate) use refund::RefundRow;
 pub(crate) use session::{SessionRow, StateChange, TermsChange};
 
 use dropin_money::{Amount, Currency};

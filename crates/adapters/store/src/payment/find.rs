@@ -1,0 +1,324 @@
+//! Orders, operations and refunds, read back. Fixed texts: a payment is found before each of its steps.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use dropin_kernel::{MerchantId, OpId, OrderId, RefundId, Timestamp};
+use dropin_order::{OpKind, Operation, Order, Refund};
+use dropin_ports::{CheckoutRecord, OrderDossier, OrderName, Payment};
+use dropin_session::Session;
+
+use crate::columns::{ColumnsOf, op_columns, order_columns, profile_columns, refund_columns, session_columns};
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::journal;
+use crate::rows::{OpRow, OrderRow, ProfileRow, RefundRow, SessionRow};
+use crate::schema::{checkout, purchase_order};
+use crate::sql::{Document, Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+
+const TABLE: &str = "purchase_order";
+
+statement! {
+    /// An operation with all that it belongs to.
+    WholePayment { id: Id => SqlId, }
+    postgres WHOLE_PAYMENT;
+    sqlite WHOLE_PAYMENT;
+    returns (
+        ColumnsOf<OpRow>,
+        ColumnsOf<OrderRow>,
+        Nullable<ColumnsOf<SessionRow>>,
+        Nullable<ColumnsOf<ProfileRow>>,
+        Nullable<ColumnsOf<RefundRow>>,
+    );
+}
+
+const WHOLE_PAYMENT: &str = concat!(
+    "SELECT ",
+    op_columns!(),
+    ", ",
+    order_columns!(),
+    ", ",
+    session_columns!(),
+    ", ",
+    profile_columns!(),
+    ", ",
+    refund_columns!(),
+    " FROM processor_op JOIN purchase_order ON purchase_order.id = processor_op.order_id \
+    LEFT JOIN session ON session.id = purchase_order.session_id \
+    LEFT JOIN billing_profile ON billing_profile.id = session.billing_profile_id \
+    LEFT JOIN refund ON refund.id = processor_op.refund_id \
+    WHERE processor_op.id = ?"
+);
+
+statement! {
+    /// Any Order with its Session.
+    OfAnybody { id: Id => SqlId, }
+    postgres OF_ANYBODY;
+    sqlite OF_ANYBODY;
+    returns (ColumnsOf<OrderRow>, Nullable<ColumnsOf<SessionRow>>, Nullable<ColumnsOf<ProfileRow>>);
+}
+
+const OF_ANYBODY: &str = concat!(
+    "SELECT ",
+    order_columns!(),
+    ", ",
+    session_columns!(),
+    ", ",
+    profile_columns!(),
+    " FROM purchase_order LEFT JOIN session ON session.id = purchase_order.session_id \
+    LEFT JOIN billing_profile ON billing_profile.id = session.billing_profile_id \
+    WHERE purchase_order.id = ?"
+);
+
+statement! {
+    /// A merchant's own Order that was shown.
+    ById { id: Id => SqlId, merchant: Id => SqlId, }
+    postgres BY_ID;
+    sqlite BY_ID;
+    returns ColumnsOf<OrderRow>;
+}
+
+const BY_ID: &str = concat!(
+    "SELECT ",
+    order_columns!(),
+    " FROM purchase_order WHERE purchase_order.id = ? AND purchase_order.merchant_id = ? AND purchase_order.shown"
+);
+
+statement! {
+    /// A merchant's own Order that was shown, by the reference that its Session or checkout took.
+    ByReference<'a> {
+        merchant: Id => SqlId,
+        reference: &'a str => Text,
+        again_merchant: Id => SqlId,
+        again: &'a str => Text,
+    }
+    postgres BY_REFERENCE;
+    sqlite BY_REFERENCE;
+    returns ColumnsOf<OrderRow>;
+}
+
+/// A Session may have taken more references than that of its Order.
+const BY_REFERENCE: &str = concat!(
+    "SELECT ",
+    order_columns!(),
+    " FROM merchant_reference AS taken JOIN purchase_order ON purchase_order.session_id = taken.owner_id \
+        AND purchase_order.merchant_id = taken.merchant_id AND purchase_order.merchant_reference = taken.reference \
+    WHERE taken.merchant_id = ? AND taken.reference = ? AND taken.owner_kind = 'SESSION' AND purchase_order.shown \
+    UNION ALL SELECT ",
+    order_columns!(),
+    " FROM merchant_reference AS taken JOIN purchase_order ON purchase_order.id = taken.owner_id \
+        AND purchase_order.merchant_id = taken.merchant_id AND purchase_order.merchant_reference = taken.reference \
+    WHERE taken.merchant_id = ? AND taken.reference = ? AND taken.owner_kind = 'CHECKOUT' AND purchase_order.shown"
+);
+
+statement! {
+    /// The Orders that may be ended because their time is over. Has the words of the partial index, so that this is used.
+    Lapsed { now: Instant => SqlInstant, limit: i64 => BigInt, }
+    postgres LAPSED;
+    sqlite LAPSED;
+    returns ColumnsOf<OrderRow>;
+}
+
+const LAPSED: &str = concat!(
+    "SELECT ",
+    order_columns!(),
+    " FROM purchase_order WHERE state IN ('PROCESSING', 'PAYMENT_AUTHORIZED') AND expires_at IS NOT NULL AND voiding IS NULL \
+        AND capture_pending_minor = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?"
+);
+
+statement! {
+    /// The refunds of an Order, oldest first.
+    RefundsOf { order: Id => SqlId, }
+    postgres REFUNDS_OF;
+    sqlite REFUNDS_OF;
+    returns ColumnsOf<RefundRow>;
+}
+
+const REFUNDS_OF: &str =
+    concat!("SELECT ", refund_columns!(), " FROM refund WHERE refund.order_id = ? ORDER BY refund.position");
+
+statement! {
+    /// A refund of a merchant's own Order.
+    RefundById { id: Id => SqlId, order: Id => SqlId, merchant: Id => SqlId, }
+    postgres REFUND_BY_ID;
+    sqlite REFUND_BY_ID;
+    returns ColumnsOf<RefundRow>;
+}
+
+const REFUND_BY_ID: &str = concat!(
+    "SELECT ",
+    refund_columns!(),
+    " FROM refund WHERE refund.id = ? AND refund.order_id = ? AND refund.merchant_id = ?"
+);
+
+statement! {
+    /// A refund by the merchant's reference.
+    RefundByReference<'a> { order: Id => SqlId, reference: &'a str => Text, }
+    postgres REFUND_BY_REFERENCE;
+    sqlite REFUND_BY_REFERENCE;
+    returns ColumnsOf<RefundRow>;
+}
+
+const REFUND_BY_REFERENCE: &str =
+    concat!("SELECT ", refund_columns!(), " FROM refund WHERE refund.order_id = ? AND refund.reference = ?");
+
+statement! {
+    /// The operations of an Order, oldest first.
+    OperationsOf { order: Id => SqlId, }
+    postgres OPERATIONS_OF;
+    sqlite OPERATIONS_OF;
+    returns ColumnsOf<OpRow>;
+}
+
+const OPERATIONS_OF: &str = concat!(
+    "SELECT ",
+    op_columns!(),
+    " FROM processor_op WHERE processor_op.order_id = ? ORDER BY processor_op.position"
+);
+
+/// An operation with all that is needed to settle it.
+pub(super) fn payment(connection: &mut AnyConnection, operation: OpId) -> Result<Option<Payment>, Fault> {
+    type Found = (OpRow, OrderRow, Option<SessionRow>, Option<ProfileRow>, Option<RefundRow>);
+    let find = WholePayment { id: Id(operation.uuid()) };
+    let found: Option<Found> =
+        on_each!(connection, inner => find.get_result(inner)).optional().in_table("processor_op")?;
+    let Some((operation, order, session, profile, refund)) = found else { return Ok(None) };
+    let (operation, order) = (operation.restore()?, order.restore()?);
+    let session = session_of(&order, session, profile)?;
+    let refund = refund.map(RefundRow::restore).transpose()?;
+    let fits = refund.as_ref().is_none_or(|refund| refund.order_id == order.id);
+    if !fits || refund.is_some() != (operation.kind == OpKind::Refund) {
+        return Err(corrupt("processor_op", "its refund is missing or another's"));
+    }
+    Ok(Some(Payment { operation, order, session, refund }))
+}
+
+/// The Session of an Order, if it has one.
+fn session_of(
+    order: &Order,
+    session: Option<SessionRow>,
+    profile: Option<ProfileRow>,
+) -> Result<Option<Session>, Fault> {
+    let session = session.zip(profile).map(|(session, profile)| session.restore(&profile)).transpose()?;
+    if order.session_id == session.as_ref().map(|session| session.id) {
+        Ok(session)
+    } else {
+        Err(corrupt(TABLE, "its Session is missing"))
+    }
+}
+
+/// Any merchant's Order, shown or not.
+pub(super) fn anywhere(connection: &mut AnyConnection, id: OrderId) -> Result<Option<(Order, Option<Session>)>, Fault> {
+    type Found = (OrderRow, Option<SessionRow>, Option<ProfileRow>);
+    let find = OfAnybody { id: Id(id.uuid()) };
+    let found: Option<Found> = on_each!(connection, inner => find.get_result(inner)).optional().in_table(TABLE)?;
+    let Some((order, session, profile)) = found else { return Ok(None) };
+    let order = order.restore()?;
+    let session = session_of(&order, session, profile)?;
+    Ok(Some((order, session)))
+}
+
+/// The merchant's own Order, if it was shown.
+pub(super) fn order(
+    connection: &mut AnyConnection,
+    merchant: MerchantId,
+    name: &OrderName,
+) -> Result<Option<Order>, Fault> {
+    let merchant = Id(merchant.uuid());
+    let found: Option<OrderRow> = match name {
+        OrderName::Id(id) => {
+            let find = ById { id: Id(id.uuid()), merchant };
+            on_each!(connection, inner => find.get_result(inner))
+        }
+        OrderName::Reference(reference) => {
+            let find = ByReference { merchant, reference, again_merchant: merchant, again: reference };
+            on_each!(connection, inner => find.get_result(inner))
+        }
+    }
+    .optional()
+    .in_table(TABLE)?;
+    found.map(OrderRow::restore).transpose()
+}
+
+/// The merchant's own Order with refunds and history, as they were at one moment.
+pub(super) fn dossier(
+    connection: &mut AnyConnection,
+    merchant: MerchantId,
+    name: &OrderName,
+) -> Result<Option<OrderDossier>, Fault> {
+    let Some(order) = order(connection, merchant, name)? else { return Ok(None) };
+    let refunds = refunds(connection, order.id)?;
+    let history = journal::of_order(connection, order.id)?;
+    // On PostgreSQL each statement sees a moment of its own. Whatever is added to an Order counts its revision up.
+    let revision: i64 = purchase_order::table
+        .find(Id(order.id.uuid()))
+        .select(purchase_order::revision)
+        .first(connection)
+        .in_table(TABLE)?;
+    if revision != order.revision.number() {
+        return Err(Fault::Again);
+    }
+    Ok(Some(OrderDossier { order, refunds, history }))
+}
+
+/// The Orders whose time was over. A row that makes no sense is loud, and must not keep the others from ending.
+pub(super) fn lapsed(connection: &mut AnyConnection, now: Timestamp, limit: u32) -> Result<Vec<Order>, Fault> {
+    let lapsed = Lapsed { now: Instant(now), limit: i64::from(limit) };
+    let rows: Vec<OrderRow> = on_each!(connection, inner => lapsed.load(inner)).in_table(TABLE)?;
+    let restored = rows.into_iter().map(OrderRow::restore);
+    Ok(restored.filter_map(|one| one.map_err(Fault::into_store_error).ok()).collect())
+}
+
+/// The refunds of an Order, oldest first.
+fn refunds(connection: &mut AnyConnection, order: OrderId) -> Result<Vec<Refund>, Fault> {
+    let find = RefundsOf { order: Id(order.uuid()) };
+    let found: Vec<RefundRow> = on_each!(connection, inner => find.load(inner)).in_table("refund")?;
+    found.into_iter().map(RefundRow::restore).collect()
+}
+
+/// A refund of the merchant's own Order.
+pub(super) fn refund(
+    connection: &mut AnyConnection,
+    merchant: MerchantId,
+    order: OrderId,
+    id: RefundId,
+) -> Result<Option<Refund>, Fault> {
+    let find = RefundById { id: Id(id.uuid()), order: Id(order.uuid()), merchant: Id(merchant.uuid()) };
+    let found: Option<RefundRow> =
+        on_each!(connection, inner => find.get_result(inner)).optional().in_table("refund")?;
+    found.map(RefundRow::restore).transpose()
+}
+
+/// A refund by the merchant's reference.
+pub(super) fn refund_by_reference(
+    connection: &mut AnyConnection,
+    order: OrderId,
+    reference: &str,
+) -> Result<Option<Refund>, Fault> {
+    let find = RefundByReference { order: Id(order.uuid()), reference };
+    let found: Option<RefundRow> =
+        on_each!(connection, inner => find.get_result(inner)).optional().in_table("refund")?;
+    found.map(RefundRow::restore).transpose()
+}
+
+/// The operations of an Order, oldest first.
+pub(super) fn operations(connection: &mut AnyConnection, order: OrderId) -> Result<Vec<Operation>, Fault> {
+    let find = OperationsOf { order: Id(order.uuid()) };
+    let found: Vec<OpRow> = on_each!(connection, inner => find.load(inner)).in_table("processor_op")?;
+    found.into_iter().map(OpRow::restore).collect()
+}
+
+/// What a server-to-server checkout said.
+pub(super) fn checkout(connection: &mut AnyConnection, order: OrderId) -> Result<Option<CheckoutRecord>, Fault> {
+    let found: Option<Document> = checkout::table
+        .find(Id(order.uuid()))
+        .select(checkout::document)
+        .first(connection)
+        .optional()
+        .in_table("checkout")?;
+    let Some(Document(document)) = found else { return Ok(None) };
+    match serde_json::from_str::<serde::de::IgnoredAny>(&document) {
+        Ok(_json) => Ok(Some(CheckoutRecord { document })),
+        Err(_none) => Err(corrupt("checkout", "the document is no JSON")),
+    }
+}

@@ -1,0 +1,220 @@
+//! Operations as they are written, settled, taken over and counted.
+//!
+//! The states in which somebody must still ask stand in these texts, as in the partial indexes, so that those are used and the statements
+//! prepared once; a test compares them with the domain's.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+use dropin_kernel::{OpId, Timestamp};
+use dropin_order::{OpState, Operation};
+use dropin_ports::{Applied, ClaimedOperation, OpenOperations, Settlement, StoredAnswer};
+
+use crate::answers;
+use crate::columns::{ColumnsOf, op_columns};
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::lane::Verdict;
+use crate::rows::{OpRow, read_kind, read_state};
+use crate::schema::processor_op;
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+
+const TABLE: &str = "processor_op";
+
+statement! {
+    /// A new operation.
+    Insert {
+        id: Id => SqlId,
+        order: Id => SqlId,
+        kind: &'static str => Text,
+        state: &'static str => Text,
+        currency: &'static str => Text,
+        amount: i64 => BigInt,
+        authorization: Option<Id> => Nullable<SqlId>,
+        refund: Option<Id> => Nullable<SqlId>,
+        channel: &'static str => Text,
+        epoch: i64 => BigInt,
+        tries: i32 => Integer,
+        due_at: Instant => SqlInstant,
+        created_at: Instant => SqlInstant,
+    }
+    postgres INSERT;
+    sqlite INSERT;
+}
+
+const INSERT: &str = "INSERT INTO processor_op (id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, channel, \
+        epoch, tries, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+statement! {
+    /// Writes an outcome, unless somebody else did before.
+    Close { state: &'static str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, }
+    postgres CLOSE;
+    sqlite CLOSE;
+}
+
+const CLOSE: &str =
+    "UPDATE processor_op SET state = ?, due_at = ? WHERE id = ? AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
+
+statement! {
+    /// Keeps an operation open for its holder, and counts the try.
+    Postpone { state: &'static str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, epoch: i64 => BigInt, }
+    postgres POSTPONE;
+    sqlite POSTPONE;
+}
+
+const POSTPONE: &str = "UPDATE processor_op SET state = ?, due_at = ?, tries = tries + 1 \
+    WHERE id = ? AND epoch = ? AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
+
+statement! {
+    /// The operations that are due, oldest first. What another settler holds right now is skipped, not waited for.
+    Due { now: Instant => SqlInstant, limit: i64 => BigInt, }
+    postgres "SELECT id FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= ? \
+        ORDER BY due_at, position LIMIT ? FOR UPDATE SKIP LOCKED";
+    sqlite "SELECT id FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= ? \
+        ORDER BY due_at, position LIMIT ?";
+    returns SqlId;
+}
+
+statement! {
+    /// The operations whose outcome is open, oldest first.
+    Open { limit: i64 => BigInt, }
+    postgres OPEN;
+    sqlite OPEN;
+    returns ColumnsOf<OpRow>;
+}
+
+const OPEN: &str = concat!(
+    "SELECT ",
+    op_columns!(),
+    " FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') ORDER BY position LIMIT ?"
+);
+
+statement! {
+    /// How many are open, of each sort, and since when.
+    Count {}
+    postgres COUNT;
+    sqlite COUNT;
+    returns (Text, Text, BigInt, SqlInstant);
+}
+
+const COUNT: &str = "SELECT kind, state, count(*), min(created_at) FROM processor_op \
+    WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') GROUP BY kind, state ORDER BY kind, state";
+
+/// Inserts a new operation.
+pub(super) fn insert(connection: &mut AnyConnection, operation: &Operation) -> Result<(), Fault> {
+    let insert = Insert {
+        id: Id(operation.id.uuid()),
+        order: Id(operation.order_id.uuid()),
+        kind: operation.kind.as_str(),
+        state: operation.state.as_str(),
+        currency: operation.amount.currency().code(),
+        amount: operation.amount.minor(),
+        authorization: operation.authorization.map(|authorization| Id(authorization.uuid())),
+        refund: operation.refund.map(|refund| Id(refund.uuid())),
+        channel: operation.channel.as_str(),
+        epoch: operation.epoch,
+        tries: i32::try_from(operation.tries)
+            .map_err(|_beyond| Fault::Refused("too many tries to be stored".to_owned()))?,
+        due_at: Instant(operation.due_at),
+        created_at: Instant(operation.created_at),
+    };
+    on_each!(connection, inner => insert.execute(inner))?;
+    Ok(())
+}
+
+/// Writes the operation's outcome, or that it is still to come; `false` when somebody else wrote it before.
+pub(super) fn close(connection: &mut AnyConnection, settlement: &Settlement) -> Result<bool, Fault> {
+    let id = Id(settlement.operation.uuid());
+    let close = Close { state: settlement.state.as_str(), due_at: Instant(settlement.due_at), id };
+    if on_each!(connection, inner => close.execute(inner))? == 1 {
+        return Ok(true);
+    }
+    let known: i64 = processor_op::table.filter(processor_op::id.eq(id)).count().get_result(connection)?;
+    if known == 0 {
+        return Err(Fault::Refused("there is no such operation to settle".to_owned()));
+    }
+    Ok(false)
+}
+
+/// Keeps an operation open for whoever holds `claim`.
+pub(super) fn postpone(
+    connection: &mut AnyConnection,
+    claim: ClaimedOperation,
+    state: OpState,
+    due_at: Timestamp,
+    answer: Option<&StoredAnswer>,
+) -> Result<Verdict<Applied>, Fault> {
+    if !state.is_open() {
+        return Err(Fault::Refused("an operation is postponed only while it is open".to_owned()));
+    }
+    let (id, epoch) = (Id(claim.id.uuid()), claim.epoch);
+    let postpone = Postpone { state: state.as_str(), due_at: Instant(due_at), id, epoch };
+    if on_each!(connection, inner => postpone.execute(inner))? == 0 {
+        return Ok(Verdict::Undo(Applied::Stale));
+    }
+    answers::give(connection, claim.id, answer)?;
+    Ok(Verdict::Keep(Applied::Done))
+}
+
+/// Takes over what is due.
+pub(super) fn claim(
+    connection: &mut AnyConnection,
+    now: Timestamp,
+    lease_until: Timestamp,
+    limit: u32,
+) -> Result<Vec<ClaimedOperation>, Fault> {
+    let due = Due { now: Instant(now), limit: i64::from(limit) };
+    let due: Vec<Id> = on_each!(connection, inner => due.load(inner)).in_table(TABLE)?;
+    if due.is_empty() {
+        return Ok(Vec::new());
+    }
+    let claimed: Vec<(Id, i64)> = diesel::update(processor_op::table)
+        .filter(processor_op::id.eq_any(&due))
+        .set((processor_op::epoch.eq(processor_op::epoch + 1), processor_op::due_at.eq(Instant(lease_until))))
+        .returning((processor_op::id, processor_op::epoch))
+        .get_results(connection)
+        .in_table(TABLE)?;
+    let epochs: HashMap<Id, i64> = claimed.into_iter().collect();
+    let claimed = |id: Id| epochs.get(&id).map(|epoch| ClaimedOperation { id: OpId::new(id.0), epoch: *epoch });
+    Ok(due.into_iter().filter_map(claimed).collect())
+}
+
+/// The open operations, oldest first.
+pub(super) fn open(connection: &mut AnyConnection, limit: u32) -> Result<Vec<Operation>, Fault> {
+    let open = Open { limit: i64::from(limit) };
+    let open: Vec<OpRow> = on_each!(connection, inner => open.load(inner)).in_table(TABLE)?;
+    open.into_iter().map(OpRow::restore).collect()
+}
+
+/// The open operations, counted.
+pub(super) fn count(connection: &mut AnyConnection) -> Result<Vec<OpenOperations>, Fault> {
+    let counted: Vec<(String, String, i64, Instant)> =
+        on_each!(connection, inner => Count {}.load(inner)).in_table(TABLE)?;
+    let restore = |(kind, state, count, oldest): (String, String, i64, Instant)| {
+        let count = u64::try_from(count).map_err(|_negative| corrupt(TABLE, "it cannot be counted"))?;
+        Ok(OpenOperations { kind: read_kind(&kind)?, state: read_state(&state)?, count, oldest: oldest.0 })
+    };
+    counted.into_iter().map(restore).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_name_the_open_states_of_the_domain() {
+        let open: Vec<_> = OpState::ALL
+            .into_iter()
+            .filter(|state| state.is_open())
+            .map(|state| format!("'{}'", state.as_str()))
+            .collect();
+        let list = format!("state IN ({})", open.join(", "));
+        let due = diesel::debug_query::<diesel::pg::Pg, _>(&Due { now: Instant(Timestamp::from_micros(0)), limit: 1 })
+            .to_string();
+        for text in [CLOSE, POSTPONE, OPEN, COUNT, &due] {
+            assert!(text.contains(&list), "{text} should have {list}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! An Order as it is written: with fixed texts, since every payment does it several times.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+use dropin_kernel::Change;
+use dropin_order::{Order, VoidCause};
+use dropin_ports::CheckoutRecord;
+
+use crate::connection::AnyConnection;
+use crate::fault::Fault;
+use crate::rows::bank_document;
+use crate::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+
+statement! {
+    /// A new Order.
+    Insert<'a> {
+        id: Id => SqlId,
+        merchant: Id => SqlId,
+        session: Option<Id> => Nullable<SqlId>,
+        reference: &'a str => Text,
+        revision: i64 => BigInt,
+        state: &'static str => Text,
+        under_review: bool => Bool,
+        shown: bool => Bool,
+        currency: &'static str => Text,
+        total: i64 => BigInt,
+        authorized: i64 => BigInt,
+        captured: i64 => BigInt,
+        capture_pending: i64 => BigInt,
+        refunded: i64 => BigInt,
+        refund_pending: i64 => BigInt,
+        auto_capture: bool => Bool,
+        payment_method: &'a str => Text,
+        created_at: Instant => SqlInstant,
+        updated_at: Instant => SqlInstant,
+        expires_at: Option<Instant> => Nullable<SqlInstant>,
+        page: Option<&'a str> => Nullable<Text>,
+        bank_details: Option<Document> => Nullable<SqlDocument>,
+        voiding: Option<&'static str> => Nullable<Text>,
+        capture_promised: Option<i64> => Nullable<BigInt>,
+        return_url: Option<&'a str> => Nullable<Text>,
+    }
+    postgres INSERT;
+    sqlite INSERT;
+}
+
+const INSERT: &str = "INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, \
+        currency, total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, \
+        auto_capture, payment_method, created_at, updated_at, expires_at, page, bank_details, voiding, capture_promised_minor, return_url) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+statement! {
+    /// Everything of an Order that changes, if it is still as it was when that was decided.
+    Update<'a> {
+        revision: i64 => BigInt,
+        state: &'static str => Text,
+        under_review: bool => Bool,
+        shown: bool => Bool,
+        authorized: i64 => BigInt,
+        captured: i64 => BigInt,
+        capture_pending: i64 => BigInt,
+        refunded: i64 => BigInt,
+        refund_pending: i64 => BigInt,
+        updated_at: Instant => SqlInstant,
+        expires_at: Option<Instant> => Nullable<SqlInstant>,
+        page: Option<&'a str> => Nullable<Text>,
+        bank_details: Option<Document> => Nullable<SqlDocument>,
+        voiding: Option<&'static str> => Nullable<Text>,
+        capture_promised: Option<i64> => Nullable<BigInt>,
+        id: Id => SqlId,
+        merchant: Id => SqlId,
+        expected: i64 => BigInt,
+    }
+    postgres UPDATE;
+    sqlite UPDATE;
+}
+
+const UPDATE: &str = "UPDATE purchase_order SET revision = ?, state = ?, under_review = ?, shown = ?, authorized_minor = ?, \
+        captured_minor = ?, capture_pending_minor = ?, refunded_minor = ?, refund_pending_minor = ?, updated_at = ?, expires_at = ?, \
+        page = ?, bank_details = ?, voiding = ?, capture_promised_minor = ? \
+    WHERE id = ? AND merchant_id = ? AND revision = ?";
+
+statement! {
+    /// What a server-to-server checkout said.
+    InsertCheckout<'a> { order: Id => SqlId, merchant: Id => SqlId, document: &'a Document => SqlDocument, }
+    postgres INSERT_CHECKOUT;
+    sqlite INSERT_CHECKOUT;
+}
+
+const INSERT_CHECKOUT: &str = "INSERT INTO checkout (order_id, merchant_id, document) VALUES (?, ?, ?)";
+
+/// Inserts a new Order.
+pub(super) fn insert(connection: &mut AnyConnection, order: &Order) -> Result<(), Fault> {
+    let amounts = &order.amounts;
+    let insert = Insert {
+        id: Id(order.id.uuid()),
+        merchant: Id(order.merchant_id.uuid()),
+        session: order.session_id.map(|session| Id(session.uuid())),
+        reference: &order.merchant_reference,
+        revision: order.revision.number(),
+        state: order.state.as_str(),
+        under_review: order.under_review,
+        shown: order.shown,
+        currency: order.total.currency().code(),
+        total: order.total.minor(),
+        authorized: amounts.total_authorized().minor(),
+        captured: amounts.captured().minor(),
+        capture_pending: amounts.capture_pending().minor(),
+        refunded: amounts.refunded().minor(),
+        refund_pending: amounts.refund_pending().minor(),
+        auto_capture: order.auto_capture,
+        payment_method: &order.payment_method,
+        created_at: Instant(order.created_at),
+        updated_at: Instant(order.updated_at),
+        expires_at: order.expires_at.map(Instant),
+        page: order.page.as_deref(),
+        bank_details: bank_document(order)?,
+        voiding: order.voiding.map(VoidCause::as_str),
+        capture_promised: promised(order),
+        return_url: order.return_url.as_deref(),
+    };
+    on_each!(connection, inner => insert.execute(inner))?;
+    Ok(())
+}
+
+/// Writes a change of an Order; `false` when it changed since that was decided.
+pub(super) fn apply(connection: &mut AnyConnection, change: &Change<Order>) -> Result<bool, Fault> {
+    let Change { next, expected } = change;
+    if next.revision != expected.next() {
+        return Err(Fault::Refused("a change of an Order must count its revision up by one".to_owned()));
+    }
+    let update = Update {
+        revision: next.revision.number(),
+        state: next.state.as_str(),
+        under_review: next.under_review,
+        shown: next.shown,
+        authorized: next.amounts.total_authorized().minor(),
+        captured: next.amounts.captured().minor(),
+        capture_pending: next.amounts.capture_pending().minor(),
+        refunded: next.amounts.refunded().minor(),
+        refund_pending: next.amounts.refund_pending().minor(),
+        updated_at: Instant(next.updated_at),
+        expires_at: next.expires_at.map(Instant),
+        page: next.page.as_deref(),
+        bank_details: bank_document(next)?,
+        voiding: next.voiding.map(VoidCause::as_str),
+        capture_promised: promised(next),
+        id: Id(next.id.uuid()),
+        merchant: Id(next.merchant_id.uuid()),
+        expected: expected.number(),
+    };
+    Ok(on_each!(connection, inner => update.execute(inner))? == 1)
+}
+
+fn promised(order: &Order) -> Option<i64> {
+    order.capture_promised.as_ref().map(dropin_money::Amount::minor)
+}
+
+/// Keeps what a server-to-server checkout said, beside its Order.
+pub(super) fn keep_checkout(
+    connection: &mut AnyConnection,
+    order: &Order,
+    record: &CheckoutRecord,
+) -> Result<(), Fault> {
+    if serde_json::from_str::<serde::de::IgnoredAny>(&record.document).is_err() {
+        return Err(Fault::Refused("what a checkout said must be JSON".to_owned()));
+    }
+    let document = Document(record.document.clone());
+    let (order, merchant) = (Id(order.id.uuid()), Id(order.merchant_id.uuid()));
+    let insert = InsertCheckout { order, merchant, document: &document };
+    on_each!(connection, inner => insert.execute(inner))?;
+    Ok(())
+}

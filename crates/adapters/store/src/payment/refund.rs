@@ -1,0 +1,82 @@
+//! A refund as it is written.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use dropin_order::Refund;
+
+use crate::connection::AnyConnection;
+use crate::fault::Fault;
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+
+statement! {
+    /// A new refund, unless its Order has one with that reference.
+    Insert<'a> {
+        id: Id => SqlId,
+        order: Id => SqlId,
+        merchant: Id => SqlId,
+        reference: &'a str => Text,
+        currency: &'static str => Text,
+        amount: i64 => BigInt,
+        description: Option<&'a str> => Nullable<Text>,
+        state: &'static str => Text,
+        created_at: Instant => SqlInstant,
+        updated_at: Instant => SqlInstant,
+    }
+    postgres INSERT;
+    sqlite INSERT;
+}
+
+const INSERT: &str = "INSERT INTO refund \
+        (id, order_id, merchant_id, reference, currency, amount_minor, description, state, created_at, updated_at) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (order_id, reference) DO NOTHING";
+
+statement! {
+    /// What became of a refund that was in progress.
+    Decide {
+        state: &'static str => Text,
+        amount: i64 => BigInt,
+        updated_at: Instant => SqlInstant,
+        id: Id => SqlId,
+        order: Id => SqlId,
+        currency: &'static str => Text,
+    }
+    postgres DECIDE;
+    sqlite DECIDE;
+}
+
+const DECIDE: &str = "UPDATE refund SET state = ?, amount_minor = ?, updated_at = ? \
+    WHERE id = ? AND order_id = ? AND currency = ? AND state = 'IN_PROGRESS'";
+
+/// Inserts a new refund; `false` when its Order has one with that reference.
+pub(super) fn insert(connection: &mut AnyConnection, refund: &Refund) -> Result<bool, Fault> {
+    let insert = Insert {
+        id: Id(refund.id.uuid()),
+        order: Id(refund.order_id.uuid()),
+        merchant: Id(refund.merchant_id.uuid()),
+        reference: &refund.reference,
+        currency: refund.amount.currency().code(),
+        amount: refund.amount.minor(),
+        description: refund.description.as_deref(),
+        state: refund.state.as_str(),
+        created_at: Instant(refund.created_at),
+        updated_at: Instant(refund.updated_at),
+    };
+    Ok(on_each!(connection, inner => insert.execute(inner))? == 1)
+}
+
+/// Writes what became of a refund. The caller has changed, and so locked, its Order, and found its operation open.
+pub(super) fn decide(connection: &mut AnyConnection, refund: &Refund) -> Result<(), Fault> {
+    let decide = Decide {
+        state: refund.state.as_str(),
+        amount: refund.amount.minor(),
+        updated_at: Instant(refund.updated_at),
+        id: Id(refund.id.uuid()),
+        order: Id(refund.order_id.uuid()),
+        currency: refund.amount.currency().code(),
+    };
+    match on_each!(connection, inner => decide.execute(inner))? {
+        1 => Ok(()),
+        _ => Err(Fault::Refused("there is no such refund in progress".to_owned())),
+    }
+}

@@ -1,0 +1,57 @@
+use diesel::prelude::{Queryable, Selectable};
+use dropin_kernel::{OpId, OrderId, RefundId};
+use dropin_order::{Channel, OpKind, OpState, Operation};
+
+use super::{amount, currency, missing};
+use crate::fault::{Fault, corrupt};
+use crate::schema::processor_op;
+use crate::sql::{Id, Instant};
+
+const TABLE: &str = "processor_op";
+
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = processor_op)]
+pub(crate) struct OpRow {
+    id: Id,
+    order_id: Id,
+    kind: String,
+    state: String,
+    currency: String,
+    amount_minor: i64,
+    authorization_id: Option<Id>,
+    refund_id: Option<Id>,
+    channel: String,
+    epoch: i64,
+    tries: i32,
+    due_at: Instant,
+    created_at: Instant,
+}
+
+impl OpRow {
+    pub(crate) fn restore(self) -> Result<Operation, Fault> {
+        Ok(Operation {
+            id: OpId::new(self.id.0),
+            order_id: OrderId::new(self.order_id.0),
+            kind: read_kind(&self.kind)?,
+            amount: amount(TABLE, currency(TABLE, &self.currency)?, self.amount_minor)?,
+            authorization: self.authorization_id.map(|authorization| OpId::new(authorization.0)),
+            refund: self.refund_id.map(|refund| RefundId::new(refund.0)),
+            channel: Channel::from_code(&self.channel).ok_or_else(|| corrupt(TABLE, "the channel is unknown"))?,
+            state: read_state(&self.state)?,
+            epoch: self.epoch,
+            tries: u32::try_from(self.tries).map_err(|_negative| missing(TABLE, "tries"))?,
+            due_at: self.due_at.0,
+            created_at: self.created_at.0,
+        })
+    }
+}
+
+/// A stored kind.
+pub(crate) fn read_kind(code: &str) -> Result<OpKind, Fault> {
+    OpKind::from_code(code).ok_or_else(|| corrupt(TABLE, "the kind is unknown"))
+}
+
+/// A stored state.
+pub(crate) fn read_state(code: &str) -> Result<OpState, Fault> {
+    OpState::from_code(code).ok_or_else(|| corrupt(TABLE, "the state is unknown"))
+}

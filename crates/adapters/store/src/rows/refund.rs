@@ -1,0 +1,45 @@
+use diesel::prelude::{Queryable, Selectable};
+use dropin_kernel::{MerchantId, OrderId, RefundId};
+use dropin_order::{Refund, RefundState};
+
+use super::{amount, currency, missing};
+use crate::fault::{Fault, corrupt};
+use crate::schema::refund;
+use crate::sql::{Id, Instant};
+
+const TABLE: &str = "refund";
+
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = refund)]
+pub(crate) struct RefundRow {
+    id: Id,
+    order_id: Id,
+    merchant_id: Id,
+    reference: String,
+    currency: String,
+    amount_minor: i64,
+    description: Option<String>,
+    state: String,
+    created_at: Instant,
+    updated_at: Instant,
+}
+
+impl RefundRow {
+    pub(crate) fn restore(self) -> Result<Refund, Fault> {
+        let amount = amount(TABLE, currency(TABLE, &self.currency)?, self.amount_minor)?;
+        if amount.is_zero() {
+            return Err(missing(TABLE, "the amount"));
+        }
+        Ok(Refund {
+            id: RefundId::new(self.id.0),
+            order_id: OrderId::new(self.order_id.0),
+            merchant_id: MerchantId::new(self.merchant_id.0),
+            reference: self.reference,
+            amount,
+            description: self.description,
+            state: RefundState::from_code(&self.state).ok_or_else(|| corrupt(TABLE, "the state is unknown"))?,
+            created_at: self.created_at.0,
+            updated_at: self.updated_at.0,
+        })
+    }
+}
