@@ -1,0 +1,197 @@
+//! The books as an auditor reads them: in pages, each in one state of the database.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use diesel::connection::Connection;
+use diesel::prelude::*;
+use dropin_kernel::{LedgerTransactionId, OpId, OrderId};
+use dropin_money::Currency;
+use dropin_order::{Account, Refund};
+use dropin_ports::{AuditStore, AuditedOrder, Balance, OrderBooks, PlacedOperation, StoreError};
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::rows::{OpRow, OrderRow, RefundRow};
+use crate::schema::{ledger_entry, ledger_transaction, processor_op, purchase_order, refund};
+use crate::sql::Id;
+use crate::store::Store;
+
+/// Most values of one list in a statement: SQLite takes no more than 32,766.
+const LIST: usize = 10_000;
+
+#[async_trait]
+impl AuditStore for Store {
+    async fn audit_orders(&self, after: Option<OrderId>, limit: u32) -> Result<Vec<AuditedOrder>, StoreError> {
+        self.read(move |connection| in_one_state(connection, |connection| page(connection, after, limit))).await
+    }
+
+    async fn find_operations(&self, ids: Vec<OpId>) -> Result<Vec<PlacedOperation>, StoreError> {
+        self.read(move |connection| {
+            let ids: Vec<_> = ids.iter().map(|id| Id(id.uuid())).collect();
+            let found: Vec<(i64, OpRow)> = processor_op::table
+                .filter(processor_op::id.eq_any(ids))
+                .select((processor_op::position, OpRow::as_select()))
+                .load(connection)
+                .in_table("processor_op")?;
+            found.into_iter().map(|(position, row)| placed(position, row)).collect()
+        })
+        .await
+    }
+}
+
+/// Runs statements that all see the same state. SQLite's reads do so anyway.
+fn in_one_state<T>(
+    connection: &mut AnyConnection,
+    work: impl FnOnce(&mut AnyConnection) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    match connection {
+        AnyConnection::Sqlite(_) => work(connection),
+        AnyConnection::Postgres(_) => connection.transaction(|connection| {
+            diesel::sql_query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").execute(connection)?;
+            work(connection)
+        }),
+    }
+}
+
+/// What belongs to the Orders of a page besides themselves, taken out Order by Order.
+struct Belongings {
+    operations: HashMap<Id, Vec<(i64, OpRow)>>,
+    refunds: HashMap<Id, Vec<RefundRow>>,
+    transactions: HashMap<Id, Vec<Posted>>,
+}
+
+/// A ledger transaction with what was found of its entries.
+struct Posted {
+    id: Id,
+    currency: String,
+    declared: i32,
+    entries: Vec<(String, i64)>,
+}
+
+fn page(connection: &mut AnyConnection, after: Option<OrderId>, limit: u32) -> Result<Vec<AuditedOrder>, Fault> {
+    let mut orders = purchase_order::table
+        .select((purchase_order::id, OrderRow::as_select()))
+        .order(purchase_order::id.asc())
+        .limit(i64::from(limit))
+        .into_boxed();
+    if let Some(after) = after {
+        orders = orders.filter(purchase_order::id.gt(Id(after.uuid())));
+    }
+    let orders: Vec<(Id, OrderRow)> = orders.load(connection).in_table("purchase_order")?;
+    let ids: Vec<_> = orders.iter().map(|(id, _)| *id).collect();
+    let mut belongings = Belongings::load(connection, &ids)?;
+    orders.into_iter().map(|(id, order)| audited(id, order, &mut belongings)).collect()
+}
+
+fn audited(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<AuditedOrder, Fault> {
+    match books(id, order, belongings) {
+        Ok(books) => Ok(AuditedOrder::Readable(Box::new(books))),
+        Err(Fault::Corrupt { table, what }) => Ok(AuditedOrder::Corrupt { id: OrderId::new(id.0), table, what }),
+        Err(other) => Err(other),
+    }
+}
+
+fn books(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<OrderBooks, Fault> {
+    let operations = belongings.operations.remove(&id).unwrap_or_default();
+    let refunds = belongings.refunds.remove(&id).unwrap_or_default();
+    let transactions = belongings.transactions.remove(&id).unwrap_or_default();
+    let (balances, unbalanced) = sums(&transactions)?;
+    Ok(OrderBooks {
+        order: order.restore()?,
+        operations: operations.into_iter().map(|(position, row)| placed(position, row)).collect::<Result<_, _>>()?,
+        refunds: refunds.into_iter().map(RefundRow::restore).collect::<Result<Vec<Refund>, _>>()?,
+        balances,
+        unbalanced,
+    })
+}
+
+fn placed(position: i64, row: OpRow) -> Result<PlacedOperation, Fault> {
+    let position = u64::try_from(position).map_err(|_negative| corrupt("processor_op", "the position is negative"))?;
+    Ok(PlacedOperation { position, operation: row.restore()? })
+}
+
+fn sums(transactions: &[Posted]) -> Result<(Vec<Balance>, Vec<LedgerTransactionId>), Fault> {
+    let (mut balances, mut unbalanced) = (Vec::<Balance>::new(), Vec::new());
+    for posted in transactions {
+        let currency: Currency = posted
+            .currency
+            .parse()
+            .map_err(|_unknown| corrupt("ledger_transaction", "the currency is not one of the contract"))?;
+        let mut sum = 0_i64;
+        for (account, minor) in &posted.entries {
+            let account = Account::ALL.into_iter().find(|known| known.as_str() == account);
+            let account = account.ok_or_else(|| corrupt("ledger_entry", "the account is unknown"))?;
+            sum = sum.saturating_add(*minor);
+            match balances.iter_mut().find(|known| known.account == account && known.currency == currency) {
+                Some(balance) => balance.minor = balance.minor.saturating_add(*minor),
+                None => balances.push(Balance { account, currency, minor: *minor }),
+            }
+        }
+        if sum != 0 || usize::try_from(posted.declared) != Ok(posted.entries.len()) {
+            unbalanced.push(LedgerTransactionId::new(posted.id.0));
+        }
+    }
+    Ok((balances, unbalanced))
+}
+
+impl Belongings {
+    fn load(connection: &mut AnyConnection, orders: &[Id]) -> Result<Self, Fault> {
+        let operations: Vec<(Id, i64, OpRow)> = processor_op::table
+            .filter(processor_op::order_id.eq_any(orders))
+            .order(processor_op::position.asc())
+            .select((processor_op::order_id, processor_op::position, OpRow::as_select()))
+            .load(connection)
+            .in_table("processor_op")?;
+        let refunds: Vec<(Id, RefundRow)> = refund::table
+            .filter(refund::order_id.eq_any(orders))
+            .order(refund::position.asc())
+            .select((refund::order_id, RefundRow::as_select()))
+            .load(connection)
+            .in_table("refund")?;
+        Ok(Self {
+            operations: by_order(operations.into_iter().map(|(order, position, row)| (order, (position, row)))),
+            refunds: by_order(refunds),
+            transactions: by_order(transactions(connection, orders)?),
+        })
+    }
+}
+
+/// The ledger of some Orders, each transaction with its entries.
+fn transactions(connection: &mut AnyConnection, orders: &[Id]) -> Result<Vec<(Id, Posted)>, Fault> {
+    let transactions: Vec<(Id, Id, String, i32)> = ledger_transaction::table
+        .filter(ledger_transaction::order_id.eq_any(orders))
+        .select((
+            ledger_transaction::order_id,
+            ledger_transaction::id,
+            ledger_transaction::currency,
+            ledger_transaction::entry_count,
+        ))
+        .load(connection)
+        .in_table("ledger_transaction")?;
+    let mut entries = HashMap::<Id, Vec<(String, i64)>>::new();
+    for some in transactions.chunks(LIST) {
+        let ids: Vec<_> = some.iter().map(|(_, id, _, _)| *id).collect();
+        let found: Vec<(Id, String, i64)> = ledger_entry::table
+            .filter(ledger_entry::transaction_id.eq_any(ids))
+            .select((ledger_entry::transaction_id, ledger_entry::account, ledger_entry::minor))
+            .load(connection)
+            .in_table("ledger_entry")?;
+        for (transaction, account, minor) in found {
+            entries.entry(transaction).or_default().push((account, minor));
+        }
+    }
+    let with_entries = |(order, id, currency, declared)| {
+        let entries = entries.remove(&id).unwrap_or_default();
+        (order, Posted { id, currency, declared, entries })
+    };
+    Ok(transactions.into_iter().map(with_entries).collect())
+}
+
+fn by_order<T>(rows: impl IntoIterator<Item = (Id, T)>) -> HashMap<Id, Vec<T>> {
+    let mut grouped = HashMap::<Id, Vec<T>>::new();
+    for (order, row) in rows {
+        grouped.entry(order).or_default().push(row);
+    }
+    grouped
+}
