@@ -3,6 +3,7 @@
 
 mod access;
 mod answers;
+mod audit;
 mod columns;
 mod config;
 mod connection;
