@@ -145,6 +145,12 @@ impl SandboxProcessor {
         }
     }
 
+    /// Mounts the shopper's routes alone, under `/pages`: for a listener that browsers reach and callers need not.
+    pub fn configure_pages(&self) -> impl FnOnce(&mut ServiceConfig) + use<> {
+        let processor = self.clone();
+        move |config| pages::mount(processor, config)
+    }
+
     fn store(&self) -> &Store {
         &self.0.store
     }

@@ -5,7 +5,8 @@ mod common;
 use std::time::Duration;
 
 use actix_web::http::Method;
-use common::{RETURN_URL, Running, fresh_key, until};
+use actix_web::{App, HttpServer, web};
+use common::{Caller, RETURN_URL, Running, fresh_key, until};
 use futures_util::future::join_all;
 use sandbox_processor::{Config, Hosting, OpenError, SandboxProcessor, Waits};
 use serde_json::json;
@@ -257,4 +258,26 @@ async fn pages_are_where_the_configuration_says() {
     let local = format!("{}/pages/{token}", caller.base);
     assert_eq!(caller.press(&local, "succeed").await.status, 303);
     running.stop().await;
+}
+
+#[actix_web::test]
+async fn pages_can_be_shown_without_the_callers_routes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("processor.db");
+    let config =
+        Config { database, key: common::KEY.to_owned(), capture_delay: Duration::ZERO, silence: Duration::ZERO };
+    let processor = SandboxProcessor::open(config).expect("a store");
+    let server = HttpServer::new(move || {
+        App::new()
+            .service(web::scope("/inner").configure(processor.configure()))
+            .service(web::scope("/sandbox").configure(processor.configure_pages()))
+    });
+    let server = server.workers(1).disable_signals().bind(("127.0.0.1", 0)).expect("a port");
+    let (inner, outer) = (Caller::new(server.addrs()[0], "/inner"), Caller::new(server.addrs()[0], "/sandbox"));
+    actix_web::rt::spawn(server.run());
+    let (key, pending) = inner.pending(json!({"Method": "PAYPAL"})).await;
+    let page = pending.page().replace("/inner/", "/sandbox/");
+    assert_eq!(outer.press(&page, "pay").await.status, 303);
+    assert_eq!(inner.operation(&key).await.outcome(), "APPROVED");
+    assert_eq!(outer.operation(&key).await.status, 404);
 }
