@@ -2,17 +2,23 @@
 #![deny(missing_docs)]
 
 mod assets;
+mod back;
+mod checkout;
 mod frame;
 pub mod openapi;
 mod shopper;
 
 use actix_web::http::Method;
 use actix_web::web;
-use dropin_http::{Flows, Operation, mount};
-use dropin_usecases::payments::Shopper;
+use dropin_access::Permission;
+use dropin_http::{Flows, Gate, Operation, mount};
+use dropin_order::Operation as Asked;
+use dropin_usecases::answers::Answers;
+use dropin_usecases::payments::{Checkouts, Payments, Shopper};
+use dropin_validation::UrlPolicy;
 use tokio::sync::watch;
 
-/// What the service works with.
+/// What the shopper's side works with.
 #[derive(Clone)]
 pub struct CheckoutDeps {
     /// The shopper's use cases.
@@ -27,17 +33,93 @@ pub struct CheckoutDeps {
     pub stop: watch::Receiver<bool>,
 }
 
-/// Mounts the asset origin: the drop-in's files and the shopper's calls, both under `/v1`.
+/// What the merchant's side works with.
+#[derive(Clone)]
+pub struct MerchantDeps {
+    /// Who may call.
+    pub gate: Gate,
+    /// Payments from server to server.
+    pub checkouts: Checkouts,
+    /// Answers for whoever repeats a request.
+    pub answers: Answers,
+    /// Where payments run.
+    pub flows: Flows,
+    /// Which URLs a merchant may name.
+    pub url_policy: UrlPolicy,
+}
+
+/// Mounts {asset_url}: the drop-in's files and the shopper's calls, both under `/v1`.
 pub fn configure(deps: CheckoutDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     move |config| {
         config.app_data(web::Data::new(deps.clone()));
-        mount(config, OPERATIONS);
-        config.service(frame::resource()).service(assets::resource());
+        mount(config, SHOPPER_OPERATIONS);
+        config.service(frame::resource()).service(back::resource()).service(assets::resource());
     }
 }
 
-/// The shopper's calls; the drop-in's files are no operations.
+/// Mounts {checkout_url}: the server-to-server checkout, under `/v2.21`.
+pub fn configure_checkout(deps: MerchantDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
+    move |config| {
+        config.app_data(web::Data::new(deps.gate.clone())).app_data(web::Data::new(deps.clone()));
+        mount(config, OPERATIONS);
+    }
+}
+
+/// Asks for what follows a payment; nobody waits for it. While stopping nothing new is begun: it is an open operation and the settler finishes
+/// it.
+fn finish_later(flows: &Flows, payments: Payments, next: Asked) {
+    let begun = flows.spawn(async move {
+        let key = next.id.to_string();
+        if let Err(error) = payments.finish(next).await {
+            log::warn!(operation = key.as_str(), error:% = error; "what follows a payment is left to the settler");
+        }
+    });
+    if begun.is_err() {
+        log::info!("stopping: what follows a payment is left to the settler");
+    }
+}
+
+/// Every operation of the server-to-server checkout.
 pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "checkout",
+        method: Method::POST,
+        path: "/v2.21",
+        permission: Some(Permission::Checkout),
+        handler: || web::to(checkout::pay),
+    },
+    Operation {
+        name: "captureCheckout",
+        method: Method::POST,
+        path: "/v2.21/capture",
+        permission: Some(Permission::Checkout),
+        handler: || web::to(checkout::capture),
+    },
+    Operation {
+        name: "cancelCheckout",
+        method: Method::POST,
+        path: "/v2.21/cancel",
+        permission: Some(Permission::Checkout),
+        handler: || web::to(checkout::cancel),
+    },
+    Operation {
+        name: "refundCheckout",
+        method: Method::POST,
+        path: "/v2.21/refund",
+        permission: Some(Permission::Checkout),
+        handler: || web::to(checkout::refund),
+    },
+    Operation {
+        name: "queryCheckout",
+        method: Method::POST,
+        path: "/v2.21/query",
+        permission: Some(Permission::Checkout),
+        handler: || web::to(checkout::query),
+    },
+];
+
+/// The shopper's calls; the drop-in's files and pages are no operations.
+pub const SHOPPER_OPERATIONS: &[Operation] = &[
     Operation {
         name: "viewSession",
         method: Method::GET,

@@ -1,16 +1,20 @@
-//! The drop-in and the shopper's calls as a program of their own.
+//! The drop-in, the shopper's calls and the server-to-server checkout as a program of their own.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use checkout_api::{CheckoutDeps, configure, openapi};
+use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_checkout, openapi};
 use clap::Args;
-use dropin_boot::{Context, DocsArgs, Mode, Parts, ProcessorArgs, PublicArgs, serve};
-use dropin_keyring::StashKeys;
+use dropin_boot::{AccessArgs, Context, DocsArgs, Failure, Mode, Parts, ProcessorArgs, PublicArgs, serve};
+use dropin_http::Gate;
+use dropin_keyring::{MasterKey, StashKeys};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
-use dropin_usecases::payments::{Payments, Shopper, Timing};
+use dropin_usecases::access::{Authenticator, FailureLimit};
+use dropin_usecases::answers::{Answers, KEEP};
+use dropin_usecases::payments::{Checkouts, Payments, Shopper, Timing};
 use dropin_usecases::stash::STASH_LIFETIME;
+use dropin_validation::UrlPolicy;
 
 /// Longest that the processor may take; below the lease of an operation.
 const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
@@ -24,6 +28,8 @@ struct Concerns {
     processor: ProcessorArgs,
     #[command(flatten)]
     public: PublicArgs,
+    #[command(flatten)]
+    access: AccessArgs,
     #[command(flatten)]
     docs: DocsArgs,
 }
@@ -42,14 +48,41 @@ fn main() -> ExitCode {
         };
         let keys = Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?);
         StashKeys::rotate_in_background(&keys, context.clock.clone())?;
-        let shopper = Shopper { sessions: store.clone(), access: store.clone(), stash: store, vault: keys, payments };
-        let deps = CheckoutDeps {
-            shopper,
+        let public = concerns.public.urls()?;
+        let return_base = public.asset.clone();
+        let checkouts = Checkouts {
+            payments: payments.clone(),
+            stash: store.clone(),
+            vault: keys.clone(),
+            return_base: return_base.clone(),
+        };
+        let merchant = MerchantDeps {
+            gate: gate(context, concerns.access.limit()).await?,
+            checkouts,
+            answers: Answers { store: store.clone(), clock: context.clock.clone(), keep: KEEP },
             flows: context.flows.clone(),
-            stash_url: concerns.public.urls()?.stash,
+            url_policy: match context.mode {
+                Mode::Sandbox => UrlPolicy::Sandbox,
+                Mode::Production => UrlPolicy::Production,
+            },
+        };
+        let (sessions, access) = (store.clone(), store.clone());
+        let deps = CheckoutDeps {
+            shopper: Shopper { sessions, access, stash: store, vault: keys, payments, return_base },
+            flows: context.flows.clone(),
+            stash_url: public.stash,
             sandbox: context.mode == Mode::Sandbox,
             stop: context.stop.clone(),
         };
-        Ok(Parts::new().mount(openapi::DOCS.beside(concerns.docs.shown(context.mode), configure(deps))))
+        let docs = concerns.docs.shown(context.mode);
+        Ok(Parts::new()
+            .mount(openapi::DOCS.beside(docs, configure_checkout(merchant)))
+            .mount(openapi::shopper::DOCS.beside(docs, configure(deps))))
     })
+}
+
+async fn gate(context: &Context, limit: FailureLimit) -> Result<Gate, Failure> {
+    let secrets = Arc::new(MasterKey::of_deployment(&context.keys, &context.store).await?);
+    let (store, clock) = (Arc::new(context.store.clone()), context.clock.clone());
+    Ok(Gate(Arc::new(Authenticator::new(store, secrets, clock, context.mode == Mode::Sandbox, limit))))
 }

@@ -30,7 +30,7 @@ fn compose(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Creden
         }
         Mode::Production => writeln!(text, "Dropin runs.\n")?,
     }
-    let Addresses { base, public, processor } = addresses;
+    let Addresses { base, checkout, public, processor } = addresses;
     let mut row = |name: &str, value: &str| writeln!(text, "  {name:<16}{value}");
     if let Some(shop) = demo.and_then(|demo| demo.shop_url.as_ref()) {
         row("Demo shop", shop)?;
@@ -39,6 +39,7 @@ fn compose(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Creden
         row("Session API", base)?;
     }
     if parts.has(Target::CheckoutApi) {
+        row("Checkout", checkout)?;
         row("Drop-in script", &format!("{}/v1/dropin.js", public.asset))?;
     }
     if parts.has(Target::StashApi) {

@@ -78,6 +78,9 @@ pub(crate) struct ServeArgs {
     /// Public address of the Session and Order APIs ({base_url}) [default: where the service listens]
     #[arg(long, env = "DROPIN_BASE_URL", value_name = "URL")]
     pub(crate) base_url: Option<String>,
+    /// Public address of the server-to-server checkout ({checkout_url}) [default: /checkout where the service listens]
+    #[arg(long, env = "DROPIN_CHECKOUT_URL", value_name = "URL")]
+    pub(crate) checkout_url: Option<String>,
     /// Public address of the drop-in's scripts and calls ({asset_url}) [default: /asset where the service listens]
     #[arg(long, env = "DROPIN_ASSET_URL", value_name = "URL")]
     pub(crate) asset_url: Option<String>,

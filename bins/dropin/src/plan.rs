@@ -11,6 +11,8 @@ use crate::files;
 
 /// Below what a service stands where all share one listener.
 pub(crate) const ASSET: &str = "/asset";
+/// The server-to-server checkout's prefix.
+pub(crate) const CHECKOUT: &str = "/checkout";
 /// The stash's prefix.
 pub(crate) const STASH: &str = "/stash";
 /// The sandbox processor's prefix.
@@ -69,7 +71,7 @@ impl Parts {
 
     /// Whether a part runs that checks API passwords, signs notifications, or makes the demo merchant: only those open the master key.
     pub(crate) fn need_master_key(&self) -> bool {
-        [Target::SessionApi, Target::Notifier, Target::Shop].into_iter().any(|part| self.has(part))
+        [Target::SessionApi, Target::CheckoutApi, Target::Notifier, Target::Shop].into_iter().any(|part| self.has(part))
     }
 
     /// Whether anything but the shop runs, which listens for itself.
@@ -83,6 +85,8 @@ impl Parts {
 pub(crate) struct Addresses {
     /// `{base_url}`.
     pub(crate) base: String,
+    /// `{checkout_url}`.
+    pub(crate) checkout: String,
     /// `{asset_url}` and `{stash_url}`.
     pub(crate) public: PublicUrls,
     /// The payment processor.
@@ -117,6 +121,7 @@ impl Addresses {
         };
         Ok(Self {
             base: or_here(&serve.base_url, "").trim_end_matches('/').to_owned(),
+            checkout: or_here(&serve.checkout_url, CHECKOUT).trim_end_matches('/').to_owned(),
             public: public.urls()?,
             processor,
         })
@@ -188,6 +193,7 @@ mod tests {
         };
         let here = find("dropin").unwrap();
         assert_eq!(here.base, "http://127.0.0.1:8080");
+        assert_eq!(here.checkout, "http://127.0.0.1:8080/checkout");
         assert_eq!(here.public.asset, "http://127.0.0.1:8080/asset");
         assert_eq!(here.public.stash, "http://127.0.0.1:8080/stash");
         assert_eq!(here.processor, "http://127.0.0.1:8080/sandbox");

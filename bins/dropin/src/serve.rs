@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::web::ServiceConfig;
-use checkout_api::CheckoutDeps;
+use checkout_api::{CheckoutDeps, MerchantDeps};
 use dropin_access::Origin;
 use dropin_boot::{Context, Failure, Mode, Process, Secret, SystemClock, SystemIds};
 use dropin_http::{Gate, Server};
@@ -18,13 +18,13 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::Authenticator;
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::deliver::{Delivering, Pace};
-use dropin_usecases::payments::{Payments, Shopper, Timing};
+use dropin_usecases::payments::{Checkouts, Payments, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::stash::{STASH_LIFETIME, Stashing};
 use dropin_validation::UrlPolicy;
 use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
 use notifier::NotifierDeps;
-use sandbox_processor::SandboxProcessor;
+use sandbox_processor::{Hosting, SandboxProcessor};
 use session_api::SessionApiDeps;
 use settler::SettlerDeps;
 use stash_api::StashApiDeps;
@@ -53,9 +53,10 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     // The shop alone listens for itself, perhaps on a machine where the service has its address.
     let server = if parts.need_listener() { Some(server?) } else { None };
     let listens = server.as_ref().and_then(|server| server.addresses().first().copied()).unwrap_or(cli.serve.listen);
-    let processor = open_processor(cli, &parts)?;
-    let inner = processor.as_ref().and_then(|(_, inner)| inner.as_ref()?.addresses().first().copied());
-    let addresses = Addresses::find(cli, &parts, listens, inner)?;
+    let inner = inner_listener(cli, &parts)?;
+    let inner_address = inner.as_ref().and_then(|inner| inner.addresses().first().copied());
+    let addresses = Addresses::find(cli, &parts, listens, inner_address)?;
+    let processor = open_processor(cli, &parts, &addresses)?;
     let store = match parts.need_store() {
         true => Some(Store::open(StoreConfig::new(database, Role::Service))?),
         false => None,
@@ -67,12 +68,8 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         _ => None,
     };
     if let Some(mut server) = server {
-        if let Some((processor, inner)) = processor {
-            let configure = move |config: &mut ServiceConfig| processor.configure()(config);
-            match inner {
-                Some(inner) => process.add_server(inner.mount_uncounted("", configure).start()?),
-                None => server = server.mount_uncounted(plan::SANDBOX, configure),
-            }
+        if let Some(processor) = processor {
+            server = mount_processor(processor, inner, server, &mut process)?;
         }
         let assemble = |store| Service::assemble(cli, &parts, &addresses, &process, store, secrets.clone());
         let service = store.clone().map(assemble).transpose()?;
@@ -103,23 +100,46 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// Opens the sandbox processor. Where the service speaks TLS it gets a listener of its own on loopback: a certificate for
-/// the public name would not be believed there.
-fn open_processor(cli: &Cli, parts: &Parts) -> Result<Option<(SandboxProcessor, Option<Server>)>, Failure> {
+/// Where the service speaks TLS, the sandbox processor gets a listener of its own on loopback: a certificate for the public name
+/// would not be believed there.
+fn inner_listener(cli: &Cli, parts: &Parts) -> Result<Option<Server>, Failure> {
+    if !parts.has(Target::SandboxProcessor) || cli.serve.listener.tls().is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Server::new("sandbox-processor").listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?))
+}
+
+/// Opens the sandbox processor. Its pages are found where browsers find the service, however we reach the processor ourselves.
+fn open_processor(cli: &Cli, parts: &Parts, addresses: &Addresses) -> Result<Option<SandboxProcessor>, Failure> {
     if !parts.has(Target::SandboxProcessor) {
         return Ok(None);
     }
-    let processor = SandboxProcessor::open(sandbox_processor::Config {
+    let config = sandbox_processor::Config {
         database: cli.store.data.join("processor.db"),
         key: plan::processor_key(cli)?.expose().to_owned(),
         capture_delay: sandbox_processor::Config::DEFAULT_CAPTURE_DELAY,
         silence: SILENCE,
-    })?;
-    let inner = match cli.serve.listener.tls() {
-        Some(_) => Some(Server::new("sandbox-processor").listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?),
-        None => None,
     };
-    Ok(Some((processor, inner)))
+    let hosting = Hosting { public_url: Some(format!("{}{}", addresses.base, plan::SANDBOX)), ..Hosting::default() };
+    Ok(Some(SandboxProcessor::open_with(config, hosting)?))
+}
+
+/// Mounts the processor where the service is; what is for our own calls stands on the inner listener where there is one.
+fn mount_processor(
+    processor: SandboxProcessor,
+    inner: Option<Server>,
+    server: Server,
+    process: &mut Process,
+) -> Result<Server, Failure> {
+    let pages = processor.clone();
+    let configure = move |config: &mut ServiceConfig| processor.configure()(config);
+    Ok(match inner {
+        Some(inner) => {
+            process.add_server(inner.mount_uncounted("", configure).start()?);
+            server.mount_uncounted(plan::SANDBOX, move |config| pages.configure_pages()(config))
+        }
+        None => server.mount_uncounted(plan::SANDBOX, configure),
+    })
 }
 
 /// Mounts what answers requests.
@@ -216,9 +236,12 @@ impl Service {
         if let Some(deps) = self.stash().filter(|_| parts.has(Target::StashApi)) {
             server = server.mount(plan::STASH, stash_api::openapi::DOCS.beside(self.docs, stash_api::configure(deps)));
         }
-        if let Some(deps) = self.checkout().filter(|_| parts.has(Target::CheckoutApi)) {
-            server =
-                server.mount(plan::ASSET, checkout_api::openapi::DOCS.beside(self.docs, checkout_api::configure(deps)));
+        if let Some((shopper, merchant)) = self.checkout().filter(|_| parts.has(Target::CheckoutApi)) {
+            let checkout = checkout_api::configure_checkout(merchant);
+            let assets = checkout_api::configure(shopper);
+            server = server
+                .mount(plan::CHECKOUT, checkout_api::openapi::DOCS.beside(self.docs, checkout))
+                .mount(plan::ASSET, checkout_api::openapi::shopper::DOCS.beside(self.docs, assets));
         }
         server
     }
@@ -265,16 +288,33 @@ impl Service {
         Arc::new(self.context.store.clone())
     }
 
-    fn checkout(&self) -> Option<CheckoutDeps> {
+    /// The shopper's side and the merchant's.
+    fn checkout(&self) -> Option<(CheckoutDeps, MerchantDeps)> {
         let (vault, payments) = self.vault.clone().zip(self.payments.clone())?;
+        let flows = self.context.flows.clone();
+        let return_base = self.addresses.public.asset.clone();
+        let checkouts = Checkouts {
+            payments: payments.clone(),
+            stash: self.store(),
+            vault: vault.clone(),
+            return_base: return_base.clone(),
+        };
+        let merchant = MerchantDeps {
+            gate: self.gate.clone()?,
+            checkouts,
+            answers: self.answers(),
+            flows: flows.clone(),
+            url_policy: self.sessions.url_policy,
+        };
         let (sessions, access, stash) = (self.store(), self.store(), self.store());
-        Some(CheckoutDeps {
-            shopper: Shopper { sessions, access, stash, vault, payments },
-            flows: self.context.flows.clone(),
+        let shopper = CheckoutDeps {
+            shopper: Shopper { sessions, access, stash, vault, payments, return_base },
+            flows,
             stash_url: self.addresses.public.stash.clone(),
             sandbox: self.context.mode == Mode::Sandbox,
             stop: self.context.stop.clone(),
-        })
+        };
+        Some((shopper, merchant))
     }
 
     fn stash(&self) -> Option<StashApiDeps> {

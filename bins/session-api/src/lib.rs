@@ -3,6 +3,7 @@
 
 pub mod openapi;
 mod orders;
+mod refunds;
 mod sessions;
 
 use actix_web::http::Method;
@@ -20,11 +21,11 @@ pub struct SessionApiDeps {
     pub gate: Gate,
     /// Sessions.
     pub sessions: Sessions,
-    /// Orders and their captures.
+    /// Orders and what is asked of them.
     pub payments: Payments,
     /// Answers for whoever repeats a request.
     pub answers: Answers,
-    /// Where captures run.
+    /// Where captures, cancels and refunds run.
     pub flows: Flows,
 }
 
@@ -67,6 +68,13 @@ pub const OPERATIONS: &[Operation] = &[
         handler: || web::to(sessions::cancel),
     },
     Operation {
+        name: "findOrder",
+        method: Method::GET,
+        path: "/v1/order",
+        permission: Some(Permission::OrderRead),
+        handler: || web::to(orders::find),
+    },
+    Operation {
         name: "getOrder",
         method: Method::GET,
         path: "/v1/order/{OrderId}",
@@ -79,5 +87,33 @@ pub const OPERATIONS: &[Operation] = &[
         path: "/v1/order/{OrderId}/capture",
         permission: Some(Permission::OrderCapture),
         handler: || web::to(orders::capture),
+    },
+    Operation {
+        name: "cancelOrder",
+        method: Method::POST,
+        path: "/v1/order/{OrderId}/cancel",
+        permission: Some(Permission::OrderCapture),
+        handler: || web::to(orders::cancel),
+    },
+    Operation {
+        name: "refundOrder",
+        method: Method::POST,
+        path: "/v1/order/{OrderId}/refund",
+        permission: Some(Permission::OrderRefund),
+        handler: || web::to(refunds::create),
+    },
+    Operation {
+        name: "listRefunds",
+        method: Method::GET,
+        path: "/v1/order/{OrderId}/refund",
+        permission: Some(Permission::OrderRead),
+        handler: || web::to(refunds::list),
+    },
+    Operation {
+        name: "getRefund",
+        method: Method::GET,
+        path: "/v1/order/{OrderId}/refund/{RefundId}",
+        permission: Some(Permission::OrderRead),
+        handler: || web::to(refunds::get),
     },
 ];

@@ -2,7 +2,8 @@
 
 use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
-use dropin_wire::order::{CaptureRequest, OrderBody};
+use dropin_wire::order::{CaptureRequest, OrderBody, RefundBody, RefundListBody, RefundRequest};
+use dropin_wire::schema::Text;
 use dropin_wire::session::{SessionBody, SessionRequest};
 
 use crate::OPERATIONS;
@@ -11,10 +12,12 @@ use crate::OPERATIONS;
 pub const DOCS: ApiDocs = ApiDocs {
     document: include_str!("../../../docs/openapi/session-api.json"),
     page: include_str!("../../../docs/openapi/session-api.html"),
+    below: "",
 };
 
 const SERVICE: ServiceDocs = ServiceDocs {
     title: "Dropin: Session and Order API",
+    server: ".",
     description: "For the merchant's server, below {base_url}.\n\n\
         - **Credentials**: HTTP Basic with the name and password of an API user, over TLS 1.2 or newer. Each operation names the permission it needs.\n\
         - **JSON**: PascalCase members. Unknown members are ignored, null counts as left out. The same key twice, invalid UTF-8 and more than 32 \
@@ -32,13 +35,28 @@ pub fn document(exchanges: &[Exchange]) -> String {
 }
 
 fn operations() -> Vec<OperationDocs> {
-    vec![create(), get(), replace(), cancel(), get_order(), capture()]
+    vec![
+        create(),
+        get(),
+        replace(),
+        cancel(),
+        find_order(),
+        get_order(),
+        capture(),
+        cancel_order(),
+        refund(),
+        list_refunds(),
+        get_refund(),
+    ]
 }
 
 const SESSIONS: &str = "Sessions";
 const ORDERS: &str = "Orders";
 const SESSION_ID: (&str, &str) = ("SessionId", "Identifier of the Session, from the answer that created it.");
 const ORDER_ID: (&str, &str) = ("OrderId", "Identifier of the Order, from a notification or from Session.Order.");
+
+const REFUND_ID: (&str, &str) =
+    ("RefundId", "Identifier of the refund, from the answer to it, the list or a notification.");
 
 fn created(status: u16, description: &'static str) -> Answer {
     let at = "$response.body#/SessionId";
@@ -101,12 +119,32 @@ fn cancel() -> OperationDocs {
         .refuses(&[ErrorCode::SessionNotFound, ErrorCode::InvalidSessionState])
 }
 
+fn find_order() -> OperationDocs {
+    let text = "The Order of the payment that you gave this reference, also of one made server to server. Of a Session that nobody has paid there is none.";
+    let at = "$response.body#/OrderId";
+    OperationDocs::new(ORDERS, "findOrder", "Find an Order by its reference", text)
+        .parameter::<Text>(
+            "MerchantReference",
+            "The MerchantReference of the Session, or the ReferenceId of the checkout; required.",
+        )
+        .reads_a_version()
+        .answers(Answer::json::<OrderBody<'_>>(200, "The Order.").with_etag().link("get", "getOrder", ORDER_ID.0, at))
+        .refuses(&[ErrorCode::OrderNotFound])
+}
+
 fn get_order() -> OperationDocs {
-    let text = "The Order of a payment with its amounts. Its id comes with the notifications and with the Session once that is COMPLETED.";
+    let text = "The Order of a payment with its amounts, its refunds and every step of its life. Its id comes with the notifications and with the Session \
+        once that is COMPLETED.";
+    let at = "$response.body#/OrderId";
     OperationDocs::new(ORDERS, "getOrder", "Retrieve an Order", text)
         .id(ORDER_ID.0, ORDER_ID.1)
         .reads_a_version()
-        .answers(Answer::json::<OrderBody<'_>>(200, "The Order.").with_etag())
+        .answers(
+            Answer::json::<OrderBody<'_>>(200, "The Order.")
+                .with_etag()
+                .link("cancel", "cancelOrder", ORDER_ID.0, at)
+                .link("refund", "refundOrder", ORDER_ID.0, at),
+        )
         .refuses(&[ErrorCode::OrderNotFound])
 }
 
@@ -120,4 +158,47 @@ fn capture() -> OperationDocs {
         .may_take::<CaptureRequest>("Nothing, or how much.")
         .answers(Answer::json::<OrderBody<'_>>(200, "The Order with the Reason."))
         .refuses(&[ErrorCode::CaptureFailed, ErrorCode::OrderNotFound, ErrorCode::InvalidOrderState])
+}
+
+fn cancel_order() -> OperationDocs {
+    let text = "Ends an Order before its money is captured: voids an authorization, or stops a bank transfer or a pay-later review that still waits. Cancelled \
+        again it answers 200. While the processor has not confirmed, the Reason is `PendingNotification` and ORDER_CANCELLED tells. After a capture, or \
+        while one is in flight, it is refused: refund instead.";
+    OperationDocs::new(ORDERS, "cancelOrder", "Cancel an Order", text)
+        .id(ORDER_ID.0, ORDER_ID.1)
+        .repeatable()
+        .answers(Answer::json::<OrderBody<'_>>(200, "The Order, CANCELLED or about to be."))
+        .refuses(&[ErrorCode::OrderNotFound, ErrorCode::InvalidOrderState])
+}
+
+fn refund() -> OperationDocs {
+    let text = "Gives money back of an Order that is PROCESSED: all that is left, or a part, several times up to what was captured. A refund that is \
+        IN_PROGRESS is told by REFUND_SUCCEEDED or REFUND_FAILED. The same RefundReference with no or the same Amount answers 200 with the first refund.";
+    OperationDocs::new(ORDERS, "refundOrder", "Refund an Order", text)
+        .id(ORDER_ID.0, ORDER_ID.1)
+        .repeatable()
+        .takes::<RefundRequest>("What to give back, under which name.")
+        .answers(Answer::json::<RefundBody<'_>>(201, "The refund was taken on; State says what became of it."))
+        .answers(Answer::json::<RefundBody<'_>>(200, "The refund that was made under this RefundReference before."))
+        .refuses(&[
+            ErrorCode::OrderNotFound,
+            ErrorCode::InvalidOrderState,
+            ErrorCode::DuplicateRefundReference,
+            ErrorCode::RefundExceedsCaptured,
+        ])
+}
+
+fn list_refunds() -> OperationDocs {
+    OperationDocs::new(ORDERS, "listRefunds", "List the refunds of an Order", "The refunds of an Order, oldest first.")
+        .id(ORDER_ID.0, ORDER_ID.1)
+        .answers(Answer::json::<RefundListBody<'_>>(200, "The refunds."))
+        .refuses(&[ErrorCode::OrderNotFound])
+}
+
+fn get_refund() -> OperationDocs {
+    OperationDocs::new(ORDERS, "getRefund", "Retrieve a refund", "A refund in its current state.")
+        .id(ORDER_ID.0, ORDER_ID.1)
+        .id(REFUND_ID.0, REFUND_ID.1)
+        .answers(Answer::json::<RefundBody<'_>>(200, "The refund."))
+        .refuses(&[ErrorCode::OrderNotFound, ErrorCode::RefundNotFound])
 }

@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
 use dropin_http::{ApiError, Authenticated, Caller, IdempotencyKey, IfNoneMatch, OptionalJsonBody, PathId, tell};
-use dropin_kernel::OrderId;
-use dropin_ports::KeyUse;
+use dropin_kernel::{OrderId, Violation, ViolationCode};
+use dropin_order::Channel;
+use dropin_ports::{Actor, KeyUse, OrderDossier, OrderName, PastStep};
 use dropin_usecases::access;
 use dropin_usecases::answers::{Told, Version};
-use dropin_wire::order::{CaptureRequest, OrderBody};
+use dropin_validation::Text;
+use dropin_wire::RequestError;
+use dropin_wire::order::{CaptureRequest, LifeStep, OrderBody};
+use serde::Deserialize;
 
 use crate::SessionApiDeps;
 
@@ -16,8 +20,49 @@ pub(crate) async fn get(
     deps: web::Data<SessionApiDeps>,
     Authenticated(Caller(caller), (known, PathId(id))): Authenticated<(IfNoneMatch, PathId<OrderId>)>,
 ) -> Result<HttpResponse, ApiError> {
-    let order = deps.payments.order(&caller, id).await?;
-    Ok(known.answer(&Version::of_order(&order), || OrderBody::full(&order)))
+    let dossier = deps.payments.order(&caller, &OrderName::Id(id)).await?;
+    Ok(shown(&known, &dossier))
+}
+
+/// The query of a search.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Sought {
+    merchant_reference: Option<String>,
+}
+
+pub(crate) async fn find(
+    deps: web::Data<SessionApiDeps>,
+    Authenticated(Caller(caller), (known, sought)): Authenticated<(IfNoneMatch, web::Query<Sought>)>,
+) -> Result<HttpResponse, ApiError> {
+    let reference = sought.reference()?.into_string();
+    let dossier = deps.payments.order(&caller, &OrderName::Reference(reference)).await?;
+    Ok(shown(&known, &dossier))
+}
+
+impl Sought {
+    fn reference(&self) -> Result<Text, RequestError> {
+        const NAME: &str = "MerchantReference";
+        let missing = || Violation::new(NAME, ViolationCode::Missing, "is required in the query");
+        let raw = self.merchant_reference.as_deref().ok_or_else(missing)?;
+        Ok(Text::parse(NAME, raw)?)
+    }
+}
+
+fn shown(known: &IfNoneMatch, dossier: &OrderDossier) -> HttpResponse {
+    let OrderDossier { order, refunds, history } = dossier;
+    known.answer(&Version::of_order(order), || OrderBody::with_life(order, refunds, history.iter().map(step)))
+}
+
+/// Who of ours decided is not the merchant's business; that it was one of ours is.
+fn step(past: &PastStep) -> LifeStep<'_> {
+    let (actor, user) = match &past.actor {
+        Actor::Merchant(user) => ("MERCHANT", Some(user.as_str())),
+        Actor::Shopper => ("SHOPPER", None),
+        Actor::Operator(_) => ("OPERATOR", None),
+        Actor::System => ("SYSTEM", None),
+    };
+    LifeStep { at: past.at, actor, user, what: &past.what, before: past.before.as_deref(), after: &past.after }
 }
 
 pub(crate) async fn capture(
@@ -43,6 +88,27 @@ async fn run_capture(
 ) -> Result<Told, ApiError> {
     let request = CaptureRequest::parse(body)?;
     let payments = deps.payments.clone();
-    let flow = async move { payments.capture(&caller, id, request.amount.as_ref(), key_use).await };
+    let flow = async move { payments.capture(&caller, id, request.amount.as_ref(), Channel::Order, key_use).await };
     Ok(deps.flows.run(flow).await??)
+}
+
+pub(crate) async fn cancel(
+    deps: web::Data<SessionApiDeps>,
+    Authenticated(Caller(caller), (key, PathId(id))): Authenticated<(IdempotencyKey, PathId<OrderId>)>,
+) -> Result<HttpResponse, ApiError> {
+    // A body has no meaning here and is not read.
+    let key_use = key.used_by(&caller, &deps.answers, &[&[]]);
+    let told = run_cancel(&deps, caller, id, key_use).await;
+    tell(&deps.answers, key_use, told).await
+}
+
+/// Where nobody can cancel it halfway.
+async fn run_cancel(
+    deps: &SessionApiDeps,
+    caller: Arc<access::Caller>,
+    id: OrderId,
+    key_use: Option<KeyUse>,
+) -> Result<Told, ApiError> {
+    let payments = deps.payments.clone();
+    Ok(deps.flows.run(async move { payments.cancel(&caller, id, Channel::Order, key_use).await }).await??)
 }

@@ -11,10 +11,12 @@ use crate::OPERATIONS;
 pub const DOCS: ApiDocs = ApiDocs {
     document: include_str!("../../../docs/openapi/stash-api.json"),
     page: include_str!("../../../docs/openapi/stash-api.html"),
+    below: "",
 };
 
 const SERVICE: ServiceDocs = ServiceDocs {
     title: "Dropin: the stash",
+    server: ".",
     description: "Keeps card data for 30 minutes and one use, so that it does not pass through the merchant's server. Below {stash_url}; called by browsers.\n\n\
         Pages of the merchant's registered origins and of {asset_url} may read the answers (CORS), pages of others are refused with NOT_AUTHORIZED, and a \
         request without Origin passes.",

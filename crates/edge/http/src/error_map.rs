@@ -1,12 +1,14 @@
 //! The one map from what goes wrong inside to what a caller is told. Every match names every case.
 
 use dropin_kernel::Violation;
-use dropin_money::Currency;
+use dropin_money::{Amount, Currency};
 use dropin_ports::{KeyringError, StoreError};
 use dropin_session::SessionStateKind;
 use dropin_usecases::access::{AuthenticateError, NotPermitted};
 use dropin_usecases::answers::RepeatError;
-use dropin_usecases::payments::{CaptureError, OrderError, ShopperError, SubmitError};
+use dropin_usecases::payments::{
+    CancelError, CaptureError, CheckoutError, OrderError, RefundError, ShopperError, SubmitError,
+};
 use dropin_usecases::sessions::{CancelSessionError, CreateSessionError, GetSessionError, ReplaceSessionError};
 use dropin_usecases::stash::StashError;
 use dropin_wire::{ErrorCode, FieldError, RequestError};
@@ -54,8 +56,8 @@ impl From<AuthenticateError> for ApiError {
             AuthenticateError::Invalid => caller::invalid(),
             AuthenticateError::Throttled { retry_after } => Self::new(
                 ErrorCode::RateLimited,
-                "Too many wrong passwords for this user name from this address. Check the password; the right one is let in at any time. \
-                 The header Retry-After says when another one is looked at.",
+                "Too many wrong passwords for this user name from this address. Check the password: the right one is not refused for this. \
+                 The header Retry-After says when a wrong one is answered 401 again.",
             )
             .retry_after(retry_after),
             AuthenticateError::OtherMode { sandbox: true } => Self::new(
@@ -82,6 +84,10 @@ impl From<OrderError> for ApiError {
     fn from(error: OrderError) -> Self {
         match error {
             OrderError::NotFound => order_not_found(),
+            OrderError::NoRefund => Self::new(
+                ErrorCode::RefundNotFound,
+                "There is no refund with this RefundId; the Order's refunds are listed at its address, with /refund behind it.",
+            ),
             OrderError::Store(error) => error.into(),
         }
     }
@@ -91,15 +97,57 @@ impl From<CaptureError> for ApiError {
     fn from(error: CaptureError) -> Self {
         match error {
             CaptureError::NotFound => order_not_found(),
-            CaptureError::WrongState(state) => Self::new(
-                ErrorCode::InvalidOrderState,
-                format!(
-                    "The Order is {}: there is nothing to capture, or it was captured with another amount.",
-                    state.as_str()
-                ),
+            CaptureError::WrongState(found) => order_state(
+                found.as_str(),
+                "there is nothing to capture, or it was captured or is to be captured with another amount",
             ),
             CaptureError::Amount(violation) => fields(vec![violation]),
             CaptureError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CancelError> for ApiError {
+    fn from(error: CancelError) -> Self {
+        match error {
+            CancelError::NotFound => order_not_found(),
+            CancelError::WrongState(found) => order_state(
+                found.as_str(),
+                "it is being paid or captured right now, or over; what was captured can be refunded",
+            ),
+            CancelError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RefundError> for ApiError {
+    fn from(error: RefundError) -> Self {
+        match error {
+            RefundError::NotFound => order_not_found(),
+            RefundError::WrongState(found) => {
+                order_state(found.as_str(), "nothing was captured that could be refunded")
+            }
+            RefundError::Amount(violation) => fields(vec![violation]),
+            RefundError::Exceeds(left) => exceeds(&left),
+            RefundError::DuplicateReference => Self::new(
+                ErrorCode::DuplicateRefundReference,
+                "The Order has a refund of another amount with this RefundReference; every refund needs one of its own.",
+            ),
+            RefundError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CheckoutError> for ApiError {
+    fn from(error: CheckoutError) -> Self {
+        match error {
+            CheckoutError::Currency(currency) => currency_not_enabled(currency),
+            CheckoutError::Stash(violation) | CheckoutError::Method(violation) => fields(vec![violation]),
+            CheckoutError::DuplicateReference => Self::new(
+                ErrorCode::DuplicateMerchantReferenceId,
+                "This ReferenceId was used before, by a checkout or as a MerchantReference; every payment needs one of its own.",
+            ),
+            CheckoutError::Store(error) => error.into(),
         }
     }
 }
@@ -128,7 +176,7 @@ impl From<SubmitError> for ApiError {
                     state.as_str()
                 ),
             ),
-            SubmitError::Card(violation) => fields(vec![violation]),
+            SubmitError::Card(violation) | SubmitError::Method(violation) => fields(vec![violation]),
             SubmitError::Store(error) => error.into(),
         }
     }
@@ -226,7 +274,17 @@ fn session_not_found() -> ApiError {
 }
 
 fn order_not_found() -> ApiError {
-    ApiError::new(ErrorCode::OrderNotFound, "There is no Order with this OrderId.")
+    ApiError::new(ErrorCode::OrderNotFound, "There is no Order with this OrderId or reference.")
+}
+
+fn order_state(found: &str, why: &str) -> ApiError {
+    ApiError::new(ErrorCode::InvalidOrderState, format!("The Order is {found}: {why}."))
+}
+
+fn exceeds(left: &Amount) -> ApiError {
+    let message =
+        format!("Of what was captured {left} {} is left to be refunded; ask for that much or less.", left.currency());
+    ApiError::new(ErrorCode::RefundExceedsCaptured, message)
 }
 
 fn session_state(found: SessionStateKind) -> ApiError {
@@ -247,7 +305,7 @@ fn currency_not_enabled(currency: Currency) -> ApiError {
 fn duplicate_reference() -> ApiError {
     ApiError::new(
         ErrorCode::DuplicateMerchantReferenceId,
-        "This MerchantReference was used before; every Session needs one of its own.",
+        "This MerchantReference was used before, by a Session or as a ReferenceId; every Session needs one of its own.",
     )
 }
 

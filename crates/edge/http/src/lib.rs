@@ -35,7 +35,7 @@ pub use flows::{FlowError, Flows};
 pub use limits::Limits;
 pub use openapi::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs, document};
 pub use operation::{Operation, mount};
-pub use path::PathId;
+pub use path::{PathId, PathIds};
 pub use repeat::{IdempotencyKey, IfMatch, IfNoneMatch, stored, tell};
 pub use request_id::RequestId;
 pub use server::{Running, ServeError, Server};

@@ -22,6 +22,9 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// Longest key.
 const KEY_MAX: usize = 255;
+/// Statuses of refusals that are not kept (decisions.md section 1): who may call, how much of it is read and how often has nothing to do with
+/// the request itself.
+pub(crate) const NOT_KEPT: [u16; 7] = [401, 403, 405, 408, 413, 415, 429];
 
 /// The Idempotency-Key of a request, if it has one: bound to the method and address it was sent to. 400 INVALID_REQUEST when it is not 1 to
 /// 255 printable ASCII characters in one header.
@@ -235,10 +238,9 @@ pub async fn tell<E: Into<ApiError>>(
     }
 }
 
-/// Whether a refusal is the last word on a request (decisions.md section 1). Who may call, how much of it is read and what is away has
-/// nothing to do with the request itself.
+/// Whether a refusal is the last word on a request: neither of [`NOT_KEPT`] nor because something is away.
 fn is_kept(code: ErrorCode) -> bool {
-    (400..500).contains(&code.status()) && !matches!(code.status(), 401 | 403 | 405 | 408 | 413 | 415 | 429)
+    (400..500).contains(&code.status()) && !NOT_KEPT.contains(&code.status())
 }
 
 fn respond(answered: Answered) -> HttpResponse {

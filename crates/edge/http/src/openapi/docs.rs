@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use actix_web::http::Method;
 use dropin_wire::ErrorCode;
 use dropin_wire::schema::Id;
@@ -9,6 +11,7 @@ use utoipa::openapi::{Object, RefOr, Type};
 use super::answers::Schemas;
 use super::named;
 use crate::Operation;
+use crate::repeat::NOT_KEPT;
 
 /// `*`, or entity tags with commas between (RFC 9110 sections 8.8.3 and 13.1).
 const ENTITY_TAGS: &str = r#"^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$"#;
@@ -32,7 +35,7 @@ pub(super) struct Parameter {
     pub(super) name: &'static str,
     /// Where it stands unless it is a part of the path.
     pub(super) place: ParameterIn,
-    pub(super) description: &'static str,
+    pub(super) description: Cow<'static, str>,
     pub(super) schema: RefOr<Schema>,
     pub(super) schemas: AddSchemas,
 }
@@ -116,19 +119,25 @@ impl OperationDocs {
     #[must_use]
     pub fn parameter<T: ToSchema>(mut self, name: &'static str, description: &'static str) -> Self {
         let (schema, schemas) = named::<T>();
-        self.parameters.push(Parameter { name, place: ParameterIn::Query, description, schema, schemas });
+        let (place, description) = (ParameterIn::Query, description.into());
+        self.parameters.push(Parameter { name, place, description, schema, schemas });
         self
     }
 
     /// A header that may be left out, as text of this form.
     #[must_use]
-    pub fn header(mut self, name: &'static str, pattern: &'static str, description: &'static str) -> Self {
+    pub fn header(
+        mut self,
+        name: &'static str,
+        pattern: &'static str,
+        description: impl Into<Cow<'static, str>>,
+    ) -> Self {
         let mut schema = Object::with_type(Type::String);
         schema.pattern = Some(pattern.to_owned());
         self.parameters.push(Parameter {
             name,
             place: ParameterIn::Header,
-            description,
+            description: description.into(),
             schema: schema.into(),
             schemas: |_| {},
         });
@@ -138,9 +147,11 @@ impl OperationDocs {
     /// Says that the operation honours Idempotency-Key (decisions.md section 1).
     #[must_use]
     pub fn repeatable(self) -> Self {
-        let description = "A name of your own for this request, a UUID for example. Sent again with the same key and the same body, the stored answer \
-            comes back byte for byte, marked `Idempotent-Replayed: true`, for 24 hours; with another body it is refused. Not stored: 401, 403, \
-            413, 415, 429 and 5xx.";
+        let not_kept = NOT_KEPT.map(|status| status.to_string()).join(", ");
+        let description = format!(
+            "A name of your own for this request, a UUID for example. Sent again with the same key and the same body, the stored answer comes \
+             back byte for byte, marked `Idempotent-Replayed: true`, for 24 hours; with another body it is refused. Not stored: {not_kept} and 5xx."
+        );
         self.header("Idempotency-Key", "^[!-~]([ -~]{0,253}[!-~])?$", description).refuses(&[
             ErrorCode::InvalidRequest,
             ErrorCode::DuplicateRequest,

@@ -33,6 +33,8 @@ pub struct ServiceDocs {
     pub title: &'static str,
     /// Markdown; what an integrator has to know before the first call.
     pub description: &'static str,
+    /// Where the service stands, seen from its document: `.` beside it.
+    pub server: &'static str,
 }
 
 /// One call with its answer, as it happened. Request and answer have the same name in the document.
@@ -93,8 +95,11 @@ pub fn document(
                     LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build(),
                 )),
         )
-        // Beside the document, wherever a deployment mounts it.
-        .servers(Some([ServerBuilder::new().url(".").description(Some("Where this document is served")).build()]))
+        // Seen from the document, wherever a deployment mounts it.
+        .servers(Some([ServerBuilder::new()
+            .url(service.server)
+            .description(Some("Where this document is served"))
+            .build()]))
         .paths(paths)
         .components(Some(components.build()))
         .build();
@@ -130,7 +135,7 @@ fn operation(
                 .name(parameter.name)
                 .parameter_in(place)
                 .required(required)
-                .description(Some(parameter.description))
+                .description(Some(parameter.description.as_ref()))
                 .schema(Some(parameter.schema.clone())),
         );
     }

@@ -17,6 +17,8 @@ pub struct ApiDocs {
     pub document: &'static str,
     /// The same as an HTML page that needs nothing else.
     pub page: &'static str,
+    /// Below which path of the service both are served; empty for its root.
+    pub below: &'static str,
 }
 
 impl ApiDocs {
@@ -36,14 +38,15 @@ impl ApiDocs {
 
     fn mount(self, config: &mut web::ServiceConfig) {
         let folder = || async { HttpResponse::PermanentRedirect().insert_header((LOCATION, "docs/")).finish() };
+        let at = |path: &str| format!("{}{path}", self.below);
         config
-            .service(read_only("/openapi.json", move || document(self.document)))
-            .service(read_only("/docs/", move || page(self.page)))
-            .service(web::resource("/docs").route(web::get().to(folder)).route(web::head().to(folder)));
+            .service(read_only(&at("/openapi.json"), move || document(self.document)))
+            .service(read_only(&at("/docs/"), move || page(self.page)))
+            .service(web::resource(at("/docs")).route(web::get().to(folder)).route(web::head().to(folder)));
     }
 }
 
-fn read_only(path: &'static str, answer: impl Fn() -> HttpResponse + Clone + 'static) -> Resource {
+fn read_only(path: &str, answer: impl Fn() -> HttpResponse + Clone + 'static) -> Resource {
     let handler = move || {
         let answer = answer();
         async move { answer }

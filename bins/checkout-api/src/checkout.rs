@@ -1,0 +1,158 @@
+//! The server-to-server checkout (contract, POST {checkout_url}/v2.21; decisions.md section 6).
+
+use std::sync::Arc;
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, web};
+use dropin_http::{ApiError, Authenticated, Caller, IdempotencyKey, JsonBody, json, tell};
+use dropin_kernel::MerchantId;
+use dropin_order::Channel;
+use dropin_ports::{KeyUse, OrderName};
+use dropin_usecases::access;
+use dropin_usecases::answers::Told;
+use dropin_usecases::payments::{CheckoutAsk, RefundAsk};
+use dropin_validation::Text;
+use dropin_wire::ErrorCode;
+use dropin_wire::checkout::{
+    CancelRequest, CaptureRequest, CheckoutBody, CheckoutRequest, OrderQuery, QueryRequest, RefundRequest,
+};
+
+use crate::{MerchantDeps, finish_later};
+
+/// What every operation that moves money takes.
+type Keyed = Authenticated<(IdempotencyKey, JsonBody)>;
+
+pub(crate) async fn pay(
+    deps: web::Data<MerchantDeps>,
+    Authenticated(Caller(caller), (key, JsonBody(body))): Keyed,
+) -> Result<HttpResponse, ApiError> {
+    let key_use = key.used_by(&caller, &deps.answers, &[&body]);
+    let told = run_pay(&deps, caller, &body, key_use).await;
+    tell(&deps.answers, key_use, told).await
+}
+
+/// Where nobody can cancel it halfway; so are the others.
+async fn run_pay(
+    deps: &MerchantDeps,
+    caller: Arc<access::Caller>,
+    body: &[u8],
+    key_use: Option<KeyUse>,
+) -> Result<Told, ApiError> {
+    let request = CheckoutRequest::parse(body, deps.url_policy)?;
+    is_caller(&caller, &request.merchant_id)?;
+    let ask = CheckoutAsk {
+        reference: request.reference.into_string(),
+        total: request.total,
+        country: request.country,
+        method: request.method,
+        stash_id: request.stash_id,
+        fingerprint: request.fingerprint.into_string(),
+        capture: request.capture,
+        return_url: request.return_url,
+        document: request.document,
+    };
+    let (checkouts, flows) = (deps.checkouts.clone(), deps.flows.clone());
+    let flow = async move {
+        let paid = checkouts.pay(&caller, &ask, key_use).await?;
+        if let Some(next) = paid.follow_up {
+            finish_later(&flows, checkouts.payments.clone(), next);
+        }
+        Ok::<_, ApiError>(paid.told)
+    };
+    deps.flows.run(flow).await?
+}
+
+pub(crate) async fn capture(
+    deps: web::Data<MerchantDeps>,
+    Authenticated(Caller(caller), (key, JsonBody(body))): Keyed,
+) -> Result<HttpResponse, ApiError> {
+    let key_use = key.used_by(&caller, &deps.answers, &[&body]);
+    let told = run_capture(&deps, caller, &body, key_use).await;
+    tell(&deps.answers, key_use, told).await
+}
+
+async fn run_capture(
+    deps: &MerchantDeps,
+    caller: Arc<access::Caller>,
+    body: &[u8],
+    key_use: Option<KeyUse>,
+) -> Result<Told, ApiError> {
+    let CaptureRequest { merchant_id, order, amount } = CaptureRequest::parse(body)?;
+    is_caller(&caller, &merchant_id)?;
+    let payments = deps.checkouts.payments.clone();
+    let flow = async move { payments.capture(&caller, order, amount.as_ref(), Channel::Checkout, key_use).await };
+    Ok(deps.flows.run(flow).await??)
+}
+
+pub(crate) async fn cancel(
+    deps: web::Data<MerchantDeps>,
+    Authenticated(Caller(caller), (key, JsonBody(body))): Keyed,
+) -> Result<HttpResponse, ApiError> {
+    let key_use = key.used_by(&caller, &deps.answers, &[&body]);
+    let told = run_cancel(&deps, caller, &body, key_use).await;
+    tell(&deps.answers, key_use, told).await
+}
+
+async fn run_cancel(
+    deps: &MerchantDeps,
+    caller: Arc<access::Caller>,
+    body: &[u8],
+    key_use: Option<KeyUse>,
+) -> Result<Told, ApiError> {
+    let CancelRequest { merchant_id, order } = CancelRequest::parse(body)?;
+    is_caller(&caller, &merchant_id)?;
+    let payments = deps.checkouts.payments.clone();
+    Ok(deps.flows.run(async move { payments.cancel(&caller, order, Channel::Checkout, key_use).await }).await??)
+}
+
+pub(crate) async fn refund(
+    deps: web::Data<MerchantDeps>,
+    Authenticated(Caller(caller), (key, JsonBody(body))): Keyed,
+) -> Result<HttpResponse, ApiError> {
+    let key_use = key.used_by(&caller, &deps.answers, &[&body]);
+    let told = run_refund(&deps, caller, &body, key_use).await;
+    tell(&deps.answers, key_use, told).await
+}
+
+async fn run_refund(
+    deps: &MerchantDeps,
+    caller: Arc<access::Caller>,
+    body: &[u8],
+    key_use: Option<KeyUse>,
+) -> Result<Told, ApiError> {
+    let RefundRequest { merchant_id, order, refund } = RefundRequest::parse(body)?;
+    is_caller(&caller, &merchant_id)?;
+    let ask = RefundAsk {
+        reference: refund.reference.into_string(),
+        amount: refund.amount,
+        description: refund.description.map(Text::into_string),
+    };
+    let payments = deps.checkouts.payments.clone();
+    Ok(deps.flows.run(async move { payments.refund(&caller, order, &ask, key_use).await }).await??)
+}
+
+/// Changes nothing, so it needs no key.
+pub(crate) async fn query(
+    deps: web::Data<MerchantDeps>,
+    Authenticated(Caller(caller), JsonBody(body)): Authenticated<JsonBody>,
+) -> Result<HttpResponse, ApiError> {
+    let QueryRequest { merchant_id, order } = QueryRequest::parse(&body).map_err(ApiError::from)?;
+    is_caller(&caller, &merchant_id)?;
+    let name = match order {
+        OrderQuery::Id(id) => OrderName::Id(id),
+        OrderQuery::Reference(reference) => OrderName::Reference(reference.into_string()),
+    };
+    let dossier = deps.checkouts.payments.order(&caller, &name).await?;
+    Ok(json(StatusCode::OK, &CheckoutBody::from(&dossier.order)))
+}
+
+/// Whatever is not the caller's own MerchantId names nobody, whoever else's it may be.
+fn is_caller(caller: &access::Caller, merchant_id: &str) -> Result<(), ApiError> {
+    if merchant_id.parse() == Ok(caller.merchant.id) as Result<MerchantId, _> {
+        return Ok(());
+    }
+    Err(ApiError::new(
+        ErrorCode::MerchantNotFound,
+        "There is no such merchant for these credentials; send the MerchantId that came with them.",
+    ))
+}

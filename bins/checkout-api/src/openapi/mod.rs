@@ -1,0 +1,103 @@
+//! What the API documents say beyond the tables of operations and the types of the bodies: one of the checkout, one of the shopper's calls.
+
+pub mod shopper;
+
+use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
+use dropin_wire::ErrorCode;
+use dropin_wire::checkout::{
+    ActedBody, CancelRequest, CaptureRequest, CheckoutBody, CheckoutRequest, QueryRequest, RefundRequest,
+};
+use dropin_wire::order::RefundBody;
+
+use crate::OPERATIONS;
+
+/// The document and the page as they are served.
+pub const DOCS: ApiDocs = ApiDocs {
+    document: include_str!("../../../../docs/openapi/checkout-api.json"),
+    page: include_str!("../../../../docs/openapi/checkout-api.html"),
+    below: "",
+};
+
+const SERVICE: ServiceDocs = ServiceDocs {
+    title: "Dropin: the checkout",
+    server: ".",
+    description: "Payments from server to server, below {checkout_url}, for merchants with a checkout of their own. The card comes from the stash: it does not pass \
+        through the merchant's server.\n\n\
+        - **Credentials**: HTTP Basic with the name and password of an API user, over TLS 1.2 or newer. MerchantId has to be that user's merchant.\n\
+        - **JSON, amounts, errors and X-Request-Id** are as in the Session and Order API.\n\
+        - **Notifications**: every change of the Order is told, as that of any other; MerchantReference is the ReferenceId, and there is no SessionId. The Order API \
+        knows these Orders too.\n\
+        - **Repeats**: send an Idempotency-Key with everything that moves money, and the same request again when no answer comes.",
+};
+
+/// The document, with these exchanges as its examples, as JSON text.
+pub fn document(exchanges: &[Exchange]) -> String {
+    dropin_http::document(SERVICE, OPERATIONS, &[pay(), capture(), cancel(), refund(), query()], exchanges)
+}
+
+const TAG: &str = "Checkout";
+
+fn pay() -> OperationDocs {
+    let text = "Pays for the shopper: with a stashed card (PaymentMethod of class Card and StashId), by a redirect (class Online: send the shopper to \
+        Action.Redirect, who comes back to Return) or by bank transfer (class Offline: show BankDetails). A card may need Action.Redirect too, for 3-D Secure. \
+        An outcome that is not known yet is answered 200 with Authorized, Completed and Captured false: notifications tell, and so does the query.";
+    OperationDocs::new(TAG, "checkout", "Pay", text)
+        .repeatable()
+        .takes::<CheckoutRequest>("The payment.")
+        .answers(Answer::json::<CheckoutBody<'_>>(200, "How the payment stands."))
+        .refuses(&[
+            ErrorCode::InvalidCurrency,
+            ErrorCode::PaymentDeclined,
+            ErrorCode::MerchantNotFound,
+            ErrorCode::DuplicateMerchantReferenceId,
+        ])
+}
+
+fn capture() -> OperationDocs {
+    let text = "Takes the money of an Order that is authorized: all of it, or once a part (the rest is released). Completed false: it is under way, or \
+        under review and captured when that is approved; ORDER_PROCESSED tells.";
+    OperationDocs::new(TAG, "captureCheckout", "Capture", text)
+        .repeatable()
+        .takes::<CaptureRequest>("Which Order, and how much.")
+        .answers(Answer::json::<ActedBody>(200, "What came of it."))
+        .refuses(&[
+            ErrorCode::CaptureFailed,
+            ErrorCode::MerchantNotFound,
+            ErrorCode::OrderNotFound,
+            ErrorCode::InvalidOrderState,
+        ])
+}
+
+fn cancel() -> OperationDocs {
+    let text = "Ends an Order before its money is captured. Completed false: the processor has not confirmed it yet; ORDER_CANCELLED tells.";
+    OperationDocs::new(TAG, "cancelCheckout", "Cancel", text)
+        .repeatable()
+        .takes::<CancelRequest>("Which Order.")
+        .answers(Answer::json::<ActedBody>(200, "What came of it."))
+        .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::OrderNotFound, ErrorCode::InvalidOrderState])
+}
+
+fn refund() -> OperationDocs {
+    let text = "Gives captured money back: all that is left, or a part, several times up to what was captured. The same RefundReference with no or the \
+        same Amount answers 200 with the first refund.";
+    OperationDocs::new(TAG, "refundCheckout", "Refund", text)
+        .repeatable()
+        .takes::<RefundRequest>("Which Order, and what to give back under which name.")
+        .answers(Answer::json::<RefundBody<'_>>(201, "The refund was taken on; State says what became of it."))
+        .answers(Answer::json::<RefundBody<'_>>(200, "The refund that was made under this RefundReference before."))
+        .refuses(&[
+            ErrorCode::MerchantNotFound,
+            ErrorCode::OrderNotFound,
+            ErrorCode::InvalidOrderState,
+            ErrorCode::DuplicateRefundReference,
+            ErrorCode::RefundExceedsCaptured,
+        ])
+}
+
+fn query() -> OperationDocs {
+    let text = "How a payment stands, by its OrderId or its ReferenceId.";
+    OperationDocs::new(TAG, "queryCheckout", "Look up a payment", text)
+        .takes::<QueryRequest>("Which Order.")
+        .answers(Answer::json::<CheckoutBody<'_>>(200, "How the payment stands."))
+        .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::OrderNotFound])
+}
