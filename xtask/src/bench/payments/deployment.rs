@@ -55,7 +55,11 @@ impl Deployment {
         };
         let door = |name: &str| doors[name].clone();
         let (session, checkout, stash) = (door("session-api"), door("checkout-api"), door("stash-api"));
-        let meeting = Meeting { session, checkout, stash, shops, paid: folder.join("paid") };
+        let server = match cut {
+            Cut::Apart => checkout.clone(),
+            Cut::Together => Door { prefix: "/checkout".to_owned(), ..checkout.clone() },
+        };
+        let meeting = Meeting { session, checkout, server, stash, shops, paid: folder.join("paid") };
         Ok(Self { kind, folder, programs, meeting, processor: door("sandbox-processor") })
     }
 

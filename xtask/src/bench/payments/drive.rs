@@ -75,7 +75,13 @@ pub(crate) fn run(bench: &Bench, plan: &Plan, deployment: &Deployment, payers: &
 }
 
 fn run_once(bench: &Bench, plan: &Plan, deployment: &Deployment, payers: &mut Dialogue) -> Outcome<Sample> {
-    let load = Load { run: bench.new_name(), clients: plan.clients, warm_up: WARM_UP, seconds: plan.rounds.seconds };
+    let load = Load {
+        way: plan.way,
+        run: bench.new_name(),
+        clients: plan.clients,
+        warm_up: WARM_UP,
+        seconds: plan.rounds.seconds,
+    };
     let load1 = usage::load1()?;
     let database = match &deployment.kind {
         Kind::Postgres(database) if plan.statements => Some(database),

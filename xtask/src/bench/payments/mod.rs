@@ -19,11 +19,12 @@ use crate::failure::{Context, Failure, Outcome};
 use crate::test::install::provide;
 use deployment::{Cut, Deployment};
 use drive::Sample;
+use talk::Way;
 
 /// What `cargo xtask bench payments --help` prints.
 pub(crate) const HELP: &str = "\
 cargo xtask bench payments [--seconds N] [--clients N] [--merchants N] [--postgres | --sqlite] [--all-in-one]
-                           [--statements] [--skip-build] [--quick]
+                           [--checkout] [--statements] [--skip-build] [--quick]
 
 Pays as shoppers do and measures how many payments per second come to their end: a Session with AutoCapture is created,
 a card stashed, the Session viewed and submitted, authorized and captured, and three notifications arrive at an endpoint
@@ -37,6 +38,7 @@ show every payment once. It builds, installs, starts and removes what it needs. 
   --postgres     only on PostgreSQL
   --sqlite       only on SQLite
   --all-in-one   the all-in-one on PostgreSQL, too
+  --checkout     the server-to-server checkout in place of Session, view and submit: two notifications
   --statements   has PostgreSQL count what each statement takes; costs a little
   --skip-build   measures the release programs as they were built last
   --quick        one run of two seconds: tries the bench, measures nothing
@@ -54,6 +56,7 @@ struct Plan {
     postgres: bool,
     sqlite: bool,
     on_postgres: Cut,
+    way: Way,
     statements: bool,
     build: bool,
 }
@@ -67,6 +70,7 @@ impl Plan {
             postgres: true,
             sqlite: true,
             on_postgres: Cut::Apart,
+            way: Way::DropIn,
             statements: false,
             build: true,
         };
@@ -80,6 +84,7 @@ impl Plan {
                 "--postgres" => plan.sqlite = false,
                 "--sqlite" => plan.postgres = false,
                 "--all-in-one" => plan.on_postgres = Cut::Together,
+                "--checkout" => plan.way = Way::Checkout,
                 "--statements" => plan.statements = true,
                 "--skip-build" => plan.build = false,
                 "--quick" => plan.rounds = Rounds { seconds: 2, count: 1 },
@@ -173,16 +178,16 @@ mod tests {
         let plan = Plan::parse(&[]).unwrap();
         assert!(plan.postgres && plan.sqlite && plan.build && !plan.statements);
         assert_eq!((plan.rounds, plan.clients, plan.merchants), (Rounds { seconds: 10, count: 3 }, 64, 1));
-        assert_eq!(plan.on_postgres, Cut::Apart);
+        assert_eq!((plan.on_postgres, plan.way), (Cut::Apart, Way::DropIn));
     }
 
     #[test]
     fn reads_the_options_in_any_order() {
-        let words = "--seconds 3 --quick --clients 8 --postgres --merchants 2 --all-in-one --statements --skip-build";
+        let words = "--seconds 3 --quick --clients 8 --postgres --merchants 2 --all-in-one --checkout --statements --skip-build";
         let plan = Plan::parse(&words.split(' ').collect::<Vec<_>>()).unwrap();
         assert_eq!((plan.rounds, plan.clients, plan.merchants), (Rounds { seconds: 3, count: 1 }, 8, 2));
         assert!(plan.postgres && !plan.sqlite && plan.statements && !plan.build);
-        assert_eq!(plan.on_postgres, Cut::Together);
+        assert_eq!((plan.on_postgres, plan.way), (Cut::Together, Way::Checkout));
     }
 
     #[test]

@@ -26,7 +26,9 @@ pub(crate) struct Shop {
 #[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct Meeting {
     pub(crate) session: Door,
+    /// {asset_url}, for shoppers, and {checkout_url}, for merchants' servers.
     pub(crate) checkout: Door,
+    pub(crate) server: Door,
     pub(crate) stash: Door,
     /// Clients are spread over them; their endpoints are `/hook/0`, `/hook/1`, …
     pub(crate) shops: Vec<Shop>,
@@ -34,9 +36,37 @@ pub(crate) struct Meeting {
     pub(crate) paid: PathBuf,
 }
 
+/// How a payment comes about.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) enum Way {
+    /// A Session that the shopper pays in the drop-in.
+    DropIn,
+    /// The merchant's server sends the whole payment.
+    Checkout,
+}
+
+impl Way {
+    /// The calls, in their order.
+    pub(crate) fn calls(self) -> &'static [&'static str] {
+        match self {
+            Self::DropIn => &["create", "view", "stash", "submit"],
+            Self::Checkout => &["stash", "checkout"],
+        }
+    }
+
+    /// The notifications of a payment that is captured at once, in their order; `webhook-sequence` counts them from one.
+    pub(crate) fn events(self) -> &'static [&'static str] {
+        match self {
+            Self::DropIn => &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"],
+            Self::Checkout => &["ORDER_AUTHORIZED", "ORDER_PROCESSED"],
+        }
+    }
+}
+
 /// One run.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Load {
+    pub(crate) way: Way,
     /// References begin with it.
     pub(crate) run: String,
     /// Payments under way at once.

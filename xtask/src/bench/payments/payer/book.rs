@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard};
 
-use crate::bench::payments::talk::Troubles;
-
-/// The notifications of a payment with AutoCapture, in their order; `webhook-sequence` counts them from one.
-const EVENTS: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
+use crate::bench::payments::talk::{Troubles, Way};
 
 /// A notification, as far as it matters here.
 #[derive(Debug)]
@@ -31,6 +28,7 @@ struct Known {
 /// The notifications of one run.
 #[derive(Debug)]
 pub(super) struct Book {
+    way: Way,
     known: Mutex<HashMap<String, Known>>,
     /// One for each client: the number of its payment that is done.
     bells: Vec<Sender<u64>>,
@@ -53,14 +51,15 @@ fn read_reference(reference: &str) -> Option<(usize, u64)> {
 }
 
 impl Book {
-    pub(super) fn new(bells: Vec<Sender<u64>>) -> Self {
+    pub(super) fn new(way: Way, bells: Vec<Sender<u64>>) -> Self {
         let none = AtomicU64::default;
-        Self { known: Mutex::default(), bells, again: none(), disordered: none(), forged: none(), strange: none() }
+        Self { way, known: Mutex::default(), bells, again: none(), disordered: none(), forged: none(), strange: none() }
     }
 
     /// Notes a notification, and tells its client when it was the last of a payment.
     pub(super) fn note(&self, heard: &Heard<'_>) {
-        let place = EVENTS.iter().position(|event| *event == heard.event);
+        let events = self.way.events();
+        let place = events.iter().position(|event| *event == heard.event);
         let (Some(place), Some((client, number))) = (place, read_reference(heard.reference)) else {
             return count(&self.strange);
         };
@@ -75,7 +74,7 @@ impl Book {
         }
         payment.heard = place + 1;
         heard.order.clone_into(&mut payment.order);
-        let is_done = payment.heard == EVENTS.len();
+        let is_done = payment.heard == events.len();
         drop(known);
         if let Some(bell) = self.bells.get(client).filter(|_| is_done) {
             // A client that has given up waiting counts it as lost.
@@ -92,7 +91,8 @@ impl Book {
     pub(super) fn paid(&self) -> String {
         let known = self.known();
         let mut lines = String::new();
-        for (reference, payment) in known.iter().filter(|(_, payment)| payment.heard == EVENTS.len()) {
+        let all = self.way.events().len();
+        for (reference, payment) in known.iter().filter(|(_, payment)| payment.heard == all) {
             let _infallible = writeln!(lines, "{reference} {}", payment.order);
         }
         lines
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_payment_is_done_when_its_last_notification_came() {
         let (bell, heard) = mpsc::channel();
-        let book = Book::new(vec![bell]);
+        let book = Book::new(Way::DropIn, vec![bell]);
         note(&book, "SESSION_COMPLETED", "1");
         note(&book, "ORDER_AUTHORIZED", "2");
         assert!(heard.try_recv().is_err() && book.paid().is_empty());
@@ -143,8 +143,19 @@ mod tests {
     }
 
     #[test]
+    fn a_checkout_has_no_notification_of_a_session() {
+        let (bell, heard) = mpsc::channel();
+        let book = Book::new(Way::Checkout, vec![bell]);
+        note(&book, "ORDER_AUTHORIZED", "1");
+        note(&book, "ORDER_PROCESSED", "2");
+        assert_eq!((heard.try_recv(), book.troubles()), (Ok(41), Troubles::default()));
+        note(&book, "SESSION_COMPLETED", "3");
+        assert_eq!(book.troubles().strange, 1);
+    }
+
+    #[test]
     fn what_is_wrong_with_notifications_is_counted() {
-        let book = Book::new(Vec::new());
+        let book = Book::new(Way::DropIn, Vec::new());
         note(&book, "SESSION_COMPLETED", "1");
         note(&book, "SESSION_COMPLETED", "1");
         note(&book, "ORDER_PROCESSED", "3");

@@ -9,16 +9,15 @@ use serde::Deserialize;
 
 use super::book::reference;
 use crate::bench::load::BODY;
-use crate::bench::payments::talk::{Door, Load, Meeting, Shop, Troubles};
+use crate::bench::payments::talk::{Door, Load, Meeting, Shop, Troubles, Way};
 use crate::bench::service::Created;
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1;
 
-/// What a payment consists of, as it is measured: the calls, what follows them, and all of it.
-pub(super) const STEPS: [&str; 6] =
-    ["create", "view", "stash", "submit", "from its answer until ORDER_PROCESSED", "whole payment"];
+/// What the merchant's server sends, with places for what differs.
+const CHECKOUT: &str = include_str!("checkout.json");
 
-/// How long after its submit a payment may be without its ORDER_PROCESSED until it is lost.
+/// How long after its last call a payment may be without its ORDER_PROCESSED until it is lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// A client that fails so often one after the other gives up.
 const FAILURES_MAX: u32 = 10;
@@ -32,8 +31,8 @@ const FORM: &str = "&card=%7B%22Name%22%3A%22Wilhelmina%20Featherstonehaugh%22%2
 #[derive(Debug)]
 pub(super) struct Paid {
     pub(super) done: Instant,
-    /// In the order of [`STEPS`].
-    pub(super) micros: [u64; STEPS.len()],
+    /// What its calls took, in their order, then what passed until ORDER_PROCESSED, then all of it.
+    pub(super) micros: Vec<u64>,
 }
 
 /// What a client has done.
@@ -74,11 +73,15 @@ impl<'a> Client<'a> {
             if stop.load(Ordering::Relaxed) || failures == FAILURES_MAX {
                 break;
             }
-            match self.submit(number) {
+            let submitted = match self.load.way {
+                Way::DropIn => self.by_drop_in(number),
+                Way::Checkout => self.by_checkout(number),
+            };
+            match submitted {
                 Ok(moments) => {
                     failures = 0;
                     match self.wait_for(number) {
-                        Some(processed) => done.paid.push(paid(moments, processed)),
+                        Some(processed) => done.paid.push(paid(&moments, processed)),
                         None => done.troubles.lost += 1,
                     }
                 }
@@ -95,37 +98,63 @@ impl<'a> Client<'a> {
     }
 
     /// Creates a Session and pays it; the moments before, between and after the calls.
-    fn submit(&mut self, number: u64) -> Outcome<[Instant; 5]> {
-        let Meeting { session, checkout, stash, .. } = self.meeting;
-        let mut moments = [Instant::now(); 5];
+    fn by_drop_in(&mut self, number: u64) -> Outcome<Vec<Instant>> {
+        let Meeting { session, checkout, .. } = self.meeting;
+        let mut moments = vec![Instant::now()];
         let reference = reference(&self.load.run, self.number, number);
         let body = BODY.trim_end().replace("@REFERENCE@", &reference).replace("@NUMBER@", &number.to_string());
-        let headers = format!(
-            "Authorization: {}\r\nContent-Type: application/json\r\nIdempotency-Key: {reference}\r\n",
-            self.shop.authorization
-        );
-        let answer = self.call(session, "POST", "/v1/session", &headers, &body, 201)?;
+        let answer = self.call(session, "POST", "/v1/session", &self.headers(&reference), &body, 201)?;
         let Created { session_id } = read(&answer)?;
-        moments[1] = Instant::now();
+        moments.push(Instant::now());
 
         let path = format!("/v1/shopper/session/{session_id}");
         let View { version, merchant_id } = read(&self.call(checkout, "GET", &path, "", "", 200)?)?;
-        moments[2] = Instant::now();
+        moments.push(Instant::now());
 
         let attempt = new_uuid()?;
-        let fingerprint = format!("browser-{}", self.number);
-        let headers = "Content-Type: application/x-www-form-urlencoded\r\n";
-        let form = format!("DeviceFingerprint={fingerprint}{FORM}");
-        self.call(stash, "POST", &format!("/{merchant_id}/{attempt}"), headers, &form, 200)?;
-        moments[3] = Instant::now();
+        let fingerprint = self.stash(&merchant_id, &attempt)?;
+        moments.push(Instant::now());
 
         let headers = "Content-Type: application/json\r\n";
         let body = format!(
             r#"{{"Version":{version},"AttemptId":"{attempt}","StashId":"{attempt}","DeviceFingerprint":"{fingerprint}"}}"#
         );
         self.call(checkout, "POST", &format!("{path}/submit"), headers, &body, 200)?;
-        moments[4] = Instant::now();
+        moments.push(Instant::now());
         Ok(moments)
+    }
+
+    /// Pays from server to server; the moments before, between and after the calls.
+    fn by_checkout(&mut self, number: u64) -> Outcome<Vec<Instant>> {
+        let mut moments = vec![Instant::now()];
+        let (merchant_id, stash_id) = (&self.shop.merchant_id, new_uuid()?);
+        let fingerprint = self.stash(merchant_id, &stash_id)?;
+        moments.push(Instant::now());
+
+        let reference = reference(&self.load.run, self.number, number);
+        let body = CHECKOUT.trim_end().replace("@MERCHANT@", merchant_id).replace("@REFERENCE@", &reference);
+        let body = body.replace("@NUMBER@", &number.to_string()).replace("@STASH@", &stash_id);
+        let body = body.replace("@FINGERPRINT@", &fingerprint);
+        self.call(&self.meeting.server, "POST", "/v2.21", &self.headers(&reference), &body, 200)?;
+        moments.push(Instant::now());
+        Ok(moments)
+    }
+
+    /// Stashes a card as the card frame does; the fingerprint of the browser.
+    fn stash(&mut self, merchant_id: &str, stash_id: &str) -> Outcome<String> {
+        let fingerprint = format!("browser-{}", self.number);
+        let headers = "Content-Type: application/x-www-form-urlencoded\r\n";
+        let form = format!("DeviceFingerprint={fingerprint}{FORM}");
+        self.call(&self.meeting.stash, "POST", &format!("/{merchant_id}/{stash_id}"), headers, &form, 200)?;
+        Ok(fingerprint)
+    }
+
+    /// What the merchant's server says beside a body; the reference is its Idempotency-Key, too.
+    fn headers(&self, reference: &str) -> String {
+        format!(
+            "Authorization: {}\r\nContent-Type: application/json\r\nIdempotency-Key: {reference}\r\n",
+            self.shop.authorization
+        )
     }
 
     fn call(
@@ -165,18 +194,13 @@ impl<'a> Client<'a> {
     }
 }
 
-fn paid(moments: [Instant; 5], done: Instant) -> Paid {
-    let micros = |from: Instant, to: Instant| to.saturating_duration_since(from).as_micros() as u64;
-    let [begun, created, viewed, stashed, submitted] = moments;
-    let micros = [
-        micros(begun, created),
-        micros(created, viewed),
-        micros(viewed, stashed),
-        micros(stashed, submitted),
-        micros(submitted, done),
-        micros(begun, done),
-    ];
-    Paid { done, micros }
+fn paid(moments: &[Instant], done: Instant) -> Paid {
+    let between = |pair: &[Instant]| pair[1].saturating_duration_since(pair[0]).as_micros() as u64;
+    let calls = moments.windows(2).map(between);
+    // The notification may be there before the answer.
+    let rest = moments.last().map(|last| between(&[*last, done]));
+    let whole = moments.first().map(|first| between(&[*first, done]));
+    Paid { done, micros: calls.chain(rest).chain(whole).collect() }
 }
 
 fn read<'a, T: Deserialize<'a>>(answer: &'a str) -> Outcome<T> {
@@ -198,9 +222,18 @@ mod tests {
     fn steps_are_the_time_between_moments() {
         let begun = Instant::now();
         let after = |millis| begun + Duration::from_millis(millis);
-        let paid = paid([begun, after(2), after(5), after(9), after(20)], after(50));
+        let paid = paid(&[begun, after(2), after(5), after(9), after(20)], after(50));
         assert_eq!(paid.micros, [2_000, 3_000, 4_000, 11_000, 30_000, 50_000]);
         assert_eq!(paid.done, after(50));
+    }
+
+    #[test]
+    fn the_body_of_a_checkout_is_json_with_its_places() {
+        let body: serde_json::Value = serde_json::from_str(CHECKOUT).unwrap();
+        assert_eq!((&body["Capture"], &body["ReferenceId"]), (&true.into(), &"@REFERENCE@".into()));
+        for place in ["@MERCHANT@", "@REFERENCE@", "@NUMBER@", "@STASH@", "@FINGERPRINT@"] {
+            assert_eq!(CHECKOUT.matches(place).count(), 1, "{place}");
+        }
     }
 
     #[test]

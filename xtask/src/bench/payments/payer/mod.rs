@@ -19,7 +19,7 @@ use crate::bench::figures::percentile;
 use crate::bench::usage::cpu_by_thread;
 use crate::failure::{Context, Failure, Outcome};
 use book::Book;
-use client::{Client, Paid, STEPS};
+use client::{Client, Paid};
 use receiver::Receiver;
 
 /// The task name under which this tool starts itself as the payers.
@@ -55,7 +55,7 @@ fn say(line: &str) -> Outcome<()> {
 /// One run: every client pays one after the other, each waiting for the ORDER_PROCESSED of its last.
 fn pay(meeting: &Meeting, load: &Load, receiver: &Receiver) -> Outcome<Report> {
     let (bells, heard): (Vec<_>, Vec<_>) = (0..load.clients).map(|_| mpsc::channel()).unzip();
-    let book = Arc::new(Book::new(bells));
+    let book = Arc::new(Book::new(load.way, bells));
     receiver.note_in(&book);
     let stop = AtomicBool::new(false);
     let mut report = Report::default();
@@ -78,7 +78,8 @@ fn pay(meeting: &Meeting, load: &Load, receiver: &Receiver) -> Outcome<Report> {
     let counted: Vec<&Paid> =
         paid.iter().flat_map(|client| &client.paid).filter(|paid| window.contains(&paid.done)).collect();
     report.payments = counted.len() as u64;
-    report.steps = STEPS.iter().enumerate().map(|(at, name)| step(name, at, &counted)).collect();
+    let steps = load.way.calls().iter().chain(&["from its answer until ORDER_PROCESSED", "whole payment"]);
+    report.steps = steps.enumerate().map(|(at, name)| step(name, at, &counted)).collect();
     report.troubles = troubles;
     write_down(meeting, &book)?;
     Ok(report)

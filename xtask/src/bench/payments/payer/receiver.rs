@@ -127,7 +127,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::bench::payments::talk::Troubles;
+    use crate::bench::payments::talk::{Troubles, Way};
     use crate::http1::Client;
 
     /// Sends a notification; the status of the answer.
@@ -147,7 +147,7 @@ mod tests {
         let secret = "whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=".to_owned();
         let (merchant_id, authorization) = (String::new(), String::new());
         receiver.trust(&[Shop { merchant_id, authorization, secret }]).unwrap();
-        let book = Arc::new(Book::new(vec![mpsc::channel().0]));
+        let book = Arc::new(Book::new(Way::DropIn, vec![mpsc::channel().0]));
         receiver.note_in(&book);
         let body = r#"{"EventType":"SESSION_COMPLETED","Order":{"OrderId":"one","MerchantReference":"run.0.1"}}"#;
         assert_eq!(notify(&receiver, body, body), 200);
