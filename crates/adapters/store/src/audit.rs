@@ -8,13 +8,16 @@ use diesel::prelude::*;
 use dropin_kernel::{LedgerTransactionId, OpId, OrderId};
 use dropin_money::Currency;
 use dropin_order::{Account, Refund};
-use dropin_ports::{AuditStore, AuditedOrder, Balance, OrderBooks, PlacedOperation, StoreError};
+use dropin_ports::{
+    AuditStore, AuditedOrder, Balance, CheckoutRecord, OrderBooks, OrderFile, PlacedOperation, StoreError,
+};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
+use crate::journal;
 use crate::rows::{OpRow, OrderRow, RefundRow};
-use crate::schema::{ledger_entry, ledger_transaction, processor_op, purchase_order, refund};
-use crate::sql::Id;
+use crate::schema::{checkout, ledger_entry, ledger_transaction, processor_op, purchase_order, refund};
+use crate::sql::{Document, Id};
 use crate::store::Store;
 
 /// Most values of one list in a statement: SQLite takes no more than 32,766.
@@ -38,6 +41,31 @@ impl AuditStore for Store {
         })
         .await
     }
+
+    async fn find_order_file(&self, id: OrderId) -> Result<Option<OrderFile>, StoreError> {
+        self.read(move |connection| in_one_state(connection, |connection| file(connection, id))).await
+    }
+}
+
+/// One Order with all that is kept about it.
+fn file(connection: &mut AnyConnection, id: OrderId) -> Result<Option<OrderFile>, Fault> {
+    let key = Id(id.uuid());
+    let order: Option<OrderRow> = purchase_order::table
+        .filter(purchase_order::id.eq(key))
+        .select(OrderRow::as_select())
+        .first(connection)
+        .optional()
+        .in_table("purchase_order")?;
+    let Some(order) = order else { return Ok(None) };
+    let books = books(key, order, &mut Belongings::load(connection, &[key])?)?;
+    let history = journal::of_order(connection, id)?;
+    let document: Option<Document> = checkout::table
+        .filter(checkout::order_id.eq(key))
+        .select(checkout::document)
+        .first(connection)
+        .optional()
+        .in_table("checkout")?;
+    Ok(Some(OrderFile { books, history, checkout: document.map(|document| CheckoutRecord { document: document.0 }) }))
 }
 
 /// Runs statements that all see the same state. SQLite's reads do so anyway.

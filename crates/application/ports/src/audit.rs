@@ -3,7 +3,8 @@ use dropin_kernel::{LedgerTransactionId, OpId, OrderId};
 use dropin_money::Currency;
 use dropin_order::{Account, Operation, Order, Refund};
 
-use crate::store::StoreError;
+use crate::payment::CheckoutRecord;
+use crate::store::{PastStep, StoreError};
 
 /// What the ledger of one Order says of one account in one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,17 @@ pub struct OrderBooks {
     pub balances: Vec<Balance>,
     /// Its ledger transactions whose entries are not those that were declared, or do not sum to zero.
     pub unbalanced: Vec<LedgerTransactionId>,
+}
+
+/// Everything that is kept about one Order, for whoever looks into it; read in one state of the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderFile {
+    /// The Order with its money.
+    pub books: OrderBooks,
+    /// Its life, oldest step first.
+    pub history: Vec<PastStep>,
+    /// What a server-to-server checkout said; `None` for an Order of a Session.
+    pub checkout: Option<CheckoutRecord>,
 }
 
 /// What was found of one Order.
@@ -75,4 +87,7 @@ pub trait AuditStore: Send + Sync {
 
     /// Those of the given operations that exist, in any order; at most 1,000 are asked for.
     async fn find_operations(&self, ids: Vec<OpId>) -> Result<Vec<PlacedOperation>, StoreError>;
+
+    /// Any merchant's Order, shown or not, with all that is kept about it.
+    async fn find_order_file(&self, id: OrderId) -> Result<Option<OrderFile>, StoreError>;
 }

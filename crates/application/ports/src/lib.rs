@@ -19,7 +19,7 @@ pub use access::{
     UserInserted,
 };
 pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
-pub use audit::{AuditStore, AuditedOrder, Balance, OrderBooks, PlacedOperation};
+pub use audit::{AuditStore, AuditedOrder, Balance, OrderBooks, OrderFile, PlacedOperation};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
 pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed};
 pub use payment::{

@@ -12,7 +12,7 @@ use dropin_order::{
     Step, VoidPlan,
 };
 use dropin_ports::{
-    AuditStore, AuditedOrder, Balance, Clock, JournalEntry, JournalUnavailable, OrderBooks, PlacedOperation,
+    AuditStore, AuditedOrder, Balance, Clock, JournalEntry, JournalUnavailable, OrderBooks, OrderFile, PlacedOperation,
     ProcessorJournal, StoreError,
 };
 use uuid::Uuid;
@@ -261,6 +261,10 @@ impl AuditStore for Books {
     async fn find_operations(&self, ids: Vec<OpId>) -> Result<Vec<PlacedOperation>, StoreError> {
         assert!(ids.len() <= 1_000);
         Ok(self.operations.iter().filter(|placed| ids.contains(&placed.operation.id)).cloned().collect())
+    }
+
+    async fn find_order_file(&self, _id: OrderId) -> Result<Option<OrderFile>, StoreError> {
+        panic!("an audit reads pages")
     }
 }
 
