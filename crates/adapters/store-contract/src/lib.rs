@@ -65,9 +65,8 @@ macro_rules! all_cases {
                 a_stale_settlement_undoes_everything
                 an_open_outcome_stays_due
                 an_order_is_hidden_until_it_is_shown
-                captures_are_prepared_and_found
+                captures_are_asked_for_and_settled
                 one_capture_at_a_time
-                an_approved_authorization_is_found
                 settling_what_does_not_exist_is_refused
             }
             operations {
@@ -128,6 +127,8 @@ macro_rules! all_cases {
                 a_failing_notification_holds_back_for_an_hour
                 nothing_is_held_back_before_it_fails
                 a_parked_notification_can_be_replayed
+                what_is_parked_again_replaces_what_was_parked
+                what_a_removed_endpoint_was_to_get_again_is_parked_again
                 results_are_written_together
                 an_idle_queue_has_no_due_time
                 both_secrets_sign_while_one_retires

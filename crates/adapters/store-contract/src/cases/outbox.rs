@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use dropin_access::SealedSecret;
-use dropin_kernel::{EndpointId, EventId};
+use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_ports::{AccountChanged, Delivery, DeliveryKey, DeliveryResult, EndpointChange, ParkedEvent, Replayed};
 
 use crate::Bench;
@@ -96,7 +96,7 @@ pub async fn notifications_of_a_payment_come_in_order(bench: Arc<Bench>) {
     assert_eq!(first[0].event_type, "SESSION_COMPLETED");
     // A third one joins while the first is under way: it neither overtakes nor is lost.
     let taken = capture(&payment, None, at(101));
-    bench.payments.prepare_capture(taken.clone()).await.unwrap();
+    bench.ask(&taken).await.unwrap();
     let (change, ledger) = captured(&taken.order.next, &taken.operation, at(102));
     let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Approved, at(102));
     let told = event(payment.session.as_ref().unwrap(), "ORDER_PROCESSED", at(102));
@@ -184,7 +184,7 @@ pub async fn a_failing_notification_holds_back_for_an_hour(bench: Arc<Bench>) {
     assert_eq!(bench.claim(at(3_699)).await, vec![], "held back until the hour is over");
     // What is told meanwhile waits with the others.
     let taken = capture(&payment, None, at(3_500));
-    bench.payments.prepare_capture(taken.clone()).await.unwrap();
+    bench.ask(&taken).await.unwrap();
     let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Pending, at(3_600));
     settlement.events = vec![event(payment.session.as_ref().unwrap(), "THIRD", at(3_500))];
     bench.payments.settle(settlement).await.unwrap();
@@ -211,7 +211,7 @@ pub async fn nothing_is_held_back_before_it_fails(bench: Arc<Bench>) {
     let second = bench.finish(first[0].key, Acknowledged, at(101)).await;
     bench.finish(second[0].key, Retry { at: at(20_000) }, at(102)).await;
     let taken = capture(&payment, None, at(9_000));
-    bench.payments.prepare_capture(taken.clone()).await.unwrap();
+    bench.ask(&taken).await.unwrap();
     let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Pending, at(9_001));
     settlement.events = vec![event(payment.session.as_ref().unwrap(), "THIRD", at(9_001))];
     bench.payments.settle(settlement).await.unwrap();
@@ -258,6 +258,59 @@ pub async fn a_parked_notification_can_be_replayed(bench: Arc<Bench>) {
     assert_eq!(bench.outbox.list_parked(1).await.unwrap(), parked[..1]);
 }
 
+/// An event that is parked at both endpoints of a merchant since second 101.
+async fn parked_at_both(bench: &Bench) -> (EventId, EndpointId, EndpointId) {
+    let (merchant, one) = bench.merchant().await;
+    let other = new_endpoint(merchant.id);
+    bench.access.insert_endpoint(other.clone()).await.unwrap();
+    bench.authorized(merchant.id).await;
+    let first = bench.claim(at(100)).await;
+    for delivery in &first {
+        let second = bench.finish(delivery.key, Parked, at(101)).await;
+        bench.finish(second[0].key, Acknowledged, at(102)).await;
+    }
+    (first[0].event_id, one.id, other.id)
+}
+
+/// Where `event` is parked, after how many tries and since when; the newest first.
+async fn parked(bench: &Bench, event: EventId) -> Vec<(EndpointId, u32, Timestamp)> {
+    let parked = bench.outbox.list_parked(10).await.unwrap().into_iter().filter(|one| one.event_id == event);
+    parked.map(|one| (one.endpoint_id, one.attempts, one.parked_at)).collect()
+}
+
+pub async fn what_is_parked_again_replaces_what_was_parked(bench: Arc<Bench>) {
+    let (event, from, to) = parked_at_both(&bench).await;
+    assert_eq!(parked(&bench, event).await.len(), 2);
+    assert_eq!(bench.outbox.replay_parked(event, from, to, at(200)).await, Ok(Replayed::Done));
+    let replayed = bench.claim(at(200)).await.remove(0);
+    bench.finish(replayed.key, Retry { at: at(210) }, at(201)).await;
+    let replayed = bench.claim(at(210)).await.remove(0);
+    let (merchant, _) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let neighbour = bench.claim(at(210)).await.remove(0);
+    let results = vec![(neighbour.key, Parked), (replayed.key, Parked)];
+    let next = bench.outbox.finish_deliveries(results, at(211), at(226)).await.unwrap();
+    assert_eq!(next.iter().map(|next| next.merchant_id).collect::<Vec<_>>(), [merchant.id], "it holds nobody up");
+    assert_eq!(parked(&bench, event).await, [(to, 2, at(211))], "once, as it was parked last");
+    let events: Vec<_> = bench.outbox.list_parked(10).await.unwrap().into_iter().map(|one| one.event_id).collect();
+    assert_eq!(events, [event, neighbour.event_id], "among the others it is the newest");
+}
+
+pub async fn what_a_removed_endpoint_was_to_get_again_is_parked_again(bench: Arc<Bench>) {
+    for by_claim in [false, true] {
+        let (event, one, other) = parked_at_both(&bench).await;
+        assert_eq!(bench.outbox.replay_parked(event, one, other, at(200)).await, Ok(Replayed::Done));
+        let removed = EndpointChange::Removed(at(201));
+        assert_eq!(bench.access.change_endpoint(other, removed).await, Ok(AccountChanged::Done));
+        if by_claim {
+            assert_eq!(bench.claim(at(202)).await, vec![]);
+        } else {
+            assert_eq!(bench.outbox.park_removed(other, at(202), 10).await, Ok((1, false)));
+        }
+        assert_eq!(parked(&bench, event).await, [(other, 0, at(202))], "by the claim: {by_claim}");
+    }
+}
+
 pub async fn results_are_written_together(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     for _ in 0..6 {
@@ -298,7 +351,7 @@ pub async fn an_idle_queue_has_no_due_time(bench: Arc<Bench>) {
         ))
         .unwrap();
     let taken = capture(&payment, None, at(50));
-    bench.payments.prepare_capture(taken.clone()).await.unwrap();
+    bench.ask(&taken).await.unwrap();
     let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Pending, at(60));
     settlement.events = vec![event(payment.session.as_ref().unwrap(), "THIRD", at(51))];
     bench.payments.settle(settlement).await.unwrap();

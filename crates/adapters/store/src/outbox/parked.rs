@@ -1,4 +1,5 @@
 use diesel::prelude::*;
+use diesel::sql_types::Integer;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_ports::{ParkedEvent, Replayed};
 
@@ -6,15 +7,23 @@ use super::finish::{NewStream, StreamRow};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{endpoint, outbox_event, outbox_parked, outbox_stream};
-use crate::sql::{Id, Instant};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
 
-#[derive(Debug, Insertable)]
-#[diesel(table_name = outbox_parked)]
-struct ParkedRow {
-    endpoint_id: Id,
-    event_id: Id,
-    attempts: i32,
-    parked_at: Instant,
+statement! {
+    /// Puts an event aside. One that was aside for that endpoint already (a replay went astray) stands anew, as the newest of all.
+    Park { endpoint_id: Id => SqlId, event_id: Id => SqlId, attempts: i32 => Integer, parked_at: Instant => SqlInstant, }
+    postgres "INSERT INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) VALUES (?, ?, ?, ?) \
+        ON CONFLICT (endpoint_id, event_id) DO UPDATE \
+        SET attempts = excluded.attempts, parked_at = excluded.parked_at, position = DEFAULT";
+    sqlite "INSERT OR REPLACE INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) VALUES (?, ?, ?, ?)";
+}
+
+impl Park {
+    fn write(self, connection: &mut AnyConnection) -> Result<(), Fault> {
+        on_each!(connection, inner => self.execute(inner))?;
+        Ok(())
+    }
 }
 
 /// Puts the stream's current notification aside for a person to look at.
@@ -25,14 +34,9 @@ pub(super) fn park(connection: &mut AnyConnection, stream: &StreamRow, now: Time
         .first(connection)
         .optional()
         .in_table("outbox_event")?;
-    let row = ParkedRow {
-        endpoint_id: stream.endpoint_id,
-        event_id: event_id.ok_or_else(|| corrupt("outbox_stream", "its next event is missing"))?,
-        attempts: stream.attempt,
-        parked_at: Instant(now),
-    };
-    diesel::insert_into(outbox_parked::table).values(row).execute(connection)?;
-    Ok(())
+    let event_id = event_id.ok_or_else(|| corrupt("outbox_stream", "its next event is missing"))?;
+    Park { endpoint_id: stream.endpoint_id, event_id, attempts: stream.attempt, parked_at: Instant(now) }
+        .write(connection)
 }
 
 #[derive(Queryable)]
@@ -167,17 +171,10 @@ fn park_rest(connection: &mut AnyConnection, stream: &StreamRow, attempts: i32, 
         .select((outbox_event::sequence, outbox_event::event_id))
         .load(connection)
         .in_table("outbox_event")?;
-    let rows: Vec<ParkedRow> = (waiting.into_iter())
-        .map(|(sequence, event_id)| ParkedRow {
-            endpoint_id: stream.endpoint_id,
-            event_id,
-            attempts: if sequence == stream.next_sequence { attempts } else { 0 },
-            parked_at: Instant(now),
-        })
-        .collect();
-    let parked = rows.len();
-    for row in rows {
-        diesel::insert_into(outbox_parked::table).values(row).execute(connection)?;
+    let parked = waiting.len();
+    for (sequence, event_id) in waiting {
+        let attempts = if sequence == stream.next_sequence { attempts } else { 0 };
+        Park { endpoint_id: stream.endpoint_id, event_id, attempts, parked_at: Instant(now) }.write(connection)?;
     }
     diesel::delete(outbox_stream::table.find(stream.id)).execute(connection)?;
     u32::try_from(parked).map_err(|_beyond| corrupt("outbox_stream", "more events than can be counted"))
