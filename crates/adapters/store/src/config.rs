@@ -17,7 +17,8 @@ pub struct StoreConfig {
     pub url: String,
     /// What the program is to the database.
     pub role: Role,
-    /// Connections to PostgreSQL, each with its thread; SQLite has one writer and two readers.
+    /// Connections to PostgreSQL, each with its thread, beside the four for Sessions that are created and found together; SQLite has one writer
+    /// and two readers.
     pub threads: usize,
     /// How long a caller waits for an answer. The contract allows three seconds until 503 (decisions.md section 1).
     pub deadline: Duration,

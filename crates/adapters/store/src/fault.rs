@@ -121,7 +121,8 @@ impl Fault {
         error
     }
 
-    fn classify(self) -> StoreError {
+    /// The error of the port, for somebody who says it in another way.
+    pub(crate) fn classify(self) -> StoreError {
         if self.is_standby() {
             return StoreError::Unavailable("the server is a standby".to_owned());
         }

@@ -70,12 +70,12 @@ fn together<W: Together>(lane: &mut Lane<'_>, steps: Vec<Step<W>>) -> Vec<Step<W
                 lane.connection = None;
             }
             // A standby surely wrote nothing.
-            if fault.is_lost_connection() && !fault.is_standby() {
-                if steps.iter().any(|step| step.kind() == Kind::Write) {
-                    log::warn!("the connection was lost in the middle of a statement; looking what became of it");
-                }
+            let in_doubt = fault.is_lost_connection() && !fault.is_standby();
+            if in_doubt {
                 steps.iter_mut().for_each(Step::doubt);
             }
+            let writes = steps.iter().any(|step| step.kind() == Kind::Write);
+            tell(fault, steps.len(), in_doubt && writes);
             steps
         }
         // Whoever makes it panic shall do so alone.
@@ -85,4 +85,12 @@ fn together<W: Together>(lane: &mut Lane<'_>, steps: Vec<Step<W>>) -> Vec<Step<W
             steps
         }
     }
+}
+
+/// Says why a statement that so many steps shared failed, and what comes next. What the database judged may be somebody's request; whoever is
+/// the cause hears of it when it is done alone.
+fn tell(fault: Fault, steps: usize, in_doubt: bool) {
+    let level = if fault.is_judged() || fault.is_passing() { log::Level::Info } else { log::Level::Warn };
+    let next = if in_doubt { "looking what became of each" } else { "nothing of it was kept, each is done alone" };
+    log::log!(level, "a shared statement of {steps} steps failed; {next}: {}", fault.classify());
 }

@@ -1,5 +1,7 @@
 //! Creates and finds that wait at the same moment and share a statement.
 
+use std::sync::Mutex;
+
 use dropin_ports::{
     AccessStore, AnswerKey, Inserted, KeyUse, MerchantInserted, NewSession, Remember, SessionStore, StoreError,
     StoreHealth, StoredAnswer,
@@ -65,8 +67,39 @@ async fn sessions_that_wait_together_share_a_transaction() {
     }
 }
 
+/// What all tests of this program have logged.
+static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+struct Recorder;
+
+impl log::Log for Recorder {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        LOGGED.lock().unwrap().push(format!("{} {}", record.level(), record.args()));
+    }
+
+    fn flush(&self) {}
+}
+
+/// From now on what is logged can be looked at.
+fn record() {
+    if log::set_logger(&Recorder).is_ok() {
+        log::set_max_level(log::LevelFilter::Info);
+    }
+}
+
+#[track_caller]
+fn expect_logged(parts: &[&str]) {
+    let logged = LOGGED.lock().unwrap().clone();
+    assert!(logged.iter().any(|line| parts.iter().all(|part| line.contains(part))), "{parts:?} in none of {logged:#?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_is_refused_leaves_those_beside_it_alone() {
+    record();
     let (database, store) = migrated();
     let merchant = new_merchant(false);
     let id = merchant.merchant.id;
@@ -93,6 +126,7 @@ async fn one_that_is_refused_leaves_those_beside_it_alone() {
     for table in ["session", "billing_profile", "merchant_reference", "history"] {
         assert_eq!(raw.values(&format!("SELECT count(*)::text AS value FROM {table}")), ["38"], "{table}");
     }
+    expect_logged(&["INFO a shared statement of ", "each is done alone", "merchant_fkey"]);
 }
 
 /// The same Session with a key of that number.
@@ -236,6 +270,7 @@ async fn stuck_create(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_create_whose_connection_was_lost_is_looked_after() {
+    record();
     let (database, store) = migrated();
     let (holder, creating) = stuck_create(&database, &store).await;
     // The holder's transaction would see who waits as of its first look.
@@ -246,6 +281,7 @@ async fn a_create_whose_connection_was_lost_is_looked_after() {
     holder.execute("ROLLBACK").unwrap();
     assert_eq!(creating.await.unwrap(), Ok(Inserted::Done));
     assert_eq!(raw.values("SELECT count(*)::text AS value FROM session"), ["1"]);
+    expect_logged(&["WARN a shared statement of 1 steps failed", "looking what became", "connection was lost"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
