@@ -84,8 +84,8 @@ impl Merchants {
         }
     }
 
-    /// Gives an endpoint a new secret. The one of before signs too for `overlap` more ([`OVERLAP`](super::OVERLAP) unless said otherwise; zero
-    /// ends it now), so that the receiver can change over without refusing anything; one that was replaced before that ends here.
+    /// Gives an endpoint a new secret. The one of before signs too for `overlap` more (zero ends it now), so that the
+    /// receiver can change over without refusing anything; one that was replaced before that ends here.
     ///
     /// # Errors
     /// [`AccountError::Invalid`] (Overlap), [`AccountError::NoEndpoint`], [`AccountError::Removed`], [`AccountError::Keyring`],

@@ -6,6 +6,7 @@ use dropin_access::{ApiUser, Endpoint, Merchant, Origin, Permissions};
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, AccountChanged, MerchantInserted, MerchantSettings, NewMerchant};
+use dropin_validation::Text;
 
 use super::{AccountError, DRAWS, Merchants, unlucky};
 
@@ -16,8 +17,6 @@ const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Most origins of one merchant; they stand in a header.
 const MOST_ORIGINS: usize = 50;
-/// Longest name, in characters.
-const LONGEST_NAME: usize = 255;
 
 /// A merchant to create.
 #[derive(Debug, Clone)]
@@ -42,19 +41,6 @@ pub struct MerchantCreated {
     pub password: String,
     /// Signs notifications (Standard Webhooks): `whsec_` and 32 random bytes in base64; `None` without a webhook URL.
     pub webhook_secret: Option<String>,
-}
-
-/// What of a merchant is to be set; `None` leaves it as it is. Whether it is a sandbox account never changes.
-#[derive(Debug, Clone, Default)]
-pub struct SetMerchant {
-    /// Name shown to shoppers.
-    pub name: Option<String>,
-    /// Currencies, in place of all that it has.
-    pub currencies: Option<Vec<Currency>>,
-    /// Origins, in place of all that it has; may be empty.
-    pub origins: Option<Vec<Origin>>,
-    /// How long an unpaid Session lives, for Sessions created from now on.
-    pub session_lifetime: Option<Duration>,
 }
 
 /// A merchant with all that belongs to it.
@@ -123,27 +109,11 @@ impl Merchants {
         Err(unlucky())
     }
 
-    /// Every merchant, oldest first.
-    ///
-    /// # Errors
-    /// [`AccountError::Store`].
-    pub async fn list(&self) -> Result<Vec<Merchant>, AccountError> {
-        Ok(self.store.list_merchants().await?)
-    }
-
-    /// One merchant with its users and endpoints.
-    ///
-    /// # Errors
-    /// [`AccountError::NoMerchant`], [`AccountError::Store`].
-    pub async fn show(&self, id: MerchantId) -> Result<Account, AccountError> {
-        Account::load(&*self.store, id).await
-    }
-
-    /// Changes a merchant's settings; running services follow within two seconds.
+    /// Changes a merchant's settings; running services follow within two seconds. Whether it is a sandbox account never changes.
     ///
     /// # Errors
     /// [`AccountError::Invalid`] (Name, Currencies, Origins, SessionLifetime), [`AccountError::NoMerchant`], [`AccountError::Store`].
-    pub async fn set(&self, id: MerchantId, wanted: SetMerchant) -> Result<Merchant, AccountError> {
+    pub async fn set(&self, id: MerchantId, wanted: MerchantSettings) -> Result<Merchant, AccountError> {
         let mut wrong = Violations::new();
         let settings = MerchantSettings {
             name: wanted.name.map(|name| check_name(&mut wrong, &name)),
@@ -182,15 +152,7 @@ impl Merchants {
 }
 
 fn check_name(wrong: &mut Violations, raw: &str) -> String {
-    let name = raw.trim();
-    if name.is_empty() {
-        wrong.push("Name", ViolationCode::Missing, "must not be empty");
-    } else if LONGEST_NAME < name.chars().count() {
-        wrong.push("Name", ViolationCode::TooLong, "must have at most 255 characters");
-    } else if name.chars().any(char::is_control) {
-        wrong.push("Name", ViolationCode::Invalid, "must not contain control characters");
-    }
-    name.to_owned()
+    wrong.check(Text::parse("Name", raw)).map(Text::into_string).unwrap_or_default()
 }
 
 /// Each once, in the order given.

@@ -16,13 +16,10 @@ use dropin_ports::{AccessStore, AccountChanged, Clock, IdSource, KeyringError, O
 pub use authenticate::{AuthenticateError, Authenticator, Caller, NotPermitted, authenticate};
 pub use endpoints::{EndpointAdded, SecretRotated};
 pub use failures::FailureLimit;
-pub use merchants::{Account, CreateMerchant, MerchantCreated, SetMerchant};
+pub use merchants::{Account, CreateMerchant, MerchantCreated};
 pub use users::{PasswordRotated, UserAdded};
 
-/// How long a password or secret that was replaced counts beside the new one unless said otherwise.
-pub const OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Longest such time: what was replaced should end some day.
+/// Longest time for which a password or secret that was replaced counts beside the new one: it should end some day.
 const LONGEST_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// How often a user name that is taken is drawn again; one draw has 48 random bits.

@@ -74,8 +74,8 @@ impl Merchants {
         of_user(self.store.change_user(username, UserChange::Revoked(now)).await?)
     }
 
-    /// Gives an API user a new password. The one of before counts for `overlap` more ([`OVERLAP`](super::OVERLAP) unless said otherwise; zero
-    /// ends it now); one that was replaced before that ends here.
+    /// Gives an API user a new password. The one of before counts for `overlap` more (zero ends it now); one that was replaced
+    /// before that ends here.
     ///
     /// # Errors
     /// [`AccountError::Invalid`] (Overlap), [`AccountError::NoUser`], [`AccountError::Revoked`], [`AccountError::Store`].

@@ -144,7 +144,7 @@ impl Payments {
     }
 
     /// Writes down what the processor said, and all that follows from it, once: whoever comes second finds it done.
-    pub(crate) async fn conclude(
+    async fn conclude(
         &self,
         key: OpId,
         answer: ProcessorAnswer,

@@ -3,8 +3,8 @@ use std::time::Duration;
 use dropin_access::{Origin, Permission, Permissions};
 use dropin_kernel::MerchantId;
 use dropin_money::Currency;
-use dropin_ports::AccessStore;
-use dropin_usecases::access::{AccountError, CreateMerchant, Merchants, SetMerchant};
+use dropin_ports::{AccessStore, MerchantSettings};
+use dropin_usecases::access::{Account, AccountError, CreateMerchant, Merchants};
 use uuid::Uuid;
 
 use crate::bench::{Bench, fields, wanted};
@@ -26,13 +26,13 @@ async fn a_user_name_that_is_taken_is_drawn_again() {
 async fn a_merchant_is_of_its_deployments_kind_and_has_the_standard_settings() {
     let bench = Bench::new();
     let made = bench.create(None).await;
-    let account = bench.merchants.show(made.merchant_id).await.unwrap();
+    let account = Account::load(&bench.store, made.merchant_id).await.unwrap();
     assert!(account.merchant.sandbox);
     assert_eq!(account.merchant.session_lifetime.as_secs(), 24 * 3_600);
     assert_eq!(account.users[0].permissions, Permissions::all());
     let production = Merchants { sandbox: false, ..bench.merchants.clone() };
     let made = production.create(wanted()).await.map_err(|error| error.to_string()).unwrap();
-    assert!(!bench.merchants.show(made.merchant_id).await.unwrap().merchant.sandbox);
+    assert!(!bench.merchant(made.merchant_id).await.sandbox);
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn what_is_given_twice_counts_once() {
         ..wanted()
     };
     let made = bench.merchants.create(twice).await.map_err(|error| error.to_string()).unwrap();
-    let merchant = bench.merchants.show(made.merchant_id).await.unwrap().merchant;
+    let merchant = bench.merchant(made.merchant_id).await;
     assert_eq!(merchant.currencies, [Currency::Usd, Currency::Eur]);
     assert_eq!((merchant.origins, merchant.name.as_str()), (vec![shop], "Ana"));
 }
@@ -76,19 +76,20 @@ async fn what_is_given_twice_counts_once() {
 async fn a_merchants_settings_change_and_nothing_else_does() {
     let bench = Bench::new();
     let made = bench.create(None).await;
-    let before = bench.merchants.show(made.merchant_id).await.unwrap().merchant;
+    let before = bench.merchant(made.merchant_id).await;
     let hour = Duration::from_secs(3_600);
-    let set = SetMerchant { session_lifetime: Some(hour), origins: Some(vec![]), ..SetMerchant::default() };
+    let set = MerchantSettings { session_lifetime: Some(hour), origins: Some(vec![]), ..MerchantSettings::default() };
     let after = bench.merchants.set(made.merchant_id, set).await.unwrap();
     assert_eq!((after.session_lifetime, after.origins.len()), (hour, 0));
     assert_eq!((after.name, after.currencies, after.sandbox), (before.name, before.currencies, before.sandbox));
     for seconds in [0, 59, 30 * 86_400 + 1] {
-        let set = SetMerchant { session_lifetime: Some(Duration::from_secs(seconds)), ..SetMerchant::default() };
+        let set =
+            MerchantSettings { session_lifetime: Some(Duration::from_secs(seconds)), ..MerchantSettings::default() };
         assert_eq!(fields(bench.merchants.set(made.merchant_id, set).await), ["SessionLifetime"], "{seconds}");
     }
-    let empty = SetMerchant { name: Some(String::new()), currencies: Some(vec![]), ..SetMerchant::default() };
+    let empty = MerchantSettings { name: Some(String::new()), currencies: Some(vec![]), ..MerchantSettings::default() };
     assert_eq!(fields(bench.merchants.set(made.merchant_id, empty).await), ["Currencies", "Name"]);
-    assert_eq!(bench.merchants.set(nobody(), SetMerchant::default()).await, Err(AccountError::NoMerchant));
+    assert_eq!(bench.merchants.set(nobody(), MerchantSettings::default()).await, Err(AccountError::NoMerchant));
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use dropin_access::{Permission, Permissions};
-use dropin_ports::AccessStore;
-use dropin_usecases::access::{AuthenticateError, Authenticator, MerchantCreated, SetMerchant};
+use dropin_ports::{AccessStore, MerchantSettings};
+use dropin_usecases::access::{AuthenticateError, Authenticator, MerchantCreated};
 
 use crate::bench::{Bench, HERE, Work};
 
@@ -150,7 +150,7 @@ async fn permissions_and_settings_are_in_force_within_two_seconds() {
     let permissions = lag(&gate, &made, change, |found, _| found != Ok(&one)).await;
     assert!(permissions < BOUND, "{permissions:?}");
     let hour = Duration::from_secs(3_600);
-    let set = SetMerchant { session_lifetime: Some(hour), ..SetMerchant::default() };
+    let set = MerchantSettings { session_lifetime: Some(hour), ..MerchantSettings::default() };
     let change = async || drop(bench.merchants.set(made.merchant_id, set).await.unwrap());
     let settings = lag(&gate, &made, change, |_, lifetime| lifetime != hour).await;
     assert!(settings < BOUND, "{settings:?}");

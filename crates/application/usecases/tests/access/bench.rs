@@ -134,10 +134,6 @@ impl AccessStore for CountingStore {
         self.inner.insert_endpoint(endpoint).await
     }
 
-    async fn find_endpoint(&self, id: EndpointId) -> Result<Option<Endpoint>, StoreError> {
-        self.inner.find_endpoint(id).await
-    }
-
     async fn list_endpoints(&self, merchant: MerchantId) -> Result<Vec<Endpoint>, StoreError> {
         self.inner.list_endpoints(merchant).await
     }
@@ -207,6 +203,11 @@ impl Bench {
     pub(crate) async fn create(&self, webhook_url: Option<&str>) -> MerchantCreated {
         let wanted = CreateMerchant { webhook_url: webhook_url.map(str::to_owned), ..wanted() };
         self.merchants.create(wanted).await.map_err(|error| error.to_string()).unwrap()
+    }
+
+    /// The merchant as it is stored now.
+    pub(crate) async fn merchant(&self, id: MerchantId) -> Merchant {
+        self.store.find_merchant(id).await.unwrap().unwrap()
     }
 
     pub(crate) fn work(&self) -> Work {

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use dropin_access::Endpoint;
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_ports::{AccessStore, Clock, Secrets};
-use dropin_usecases::access::AccountError;
+use dropin_usecases::access::{Account, AccountError};
 use uuid::Uuid;
 
 use crate::bench::{Bench, fields};
@@ -82,7 +82,7 @@ async fn what_does_not_exist_is_said_so() {
     let url = "https://shop.example/";
     assert_eq!(merchants.add_endpoint(nobody, url).await.err(), Some(AccountError::NoMerchant));
     assert_eq!(merchants.endpoints(nobody).await, Err(AccountError::NoMerchant));
-    assert_eq!(merchants.show(nobody).await, Err(AccountError::NoMerchant));
+    assert_eq!(Account::load(&bench.store, nobody).await, Err(AccountError::NoMerchant));
     assert_eq!(merchants.set_endpoint_url(nowhere, url).await, Err(AccountError::NoEndpoint));
     assert_eq!(merchants.remove_endpoint(nowhere).await, Err(AccountError::NoEndpoint));
     assert_eq!(merchants.rotate_secret(nowhere, Duration::ZERO).await.err(), Some(AccountError::NoEndpoint));

@@ -1,0 +1,98 @@
+//! A processor that says what the case wants, once, and otherwise does what it was asked.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use dropin_kernel::OpId;
+use dropin_money::Amount;
+use dropin_order::{DeclineReason, OpKind};
+use dropin_ports::{
+    AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, RefundRequest, StatusAnswer, VoidRequest,
+};
+use tokio::sync::Notify;
+
+#[derive(Default)]
+pub(crate) struct Script {
+    next: Mutex<HashMap<&'static str, VecDeque<ProcessorAnswer>>>,
+    statuses: Mutex<VecDeque<StatusAnswer>>,
+    calls: Mutex<Vec<(OpKind, OpId)>>,
+    /// While it is there, the next capture waits for it.
+    pub(crate) gate: Mutex<Option<std::sync::Arc<Gate>>>,
+}
+
+/// Holds a call until the case lets it go.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(crate) arrived: Notify,
+    pub(crate) open: Notify,
+}
+
+pub(crate) fn approved(amount: &Amount) -> ProcessorAnswer {
+    ProcessorAnswer::Approved { amount: Some(amount.clone()), captured: false, under_review: false }
+}
+
+pub(crate) fn unclear() -> ProcessorAnswer {
+    ProcessorAnswer::Unknown { why: "a time-out".to_owned() }
+}
+
+pub(crate) fn declined(retryable: bool) -> ProcessorAnswer {
+    ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable }
+}
+
+impl Script {
+    /// What the next call of that kind is answered.
+    pub(crate) fn say(&self, kind: OpKind, answer: ProcessorAnswer) {
+        self.next.lock().unwrap().entry(kind.as_str()).or_default().push_back(answer);
+    }
+
+    /// What the next question about a key is answered; absent when nothing is left.
+    pub(crate) fn know(&self, answer: ProcessorAnswer) {
+        self.statuses.lock().unwrap().push_back(StatusAnswer::Known(answer));
+    }
+
+    /// How often something was asked, and the keys.
+    pub(crate) fn asked(&self, kind: OpKind) -> Vec<OpId> {
+        let calls = self.calls.lock().unwrap();
+        calls.iter().filter(|(asked, _key)| *asked == kind).map(|(_kind, key)| *key).collect()
+    }
+
+    fn answer(&self, kind: OpKind, key: OpId, amount: Option<&Amount>) -> ProcessorAnswer {
+        self.calls.lock().unwrap().push((kind, key));
+        let scripted = self.next.lock().unwrap().get_mut(kind.as_str()).and_then(VecDeque::pop_front);
+        let plain = || ProcessorAnswer::Approved { amount: amount.cloned(), captured: false, under_review: false };
+        scripted.unwrap_or_else(plain)
+    }
+}
+
+#[async_trait]
+impl Processor for Script {
+    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
+        self.answer(OpKind::Authorize, request.key, Some(&request.amount))
+    }
+
+    async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
+        let gate = self.gate.lock().unwrap().take();
+        if let Some(gate) = gate {
+            gate.arrived.notify_one();
+            gate.open.notified().await;
+        }
+        self.answer(OpKind::Capture, request.key, Some(&request.amount))
+    }
+
+    async fn void(&self, request: VoidRequest) -> ProcessorAnswer {
+        self.answer(OpKind::Void, request.key, None)
+    }
+
+    async fn refund(&self, request: RefundRequest) -> ProcessorAnswer {
+        self.answer(OpKind::Refund, request.key, Some(&request.amount))
+    }
+
+    async fn status(&self, _key: OpId) -> StatusAnswer {
+        self.statuses.lock().unwrap().pop_front().unwrap_or(StatusAnswer::Absent)
+    }
+
+    async fn abandon(&self, _key: OpId) -> StatusAnswer {
+        StatusAnswer::Known(ProcessorAnswer::Abandoned)
+    }
+}

@@ -1,0 +1,91 @@
+//! Sessions whose shopper is sent elsewhere.
+
+use std::time::Duration;
+
+use dropin_order::{DeclineReason, OpKind};
+use dropin_ports::{ProcessorAnswer, SessionStore, Waiting};
+use dropin_session::SessionStateKind;
+use dropin_usecases::payments::WayBack;
+
+use crate::script::approved;
+use crate::world::{World, usd};
+
+fn page() -> ProcessorAnswer {
+    ProcessorAnswer::Pending(Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None })
+}
+
+async fn order_of(world: &World, id: dropin_kernel::SessionId) -> dropin_kernel::OrderId {
+    let found = world.store.find_session_for_shopper(id).await.unwrap().unwrap();
+    found.order.unwrap().id
+}
+
+async fn session(world: &World, id: dropin_kernel::SessionId) -> String {
+    let progress = world.shopper.progress(id, SessionStateKind::Created, Duration::ZERO).await.unwrap();
+    format!("{} {}", progress.state.as_str(), progress.error_code.unwrap_or("-"))
+}
+
+#[tokio::test]
+async fn a_shopper_who_pays_on_the_page_comes_back_to_the_complete_url() {
+    let world = World::new().await;
+    world.script.say(OpKind::Authorize, page());
+    let (id, submitted) = world.submitted("PAYPAL").await;
+    let seen = submitted.progress.page.expect("a page to visit");
+    assert_eq!((seen.url.as_str(), seen.challenge), ("https://bank.example/page", false));
+    assert_eq!(session(&world, id).await, "REDIRECTED -");
+    world.script.know(approved(&usd(2_990)));
+    let back = world.shopper.came_back(order_of(&world, id).await, Duration::ZERO).await.unwrap();
+    assert_eq!(back, WayBack::To(format!("https://shop.example/paid?session={id}")));
+    assert_eq!(session(&world, id).await, "COMPLETED -");
+    assert_eq!(world.events().await, ["SESSION_COMPLETED", "ORDER_AUTHORIZED"]);
+}
+
+#[tokio::test]
+async fn a_shopper_who_cancels_comes_back_to_the_cancel_url() {
+    let world = World::new().await;
+    world.script.say(OpKind::Authorize, page());
+    let (id, _) = world.submitted("PAYPAL").await;
+    let reason = DeclineReason::CancelledByShopper;
+    world.script.know(ProcessorAnswer::Declined { reason, retryable: false });
+    let back = world.shopper.came_back(order_of(&world, id).await, Duration::ZERO).await.unwrap();
+    assert_eq!(back, WayBack::To("http://127.0.0.1:8081/cart".to_owned()));
+    assert_eq!(session(&world, id).await, "FAILED CANCELLED_BY_SHOPPER");
+    assert_eq!(world.events().await, ["SESSION_FAILED"]);
+}
+
+#[tokio::test]
+async fn a_shopper_who_never_comes_back_leaves_a_failed_session_and_a_void() {
+    let world = World::new().await;
+    world.script.say(OpKind::Authorize, page());
+    let (id, _) = world.submitted("PAYPAL").await;
+    world.script.know(page());
+    world.settle_after(Duration::from_secs(60)).await;
+    assert_eq!(session(&world, id).await, "REDIRECTED -");
+    world.advance(Duration::from_secs(48 * 3_600));
+    assert_eq!(world.payments.expire_orders(10).await.unwrap(), 1);
+    assert_eq!(session(&world, id).await, "FAILED PAYMENT_EXPIRED");
+    assert_eq!(world.script.asked(OpKind::Void).len(), 1);
+    assert_eq!(world.events().await, ["SESSION_FAILED"]);
+}
+
+#[tokio::test]
+async fn a_shopper_who_pays_and_closes_the_page_has_paid() {
+    let world = World::new().await;
+    world.script.say(OpKind::Authorize, page());
+    let (id, _) = world.submitted("PAYPAL").await;
+    world.script.know(approved(&usd(2_990)));
+    world.settle_after(Duration::from_secs(1)).await;
+    assert_eq!(session(&world, id).await, "COMPLETED -");
+}
+
+#[tokio::test]
+async fn the_shopper_of_a_checkout_comes_back_with_order_and_state() {
+    let world = World::new().await;
+    world.script.say(OpKind::Authorize, page());
+    let (id, _) = world.checkout("PAYPAL", false).await;
+    world.script.know(page());
+    assert_eq!(world.shopper.came_back(id, Duration::ZERO).await.unwrap(), WayBack::Waiting);
+    world.script.know(approved(&usd(1_000)));
+    let back = world.shopper.came_back(id, Duration::ZERO).await.unwrap();
+    let expected = format!("https://shop.example/back?cart=1&OrderId={id}&State=PAYMENT_AUTHORIZED#top");
+    assert_eq!(back, WayBack::To(expected));
+}

@@ -1,0 +1,235 @@
+//! A store on a file of its own, a clock that the case moves, and one merchant with an endpoint.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use dropin_card::Card;
+use dropin_kernel::{AttemptId, OrderId, SessionId, Timestamp};
+use dropin_money::{Amount, Currency, Decimal};
+use dropin_order::{Channel, Order, Refund};
+use dropin_ports::{
+    AccessStore, Actor, Clock, DeliveryResult, IdSource, KeyringError, MerchantInserted, OrderName, OutboxStore,
+    PaymentStore, SealedCard, SessionStore, StashBinding, StashVault, StoredAnswer,
+};
+use dropin_store::{Role, Store, StoreConfig};
+use dropin_store_contract::{fresh, insertable, new_merchant};
+use dropin_usecases::access::Caller;
+use dropin_usecases::answers::Told;
+use dropin_usecases::payments::{
+    CaptureError, CheckoutAsk, Checkouts, Payments, RefundAsk, RefundError, Shopper, Submit, Submitted, Timing,
+};
+use dropin_wire::shopper::SubmitMeans;
+use uuid::Uuid;
+
+use crate::script::Script;
+
+pub(crate) struct TestClock(AtomicI64);
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+struct FreshIds;
+
+impl IdSource for FreshIds {
+    fn random(&self) -> Uuid {
+        fresh()
+    }
+
+    fn ordered(&self) -> Uuid {
+        fresh()
+    }
+
+    fn secret(&self) -> [u8; 32] {
+        [7; 32]
+    }
+}
+
+/// No case here has a card.
+struct NoVault;
+
+impl StashVault for NoVault {
+    fn seal(&self, _: &Card, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
+        Err(KeyringError::CannotOpen)
+    }
+
+    fn open(&self, _: &SealedCard, _: StashBinding<'_>) -> Result<Card, KeyringError> {
+        Err(KeyringError::CannotOpen)
+    }
+}
+
+pub(crate) struct World {
+    _folder: tempfile::TempDir,
+    pub(crate) store: Store,
+    pub(crate) script: Arc<Script>,
+    clock: Arc<TestClock>,
+    pub(crate) caller: Caller,
+    pub(crate) payments: Payments,
+    pub(crate) shopper: Shopper,
+    pub(crate) checkouts: Checkouts,
+}
+
+pub(crate) fn usd(minor: i64) -> Amount {
+    Amount::from_minor(Currency::Usd, minor).unwrap()
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
+        let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
+        let new = new_merchant(true);
+        let permissions = new.user.permissions.clone();
+        let caller = Caller { username: new.user.username.clone(), merchant: new.merchant.clone(), permissions };
+        assert_eq!(store.insert_merchant(new).await.unwrap(), MerchantInserted::Done);
+        let clock = Arc::new(TestClock(AtomicI64::new(1_790_000_010_000_000)));
+        let (shared, script) = (Arc::new(store.clone()), Arc::new(Script::default()));
+        let payments = Payments {
+            store: shared.clone(),
+            processor: script.clone(),
+            clock: clock.clone(),
+            ids: Arc::new(FreshIds),
+            timing: Timing::default(),
+        };
+        let return_base = "http://localhost:8083".to_owned();
+        let shopper = Shopper {
+            sessions: shared.clone(),
+            access: shared.clone(),
+            stash: shared.clone(),
+            vault: Arc::new(NoVault),
+            payments: payments.clone(),
+            return_base: return_base.clone(),
+        };
+        let checkouts = Checkouts { payments: payments.clone(), stash: shared, vault: Arc::new(NoVault), return_base };
+        Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts }
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.clock.0.fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
+    }
+
+    /// A checkout of 10.00 USD with a method without a card; says what the merchant was told.
+    pub(crate) async fn checkout(&self, method: &str, capture: bool) -> (OrderId, StoredAnswer) {
+        let reference = format!("ref-{}", fresh());
+        let ask = CheckoutAsk {
+            reference: reference.clone(),
+            total: usd(1_000),
+            country: "US".to_owned(),
+            method: method.to_owned(),
+            stash_id: None,
+            fingerprint: "browser".to_owned(),
+            capture,
+            return_url: Some("https://shop.example/back?cart=1#top".to_owned()),
+            document: "{}".to_owned(),
+        };
+        let paid = self.checkouts.pay(&self.caller, &ask, None).await.unwrap();
+        if let Some(next) = paid.follow_up {
+            self.payments.finish(next).await.unwrap();
+        }
+        let name = OrderName::Reference(reference);
+        let order = self.store.find_order(self.caller.merchant.id, &name).await.unwrap().unwrap();
+        (order.id, answer(paid.told))
+    }
+
+    /// An authorized checkout of 10.00 USD.
+    pub(crate) async fn authorized(&self) -> OrderId {
+        self.checkout("PAYPAL", false).await.0
+    }
+
+    /// A captured one.
+    pub(crate) async fn captured(&self) -> OrderId {
+        let id = self.checkout("PAYPAL", true).await.0;
+        assert_eq!(self.state(id).await, "PROCESSED");
+        id
+    }
+
+    /// A Session of 29.90 USD that a shopper submits with a method.
+    pub(crate) async fn submitted(&self, method: &str) -> (SessionId, Submitted) {
+        let new = insertable(self.caller.merchant.id);
+        let (id, version) = (new.session.id, new.session.revision);
+        self.store.insert_session(new).await.unwrap();
+        let means = SubmitMeans::Method(method.to_owned());
+        let attempt = AttemptId::new(fresh());
+        let submit = Submit { version, attempt, means, fingerprint: "browser".to_owned() };
+        (id, self.shopper.submit(id, submit).await.unwrap())
+    }
+
+    pub(crate) async fn order(&self, id: OrderId) -> Order {
+        self.store.find_order_anywhere(id).await.unwrap().unwrap().0
+    }
+
+    pub(crate) async fn state(&self, id: OrderId) -> &'static str {
+        self.order(id).await.state.as_str()
+    }
+
+    pub(crate) async fn capture(&self, id: OrderId, amount: Option<&str>) -> Result<StoredAnswer, CaptureError> {
+        let amount = amount.map(|text| Decimal::parse(text).unwrap());
+        self.payments.capture(&self.caller, id, amount.as_ref(), Channel::Order, None).await.map(answer)
+    }
+
+    pub(crate) async fn refund(
+        &self,
+        id: OrderId,
+        name: &str,
+        amount: Option<&str>,
+    ) -> Result<StoredAnswer, RefundError> {
+        let amount = amount.map(|text| Decimal::parse(text).unwrap());
+        let ask = RefundAsk { reference: name.to_owned(), amount, description: None };
+        self.payments.refund(&self.caller, id, &ask, None).await.map(answer)
+    }
+
+    pub(crate) async fn refunds(&self, id: OrderId) -> Vec<Refund> {
+        self.payments.refunds(&self.caller, id).await.unwrap()
+    }
+
+    /// Lets `by` pass and does what is due then; says how many operations were looked after.
+    pub(crate) async fn settle_after(&self, by: Duration) -> usize {
+        self.advance(by);
+        let claims = self.payments.claim_due(100).await.unwrap();
+        for claim in &claims {
+            self.payments.settle_one(*claim).await.unwrap();
+        }
+        claims.len()
+    }
+
+    /// The steps of an Order's life, and who took them.
+    pub(crate) async fn store_history(&self, id: OrderId) -> Vec<String> {
+        let dossier = self.payments.order(&self.caller, &OrderName::Id(id)).await.unwrap();
+        let by = |actor: &Actor| match actor {
+            Actor::Merchant(_) => "MERCHANT".to_owned(),
+            Actor::Shopper => "SHOPPER".to_owned(),
+            Actor::System => "SYSTEM".to_owned(),
+            Actor::Operator(name) => format!("OPERATOR {name}"),
+        };
+        dossier.history.iter().map(|step| format!("{} by {}", step.what, by(&step.actor))).collect()
+    }
+
+    /// What the merchant was told since the last look, in order of each payment.
+    pub(crate) async fn events(&self) -> Vec<String> {
+        let now = self.clock.now();
+        let mut told = Vec::new();
+        let mut batch =
+            self.store.claim_deliveries(&[], now, now.plus(Duration::from_secs(60)), 100, 100).await.unwrap();
+        while !batch.is_empty() {
+            told.extend(batch.iter().map(|one| one.event_type.clone()));
+            let done = batch.iter().map(|one| (one.key, DeliveryResult::Acknowledged)).collect();
+            batch = self.store.finish_deliveries(done, now, now.plus(Duration::from_secs(60))).await.unwrap();
+        }
+        told
+    }
+}
+
+/// The answer, however it is kept.
+pub(crate) fn answer(told: Told) -> StoredAnswer {
+    match told {
+        Told::Kept(answer) | Told::Loose(answer) | Told::Concluded(answer) => answer,
+        Told::KeyTaken => panic!("no key was sent"),
+    }
+}
+
+pub(crate) fn body(answer: &StoredAnswer) -> String {
+    String::from_utf8(answer.body.clone()).unwrap()
+}
