@@ -11,4 +11,5 @@ pub use committed::committed;
 pub use http::{Answer, Http};
 pub use receiver::{Notification, Receiver};
 pub use wait::until;
-pub use world::{Merchant, Program, Stashed, Topology, World, cards};
+pub use world::books::{thousandths, thousandths_of};
+pub use world::{Merchant, Paid, Program, Shopper, Stashed, Topology, World, cards};

@@ -11,6 +11,7 @@ use crate::http::{Answer, Http};
 pub struct Merchant {
     http: Http,
     base: String,
+    checkout: String,
     username: String,
     password: Option<String>,
     /// Its public id.
@@ -20,10 +21,11 @@ pub struct Merchant {
 }
 
 impl Merchant {
-    pub(super) fn new(http: Http, base: &str, created: &Value) -> Self {
+    pub(super) fn new(http: Http, base: &str, checkout: &str, created: &Value) -> Self {
         let text = |name: &str| created[name].as_str().unwrap_or_else(|| panic!("{name} in {created}")).to_owned();
         let (username, password) = (text("Username"), Some(text("Password")));
-        Self { http, base: base.to_owned(), username, password, id: text("MerchantId"), sessions: Arc::default() }
+        let (base, checkout) = (base.to_owned(), checkout.to_owned());
+        Self { http, base, checkout, username, password, id: text("MerchantId"), sessions: Arc::default() }
     }
 
     /// The same merchant with another password, or without credentials.
@@ -77,6 +79,22 @@ impl Merchant {
         headers: &[(&str, &str)],
         body: Option<Vec<u8>>,
     ) -> Result<Answer, String> {
+        let answer = self.send(method, &format!("{}{path}", self.base), headers, body).await?;
+        if let Some(created) = Some(&answer).filter(|answer| answer.status == 201 && path == "/v1/session") {
+            let id = created.json()["SessionId"].as_str().expect("an id").to_owned();
+            self.sessions.lock().expect("no panic under this lock").insert(id);
+        }
+        Ok(answer)
+    }
+
+    /// Any call to any address with its credentials.
+    async fn send(
+        &self,
+        method: &str,
+        url: &str,
+        headers: &[(&str, &str)],
+        body: Option<Vec<u8>>,
+    ) -> Result<Answer, String> {
         let authorization = self.authorization();
         let mut headers = headers.to_vec();
         if self.password.is_some() {
@@ -86,13 +104,30 @@ impl Merchant {
             headers.push(("content-type", "application/json"));
         }
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        let answer =
-            self.http.send(method, &format!("{}{path}", self.base), &headers, body.unwrap_or_default()).await?;
-        if let Some(created) = Some(&answer).filter(|answer| answer.status == 201 && path == "/v1/session") {
-            let id = created.json()["SessionId"].as_str().expect("an id").to_owned();
-            self.sessions.lock().expect("no panic under this lock").insert(id);
+        self.http.send(method, url, &headers, body.unwrap_or_default()).await
+    }
+
+    /// POST to the checkout API, `what` behind its version; with an Idempotency-Key when there is one.
+    pub async fn post_checkout(&self, what: &str, key: Option<&str>, body: &Value) -> Answer {
+        let headers: Vec<_> = key.map(|key| ("idempotency-key", key)).into_iter().collect();
+        let (url, bytes) = (format!("{}/v2.21{what}", self.checkout), body.to_string().into_bytes());
+        self.send("POST", &url, &headers, Some(bytes)).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// A whole checkout request of 29.90 USD with a fresh reference; `change` replaces members.
+    pub fn checkout_request(&self, change: Value) -> Value {
+        let mut request = json!({
+            "MerchantId": self.id, "ReferenceId": format!("order {}", uuid::Uuid::new_v4()), "ConsumerCurrency": "USD",
+            "Items": [{"Description": "Blue mug", "ConsumerPrice": 14.95, "Quantity": 2}],
+            "Consumer": {
+                "Name": "Ana Example", "Email": "ana@shop.example", "Address": "Example Street 1", "City": "Berlin", "Country": "DE",
+            },
+            "Return": "https://shop.example/back?cart=1", "DeviceFingerprint": "a browser", "Capture": true,
+        });
+        for (name, value) in change.as_object().expect("an object") {
+            request[name] = value.clone();
         }
-        Ok(answer)
+        request
     }
 
     /// The Sessions that it created.
@@ -168,10 +203,33 @@ impl Merchant {
         self.call("GET", &format!("/v1/order/{id}"), None).await.text()
     }
 
+    /// Any call about one Order; `what` follows its address.
+    pub async fn about(&self, method: &str, order: &Value, what: &str, body: Option<String>) -> Answer {
+        let id = order["OrderId"].as_str().unwrap_or_else(|| panic!("no OrderId in {order}"));
+        self.call(method, &format!("/v1/order/{id}{what}"), body.map(String::into_bytes)).await
+    }
+
+    /// The Order as it stands now.
+    pub async fn order(&self, order: &Value) -> Value {
+        let answer = self.about("GET", order, "", None).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()
+    }
+
     /// Captures all, or this amount as written.
     pub async fn capture(&self, order: &Value, amount: Option<&str>) -> Answer {
-        let id = order["OrderId"].as_str().expect("an id");
-        let body = amount.map(|amount| format!("{{\"Amount\": {amount}}}").into_bytes());
-        self.call("POST", &format!("/v1/order/{id}/capture"), body).await
+        let body = amount.map(|amount| format!("{{\"Amount\": {amount}}}"));
+        self.about("POST", order, "/capture", body).await
+    }
+
+    /// Gives the authorization up, or stops what still waits.
+    pub async fn cancel_order(&self, order: &Value) -> Answer {
+        self.about("POST", order, "/cancel", None).await
+    }
+
+    /// Pays all that is left back, or this amount as written.
+    pub async fn refund(&self, order: &Value, reference: &str, amount: Option<&str>) -> Answer {
+        let amount = amount.map_or_else(String::new, |amount| format!(", \"Amount\": {amount}"));
+        self.about("POST", order, "/refund", Some(format!("{{\"RefundReference\": \"{reference}\"{amount}}}"))).await
     }
 }

@@ -2,6 +2,7 @@
 
 mod audit;
 pub mod books;
+mod hosted;
 mod merchant;
 mod postgres;
 mod program;
@@ -30,21 +31,61 @@ pub mod cards {
     pub const VISA: &str = "4242424242424242";
     /// The same, of another scheme.
     pub const MASTERCARD: &str = "5555555555554444";
+    /// The same of every scheme, with its id in the catalogue.
+    pub const SCHEMES: [(&str, &str); 6] = [
+        ("VISA", VISA),
+        ("MC", MASTERCARD),
+        ("AMEX", "378282246310005"),
+        ("DISC", "6011111111111117"),
+        ("JCB", "3530111333300000"),
+        ("DINERS", "30569309025904"),
+    ];
     /// Declined without a reason.
     pub const DECLINED: &str = "4000000000000002";
     /// Declined for lack of money.
     pub const NO_FUNDS: &str = "4000000000009995";
+    /// Asks for 3-D Secure.
+    pub const CHALLENGED: &str = "4000000000003220";
+    /// Authorized, and held for review.
+    pub const UNDER_REVIEW: &str = "4000000000009235";
     /// Its capture completes seconds later.
     pub const CAPTURE_PENDING: &str = "4000000000002016";
     /// Its capture is refused for good.
     pub const CAPTURE_REFUSED: &str = "4000000000000341";
+    /// Its refunds succeed seconds later.
+    pub const REFUND_PENDING: &str = "4000000000007726";
+    /// Its refunds fail seconds later.
+    pub const REFUND_FAILS: &str = "4000000000005126";
     /// The processor does the work and answers 500.
     pub const DONE_BUT_500: &str = "4000000000000119";
     /// The processor never answers; nothing is done.
     pub const SILENT: &str = "4000000000003014";
+    const SPECIAL: [&str; 10] = [
+        DECLINED,
+        NO_FUNDS,
+        CHALLENGED,
+        UNDER_REVIEW,
+        CAPTURE_PENDING,
+        CAPTURE_REFUSED,
+        REFUND_PENDING,
+        REFUND_FAILS,
+        DONE_BUT_500,
+        SILENT,
+    ];
+
     /// All of them, for the search after the suite.
-    pub const ALL: [&str; 8] =
-        [VISA, MASTERCARD, DECLINED, NO_FUNDS, CAPTURE_PENDING, CAPTURE_REFUSED, DONE_BUT_500, SILENT];
+    pub fn all() -> impl Iterator<Item = &'static str> {
+        SCHEMES.into_iter().map(|(_, number)| number).chain(SPECIAL)
+    }
+}
+
+/// A Session that was completed, and its Order as it was shown then.
+#[derive(Debug)]
+pub struct Paid {
+    /// SessionId.
+    pub session: String,
+    /// From the Order API.
+    pub order: Value,
 }
 
 /// One deployment and everybody around it.
@@ -53,6 +94,8 @@ pub struct World {
     pub base: String,
     /// {asset_url}
     pub asset: String,
+    /// {checkout_url}
+    pub checkout: String,
     /// {stash_url}
     pub stash: String,
     /// The processor's address.
@@ -90,11 +133,12 @@ impl World {
         let created = programs.create_merchant(&receiver.url, &receiver.origin());
         receiver.trust(created["WebhookSecret"].as_str().expect("a secret"));
         let (base, http) = (programs.address("session-api"), Http::default());
-        let merchant = Merchant::new(http.clone(), &base, &created);
+        let merchant = Merchant::new(http.clone(), &base, &programs.address("checkout"), &created);
         Self {
             all_merchants: RefCell::new(vec![merchant.clone()]),
             merchant,
             asset: programs.address("checkout-api"),
+            checkout: programs.address("checkout"),
             stash: programs.address("stash-api"),
             processor: programs.address("sandbox-processor"),
             base,
@@ -137,12 +181,12 @@ impl World {
             }
         }
         assert!(3 < places.len(), "there must be something to search");
-        for number in cards::ALL {
+        for number in cards::all() {
             let (plain, spaced) = (number.as_bytes(), number.as_bytes().chunks(4).collect::<Vec<_>>().join(&b' '));
             for (place, bytes) in &places {
                 for needle in [plain, &spaced] {
                     let found = bytes.windows(needle.len()).any(|window| window == needle);
-                    assert!(!found, "the number ending in {} stands in {place}", &number[12..]);
+                    assert!(!found, "the number ending in {} stands in {place}", &number[number.len() - 4..]);
                 }
             }
         }
@@ -161,7 +205,7 @@ impl World {
     /// A second merchant on the same deployment.
     pub async fn another_merchant(&self) -> Merchant {
         let created = self.programs.create_merchant(&self.receiver.url, &self.receiver.origin());
-        let merchant = Merchant::new(self.http.clone(), &self.base, &created);
+        let merchant = Merchant::new(self.http.clone(), &self.base, &self.checkout, &created);
         self.all_merchants.borrow_mut().push(merchant.clone());
         merchant
     }
@@ -184,6 +228,31 @@ impl World {
         let answer = shopper.submit(version, &attempt).await;
         assert_eq!(answer.status, 200, "{}\n{}", answer.text(), self.programs.logged());
         shopper.rest().await
+    }
+
+    /// Stashes a card for a checkout of the merchant's own page.
+    pub async fn stash(&self, merchant: &Merchant, number: &str) -> Stashed {
+        let stash_id = uuid::Uuid::new_v4().to_string();
+        let fingerprint = format!("browser {stash_id}");
+        let stashed = Stashed { attempt: String::new(), stash_id, fingerprint };
+        let answer = shopper::stash_card(&self.http, &self.stash, &merchant.id, &stashed, number, "2031").await;
+        assert_eq!((answer.status, &answer.json()["Warnings"]), (200, &json!([])), "{}", answer.text());
+        stashed
+    }
+
+    /// A Session of 29.90 USD that was paid with this card and waits for its capture.
+    pub async fn authorized(&self, card: &str) -> Paid {
+        let paid = self.paid(card, json!({"AutoCapture": false})).await;
+        assert_eq!(paid.order["State"], "PAYMENT_AUTHORIZED", "{}", paid.order);
+        paid
+    }
+
+    /// A Session, changed like this, that was paid with this card.
+    pub async fn paid(&self, card: &str, change: Value) -> Paid {
+        let session = self.merchant.create_session(change).await;
+        let progress = self.pay(&session, card).await;
+        assert_eq!(progress["State"], "COMPLETED", "{progress}");
+        Paid { order: self.merchant.order_of(&session).await, session }
     }
 
     /// Sets a fault switch of the sandbox processor.

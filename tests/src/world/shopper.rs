@@ -22,6 +22,23 @@ pub struct Shopper {
     address: String,
 }
 
+/// Puts a card into the stash, as the card frame and a merchant's own page do.
+pub(super) async fn stash_card(
+    http: &Http,
+    stash: &str,
+    merchant: &str,
+    stashed: &Stashed,
+    number: &str,
+    year: &str,
+) -> Answer {
+    // American Express prints four digits.
+    let code = if number.starts_with("37") { "1234" } else { "123" };
+    let card =
+        json!({"Name": "Ada", "Number": number, "VerificationCode": code, "Expiry": {"Year": year, "Month": "12"}});
+    let pairs = [("DeviceFingerprint", stashed.fingerprint.as_str()), ("card", &card.to_string())];
+    http.post_form(&format!("{stash}/{merchant}/{}", stashed.stash_id), &pairs).await
+}
+
 impl Shopper {
     pub(super) fn new(http: Http, asset: &str, session: &str) -> Self {
         Self { http, address: format!("{asset}/v1/shopper/session/{session}") }
@@ -66,15 +83,8 @@ impl Shopper {
 
     async fn post_card(&self, stashed: &Stashed, number: &str, year: &str) -> Answer {
         let view = self.view().await;
-        let card = json!({"Name": "Ada", "Number": number, "VerificationCode": "123", "Expiry": {"Year": year, "Month": "12"}});
-        let mut form = url::form_urlencoded::Serializer::new(String::new());
-        form.append_pair("DeviceFingerprint", &stashed.fingerprint).append_pair("card", &card.to_string());
-        let (stash, merchant) =
-            (view["StashUrl"].as_str().expect("a URL"), view["MerchantId"].as_str().expect("an id"));
-        let address = format!("{stash}/{merchant}/{}", stashed.stash_id);
-        let headers = [("content-type", "application/x-www-form-urlencoded")];
-        let method = actix_web::http::Method::POST;
-        self.http.send(method, &address, &headers, form.finish().into_bytes()).await.expect("the stash answers")
+        let text = |name: &str| view[name].as_str().unwrap_or_else(|| panic!("{name} in {view}"));
+        stash_card(&self.http, text("StashUrl"), text("MerchantId"), stashed, number, year).await
     }
 
     /// Submits; any answer.
@@ -88,6 +98,19 @@ impl Shopper {
             "Version": version, "AttemptId": stashed.attempt, "StashId": stashed.stash_id,
             "DeviceFingerprint": stashed.fingerprint,
         });
+        self.post_submit(&body).await
+    }
+
+    /// Submits the version that is shown with a method that has no card; any answer.
+    pub async fn submit_method(&self, method: &str) -> Answer {
+        let body = json!({
+            "Version": self.view().await["Version"], "AttemptId": uuid::Uuid::new_v4().to_string(),
+            "PaymentMethod": method, "DeviceFingerprint": "a browser",
+        });
+        self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    async fn post_submit(&self, body: &Value) -> Result<Answer, String> {
         let (method, headers) = (actix_web::http::Method::POST, [("content-type", "application/json")]);
         self.http.send(method, &format!("{}/submit", self.address), &headers, body.to_string().into_bytes()).await
     }
@@ -95,6 +118,11 @@ impl Shopper {
     /// How the attempt stands now.
     pub async fn progress(&self) -> Value {
         self.http.get(&format!("{}/progress", self.address)).await.json()
+    }
+
+    /// How it stands once it is not in this state any more, waited for as the drop-in does: in one call.
+    pub async fn progress_from(&self, state: &str, seconds: u64) -> Value {
+        self.http.get(&format!("{}/progress?wait={seconds}&from={state}", self.address)).await.json()
     }
 
     /// Waits until the attempt came to rest; the shopper must have an answer within 30 s.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -70,6 +70,7 @@ impl Programs {
         for (service, prefix) in [
             ("session-api", ""),
             ("checkout-api", "/asset"),
+            ("checkout", "/checkout"),
             ("stash-api", "/stash"),
             ("sandbox-processor", "/sandbox"),
         ] {
@@ -84,6 +85,7 @@ impl Programs {
         for (service, listen) in SERVICES.into_iter().zip(&ports) {
             self.addresses.insert(service, format!("http://{listen}"));
         }
+        self.addresses.insert("checkout", self.addresses["checkout-api"].clone());
         for (service, listen) in SERVICES.into_iter().zip(ports) {
             let environment = self.environment_of(service, listen, folder);
             let program = Program::start(service, vec![service.to_owned()], environment, folder);
@@ -121,7 +123,7 @@ impl Programs {
         if self.topology == Topology::AllInOne {
             addresses.retain(|(service, _)| *service == "session-api");
         }
-        for (service, address) in addresses {
+        for (service, address) in addresses.into_iter().filter(|(service, _)| *service != "checkout") {
             let path = if service == "sandbox-processor" { "healthz" } else { "readyz" };
             let url = format!("{address}/{path}");
             until(&format!("{service} is ready at {url}"), Duration::from_secs(20), async || {
@@ -175,16 +177,30 @@ impl Programs {
 
     /// Runs the command line on this deployment; what it printed.
     pub fn run_dropin(&self, arguments: &[&str]) -> String {
-        let output = Command::new(binary("dropin"))
+        let output = self.dropin(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "dropin {arguments:?}: {errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The same where it must refuse; what it said.
+    pub fn refused_dropin(&self, arguments: &[&str]) -> String {
+        let output = self.dropin(arguments);
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(!output.status.success(), "dropin {arguments:?} did something: {said}");
+        said
+    }
+
+    fn dropin(&self, arguments: &[&str]) -> Output {
+        Command::new(binary("dropin"))
             .args(arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .envs(self.command_line.iter().map(|(name, value)| (name, value)))
+            .env("PROCESSOR_URL", self.addresses.get("sandbox-processor").map_or("", String::as_str))
+            .env("PROCESSOR_KEY", &self.key)
             .output()
-            .expect("dropin starts; run `cargo build --workspace` first");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "dropin {arguments:?}: {errors}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+            .expect("dropin starts; run `cargo build --workspace` first")
     }
 
     /// The folder that the programs log and keep their files in.

@@ -3,8 +3,7 @@
 use dropin_tests::{browser, cards};
 use serde_json::{Value, json};
 
-const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
-const CHARGED: [(&str, &str, &str); 2] = [("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")];
+use crate::{CHARGED, PAID};
 
 fn heard(seen: &Value) -> &Value {
     assert_eq!(seen["problems"], json!([]), "the console of the page is quiet");

@@ -6,8 +6,7 @@ use dropin_tests::{Topology, World, cards, until};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
-const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
-const CHARGED: [(&str, &str, &str); 2] = [("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")];
+use crate::{CHARGED, PAID};
 
 crate::both! {
     /// decisions.md section 10, 4000…0119: done, and answered 500.

@@ -3,18 +3,35 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod browser;
+mod cancels;
+mod checkout;
 mod faults;
+mod hosted;
 mod hygiene;
+mod numbers;
 mod payment;
+mod races;
+mod refunds;
 mod repeats;
+mod reviews;
 mod session;
+mod settler;
 mod shop;
 mod tenants;
+mod transfers;
 
-/// Runs a case once per topology, each as a test of its own.
+/// What a Session with AutoCapture that is paid sends.
+const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
+/// What one without sends until it is captured.
+const AUTHORIZED: [&str; 2] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED"];
+/// What the processor does for a Session of 29.90 that is paid.
+const CHARGED: [(&str, &str, &str); 2] = [("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")];
+
+/// Runs a case once per topology, each as a test of its own; `with` gives variables to every program.
 #[macro_export]
 macro_rules! both {
-    ($($(#[$doc:meta])* async fn $name:ident($world:ident: &World) $body:block)+) => {
+    (with $environment:expr; $($cases:tt)+) => { $crate::both!(@ $environment; $($cases)+); };
+    (@ $environment:expr; $($(#[$doc:meta])* async fn $name:ident($world:ident: &World) $body:block)+) => {
         $(
             $(#[$doc])*
             async fn $name($world: &dropin_tests::World) $body
@@ -23,7 +40,8 @@ macro_rules! both {
             $(
                 #[actix_web::test]
                 async fn $name() {
-                    let world = dropin_tests::World::start(dropin_tests::Topology::AllInOne).await;
+                    let topology = dropin_tests::Topology::AllInOne;
+                    let world = dropin_tests::World::start_with(topology, $environment).await;
                     super::$name(&world).await;
                     world.finish().await;
                 }
@@ -33,11 +51,13 @@ macro_rules! both {
             $(
                 #[actix_web::test]
                 async fn $name() {
-                    let world = dropin_tests::World::start(dropin_tests::Topology::Split).await;
+                    let topology = dropin_tests::Topology::Split;
+                    let world = dropin_tests::World::start_with(topology, $environment).await;
                     super::$name(&world).await;
                     world.finish().await;
                 }
             )+
         }
     };
+    ($($cases:tt)+) => { $crate::both!(@ &[]; $($cases)+); };
 }

@@ -9,9 +9,7 @@ use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-const AUTHORIZED: [&str; 2] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED"];
-const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
-const CHARGED: [(&str, &str, &str); 2] = [("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")];
+use crate::{AUTHORIZED, CHARGED, PAID};
 
 /// Rounds of a race, at least, and at most until every outcome was seen.
 const LEAST_ROUNDS: u64 = 12;

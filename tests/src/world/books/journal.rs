@@ -64,6 +64,15 @@ pub fn thousandths(token: &str) -> Thousandths {
     digits.parse().unwrap_or_else(|error| panic!("{token}: {error}"))
 }
 
+/// The amount of one member in the text of a body, exact.
+///
+/// # Panics
+/// When there is no such member.
+pub fn thousandths_of(body: &str, member: &str) -> Thousandths {
+    let (_, rest) = body.split_once(&format!("\"{member}\":")).unwrap_or_else(|| panic!("no {member} in {body}"));
+    thousandths(rest.split([',', '}']).next().unwrap_or_default())
+}
+
 /// All of it, oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct Journal {

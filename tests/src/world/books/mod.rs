@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-pub use journal::{Entry, Journal, Thousandths, shortened, thousandths};
+pub use journal::{Entry, Journal, Thousandths, shortened, thousandths, thousandths_of};
 
 /// An Order as GET shows it to its merchant.
 #[derive(Debug, Clone, Deserialize)]

@@ -1,0 +1,71 @@
+//! Captures and cancels of one Order at once (decisions.md section 4): money is taken once or given up, never both, never in two parts.
+
+use dropin_tests::{World, cards, thousandths_of};
+use serde_json::json;
+
+use super::{CLIENTS, both_databases, only, race};
+use crate::PAID;
+
+both_databases! {
+    /// All of it against a part.
+    capture_and_capture: super::capture_and_capture => ["all", "a part"]
+}
+both_databases! {
+    /// A capture against a cancel.
+    capture_and_cancel: super::capture_and_cancel => ["captured", "cancelled"]
+}
+
+const TOLD: [(u16, &str); 3] = [(200, "Captured"), (200, "PendingNotification"), (409, "INVALID_ORDER_STATE")];
+
+async fn capture_and_capture(world: &World, round: usize) -> &'static str {
+    let paid = world.authorized(cards::VISA).await;
+    let half = || 0..CLIENTS / 2;
+    let all = half().map(|_| world.merchant.capture(&paid.order, None)).collect();
+    let parts = half().map(|_| world.merchant.capture(&paid.order, Some("10.00"))).collect();
+    let (all, parts) = race(round, all, parts).await;
+    only(&all, &TOLD);
+    only(&parts, &TOLD);
+    world.receiver.expect(&paid.session, &PAID).await;
+    let shown = world.merchant.order_text(&paid.order).await;
+    let (amount, outcome) = match thousandths_of(&shown, "CapturedAmount") {
+        29_900 => ("29.90", "all"),
+        10_000 => ("10.00", "a part"),
+        other => panic!("{other} was captured: {shown}"),
+    };
+    // Whoever was told that it is captured was told how much.
+    for answer in all.iter().chain(&parts).filter(|answer| answer.json()["Reason"]["Code"] == "Captured") {
+        assert_eq!(thousandths_of(&answer.text(), "CapturedAmount"), thousandths_of(&shown, "CapturedAmount"));
+    }
+    assert!(all.iter().chain(&parts).any(|answer| answer.status == 200), "somebody captured it");
+    world.journal_has(&paid.session, &[("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", amount)]).await;
+    outcome
+}
+
+async fn capture_and_cancel(world: &World, round: usize) -> &'static str {
+    let paid = world.authorized(cards::VISA).await;
+    let half = || 0..CLIENTS / 2;
+    let captures = half().map(|_| world.merchant.capture(&paid.order, None)).collect();
+    let cancels = half().map(|_| world.merchant.cancel_order(&paid.order)).collect();
+    let (captures, cancels) = race(round, captures, cancels).await;
+    only(&captures, &TOLD);
+    for answer in &cancels {
+        let told = (answer.status, answer.json()["State"] == "CANCELLED", answer.code());
+        assert!(
+            told == (200, true, String::new()) || told == (409, false, "INVALID_ORDER_STATE".to_owned()),
+            "{}",
+            answer.text()
+        );
+    }
+    let (captured, cancelled) =
+        (captures.iter().any(|answer| answer.status == 200), cancels.iter().any(|answer| answer.status == 200));
+    assert!(captured != cancelled, "one side alone");
+    let (event, effect, outcome) = match captured {
+        true => ("ORDER_PROCESSED", "CAPTURE", "captured"),
+        false => ("ORDER_CANCELLED", "VOID", "cancelled"),
+    };
+    world.receiver.expect(&paid.session, &[PAID[0], PAID[1], event]).await;
+    let state = &world.merchant.order(&paid.order).await["State"];
+    assert_eq!(*state, json!(if captured { "PROCESSED" } else { "CANCELLED" }));
+    world.journal_has(&paid.session, &[("AUTHORIZE", "APPROVED", "29.90"), (effect, "APPROVED", "29.90")]).await;
+    outcome
+}

@@ -1,0 +1,102 @@
+//! Races over HTTP: 64 clients at one thing, on both databases. Whoever wins, one of the results that decisions.md sections 3 and 4 allow stands at the
+//! end, everybody is told what fits it, and the processor's journal agrees (World::finish).
+//!
+//! Few rounds by default; `DROPIN_RACE_ROUNDS=200` is the whole of it.
+
+mod captures;
+mod refunds;
+mod sessions;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dropin_tests::{Answer, Topology, World};
+use futures_util::future::join_all;
+
+/// Clients at once in every round.
+const CLIENTS: usize = 64;
+/// Rounds of each race on each database when nothing is said.
+const FEW_ROUNDS: usize = 6;
+/// Most rounds that are added until every outcome was seen.
+const MORE_ROUNDS: usize = 60;
+
+/// One machine is all clients.
+const NO_LIMITS: [(&str, &str); 3] =
+    [("DROPIN_CLIENT_RATE", "0"), ("DROPIN_MERCHANT_RATE", "0"), ("DROPIN_MAX_CONNECTIONS_PER_CLIENT", "0")];
+
+fn rounds() -> usize {
+    let chosen = std::env::var("DROPIN_RACE_ROUNDS").ok();
+    chosen.map_or(FEW_ROUNDS, |text| text.parse().expect("DROPIN_RACE_ROUNDS is a number"))
+}
+
+/// Runs rounds until each of `outcomes` has been seen, and at least as many as are asked for; `round` says which one it was.
+async fn run(topology: Topology, outcomes: &[&str], round: impl AsyncFn(&World, usize) -> &'static str) {
+    let world = World::start_with(topology, &NO_LIMITS).await;
+    let mut seen = BTreeMap::<_, usize>::new();
+    for number in 0..rounds() + MORE_ROUNDS {
+        if rounds() <= number && seen.len() == outcomes.len() {
+            break;
+        }
+        *seen.entry(round(&world, number).await).or_default() += 1;
+    }
+    assert!(outcomes.iter().all(|outcome| seen.contains_key(outcome)), "{outcomes:?} were to be seen: {seen:?}");
+    assert!(seen.keys().all(|outcome| outcomes.contains(outcome)), "{outcomes:?} alone were to be seen: {seen:?}");
+    world.finish().await;
+}
+
+/// Lets all racers of two sides run at once. From round to round another side sets out some milliseconds before the other: whoever has more to do before
+/// the moment that decides would lose every time.
+async fn race<A, B>(round: usize, ones: Vec<A>, others: Vec<B>) -> (Vec<Answer>, Vec<Answer>)
+where
+    A: Future<Output = Answer>,
+    B: Future<Output = Answer>,
+{
+    let late = |side: usize| Duration::from_millis(if round % 2 == side { (round / 2 % 6 * 4) as u64 } else { 0 });
+    let ones = async {
+        tokio::time::sleep(late(0)).await;
+        join_all(ones).await
+    };
+    let others = async {
+        tokio::time::sleep(late(1)).await;
+        join_all(others).await
+    };
+    futures_util::future::join(ones, others).await
+}
+
+/// Answers by status and code (of the error, or the capture's Reason), counted.
+fn counted<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> BTreeMap<(u16, String), usize> {
+    let mut counted = BTreeMap::new();
+    for answer in answers {
+        let body = answer.json();
+        let code = [&body["Code"], &body["Reason"]["Code"], &body["State"]].into_iter().find_map(|code| code.as_str());
+        *counted.entry((answer.status, code.unwrap_or_default().to_owned())).or_default() += 1;
+    }
+    counted
+}
+
+/// Fails when an answer is none of these.
+#[track_caller]
+fn only(answers: &[Answer], allowed: &[(u16, &str)]) {
+    for ((status, code), count) in counted(answers) {
+        assert!(allowed.contains(&(status, code.as_str())), "{count} times {status} {code}; allowed: {allowed:?}");
+    }
+}
+
+/// One race on both databases.
+macro_rules! race {
+    ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr) => {
+        $(#[$doc])*
+        mod $name {
+            #[actix_web::test]
+            async fn all_in_one_on_sqlite() {
+                $crate::races::run(dropin_tests::Topology::AllInOne, &$outcomes, $round).await;
+            }
+
+            #[actix_web::test]
+            async fn every_program_on_postgresql() {
+                $crate::races::run(dropin_tests::Topology::Split, &$outcomes, $round).await;
+            }
+        }
+    };
+}
+use race as both_databases;

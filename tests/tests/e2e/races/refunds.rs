@@ -1,0 +1,101 @@
+//! Refunds of one Order at once (decisions.md section 4): never more than was captured, and one refund for one reference.
+
+use std::collections::BTreeSet;
+
+use dropin_tests::{Answer, Paid, World, cards, thousandths_of};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::{CLIENTS, both_databases, counted, race};
+use crate::PAID;
+
+both_databases! {
+    /// 64 times 1.00 of 29.90.
+    parts: super::parts => ["29 refunds"]
+}
+both_databases! {
+    /// All that is left against 10.00.
+    all_and_a_part: super::all_and_a_part => ["all", "a part and the rest"]
+}
+both_databases! {
+    /// One RefundReference with two amounts.
+    one_reference: super::one_reference => ["10.00", "20.00"]
+}
+
+async fn captured(world: &World) -> Paid {
+    let paid = world.paid(cards::VISA, json!({"AutoCapture": true})).await;
+    world.receiver.expect(&paid.session, &PAID).await;
+    paid
+}
+
+/// What became of the refunds: each made one event, and the merchant's list and the Order tell the same.
+async fn refunds(world: &World, paid: &Paid, made: usize, refunded: i64) -> Vec<Value> {
+    let events = [&PAID[..], &vec!["REFUND_SUCCEEDED"; made]].concat();
+    world.receiver.expect(&paid.session, &events).await;
+    assert_eq!(thousandths_of(&world.merchant.order_text(&paid.order).await, "RefundedAmount"), refunded);
+    let list = world.merchant.about("GET", &paid.order, "/refund", None).await.json();
+    let list = list["Refunds"].as_array().unwrap_or_else(|| panic!("{list}")).clone();
+    assert_eq!(list.iter().filter(|refund| refund["State"] == "SUCCEEDED").count(), made, "{list:?}");
+    list
+}
+
+fn told(answers: &[Answer], status: u16, code: &str) -> usize {
+    let all = counted(answers);
+    all.into_iter()
+        .filter(|((one, text), _)| *one == status && (code.is_empty() || text == code))
+        .map(|(_, count)| count)
+        .sum()
+}
+
+async fn parts(world: &World, round: usize) -> &'static str {
+    let paid = captured(world).await;
+    let asks = (0..CLIENTS).map(|client| {
+        let reference = format!("{round} {client}");
+        let paid = &paid;
+        async move { world.merchant.refund(&paid.order, &reference, Some("1.00")).await }
+    });
+    let answers = join_all(asks).await;
+    assert_eq!(told(&answers, 201, ""), 29, "{:?}", counted(&answers));
+    assert_eq!(told(&answers, 409, "REFUND_EXCEEDS_CAPTURED"), CLIENTS - 29, "{:?}", counted(&answers));
+    refunds(world, &paid, 29, 29_000).await;
+    "29 refunds"
+}
+
+async fn all_and_a_part(world: &World, round: usize) -> &'static str {
+    let paid = captured(world).await;
+    let ask = |side: &'static str, amount: Option<&'static str>| {
+        let paid = &paid;
+        let one =
+            move |client| async move { world.merchant.refund(&paid.order, &format!("{side} {client}"), amount).await };
+        (0..CLIENTS / 2).map(one).collect()
+    };
+    let (rest, parts) = race(round, ask("rest", None), ask("part", Some("10.00"))).await;
+    let (rests, tens) = (told(&rest, 201, ""), told(&parts, 201, ""));
+    assert_eq!(told(&rest, 409, "REFUND_EXCEEDS_CAPTURED"), CLIENTS / 2 - rests, "{:?}", counted(&rest));
+    assert_eq!(told(&parts, 409, "REFUND_EXCEEDS_CAPTURED"), CLIENTS / 2 - tens, "{:?}", counted(&parts));
+    // The rest is refunded whenever somebody who asked for it is served.
+    assert!(rests == 1 && tens <= 2, "{rests} asked for the rest, {tens} for a part");
+    refunds(world, &paid, rests + tens, 29_900).await;
+    if tens == 0 { "all" } else { "a part and the rest" }
+}
+
+async fn one_reference(world: &World, round: usize) -> &'static str {
+    let paid = captured(world).await;
+    let ask = |amount| {
+        let paid = &paid;
+        let one = move |_| async move { world.merchant.refund(&paid.order, "the same", Some(amount)).await };
+        (0..CLIENTS / 2).map(one).collect()
+    };
+    let (tens, twenties) = race(round, ask("10.00"), ask("20.00")).await;
+    let (won, lost, amount, outcome) = match told(&tens, 201, "") {
+        1 => (tens, twenties, 10_000, "10.00"),
+        _ => (twenties, tens, 20_000, "20.00"),
+    };
+    assert_eq!((told(&won, 201, ""), told(&won, 200, "")), (1, CLIENTS / 2 - 1), "{:?}", counted(&won));
+    assert_eq!(told(&lost, 409, "DUPLICATE_REFUND_REFERENCE"), CLIENTS / 2, "{:?}", counted(&lost));
+    let ids: BTreeSet<_> = won.iter().map(|answer| answer.json()["RefundId"].to_string()).collect();
+    assert_eq!(ids.len(), 1, "one refund: {ids:?}");
+    let list = refunds(world, &paid, 1, amount).await;
+    assert_eq!(list[0]["RefundId"].to_string(), ids.into_iter().next().unwrap());
+    outcome
+}
