@@ -47,6 +47,8 @@ pub(crate) struct Events {
     pub(crate) limited_client: AtomicU64,
     /// Requests over the rate of a merchant.
     pub(crate) limited_merchant: AtomicU64,
+    /// Requests that were too many at once on one connection.
+    pub(crate) limited_connection: AtomicU64,
 }
 
 impl Events {
@@ -73,8 +75,10 @@ impl Events {
         let limits = [
             ("{limit=\"client\"}", value(&self.limited_client)),
             ("{limit=\"merchant\"}", value(&self.limited_merchant)),
+            ("{limit=\"connection\"}", value(&self.limited_connection)),
         ];
-        let help = "Requests refused with 429, by whose rate they were over.";
+        let help =
+            "Requests refused with 429: over a client's or merchant's rate, or too many at once on a connection.";
         family(text, "dropin_http_rate_limited_total", "counter", help, &limits);
     }
 }

@@ -30,8 +30,8 @@ use crate::connections::{Connection, Running};
 use crate::head;
 use crate::health;
 use crate::limits::{Limits, PIECE, STREAMS};
-use crate::metrics::{Shard, known};
-use crate::rates::{Doorman, Standing};
+use crate::metrics::{Events, Metrics, Shard, known};
+use crate::rates::{Rates, Standing};
 use crate::request_id::{self, RequestId};
 
 /// Most refusals over a rate that a worker logs in a second.
@@ -39,14 +39,31 @@ const LOGGED_REFUSALS: u32 = 10;
 
 /// What the observer of one worker of one listener knows.
 pub(crate) struct Observer {
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) counts: Arc<Shard>,
-    pub(crate) doorman: Rc<Doorman>,
+    pub(crate) rates: Arc<Rates>,
     pub(crate) limits: Limits,
     pub(crate) tls: bool,
     pub(crate) behind_proxy: bool,
-    /// Beginnings of addresses whose requests are not counted against a client address.
-    pub(crate) uncounted: Arc<[&'static str]>,
+    /// What is mounted, in the order in which the router looks.
+    pub(crate) places: Vec<Place>,
     pub(crate) refusals: Refusals,
+}
+
+/// Where a part is mounted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// Empty, or beginning with a slash.
+    pub(crate) prefix: &'static str,
+    /// Whether its requests count against a client address.
+    pub(crate) counted: bool,
+}
+
+impl Place {
+    /// Whether the router looks for an address here.
+    fn holds(&self, path: &str) -> bool {
+        path.strip_prefix(self.prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
 }
 
 /// Refusals over a rate that stand in the log, which a flood must not fill: since when they are counted, and how many there were.
@@ -71,13 +88,22 @@ impl Observer {
     /// Whether a request may go on, and how it stands.
     fn admit(&self, request: &ServiceRequest, running: Option<&Connection>) -> (Rc<Standing>, Result<(), ApiError>) {
         let client = Client::of(request.peer_addr(), request.headers(), self.behind_proxy);
-        let path = request.path();
-        if health::is_own(path) || self.uncounted.iter().any(|prefix| path.starts_with(prefix)) {
-            return (Standing::uncounted(&self.doorman, client), Ok(()));
-        }
-        let (standing, admitted) = self.doorman.look(client, request.headers());
+        let (standing, admitted) = if self.is_counted(request.path()) {
+            self.rates.look(client, request.headers())
+        } else {
+            (Standing::uncounted(&self.rates, client), Ok(()))
+        };
         let crowded = running.is_some_and(|connection| STREAMS < connection.running());
-        (standing, if crowded { admitted.and(Err(too_many_streams())) } else { admitted })
+        if admitted.is_ok() && crowded {
+            Events::count(&self.metrics.events.limited_connection);
+            return (standing, Err(too_many_streams()));
+        }
+        (standing, admitted)
+    }
+
+    fn is_counted(&self, path: &str) -> bool {
+        let place = self.places.iter().find(|place| place.holds(path));
+        !health::is_own(path) && place.is_none_or(|place| place.counted)
     }
 }
 

@@ -1,20 +1,22 @@
 //! How many requests a merchant and a client address may send in a second.
 //!
-//! Who proves a merchant counts against that merchant alone, so nobody can lock a merchant out by sending from its address. Everything else
-//! counts against the client address: the shopper's calls, wrong credentials, unknown addresses. It is counted before anything is looked
-//! up, so that a flood of guesses costs no database reads; credentials that proved a merchant lately are let through to be counted afterwards.
+//! Who proves a merchant counts against that merchant alone. Everything else counts against the client address: the shopper's calls, wrong
+//! credentials, unknown addresses. It is counted before anything is looked up, so that a flood of guesses costs no database reads;
+//! credentials that proved a merchant lately, to whichever worker, are let through to be counted afterwards, so that nobody locks a merchant
+//! out by sending from its address. A server that has not seen them yet cannot tell them from a guess: while their address is flooded they
+//! may have to be sent again until one is looked at.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::num::NonZeroU32;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{AUTHORIZATION, HeaderMap, RETRY_AFTER};
+use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
 use dropin_kernel::MerchantId;
 use dropin_wire::ErrorCode;
 use governor::clock::{Clock, DefaultClock};
@@ -27,21 +29,34 @@ use crate::metrics::{Events, Metrics};
 
 /// How often those who have been quiet are forgotten.
 const TIDY: Duration = Duration::from_secs(1);
-/// How long credentials count as those of a merchant after they last proved one.
+/// How long credentials count as those of a merchant after it was noted that they proved one.
 const REMEMBER: Duration = Duration::from_secs(600);
-/// Most credentials that a worker remembers.
+/// For how long it need not be noted again.
+const NOTED: Duration = Duration::from_secs(60);
+/// Most credentials that a server remembers.
 const MEMORY: usize = 10_000;
 
-/// The rates of one server, shared by its workers.
+/// The rates of one server, and whom it knows; shared by its workers.
 pub(crate) struct Rates {
     merchants: Option<DefaultKeyedRateLimiter<MerchantId>>,
     clients: Option<DefaultKeyedRateLimiter<Client>>,
+    proven: Proven,
     metrics: Arc<Metrics>,
 }
 
 impl Rates {
     pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Arc<Self> {
-        Arc::new(Self { merchants: limiter(limits.merchant_rate), clients: limiter(limits.client_rate), metrics })
+        let (merchants, clients) = (limiter(limits.merchant_rate), limiter(limits.client_rate));
+        Arc::new(Self { merchants, clients, proven: Proven::default(), metrics })
+    }
+
+    /// Looks at a request before anything else does. The second is 429 RATE_LIMITED when its client address is over the rate.
+    pub(crate) fn look(self: &Arc<Self>, client: Client, headers: &HeaderMap) -> (Rc<Standing>, Result<(), ApiError>) {
+        let credentials = headers.get(AUTHORIZATION).map(|value| self.proven.hash(value));
+        let proven = credentials.is_some_and(|credentials| self.proven.within(credentials, REMEMBER));
+        let admitted = if proven { Ok(()) } else { self.client(client) };
+        let merchant = Cell::new(None);
+        (Rc::new(Standing { rates: self.clone(), client, credentials, charged: !proven, merchant }), admitted)
     }
 
     /// Forgets those who have been quiet, as long as somebody holds the rates.
@@ -103,17 +118,46 @@ fn take<K: Hash + Eq + Clone>(
     })
 }
 
-/// What one worker knows of those who send requests.
-pub(crate) struct Doorman {
-    rates: Arc<Rates>,
+/// When credentials last proved a merchant, by a keyed hash of them.
+#[derive(Default)]
+struct Proven {
     hasher: RandomState,
-    /// When credentials, as a keyed hash of them, last proved a merchant.
-    proven: RefCell<HashMap<u64, Instant>>,
+    noted: RwLock<HashMap<u64, Instant>>,
 }
 
-/// How a request stands with its worker's doorman.
+impl Proven {
+    fn hash(&self, credentials: &HeaderValue) -> u64 {
+        self.hasher.hash_one(credentials.as_bytes())
+    }
+
+    fn within(&self, credentials: u64, time: Duration) -> bool {
+        let noted = self.noted.read().unwrap_or_else(PoisonError::into_inner);
+        noted.get(&credentials).is_some_and(|at| at.elapsed() < time)
+    }
+
+    fn note(&self, credentials: u64) {
+        // Workers read side by side and write one after the other: a busy merchant is not written with every request.
+        if self.within(credentials, NOTED) {
+            return;
+        }
+        let mut noted = self.noted.write().unwrap_or_else(PoisonError::into_inner);
+        if MEMORY <= noted.len() && !noted.contains_key(&credentials) {
+            noted.retain(|_, at| at.elapsed() < REMEMBER);
+            if MEMORY <= noted.len() {
+                noted.clear();
+            }
+        }
+        noted.insert(credentials, Instant::now());
+    }
+
+    fn forget(&self, credentials: u64) {
+        self.noted.write().unwrap_or_else(PoisonError::into_inner).remove(&credentials);
+    }
+}
+
+/// How a request stands with the rates.
 pub(crate) struct Standing {
-    doorman: Rc<Doorman>,
+    rates: Arc<Rates>,
     client: Client,
     /// The keyed hash of its credentials, when it has some.
     credentials: Option<u64>,
@@ -122,41 +166,11 @@ pub(crate) struct Standing {
     merchant: Cell<Option<MerchantId>>,
 }
 
-impl Doorman {
-    pub(crate) fn new(rates: Arc<Rates>) -> Rc<Self> {
-        Rc::new(Self { rates, hasher: RandomState::new(), proven: RefCell::default() })
-    }
-
-    /// Looks at a request before anything else does. The second is 429 RATE_LIMITED when its client address is over the rate.
-    pub(crate) fn look(self: &Rc<Self>, client: Client, headers: &HeaderMap) -> (Rc<Standing>, Result<(), ApiError>) {
-        let credentials = headers.get(AUTHORIZATION).map(|value| self.hasher.hash_one(value.as_bytes()));
-        let proven = credentials.is_some_and(|credentials| self.is_proven(credentials));
-        let admitted = if proven { Ok(()) } else { self.rates.client(client) };
-        let merchant = Cell::new(None);
-        (Rc::new(Standing { doorman: self.clone(), client, credentials, charged: !proven, merchant }), admitted)
-    }
-
-    fn is_proven(&self, credentials: u64) -> bool {
-        self.proven.borrow().get(&credentials).is_some_and(|since| since.elapsed() < REMEMBER)
-    }
-
-    fn remember(&self, credentials: u64) {
-        let mut proven = self.proven.borrow_mut();
-        if MEMORY <= proven.len() && !proven.contains_key(&credentials) {
-            proven.retain(|_, since| since.elapsed() < REMEMBER);
-            if MEMORY <= proven.len() {
-                proven.clear();
-            }
-        }
-        proven.insert(credentials, Instant::now());
-    }
-}
-
 impl Standing {
-    /// A request that is not counted.
-    pub(crate) fn uncounted(doorman: &Rc<Doorman>, client: Client) -> Rc<Self> {
+    /// A request that does not count against its client address.
+    pub(crate) fn uncounted(rates: &Arc<Rates>, client: Client) -> Rc<Self> {
         let merchant = Cell::new(None);
-        Rc::new(Self { doorman: doorman.clone(), client, credentials: None, charged: true, merchant })
+        Rc::new(Self { rates: rates.clone(), client, credentials: None, charged: true, merchant })
     }
 
     /// Where it comes from.
@@ -175,9 +189,9 @@ impl Standing {
             return Ok(());
         }
         if let Some(credentials) = self.credentials {
-            self.doorman.remember(credentials);
+            self.rates.proven.note(credentials);
         }
-        self.doorman.rates.merchant(merchant)
+        self.rates.merchant(merchant)
     }
 
     /// The request has its answer. Credentials that prove nothing any more, or are only shown where nobody asks for them, lose their trust.
@@ -185,25 +199,22 @@ impl Standing {
         let Some(credentials) = self.credentials.filter(|_| !self.charged && self.merchant.get().is_none()) else {
             return;
         };
-        let paid = self.doorman.rates.client(self.client);
+        let paid = self.rates.client(self.client);
         if paid.is_err() || status == StatusCode::UNAUTHORIZED {
-            self.doorman.proven.borrow_mut().remove(&credentials);
+            self.rates.proven.forget(credentials);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use actix_web::http::header::HeaderValue;
-    use dropin_kernel::MerchantId;
-
     use super::*;
 
     const HERE: Client = Client::V6(1);
 
-    fn doorman(merchant_rate: u32, client_rate: u32) -> Rc<Doorman> {
+    fn rates(merchant_rate: u32, client_rate: u32) -> Arc<Rates> {
         let limits = Limits { merchant_rate, client_rate, ..Limits::default() };
-        Doorman::new(Rates::new(&limits, Arc::default()))
+        Rates::new(&limits, Arc::default())
     }
 
     fn with(credentials: &'static str) -> HeaderMap {
@@ -223,60 +234,60 @@ mod tests {
 
     #[test]
     fn a_stranger_has_a_burst_of_twice_the_rate() {
-        let doorman = doorman(0, 5);
-        assert_eq!(passing(|| doorman.look(HERE, &HeaderMap::new()).1.is_ok()), 10);
-        assert_eq!(passing(|| doorman.look(Client::V6(2), &with("Basic guess")).1.is_ok()), 10, "another client");
-        let (_, refused) = doorman.look(HERE, &HeaderMap::new());
+        let rates = rates(0, 5);
+        assert_eq!(passing(|| rates.look(HERE, &HeaderMap::new()).1.is_ok()), 10);
+        assert_eq!(passing(|| rates.look(Client::V6(2), &with("Basic guess")).1.is_ok()), 10, "another client");
+        let (_, refused) = rates.look(HERE, &HeaderMap::new());
         let refused = refused.unwrap_err();
         assert_eq!((refused.code, refused.headers.len()), (ErrorCode::RateLimited, 1));
         assert_eq!(refused.headers[0].1, "1");
         assert!(refused.message.contains("at most 5 a second"), "{refused}");
-        assert_eq!(passing(|| tests::doorman(0, 0).look(HERE, &HeaderMap::new()).1.is_ok()), 100, "0 is off");
+        assert_eq!(passing(|| tests::rates(0, 0).look(HERE, &HeaderMap::new()).1.is_ok()), 100, "0 is off");
     }
 
     #[test]
     fn whoever_proves_a_merchant_counts_against_that_one_alone() {
-        let doorman = doorman(20, 5);
-        let first = doorman.look(HERE, &with("Basic right")).0;
+        let rates = rates(20, 5);
+        let first = rates.look(HERE, &with("Basic right")).0;
         first.prove(merchant()).unwrap();
         // The address is used up, by somebody else.
-        passing(|| doorman.look(HERE, &HeaderMap::new()).1.is_ok());
+        passing(|| rates.look(HERE, &HeaderMap::new()).1.is_ok());
         let served = passing(|| {
-            let (standing, admitted) = doorman.look(HERE, &with("Basic right"));
+            let (standing, admitted) = rates.look(HERE, &with("Basic right"));
             let served = admitted.and_then(|()| standing.prove(merchant()));
             standing.settle(StatusCode::OK);
             served.is_ok()
         });
         assert_eq!(served, 39, "the merchant's burst of 40, less the first request");
-        assert!(doorman.look(HERE, &with("Basic wrong")).1.is_err());
+        assert!(rates.look(HERE, &with("Basic wrong")).1.is_err());
     }
 
     #[test]
     fn credentials_lose_their_trust_when_they_prove_nothing() {
-        let doorman = doorman(0, 5);
+        let rates = rates(0, 5);
         let trust = || {
-            let standing = doorman.look(Client::V6(7), &with("Basic right")).0;
+            let standing = rates.look(Client::V6(7), &with("Basic right")).0;
             standing.prove(merchant()).unwrap();
         };
         trust();
-        passing(|| doorman.look(HERE, &HeaderMap::new()).1.is_ok());
+        passing(|| rates.look(HERE, &HeaderMap::new()).1.is_ok());
         // Revoked.
-        let (standing, admitted) = doorman.look(HERE, &with("Basic right"));
+        let (standing, admitted) = rates.look(HERE, &with("Basic right"));
         assert!(admitted.is_ok());
         standing.settle(StatusCode::UNAUTHORIZED);
-        assert!(doorman.look(HERE, &with("Basic right")).1.is_err());
+        assert!(rates.look(HERE, &with("Basic right")).1.is_err());
         // Shown where nobody asks for them.
         trust();
-        let (standing, admitted) = doorman.look(HERE, &with("Basic right"));
+        let (standing, admitted) = rates.look(HERE, &with("Basic right"));
         assert!(admitted.is_ok());
         standing.settle(StatusCode::OK);
-        assert!(doorman.look(HERE, &with("Basic right")).1.is_err());
+        assert!(rates.look(HERE, &with("Basic right")).1.is_err());
     }
 
     #[test]
     fn memory_is_bounded() {
-        let doorman = doorman(1, 1);
-        (0..3 * MEMORY as u64).for_each(|credentials| doorman.remember(credentials));
-        assert!(doorman.proven.borrow().len() <= MEMORY);
+        let rates = rates(1, 1);
+        (0..3 * MEMORY as u64).for_each(|credentials| rates.proven.note(credentials));
+        assert!(rates.proven.noted.read().unwrap().len() <= MEMORY);
     }
 }

@@ -24,8 +24,8 @@ use crate::door::{DoorFactory, Terms, introduce};
 use crate::health::{self, Readers, Readiness};
 use crate::limits::{LINGER, Limits};
 use crate::metrics::Metrics;
-use crate::observe::{Observer, Refusals, observe};
-use crate::rates::{Doorman, Rates};
+use crate::observe::{Observer, Place, Refusals, observe};
+use crate::rates::Rates;
 use crate::tls::{TlsError, TlsFiles};
 
 /// Connections that the system keeps for us until a worker takes them.
@@ -73,13 +73,13 @@ impl<F: Fn(&mut web::ServiceConfig) + Clone + Send + 'static> Configure for F {
 }
 
 struct Mounted {
-    prefix: &'static str,
+    place: Place,
     configure: Box<dyn Configure>,
 }
 
 impl Clone for Mounted {
     fn clone(&self) -> Self {
-        Self { prefix: self.prefix, configure: self.configure.boxed_clone() }
+        Self { place: self.place, configure: self.configure.boxed_clone() }
     }
 }
 
@@ -91,7 +91,6 @@ pub struct Server {
     tls: Option<TlsFiles>,
     limits: Limits,
     behind_proxy: bool,
-    uncounted: Vec<&'static str>,
     metrics: Option<TcpListener>,
     store: Option<Arc<dyn StoreHealth>>,
     stop: Option<watch::Receiver<bool>>,
@@ -107,7 +106,6 @@ impl Server {
             tls: None,
             limits: Limits::default(),
             behind_proxy: false,
-            uncounted: Vec::new(),
             metrics: None,
             store: None,
             stop: None,
@@ -142,24 +140,27 @@ impl Server {
     /// Mounts a service below `prefix`: empty, or beginning with a slash.
     #[must_use]
     pub fn mount(
-        mut self,
+        self,
         prefix: &'static str,
         configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
     ) -> Self {
-        self.mounted.push(Mounted { prefix, configure: Box::new(configure) });
-        self
+        self.mount_at(Place { prefix, counted: true }, configure)
     }
 
     /// Mounts a service below `prefix` as [`Server::mount`] does, whose requests do not count against [`Limits::client_rate`]: it knows
     /// its callers in a way of its own.
     #[must_use]
     pub fn mount_uncounted(
-        mut self,
+        self,
         prefix: &'static str,
         configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
     ) -> Self {
-        self.uncounted.push(prefix);
-        self.mount(prefix, configure)
+        self.mount_at(Place { prefix, counted: false }, configure)
+    }
+
+    fn mount_at(mut self, place: Place, configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static) -> Self {
+        self.mounted.push(Mounted { place, configure: Box::new(configure) });
+        self
     }
 
     /// Serves TLS 1.2 and 1.3 in place of plain HTTP.
@@ -204,13 +205,13 @@ impl Server {
     /// [`ServeError`]: nothing is served then.
     pub fn start(self) -> Result<Running, ServeError> {
         let addresses = self.addresses();
-        let Self { name, listeners, mut mounted, tls, limits, behind_proxy, uncounted, metrics, store, stop } = self;
+        let Self { name, listeners, mut mounted, tls, limits, behind_proxy, metrics, store, stop } = self;
         let protected = tls.is_some() || behind_proxy;
         if let Some(open) = addresses.iter().find(|address| !protected && !address.ip().is_loopback()) {
             return Err(ServeError::Unprotected(*open));
         }
         // The root comes last: its services may match what belongs to a prefix.
-        mounted.sort_by_key(|service| std::cmp::Reverse(service.prefix.len()));
+        mounted.sort_by_key(|service| std::cmp::Reverse(service.place.prefix.len()));
         let limits = limits.fit_open_files();
         let counts = Arc::<Metrics>::default();
         let rates = Rates::new(&limits, counts.clone());
@@ -230,7 +231,7 @@ impl Server {
         };
         let readers = if metrics.is_some() { Readers::Nobody } else { Readers::Local };
         let readiness = Readiness::new(store, stop);
-        let inside = Inside { terms, rates, behind_proxy, uncounted: uncounted.into(), readiness, mounted };
+        let inside = Inside { terms, rates, behind_proxy, readiness, mounted };
         let scheme = if inside.terms.tls.is_some() { "https" } else { "http" };
         let mut server = builder;
         for (address, listener) in listeners {
@@ -251,7 +252,6 @@ struct Inside {
     terms: Terms,
     rates: Arc<Rates>,
     behind_proxy: bool,
-    uncounted: Arc<[&'static str]>,
     readiness: Readiness,
     mounted: Vec<Mounted>,
 }
@@ -295,12 +295,13 @@ impl Inside {
     /// What one worker's requests of one listener meet first.
     fn observer(&self) -> Rc<Observer> {
         Rc::new(Observer {
+            metrics: self.terms.metrics.clone(),
             counts: self.terms.metrics.shard(),
-            doorman: Doorman::new(self.rates.clone()),
+            rates: self.rates.clone(),
             limits: self.terms.limits,
             tls: self.terms.tls.is_some(),
             behind_proxy: self.behind_proxy,
-            uncounted: self.uncounted.clone(),
+            places: self.mounted.iter().map(|mounted| mounted.place).collect(),
             refusals: Refusals::new(),
         })
     }
@@ -357,7 +358,7 @@ fn bind(address: SocketAddr) -> Result<(SocketAddr, TcpListener), ServeError> {
 }
 
 fn mount_all(config: &mut web::ServiceConfig, mounted: &[Mounted]) {
-    for Mounted { prefix, configure } in mounted {
+    for Mounted { place: Place { prefix, .. }, configure } in mounted {
         if prefix.is_empty() {
             configure.apply(config);
         } else {

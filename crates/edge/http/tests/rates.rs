@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use common::gate::{Users, configure};
-use common::{Answer, LONG, get, loopback, read_answer};
+use common::{Answer, LONG, demo, get, loopback, read_answer};
 use dropin_http::{Limits, Running, Server};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -101,6 +101,43 @@ async fn each_merchant_has_a_rate_of_its_own_and_keeps_it_beside_an_attacker() {
     assert!(*right.start() - 1 <= served && served <= *right.end(), "{served} of {right:?}");
     assert_eq!(bob.get("/mine").await.status, 200, "ana's requests do not count against bob");
     ana.until_served("/mine").await;
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn whoever_was_right_is_let_in_by_every_worker_while_the_address_is_flooded() {
+    let users = Arc::new(Users::default());
+    let limits = Limits { workers: 2, client_rate: 1, merchant_rate: 0, ..Limits::default() };
+    let server = Server::new("test").listen(loopback()).unwrap().listen(loopback()).unwrap().limits(limits);
+    let server = server.mount("", configure(&users)).start().unwrap();
+    let mut stranger = Caller::new(&server, "").await;
+    assert_eq!(Caller::new(&server, basic("ana", "right")).await.get("/mine").await.status, 200);
+    // Connections go to the workers by turns.
+    for address in server.addresses().repeat(6) {
+        let mut ana = Caller { stream: TcpStream::connect(address).await.unwrap(), headers: basic("ana", "right") };
+        while stranger.get("/public").await.status != 429 {}
+        assert_eq!(ana.get("/mine").await.status, 200);
+    }
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn a_part_that_knows_its_callers_is_not_counted_and_no_other() {
+    let limits = Limits { workers: 1, client_rate: 2, ..Limits::default() };
+    let server = Server::new("test").listen(loopback()).unwrap().limits(limits);
+    let server = server.mount("", demo).mount("/own/counted", demo).mount_uncounted("/own", demo).start().unwrap();
+    let mut caller = Caller::new(&server, "").await;
+    for path in ["/own/query?wait=1", "/own/nothing", "/own"] {
+        assert_eq!(caller.burst(50, path, 2).await.0, 50, "{path}");
+    }
+    let metrics = get(&server, "/metrics").await.body;
+    let line = "_count{method=\"GET\",route=\"/own/query\",status=\"200\"} 50";
+    assert!(metrics.contains(line), "{line} is not in\n{metrics}");
+    for path in ["/ownership", "/own%2fquery?wait=1", "/own/counted/query?wait=1", "/query?wait=1"] {
+        let (served, right) = caller.burst(50, path, 2).await;
+        assert!(served <= *right.end(), "{path}: {served} of {right:?}");
+        caller.until_served(path).await;
+    }
     server.stop().await;
 }
 

@@ -62,7 +62,8 @@ impl World {
             ..Limits::default()
         };
         let server = Server::new("test").listen(loopback()).unwrap().tls(Some(tls)).limits(limits);
-        let server = server.mount("", routes(given_up.clone())).start().unwrap();
+        let server = server.mount("", routes(given_up.clone())).mount_uncounted("/own", routes(given_up.clone()));
+        let server = server.start().unwrap();
         Self { server, config, given_up, _files: files }
     }
 
@@ -242,12 +243,20 @@ async fn an_http2_client_that_gives_no_window_is_cut_off() {
 #[actix_web::test]
 async fn one_http2_connection_has_its_share_of_requests() {
     let world = World::start();
-    let mut client = world.http2(65_535).await;
-    for request in 0..200 {
-        client.get(2 * request + 1, "/waits").await.unwrap();
+    for path in ["/waits", "/own/waits"] {
+        let mut client = world.http2(65_535).await;
+        for request in 0..200 {
+            client.get(2 * request + 1, path).await.unwrap();
+        }
+        client.until_answered(200 - 128).await;
     }
-    client.until_answered(200 - 128).await;
-    drop(client);
+    let mut http1 = world.connect("http/1.1").await.unwrap();
+    http1.write_all(b"GET /metrics HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut metrics = String::new();
+    // Without a farewell of TLS the end is an error, and what came before counts.
+    let _ = timeout(LONG, http1.read_to_string(&mut metrics)).await.unwrap();
+    assert!(metrics.contains("dropin_http_rate_limited_total{limit=\"connection\"} 144"), "{metrics}");
+    drop(http1);
     world.server.stop().await;
 }
 
