@@ -7,12 +7,12 @@ use common::{LARGEST, SMALLEST, completed, expired, failed, id, session};
 use dropin_catalogue::methods_for;
 use dropin_kernel::{AttemptId, Revision};
 use dropin_order::{OrderEvent, OrderState};
-use dropin_session::{BillingChoice, Session, SessionStateKind};
+use dropin_session::{BillingChoice, FailureReason, Session, SessionStateKind};
 use dropin_validation::Text;
 use dropin_wire::event;
 use dropin_wire::order::{CaptureRequest, OrderBody};
 use dropin_wire::session::SessionBody;
-use dropin_wire::shopper::{ProgressBody, ShopperViewBody, SubmitRequest, ViewSource};
+use dropin_wire::shopper::{ProgressBody, ShopperViewBody, SubmitMeans, SubmitRequest, ViewSource};
 
 fn text(body: &impl serde::Serialize) -> String {
     serde_json::to_string(body).unwrap()
@@ -91,7 +91,8 @@ fn orders_with_amounts_and_reason() {
     let full = r#"{"OrderId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103","State":"PAYMENT_AUTHORIZED",
         "MerchantReference":"order-1","SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","UnderReview":false,
         "PaymentMethod":"VISA","Currency":"USD","AuthorizedAmount":29.90,"CapturedAmount":0.00,"RefundedAmount":0.00,
-        "CreatedAt":"2026-11-18T11:06:40.000000Z","UpdatedAt":"2026-11-18T11:06:40.000000Z"}"#;
+        "CreatedAt":"2026-11-18T11:06:40.000000Z","UpdatedAt":"2026-11-18T11:06:40.000000Z",
+        "ExpiresAt":"2026-11-19T11:06:40.000000Z"}"#;
     assert_eq!(text(&OrderBody::full(&order)), lines(full));
     let reason = r#","Reason":{"Code":"PendingNotification","Retryable":false}}"#;
     let captured = format!("{}{reason}", lines(full).trim_end_matches('}'));
@@ -183,21 +184,26 @@ fn the_shoppers_view() {
     }
 }
 
+fn submit(version: &str, means: &str) -> String {
+    let attempt = id::<AttemptId>(4);
+    format!(r#"{{"Version":{version},"AttemptId":"{attempt}",{means}"DeviceFingerprint":"f"}}"#)
+}
+
+#[track_caller]
+fn refused_submit(body: &str) -> Vec<String> {
+    common::fields(SubmitRequest::parse(body.as_bytes()).unwrap_err())
+}
+
 #[test]
 fn submits_name_a_version_an_attempt_and_a_stash() {
-    let body = |version: &str| {
-        format!(
-            r#"{{"Version":{version},"AttemptId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809104","StashId":"a.B_c~9-","DeviceFingerprint":"f"}}"#
-        )
-    };
-    let request = SubmitRequest::parse(body("3").as_bytes()).unwrap();
+    let means = r#""StashId":"a.B_c~9-","#;
+    let request = SubmitRequest::parse(submit("3", means).as_bytes()).unwrap();
     assert_eq!((request.version, request.attempt), (Revision::new(3), id::<AttemptId>(4)));
-    assert_eq!((request.stash_id.as_str(), request.fingerprint.as_str()), ("a.B_c~9-", "f"));
-    let refused = |body: &str| common::fields(SubmitRequest::parse(body.as_bytes()).unwrap_err());
-    assert_eq!(refused(&body("1.5")), ["Version FIELD_INVALID"]);
-    assert_eq!(refused(&body("\"3\"")), ["Version FIELD_INVALID"]);
+    assert_eq!((request.means, request.fingerprint.as_str()), (SubmitMeans::Stash("a.B_c~9-".to_owned()), "f"));
+    assert_eq!(refused_submit(&submit("1.5", means)), ["Version FIELD_INVALID"]);
+    assert_eq!(refused_submit(&submit("\"3\"", means)), ["Version FIELD_INVALID"]);
     assert_eq!(
-        refused("{}"),
+        refused_submit("{}"),
         [
             "AttemptId FIELD_MISSING",
             "DeviceFingerprint FIELD_MISSING",
@@ -206,7 +212,23 @@ fn submits_name_a_version_an_attempt_and_a_stash() {
         ]
     );
     let wrong = r#"{"Version":1,"AttemptId":"x","StashId":"a b","DeviceFingerprint":""}"#;
-    assert_eq!(refused(wrong), ["AttemptId FIELD_INVALID", "DeviceFingerprint FIELD_MISSING", "StashId FIELD_INVALID"]);
+    assert_eq!(
+        refused_submit(wrong),
+        ["AttemptId FIELD_INVALID", "DeviceFingerprint FIELD_MISSING", "StashId FIELD_INVALID"]
+    );
+}
+
+#[test]
+fn submits_name_a_card_or_another_method() {
+    let means = |means: &str| SubmitRequest::parse(submit("3", means).as_bytes()).unwrap().means;
+    assert_eq!(means(r#""PaymentMethod":"PAYPAL","StashId":null,"#), SubmitMeans::Method("PAYPAL".to_owned()));
+    assert_eq!(means(r#""PaymentMethod":"VISA","StashId":"s","#), SubmitMeans::Stash("s".to_owned()));
+    let refused = |means: &str| refused_submit(&submit("3", means));
+    assert_eq!(refused(r#""PaymentMethod":"VISA","#), ["StashId FIELD_MISSING"]);
+    assert_eq!(refused(r#""PaymentMethod":"BITCOIN","#), ["PaymentMethod VALUE_NOT_ALLOWED"]);
+    assert_eq!(refused(r#""PaymentMethod":"BITCOIN","StashId":"s","#), ["PaymentMethod VALUE_NOT_ALLOWED"]);
+    assert_eq!(refused(r#""PaymentMethod":"IDEAL","StashId":"s","#), ["PaymentMethod CONFLICT", "StashId CONFLICT"]);
+    assert_eq!(refused(r#""PaymentMethod":7,"#), ["PaymentMethod FIELD_INVALID"]);
 }
 
 #[test]
@@ -217,5 +239,32 @@ fn progress_tells_why_it_ended() {
         failed.starts_with(
             r#"{"State":"FAILED","ErrorCode":"PAYMENT_DECLINED","ErrorMessage":"The payment was declined"#
         )
+    );
+}
+
+#[test]
+fn every_reason_of_a_failure_has_a_message_of_its_own() {
+    let message = |code| text(&ProgressBody::new(SessionStateKind::Failed, Some(code))).replace(code, "");
+    for reason in FailureReason::ALL {
+        assert_ne!(message(reason.as_str()), message("SOMETHING_ELSE"), "{}", reason.as_str());
+    }
+}
+
+#[test]
+fn progress_leads_on_to_a_page_or_a_bank() {
+    let progress = ProgressBody::new(SessionStateKind::Redirected, None);
+    assert_eq!(
+        text(&progress.with_page("https://bank.example/3ds?a=1", true)),
+        r#"{"State":"REDIRECTED","RedirectUrl":"https://bank.example/3ds?a=1","Challenge":true}"#
+    );
+    let progress = ProgressBody::new(SessionStateKind::Redirected, None);
+    assert_eq!(
+        text(&progress.with_page("https://wallet.example", false)),
+        r#"{"State":"REDIRECTED","RedirectUrl":"https://wallet.example"}"#
+    );
+    let details = common::bank_details();
+    assert_eq!(
+        text(&ProgressBody::new(SessionStateKind::Completed, None).with_bank_details(&details)),
+        r#"{"State":"COMPLETED","BankDetails":{"AccountHolder":"Ana's mugs","Iban":"DE02120300000000202051","PaymentReference":"order-1"}}"#
     );
 }

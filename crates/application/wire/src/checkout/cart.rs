@@ -114,7 +114,8 @@ pub(super) fn parse(
     policy: UrlPolicy,
     all: &mut Violations,
 ) -> Option<Vec<CartItem>> {
-    if !(1..=MAX_ITEMS).contains(&inputs.len()) {
+    let countable = (1..=MAX_ITEMS).contains(&inputs.len());
+    if !countable {
         all.push("Items", ViolationCode::OutOfRange, "must have from 1 to 500 entries");
     }
     // Every item is looked at, also after a wrong one.
@@ -123,7 +124,7 @@ pub(super) fn parse(
         .enumerate()
         .map(|(at, input)| all.check_all(CartItem::parse(at, input, currency, policy)))
         .collect();
-    items.into_iter().collect()
+    items.into_iter().collect::<Option<_>>().filter(|_| countable)
 }
 
 /// What is to be paid: every ConsumerPrice times its Quantity, exactly.

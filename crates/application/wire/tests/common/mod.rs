@@ -4,7 +4,8 @@
 use dropin_kernel::{
     AttemptId, BillingProfileId, LedgerTransactionId, MerchantId, OrderId, ParseIdError, SessionId, Timestamp,
 };
-use dropin_order::Order;
+use dropin_money::{Amount, Currency};
+use dropin_order::{BankDetails, NewOrder, Order};
 use dropin_session::{CancelReason, FailureReason, Session, SessionState};
 use dropin_validation::{BillingProfile, UrlPolicy};
 use dropin_wire::RequestError;
@@ -14,6 +15,9 @@ pub(crate) const READING: Reading =
     Reading { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
 
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_795_000_000_000_000);
+
+/// When what waits at `NOW` ends.
+pub(crate) const LATER: Timestamp = Timestamp::from_micros(1_795_086_400_000_000);
 
 /// A valid request without a member that could be left out.
 pub(crate) const SMALLEST: &str = r#"{
@@ -85,16 +89,37 @@ pub(crate) fn expired(body: &str) -> Session {
     Session { state: SessionState::Cancelled { reason: CancelReason::Expired }, ..session(body) }
 }
 
+/// An Order that was just started, with a Session or server to server.
+pub(crate) fn started(session: Option<&Session>, method: &str) -> Order {
+    let new = NewOrder {
+        id: id::<OrderId>(3),
+        merchant_id: id::<MerchantId>(2),
+        session_id: session.map(|session| session.id),
+        merchant_reference: "order-1".to_owned(),
+        total: Amount::from_minor(Currency::Usd, 2_990).unwrap(),
+        auto_capture: session.is_some_and(|session| session.terms.auto_capture),
+        payment_method: method.to_owned(),
+        return_url: None,
+    };
+    Order::start(new, NOW)
+}
+
+pub(crate) fn ledger() -> LedgerTransactionId {
+    id::<LedgerTransactionId>(5)
+}
+
+pub(crate) fn bank_details() -> Box<BankDetails> {
+    let text = |text: &str| Some(text.to_owned());
+    Box::new(BankDetails {
+        account_holder: text("Ana's mugs"),
+        iban: text("DE02120300000000202051"),
+        payment_reference: text("order-1"),
+        ..BankDetails::default()
+    })
+}
+
 fn authorized(session: &Session) -> Order {
-    let order = Order::start(
-        id::<OrderId>(3),
-        session.merchant_id,
-        Some(session.id),
-        "order-1".to_owned(),
-        session.terms.total.clone(),
-        session.terms.auto_capture,
-        "VISA".to_owned(),
-        NOW,
-    );
-    order.as_processing().unwrap().authorized(id::<LedgerTransactionId>(5), NOW).change.next
+    let order = Order { total: session.terms.total.clone(), ..started(Some(session), "VISA") };
+    let total = order.total.clone();
+    order.authorized(&total, false, LATER, ledger(), NOW).unwrap().change.next
 }

@@ -1,0 +1,347 @@
+//! The server-to-server checkout: what is accepted, and the exact bytes of what is answered.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+mod common;
+
+use common::{LATER, NOW, bank_details, fields, id, ledger, started};
+use dropin_kernel::{LedgerTransactionId, OrderId};
+use dropin_money::{Amount, Currency};
+use dropin_order::{Order, OrderState, VoidCause};
+use dropin_validation::UrlPolicy;
+use dropin_wire::checkout::{
+    CancelRequest, CaptureRequest, CheckoutRequest, OrderQuery, QueryRequest, RefundRequest, acted, answered, declined,
+};
+use serde_json::{Value, json};
+
+/// Every member that may be sent, but ContractId.
+fn whole() -> Value {
+    json!({
+        "MerchantId": "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809102", "ReferenceId": " order-1 ", "ConsumerCurrency": "EUR", "PaymentMethod": "VISA",
+        "Capture": true, "DeviceFingerprint": "f", "StashId": "cart-1", "Return": "https://shop.example/back?a=1",
+        "Items": [
+            {"Description": "Mug", "ConsumerPrice": 10, "Quantity": 2.0, "Sku": "M-1", "ImageUrl": "https://shop.example/mug.png"},
+            {"Description": "Gift", "ConsumerPrice": 0, "Quantity": 1},
+        ],
+        "Consumer": {
+            "Name": "Ana", "Email": "ana@shop.example", "Phone": "+1 213 373 4253", "Address": "1 Main St", "City": "LA", "Region": "US-CA",
+            "PostalCode": "90001", "Country": "US",
+        },
+    })
+}
+
+/// With members changed; null takes one away.
+fn with(change: Value) -> Value {
+    let mut body = whole();
+    for (name, value) in change.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    body
+}
+
+fn parse(body: &Value) -> CheckoutRequest {
+    CheckoutRequest::parse(body.to_string().as_bytes(), UrlPolicy::Production).unwrap()
+}
+
+#[track_caller]
+fn refused(body: &Value) -> Vec<String> {
+    fields(CheckoutRequest::parse(body.to_string().as_bytes(), UrlPolicy::Production).unwrap_err())
+}
+
+#[test]
+fn a_checkout_with_everything() {
+    let request = parse(&whole());
+    assert_eq!((request.reference.as_str(), request.fingerprint.as_str()), ("order-1", "f"));
+    assert_eq!((request.method.as_str(), request.country.as_str(), request.capture), ("VISA", "US", true));
+    assert_eq!(request.total, Amount::from_minor(Currency::Eur, 2_000).unwrap(), "Quantity multiplies");
+    assert_eq!(request.stash_id.as_deref(), Some("cart-1"));
+    assert_eq!(request.return_url.as_deref(), Some("https://shop.example/back?a=1"));
+    let document = concat!(
+        r#"{"Consumer":{"Name":"Ana","Email":"ana@shop.example","Phone":"+1 213 373 4253","Address":"1 Main St","City":"LA","#,
+        r#""Region":"US-CA","PostalCode":"90001","Country":"US"},"Items":["#,
+        r#"{"Description":"Mug","ConsumerPrice":10.00,"Quantity":2,"Sku":"M-1","ImageUrl":"https://shop.example/mug.png"},"#,
+        r#"{"Description":"Gift","ConsumerPrice":0.00,"Quantity":1}]}"#
+    );
+    assert_eq!(request.document, document);
+}
+
+#[test]
+fn a_checkout_with_as_little_as_possible() {
+    let least = parse(&json!({
+        "MerchantId": "whoever", "ReferenceId": "order-1", "ConsumerCurrency": "JPY", "PaymentMethod": "BANKTRANSFER", "DeviceFingerprint": "f",
+        "StashId": null, "Items": [{"Description": "Mug", "ConsumerPrice": 1000, "Quantity": 1}],
+        "Consumer": {"Name": "Ana", "Email": "ana@shop.example", "Address": "1 Main St", "City": "LA", "Country": "US"},
+    }));
+    assert!(!least.capture && least.stash_id.is_none() && least.return_url.is_none(), "{least:?}");
+    assert_eq!(least.merchant_id, "whoever", "who that is, the caller knows");
+}
+
+#[test]
+fn what_is_missing_or_of_another_type_is_told_at_once() {
+    assert_eq!(
+        refused(&json!({})),
+        [
+            "Consumer FIELD_MISSING",
+            "ConsumerCurrency FIELD_MISSING",
+            "DeviceFingerprint FIELD_MISSING",
+            "Items FIELD_MISSING",
+            "MerchantId FIELD_MISSING",
+            "PaymentMethod FIELD_MISSING",
+            "ReferenceId FIELD_MISSING",
+        ]
+    );
+    let items =
+        json!([{"Description": 1, "ConsumerPrice": "10", "Quantity": true, "Sku": {}, "ImageUrl": []}, "mug", {}]);
+    let wrong = with(json!({"Items": items, "Consumer": {"Phone": 7}, "Capture": "yes", "Return": 1, "StashId": 2}));
+    assert_eq!(
+        refused(&wrong),
+        [
+            "Capture FIELD_INVALID",
+            "Consumer.Address FIELD_MISSING",
+            "Consumer.City FIELD_MISSING",
+            "Consumer.Country FIELD_MISSING",
+            "Consumer.Email FIELD_MISSING",
+            "Consumer.Name FIELD_MISSING",
+            "Consumer.Phone FIELD_INVALID",
+            "Items[0].ConsumerPrice FIELD_INVALID",
+            "Items[0].Description FIELD_INVALID",
+            "Items[0].ImageUrl FIELD_INVALID",
+            "Items[0].Quantity FIELD_INVALID",
+            "Items[0].Sku FIELD_INVALID",
+            "Items[1] FIELD_INVALID",
+            "Items[2].ConsumerPrice FIELD_MISSING",
+            "Items[2].Description FIELD_MISSING",
+            "Items[2].Quantity FIELD_MISSING",
+            "Return FIELD_INVALID",
+            "StashId FIELD_INVALID",
+        ]
+    );
+}
+
+#[test]
+fn every_wrong_meaning_is_told_at_once() {
+    let wrong = with(json!({
+        "ReferenceId": " ", "ConsumerCurrency": "XXX", "DeviceFingerprint": "", "StashId": "a b", "Return": "shop",
+        "Items": [{"Description": "", "ConsumerPrice": -1, "Quantity": 0, "Sku": "", "ImageUrl": "http://shop.example/mug.png"}],
+        "Consumer": {"Name": "", "Email": "ana", "Phone": "1", "Address": "", "City": "", "Region": "XX", "PostalCode": "", "Country": "US"},
+    }));
+    assert_eq!(
+        refused(&wrong),
+        [
+            "Consumer.Address FIELD_MISSING",
+            "Consumer.City FIELD_MISSING",
+            "Consumer.Email FIELD_INVALID",
+            "Consumer.Name FIELD_MISSING",
+            "Consumer.Phone FIELD_INVALID",
+            "Consumer.PostalCode FIELD_MISSING",
+            "Consumer.Region VALUE_NOT_ALLOWED",
+            "ConsumerCurrency VALUE_NOT_ALLOWED",
+            "DeviceFingerprint FIELD_MISSING",
+            "Items[0].ConsumerPrice VALUE_OUT_OF_RANGE",
+            "Items[0].Description FIELD_MISSING",
+            "Items[0].ImageUrl FIELD_INVALID",
+            "Items[0].Quantity VALUE_OUT_OF_RANGE",
+            "Items[0].Sku FIELD_MISSING",
+            "ReferenceId FIELD_MISSING",
+            "Return FIELD_INVALID",
+            "StashId FIELD_INVALID",
+        ]
+    );
+}
+
+#[test]
+fn totals_are_exact_and_bounded() {
+    let items = |items: Value| with(json!({"Items": items}));
+    let item = |price: &str, quantity: u64| {
+        let price: Value = serde_json::from_str(price).unwrap();
+        json!({"Description": "x", "ConsumerPrice": price, "Quantity": quantity})
+    };
+    let total = |entries: Value| parse(&items(entries)).total.to_string();
+    assert_eq!(total(json!([item("0.07", 3), item("19.99", 1000)])), "19990.21");
+    assert_eq!(total(json!([item("999999.99", 1_000_000)])), "999999990000.00");
+    assert_eq!(refused(&items(json!([item("1000000", 1_000_000)]))), ["Items[0].ConsumerPrice VALUE_OUT_OF_RANGE"]);
+    assert_eq!(
+        refused(&items(json!([item("999999999999", 1_000_000)]))),
+        ["Items[0].ConsumerPrice VALUE_OUT_OF_RANGE"]
+    );
+    let most = || item("999999.99", 1_000_000);
+    assert_eq!(refused(&items(json!([most(), most()]))), ["Items VALUE_OUT_OF_RANGE"]);
+    assert_eq!(refused(&items(json!([item("0", 9)]))), ["Items VALUE_OUT_OF_RANGE"], "nothing to pay");
+    assert_eq!(refused(&items(json!([]))), ["Items VALUE_OUT_OF_RANGE"]);
+    assert_eq!(refused(&items(json!([item("0.001", 1)]))), ["Items[0].ConsumerPrice FIELD_INVALID"]);
+    let many: Vec<_> = (0..501).map(|_| item("1", 1)).collect();
+    assert_eq!(refused(&items(json!(many))), ["Items VALUE_OUT_OF_RANGE"]);
+}
+
+#[test]
+fn a_method_takes_what_its_class_needs() {
+    let method = |method: &str, stash: Value, back: Value| {
+        with(json!({"PaymentMethod": method, "StashId": stash, "Return": back}))
+    };
+    let (stash, back) = (|| json!("cart-1"), || json!("https://shop.example/back"));
+    assert_eq!(refused(&method("VISA", Value::Null, Value::Null)), ["Return FIELD_MISSING", "StashId FIELD_MISSING"]);
+    for (id, class_needs_return) in [("PAYPAL", true), ("BANKTRANSFER", false)] {
+        assert_eq!(parse(&method(id, Value::Null, back())).method, id);
+        let conflict = ["PaymentMethod CONFLICT", "StashId CONFLICT"];
+        assert_eq!(refused(&method(id, stash(), back())), conflict, "{id}");
+        let without =
+            CheckoutRequest::parse(method(id, Value::Null, Value::Null).to_string().as_bytes(), UrlPolicy::Production);
+        assert_eq!(without.is_err(), class_needs_return, "{id}");
+    }
+    assert_eq!(refused(&method("BITCOIN", stash(), back())), ["PaymentMethod VALUE_NOT_ALLOWED"]);
+}
+
+#[test]
+fn a_method_has_to_be_for_the_country_and_currency() {
+    let ideal = |country: &str, currency: &str| {
+        let mut body = with(json!({"PaymentMethod": "IDEAL", "StashId": null, "ConsumerCurrency": currency}));
+        body["Consumer"]["Country"] = country.into();
+        body["Consumer"]["Region"] = Value::Null;
+        body
+    };
+    assert_eq!(parse(&ideal("NL", "EUR")).method, "IDEAL");
+    assert_eq!(refused(&ideal("DE", "EUR")), ["PaymentMethod VALUE_NOT_ALLOWED"]);
+    assert_eq!(refused(&ideal("NL", "USD")), ["PaymentMethod VALUE_NOT_ALLOWED"]);
+}
+
+#[test]
+fn a_contract_takes_the_place_of_a_method_and_there_are_none() {
+    let contract = with(json!({"ContractId": "c-1", "PaymentMethod": null, "StashId": null}));
+    assert_eq!(refused(&contract), ["ContractId NOT_FOUND"]);
+}
+
+#[test]
+fn urls_follow_the_deployments_policy() {
+    let plain = with(json!({"Return": "http://shop.example/back"}));
+    assert_eq!(refused(&plain), ["Return FIELD_INVALID"]);
+    assert!(CheckoutRequest::parse(plain.to_string().as_bytes(), UrlPolicy::Sandbox).is_ok());
+}
+
+const ORDER: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103";
+
+#[test]
+fn actions_name_merchant_and_order() {
+    let capture =
+        CaptureRequest::parse(json!({"MerchantId": "m", "OrderId": ORDER, "Amount": 5}).to_string().as_bytes());
+    let capture = capture.unwrap();
+    assert_eq!((capture.merchant_id.as_str(), capture.order), ("m", id::<OrderId>(3)));
+    assert_eq!(capture.amount.unwrap().to_string(), "5");
+    let cancel = CancelRequest::parse(json!({"MerchantId": "m", "OrderId": ORDER}).to_string().as_bytes()).unwrap();
+    assert_eq!(cancel.order, id::<OrderId>(3));
+    let refund = json!({"MerchantId": "m", "OrderId": ORDER, "RefundReference": "r", "Amount": 5, "Description": "d"});
+    let refund = RefundRequest::parse(refund.to_string().as_bytes()).unwrap();
+    assert_eq!((refund.order, refund.refund.reference.as_str()), (id::<OrderId>(3), "r"));
+    let missing = ["MerchantId FIELD_MISSING", "OrderId FIELD_MISSING"];
+    assert_eq!(fields(CaptureRequest::parse(b"{}").unwrap_err()), missing);
+    assert_eq!(fields(CancelRequest::parse(b"{}").unwrap_err()), missing);
+    let missing = ["MerchantId FIELD_MISSING", "OrderId FIELD_MISSING", "RefundReference FIELD_MISSING"];
+    assert_eq!(fields(RefundRequest::parse(b"{}").unwrap_err()), missing);
+    let no_id = json!({"MerchantId": "m", "OrderId": "order-1", "RefundReference": " "}).to_string();
+    assert_eq!(fields(CaptureRequest::parse(no_id.as_bytes()).unwrap_err()), ["OrderId FIELD_INVALID"]);
+    assert_eq!(fields(CancelRequest::parse(no_id.as_bytes()).unwrap_err()), ["OrderId FIELD_INVALID"]);
+    let wrong = ["OrderId FIELD_INVALID", "RefundReference FIELD_MISSING"];
+    assert_eq!(fields(RefundRequest::parse(no_id.as_bytes()).unwrap_err()), wrong);
+}
+
+#[test]
+fn a_query_names_one_order_in_one_way() {
+    let parse = |body: Value| QueryRequest::parse(body.to_string().as_bytes());
+    let by_id = parse(json!({"MerchantId": "m", "OrderId": ORDER})).unwrap();
+    assert_eq!((by_id.merchant_id.as_str(), by_id.order), ("m", OrderQuery::Id(id::<OrderId>(3))));
+    let by_reference = parse(json!({"MerchantId": "m", "ReferenceId": " order-1 "})).unwrap();
+    assert!(matches!(by_reference.order, OrderQuery::Reference(reference) if reference.as_str() == "order-1"));
+    let refused = |body: Value| fields(parse(body).unwrap_err());
+    assert_eq!(refused(json!({})), ["MerchantId FIELD_MISSING", "OrderId FIELD_MISSING"]);
+    let both = json!({"MerchantId": "m", "OrderId": ORDER, "ReferenceId": "order-1"});
+    assert_eq!(refused(both), ["OrderId CONFLICT", "ReferenceId CONFLICT"]);
+    assert_eq!(refused(json!({"MerchantId": "m", "ContractId": "c"})), ["ContractId NOT_FOUND"]);
+    assert_eq!(refused(json!({"MerchantId": "m", "OrderId": "order-1"})), ["OrderId FIELD_INVALID"]);
+}
+
+fn utf_8(body: Vec<u8>) -> String {
+    String::from_utf8(body).unwrap()
+}
+
+/// What a checkout's answer says beyond the Order's own names.
+fn told(order: &Order) -> String {
+    let start = format!(r#"{{"OrderId":"{ORDER}","ReferenceId":"order-1","State":"{}","#, order.state.as_str());
+    utf_8(answered(order)).strip_prefix(&start).unwrap().to_owned()
+}
+
+fn authorized(order: &Order, under_review: bool) -> Order {
+    order.authorized(&order.total.clone(), under_review, LATER, ledger(), NOW).unwrap().change.next
+}
+
+fn captured(order: &Order, minor: i64) -> Order {
+    let amount = Amount::from_minor(Currency::Usd, minor).unwrap();
+    let reserved = order.request_capture(&amount, NOW).unwrap().change.next;
+    let ids = (ledger(), id::<LedgerTransactionId>(7));
+    reserved.captured(&amount, &amount, ids, NOW).unwrap().change.next
+}
+
+const END: &str = r#""Expiry":"2026-11-19T11:06:40.000000Z","#;
+
+#[test]
+fn a_checkout_tells_what_happened_to_the_money() {
+    let begun = started(None, "VISA");
+    assert_eq!(told(&begun), r#""UnderReview":false,"Authorized":false,"Completed":false,"Captured":false}"#);
+    let reserved = authorized(&begun, false);
+    let flags = r#""Authorized":true,"Completed":true,"Captured":false}"#;
+    assert_eq!(told(&reserved), format!(r#""UnderReview":false,{END}{flags}"#));
+    let to_capture = Order { auto_capture: true, ..reserved.clone() };
+    let flags = r#""Authorized":true,"Completed":false,"Captured":false}"#;
+    assert_eq!(told(&to_capture), format!(r#""UnderReview":false,{END}{flags}"#), "the capture follows");
+    assert_eq!(told(&authorized(&begun, true)), format!(r#""UnderReview":true,{END}{flags}"#), "a review is open");
+    assert_eq!(
+        told(&captured(&reserved, 2_990)),
+        r#""UnderReview":false,"Authorized":true,"Completed":true,"Captured":true}"#
+    );
+    assert_eq!(
+        told(&captured(&reserved, 1_000)),
+        r#""UnderReview":false,"Authorized":true,"Completed":true,"Captured":false}"#,
+        "not all of it"
+    );
+    let voiding = Order { voiding: Some(VoidCause::Merchant), ..reserved.clone() };
+    let over = voiding.voided(ledger(), NOW).unwrap().change.next;
+    assert_eq!(told(&over), r#""UnderReview":false,"Authorized":false,"Completed":false,"Captured":false}"#);
+}
+
+#[test]
+fn a_checkout_tells_where_the_shopper_has_to_go() {
+    let page = "https://wallet.example/pay".to_owned();
+    let redirected = started(None, "PAYPAL").redirected(page, LATER, NOW).unwrap().change.next;
+    let flags = r#""Authorized":false,"Completed":false,"Captured":false"#;
+    let action = r#""Action":{"Redirect":"https://wallet.example/pay"}"#;
+    assert_eq!(told(&redirected), format!(r#""UnderReview":false,{END}{flags},{action}}}"#));
+    let voiding = Order { voiding: Some(VoidCause::Expired), ..redirected };
+    assert!(!told(&voiding).contains("Action"), "nobody is sent to a page that is being closed");
+    let transfer = started(None, "BANKTRANSFER").transfer_awaited(bank_details(), LATER, NOW).unwrap().change.next;
+    let details =
+        r#""BankDetails":{"AccountHolder":"Ana's mugs","Iban":"DE02120300000000202051","PaymentReference":"order-1"}"#;
+    assert_eq!(told(&transfer), format!(r#""UnderReview":false,{END}{flags},{details}}}"#));
+}
+
+#[test]
+fn a_pay_later_review_is_a_review() {
+    let reviewed = started(None, "PAYLATER").taken_into_review(NOW).unwrap().change.next;
+    assert_eq!(told(&reviewed), r#""UnderReview":true,"Authorized":false,"Completed":false,"Captured":false}"#);
+    assert_eq!(utf_8(acted(&reviewed)), format!(r#"{{"OrderId":"{ORDER}","Completed":false,"UnderReview":true}}"#));
+    let approved = reviewed.provider_approved(&reviewed.total.clone(), ledger(), NOW).unwrap().change.next;
+    assert_eq!(told(&approved), r#""UnderReview":false,"Authorized":true,"Completed":false,"Captured":false}"#);
+}
+
+#[test]
+fn actions_are_completed_when_the_order_is_captured_or_cancelled() {
+    let reserved = authorized(&started(None, "VISA"), false);
+    let acted = |order: &Order| utf_8(acted(order));
+    assert_eq!(acted(&reserved), format!(r#"{{"OrderId":"{ORDER}","Completed":false,"UnderReview":false}}"#));
+    for done in [captured(&reserved, 2_990), Order { state: OrderState::Cancelled, ..reserved }] {
+        assert_eq!(acted(&done), format!(r#"{{"OrderId":"{ORDER}","Completed":true,"UnderReview":false}}"#));
+    }
+}
+
+#[test]
+fn a_refusal_names_the_order() {
+    let body = utf_8(declined(&started(None, "VISA")));
+    assert!(body.starts_with(r#"{"Code":"PAYMENT_DECLINED","Message":"#), "{body}");
+    assert!(body.ends_with(&format!(r#","OrderId":"{ORDER}"}}"#)), "{body}");
+}
