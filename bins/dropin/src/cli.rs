@@ -1,6 +1,7 @@
 //! The command line. Scripts rely on it: what is here stays.
 
 mod merchant;
+mod money;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,6 +11,9 @@ use dropin_boot::{AccessArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs
 use dropin_kernel::{EndpointId, EventId};
 
 pub(crate) use merchant::{CreateMerchant, EndpointCommand, MerchantCommand, SecretCommand, SetMerchant, UserCommand};
+pub(crate) use money::{
+    Decision, LedgerCommand, ListOperations, OpCommand, OrderCommand, ProcessorFlags, ReviewOrder, VerifyLedger,
+};
 
 /// A drop-in payment service in one process: without a command it serves everything, with a demo shop to try it out.
 #[derive(Debug, Parser)]
@@ -112,6 +116,12 @@ pub(crate) enum Command {
     /// Operations at the payment processor
     #[command(subcommand)]
     Op(OpCommand),
+    /// Orders, as somebody who runs this deployment sees them
+    #[command(subcommand)]
+    Order(OrderCommand),
+    /// The books
+    #[command(subcommand)]
+    Ledger(LedgerCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -152,12 +162,6 @@ pub(crate) struct Which {
 pub(crate) enum NotificationState {
     /// Given up after the last retry
     Parked,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum OpCommand {
-    /// Show operations whose outcome is not known yet
-    List(Output),
 }
 
 #[derive(Debug, Clone, Copy, Args)]

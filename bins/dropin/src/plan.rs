@@ -145,7 +145,7 @@ pub(crate) fn processor_key(cli: &Cli) -> Result<Secret, Failure> {
         Err(dropin_boot::ConfigError::MissingSecret { .. }) if cli.mode.mode == Mode::Sandbox => {}
         configured => return Ok(configured?),
     }
-    let path = cli.store.data.join("processor.key");
+    let path = processor_key_file(cli);
     if let Some(kept) = files::read(&path)? {
         return Ok(Secret::new(kept.trim().to_owned()));
     }
@@ -153,6 +153,11 @@ pub(crate) fn processor_key(cli: &Cli) -> Result<Secret, Failure> {
     let key: String = SystemIds.secret().iter().map(|byte| format!("{byte:02x}")).collect();
     files::write_private(&path, &key)?;
     Ok(Secret::new(key))
+}
+
+/// Where the key that was made here for the sandbox processor is kept.
+pub(crate) fn processor_key_file(cli: &Cli) -> PathBuf {
+    cli.store.data.join("processor.key")
 }
 
 /// Where the demo merchant's credentials are.

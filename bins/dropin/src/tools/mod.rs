@@ -1,7 +1,11 @@
 //! The commands beside serving: short programs that write to the store, also while a service runs on it.
 
+mod ledger;
 mod merchant;
 mod notification;
+mod operations;
+mod order;
+mod processor;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,12 +13,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use dropin_boot::{Failure, Mode, SystemClock, SystemIds};
-use dropin_ports::{PaymentStore, Secrets, StoreHealth};
+use dropin_ports::{Secrets, StoreHealth};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::Merchants;
-use serde_json::{Value, json};
 
-use crate::cli::{Cli, Command, MerchantCommand, NotificationCommand, NotificationState, OpCommand, Output};
+use crate::cli::{
+    Cli, Command, LedgerCommand, MerchantCommand, NotificationCommand, NotificationState, OpCommand, OrderCommand,
+};
 use crate::files;
 
 /// Most rows that a list shows.
@@ -22,13 +27,25 @@ const MOST: u32 = 1_000;
 
 /// Runs one command.
 pub(crate) async fn run(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
+    let outcome = attempt(cli, command).await;
+    match (command, outcome) {
+        // Its exit status tells books that do not fit from books that nobody could read.
+        (Command::Ledger(LedgerCommand::Verify(_)), Err(failure)) => {
+            writeln!(io::stderr(), "error: {failure}")?;
+            Ok(ExitCode::from(ledger::NOT_COMPARED))
+        }
+        (_, outcome) => outcome,
+    }
+}
+
+async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
     let store = open(cli, command)?;
     let outcome = perform(cli, command, &store).await;
     store.close();
-    outcome.map(|()| ExitCode::SUCCESS)
+    outcome
 }
 
-async fn perform(cli: &Cli, command: &Command, store: &Store) -> Result<(), Failure> {
+async fn perform(cli: &Cli, command: &Command, store: &Store) -> Result<ExitCode, Failure> {
     if !matches!(command, Command::Migrate) {
         // Says what to do about a schema that is missing or too old.
         store.ready().await?;
@@ -40,8 +57,12 @@ async fn perform(cli: &Cli, command: &Command, store: &Store) -> Result<(), Fail
             notification::list_parked(store, *output).await
         }
         Command::Notification(NotificationCommand::Replay(wanted)) => notification::replay(store, wanted).await,
-        Command::Op(OpCommand::List(output)) => list_operations(store, *output).await,
+        Command::Op(OpCommand::List(wanted)) => operations::list(store, wanted).await,
+        Command::Order(OrderCommand::Show { id, output }) => order::show(store, *id, *output).await,
+        Command::Order(OrderCommand::Review(wanted)) => order::review(cli, store, wanted).await,
+        Command::Ledger(LedgerCommand::Verify(wanted)) => return ledger::verify(cli, store, wanted).await,
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 /// Whether the command may be the first one on a deployment. Any other that finds no database was given a wrong place.
@@ -80,34 +101,6 @@ fn migrate(store: &Store) -> Result<(), Failure> {
         [] => say("The schema is up to date."),
         applied => say(&format!("Applied {}. The schema is up to date.", applied.join(", "))),
     }
-}
-
-async fn list_operations(store: &Store, output: Output) -> Result<(), Failure> {
-    let open = store.list_open_operations(MOST).await?;
-    if output.json {
-        let rows = open.iter().map(|operation| {
-            json!({
-                "OperationId": operation.id.to_string(),
-                "OrderId": operation.order_id.to_string(),
-                "Kind": operation.kind.as_str(),
-                "State": operation.state.as_str(),
-                "Amount": operation.amount.to_string(),
-                "Currency": operation.amount.currency().code(),
-                "Tries": operation.tries,
-                "CreatedAt": operation.created_at.to_string(),
-                "DueAt": operation.due_at.to_string(),
-            })
-        });
-        return say(&Value::from_iter(rows).to_string());
-    }
-    let lines = open.iter().map(|operation| {
-        let (state, kind, currency) = (operation.state.as_str(), operation.kind.as_str(), operation.amount.currency());
-        format!(
-            "{}  {}  order {}  {kind}  {} {currency}  {state}  {} tries",
-            operation.id, operation.created_at, operation.order_id, operation.amount, operation.tries
-        )
-    });
-    say_lines(lines, "Every operation has a known outcome.")
 }
 
 fn say(text: &str) -> Result<(), Failure> {
