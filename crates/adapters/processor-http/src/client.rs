@@ -10,11 +10,12 @@ use actix_web::web::Bytes;
 use awc::error::{ConnectError, SendRequestError};
 use awc::{Client, Connector};
 use dropin_kernel::OpId;
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::time::{Instant, sleep, timeout_at};
 use zeroize::Zeroizing;
 
-use crate::ProcessorConfig;
+use crate::config::ProcessorConfig;
+use crate::guard::Guard;
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
 /// How long an idle connection is kept: less than servers keep theirs, so that a call rarely meets one that was just closed.
@@ -23,6 +24,8 @@ const KEEP_ALIVE: Duration = Duration::from_secs(3);
 const ANSWER_LIMIT: usize = 64 * 1024;
 /// A page of the journal has up to 1,000 entries of some hundred bytes.
 const JOURNAL_LIMIT: usize = 2 * 1024 * 1024;
+/// A key that nobody has: to ask about it does nothing at all.
+const NOBODYS_KEY: &str = "00000000-0000-0000-0000-000000000000";
 
 /// One call to make.
 pub(crate) struct Call {
@@ -53,6 +56,11 @@ impl Call {
         let body = Zeroizing::new(b"{}".to_vec());
         Self { path: format!("/v1/operations/{key}/abandon"), method: Method::Post { key, body } }
     }
+
+    /// Asks nothing but whether anybody is there.
+    fn probe() -> Self {
+        Self { path: format!("/v1/operations/{NOBODYS_KEY}"), method: Method::Get { limit: ANSWER_LIMIT } }
+    }
 }
 
 /// What came back.
@@ -65,23 +73,52 @@ pub(crate) enum Reply {
     Unclear(String),
 }
 
+impl Reply {
+    /// Whether there is life. A gateway that finds nobody behind it is none.
+    fn is_answer(&self) -> bool {
+        matches!(self, Self::Answer { status, .. } if !matches!(status, 502..=504))
+    }
+}
+
+/// A call on its way.
+pub(crate) struct Job {
+    pub(crate) call: Call,
+    pub(crate) reply: oneshot::Sender<Reply>,
+    /// When nobody waits for the answer any more.
+    pub(crate) until: Instant,
+    /// Its place among the calls under way.
+    pub(crate) place: OwnedSemaphorePermit,
+}
+
 /// Runs until every sender is gone.
-pub(crate) fn run(config: ProcessorConfig, mut inbox: mpsc::Receiver<(Call, oneshot::Sender<Reply>)>) {
+pub(crate) fn run(config: ProcessorConfig, guard: Arc<Guard>, mut inbox: mpsc::UnboundedReceiver<Job>) {
     System::new().block_on(async move {
-        let client = client(config.deadline);
-        let config = Rc::new(config);
-        while let Some((call, reply)) = inbox.recv().await {
-            let (client, config) = (client.clone(), Rc::clone(&config));
+        let caller = Rc::new(Caller { client: client(config.deadline), config, guard });
+        while let Some(Job { call, reply, until, place }) = inbox.recv().await {
+            let caller = Rc::clone(&caller);
             spawn(async move {
-                let answer = match timeout(config.deadline, send(&client, &config, call)).await {
-                    Ok(answer) => answer,
-                    Err(_late) => Reply::Unclear("no whole answer within the deadline".to_owned()),
-                };
+                let answer = caller.send(call, until).await;
+                if caller.guard.ended(answer.is_answer()) {
+                    spawn(watch_over(Rc::clone(&caller)));
+                }
+                drop(place);
                 // The asker may have stopped waiting; its operation is settled by asking again.
                 drop(reply.send(answer));
             });
         }
     });
+}
+
+/// Asks a processor that answered nobody whether it is there, one question at a time, until it is.
+async fn watch_over(caller: Rc<Caller>) {
+    while let Some(pause) = caller.guard.pause() {
+        sleep(pause).await;
+        if caller.guard.begin_probe() {
+            let until = Instant::now() + caller.config.breaker.probe_deadline;
+            let answered = caller.send(Call::probe(), until).await.is_answer();
+            caller.guard.probed(answered);
+        }
+    }
 }
 
 fn client(deadline: Duration) -> Client {
@@ -98,29 +135,46 @@ fn client(deadline: Duration) -> Client {
     Client::builder().connector(connector).timeout(deadline).disable_redirects().finish()
 }
 
-async fn send(client: &Client, config: &ProcessorConfig, call: Call) -> Reply {
-    let url = format!("{}{}", config.base, call.path);
-    let (limit, sent) = match call.method {
-        Method::Get { limit } => (limit, client.get(url).bearer_auth(config.key.as_str()).send().await),
-        Method::Post { key, body } => {
-            let sent = client
-                .post(url)
-                .bearer_auth(config.key.as_str())
-                .insert_header(("Idempotency-Key", key.to_string()))
-                .insert_header((header::CONTENT_TYPE, "application/json"))
-                // No copy: it is wiped when it has been written to the connection.
-                .send_body(Bytes::from_owner(body))
-                .await;
-            (ANSWER_LIMIT, sent)
+struct Caller {
+    client: Client,
+    config: ProcessorConfig,
+    guard: Arc<Guard>,
+}
+
+impl Caller {
+    async fn send(&self, call: Call, until: Instant) -> Reply {
+        match timeout_at(until, self.exchange(call)).await {
+            Ok(reply) => reply,
+            Err(_late) => Reply::Unclear("no whole answer within the deadline".to_owned()),
         }
-    };
-    match sent {
-        Ok(mut response) => match response.body().limit(limit).await {
-            Ok(body) => Reply::Answer { status: response.status().as_u16(), body: body.to_vec() },
-            Err(error) => Reply::Unclear(format!("the answer broke off: {error}")),
-        },
-        Err(error) if never_left(&error) => Reply::NotSent(error.to_string()),
-        Err(error) => Reply::Unclear(error.to_string()),
+    }
+
+    async fn exchange(&self, call: Call) -> Reply {
+        let url = format!("{}{}", self.config.base, call.path);
+        let key = self.config.key.as_str();
+        let (limit, sent) = match call.method {
+            Method::Get { limit } => (limit, self.client.get(url).bearer_auth(key).send().await),
+            Method::Post { key: operation, body } => {
+                let sent = self
+                    .client
+                    .post(url)
+                    .bearer_auth(key)
+                    .insert_header(("Idempotency-Key", operation.to_string()))
+                    .insert_header((header::CONTENT_TYPE, "application/json"))
+                    // No copy: it is wiped when it has been written to the connection.
+                    .send_body(Bytes::from_owner(body))
+                    .await;
+                (ANSWER_LIMIT, sent)
+            }
+        };
+        match sent {
+            Ok(mut response) => match response.body().limit(limit).await {
+                Ok(body) => Reply::Answer { status: response.status().as_u16(), body: body.to_vec() },
+                Err(error) => Reply::Unclear(format!("the answer broke off: {error}")),
+            },
+            Err(error) if never_left(&error) => Reply::NotSent(error.to_string()),
+            Err(error) => Reply::Unclear(error.to_string()),
+        }
     }
 }
 

@@ -2,11 +2,14 @@
 #![deny(missing_docs)]
 
 mod answer;
+mod breaker;
 mod client;
+mod config;
+mod guard;
+mod health;
 mod journal;
 mod request;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,70 +20,28 @@ use dropin_ports::{
     RefundRequest, StatusAnswer, VoidRequest,
 };
 use tokio::sync::{mpsc, oneshot};
-use url::Url;
+use tokio::time::{Instant, timeout_at};
 use zeroize::Zeroizing;
 
-use crate::client::{Call, Reply};
+use crate::client::{Call, Job, Reply};
+use crate::guard::{Guard, HeldBack};
+use crate::health::Asked;
 
-/// How many calls may be under way; further ones wait in line within their own deadline.
-const CALLS_AT_ONCE: usize = 128;
+pub use crate::breaker::{BreakerRules, BreakerState};
+pub use crate::config::{ConfigError, ProcessorConfig, Room};
+pub use crate::health::{Occupancy, OutcomeCount, ProcessorHealth};
 
-/// The address, key or deadline cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
-    /// Not an absolute http or https URL.
-    #[error("the processor's address must be an absolute http or https URL, for example http://127.0.0.1:8086")]
-    Address,
-    /// http to another machine would show card data on the network.
-    #[error("the processor's address must use https unless it is on this machine (loopback)")]
-    PlainHttp,
-    /// The client's thread could not be started.
-    #[error("cannot start the processor client: {0}")]
-    Start(String),
-}
+/// How much longer than the deadline the other thread is waited for; it keeps the deadline itself.
+const GRACE: Duration = Duration::from_secs(1);
 
-/// Where the processor is and how it is spoken to.
-#[derive(Clone)]
-pub struct ProcessorConfig {
-    base: String,
-    key: Zeroizing<String>,
-    deadline: Duration,
-}
-
-impl fmt::Debug for ProcessorConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ProcessorConfig({})", self.base)
-    }
-}
-
-impl ProcessorConfig {
-    /// `deadline` bounds one whole call, from connecting to the last byte of the answer.
-    ///
-    /// # Errors
-    /// [`ConfigError`] when `base` is no http(s) URL, or plain http to another machine.
-    pub fn new(base: &str, key: String, deadline: Duration) -> Result<Self, ConfigError> {
-        let url = Url::parse(base).map_err(|_not_a_url| ConfigError::Address)?;
-        let loopback = match url.host() {
-            Some(url::Host::Domain(name)) => name == "localhost",
-            Some(url::Host::Ipv4(address)) => address.is_loopback(),
-            Some(url::Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        match url.scheme() {
-            "https" => {}
-            "http" if loopback => {}
-            "http" => return Err(ConfigError::PlainHttp),
-            _ => return Err(ConfigError::Address),
-        }
-        Ok(Self { base: base.trim_end_matches('/').to_owned(), key: Zeroizing::new(key), deadline })
-    }
-}
-
-/// The client: awc is bound to one thread, so it lives on its own and is reached through a channel.
+/// The client: awc is bound to one thread, so it lives on its own and is reached through a channel. A guard stands before it: so many
+/// calls at once and no more, and none while the processor answers nobody.
 #[derive(Debug, Clone)]
 pub struct HttpProcessor {
-    calls: mpsc::Sender<(Call, oneshot::Sender<Reply>)>,
-    deadline: Arc<Duration>,
+    /// As many calls as the guard lets pass.
+    calls: mpsc::UnboundedSender<Job>,
+    guard: Arc<Guard>,
+    deadline: Duration,
 }
 
 impl HttpProcessor {
@@ -89,29 +50,61 @@ impl HttpProcessor {
     /// # Errors
     /// [`ConfigError::Start`].
     pub fn start(config: ProcessorConfig) -> Result<Self, ConfigError> {
-        let (calls, inbox) = mpsc::channel(CALLS_AT_ONCE);
-        let deadline = Arc::new(config.deadline);
+        let (calls, inbox) = mpsc::unbounded_channel();
+        let (guard, deadline) = (Arc::new(Guard::new(&config)), config.deadline);
+        let shared = Arc::clone(&guard);
         std::thread::Builder::new()
             .name("processor-client".to_owned())
-            .spawn(move || client::run(config, inbox))
+            .spawn(move || client::run(config, shared, inbox))
             .map_err(|error| ConfigError::Start(error.to_string()))?;
-        Ok(Self { calls, deadline })
+        Ok(Self { calls, guard, deadline })
+    }
+
+    /// How things stand with the processor; cheap enough for every look at the metrics.
+    pub fn health(&self) -> ProcessorHealth {
+        self.guard.health()
     }
 
     /// Never waits much longer than the deadline, whatever happens on the other thread.
-    async fn call(&self, call: Call) -> Reply {
+    async fn call(&self, asked: Asked, call: Call) -> Result<Reply, HeldBack> {
+        let until = Instant::now() + self.deadline;
+        // A call that is held back is still in our hands: it was surely not sent. Half of the time is left for one that passes.
+        let place = self.guard.enter(asked, self.deadline / 2).await?;
         let (reply, answer) = oneshot::channel();
-        // Still in our hands: a call that never left this queue was surely not sent.
-        match tokio::time::timeout(*self.deadline, self.calls.send((call, reply))).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_thread_gone)) => return Reply::NotSent("the processor client has stopped".to_owned()),
-            Err(_too_many) => return Reply::NotSent("too many calls to the processor are waiting".to_owned()),
+        if self.calls.send(Job { call, reply, until, place }).is_err() {
+            return Ok(Reply::NotSent("the processor client has stopped".to_owned()));
         }
-        match tokio::time::timeout(*self.deadline + Duration::from_secs(1), answer).await {
+        Ok(match timeout_at(until + GRACE, answer).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(_dropped)) => Reply::Unclear("the processor client dropped the call".to_owned()),
             Err(_late) => Reply::Unclear("the processor client did not answer in time".to_owned()),
-        }
+        })
+    }
+
+    async fn effect(&self, asked: Asked, path: &str, key: OpId, body: Zeroizing<Vec<u8>>) -> ProcessorAnswer {
+        let (answer, outcome) = match self.call(asked, Call::effect(path, key, body)).await {
+            Ok(reply) => {
+                let answer = answer::effect(reply, key);
+                let outcome = health::of_effect(&answer);
+                (answer, outcome)
+            }
+            Err(_held_back) => (ProcessorAnswer::NotSent, health::HELD_BACK),
+        };
+        self.guard.outcomes.count(asked, outcome);
+        answer
+    }
+
+    async fn question(&self, asked: Asked, key: OpId, call: Call) -> StatusAnswer {
+        let (answer, outcome) = match self.call(asked, call).await {
+            Ok(reply) => {
+                let answer = answer::status(reply, key);
+                let outcome = health::of_status(&answer);
+                (answer, outcome)
+            }
+            Err(held_back) => (StatusAnswer::Unreachable { why: held_back.to_string() }, health::HELD_BACK),
+        };
+        self.guard.outcomes.count(asked, outcome);
+        answer
     }
 }
 
@@ -121,30 +114,27 @@ impl Processor for HttpProcessor {
         let (key, body) = (request.key, request::authorize(&request));
         // Its card is wiped before anybody waits.
         drop(request);
-        answer::effect(self.call(Call::effect("/v1/authorizations", key, body)).await, key)
+        self.effect(Asked::Authorize, "/v1/authorizations", key, body).await
     }
 
     async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
-        let body = request::capture(&request);
-        answer::effect(self.call(Call::effect("/v1/captures", request.key, body)).await, request.key)
+        self.effect(Asked::Capture, "/v1/captures", request.key, request::capture(&request)).await
     }
 
     async fn void(&self, request: VoidRequest) -> ProcessorAnswer {
-        let body = request::void(&request);
-        answer::effect(self.call(Call::effect("/v1/voids", request.key, body)).await, request.key)
+        self.effect(Asked::Void, "/v1/voids", request.key, request::void(&request)).await
     }
 
     async fn refund(&self, request: RefundRequest) -> ProcessorAnswer {
-        let body = request::refund(&request);
-        answer::effect(self.call(Call::effect("/v1/refunds", request.key, body)).await, request.key)
+        self.effect(Asked::Refund, "/v1/refunds", request.key, request::refund(&request)).await
     }
 
     async fn status(&self, key: OpId) -> StatusAnswer {
-        answer::status(self.call(Call::look_up(key)).await, key)
+        self.question(Asked::Status, key, Call::look_up(key)).await
     }
 
     async fn abandon(&self, key: OpId) -> StatusAnswer {
-        answer::status(self.call(Call::abandon(key)).await, key)
+        self.question(Asked::Abandon, key, Call::abandon(key)).await
     }
 }
 
@@ -155,6 +145,15 @@ impl ProcessorJournal for HttpProcessor {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        journal::page(self.call(Call::journal(after, limit)).await, after, limit)
+        let (page, outcome) = match self.call(Asked::Journal, Call::journal(after, limit)).await {
+            Ok(reply) => {
+                let page = journal::page(reply, after, limit);
+                let outcome = if page.is_ok() { health::READ } else { health::UNREACHABLE };
+                (page, outcome)
+            }
+            Err(held_back) => (Err(JournalUnavailable(held_back.to_string())), health::HELD_BACK),
+        };
+        self.guard.outcomes.count(Asked::Journal, outcome);
+        page
     }
 }

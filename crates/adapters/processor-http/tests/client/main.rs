@@ -3,4 +3,7 @@
 
 mod bench;
 mod cards;
+mod guard;
+mod log_lines;
 mod methods;
+mod puppet;

@@ -1,0 +1,177 @@
+//! What an operator wants to know of the processor.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use dropin_ports::{ProcessorAnswer, StatusAnswer};
+
+use crate::breaker::BreakerState;
+
+/// How things stand with the processor, as this process sees it; counts are since its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessorHealth {
+    /// Whether calls pass.
+    pub breaker: BreakerState,
+    /// How often the breaker has opened.
+    pub opened: u64,
+    /// The room for authorizations, captures, voids and refunds.
+    pub payments: Occupancy,
+    /// The room for questions: status, abandon, journal.
+    pub questions: Occupancy,
+    /// How calls ended; every pair that can occur, so that a count of zero shows as one.
+    pub outcomes: Vec<OutcomeCount>,
+}
+
+/// How full a room is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Occupancy {
+    /// How many calls may be under way at once.
+    pub room: usize,
+    /// How many are.
+    pub under_way: usize,
+    /// How many wait in line.
+    pub waiting: usize,
+}
+
+/// How many calls of one kind ended in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutcomeCount {
+    /// authorize, capture, void, refund, status, abandon or journal.
+    pub call: &'static str,
+    /// Of a payment: approved, declined, pending, abandoned, unknown, not_sent. Of a question: known, absent, unreachable. Of the journal:
+    /// read, unreachable. Of all: held_back, by our own guard.
+    pub outcome: &'static str,
+    /// How many.
+    pub count: u64,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Authorize,
+    Capture,
+    Void,
+    Refund,
+    Status,
+    Abandon,
+    Journal,
+}
+
+impl Asked {
+    const ALL: [Self; 7] =
+        [Self::Authorize, Self::Capture, Self::Void, Self::Refund, Self::Status, Self::Abandon, Self::Journal];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Authorize => "authorize",
+            Self::Capture => "capture",
+            Self::Void => "void",
+            Self::Refund => "refund",
+            Self::Status => "status",
+            Self::Abandon => "abandon",
+            Self::Journal => "journal",
+        }
+    }
+
+    /// Whether money moves; everything else is a question.
+    pub(crate) const fn is_payment(self) -> bool {
+        matches!(self, Self::Authorize | Self::Capture | Self::Void | Self::Refund)
+    }
+
+    const fn outcomes(self) -> &'static [&'static str] {
+        match self {
+            Self::Authorize | Self::Capture | Self::Void | Self::Refund => {
+                &["approved", "declined", "pending", "abandoned", "unknown", "not_sent", HELD_BACK]
+            }
+            Self::Status | Self::Abandon => &["known", "absent", "unreachable", HELD_BACK],
+            Self::Journal => &[READ, UNREACHABLE, HELD_BACK],
+        }
+    }
+}
+
+/// Our own guard did not let it pass.
+pub(crate) const HELD_BACK: &str = "held_back";
+/// A page of the journal.
+pub(crate) const READ: &str = "read";
+/// No page of the journal.
+pub(crate) const UNREACHABLE: &str = "unreachable";
+
+/// The word for an answer to a payment.
+pub(crate) const fn of_effect(answer: &ProcessorAnswer) -> &'static str {
+    match answer {
+        ProcessorAnswer::Approved { .. } => "approved",
+        ProcessorAnswer::Declined { .. } => "declined",
+        ProcessorAnswer::Pending(_) => "pending",
+        ProcessorAnswer::Abandoned => "abandoned",
+        ProcessorAnswer::Unknown { .. } => "unknown",
+        ProcessorAnswer::NotSent => "not_sent",
+    }
+}
+
+/// The word for an answer to a question.
+pub(crate) const fn of_status(answer: &StatusAnswer) -> &'static str {
+    match answer {
+        StatusAnswer::Known(_) => "known",
+        StatusAnswer::Absent => "absent",
+        StatusAnswer::Unreachable { .. } => UNREACHABLE,
+    }
+}
+
+/// How calls ended.
+#[derive(Debug)]
+pub(crate) struct Outcomes(Mutex<BTreeMap<(&'static str, &'static str), u64>>);
+
+impl Outcomes {
+    pub(crate) fn new() -> Self {
+        let pairs = Asked::ALL.iter().flat_map(|asked| asked.outcomes().iter().map(|word| (asked.as_str(), *word)));
+        Self(Mutex::new(pairs.map(|pair| (pair, 0)).collect()))
+    }
+
+    pub(crate) fn count(&self, asked: Asked, outcome: &'static str) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry((asked.as_str(), outcome)).or_default() += 1;
+    }
+
+    pub(crate) fn all(&self) -> Vec<OutcomeCount> {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.iter().map(|((call, outcome), count)| OutcomeCount { call, outcome, count: *count }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dropin_order::DeclineReason;
+    use dropin_ports::Waiting;
+
+    use super::*;
+
+    #[test]
+    fn every_word_has_its_place_from_the_start() {
+        let outcomes = Outcomes::new();
+        let before = outcomes.all();
+        let why = String::new;
+        let effects = [
+            ProcessorAnswer::Approved { amount: None, captured: false, under_review: false },
+            ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable: false },
+            ProcessorAnswer::Pending(Waiting::Processor),
+            ProcessorAnswer::Abandoned,
+            ProcessorAnswer::Unknown { why: why() },
+            ProcessorAnswer::NotSent,
+        ];
+        let statuses = [
+            StatusAnswer::Known(ProcessorAnswer::Abandoned),
+            StatusAnswer::Absent,
+            StatusAnswer::Unreachable { why: why() },
+        ];
+        for asked in Asked::ALL {
+            outcomes.count(asked, HELD_BACK);
+            match asked {
+                Asked::Journal => [READ, UNREACHABLE].iter().for_each(|word| outcomes.count(asked, word)),
+                _ if asked.is_payment() => effects.iter().for_each(|answer| outcomes.count(asked, of_effect(answer))),
+                _ => statuses.iter().for_each(|answer| outcomes.count(asked, of_status(answer))),
+            }
+        }
+        let after = outcomes.all();
+        assert_eq!((before.len(), after.len()), (39, 39));
+        assert!(before.iter().all(|one| one.count == 0) && after.iter().all(|one| one.count == 1), "{after:?}");
+    }
+}
