@@ -8,7 +8,7 @@ use dropin_boot::Failure;
 use dropin_kernel::Violation;
 use dropin_keyring::{MasterKey, MasterKeyError};
 use dropin_money::Currency;
-use dropin_ports::AccessStore;
+use dropin_ports::{AccessStore, MerchantSettings};
 use dropin_store::Store;
 use dropin_usecases::access::{self, Account, AccountError, Merchants};
 use serde_json::{Map, Value, json};
@@ -121,7 +121,7 @@ fn show(account: &Account, output: Output) -> Result<(), Failure> {
 async fn set(merchants: &Merchants, wanted: &SetMerchant) -> Result<(), Failure> {
     let settings = &wanted.settings;
     let some = |list: bool| list.then_some(());
-    let change = access::SetMerchant {
+    let change = MerchantSettings {
         name: settings.name.clone(),
         currencies: some(!settings.currencies.is_empty()).map(|()| settings.currencies.clone()),
         origins: some(settings.no_origins || !settings.origins.is_empty()).map(|()| settings.origins.clone()),

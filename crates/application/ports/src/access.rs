@@ -56,7 +56,7 @@ pub struct MerchantSettings {
     pub name: Option<String>,
     /// Currencies, in place of all that it has.
     pub currencies: Option<Vec<Currency>>,
-    /// Origins, in place of all that it has.
+    /// Origins, in place of all that it has; may be empty.
     pub origins: Option<Vec<Origin>>,
     /// How long an unpaid Session lives, for Sessions created from now on.
     pub session_lifetime: Option<Duration>,
@@ -123,9 +123,6 @@ pub trait AccessStore: Send + Sync {
 
     /// Adds an endpoint to a merchant; [`AccountChanged::Missing`] when there is no such merchant.
     async fn insert_endpoint(&self, endpoint: Endpoint) -> Result<AccountChanged, StoreError>;
-
-    /// An endpoint by its id, also one that was removed.
-    async fn find_endpoint(&self, id: EndpointId) -> Result<Option<Endpoint>, StoreError>;
 
     /// The merchant's webhook endpoints, without those that were removed, oldest first.
     async fn list_endpoints(&self, merchant: MerchantId) -> Result<Vec<Endpoint>, StoreError>;

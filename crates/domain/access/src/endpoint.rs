@@ -1,4 +1,4 @@
-use dropin_kernel::{EndpointId, MerchantId, Timestamp};
+use dropin_kernel::{EndpointId, MerchantId};
 
 use crate::credential::{Retiring, SealedSecret};
 
@@ -15,13 +15,11 @@ pub struct Endpoint {
     pub secret: SealedSecret,
     /// Signs too, while it still counts (decisions.md section 9: several signatures while a secret rotates).
     pub previous: Option<Retiring<SealedSecret>>,
-    /// When it was removed, which is for ever; its row stays because parked notifications name it.
-    pub removed_at: Option<Timestamp>,
 }
 
 impl Endpoint {
     /// A new endpoint with one secret.
     pub fn new(id: EndpointId, merchant_id: MerchantId, url: String, secret: SealedSecret) -> Self {
-        Self { id, merchant_id, url, secret, previous: None, removed_at: None }
+        Self { id, merchant_id, url, secret, previous: None }
     }
 }

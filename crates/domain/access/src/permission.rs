@@ -18,11 +18,6 @@ macro_rules! permissions {
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word,)+ }
             }
-
-            /// What it allows, in one sentence, for the documentation.
-            pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$name => $meaning,)+ }
-            }
         }
     };
 }

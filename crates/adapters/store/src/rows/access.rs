@@ -60,7 +60,6 @@ pub(crate) struct EndpointRow {
     secret: Vec<u8>,
     previous_secret: Option<Vec<u8>>,
     previous_until: Option<Instant>,
-    removed_at: Option<Instant>,
 }
 
 fn positions() -> impl Iterator<Item = i32> {
@@ -192,7 +191,6 @@ impl EndpointRow {
             secret: endpoint.secret.0.clone(),
             previous_secret: endpoint.previous.as_ref().map(|old| old.credential.0.clone()),
             previous_until: endpoint.previous.as_ref().map(|old| Instant(old.until)),
-            removed_at: endpoint.removed_at.map(Instant),
         }
     }
 
@@ -203,7 +201,6 @@ impl EndpointRow {
             url: self.url,
             secret: SealedSecret(self.secret),
             previous: retiring("endpoint", self.previous_secret.map(SealedSecret), self.previous_until)?,
-            removed_at: self.removed_at.map(|at| at.0),
         })
     }
 }
