@@ -17,7 +17,7 @@ use dropin_wire::checkout::{
     CancelRequest, CaptureRequest, CheckoutBody, CheckoutRequest, OrderQuery, QueryRequest, RefundRequest,
 };
 
-use crate::{MerchantDeps, finish_later};
+use crate::MerchantDeps;
 
 /// What every operation that moves money takes.
 type Keyed = Authenticated<(IdempotencyKey, JsonBody)>;
@@ -51,15 +51,8 @@ async fn run_pay(
         return_url: request.return_url,
         document: request.document,
     };
-    let (checkouts, flows) = (deps.checkouts.clone(), deps.flows.clone());
-    let flow = async move {
-        let paid = checkouts.pay(&caller, &ask, key_use).await?;
-        if let Some(next) = paid.follow_up {
-            finish_later(&flows, checkouts.payments.clone(), next);
-        }
-        Ok::<_, ApiError>(paid.told)
-    };
-    deps.flows.run(flow).await?
+    let checkouts = deps.checkouts.clone();
+    Ok(deps.flows.run(async move { checkouts.pay(&caller, &ask, key_use).await }).await??)
 }
 
 pub(crate) async fn capture(

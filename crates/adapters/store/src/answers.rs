@@ -116,6 +116,16 @@ pub(crate) fn give(
     Ok(())
 }
 
+/// Whoever asked for `operation` with a key, and got nothing yet, gets the answer to `next`.
+pub(crate) fn pass_on(connection: &mut AnyConnection, operation: OpId, next: OpId) -> Result<(), Fault> {
+    diesel::update(answer::table)
+        .filter(answer::operation_id.eq(Id(operation.uuid())))
+        .filter(answer::status.is_null())
+        .set(answer::operation_id.eq(Id(next.uuid())))
+        .execute(connection)?;
+    Ok(())
+}
+
 fn take(
     connection: &mut AnyConnection,
     key_use: &KeyUse,

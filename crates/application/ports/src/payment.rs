@@ -129,7 +129,7 @@ pub struct Settlement {
     pub events: Vec<NewEvent>,
     /// What is remembered.
     pub history: Vec<History>,
-    /// What whoever asked for the operation with a key gets, unless they got something before.
+    /// What whoever asked for the operation with a key gets, unless they got something before. Without one the follow-up's answer will be theirs.
     pub answer: Option<StoredAnswer>,
     /// When it was settled.
     pub now: Timestamp,

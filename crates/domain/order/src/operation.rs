@@ -82,20 +82,26 @@ impl OpState {
 /// Which API asked for an operation, and so what an answer to its repeat looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
-    /// The Session and Order API, the drop-in, an operator, or nobody.
+    /// None that is answered with it: the drop-in, an operator, or Dropin itself.
+    Nobody,
+    /// The Order API.
     Order,
-    /// The server-to-server checkout, `/v2.21`.
+    /// The server-to-server checkout, `/v2.21`: the payment itself, with the capture that belongs to it.
+    CheckoutPayment,
+    /// The server-to-server checkout: whatever is done about an Order afterwards.
     Checkout,
 }
 
 impl Channel {
     /// Every channel; the CHECK constraints of both databases are tested against this list.
-    pub const ALL: [Self; 2] = [Self::Order, Self::Checkout];
+    pub const ALL: [Self; 4] = [Self::Nobody, Self::Order, Self::CheckoutPayment, Self::Checkout];
 
     /// The stored spelling.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Nobody => "NOBODY",
             Self::Order => "ORDER",
+            Self::CheckoutPayment => "CHECKOUT_PAYMENT",
             Self::Checkout => "CHECKOUT",
         }
     }
@@ -166,7 +172,7 @@ impl Operation {
             amount,
             authorization: None,
             refund: None,
-            channel: Channel::Order,
+            channel: Channel::Nobody,
             state: OpState::Prepared,
             epoch: 0,
             tries: 0,

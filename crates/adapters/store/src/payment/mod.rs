@@ -7,7 +7,7 @@ mod refund;
 
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OpId, OrderId, RefundId, Timestamp};
-use dropin_order::{OpState, Operation, Order, Refund};
+use dropin_order::{Channel, OpState, Operation, Order, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, OpenOperations, OrderChanged,
     OrderDossier, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement, StoreError,
@@ -205,6 +205,11 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<Ver
     }
     journal::remember_all(connection, &settlement.history)?;
     journal::announce(connection, &settlement.events)?;
-    answers::give(connection, settlement.operation, settlement.answer.as_ref())?;
+    match (&settlement.answer, &settlement.follow_up) {
+        (None, Some(next)) if next.channel != Channel::Nobody => {
+            answers::pass_on(connection, settlement.operation, next.id)?;
+        }
+        (answer, _) => answers::give(connection, settlement.operation, answer.as_ref())?,
+    }
     Ok(Verdict::Keep(Settled::Done))
 }

@@ -12,7 +12,10 @@ use super::capture::CaptureReason;
 pub(super) fn of(operation: &Operation, now: &Conclusion) -> Option<StoredAnswer> {
     let (channel, order) = (operation.channel, &now.order);
     match operation.kind {
-        OpKind::Authorize => (channel == Channel::Checkout).then(|| paid(order)),
+        _ if channel == Channel::Nobody => None,
+        // What follows the authorization of a checkout belongs to its answer.
+        OpKind::Authorize => now.follow_up.is_none().then(|| paid(order)),
+        OpKind::Capture if channel == Channel::CheckoutPayment => Some(paid(order)),
         OpKind::Capture => Some(captured(channel, order)),
         OpKind::Void => Some(cancelled(channel, order)),
         OpKind::Refund => now.refund.as_ref().map(|refund| refunded(refund)),
@@ -41,8 +44,8 @@ pub(super) fn captured(channel: Channel, order: &Order) -> StoredAnswer {
 /// A capture that was taken or will be.
 pub(super) fn accepted(channel: Channel, order: &Order, reason: CaptureReason) -> StoredAnswer {
     match channel {
-        Channel::Order => answer(200, wire::captured(order, reason.as_str())),
-        Channel::Checkout => answer(200, checkout::acted(order)),
+        Channel::Order | Channel::Nobody => answer(200, wire::captured(order, reason.as_str())),
+        Channel::Checkout | Channel::CheckoutPayment => answer(200, checkout::acted(order)),
     }
 }
 
@@ -62,8 +65,8 @@ pub(super) fn cancelled(channel: Channel, order: &Order) -> StoredAnswer {
 
 fn done(channel: Channel, order: &Order, pending: bool) -> StoredAnswer {
     match channel {
-        Channel::Order => answer(200, wire::cancelled(order, pending)),
-        Channel::Checkout => answer(200, checkout::acted(order)),
+        Channel::Order | Channel::Nobody => answer(200, wire::cancelled(order, pending)),
+        Channel::Checkout | Channel::CheckoutPayment => answer(200, checkout::acted(order)),
     }
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use dropin_catalogue::{Class, find_method};
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Currency};
-use dropin_order::{NewOrder, Operation};
+use dropin_order::NewOrder;
 use dropin_ports::{Actor, CheckoutRecord, KeyUse, StashStore, StashVault, StoreError};
 
 use super::till::{Attempt, Begun, Buyer, Tender, TenderError, Till};
-use super::{DECISIONS, Payments, answer, busy};
+use super::{Asker, DECISIONS, Payments, answer, busy};
 use crate::access::Caller;
 use crate::answers::Told;
 
@@ -35,15 +35,6 @@ pub struct CheckoutAsk {
     pub return_url: Option<String>,
     /// Consumer and Items as JSON, kept beside the Order.
     pub document: String,
-}
-
-/// What came of a checkout.
-#[derive(Debug, Clone)]
-pub struct Paid {
-    /// For the merchant.
-    pub told: Told,
-    /// A capture to ask for now ([`Payments::finish`]); `None` when it was asked for already.
-    pub follow_up: Option<Operation>,
 }
 
 /// Why a checkout was not started. Nothing was charged and nothing will be.
@@ -106,7 +97,7 @@ impl Checkouts {
         caller: &Caller,
         ask: &CheckoutAsk,
         key_use: Option<KeyUse>,
-    ) -> Result<Paid, CheckoutError> {
+    ) -> Result<Told, CheckoutError> {
         let currency = ask.total.currency();
         if !caller.merchant.currencies.contains(&currency) {
             return Err(CheckoutError::Currency(currency));
@@ -118,10 +109,13 @@ impl Checkouts {
             match self.till().begin(attempt).await? {
                 Begun::Prepared(prepared) => {
                     let conclusion = self.till().authorize(*prepared).await?;
-                    let told = Told::Concluded(answer::paid(&conclusion.order));
-                    return Ok(Paid { told, follow_up: conclusion.follow_up });
+                    let order = match conclusion.follow_up.filter(|next| next.tries == 0) {
+                        Some(capture) => self.payments.ask(&capture, Asker::Nobody).await?.order,
+                        None => conclusion.order,
+                    };
+                    return Ok(Told::Concluded(answer::paid(&order)));
                 }
-                Begun::KeyTaken => return Ok(Paid { told: Told::KeyTaken, follow_up: None }),
+                Begun::KeyTaken => return Ok(Told::KeyTaken),
                 Begun::DuplicateReference => return Err(CheckoutError::DuplicateReference),
                 // The stash entry changed in between.
                 Begun::Stale => {}

@@ -2,6 +2,7 @@
 
 use dropin_order::{Order, VoidPlan};
 use dropin_ports::{Actor, OrderChanged, StoreError};
+use tokio::task::JoinSet;
 
 use super::Payments;
 use super::capture::change;
@@ -14,10 +15,18 @@ impl Payments {
     pub async fn expire_orders(&self, limit: u32) -> Result<u32, StoreError> {
         let lapsed = self.store.find_lapsed_orders(self.clock.now(), limit).await?;
         let found = u32::try_from(lapsed.len()).unwrap_or(limit);
+        let mut under_way = JoinSet::new();
         for order in lapsed {
-            self.expire(&order).await?;
+            let payments = self.clone();
+            // Each on its own: a processor that does not answer holds up none of the others.
+            under_way.spawn(async move { payments.expire(&order).await });
         }
-        Ok(found)
+        let mut first = Ok(found);
+        while let Some(ended) = under_way.join_next().await {
+            let ended = ended.map_err(|error| StoreError::Refused(error.to_string())).flatten();
+            first = first.and_then(|found| ended.map(|()| found));
+        }
+        first
     }
 
     async fn expire(&self, order: &Order) -> Result<(), StoreError> {

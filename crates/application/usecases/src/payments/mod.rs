@@ -35,7 +35,7 @@ use self::decide::Terms;
 
 pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
-pub use checkout::{CheckoutAsk, CheckoutError, Checkouts, Paid};
+pub use checkout::{CheckoutAsk, CheckoutError, Checkouts};
 pub use orders::OrderError;
 pub use refund::{RefundAsk, RefundError};
 pub use review::{ReviewError, ReviewOutcome};
@@ -144,12 +144,7 @@ impl Payments {
     }
 
     /// Writes down what the processor said, and all that follows from it, once: whoever comes second finds it done.
-    async fn conclude(
-        &self,
-        key: OpId,
-        answer: ProcessorAnswer,
-        terms: Terms,
-    ) -> Result<Conclusion, StoreError> {
+    async fn conclude(&self, key: OpId, answer: ProcessorAnswer, terms: Terms) -> Result<Conclusion, StoreError> {
         for _ in 0..DECISIONS {
             let payment = self.store.find_payment(key).await?.ok_or_else(|| corrupt("an operation is missing"))?;
             let known = Conclusion {

@@ -120,7 +120,7 @@ impl Till<'_> {
         let Attempt { session, order, tender, country, actor, checkout, key_use, now } = attempt;
         let order = Order::start(order, now);
         let due_at = now.plus(self.payments.timing.lease);
-        let channel = if checkout.is_some() { Channel::Checkout } else { Channel::Order };
+        let channel = if checkout.is_some() { Channel::CheckoutPayment } else { Channel::Nobody };
         let operation = Operation::authorize(self.payments.op_id(), order.id, order.total.clone(), now, due_at);
         let operation = operation.through(channel);
         let step = |subject, what, before, after| History {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dropin_order::{BankDetails, Channel, DeclineReason, OpKind};
-use dropin_ports::{ProcessorAnswer, StoredAnswer, Waiting};
+use dropin_ports::{AnswerStore, ProcessorAnswer, StoredAnswer, Waiting};
 use dropin_usecases::payments::{CancelError, CaptureError};
 
 use crate::script::{approved, declined, unclear};
@@ -145,6 +145,29 @@ async fn an_authorization_that_arrives_after_the_end_is_voided_at_once() {
     assert_eq!((world.state(id).await, world.script.asked(OpKind::Void).len()), ("CANCELLED", 2));
     assert!(world.script.asked(OpKind::Capture).is_empty());
     assert!(world.payments.store.list_open_operations(10).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_checkout_with_capture_is_answered_with_what_became_of_both() {
+    let world = World::new().await;
+    let (_, told) = world.checkout("PAYPAL", true).await;
+    let text = body(&told);
+    assert!(text.contains("\"Authorized\":true") && text.contains("\"Captured\":true"), "{text}");
+    world.script.say(OpKind::Capture, unclear());
+    let text = body(&world.checkout("PAYPAL", true).await.1);
+    assert!(text.contains("\"Authorized\":true") && text.contains("\"Captured\":false"), "{text}");
+    world.script.say(OpKind::Authorize, declined(false));
+    assert_eq!(world.checkout("PAYPAL", true).await.1.status, 402);
+}
+
+#[tokio::test]
+async fn a_repeat_of_a_checkout_gets_what_became_of_authorization_and_capture() {
+    let world = World::new().await;
+    let key_use = world.key_use();
+    let (_, told) = world.checkout_with("PAYPAL", true, Some(key_use)).await;
+    let kept = world.store.find_answer(key_use.key, key_use.at).await.unwrap().expect("the key was used");
+    assert_eq!(kept.answer, Some(told.clone()));
+    assert!(body(&told).contains("\"Captured\":true"), "{}", body(&told));
 }
 
 #[tokio::test]

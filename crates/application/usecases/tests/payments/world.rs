@@ -9,8 +9,8 @@ use dropin_kernel::{AttemptId, OrderId, SessionId, Timestamp};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, Order, Refund};
 use dropin_ports::{
-    AccessStore, Actor, Clock, DeliveryResult, IdSource, KeyringError, MerchantInserted, OrderName, OutboxStore,
-    PaymentStore, SealedCard, SessionStore, StashBinding, StashVault, StoredAnswer,
+    AccessStore, Actor, AnswerKey, Clock, DeliveryResult, IdSource, KeyUse, KeyringError, MerchantInserted, OrderName,
+    OutboxStore, PaymentStore, SealedCard, SessionStore, StashBinding, StashVault, StoredAnswer,
 };
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable, new_merchant};
@@ -113,6 +113,24 @@ impl World {
 
     /// A checkout of 10.00 USD with a method without a card; says what the merchant was told.
     pub(crate) async fn checkout(&self, method: &str, capture: bool) -> (OrderId, StoredAnswer) {
+        self.checkout_with(method, capture, None).await
+    }
+
+    /// The use of a key that was never used before.
+    pub(crate) fn key_use(&self) -> KeyUse {
+        let mut digest = [0; 32];
+        digest[..16].copy_from_slice(fresh().as_bytes());
+        let at = self.clock.now();
+        let key = AnswerKey { merchant_id: self.caller.merchant.id, digest };
+        KeyUse { key, fingerprint: [1; 32], at, until: at.plus(Duration::from_secs(3_600)) }
+    }
+
+    pub(crate) async fn checkout_with(
+        &self,
+        method: &str,
+        capture: bool,
+        key_use: Option<KeyUse>,
+    ) -> (OrderId, StoredAnswer) {
         let reference = format!("ref-{}", fresh());
         let ask = CheckoutAsk {
             reference: reference.clone(),
@@ -125,13 +143,10 @@ impl World {
             return_url: Some("https://shop.example/back?cart=1#top".to_owned()),
             document: "{}".to_owned(),
         };
-        let paid = self.checkouts.pay(&self.caller, &ask, None).await.unwrap();
-        if let Some(next) = paid.follow_up {
-            self.payments.finish(next).await.unwrap();
-        }
+        let told = self.checkouts.pay(&self.caller, &ask, key_use).await.unwrap();
         let name = OrderName::Reference(reference);
         let order = self.store.find_order(self.caller.merchant.id, &name).await.unwrap().unwrap();
-        (order.id, answer(paid.told))
+        (order.id, answer(told))
     }
 
     /// An authorized checkout of 10.00 USD.

@@ -85,7 +85,9 @@ fn capture_follows(draft: &mut Draft<'_>, amount: &Amount) -> Result<(), StoreEr
     let step = draft.order().request_capture(amount, now);
     draft.order_step(step.map_err(|_rule| corrupt("an authorized Order without an amount to capture"))?);
     let (id, due_at) = (draft.with.op_id(), now.plus(draft.with.timing.lease));
-    draft.settlement.follow_up = Some(draft.payment.operation.capture(id, amount.clone(), now, due_at));
+    let authorization = &draft.payment.operation;
+    let capture = authorization.capture(id, amount.clone(), now, due_at).through(authorization.channel);
+    draft.settlement.follow_up = Some(capture);
     Ok(())
 }
 
