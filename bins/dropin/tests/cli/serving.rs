@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::{Data, Dropin, basic, call, free_address, post, printed, refused, session_request};
+use crate::program::{Data, Dropin, basic, call, free_address, parse, post, printed, refused, session_request};
 
 #[test]
 fn the_banner_tells_all_that_is_needed_to_create_a_session() {
@@ -125,6 +125,24 @@ fn a_part_runs_alone() {
     assert_eq!(post(&format!("{base}/v1/session"), &created, &session_request()).0, 201);
     assert_eq!(call("GET", &format!("{base}/asset/v1/dropin.js"), &[], "").0, 404);
     assert_eq!(call("GET", &format!("{base}/sandbox/v1/journal"), &[], "").0, 401);
+    dropin.stop();
+}
+
+#[test]
+fn the_sandbox_shows_its_pages_where_browsers_find_the_service() {
+    let data = Data::new();
+    let dropin = Dropin::start(&data, &["--no-demo"]);
+    let base = dropin.shown("Session API");
+    let key = fs::read_to_string(data.file("processor.key")).unwrap();
+    let headers = [format!("Authorization: Bearer {}", key.trim()), format!("Idempotency-Key: {}", uuid::Uuid::nil())];
+    let body = r#"{"Amount":5,"Currency":"EUR","OrderId":"o","Method":"PAYPAL","ReturnUrl":"https://shop.example/"}"#;
+    // However the processor was reached itself.
+    let reached = base.replace("127.0.0.1", "localhost");
+    let (status, body) = call("POST", &format!("{reached}/sandbox/v1/authorizations"), &headers, body);
+    assert_eq!(status, 200, "{body}");
+    let page = parse(&body)["Action"]["Redirect"].as_str().unwrap().to_owned();
+    assert!(page.starts_with(&format!("{base}/sandbox/pages/")), "{page}");
+    assert_eq!(call("GET", &page, &[], "").0, 200);
     dropin.stop();
 }
 
