@@ -83,6 +83,9 @@ fn a_command_that_finds_no_database_makes_none() {
         &["merchant", "user", "revoke", "api-1"],
         &["notification", "list"],
         &["op", "list"],
+        &["order", "show", id],
+        &["order", "review", id, "approve", "--as", "ada"],
+        &["ledger", "verify"],
     ] {
         let told = refused(&[command, &["--data", &folder]].concat());
         assert!(told.contains("there is no database at") && told.contains("dropin migrate"), "{told}");

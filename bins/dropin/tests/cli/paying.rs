@@ -4,21 +4,22 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::program::{Data, Dropin, call, parse, post, printed, refused, session_request, until};
+use crate::program::{Data, Dropin, basic, call, parse, post, printed, refused, session_request, until};
 
 /// Published test numbers: authorized and captured at once; authorized, and captured a few seconds later.
-const AT_ONCE: &str = "4242424242424242";
-const LATER: &str = "4000000000002016";
+pub(crate) const AT_ONCE: &str = "4242424242424242";
+pub(crate) const LATER: &str = "4000000000002016";
 
 /// A payment that only has to be submitted.
-struct Payment {
+pub(crate) struct Payment {
+    session: String,
     submit: String,
     body: Value,
-    merchant: Value,
+    pub(crate) merchant: Value,
 }
 
 impl Payment {
-    fn begin(data: &Data, dropin: &Dropin, number: &str) -> Self {
+    pub(crate) fn begin(data: &Data, dropin: &Dropin, number: &str) -> Self {
         let create = ["merchant", "create", "--name", "N", "--json", "--data", &data.folder()];
         let merchant = parse(&printed(&create));
         let base = dropin.shown("Session API");
@@ -33,6 +34,7 @@ impl Payment {
         assert_eq!(call("POST", &stash, &kind, &format!("DeviceFingerprint=f&card={escaped}")).0, 200);
         let id = session["SessionId"].as_str().unwrap();
         Self {
+            session: format!("{base}/v1/session/{id}"),
             submit: format!("{base}/asset/v1/shopper/session/{id}/submit"),
             body: json!({"Version": 1, "AttemptId": attempt, "StashId": attempt, "DeviceFingerprint": "f"}),
             merchant,
@@ -40,13 +42,22 @@ impl Payment {
     }
 
     #[track_caller]
-    fn complete(&self) {
+    pub(crate) fn complete(&self) {
         let (status, progress) = post(&self.submit, &self.merchant, &self.body);
         assert_eq!((status, progress["State"].as_str()), (200, Some("COMPLETED")), "{progress}");
     }
+
+    /// The Order that it led to, as its Session shows it.
+    #[track_caller]
+    pub(crate) fn order(&self) -> Value {
+        let pair = ["Username", "Password"].map(|name| self.merchant[name].as_str().unwrap()).join(":");
+        let (status, session) = call("GET", &self.session, &[basic(&pair)], "");
+        assert_eq!(status, 200, "{session}");
+        parse(&session)["Order"].clone()
+    }
 }
 
-fn open_operations(data: &Data) -> Vec<Value> {
+pub(crate) fn open_operations(data: &Data) -> Vec<Value> {
     parse(&printed(&["op", "list", "--json", "--data", &data.folder()])).as_array().unwrap().clone()
 }
 
