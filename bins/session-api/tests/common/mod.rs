@@ -6,6 +6,7 @@
     reason = "every test file takes what it needs; tests fail by panicking"
 )]
 
+mod bank;
 mod store;
 
 use std::net::SocketAddr;
@@ -20,7 +21,9 @@ use dropin_http::{Flows, Gate, Running, Server};
 use dropin_kernel::{OpId, SessionId, Timestamp};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
-use dropin_ports::{AuthorizeRequest, CaptureRequest, Clock, Processor, ProcessorAnswer, StatusAnswer};
+use dropin_ports::{
+    AuthorizeRequest, CaptureRequest, Clock, Processor, ProcessorAnswer, RefundRequest, StatusAnswer, VoidRequest,
+};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, Merchants};
 use dropin_usecases::answers::{Answers, KEEP};
@@ -30,6 +33,7 @@ use dropin_validation::UrlPolicy;
 use serde_json::{Value, json};
 use session_api::SessionApiDeps;
 
+pub(crate) use bank::{Bank, declined};
 pub(crate) use store::{Meddling, Trouble};
 
 /// A clock that stands still until it is moved.
@@ -58,6 +62,14 @@ impl Processor for NoProcessor {
 
     async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
         panic!("capture {} was asked", request.key)
+    }
+
+    async fn void(&self, request: VoidRequest) -> ProcessorAnswer {
+        panic!("void {} was asked", request.key)
+    }
+
+    async fn refund(&self, request: RefundRequest) -> ProcessorAnswer {
+        panic!("refund {} was asked", request.key)
     }
 
     async fn status(&self, key: OpId) -> StatusAnswer {
@@ -259,6 +271,27 @@ impl Api {
 
     pub(crate) async fn delete(&self, user: &User, id: &str) -> Answer {
         self.send(Some(user), Method::DELETE, &format!("/v1/session/{id}"), &[], "").await
+    }
+
+    /// The address of a new authorized Order, 29.00 USD, below which it is captured.
+    pub(crate) async fn authorized(&self, reference: &str) -> String {
+        let id = self.created(reference).await;
+        self.store.pay(session_id(&id), true).await;
+        let order = self.get(&self.ana, &id).await.json()["Order"]["OrderId"].as_str().unwrap().to_owned();
+        format!("/v1/order/{order}")
+    }
+
+    /// Ana reads something.
+    pub(crate) async fn read(&self, path: &str) -> Answer {
+        self.send(Some(&self.ana), Method::GET, path, &[], "").await
+    }
+
+    /// What the settler does once everything that is open is due.
+    pub(crate) async fn settle(&self) {
+        self.clock.advance(Duration::from_secs(60));
+        for claim in self.payments.claim_due(10).await.unwrap() {
+            self.payments.settle_one(claim).await.unwrap();
+        }
     }
 
     /// A new Session's id.

@@ -6,11 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_kernel::LedgerTransactionId;
 use dropin_kernel::{AttemptId, BillingProfileId, MerchantId, OpId, OrderId, SessionId, Timestamp};
-use dropin_order::{OpKind, OpState, Operation, Order};
+use dropin_order::{NewOrder, OpState, Operation, Order};
 use dropin_ports::{
     Actor, AuthorizationPrepared, ChangeSession, Changed, History, IdSource, Inserted, NewSession, PaymentStore,
     PrepareAuthorization, ReplaceSession, Replaced, SealedCard, SessionStore, SessionWithOrder, Settled, Settlement,
-    StashEntry, StashKey, StashStore, StashSummary, StoreError, Subject,
+    StashEntry, StashKey, StashStore, StashSummary, StashUse, StoreError, Subject,
 };
 use dropin_session::{FailureReason, Session, SessionStateKind};
 use dropin_store::Store;
@@ -88,27 +88,28 @@ impl Meddling {
         let (change, row) = (session.as_created().unwrap())
             .submit(session.revision, order_id, AttemptId::new(ids.random()), now)
             .unwrap();
-        let order = Order::start(
-            order_id,
-            session.merchant_id,
-            Some(id),
-            session.terms.merchant_reference.as_str().to_owned(),
-            session.terms.total.clone(),
-            true,
-            "VISA".to_owned(),
-            now,
-        );
-        let total = order.total.clone();
-        let operation =
-            Operation::prepare(OpId::new(ids.ordered()), order_id, OpKind::Authorize, total, None, now, now);
+        let new = NewOrder {
+            id: order_id,
+            merchant_id: session.merchant_id,
+            session_id: Some(id),
+            merchant_reference: session.terms.merchant_reference.as_str().to_owned(),
+            total: session.terms.total.clone(),
+            // So that it is captured when the merchant asks, and only then.
+            auto_capture: false,
+            payment_method: "VISA".to_owned(),
+            return_url: None,
+        };
+        let order = Order::start(new, now);
+        let operation = Operation::authorize(OpId::new(ids.ordered()), order_id, order.total.clone(), now, now);
         let prepare = PrepareAuthorization {
-            session: change,
+            session: Some(change),
             order: order.clone(),
+            checkout: None,
             operation: operation.clone(),
-            stash: key,
-            summary,
+            stash: Some(StashUse { key, summary }),
             now,
             history: vec![history(&session, row.trigger.as_str(), row.to)],
+            key_use: None,
         };
         let prepared = self.inner.prepare_authorization(prepare).await.unwrap();
         assert!(matches!(prepared, AuthorizationPrepared::Done(_)), "{prepared:?}");
@@ -124,17 +125,20 @@ impl Meddling {
         let processing = session.as_processing().unwrap();
         let ((session_change, row), step, state) = if approved {
             let ledger = LedgerTransactionId::new(ids.ordered());
-            (processing.authorized(now), order.as_processing().unwrap().authorized(ledger, now), OpState::Approved)
+            let window = now.plus(Duration::from_secs(7 * 24 * 60 * 60));
+            let step = order.authorized(&order.total.clone(), false, window, ledger, now);
+            (processing.authorized(now), step, OpState::Approved)
         } else {
-            let refused = processing.refused(FailureReason::Declined, now);
-            (refused, order.as_processing().unwrap().refused(now), OpState::Declined)
+            (processing.refused(FailureReason::Declined, now), order.refused(now), OpState::Declined)
         };
+        let step = step.unwrap();
         let settlement = Settlement {
             operation: operation.id,
             state,
             due_at: now,
             order: Some(step.change),
             session: Some(session_change),
+            refund: None,
             follow_up: None,
             ledger: step.ledger,
             events: Vec::new(),

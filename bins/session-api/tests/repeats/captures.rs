@@ -1,80 +1,10 @@
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
 use actix_web::http::Method;
-use async_trait::async_trait;
-use dropin_kernel::OpId;
 use dropin_money::{Amount, Currency};
-use dropin_order::DeclineReason;
-use dropin_ports::{AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, StatusAnswer};
+use dropin_ports::{ProcessorAnswer, Waiting};
 use futures_util::future::join;
-use tokio::sync::watch;
 
-use crate::common::{Answer, Api, session_id};
+use crate::common::{Answer, Api, Bank, declined};
 use crate::{is_fresh, is_replay, keyed};
-
-/// A processor that answers as it is told, and only when it may.
-struct Bank {
-    open: watch::Sender<bool>,
-    asked: watch::Sender<usize>,
-    next: Mutex<Option<ProcessorAnswer>>,
-}
-
-impl Bank {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { open: watch::Sender::new(true), asked: watch::Sender::new(0), next: Mutex::new(None) })
-    }
-
-    /// What the next capture is answered with; approved when nothing was said.
-    fn will_say(&self, answer: ProcessorAnswer) {
-        *self.next.lock().unwrap() = Some(answer);
-    }
-
-    fn hold(&self) {
-        self.open.send_replace(false);
-    }
-
-    fn release(&self) {
-        self.open.send_replace(true);
-    }
-
-    async fn until_asked(&self, times: usize) {
-        let asked = async { drop(self.asked.subscribe().wait_for(|asked| *asked == times).await.unwrap()) };
-        tokio::time::timeout(Duration::from_secs(20), asked).await.expect("the processor is asked");
-    }
-}
-
-#[async_trait]
-impl Processor for Bank {
-    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
-        panic!("authorization {} was asked", request.key)
-    }
-
-    async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
-        self.asked.send_modify(|asked| *asked += 1);
-        drop(self.open.subscribe().wait_for(|open| *open).await.unwrap());
-        self.next.lock().unwrap().take().unwrap_or(ProcessorAnswer::Approved { amount: request.amount })
-    }
-
-    async fn status(&self, _: OpId) -> StatusAnswer {
-        match self.next.lock().unwrap().take() {
-            Some(answer) => StatusAnswer::Known(answer),
-            None => StatusAnswer::Absent,
-        }
-    }
-
-    async fn abandon(&self, key: OpId) -> StatusAnswer {
-        panic!("{key} was abandoned")
-    }
-}
-
-/// The address of an authorized Order, below which it is captured.
-async fn authorized(api: &Api, reference: &str) -> String {
-    let id = api.created(reference).await;
-    api.store.pay(session_id(&id), true).await;
-    let order = api.get(&api.ana, &id).await.json()["Order"]["OrderId"].as_str().unwrap().to_owned();
-    format!("/v1/order/{order}")
-}
 
 async fn capture(api: &Api, order: &str, key: &str, body: &str) -> Answer {
     keyed(api, &api.ana, Method::POST, &format!("{order}/capture"), key, body).await
@@ -91,19 +21,11 @@ fn has_reason(answer: &Answer, code: &str) {
     assert_eq!(answer.json()["Reason"]["Code"], code, "{answer:?}");
 }
 
-/// What the settler does once everything that is open is due.
-async fn settle(api: &Api) {
-    api.clock.advance(Duration::from_secs(60));
-    for claim in api.payments.claim_due(10).await.unwrap() {
-        api.payments.settle_one(claim).await.unwrap();
-    }
-}
-
 #[actix_web::test]
 async fn a_capture_is_replayed() {
     let bank = Bank::new();
     let api = Api::with(bank.clone()).await;
-    let order = authorized(&api, "order-1").await;
+    let order = api.authorized("order-1").await;
     let first = capture(&api, &order, "k", "").await;
     has_reason(&first, "Captured");
     is_replay(&capture(&api, &order, "k", "").await, &first);
@@ -129,7 +51,7 @@ async fn a_capture_is_replayed() {
 async fn a_repeat_while_the_processor_is_asked_is_told_to_wait() {
     let bank = Bank::new();
     let api = Api::with(bank.clone()).await;
-    let order = authorized(&api, "order-1").await;
+    let order = api.authorized("order-1").await;
     bank.hold();
     let (first, ()) = join(capture(&api, &order, "k", ""), async {
         bank.until_asked(1).await;
@@ -154,7 +76,7 @@ async fn of_many_captures_with_one_key_one_asks_the_processor() {
     let bank = Bank::new();
     let api = Api::with(bank.clone()).await;
     for round in 1..=5 {
-        let order = authorized(&api, &format!("order-{round}")).await;
+        let order = api.authorized(&format!("order-{round}")).await;
         let answers = futures_util::future::join_all((0..16).map(|_| capture(&api, &order, "k", ""))).await;
         let fresh: Vec<_> = answers.iter().filter(|answer| answer.status == 200).collect();
         assert!(fresh.iter().any(|answer| answer.header("idempotent-replayed").is_empty()), "{answers:?}");
@@ -172,7 +94,7 @@ async fn of_many_captures_with_one_key_one_asks_the_processor() {
 async fn a_refused_capture_is_replayed_and_another_key_tries_again() {
     let bank = Bank::new();
     let api = Api::with(bank.clone()).await;
-    let order = authorized(&api, "order-1").await;
+    let order = api.authorized("order-1").await;
     bank.will_say(declined(true));
     let refused = capture(&api, &order, "k", "").await;
     refused.is_error(402, "CAPTURE_FAILED");
@@ -194,13 +116,13 @@ async fn a_refused_capture_is_replayed_and_another_key_tries_again() {
 async fn an_unknown_outcome_is_answered_once_and_settled_later() {
     let bank = Bank::new();
     let api = Api::with(bank.clone()).await;
-    let order = authorized(&api, "order-1").await;
+    let order = api.authorized("order-1").await;
     bank.will_say(ProcessorAnswer::Unknown { why: "time-out".to_owned() });
     let pending = capture(&api, &order, "k", "").await;
     has_reason(&pending, "PendingNotification");
     is_replay(&capture(&api, &order, "k", "").await, &pending);
     // Absent: sent again under the processor's own key, and approved.
-    settle(&api).await;
+    api.settle().await;
     assert_eq!((&*order_state(&api, &order).await, *bank.asked.borrow()), ("PROCESSED", 2));
     is_replay(&capture(&api, &order, "k", "").await, &pending);
 }
@@ -210,24 +132,27 @@ async fn an_unknown_outcome_is_answered_once_and_settled_later() {
 async fn the_settler_answers_a_key_that_nobody_answered() {
     for (said, status, code, state) in [
         (None, 200, "Captured", "PROCESSED"),
-        (Some(ProcessorAnswer::Pending), 200, "PendingNotification", "PAYMENT_AUTHORIZED"),
+        (Some(ProcessorAnswer::Pending(Waiting::Processor)), 200, "PendingNotification", "PAYMENT_AUTHORIZED"),
         (Some(declined(false)), 402, "CAPTURE_FAILED", "PROCESSING_FAILED"),
         // Nobody hears of it, so it is tried again; a notification will tell.
         (Some(declined(true)), 200, "PendingNotification", "PAYMENT_AUTHORIZED"),
     ] {
         let bank = Bank::new();
         let api = Api::with(bank.clone()).await;
-        let order = authorized(&api, "order-1").await;
+        let order = api.authorized("order-1").await;
         bank.hold();
         let (first, ()) = join(capture(&api, &order, "k", ""), async {
             bank.until_asked(1).await;
             let known = match &said {
                 Some(answer) => answer.clone(),
-                None => ProcessorAnswer::Approved { amount: Amount::from_minor(Currency::Usd, 2_900).unwrap() },
+                None => {
+                    let amount = Amount::from_minor(Currency::Usd, 2_900).ok();
+                    ProcessorAnswer::Approved { amount, captured: false, under_review: false }
+                }
             };
             bank.will_say(known);
             capture(&api, &order, "k", "").await.is_error(409, "DUPLICATE_REQUEST");
-            settle(&api).await;
+            api.settle().await;
             assert_eq!(order_state(&api, &order).await, state);
             let settled = capture(&api, &order, "k", "").await;
             assert_eq!((settled.status, settled.header("idempotent-replayed")), (status, "true"), "{settled:?}");
@@ -240,8 +165,4 @@ async fn the_settler_answers_a_key_that_nobody_answered() {
         is_replay(&capture(&api, &order, "k", "").await, &first);
         assert!(first.text.contains(&format!("\"{code}\"")), "{first:?}");
     }
-}
-
-fn declined(retryable: bool) -> ProcessorAnswer {
-    ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable }
 }

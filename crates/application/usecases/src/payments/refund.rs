@@ -2,7 +2,7 @@
 
 use dropin_kernel::{OrderId, RefundId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
-use dropin_order::{Operation, Order, OrderState, Refund, RefundRefused, RefundState, Step};
+use dropin_order::{Channel, Operation, Order, OrderState, Refund, RefundRefused, RefundState, Step};
 use dropin_ports::{Actor, KeyUse, OrderChanged, OrderName, StoreError};
 
 use super::capture::{change, parse_amount};
@@ -108,7 +108,8 @@ impl Payments {
             updated_at: now,
         };
         let operation = authorization.refund(self.op_id(), refund.id, amount, now, now.plus(self.timing.lease));
-        Ok((operation, refund))
+        // Both APIs answer a refund alike.
+        Ok((operation.through(Channel::Order), refund))
     }
 }
 
