@@ -84,10 +84,6 @@ impl AccessStore for Users {
         elsewhere()
     }
 
-    async fn find_endpoint(&self, _: EndpointId) -> Result<Option<Endpoint>, StoreError> {
-        elsewhere()
-    }
-
     async fn list_endpoints(&self, _: MerchantId) -> Result<Vec<Endpoint>, StoreError> {
         elsewhere()
     }
