@@ -13,6 +13,9 @@ use dropin_ports::{
 /// How long an entry lives unless configured (decisions.md section 8).
 pub const STASH_LIFETIME: Duration = Duration::from_secs(30 * 60);
 
+/// How long cards are sealed under one key before the next takes its place.
+pub const KEY_PERIOD: Duration = Duration::from_secs(60 * 60);
+
 /// Expired entries deleted in one transaction.
 const PURGE_BATCH: u32 = 1_000;
 

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use dropin_validation::UrlPolicy;
 use url::Url;
 
 use crate::config::ConfigError;
@@ -142,6 +143,16 @@ pub enum Mode {
     Sandbox,
     /// For real.
     Production,
+}
+
+impl Mode {
+    /// Which URLs merchants may name (decisions.md section 2).
+    pub const fn url_policy(self) -> UrlPolicy {
+        match self {
+            Self::Sandbox => UrlPolicy::Sandbox,
+            Self::Production => UrlPolicy::Production,
+        }
+    }
 }
 
 /// Whether money moves.

@@ -46,6 +46,9 @@ pub use way_back::WayBack;
 /// How often a decision is made again after somebody else changed the row first.
 const DECISIONS: usize = 8;
 
+/// Longest that a call to the processor may take: less than an operation's lease, so that nobody takes one over while its call is under way.
+pub const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
+
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
@@ -225,4 +228,15 @@ fn busy(what: &str) -> StoreError {
 
 fn corrupt(what: &str) -> StoreError {
     StoreError::Corrupt { table: "processor_op", what: what.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_ended_when_somebody_else_may_take_its_operation_over() {
+        let Timing { lease, claim, .. } = Timing::default();
+        assert!(PROCESSOR_DEADLINE < lease && 2 * PROCESSOR_DEADLINE < claim);
+    }
 }
