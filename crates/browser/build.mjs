@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, version as esbuildVersion } from "esbuild";
+import { build, transform, version as esbuildVersion } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
@@ -35,6 +35,17 @@ const localesPlugin = {
   },
 };
 
+/** Style sheets in scripts, as text. They are shortened: what has to be readable where it runs is the script. */
+const sheetsPlugin = {
+  name: "sheets",
+  setup(esbuild) {
+    esbuild.onLoad({ filter: /\.css$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path), { loader: "css", minify: true, target: common.target });
+      return { contents: code.trim(), loader: "text" };
+    });
+  },
+};
+
 const common = {
   absWorkingDir: here,
   bundle: true,
@@ -46,22 +57,23 @@ const common = {
   tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
 };
 
-/** The readable output with tabs and without the comments that esbuild keeps in some places: they are in the sources. */
+/** The readable output with tabs and without the comments that esbuild keeps or makes in some places: they are in the sources. */
 function slim(text) {
   return text
-    .replace(/^ *\/\*(?:[^*]|\*(?!\/))*\*\/\n/gm, "")
+    .replace(/^ *\/\*(?:[^*]|\*(?!\/))*\*\/\n|^ +\/\/ .*\n/gm, "")
+    .replaceAll("/* @__PURE__ */ ", "")
     .replace(/^( {2})+/gm, (indent) => "\t".repeat(indent.length / 2))
     .replace(/\n{2,}/g, "\n");
 }
 
 async function script(entry, name) {
   const banner = { js: `// Dropin: ${name}. Built from crates/browser/src by \`npm run build\`; do not edit.` };
-  const options = { ...common, entryPoints: [entry], format: "iife", loader: { ".css": "text" }, plugins: [localesPlugin], banner };
+  const options = { ...common, entryPoints: [entry], format: "iife", plugins: [localesPlugin, sheetsPlugin], banner };
   return Buffer.from(slim((await build(options)).outputFiles[0].text));
 }
 
 async function style(entry) {
-  return Buffer.from(slim((await build({ ...common, entryPoints: [entry] })).outputFiles[0].text));
+  return (await build({ ...common, entryPoints: [entry], minify: true })).outputFiles[0].contents;
 }
 
 /** Fills the addresses of the frame's own files, so that a cached file of another build is never mixed in. */
@@ -103,9 +115,10 @@ const parts = {
   "dropin.js": await script("src/shell/init.ts", "dropin.js"),
   "frame.js": await script("src/frame/frame.ts", "frame.js"),
   "frame.css": await style("src/frame/frame.css"),
+  "challenge.js": await script("src/challenge/challenge.ts", "challenge.js"),
   "dropin.d.ts": read("dropin.d.ts"),
 };
-parts["frame.html"] = page(read("src/frame/frame.html").toString(), parts);
+for (const name of ["frame", "challenge"]) parts[`${name}.html`] = page(read(`src/${name}/${name}.html`).toString(), parts);
 for (const path of localeFiles) parts[path] = Buffer.from(`${JSON.stringify(JSON.parse(read(path)))}\n`);
 
 const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts"].filter((path) => !path.endsWith(".rs")).sort();

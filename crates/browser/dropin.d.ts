@@ -1,7 +1,7 @@
 /** Types of the drop-in that `{asset_url}/v1/dropin.js` defines. */
 
 export interface DropinError {
-  /** For programs, e.g. `PAYMENT_DECLINED`, `SESSION_CANCELLED`, `SESSION_NOT_FOUND`, `FRAME_UNAVAILABLE`. */
+  /** For programs, e.g. `PAYMENT_DECLINED`, `CANCELLED_BY_SHOPPER`, `SESSION_NOT_FOUND`, `FRAME_UNAVAILABLE`. */
   readonly errorCode: string;
   /** For people. Not for logic: the wording may change. */
   readonly errorMessage: string;
@@ -12,7 +12,10 @@ export interface DropinOptions {
   target: string;
   /** The SessionId that your server received from `POST /v1/session`. */
   id: string;
-  /** Called once when the payment was initiated. It is complete only with your `ORDER_PROCESSED` notification. */
+  /**
+   * Called once when the payment was initiated, for a bank transfer when its details are shown. It is complete only with your
+   * `ORDER_PROCESSED` notification.
+   */
   onSuccess: () => void;
   /** Called once on an error that cannot be recovered inside the Session; create a new Session to try again. */
   onFailure?: (error: DropinError) => void;

@@ -1,4 +1,5 @@
-//! The card frame's document. Its headers are the wall around card data, so they are made here, for the Session at hand.
+//! The two documents that a merchant's page frames: the card form, and the page in whose frame a bank checks the shopper. Their headers are the
+//! wall around card data, so they are made here, for the Session at hand.
 
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::{HttpResponse, Resource, web};
@@ -9,32 +10,74 @@ use url::Url;
 use crate::CheckoutDeps;
 
 pub(crate) fn resource() -> Resource {
-    web::resource("/v1/frame.html").route(web::get().to(frame))
+    web::resource("/v1/{page:frame|challenge}.html").route(web::get().to(document))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Page {
+    /// The card form: the only document that ever sees a card.
+    Frame,
+    /// Nests the bank's page during 3-D Secure; shows nothing of its own.
+    Challenge,
+}
+
+impl Page {
+    fn file(self) -> &'static str {
+        match self {
+            Self::Frame => "frame.html",
+            Self::Challenge => "challenge.html",
+        }
+    }
+
+    /// What the page may reach, beside its own files and calls: the stash, or the bank wherever it is.
+    fn reach(self, deps: &CheckoutDeps) -> String {
+        match self {
+            Self::Frame => {
+                let stash = Url::parse(&deps.stash_url).map(|url| url.origin().ascii_serialization());
+                format!("style-src 'self'; connect-src 'self' {}", stash.unwrap_or_default())
+            }
+            Self::Challenge if deps.sandbox => "connect-src 'self'; frame-src http: https:".to_owned(),
+            Self::Challenge => "connect-src 'self'; frame-src https:".to_owned(),
+        }
+    }
 }
 
 #[derive(serde::Deserialize)]
 struct Query {
     session: Option<String>,
+    /// Present when the merchant's page is isolated from other origins, where only a document that says so itself may be framed. A bank
+    /// nested in such a document comes without its cookies, so the others are spared it.
+    isolated: Option<String>,
 }
 
-async fn frame(deps: web::Data<CheckoutDeps>, query: web::Query<Query>) -> Result<HttpResponse, ApiError> {
-    let document = dropin_browser::asset("frame.html")
-        .ok_or_else(|| ApiError::internal("frame.html is missing from the bundle"))?;
-    let policy = content_security_policy(&deps.stash_url, &ancestors(&deps, query.session.as_deref()).await?);
+async fn document(
+    deps: web::Data<CheckoutDeps>,
+    page: web::Path<Page>,
+    query: web::Query<Query>,
+) -> Result<HttpResponse, ApiError> {
+    let page = page.into_inner();
+    let document = dropin_browser::asset(page.file())
+        .ok_or_else(|| ApiError::internal("a document of the drop-in is missing from the bundle"))?;
+    let ancestors = ancestors(&deps, query.session.as_deref()).await?;
+    let policy = content_security_policy(&page.reach(&deps), &ancestors);
     let policy = HeaderValue::from_str(&policy)
         .map_err(|_odd| ApiError::internal("a registered origin cannot stand in a header"))?;
-    Ok(HttpResponse::Ok()
+    let mut response = HttpResponse::Ok();
+    response
         .insert_header((header::CONTENT_TYPE, document.content_type))
         .insert_header((header::CONTENT_SECURITY_POLICY, policy))
         .insert_header((header::CACHE_CONTROL, "no-store"))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
-        .insert_header((HeaderName::from_static("cross-origin-embedder-policy"), "require-corp"))
         .insert_header((HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"))
-        .insert_header((HeaderName::from_static("permissions-policy"), "camera=(), microphone=(), geolocation=()"))
-        .body(document.bytes))
+        .insert_header((HeaderName::from_static("permissions-policy"), "camera=(), microphone=(), geolocation=()"));
+    if page == Page::Frame || query.isolated.is_some() {
+        response.insert_header((HeaderName::from_static("cross-origin-embedder-policy"), "require-corp"));
+    }
+    Ok(response.body(document.bytes))
 }
 
-/// Who may frame the card form: the merchant's origins. An unknown Session has nothing to protect: the frame then only says so, to anybody.
+/// Who may frame the documents: the merchant's origins. An unknown Session has nothing to protect: the frame then only says so, to anybody.
 /// Without a well-formed id nobody may.
 async fn ancestors(deps: &CheckoutDeps, session: Option<&str>) -> Result<Vec<String>, ApiError> {
     let Some(id) = session.and_then(|text| text.parse().ok()) else { return Ok(vec!["'none'".to_owned()]) };
@@ -45,11 +88,10 @@ async fn ancestors(deps: &CheckoutDeps, session: Option<&str>) -> Result<Vec<Str
     }
 }
 
-fn content_security_policy(stash_url: &str, ancestors: &[String]) -> String {
-    let stash = Url::parse(stash_url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+fn content_security_policy(reach: &str, ancestors: &[String]) -> String {
     format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' {stash}; base-uri 'none'; form-action 'none'; \
-         frame-ancestors {}; require-trusted-types-for 'script'; trusted-types 'none'",
+        "default-src 'none'; script-src 'self'; {reach}; base-uri 'none'; form-action 'none'; frame-ancestors {}; \
+         require-trusted-types-for 'script'; trusted-types 'none'",
         ancestors.join(" ")
     )
 }

@@ -1,14 +1,11 @@
 // Dropin: frame.js. Built from crates/browser/src by `npm run build`; do not edit.
 (() => {
-	// locales:locales
 	var TAGS = ["ar", "de", "en"];
-	// src/shared/address.ts
 	function baseOf(source) {
 		const url = new URL(source);
 		const folder = /^.*\/v1\//.exec(url.pathname)?.[0];
 		return new URL(folder ?? ".", url);
 	}
-	// src/shared/locale.ts
 	var RENAMED = { no: "nb", iw: "he", in: "id" };
 	var TRADITIONAL = /Hant|TW|HK|MO/i;
 	var SHAPE = /^([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}))?\b/i;
@@ -26,13 +23,11 @@
 		}
 		return { file: "en", format: "en", direction: "ltr" };
 	}
-	// src/shared/strings.ts
 	function say(strings, key, values = {}) {
 		return (strings[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 	}
-	// src/shared/theme.ts
-	function box(part) {
-		return ["color", "radius", "top-width", "right-width", "bottom-width", "left-width"].map((what) => `--${part}--border-${what}`);
+	function box(part2) {
+		return ["color", "radius", "top-width", "right-width", "bottom-width", "left-width"].map((what) => `--${part2}--border-${what}`);
 	}
 	var VARIABLES = [
 		...["primary", "hover", "content", "app", "header"].map((what) => `--color-${what}`),
@@ -60,12 +55,20 @@
 		const chosen = FONTS.test(theme.font) && !UNCHOSEN_FONT.test(theme.font);
 		style.setProperty("--d-font", chosen ? `${theme.font}, sans-serif` : "");
 		element.dataset["scheme"] = theme.scheme;
+		inkButtons(element);
+	}
+	function inkButtons(element) {
+		const probe = element.appendChild(document.createElement("i"));
+		for (const name of ["primary", "hover"]) {
+			probe.style.backgroundColor = `var(--d-${name})`;
+			element.style.setProperty(`--d-on-${name}`, inkOn(getComputedStyle(probe).backgroundColor));
+		}
+		probe.remove();
 	}
 	function inkOn(background) {
 		const [r = 0, g = 0, b = 0] = (/^rgba?\((.*)\)$/.exec(background)?.[1] ?? "").split(/[\s,/]+/).map((channel) => (Number(channel) / 255) ** 2.2);
 		return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.185 ? "#11151c" : "#fff";
 	}
-	// src/frame/api.ts
 	var members = (value) => Object(value);
 	function pause(ms, signal) {
 		return new Promise((resolve) => {
@@ -85,15 +88,15 @@
 		view(signal) {
 			return this.persist(this.session, {}, 7, signal, "State");
 		}
-		progress(waitSeconds, signal) {
-			return this.call(`${this.session}/progress?wait=${waitSeconds}`, {}, waitSeconds + 10, signal, "State");
+		progress(waitSeconds, from, signal) {
+			return this.call(`${this.session}/progress?wait=${waitSeconds}&from=${from}`, {}, waitSeconds + 10, signal, "State");
 		}
 		submit(order, signal) {
 			const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(order), keepalive: true };
 			return this.call(`${this.session}/submit`, request, 30, signal, "State");
 		}
 		stash(view, order, card, signal) {
-			const address = `${view.StashUrl}/${view.MerchantId}/${order.StashId}`;
+			const address = `${view.StashUrl}/${view.MerchantId}/${order.AttemptId}`;
 			const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, card: JSON.stringify(card) });
 			return this.persist(address, { method: "POST", body }, 15, signal, "Warnings");
 		}
@@ -124,7 +127,36 @@
 			}
 		}
 	};
-	// src/frame/brands.ts
+	var SVG = "http://www.w3.org/2000/svg";
+	function fill(element, attributes, children) {
+		for (const [name, value] of Object.entries(attributes)) {
+			if (value === true) element.setAttribute(name, "");
+			else if (typeof value === "string") element.setAttribute(name, value);
+		}
+		for (const child of children) if (child !== null) element.append(child);
+		return element;
+	}
+	function h(tag, attributes = {}, ...children) {
+		return fill(document.createElement(tag), attributes, children);
+	}
+	function setState(element, name, on) {
+		if (on) element.setAttribute(name, "true");
+		else element.removeAttribute(name);
+	}
+	function icon(name, d) {
+		const path = fill(document.createElementNS(SVG, "path"), { d }, []);
+		return fill(document.createElementNS(SVG, "svg"), { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, [path]);
+	}
+	function setNotice(box2, text) {
+		box2.hidden = text === "";
+		box2.replaceChildren(...text === "" ? [] : [icon("warning", WARNING), h("p", {}, text)]);
+	}
+	function payButton(type, text) {
+		return h("button", { type, class: "pay" }, icon("lock", LOCK), h("span", { class: "spinner" }), text);
+	}
+	var CARD = "M5 5h14a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM3 10h18M7 15h3";
+	var LOCK = "M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z";
+	var WARNING = "M12 8v5M12 16.5v.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z";
 	var FOURS = [4, 8, 12, 16];
 	var TABLE = [
 		"VISA|Visa|VISA|13 16 18 19|4",
@@ -144,9 +176,9 @@
 	];
 	var BRANDS = TABLE.map((row) => {
 		const [id = "", name = "", mark = "", lengths = "", prefixes = ""] = row.split("|");
-		const asPrinted = id === "AMEX" || id === "DINERS" ? [4, 10] : FOURS;
+		const asPrinted2 = id === "AMEX" || id === "DINERS" ? [4, 10] : FOURS;
 		const codeLength = id === "AMEX" ? 4 : 3;
-		return { id, name, mark, lengths: lengths.split(" ").map(Number), gaps: asPrinted, codeLength, prefixes: prefixes.split(" ") };
+		return { id, name, mark, lengths: lengths.split(" ").map(Number), gaps: asPrinted2, codeLength, prefixes: prefixes.split(" ") };
 	});
 	function brandOf(digits) {
 		let best = null;
@@ -165,27 +197,6 @@
 	function markOf(id, name) {
 		return BRANDS.find((brand) => brand.id === id)?.mark ?? name;
 	}
-	// src/shared/dom.ts
-	var SVG = "http://www.w3.org/2000/svg";
-	function fill(element, attributes, children) {
-		for (const [name, value] of Object.entries(attributes)) {
-			if (value === true) element.setAttribute(name, "");
-			else if (typeof value === "string") element.setAttribute(name, value);
-		}
-		for (const child of children) if (child !== null) element.append(child);
-		return element;
-	}
-	function h(tag, attributes = {}, ...children) {
-		return fill(document.createElement(tag), attributes, children);
-	}
-	function icon(name, d) {
-		const path = fill(document.createElementNS(SVG, "path"), { d }, []);
-		return fill(document.createElementNS(SVG, "svg"), { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, [path]);
-	}
-	var CARD = "M5 5h14a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM3 10h18M7 15h3";
-	var LOCK = "M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z";
-	var WARNING = "M12 8v5M12 16.5v.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z";
-	// src/frame/mask.ts
 	var ZEROS = [48, 1632, 1776, 2406, 65296];
 	function toDigits(text) {
 		let digits = "";
@@ -235,7 +246,6 @@
 		return value;
 	}
 	var EXPIRY_MASK = {
-		// Two digits of the year, or four when they start with 20.
 		most: (digits) => digits.slice(2, 4) === "20" ? 6 : 4,
 		show: (digits, inserting) => {
 			if (digits.length < 2 || digits.length === 2 && !inserting) return digits;
@@ -247,7 +257,6 @@
 			return match === null ? -1 : (match[1] ?? "").length;
 		}
 	};
-	// src/frame/field.ts
 	var Field = class {
 		constructor(setup, strings, changed, complained) {
 			this.setup = setup;
@@ -286,8 +295,7 @@
 			this.errorText.textContent = text ?? "";
 			this.error.hidden = text === null;
 			this.hint.hidden = text !== null;
-			if (text === null) this.input.removeAttribute("aria-invalid");
-			else this.input.setAttribute("aria-invalid", "true");
+			setState(this.input, "aria-invalid", text !== null);
 			this.describe();
 			return text;
 		}
@@ -338,7 +346,6 @@
 			this.changed(this);
 		}
 	};
-	// src/frame/validate.ts
 	var LONGEST_NUMBER = 19;
 	var SHORTEST_NUMBER = 12;
 	var YEARS_AHEAD = 25;
@@ -390,7 +397,6 @@
 		if (looksLikeNumber || !new RegExp("\\p{L}", "u").test(trimmed)) return { key: "nameNotName" };
 		return trimmed.length > LONGEST_NAME ? { key: "nameLong" } : null;
 	}
-	// src/frame/card-form.ts
 	var LONGEST_NUMBER2 = 19;
 	var NUMBER_MASK = {
 		most: (digits) => brandOf(digits)?.lengths.at(-1) ?? LONGEST_NUMBER2,
@@ -409,7 +415,7 @@
 			this.fields = this.buildFields(accepted);
 			const { number, expiry, code, name } = this.fields;
 			number.box.append(icon("blank-card", CARD), this.mark);
-			this.button = h("button", { type: "submit", class: "pay" }, icon("lock", LOCK), h("span", { class: "spinner" }), this.buttonText);
+			this.button = payButton("submit", this.buttonText);
 			const pair = h("div", { class: "pair" }, expiry.element, code.element);
 			const rows = [number.element, pair, name.element, this.notice, this.total, this.button];
 			this.element = h("form", { novalidate: true, autocomplete: "on", "aria-label": say(strings, "frameTitle") }, ...rows);
@@ -452,12 +458,10 @@
 			this.label();
 		}
 		rest(resting) {
-			if (resting) this.button.setAttribute("aria-disabled", "true");
-			else this.button.removeAttribute("aria-disabled");
+			setState(this.button, "aria-disabled", resting);
 		}
 		setNotice(text) {
-			this.notice.hidden = text === null;
-			this.notice.replaceChildren(...text === null ? [] : [icon("warning", WARNING), h("p", {}, text)]);
+			setNotice(this.notice, text);
 		}
 		clear() {
 			for (const field of Object.values(this.fields)) field.clear();
@@ -474,7 +478,7 @@
 			const codeMask = { most: () => brandOf(this.fields.number.value)?.codeLength ?? 4, show: (digits) => digits };
 			const fields = {
 				number: make("number", "cc-number", (value) => numberProblem(value, accepted), NUMBER_MASK),
-				expiry: make("expiry", "cc-exp", (value) => expiryProblem(value, /* @__PURE__ */ new Date()), EXPIRY_MASK, say(strings, "expiryPlaceholder")),
+				expiry: make("expiry", "cc-exp", (value) => expiryProblem(value, new Date()), EXPIRY_MASK, say(strings, "expiryPlaceholder")),
 				code: make("code", "cc-csc", (value) => codeProblem(value, this.fields.number.value), codeMask),
 				name: make("name", "cc-name", nameProblem)
 			};
@@ -506,8 +510,87 @@
 			this.buttonText.textContent = say(this.strings, this.busy ? "paying" : "pay", { amount: this.amount });
 		}
 	};
-	// src/frame/memory.ts
-	var kept = /* @__PURE__ */ new Map();
+	var PROTOCOL = 1;
+	var CARDS = "CARD";
+	var SHELL_SHAPES = {
+		setup: { hideSubmitButton: "boolean" },
+		theme: { theme: "object" },
+		select: { method: "string" },
+		submit: {}
+	};
+	function matches(value, shapes) {
+		const message = Object(value);
+		const type = String(message["type"]);
+		return Object.hasOwn(shapes, type) && Object.entries(shapes[type] ?? {}).every(([member, kind]) => typeof message[member] === kind && message[member] !== null);
+	}
+	function isPortOffer(value) {
+		const offer = Object(value);
+		return offer.type === "dropin-port" && offer.protocol === PROTOCOL;
+	}
+	function isShellMessage(value) {
+		return matches(value, SHELL_SHAPES);
+	}
+	var decimals = ({ MinorUnits }) => ({ minimumFractionDigits: MinorUnits, maximumFractionDigits: MinorUnits });
+	function amountOf(view, locale) {
+		return new Intl.NumberFormat(locale, { style: "currency", currency: view.Currency, ...decimals(view) }).format(view.TotalAmount);
+	}
+	function plainAmountOf(view, locale) {
+		return new Intl.NumberFormat(locale, { useGrouping: false, numberingSystem: "latn", ...decimals(view) }).format(view.TotalAmount);
+	}
+	var TYPED = [
+		["AccountHolder", "bankHolder"],
+		["Iban", "bankIban"],
+		["AccountNumber", "bankAccount"],
+		["SwiftCode", "bankSwift"],
+		["ExtraBankData", "bankExtra"],
+		["PaymentReference", "bankReference"]
+	];
+	var asPrinted = (iban) => iban.replace(/\s/g, "").replace(/(.{4})(?=.)/g, "$1 ");
+	function detailsOf(strings, locale, view, bank) {
+		const typed = TYPED.map(([member, key]) => {
+			const copy = bank[member] ?? "";
+			return { label: say(strings, key), text: member === "Iban" ? asPrinted(copy) : copy, copy };
+		});
+		const place = [bank.City, bank.Country].filter(Boolean).join(", ");
+		return [
+			{ label: say(strings, "bankAmount"), text: amountOf(view, locale), copy: plainAmountOf(view, locale) },
+			...typed,
+			{ label: say(strings, "bankName"), text: bank.BankName ?? "", copy: "" },
+			{ label: say(strings, "bankPlace"), text: place, copy: "" }
+		].filter(({ text }) => text !== "");
+	}
+	var isCard = (method) => method.Class === "Card";
+	function cardEntry(strings, schemes) {
+		const names = schemes.map((method) => method.Name).join(", ");
+		const marks = schemes.map((method) => markOf(method.Id, method.Name));
+		return { id: CARDS, name: say(strings, "card"), icon: "card", marks, accepted: say(strings, "acceptedCards", { names }), line: "", button: "" };
+	}
+	function entry(strings, { Id, Name, Class }, amount) {
+		const transfer = Class === "Offline";
+		return {
+			id: Id,
+			name: Name,
+			icon: transfer ? "bank" : "leave",
+			marks: [],
+			accepted: "",
+			line: say(strings, transfer ? "transferLine" : "leaveLine", { name: Name, amount }),
+			button: say(strings, "pay", { amount })
+		};
+	}
+	function faceOf(strings, locale, view) {
+		const amount = amountOf(view, locale.format);
+		const schemes = view.PaymentMethods.filter(isCard);
+		const others = view.PaymentMethods.filter((method) => !isCard(method)).map((method) => entry(strings, method, amount));
+		return {
+			lang: locale.format,
+			dir: locale.direction,
+			frameTitle: say(strings, "frameTitle"),
+			testMode: view.Sandbox ? say(strings, "testMode") : "",
+			methods: schemes.length > 0 ? [cardEntry(strings, schemes), ...others] : others,
+			strings
+		};
+	}
+	var kept = new Map();
 	function allowed(use) {
 		try {
 			return use();
@@ -532,12 +615,24 @@
 	function deviceFingerprint() {
 		return remember("localStorage", "dropin.device");
 	}
-	// src/frame/money.ts
-	function formatAmount(amount, currency, minorUnits, locale) {
-		const digits = { minimumFractionDigits: minorUnits, maximumFractionDigits: minorUnits };
-		return new Intl.NumberFormat(locale, { style: "currency", currency, ...digits }).format(amount);
+	var part = (id) => document.getElementById(id);
+	function announce(message) {
+		const live = part("live");
+		live.textContent = live.textContent === message ? `${message} ` : message;
 	}
-	// src/frame/checkout.ts
+	function show(content) {
+		part("app").append(content);
+	}
+	function watchHeight(tell) {
+		let told = 0;
+		const app = part("app");
+		const measure = () => {
+			const height = Math.ceil(app.getBoundingClientRect().height);
+			if (height > 0 && height !== told) tell(told = height);
+		};
+		measure();
+		new ResizeObserver(measure).observe(app);
+	}
 	var LONG_PAUSE_MS = 4e3;
 	var WAIT = 25;
 	var PATIENCE_MS = 25e3;
@@ -549,46 +644,52 @@
 		CardVerificationCodeInvalid: "code"
 	};
 	var Checkout = class {
-		constructor(api, sessionId, link, screen, strings, locale, view) {
+		constructor(api, sessionId, link, form, strings, locale, view) {
 			this.api = api;
 			this.sessionId = sessionId;
 			this.link = link;
-			this.screen = screen;
+			this.form = form;
 			this.strings = strings;
 			this.locale = locale;
 			this.view = view;
 			this.phase = "paying";
 			this.flow = new AbortController();
-			this.selected = true;
+			this.method = "";
 			this.resting = false;
-		}
-		get form() {
-			return this.screen.form;
+			this.away = "";
 		}
 		begin(notice) {
 			this.form.setAmount(this.amountOf(this.view));
+			this.link.send({ type: "ready", face: faceOf(this.strings, this.locale, this.view) });
 			if (this.view.State === "CREATED") this.openForm(notice);
 			else void this.follow(this.newFlow(), null);
 		}
-		select(selected) {
-			this.selected = selected;
+		select(method) {
+			this.method = method;
 			this.tellEnabled();
 		}
 		tellEnabled() {
-			const enabled = this.phase === "form" && this.selected && !this.resting && this.form.valid;
+			const enabled = this.phase === "form" && this.method !== "" && !this.resting && (!this.byCard || this.form.valid);
 			this.link.sendEnabled(enabled);
 		}
 		async pay() {
-			if (this.phase !== "form" || !this.selected || this.resting) return;
-			const card = this.form.check();
-			if (card === null) return;
+			if (this.phase !== "form" || this.method === "" || this.resting) return;
+			const card = this.byCard ? this.form.check() : null;
+			if (this.byCard && card === null) return;
 			const signal = this.newFlow();
-			this.setBusy(true);
-			this.form.setNotice(null);
-			this.screen.announce(say(this.strings, "paying", { amount: this.amountOf(this.view) }));
+			this.notify("");
+			this.setBusy(true, card === null ? this.paying : "");
+			if (card !== null) announce(this.paying);
 			const AttemptId = openAttempt(this.sessionId);
-			const order = { Version: this.view.Version, AttemptId, StashId: AttemptId, DeviceFingerprint: deviceFingerprint() };
-			if (await this.stash(card, order, signal)) await this.follow(signal, order);
+			const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint() };
+			const order = card === null ? { ...attempt, PaymentMethod: this.method } : { ...attempt, StashId: AttemptId };
+			if (card === null || await this.stash(card, order, signal)) await this.follow(signal, order);
+		}
+		get byCard() {
+			return this.method === CARDS;
+		}
+		get paying() {
+			return this.say("paying", { amount: this.amountOf(this.view) });
 		}
 		async reload(notice) {
 			if (this.phase === "over") return;
@@ -612,56 +713,57 @@
 			if (answer.kind === "ok" && answer.body.Warnings.length === 0) return true;
 			closeAttempt(this.sessionId);
 			const names = answer.kind === "ok" ? answer.body.Warnings.flatMap((warning) => WARNED[warning] ?? []) : [];
-			this.openForm(names.length > 0 ? void 0 : say(this.strings, answer.kind === "unreachable" ? "notSent" : "retype"));
+			this.openForm(names.length > 0 ? void 0 : this.say(answer.kind === "unreachable" ? "notSent" : "retype"));
 			if (names.length > 0) this.form.refuse(names);
 			return false;
 		}
 		async follow(signal, order) {
 			let asking = order === null;
 			let misses = 0;
+			let from = "PROCESSING";
 			if (order === null) this.showProcessing();
 			while (!signal.aborted) {
 				const asked = Date.now();
 				const sending = !asking && order !== null ? order : null;
-				const answer = sending ? await this.api.submit(sending, signal) : await this.api.progress(WAIT, signal);
+				const answer = sending ? await this.api.submit(sending, signal) : await this.api.progress(WAIT, from, signal);
 				if (signal.aborted) return;
 				if (answer.kind === "unreachable") {
-					if (sending && misses === PAUSES.length) asking = true, this.showChecking();
+					if (sending && misses === PAUSES.length) asking = true, this.showStatus("checking");
 					await pause(PAUSES[misses] ?? LONG_PAUSE_MS, signal);
 					misses = Math.min(misses + 1, PAUSES.length);
 					continue;
 				}
 				misses = 0;
 				if (answer.kind === "refused") {
-					if (this.refused(answer, sending !== null)) return;
+					if (this.refused(answer, sending)) return;
 					[order, asking] = [null, true];
 					this.showProcessing();
 					continue;
 				}
 				if (this.arrived(answer.body, order)) return;
+				from = answer.body.State === "REDIRECTED" ? "REDIRECTED" : "PROCESSING";
 				asking = order === null || answer.body.State !== "CREATED";
 				const early = Date.now() - asked < BREATH_MS;
 				if (early && !(sending && asking)) await pause(BREATH_MS, signal);
 			}
 		}
-		refused(answer, submitting) {
+		refused(answer, sent) {
 			closeAttempt(this.sessionId);
-			if (!submitting || answer.status === 404) {
+			if (sent === null || answer.status === 404) {
 				this.fail(answer.code, answer.message);
 			} else if (answer.code === "SESSION_CHANGED") {
 				void this.reload((before, now) => this.changeOf(before, now));
 			} else if (answer.status === 409) {
 				return false;
 			} else {
-				this.openForm(say(this.strings, "retype"));
+				this.openForm(this.say(sent.StashId === void 0 ? "methodRefused" : "retype"));
 			}
 			return true;
 		}
 		arrived(progress, order) {
 			switch (progress.State) {
 				case "COMPLETED":
-					this.end();
-					this.link.send({ type: "done", title: say(this.strings, "doneTitle"), text: say(this.strings, "doneText", { merchant: this.view.MerchantName }) });
+					this.succeed(progress.BankDetails);
 					return true;
 				case "FAILED":
 					this.fail(progress.ErrorCode ?? "PAYMENT_FAILED", progress.ErrorMessage);
@@ -672,7 +774,11 @@
 				case "CREATED":
 					if (order === null) void this.reload();
 					return order === null;
+				case "REDIRECTED":
+					this.showAway(progress, order !== null);
+					return false;
 				default:
+					if (this.away !== "") this.cameBack();
 					return false;
 			}
 		}
@@ -680,15 +786,18 @@
 			clearTimeout(this.patience);
 			this.phase = "form";
 			this.setBusy(false);
-			this.screen.showForm();
-			this.form.setNotice(notice ?? null);
-			if (notice !== void 0) this.screen.announce(notice);
+			this.notify(notice ?? "");
 		}
-		setBusy(busy) {
+		notify(text) {
+			this.form.setNotice(this.byCard ? text : "");
+			if (this.byCard && text !== "") announce(text);
+			this.link.send({ type: "notice", text: this.byCard ? "" : text });
+		}
+		setBusy(busy, text = "") {
 			if (busy) this.phase = "paying";
 			this.form.setBusy(busy);
 			this.form.rest(busy || this.resting);
-			this.link.send({ type: "busy", busy });
+			this.link.send({ type: "busy", busy, text });
 			this.tellEnabled();
 		}
 		rest() {
@@ -701,15 +810,35 @@
 		}
 		showProcessing() {
 			this.setBusy(true);
-			this.screen.showStatus(say(this.strings, "processingTitle"), say(this.strings, "processingText"));
+			this.showStatus("processing");
 		}
-		showChecking() {
-			this.screen.showStatus(say(this.strings, "checkingTitle"), say(this.strings, "checkingText"));
+		showStatus(what) {
+			this.link.send({ type: "status", title: this.say(`${what}Title`), text: this.say(`${what}Text`) });
+		}
+		showAway({ RedirectUrl: url = "", Challenge: challenge = false }, now) {
+			if (this.away === url) return;
+			this.away = url;
+			clearTimeout(this.patience);
+			this.setBusy(true);
+			const what = challenge ? "challenge" : "away";
+			this.link.send({ type: "away", title: this.say(`${what}Title`), text: this.say(`${what}Text`), url, challenge, now });
+		}
+		cameBack() {
+			this.away = "";
+			this.startPatience();
+			this.showProcessing();
+		}
+		succeed(bank) {
+			this.end();
+			const what = bank ? "bank" : "done";
+			const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
+			const details = bank ? detailsOf(this.strings, this.locale.format, this.view, bank) : [];
+			this.link.send({ type: "done", title: this.say(`${what}Title`), text, details });
 		}
 		fail(code, message = "") {
 			this.end();
-			const text = this.strings[`failed.${code}`] ?? say(this.strings, "failed.other");
-			this.link.fail(code, message, say(this.strings, "failedTitle"), text);
+			const text = this.strings[`failed.${code}`] ?? this.say("failed.other");
+			this.link.fail(code, message, this.say("failedTitle"), text);
 		}
 		end() {
 			this.newFlow();
@@ -722,39 +851,25 @@
 		newFlow() {
 			this.flow.abort();
 			this.flow = new AbortController();
-			clearTimeout(this.patience);
-			this.patience = setTimeout(() => this.phase === "paying" && this.showChecking(), PATIENCE_MS);
+			this.away = "";
+			this.startPatience();
 			return this.flow.signal;
 		}
+		startPatience() {
+			clearTimeout(this.patience);
+			this.patience = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), PATIENCE_MS);
+		}
 		amountOf(view) {
-			return formatAmount(view.TotalAmount, view.Currency, view.MinorUnits, this.locale);
+			return amountOf(view, this.locale.format);
+		}
+		say(key, values) {
+			return say(this.strings, key, values);
 		}
 		changeOf(before, now) {
 			const [was, amount] = [this.amountOf(before), this.amountOf(now)];
-			return say(this.strings, was === amount ? "orderChanged" : "amountChanged", { was, amount });
+			return this.say(was === amount ? "orderChanged" : "amountChanged", { was, amount });
 		}
 	};
-	// src/shared/protocol.ts
-	var PROTOCOL = 1;
-	var SHELL_SHAPES = {
-		setup: { hideSubmitButton: "boolean" },
-		theme: { theme: "object" },
-		select: { selected: "boolean" },
-		submit: {}
-	};
-	function matches(value, shapes) {
-		const message = Object(value);
-		const type = String(message["type"]);
-		return Object.hasOwn(shapes, type) && Object.entries(shapes[type] ?? {}).every(([member, kind]) => typeof message[member] === kind && message[member] !== null);
-	}
-	function isPortOffer(value) {
-		const offer = Object(value);
-		return offer.type === "dropin-port" && offer.protocol === PROTOCOL;
-	}
-	function isShellMessage(value) {
-		return matches(value, SHELL_SHAPES);
-	}
-	// src/frame/link.ts
 	function portOffer() {
 		return new Promise((resolve) => {
 			const listen = (event) => {
@@ -789,90 +904,30 @@
 			this.send({ type: "fail", code, message: message || text, title, text, lang, dir });
 		}
 	};
-	// src/frame/screen.ts
-	var Screen = class {
-		constructor(form) {
-			this.form = form;
-			this.title = h("h2");
-			this.text = h("p");
-			this.app = document.getElementById("app");
-			this.live = document.getElementById("live");
-			this.status = h("section", { class: "status", hidden: true }, h("span", { class: "spinner" }), this.title, this.text);
-			this.app.append(form.element, this.status);
-		}
-		showForm() {
-			this.form.element.hidden = false;
-			this.status.hidden = true;
-		}
-		showStatus(title, text) {
-			if (!this.status.hidden && this.title.textContent === title) return;
-			this.form.element.hidden = true;
-			this.status.hidden = false;
-			this.title.textContent = title;
-			this.text.textContent = text;
-			this.announce(`${title}. ${text}`);
-		}
-		announce(message) {
-			this.live.textContent = this.live.textContent === message ? `${message} ` : message;
-		}
-		watchHeight(tell) {
-			let told = 0;
-			const measure = () => {
-				const height = Math.ceil(this.app.getBoundingClientRect().height);
-				if (height > 0 && height !== told) tell(told = height);
-			};
-			measure();
-			new ResizeObserver(measure).observe(this.app);
-		}
-	};
-	// src/frame/frame.ts
 	function refuse(offer, strings, code, message) {
 		const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
 		new Link(offer.port).fail(code, message, strings["failedTitle"] ?? "", text);
 	}
-	function inkButtons() {
-		const { style } = document.documentElement;
-		const probe = document.body.appendChild(document.createElement("i"));
-		for (const name of ["primary", "hover"]) {
-			probe.style.backgroundColor = `var(--d-${name})`;
-			style.setProperty(`--d-on-${name}`, inkOn(getComputedStyle(probe).backgroundColor));
-		}
-		probe.remove();
-	}
-	var isCard = (method) => method.Class === "Card";
-	function faceOf(strings, locale, view, methods) {
-		return {
-			lang: locale.format,
-			dir: locale.direction,
-			card: say(strings, "card"),
-			frameTitle: say(strings, "frameTitle"),
-			accepted: say(strings, "acceptedCards", { names: methods.map((method) => method.Name).join(", ") }),
-			marks: methods.map((method) => markOf(method.Id, method.Name)),
-			testMode: view.Sandbox ? say(strings, "testMode") : ""
-		};
-	}
 	function start(offer, api, sessionId, strings, view, locale) {
-		const methods = view.PaymentMethods.filter(isCard);
 		const link = new Link(offer.port);
-		const form = new CardForm(strings, methods.map((method) => method.Id), {
+		const form = new CardForm(strings, view.PaymentMethods.filter(isCard).map((method) => method.Id), {
 			changed: () => checkout.tellEnabled(),
 			submitted: () => void checkout.pay(),
-			announce: (message) => screen.announce(message)
+			announce
 		});
-		const screen = new Screen(form);
-		const checkout = new Checkout(api, sessionId, link, screen, strings, locale.format, view);
+		show(form.element);
+		const checkout = new Checkout(api, sessionId, link, form, strings, locale, view);
 		link.listen((message) => {
 			if (message.type === "setup") form.hideButton(message.hideSubmitButton);
-			else if (message.type === "theme") applyTheme(document.documentElement, message.theme), inkButtons();
-			else if (message.type === "select") checkout.select(message.selected);
+			else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
+			else if (message.type === "select") checkout.select(message.method);
 			else void checkout.pay();
 		});
 		window.addEventListener("pageshow", (event) => {
 			if (event.persisted) void checkout.reload();
 		});
-		link.send({ type: "ready", face: faceOf(strings, locale, view, methods) });
 		checkout.begin();
-		screen.watchHeight((height) => link.send({ type: "size", height }));
+		watchHeight((height) => link.send({ type: "size", height }));
 	}
 	async function boot(script) {
 		const offered = portOffer();
@@ -892,7 +947,7 @@
 			return refuse(offer, strings, "ORIGIN_NOT_ALLOWED", `Register ${offer.origin} as an origin of this Session's merchant.`);
 		}
 		document.title = say(strings, "frameTitle");
-		if (!view.body.PaymentMethods.some(isCard)) return refuse(offer, strings, "NO_PAYMENT_METHOD", "No payment method fits the Session's country and currency.");
+		if (view.body.PaymentMethods.length === 0) return refuse(offer, strings, "NO_PAYMENT_METHOD", "No payment method fits the Session's country and currency.");
 		start(offer, api, sessionId, strings, view.body, locale);
 	}
 	void boot(document.currentScript.src);

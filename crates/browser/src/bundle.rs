@@ -2,61 +2,73 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "17549be2ddceabe4";
+pub(crate) const VERSION: &str = "d4321147e1144e06";
 
 pub(crate) static ASSETS: &[Asset] = &[
+    Asset {
+        path: "challenge.html",
+        content_type: "text/html; charset=utf-8",
+        bytes: include_bytes!("../dist/challenge.html"),
+        sha384: "+eYzZYI0fTCmgl9FoVnhyxhqY1NYrR3CZ6M0qa8CoWV1Vf1ZeHR0DEDXHAoXs1kB",
+    },
+    Asset {
+        path: "challenge.js",
+        content_type: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../dist/challenge.js"),
+        sha384: "TyZtsf3t6wL9o+rqabt8NloPQwWsfH1w0KYw/MYdMpe9W13MOa6yZ7faIZdiVqMH",
+    },
     Asset {
         path: "dropin.d.ts",
         content_type: "text/plain; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.d.ts"),
-        sha384: "u1A1pNXcVBVo3e7cerGyafO78CbxAY62KVjGsd+VyzU8NwrS1LkLuwuWtnrb4jx7",
+        sha384: "SlHP2HN7PaTBleE71/4v8GZ4cM5HKyGBvhXLdQNru59Xpy1q1pzaqfdUidWOaKvQ",
     },
     Asset {
         path: "dropin.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.js"),
-        sha384: "LCF+9aPhM4Yst/IZ9GsDFL+O3avBTrCLjjdaPNWyb+SZxCip7Ozy7PAbaSRxGC3S",
+        sha384: "tMv6eC+wfFH5phIYkLxpogXQIqZwNDbEouixeTfsxmFeQtI3nutN6EE6SM6ktNP7",
     },
     Asset {
         path: "frame.css",
         content_type: "text/css; charset=utf-8",
         bytes: include_bytes!("../dist/frame.css"),
-        sha384: "zPUTZG0HygdIgbat2+KpJ1IaFmylTiRTQ4sD/5X+WM/vzJo1bnDTPjILOyRBF7da",
+        sha384: "NgHeVoYXiFrCg/zsTyzLViTXMMRSsnSTROfCkaOUG6qYs2kUXT2wRxxyTGLOkP2x",
     },
     Asset {
         path: "frame.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/frame.html"),
-        sha384: "TKB86IlELTzq9+Ksdgwx84dnHcuODC0Ba5ICO0IWm+UskvxfSRSdMKx8W6u/7OFC",
+        sha384: "zzHdhnURERfkVyqBJHDk+ogi/9s0VFiNSL7OD72daB3/gtkQQXmxZXUC4TcKxUA3",
     },
     Asset {
         path: "frame.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/frame.js"),
-        sha384: "IHtvO8ChWynZZG3gTb330F9Frn5SgKyDHwi2yt1rfzmUs+No1dHT0+rst6+eOOx0",
+        sha384: "vSGUjCRmvlnDY+EWc26Y/uR9n6dqz8/9p7KaMlaWErCITvojND7Vx5mTxa7FdZiZ",
     },
     Asset {
         path: "locales/ar.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/locales/ar.json"),
-        sha384: "kJU30Pzjxpfu6ZA+WlJBOUkfj02iwQAtwNlxAqTl+F2eUyQY6//Harwkqe8lIKdM",
+        sha384: "/MFDfkzZgM6Jpn30HzhVIbD/gHUgvy5/okhKxaU24h2mwigAdIwI5fWQtTjORgOU",
     },
     Asset {
         path: "locales/de.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/locales/de.json"),
-        sha384: "rDi2HYIIqPUztnCIY115e2VF4k4Eh50fQNBW/2+osr+AyrA/qnpGgXyngOqU4opC",
+        sha384: "OYZSn1HOvTV5aMTr19zcSq1enVv2An6qzUvS+tr71tij5f9nmVNTulQM3R5/RU4M",
     },
     Asset {
         path: "locales/en.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/locales/en.json"),
-        sha384: "kH1uoojkRwMOoLzfP0PktJ+6OYPxLz6pPTC87kDtC0xMYoDRPkCEqflg+9DRNbXK",
+        sha384: "fZImiDP+Bfl2n4WRdlpplA6VNozFwfmkWyMD/jXf5f5IFiTjfMnbFR6Xd7sYEWIt",
     },
     Asset {
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "svq81nmI6naSm2DNjHBUeKTfr52BUN5hOpAmDDzwjS4rr3siwiK6eGKB8cP76WUA",
+        sha384: "1X3nFI90GCPQJoK8C9mwHsOqM4DGkZmRZst8aIV3Y4PFNcrnCNaBYsOUo7e8tcNl",
     },
 ];

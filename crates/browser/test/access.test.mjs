@@ -5,6 +5,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
+import { CHALLENGED } from "./mock-server.mjs";
 
 useWorld();
 
@@ -30,9 +31,11 @@ async function settled(frame) {
 }
 
 async function clean(shop, what) {
-  for (const frame of [shop.page.mainFrame(), shop.frameOf()].filter(Boolean)) {
+  for (const frame of shop.page.frames()) {
+    // Out of sight there is nothing to judge, and nothing is drawn.
+    if (frame.parentFrame() && !(await (await frame.frameElement()).isVisible())) continue;
     await settled(frame);
-    assert.deepEqual(await violationsIn(frame), [], `${what}, ${frame === shop.page.mainFrame() ? "shell" : "frame"}`);
+    assert.deepEqual(await violationsIn(frame), [], `${what}, ${new URL(frame.url()).pathname}`);
   }
 }
 
@@ -61,12 +64,50 @@ for (const lang of locales) {
       await clean(phone, "phone, own button");
       world.mock.entry(phone.session).session.State = "PROCESSING";
       await phone.go();
-      await phone.frame.locator(".status").waitFor();
+      await status(phone, "").waitFor();
       await clean(phone, "processing");
       world.mock.finish(phone.session, { State: "FAILED", ErrorCode: "PAYMENT_DECLINED" });
       await endPanel(phone, "fail");
       await clean(phone, "failed");
       await phone.context.close();
+    });
+  }
+}
+
+for (const lang of locales) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`axe finds nothing in methods beside cards in ${lang}, ${colorScheme}`, async () => {
+      const prepare = colorScheme === "dark" ? () => document.body.classList.add("dark") : undefined;
+      const open = (more = {}) => openShop({ session: world.mock.session({ others: true, Sandbox: true }), lang, prepare, colorScheme, ...more });
+      const phone = { width: 390, height: 800 };
+      for (const viewport of [undefined, phone]) {
+        const shop = await open({ viewport });
+        const where = viewport ? "phone" : "desk";
+        await shop.method("paypal").click();
+        world.mock.change(shop.session, 31);
+        await shop.payBy("paypal").click();
+        await shop.panel("paypal").locator(".notice").waitFor();
+        await until(async () => (await shop.payBy("paypal").getAttribute("aria-disabled")) === null, "the button to be ready");
+        await clean(shop, `${where}, a method with a notice`);
+        await shop.method("banktransfer").click();
+        await shop.payBy("banktransfer").click();
+        await endPanel(shop, "done");
+        await clean(shop, `${where}, bank details`);
+        assert.equal(await shop.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, `${where}: overflow`);
+        await shop.context.close();
+
+        const bank = await open({ viewport });
+        await fill(bank, { number: CHALLENGED });
+        await bank.button().click();
+        await bank.bank.locator("#confirm").waitFor();
+        assert.equal(bank.page.frames().length, 4, "the shop, the form, the page in the dialog, and the bank's");
+        await clean(bank, `${where}, dialog`);
+        await bank.dialog.locator(".close").click();
+        await bank.goOn.waitFor();
+        await until(() => bank.page.frames().length === 2, "the bank's page to go");
+        await clean(bank, `${where}, waiting`);
+        await bank.context.close();
+      }
     });
   }
 }

@@ -53,6 +53,9 @@ export async function openShop({ path = "/", session, options = {}, context: kep
   shop.go = async () => {
     await page.goto(`${world.mock.shopUrl}${path}${lang ? `?lang=${lang}` : ""}`);
     if (prepare) await page.evaluate(prepare);
+    await shop.init();
+  };
+  shop.init = async () => {
     await page.evaluate(
       ({ id, options }) => {
         window.heard = [];
@@ -67,11 +70,20 @@ export async function openShop({ path = "/", session, options = {}, context: kep
     );
   };
   await shop.go();
-  shop.frame = page.frameLocator("#pay iframe");
+  shop.frame = page.frameLocator("#pay .body iframe");
   shop.field = (name) => shop.frame.locator(`#${name}`);
   shop.button = () => shop.frame.locator("form .pay");
   shop.heard = () => page.evaluate(() => window.heard);
   shop.ends = async () => (await shop.heard()).filter(([kind]) => kind !== "enabled");
+  /** The heading, the panel and the button of a method other than the card. */
+  shop.method = (id) => page.locator(`#pay #${id}`);
+  shop.panel = (id) => page.locator(`#pay #${id}-panel`);
+  shop.payBy = (id) => shop.panel(id).locator(".pay");
+  shop.dialog = page.locator("#pay dialog");
+  shop.bank = page.frameLocator("#pay dialog iframe").frameLocator("iframe");
+  shop.goOn = page.locator("#pay .status .pay");
+  shop.enabled = async () => (await shop.heard()).filter(([kind]) => kind === "enabled").map(([, state]) => state);
+  shop.orders = () => world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body));
   shop.frameOf = () => page.frames().find((frame) => frame.url().includes("/frame.html"));
   if (wait) await shop.field("number").waitFor();
   return shop;
@@ -87,9 +99,9 @@ export async function endPanel(shop, kind) {
   return panel;
 }
 
-/** The frame's message about a payment under way, by its title. */
+/** The message about a payment under way, by its title. */
 export function status(shop, title) {
-  return shop.frame.locator(".status h2", { hasText: title });
+  return shop.page.locator("#pay .status h3", { hasText: title });
 }
 
 /** Waits until `condition` (here, not in the page) holds. */

@@ -1,5 +1,5 @@
-// A small service and a small shop for the browser tests: the shopper's calls on an asset origin with a path prefix, the
-// stash, and a merchant's page on another origin. Sessions live in memory; each can be told to misbehave.
+// A small service, a small shop and a small bank for the browser tests: the shopper's calls on an asset origin with a path
+// prefix, the stash, a merchant's page on another origin, and on a third the pages that shoppers are sent to. Sessions live in memory; each can be told to misbehave.
 
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -10,9 +10,28 @@ import { fileURLToPath } from "node:url";
 const dist = join(dirname(fileURLToPath(import.meta.url)), "../dist");
 const TYPES = { js: "text/javascript; charset=utf-8", html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", json: "application/json" };
 
-const METHODS = [
+export const CARDS = [
   ["VISA", "Visa"], ["MC", "Mastercard"], ["AMEX", "American Express"], ["DISC", "Discover"], ["JCB", "JCB"], ["DINERS", "Diners Club"],
 ].map(([Id, Name]) => ({ Id, Name, Class: "Card" }));
+
+export const OTHERS = [
+  { Id: "PAYPAL", Name: "PayPal", Class: "Online" }, { Id: "IDEAL", Name: "iDEAL", Class: "Online" },
+  { Id: "PAYLATER", Name: "Pay later", Class: "Online" }, { Id: "BANKTRANSFER", Name: "Bank transfer", Class: "Offline" },
+];
+
+export const BANK_DETAILS = {
+  AccountHolder: "Dropin Sandbox", AccountNumber: "0648489890", BankName: "Bank of Trials", City: "Berlin", Country: "DE",
+  Iban: "DE02120300000000202051", PaymentReference: "ORDER-4711", SwiftCode: "BYLADEM1001", ExtraBankData: "ABA 021000021",
+};
+
+/** What the buttons of the bank's pages make of a payment. */
+const RESULTS = {
+  confirm: { State: "COMPLETED" },
+  fail: { State: "FAILED", ErrorCode: "AUTHENTICATION_FAILED", ErrorMessage: "mock: AUTHENTICATION_FAILED" },
+  cancel: { State: "FAILED", ErrorCode: "CANCELLED_BY_SHOPPER", ErrorMessage: "mock: CANCELLED_BY_SHOPPER" },
+};
+
+export const CHALLENGED = "4000000000003220";
 
 const DECLINES = { "4000000000000002": "PAYMENT_DECLINED", "4000000000009995": "INSUFFICIENT_FUNDS" };
 
@@ -35,15 +54,17 @@ export class Mock {
   async start() {
     this.assets = createServer((request, response) => void this.serve(request, response));
     this.shop = createServer((request, response) => this.servePage(request, response));
+    this.bank = createServer((request, response) => this.serveBank(request, response));
     this.assetPort = await listen(this.assets, "127.0.0.1");
     this.shopPort = await listen(this.shop, "localhost");
+    this.bankUrl = `http://127.0.0.1:${await listen(this.bank, "127.0.0.1")}`;
     this.assetUrl = `http://127.0.0.1:${this.assetPort}/asset`;
     this.shopUrl = `http://localhost:${this.shopPort}`;
     return this;
   }
 
   stop() {
-    for (const server of [this.assets, this.shop]) {
+    for (const server of [this.assets, this.shop, this.bank]) {
       server.closeAllConnections();
       server.close();
     }
@@ -51,13 +72,14 @@ export class Mock {
 
   /**
    * `faults` are answers to the next calls of a kind, used up one by one: "reset" drops the connection before the work,
-   * "done-reset" after it, a number is answered as that status. `slow` keeps the payment PROCESSING until `finish`.
+   * "done-reset" after it, a number is answered as that status; "ask" are the progress calls of the page in the dialog. `slow`
+   * keeps the payment PROCESSING until `finish`; `others` offers the methods beside cards.
    */
-  session({ amount = 29.9, currency = "USD", minorUnits = 2, faults = {}, slow = false, ...rest } = {}) {
+  session({ amount = 29.9, currency = "USD", minorUnits = 2, faults = {}, slow = false, others = false, ...rest } = {}) {
     const session = {
       SessionId: randomUUID(), State: "CREATED", Version: 1, MerchantId: randomUUID(), MerchantName: "Fern & Fjord",
       MerchantOrigins: [this.shopUrl], Currency: currency, MinorUnits: minorUnits, TotalAmount: amount, Items: [],
-      PaymentMethods: METHODS, StashUrl: `http://127.0.0.1:${this.assetPort}/stash`, Sandbox: false, ...rest,
+      PaymentMethods: others ? [...CARDS, ...OTHERS] : CARDS, StashUrl: `http://127.0.0.1:${this.assetPort}/stash`, Sandbox: false, ...rest,
     };
     this.sessions.set(session.SessionId, { session, faults, slow, attempts: new Map(), payments: 0, waiting: [] });
     return session.SessionId;
@@ -71,7 +93,7 @@ export class Mock {
     return this.requests.filter((one) => one.method === method && one.path.endsWith(ending));
   }
 
-  /** Ends a slow payment. */
+  /** Moves a payment on, to its end unless `result` says otherwise. */
   finish(id, result = { State: "COMPLETED" }) {
     const entry = this.entry(id);
     entry.session.State = result.State;
@@ -94,6 +116,8 @@ export class Mock {
       if (url.pathname.startsWith("/stash/")) return this.stash(url, body, response);
       const call = /^\/asset\/v1\/shopper\/session\/([^/]+)(?:\/(submit|progress))?$/.exec(url.pathname);
       if (call) return await this.shopper(call[1], call[2] ?? "view", url, body, request, response);
+      const returned = /^\/asset\/v1\/return\/([^/]+)$/.exec(url.pathname);
+      if (returned) return this.comeBack(returned[1], url, request, response);
       this.file(url, response);
     } catch (error) {
       response.writeHead(500).end(String(error));
@@ -111,11 +135,11 @@ export class Mock {
   async shopper(id, call, url, body, request, response) {
     const entry = this.entry(id);
     if (!entry) return this.error(response, 404, "SESSION_NOT_FOUND");
-    const fault = entry.faults[call]?.shift();
+    const fault = entry.faults[call === "progress" && !url.searchParams.has("from") ? "ask" : call]?.shift();
     if (fault === "reset") return request.socket.destroy();
     if (typeof fault === "number") return this.error(response, fault, "SERVICE_UNAVAILABLE");
     if (call === "view") return this.json(response, 200, entry.session);
-    if (call === "progress") return this.progress(entry, Number(url.searchParams.get("wait")), response);
+    if (call === "progress") return this.progress(entry, url.searchParams, response);
     const answer = this.submit(entry, JSON.parse(body));
     if (fault === "done-reset") return request.socket.destroy();
     if (answer.error) return this.error(response, answer.status, answer.error, answer.fields);
@@ -127,28 +151,55 @@ export class Mock {
     if (attempts.has(order.AttemptId)) return this.progressOf(entry);
     if (session.State !== "CREATED") return { status: 409, error: "INVALID_SESSION_STATE" };
     if (order.Version !== session.Version) return { status: 409, error: "SESSION_CHANGED" };
+    const result = order.PaymentMethod ? this.byMethod(session, order) : this.byCard(session, order);
+    if (result.error) return result;
+    attempts.set(order.AttemptId, order);
+    entry.payments += 1;
+    entry.paidAmount = session.TotalAmount;
+    if (entry.slow) session.State = "PROCESSING";
+    else this.finish(session.SessionId, result);
+    return this.progressOf(entry);
+  }
+
+  byCard(session, order) {
     const key = `${session.MerchantId}/${order.StashId}/${order.DeviceFingerprint}`;
     const card = this.stashed.get(key);
     if (!card) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "StashId", Code: "NOT_FOUND", Message: "unseen, used or expired" }] };
     this.stashed.delete(key);
-    attempts.set(order.AttemptId, order);
-    entry.payments += 1;
-    entry.paidAmount = session.TotalAmount;
+    if (card.Number === CHALLENGED) return { State: "REDIRECTED", RedirectUrl: this.bankPage(session.SessionId), Challenge: true };
     const ErrorCode = DECLINES[card.Number];
-    const result = ErrorCode ? { State: "FAILED", ErrorCode, ErrorMessage: `mock: ${ErrorCode}` } : { State: "COMPLETED" };
-    if (entry.slow) session.State = "PROCESSING";
-    else this.finish(session.SessionId, result);
-    return this.progressOf(entry);
+    return ErrorCode ? { State: "FAILED", ErrorCode, ErrorMessage: `mock: ${ErrorCode}` } : { State: "COMPLETED" };
+  }
+
+  byMethod(session, { PaymentMethod, StashId }) {
+    const method = session.PaymentMethods.find(({ Id, Class }) => Id === PaymentMethod && Class !== "Card");
+    if (!method || StashId) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "PaymentMethod", Code: "VALUE_NOT_ALLOWED", Message: "not offered" }] };
+    if (method.Class === "Offline") return { State: "COMPLETED", BankDetails: BANK_DETAILS };
+    return { State: "REDIRECTED", RedirectUrl: this.bankPage(session.SessionId) };
+  }
+
+  bankPage(id) {
+    return `${this.bankUrl}/confirm?session=${id}`;
+  }
+
+  /** Where the bank's buttons lead: the payment moves on, and the shopper back to the shop; in a frame there is nowhere to go. */
+  comeBack(id, url, request, response) {
+    const result = RESULTS[url.searchParams.get("result")];
+    this.finish(id, result);
+    if (request.headers["sec-fetch-dest"] === "document") {
+      return response.writeHead(303, { Location: `${this.shopUrl}/?back=${result.State}` }).end();
+    }
+    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" }).end("<!doctype html><title>Done</title><p>You can close this.");
   }
 
   progressOf({ session, result }) {
     return { ...result, State: session.State };
   }
 
-  progress(entry, seconds, response) {
+  progress(entry, query, response) {
     const answer = () => this.json(response, 200, this.progressOf(entry));
-    if (entry.session.State !== "PROCESSING") return answer();
-    const timer = setTimeout(answer, seconds * 1000);
+    if (entry.session.State !== (query.get("from") ?? "PROCESSING")) return answer();
+    const timer = setTimeout(answer, Number(query.get("wait")) * 1000);
     entry.waiting.push(() => (clearTimeout(timer), answer()));
   }
 
@@ -174,16 +225,30 @@ export class Mock {
       "X-Content-Type-Options": "nosniff",
     };
     if (name === "dropin.js") headers["Access-Control-Allow-Origin"] = "*";
-    if (name === "frame.html") {
+    if (name === "frame.html" || name === "challenge.html") {
+      const form = name === "frame.html";
       const origins = this.entry(url.searchParams.get("session"))?.frameAncestors ?? this.shopUrl;
+      const asset = `http://127.0.0.1:${this.assetPort}`;
+      const reach = form ? `style-src 'self'; connect-src 'self' ${asset}` : "connect-src 'self'; frame-src http: https:";
       headers["Content-Security-Policy"] =
-        `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' http://127.0.0.1:${this.assetPort}; base-uri 'none'; ` +
-        `form-action 'none'; frame-ancestors ${origins}; require-trusted-types-for 'script'; trusted-types 'none'`;
-      headers["Cross-Origin-Embedder-Policy"] = "require-corp";
+        `default-src 'none'; script-src 'self'; ${reach}; base-uri 'none'; form-action 'none'; frame-ancestors ${origins}; ` +
+        "require-trusted-types-for 'script'; trusted-types 'none'";
+      if (form || url.searchParams.has("isolated")) headers["Cross-Origin-Embedder-Policy"] = "require-corp";
       headers["Cache-Control"] = "no-store";
       headers["Referrer-Policy"] = "no-referrer";
     }
     response.writeHead(200, headers).end(readFileSync(path));
+  }
+
+  /** The pages that shoppers are sent to. */
+  serveBank(request, response) {
+    const url = new URL(request.url, this.bankUrl);
+    const back = `${this.assetUrl}/v1/return/${url.searchParams.get("session")}`;
+    const links = Object.keys(RESULTS).map((result) => `<p><a id="${result}" href="${back}?result=${result}">${result}</a></p>`);
+    response.writeHead(url.pathname === "/confirm" ? 200 : 404, { "Content-Type": "text/html; charset=utf-8" }).end(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Bank</title><link rel="icon" href="data:,"></head>
+<body><main><h1>The bank</h1>${links.join("")}
+<p><a id="out" target="_top" href="${this.bankUrl}/elsewhere">Leave</a></p></main></body></html>`);
   }
 
   /** The merchant's pages. `/strict` and `/isolated` send the strictest headers a merchant may. */

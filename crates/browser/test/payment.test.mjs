@@ -192,7 +192,7 @@ test("when no answer comes at all the payment is being checked, and settled once
   await fill(shop);
   await shop.button().click();
   await status(shop, "Your payment is being checked").waitFor();
-  assert.match(await shop.frame.locator("#live").textContent(), /do not pay again/);
+  assert.match(await shop.page.locator("#pay [role=status]").textContent(), /do not pay again/);
   assert.deepEqual(await shop.ends(), []);
   assert.equal(world.mock.entry(session).payments, 0);
   faults.progress.length = 0;

@@ -92,11 +92,11 @@ fn every_file_of_dist_is_embedded_as_it_is() {
 }
 
 #[test]
-fn the_frame_page_names_its_own_files_with_their_hashes() {
-    let page = String::from_utf8(read("dist/frame.html")).expect("the page is UTF-8");
-    for name in ["frame.js", "frame.css"] {
+fn the_pages_name_their_own_files_with_their_hashes() {
+    for (page, name) in [("frame", "frame.js"), ("frame", "frame.css"), ("challenge", "challenge.js")] {
+        let text = String::from_utf8(read(&format!("dist/{page}.html"))).expect("the page is UTF-8");
         let asset = dropin_browser::asset(name).expect("part of every bundle");
-        assert!(page.contains(&asset.integrity()), "frame.html does not carry the integrity of {name}: {ADVICE}");
+        assert!(text.contains(&asset.integrity()), "{page}.html does not carry the integrity of {name}: {ADVICE}");
     }
 }
 

@@ -23,14 +23,27 @@ export interface Progress {
   readonly State: State;
   readonly ErrorCode?: string;
   readonly ErrorMessage?: string;
+  /** Where the shopper has to go while REDIRECTED. */
+  readonly RedirectUrl?: string;
+  /** That is a bank's check of a card payment, which may be framed. */
+  readonly Challenge?: boolean;
+  /** What to put into the transfer, once a payment by bank transfer is COMPLETED. */
+  readonly BankDetails?: BankDetails;
 }
+
+export type BankDetails = Readonly<Partial<Record<
+  "AccountHolder" | "AccountNumber" | "BankName" | "City" | "Country" | "Iban" | "PaymentReference" | "SwiftCode" | "ExtraBankData", string
+>>>;
 
 /** One press of the button: everything a repeat of the submit needs, and no card data. */
 export interface Order {
   readonly Version: number;
   readonly AttemptId: string;
-  readonly StashId: string;
   readonly DeviceFingerprint: string;
+  /** Of a card. */
+  readonly StashId?: string;
+  /** Id of any other method. */
+  readonly PaymentMethod?: string;
 }
 
 /** `refused` is the service's word; `unreachable` means nobody knows whether the request arrived: repeat or ask. */
@@ -70,8 +83,9 @@ export class Api {
     return this.persist(this.session, {}, 7, signal, "State");
   }
 
-  progress(waitSeconds: number, signal: AbortSignal): Promise<Answer<Progress>> {
-    return this.call(`${this.session}/progress?wait=${waitSeconds}`, {}, waitSeconds + 10, signal, "State");
+  /** Waits for as long as the Session is in the state `from`. */
+  progress(waitSeconds: number, from: State, signal: AbortSignal): Promise<Answer<Progress>> {
+    return this.call(`${this.session}/progress?wait=${waitSeconds}&from=${from}`, {}, waitSeconds + 10, signal, "State");
   }
 
   /** Survives the page: once sent, a closed tab does not take it back. */
@@ -82,7 +96,7 @@ export class Api {
 
   /** The one way card data leaves the frame. */
   stash(view: View, order: Order, card: Card, signal: AbortSignal): Promise<Answer<{ Warnings: string[] }>> {
-    const address = `${view.StashUrl}/${view.MerchantId}/${order.StashId}`;
+    const address = `${view.StashUrl}/${view.MerchantId}/${order.AttemptId}`;
     const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, card: JSON.stringify(card) });
     return this.persist(address, { method: "POST", body }, 15, signal, "Warnings");
   }

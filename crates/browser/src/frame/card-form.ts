@@ -1,6 +1,6 @@
 // The card form: four fields in one <form> of one document, so that labels, autofill and the Tab key simply work.
 
-import { CARD, h, icon, LOCK, WARNING } from "../shared/dom";
+import { CARD, h, icon, payButton, setNotice, setState } from "../shared/dom";
 import { say, type Strings } from "../shared/strings";
 import { brandOf, FOURS, markOf } from "./brands";
 import { Field } from "./field";
@@ -50,7 +50,7 @@ export class CardForm {
     this.fields = this.buildFields(accepted);
     const { number, expiry, code, name } = this.fields;
     number.box.append(icon("blank-card", CARD), this.mark);
-    this.button = h("button", { type: "submit", class: "pay" }, icon("lock", LOCK), h("span", { class: "spinner" }), this.buttonText);
+    this.button = payButton("submit", this.buttonText);
     const pair = h("div", { class: "pair" }, expiry.element, code.element);
     const rows = [number.element, pair, name.element, this.notice, this.total, this.button];
     this.element = h("form", { novalidate: true, autocomplete: "on", "aria-label": say(strings, "frameTitle") }, ...rows);
@@ -106,14 +106,12 @@ export class CardForm {
 
   /** A button at rest says that it does nothing for now. */
   rest(resting: boolean): void {
-    if (resting) this.button.setAttribute("aria-disabled", "true");
-    else this.button.removeAttribute("aria-disabled");
+    setState(this.button, "aria-disabled", resting);
   }
 
-  /** A message about the payment as a whole; null takes it away. */
-  setNotice(text: string | null): void {
-    this.notice.hidden = text === null;
-    this.notice.replaceChildren(...(text === null ? [] : [icon("warning", WARNING), h("p", {}, text)]));
+  /** A message about the payment as a whole; "" takes it away. */
+  setNotice(text: string): void {
+    setNotice(this.notice, text);
   }
 
   /** Wipes everything typed. */

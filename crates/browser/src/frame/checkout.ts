@@ -3,13 +3,17 @@
 // What keeps it to one: a press counts only while the form is open (set aside before anything is sent); the attempt id is
 // written down before it is used; whatever is repeated is repeated under that id; and the Session itself pays once.
 
+import type { Locale } from "../shared/locale";
+import { CARDS } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
-import { pause, PAUSES, type Answer, type Api, type Order, type Progress, type View } from "./api";
+import { pause, PAUSES, type Answer, type Api, type Order, type Progress, type State, type View } from "./api";
+import { detailsOf } from "./bank";
 import type { Card, CardForm, FieldName } from "./card-form";
+import { faceOf } from "./face";
 import type { Link } from "./link";
 import { closeAttempt, deviceFingerprint, openAttempt } from "./memory";
-import { formatAmount } from "./money";
-import type { Screen } from "./screen";
+import { amountOf } from "./money";
+import { announce } from "./screen";
 
 /** Between requests of which several in a row went unanswered. */
 const LONG_PAUSE_MS = 4000;
@@ -32,52 +36,61 @@ export class Checkout {
   private phase: "form" | "paying" | "over" = "paying";
   private flow = new AbortController();
   private patience: ReturnType<typeof setTimeout> | undefined;
-  private selected = true;
+  /** The method that is open in the accordion; "" when none is. */
+  private method = "";
   private resting = false;
+  /** Where the shell was last told that the shopper has to go. */
+  private away = "";
 
   constructor(
     private readonly api: Api,
     private readonly sessionId: string,
     private readonly link: Link,
-    private readonly screen: Screen,
+    private readonly form: CardForm,
     private readonly strings: Strings,
-    private readonly locale: string,
+    private readonly locale: Locale,
     private view: View,
   ) {}
-
-  private get form(): CardForm {
-    return this.screen.form;
-  }
 
   /** Goes where the Session is: to the form, or after a payment that is already under way or over. */
   begin(notice?: string): void {
     this.form.setAmount(this.amountOf(this.view));
+    this.link.send({ type: "ready", face: faceOf(this.strings, this.locale, this.view) });
     if (this.view.State === "CREATED") this.openForm(notice);
     else void this.follow(this.newFlow(), null);
   }
 
-  select(selected: boolean): void {
-    this.selected = selected;
+  select(method: string): void {
+    this.method = method;
     this.tellEnabled();
   }
 
   tellEnabled(): void {
-    const enabled = this.phase === "form" && this.selected && !this.resting && this.form.valid;
+    const enabled = this.phase === "form" && this.method !== "" && !this.resting && (!this.byCard || this.form.valid);
     this.link.sendEnabled(enabled);
   }
 
   /** The press of the button, ours or the page's. Does nothing unless the form is open. */
   async pay(): Promise<void> {
-    if (this.phase !== "form" || !this.selected || this.resting) return;
-    const card = this.form.check();
-    if (card === null) return;
+    if (this.phase !== "form" || this.method === "" || this.resting) return;
+    const card = this.byCard ? this.form.check() : null;
+    if (this.byCard && card === null) return;
     const signal = this.newFlow();
-    this.setBusy(true);
-    this.form.setNotice(null);
-    this.screen.announce(say(this.strings, "paying", { amount: this.amountOf(this.view) }));
+    this.notify("");
+    this.setBusy(true, card === null ? this.paying : "");
+    if (card !== null) announce(this.paying);
     const AttemptId = openAttempt(this.sessionId);
-    const order = { Version: this.view.Version, AttemptId, StashId: AttemptId, DeviceFingerprint: deviceFingerprint() };
-    if (await this.stash(card, order, signal)) await this.follow(signal, order);
+    const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint() };
+    const order: Order = card === null ? { ...attempt, PaymentMethod: this.method } : { ...attempt, StashId: AttemptId };
+    if (card === null || (await this.stash(card, order, signal))) await this.follow(signal, order);
+  }
+
+  private get byCard(): boolean {
+    return this.method === CARDS;
+  }
+
+  private get paying(): string {
+    return this.say("paying", { amount: this.amountOf(this.view) });
   }
 
   /** Looks at the Session again, as after the back button brought the page back; `notice` explains what changed. */
@@ -105,7 +118,7 @@ export class Checkout {
     if (answer.kind === "ok" && answer.body.Warnings.length === 0) return true;
     closeAttempt(this.sessionId);
     const names = answer.kind === "ok" ? answer.body.Warnings.flatMap((warning) => WARNED[warning] ?? []) : [];
-    this.openForm(names.length > 0 ? undefined : say(this.strings, answer.kind === "unreachable" ? "notSent" : "retype"));
+    this.openForm(names.length > 0 ? undefined : this.say(answer.kind === "unreachable" ? "notSent" : "retype"));
     if (names.length > 0) this.form.refuse(names);
     return false;
   }
@@ -114,27 +127,29 @@ export class Checkout {
   private async follow(signal: AbortSignal, order: Order | null): Promise<void> {
     let asking = order === null;
     let misses = 0;
+    let from: State = "PROCESSING";
     if (order === null) this.showProcessing();
     while (!signal.aborted) {
       const asked = Date.now();
       const sending = !asking && order !== null ? order : null;
-      const answer = sending ? await this.api.submit(sending, signal) : await this.api.progress(WAIT, signal);
+      const answer: Answer<Progress> = sending ? await this.api.submit(sending, signal) : await this.api.progress(WAIT, from, signal);
       if (signal.aborted) return;
       if (answer.kind === "unreachable") {
         // Nobody knows whether it arrived. After a few repeats under the same id, say so and ask how it went.
-        if (sending && misses === PAUSES.length) (asking = true), this.showChecking();
+        if (sending && misses === PAUSES.length) (asking = true), this.showStatus("checking");
         await pause(PAUSES[misses] ?? LONG_PAUSE_MS, signal);
         misses = Math.min(misses + 1, PAUSES.length);
         continue;
       }
       misses = 0;
       if (answer.kind === "refused") {
-        if (this.refused(answer, sending !== null)) return;
+        if (this.refused(answer, sending)) return;
         [order, asking] = [null, true];
         this.showProcessing();
         continue;
       }
       if (this.arrived(answer.body, order)) return;
+      from = answer.body.State === "REDIRECTED" ? "REDIRECTED" : "PROCESSING";
       // CREATED after a submit that went unanswered: it never arrived, so send it again under the same id.
       asking = order === null || answer.body.State !== "CREATED";
       const early = Date.now() - asked < BREATH_MS;
@@ -143,16 +158,16 @@ export class Checkout {
   }
 
   /** What a refusal means; false when there is another payment to follow instead. */
-  private refused(answer: Extract<Answer<Progress>, { kind: "refused" }>, submitting: boolean): boolean {
+  private refused(answer: Extract<Answer<Progress>, { kind: "refused" }>, sent: Order | null): boolean {
     closeAttempt(this.sessionId);
-    if (!submitting || answer.status === 404) {
+    if (sent === null || answer.status === 404) {
       this.fail(answer.code, answer.message);
     } else if (answer.code === "SESSION_CHANGED") {
       void this.reload((before, now) => this.changeOf(before, now));
     } else if (answer.status === 409) {
       return false;
     } else {
-      this.openForm(say(this.strings, "retype"));
+      this.openForm(this.say(sent.StashId === undefined ? "methodRefused" : "retype"));
     }
     return true;
   }
@@ -161,8 +176,7 @@ export class Checkout {
   private arrived(progress: Progress, order: Order | null): boolean {
     switch (progress.State) {
       case "COMPLETED":
-        this.end();
-        this.link.send({ type: "done", title: say(this.strings, "doneTitle"), text: say(this.strings, "doneText", { merchant: this.view.MerchantName }) });
+        this.succeed(progress.BankDetails);
         return true;
       case "FAILED":
         this.fail(progress.ErrorCode ?? "PAYMENT_FAILED", progress.ErrorMessage);
@@ -174,7 +188,12 @@ export class Checkout {
         // Not our own attempt, and nobody is paying any more: the form is right again.
         if (order === null) void this.reload();
         return order === null;
+      case "REDIRECTED":
+        // Who has just pressed the button is taken there; who comes back, or only watches, is asked.
+        this.showAway(progress, order !== null);
+        return false;
       default:
+        if (this.away !== "") this.cameBack();
         return false;
     }
   }
@@ -183,16 +202,21 @@ export class Checkout {
     clearTimeout(this.patience);
     this.phase = "form";
     this.setBusy(false);
-    this.screen.showForm();
-    this.form.setNotice(notice ?? null);
-    if (notice !== undefined) this.screen.announce(notice);
+    this.notify(notice ?? "");
   }
 
-  private setBusy(busy: boolean): void {
+  /** What to read before the next press stands where that press will be. */
+  private notify(text: string): void {
+    this.form.setNotice(this.byCard ? text : "");
+    if (this.byCard && text !== "") announce(text);
+    this.link.send({ type: "notice", text: this.byCard ? "" : text });
+  }
+
+  private setBusy(busy: boolean, text = ""): void {
     if (busy) this.phase = "paying";
     this.form.setBusy(busy);
     this.form.rest(busy || this.resting);
-    this.link.send({ type: "busy", busy });
+    this.link.send({ type: "busy", busy, text });
     this.tellEnabled();
   }
 
@@ -207,17 +231,41 @@ export class Checkout {
 
   private showProcessing(): void {
     this.setBusy(true);
-    this.screen.showStatus(say(this.strings, "processingTitle"), say(this.strings, "processingText"));
+    this.showStatus("processing");
   }
 
-  private showChecking(): void {
-    this.screen.showStatus(say(this.strings, "checkingTitle"), say(this.strings, "checkingText"));
+  private showStatus(what: "processing" | "checking"): void {
+    this.link.send({ type: "status", title: this.say(`${what}Title`), text: this.say(`${what}Text`) });
+  }
+
+  /** The payment waits for the shopper, who may take all the time that the method gives. */
+  private showAway({ RedirectUrl: url = "", Challenge: challenge = false }: Progress, now: boolean): void {
+    if (this.away === url) return;
+    this.away = url;
+    clearTimeout(this.patience);
+    this.setBusy(true);
+    const what = challenge ? "challenge" : "away";
+    this.link.send({ type: "away", title: this.say(`${what}Title`), text: this.say(`${what}Text`), url, challenge, now });
+  }
+
+  private cameBack(): void {
+    this.away = "";
+    this.startPatience();
+    this.showProcessing();
+  }
+
+  private succeed(bank: Progress["BankDetails"]): void {
+    this.end();
+    const what = bank ? "bank" : "done";
+    const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
+    const details = bank ? detailsOf(this.strings, this.locale.format, this.view, bank) : [];
+    this.link.send({ type: "done", title: this.say(`${what}Title`), text, details });
   }
 
   private fail(code: string, message = ""): void {
     this.end();
-    const text = this.strings[`failed.${code}`] ?? say(this.strings, "failed.other");
-    this.link.fail(code, message, say(this.strings, "failedTitle"), text);
+    const text = this.strings[`failed.${code}`] ?? this.say("failed.other");
+    this.link.fail(code, message, this.say("failedTitle"), text);
   }
 
   private end(): void {
@@ -233,17 +281,26 @@ export class Checkout {
   private newFlow(): AbortSignal {
     this.flow.abort();
     this.flow = new AbortController();
-    clearTimeout(this.patience);
-    this.patience = setTimeout(() => this.phase === "paying" && this.showChecking(), PATIENCE_MS);
+    this.away = "";
+    this.startPatience();
     return this.flow.signal;
   }
 
+  private startPatience(): void {
+    clearTimeout(this.patience);
+    this.patience = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), PATIENCE_MS);
+  }
+
   private amountOf(view: View): string {
-    return formatAmount(view.TotalAmount, view.Currency, view.MinorUnits, this.locale);
+    return amountOf(view, this.locale.format);
+  }
+
+  private say(key: string, values?: Readonly<Record<string, string>>): string {
+    return say(this.strings, key, values);
   }
 
   private changeOf(before: View, now: View): string {
     const [was, amount] = [this.amountOf(before), this.amountOf(now)];
-    return say(this.strings, was === amount ? "orderChanged" : "amountChanged", { was, amount });
+    return this.say(was === amount ? "orderChanged" : "amountChanged", { was, amount });
   }
 }

@@ -1,6 +1,6 @@
 // One labelled input with its hint and its error line. The line is always there, so an error moves nothing on the page.
 
-import { h, icon, WARNING } from "../shared/dom";
+import { h, icon, setState, WARNING } from "../shared/dom";
 import { say, type Strings } from "../shared/strings";
 import { applyEdit, toDigits, type EditKind, type Mask } from "./mask";
 import type { Problem } from "./validate";
@@ -66,8 +66,7 @@ export class Field {
     this.errorText.textContent = text ?? "";
     this.error.hidden = text === null;
     this.hint.hidden = text !== null;
-    if (text === null) this.input.removeAttribute("aria-invalid");
-    else this.input.setAttribute("aria-invalid", "true");
+    setState(this.input, "aria-invalid", text !== null);
     this.describe();
     return text;
   }

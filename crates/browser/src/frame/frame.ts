@@ -3,15 +3,14 @@
 import { TAGS } from "virtual:locales";
 import { baseOf } from "../shared/address";
 import { resolveLocale, type Locale } from "../shared/locale";
-import type { Face } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
-import { applyTheme, inkOn } from "../shared/theme";
+import { applyTheme } from "../shared/theme";
 import { Api, type View } from "./api";
-import { markOf } from "./brands";
 import { CardForm } from "./card-form";
 import { Checkout } from "./checkout";
+import { isCard } from "./face";
 import { Link, portOffer, type Offer } from "./link";
-import { Screen } from "./screen";
+import { announce, show, watchHeight } from "./screen";
 
 /** Tells the shell why there is no form; without texts the words are the shell's. */
 function refuse(offer: Offer, strings: Strings, code: string, message: string): void {
@@ -19,53 +18,26 @@ function refuse(offer: Offer, strings: Strings, code: string, message: string): 
   new Link(offer.port).fail(code, message, strings["failedTitle"] ?? "", text);
 }
 
-/** Button ink follows the merchant's colours, so that its text stays readable on any of them. */
-function inkButtons(): void {
-  const { style } = document.documentElement;
-  const probe = document.body.appendChild(document.createElement("i"));
-  for (const name of ["primary", "hover"]) {
-    probe.style.backgroundColor = `var(--d-${name})`;
-    style.setProperty(`--d-on-${name}`, inkOn(getComputedStyle(probe).backgroundColor));
-  }
-  probe.remove();
-}
-
-const isCard = (method: { readonly Class: string }): boolean => method.Class === "Card";
-
-function faceOf(strings: Strings, locale: Locale, view: View, methods: View["PaymentMethods"]): Face {
-  return {
-    lang: locale.format,
-    dir: locale.direction,
-    card: say(strings, "card"),
-    frameTitle: say(strings, "frameTitle"),
-    accepted: say(strings, "acceptedCards", { names: methods.map((method) => method.Name).join(", ") }),
-    marks: methods.map((method) => markOf(method.Id, method.Name)),
-    testMode: view.Sandbox ? say(strings, "testMode") : "",
-  };
-}
-
 function start(offer: Offer, api: Api, sessionId: string, strings: Strings, view: View, locale: Locale): void {
-  const methods = view.PaymentMethods.filter(isCard);
   const link = new Link(offer.port);
-  const form = new CardForm(strings, methods.map((method) => method.Id), {
+  const form = new CardForm(strings, view.PaymentMethods.filter(isCard).map((method) => method.Id), {
     changed: () => checkout.tellEnabled(),
     submitted: () => void checkout.pay(),
-    announce: (message) => screen.announce(message),
+    announce,
   });
-  const screen = new Screen(form);
-  const checkout = new Checkout(api, sessionId, link, screen, strings, locale.format, view);
+  show(form.element);
+  const checkout = new Checkout(api, sessionId, link, form, strings, locale, view);
   link.listen((message) => {
     if (message.type === "setup") form.hideButton(message.hideSubmitButton);
-    else if (message.type === "theme") (applyTheme(document.documentElement, message.theme), inkButtons());
-    else if (message.type === "select") checkout.select(message.selected);
+    else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
+    else if (message.type === "select") checkout.select(message.method);
     else void checkout.pay();
   });
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) void checkout.reload();
   });
-  link.send({ type: "ready", face: faceOf(strings, locale, view, methods) });
   checkout.begin();
-  screen.watchHeight((height) => link.send({ type: "size", height }));
+  watchHeight((height) => link.send({ type: "size", height }));
 }
 
 async function boot(script: string): Promise<void> {
@@ -86,7 +58,7 @@ async function boot(script: string): Promise<void> {
     return refuse(offer, strings, "ORIGIN_NOT_ALLOWED", `Register ${offer.origin} as an origin of this Session's merchant.`);
   }
   document.title = say(strings, "frameTitle");
-  if (!view.body.PaymentMethods.some(isCard)) return refuse(offer, strings, "NO_PAYMENT_METHOD", "No payment method fits the Session's country and currency.");
+  if (view.body.PaymentMethods.length === 0) return refuse(offer, strings, "NO_PAYMENT_METHOD", "No payment method fits the Session's country and currency.");
   start(offer, api, sessionId, strings, view.body, locale);
 }
 

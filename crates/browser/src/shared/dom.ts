@@ -23,13 +23,32 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), attributes, children);
 }
 
+/** Sets a boolean ARIA state to "true", or takes it away. */
+export function setState(element: Element, name: string, on: boolean): void {
+  if (on) element.setAttribute(name, "true");
+  else element.removeAttribute(name);
+}
+
 /** A decorative 24 by 24 line icon made of path data, hidden from assistive technology. */
 export function icon(name: string, d: string): SVGSVGElement {
   const path = fill(document.createElementNS(SVG, "path"), { d }, []);
   return fill(document.createElementNS(SVG, "svg"), { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, [path]);
 }
 
+/** Shows `text` beside a warning sign in `box`; "" hides it. */
+export function setNotice(box: HTMLElement, text: string): void {
+  box.hidden = text === "";
+  box.replaceChildren(...(text === "" ? [] : [icon("warning", WARNING), h("p", {}, text)]));
+}
+
+/** The button that pays; `text` is its changing label. */
+export function payButton(type: string, text: HTMLElement): HTMLButtonElement {
+  return h("button", { type, class: "pay" }, icon("lock", LOCK), h("span", { class: "spinner" }), text);
+}
+
 export const CARD = "M5 5h14a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM3 10h18M7 15h3";
+export const LEAVE = "M14 4h6v6M20 4l-9 9M18 14v4a2 2 0 0 1-2 2H6a2 2 0 0 1-2-2V8a2 2 0 0 1 2-2h4";
+export const BANK = "m4 9 8-5 8 5zM6 12v5M10 12v5M14 12v5M18 12v5M4 20h16";
 export const CHEVRON = "m7 10 5 5 5-5";
 export const LOCK = "M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z";
 export const WARNING = "M12 8v5M12 16.5v.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z";

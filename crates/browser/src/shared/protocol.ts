@@ -3,9 +3,13 @@
 // One window message hands over a MessagePort; all else goes through that port. No message has room for a card number,
 // code, expiry or name: the guards below are the whole vocabulary, and both sides drop what they do not know.
 
+import type { Strings } from "./strings";
 import type { Theme } from "./theme";
 
 export const PROTOCOL = 1;
+
+/** The entry of all card schemes together; every other method has an entry under its own id. */
+export const CARDS = "CARD";
 
 /** The one window message, shell to frame, carrying one port. */
 export interface PortOffer {
@@ -17,30 +21,59 @@ export interface PortOffer {
 export type ShellMessage =
   | { readonly type: "setup"; readonly hideSubmitButton: boolean }
   | { readonly type: "theme"; readonly theme: Theme }
-  | { readonly type: "select"; readonly selected: boolean }
+  | { readonly type: "select"; readonly method: string }
   | { readonly type: "submit" };
+
+/** One entry of the accordion. */
+export interface Method {
+  readonly id: string;
+  readonly name: string;
+  /** Names one of the shell's drawings. */
+  readonly icon: "card" | "leave" | "bank";
+  /** One short mark per scheme of a card; else none. */
+  readonly marks: readonly string[];
+  /** Names of all schemes in one text, for assistive technology. */
+  readonly accepted: string;
+  /** What will happen; "" for cards, whose panel holds the frame. */
+  readonly line: string;
+  readonly button: string;
+}
 
 /** What the shell shows around the form, in the shopper's language. */
 export interface Face {
   readonly lang: string;
   readonly dir: string;
-  readonly card: string;
   readonly frameTitle: string;
-  /** Names of all schemes in one text, for assistive technology. */
-  readonly accepted: string;
-  /** One short mark per scheme. */
-  readonly marks: readonly string[];
   /** "" unless this is a sandbox. */
   readonly testMode: string;
+  readonly methods: readonly Method[];
+  /** The frame's texts, for what the shell draws by itself. */
+  readonly strings: Strings;
+}
+
+/** One line of what a shopper has to put into a bank transfer. */
+export interface Detail {
+  readonly label: string;
+  readonly text: string;
+  /** What a copy of it is, "" when nobody types it anywhere. */
+  readonly copy: string;
 }
 
 /** Frame to shell. Texts are finished (translated, amounts formatted). */
 export type FrameMessage =
+  /** Also again, when the Session was loaded again. */
   | { readonly type: "ready"; readonly face: Face }
   | { readonly type: "size"; readonly height: number }
   | { readonly type: "enabled"; readonly enabled: boolean }
-  | { readonly type: "busy"; readonly busy: boolean }
-  | { readonly type: "done"; readonly title: string; readonly text: string }
+  /** `text` is what to say of it, if the frame does not. Not busy means: the methods are there to choose from. */
+  | { readonly type: "busy"; readonly busy: boolean; readonly text: string }
+  /** What is to be read before trying again with the selected method; "" takes it away. */
+  | { readonly type: "notice"; readonly text: string }
+  /** Takes the place of the methods while a payment is under way. */
+  | { readonly type: "status"; readonly title: string; readonly text: string }
+  /** The same, while the payment waits for the shopper at `url`; `now` says to go there at once. A challenge may be framed. */
+  | { readonly type: "away"; readonly title: string; readonly text: string; readonly url: string; readonly challenge: boolean; readonly now: boolean }
+  | { readonly type: "done"; readonly title: string; readonly text: string; readonly details: readonly Detail[] }
   | { readonly type: "fail"; readonly code: string; readonly message: string; readonly title: string; readonly text: string; readonly lang: string; readonly dir: string };
 
 /** The members of each message, with what `typeof` says of them. */
@@ -50,15 +83,18 @@ const FRAME_SHAPES: Shapes = {
   ready: { face: "object" },
   size: { height: "number" },
   enabled: { enabled: "boolean" },
-  busy: { busy: "boolean" },
-  done: { title: "string", text: "string" },
+  busy: { busy: "boolean", text: "string" },
+  notice: { text: "string" },
+  status: { title: "string", text: "string" },
+  away: { title: "string", text: "string", url: "string", challenge: "boolean", now: "boolean" },
+  done: { title: "string", text: "string", details: "object" },
   fail: { code: "string", message: "string", title: "string", text: "string", lang: "string", dir: "string" },
 };
 
 const SHELL_SHAPES: Shapes = {
   setup: { hideSubmitButton: "boolean" },
   theme: { theme: "object" },
-  select: { selected: "boolean" },
+  select: { method: "string" },
   submit: {},
 };
 

@@ -45,6 +45,17 @@ export function applyTheme(element: HTMLElement, theme: Theme): void {
   const chosen = FONTS.test(theme.font) && !UNCHOSEN_FONT.test(theme.font);
   style.setProperty("--d-font", chosen ? `${theme.font}, sans-serif` : "");
   element.dataset["scheme"] = theme.scheme;
+  inkButtons(element);
+}
+
+/** Button ink follows the merchant's colours, so that its text stays readable on any of them. `element` is in the document. */
+function inkButtons(element: HTMLElement): void {
+  const probe = element.appendChild(document.createElement("i"));
+  for (const name of ["primary", "hover"]) {
+    probe.style.backgroundColor = `var(--d-${name})`;
+    element.style.setProperty(`--d-on-${name}`, inkOn(getComputedStyle(probe).backgroundColor));
+  }
+  probe.remove();
 }
 
 /** Near-black or white, whichever stands out more on `background` (a computed `rgb()` colour); white when it is not known. */

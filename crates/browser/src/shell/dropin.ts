@@ -1,6 +1,7 @@
 // One drop-in on the merchant's page: owns the frame and its port, turns messages into what the page sees and hears.
 
-import { isFrameMessage, PROTOCOL, type FrameMessage, type PortOffer, type ShellMessage } from "../shared/protocol";
+import { isWebAddress } from "../shared/address";
+import { CARDS, isFrameMessage, PROTOCOL, type Detail, type Face, type FrameMessage, type PortOffer, type ShellMessage } from "../shared/protocol";
 import { applyTheme } from "../shared/theme";
 import type { Options } from "./options";
 import { readTheme, watchTheme } from "./theme";
@@ -18,6 +19,14 @@ function tell(callback: () => void): void {
   }
 }
 
+type Away = Extract<FrameMessage, { type: "away" }>;
+
+/**
+ * Whether the bank's page may be nested here. On a page that is isolated from other origins a bank is shown only by browsers that
+ * can frame it without its cookies.
+ */
+const canNest = (): boolean => !crossOriginIsolated || "credentialless" in HTMLIFrameElement.prototype;
+
 export class Dropin {
   private readonly view: View;
   private port: MessagePort | null = null;
@@ -25,7 +34,8 @@ export class Dropin {
   private stopWatching: () => void = () => {};
   private sentTheme = "";
   private state: "loading" | "ready" | "over" = "loading";
-  private selected = true;
+  /** The open method; "" when all are closed. */
+  private selected: string;
   private busy = false;
   private enabled = false;
 
@@ -33,27 +43,32 @@ export class Dropin {
     private readonly host: Element,
     readonly root: ShadowRoot,
     private readonly options: Options,
-    base: URL,
+    private readonly base: URL,
+    /** Whose place this one takes on the page. */
+    earlier?: Dropin,
   ) {
+    // A page that draws itself anew must not make its shopper choose again.
+    this.selected = earlier?.options.id === options.id ? earlier.selected : CARDS;
     const source = new URL("frame.html", base);
     const lang = document.documentElement.lang;
     const locale = (options.locale ?? (lang || navigator.language)).replaceAll("-", "_");
     source.search = new URLSearchParams({ session: options.id, locale }).toString();
     // For the frame alone: the page's language, should there be no texts in the wanted one.
     source.hash = lang;
-    this.view = new View(source.href, () => this.select(!this.selected));
+    const toggled = (method: string): void => this.select(this.selected === method ? "" : method);
+    this.view = new View(source.href, { toggled, pressed: () => this.submitPayment(), hideButtons: options.hideSubmitButton === true });
     this.view.frame.addEventListener("load", () => this.connect(source.origin));
-    applyTheme(this.view.element, readTheme(host));
     this.awaitFrame();
     this.view.mount(root);
+    applyTheme(this.view.element, readTheme(host));
   }
 
   submitPayment(): void {
-    if (this.state === "ready" && this.selected) this.send({ type: "submit" });
+    if (this.state === "ready" && this.selected !== "") this.send({ type: "submit" });
   }
 
   unselectPaymentMethod(): void {
-    this.select(false);
+    this.select("");
   }
 
   /** Another instance takes the place of this one: no callback is heard of any more. */
@@ -85,7 +100,7 @@ export class Dropin {
     const offer: PortOffer = { type: "dropin-port", protocol: PROTOCOL };
     this.view.frame.contentWindow?.postMessage(offer, origin, [channel.port2]);
     this.send({ type: "setup", hideSubmitButton: this.options.hideSubmitButton === true });
-    this.send({ type: "select", selected: this.selected });
+    this.send({ type: "select", method: this.selected });
     this.sentTheme = "";
     this.relayTheme();
     this.stopWatching = watchTheme(this.host, () => (this.host.isConnected ? this.relayTheme() : this.leave()));
@@ -127,19 +142,24 @@ export class Dropin {
     if (this.state === "over") return;
     switch (message.type) {
       case "ready":
-        this.stopTimer();
-        this.state = "ready";
-        this.view.setLoading(false);
-        return this.view.showFace(message.face);
+        return this.show(message.face);
       case "size":
         return this.view.setHeight(message.height);
       case "enabled":
         return this.setEnabled(message.enabled);
       case "busy":
         this.busy = message.busy;
-        return this.view.setBusy(message.busy);
+        return this.view.setBusy(message.busy, message.text);
+      case "notice":
+        return this.view.setNotice(this.selected, message.text);
+      case "status":
+        return this.view.showStatus(message.title, message.text);
+      case "away":
+        this.view.showStatus(message.title, message.text, () => this.goTo(message));
+        if (message.now) this.goTo(message);
+        return;
       case "done":
-        this.end("done", message.title, message.text);
+        this.end("done", message.title, message.text, message.details);
         return tell(() => this.options.onSuccess());
       case "fail":
         if (message.title !== "") this.view.speak(message.lang, message.dir);
@@ -147,23 +167,52 @@ export class Dropin {
     }
   }
 
-  private select(selected: boolean): void {
-    if (this.state === "over" || this.busy || this.selected === selected) return;
-    this.selected = selected;
-    this.view.setSelected(selected);
-    this.send({ type: "select", selected });
+  private show(face: Face): void {
+    this.stopTimer();
+    this.state = "ready";
+    this.view.setLoading(false);
+    this.view.showFace(face);
+    const { methods } = face;
+    // What is no longer offered cannot stay chosen, and where there is nothing to choose it is chosen.
+    const offered = this.selected === "" || methods.some(({ id }) => id === this.selected);
+    if (!offered) this.choose((methods.length === 1 && methods[0]?.id) || "");
+    else this.view.setSelected(this.selected);
+  }
+
+  private select(method: string): void {
+    if (this.state === "over" || this.busy || this.selected === method) return;
+    this.choose(method);
+  }
+
+  private choose(method: string): void {
+    this.selected = method;
+    this.view.setSelected(method);
+    this.send({ type: "select", method });
+  }
+
+  /** Takes the shopper where the payment goes on: the bank's page in a dialog, any other in place of this page. */
+  private goTo({ url, challenge }: Away): void {
+    const leave = (): void => {
+      this.view.challenge.close();
+      if (isWebAddress(url)) location.assign(url);
+    };
+    if (!challenge || !canNest()) return leave();
+    const source = new URL("challenge.html", this.base);
+    source.search = new URLSearchParams({ session: this.options.id, ...(crossOriginIsolated && { isolated: "1" }) }).toString();
+    this.view.openChallenge(source, leave);
   }
 
   private setEnabled(enabled: boolean): void {
     if (this.enabled === enabled) return;
     this.enabled = enabled;
+    this.view.setEnabled(enabled);
     tell(() => this.options.onSubmitEnabledChange?.(enabled));
   }
 
-  private end(kind: "done" | "fail", title: string, text: string): void {
+  private end(kind: "done" | "fail", title: string, text: string, details: readonly Detail[] = []): void {
     this.retire();
     this.setEnabled(false);
-    this.view.showEnd(kind, title, text);
+    this.view.showEnd(kind, title, text, details);
   }
 
   private fail(errorCode: string, errorMessage: string, title: string, text: string): void {

@@ -25,7 +25,7 @@ function init(given: unknown): DropinInstance {
   if (base === null) complain('load dropin.js by <script src="…/v1/dropin.js">, not as a module or inline');
   const options = checkOptions(given);
   const target = findTarget(options.target);
-  const dropin = new Dropin(target, rootOf(target), options, base);
+  const dropin = new Dropin(target, rootOf(target), options, base, running.get(target));
   running.set(target, dropin);
   return Object.freeze({
     submitPayment: () => dropin.submitPayment(),

@@ -1,7 +1,12 @@
-// What the shell draws on the merchant's page: an accordion with one entry, a skeleton under the frame, a final panel.
+// What the shell draws on the merchant's page: an accordion of payment methods with a skeleton under the frame; in its place,
+// how the payment stands; and in the end a final panel.
 
-import { CARD, CHECK, CHEVRON, CROSS, h, icon } from "../shared/dom";
-import type { Face } from "../shared/protocol";
+import { CHECK, CROSS, h, icon, type Child } from "../shared/dom";
+import { CARDS, type Detail, type Face, type Method } from "../shared/protocol";
+import { say, type Strings } from "../shared/strings";
+import { detailList } from "./bank";
+import { Challenge } from "./challenge";
+import { Entry, type EntryEvents } from "./entry";
 import shellCss from "./shell.css";
 import tokensCss from "../shared/tokens.css";
 
@@ -26,24 +31,19 @@ function skeleton(): HTMLElement {
 export class View {
   readonly element: HTMLElement;
   readonly frame: HTMLIFrameElement;
-  private readonly toggle: HTMLButtonElement;
-  private readonly panel: HTMLElement;
-  private readonly marks = h("span", { class: "marks", role: "img", hidden: true });
+  /** By method. An entry that is offered no more is hidden. */
+  private readonly entries = new Map<string, Entry>();
+  private readonly accordion = h("div", { class: "accordion" });
   private readonly test = h("span", { class: "test", hidden: true });
-  private readonly name = h("span", { class: "bone label" });
   private readonly live = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
-  private readonly accordion: HTMLElement;
+  private readonly status = h("section", { class: "end status", tabindex: "-1", "aria-labelledby": "status" });
+  readonly challenge = new Challenge();
+  private strings: Strings = {};
 
-  constructor(source: string, toggled: () => void) {
+  constructor(source: string, private readonly events: EntryEvents) {
     this.frame = h("iframe", { src: source, title: "Card details", referrerpolicy: "origin", scrolling: "no" });
-    this.toggle = h("button", { type: "button", id: "card", "aria-controls": "panel", "aria-expanded": "true" });
-    this.toggle.append(icon("card", CARD), this.name, icon("chevron", CHEVRON));
-    this.toggle.addEventListener("click", toggled);
-    const head = h("div", { class: "head" }, h("h3", {}, this.toggle), this.test, this.marks);
-    const body = h("div", { class: "body" }, skeleton(), this.frame);
-    this.panel = h("div", { id: "panel", class: "panel", role: "region", "aria-labelledby": "card" }, h("div", { class: "clip" }, body));
-    this.accordion = h("div", { class: "accordion" }, h("div", { class: "entry" }, head, this.panel));
-    this.element = h("div", { class: "root loading" }, this.accordion, this.live);
+    this.entryOf({ id: CARDS, icon: "card" }, [skeleton(), this.frame]).setOpen(true);
+    this.element = h("div", { class: "root loading" }, this.accordion, this.status, this.live, this.challenge.element);
   }
 
   /** Draws into `root` in the same task, before anything is loaded. */
@@ -56,17 +56,14 @@ export class View {
     this.element.classList.toggle("loading", loading);
   }
 
-  /** What the frame found out: the language, the cards that are accepted, whether this is a test. */
+  /** What the frame found out: the language, the methods, whether this is a test. */
   showFace(face: Face): void {
+    this.strings = face.strings;
     this.speak(face.lang, face.dir);
     this.frame.title = face.frameTitle;
-    this.name.className = "";
-    this.name.textContent = face.card;
-    this.marks.setAttribute("aria-label", face.accepted);
-    this.marks.replaceChildren(...face.marks.map((mark) => h("span", { class: "mark", "aria-hidden": "true" }, mark)));
-    this.marks.hidden = false;
     this.test.textContent = face.testMode;
     this.test.hidden = face.testMode === "";
+    this.showMethods(face.methods);
   }
 
   speak(lang: string, dir: string): void {
@@ -74,29 +71,98 @@ export class View {
     this.element.dir = dir;
   }
 
-  setSelected(selected: boolean): void {
-    this.toggle.setAttribute("aria-expanded", String(selected));
-    this.panel.inert = !selected;
+  /** `method` is the open one; "" closes all. */
+  setSelected(method: string): void {
+    for (const [id, entry] of this.entries) entry.setOpen(id === method);
   }
 
-  setBusy(busy: boolean): void {
-    if (busy) this.toggle.setAttribute("aria-disabled", "true");
-    else this.toggle.removeAttribute("aria-disabled");
+  /** `text` is announced; the frame speaks for its own button. */
+  setBusy(busy: boolean, text: string): void {
+    for (const entry of this.entries.values()) entry.setBusy(busy);
+    if (busy && text !== "") this.live.textContent = text;
+    if (!busy) this.showMethodsAgain();
+  }
+
+  /** What the buttons of methods other than the card say of themselves. */
+  setEnabled(enabled: boolean): void {
+    for (const entry of this.entries.values()) entry.setEnabled(enabled);
+  }
+
+  setNotice(method: string, text: string): void {
+    for (const [id, entry] of this.entries) entry.setNotice(id === method ? text : "");
+    if (text !== "") this.live.textContent = text;
   }
 
   setHeight(height: number): void {
     this.frame.style.blockSize = `${height}px`;
   }
 
+  /** Takes the place of the methods. `goOn` is what the shopper may do meanwhile; without it there is a sign of work instead. */
+  showStatus(title: string, text: string, goOn?: () => void): void {
+    this.challenge.close();
+    // Said once, however often the frame says it.
+    if (goOn === undefined && this.isWaiting && this.status.querySelector("h3")?.textContent === title) return;
+    const { focused } = this;
+    const go = h("button", { type: "button", class: "pay" }, say(this.strings, "goOn"));
+    if (goOn !== undefined) go.addEventListener("click", goOn);
+    const words = [h("h3", { id: "status" }, title), h("p", {}, text)];
+    this.status.replaceChildren(...(goOn ? [...words, go] : [h("span", { class: "spinner" }), ...words]));
+    this.element.classList.add("waiting");
+    this.live.textContent = `${title}. ${text}`;
+    if (focused) (goOn ? go : this.status).focus({ preventScroll: true });
+  }
+
+  /** The bank's page in a dialog; `source` is the page that nests it. */
+  openChallenge(source: URL, elsewhere: () => void): void {
+    this.challenge.open(source, this.element.lang, this.strings, elsewhere);
+  }
+
   /** Replaces everything, the frame with what was typed in it included. */
-  showEnd(kind: "done" | "fail", title: string, text: string): void {
-    const root = this.element.getRootNode() as ShadowRoot;
-    const focused = root.activeElement !== null;
+  showEnd(kind: "done" | "fail", title: string, text: string, details: readonly Detail[]): void {
+    this.challenge.close();
+    const { focused } = this;
     const badge = h("span", { class: "badge" }, icon("", kind === "done" ? CHECK : CROSS));
     const end = h("section", { class: `end ${kind}`, tabindex: "-1", "aria-labelledby": "end" }, badge, h("h3", { id: "end" }, title), h("p", {}, text));
+    if (details.length > 0) end.append(detailList(details, this.strings, (said) => (this.live.textContent = said)));
     this.setLoading(false);
+    this.element.classList.remove("waiting");
+    this.status.remove();
     this.accordion.replaceChildren(h("div", { class: "entry" }, end));
     this.live.textContent = `${title}. ${text}`;
     if (focused) end.focus({ preventScroll: true });
+  }
+
+  private get isWaiting(): boolean {
+    return this.element.classList.contains("waiting");
+  }
+
+  private get focused(): boolean {
+    return (this.element.getRootNode() as ShadowRoot).activeElement !== null;
+  }
+
+  /** Entries that stay are changed in place: a frame that is moved loads anew, and a button that is moved loses the focus. */
+  private showMethods(methods: readonly Method[]): void {
+    for (const method of methods) this.entryOf(method).show(method);
+    for (const [id, entry] of this.entries) entry.element.hidden = !methods.some((method) => method.id === id);
+    if (methods[0]) this.entryOf(methods[0]).tag(this.test);
+  }
+
+  private entryOf(method: Pick<Method, "id" | "icon">, content?: readonly Child[]): Entry {
+    const known = this.entries.get(method.id);
+    if (known !== undefined) return known;
+    const entry = new Entry(method, this.events, content);
+    this.entries.set(method.id, entry);
+    this.accordion.append(entry.element);
+    return entry;
+  }
+
+  private showMethodsAgain(): void {
+    this.challenge.close();
+    if (!this.isWaiting) return;
+    const { focused } = this;
+    this.element.classList.remove("waiting");
+    const shown = [...this.entries.values()].filter(({ element }) => !element.hidden);
+    const entry = shown.find(({ open }) => open) ?? shown[0];
+    if (focused) entry?.toggle.focus({ preventScroll: true });
   }
 }

@@ -1,0 +1,38 @@
+// The dialog with the bank's page. The page inside is of our own origin and nests the bank's, so that the merchant's CSP need
+// not name any bank.
+
+import { CROSS, h, icon } from "../shared/dom";
+import { say, type Strings } from "../shared/strings";
+
+/** What a bank may need: passkeys, and the browser's own confirmation of a payment. */
+const ALLOW = "publickey-credentials-get *; payment *";
+
+export class Challenge {
+  readonly element = h("dialog", { class: "challenge", "aria-labelledby": "challenge" });
+
+  constructor() {
+    // Closed in whatever way: the bank's page goes, the payment waits.
+    this.element.addEventListener("close", () => {
+      if (!this.element.open) this.element.replaceChildren();
+    });
+  }
+
+  /** `elsewhere` leaves for the bank's page in the whole window. Focus returns to where it was once the dialog is closed. */
+  open(source: URL, lang: string, strings: Strings, elsewhere: () => void): void {
+    const name = say(strings, "challengeTitle");
+    // For the page inside alone.
+    source.hash = new URLSearchParams({ lang, title: name }).toString();
+    const title = h("h3", { id: "challenge", tabindex: "-1", autofocus: true }, name);
+    const close = h("button", { type: "button", class: "plain close", "aria-label": say(strings, "close") }, icon("", CROSS));
+    const frame = h("iframe", { src: source.href, title: name, allow: ALLOW });
+    const leave = h("button", { type: "button", class: "plain" }, say(strings, "elsewhere"));
+    close.addEventListener("click", () => this.element.close());
+    leave.addEventListener("click", elsewhere);
+    this.element.replaceChildren(h("header", {}, title, close), frame, leave);
+    if (!this.element.open) this.element.showModal();
+  }
+
+  close(): void {
+    this.element.close();
+  }
+}

@@ -1,0 +1,79 @@
+// One entry of the accordion: a heading that opens and closes a panel. The card's panel holds the frame; that of any other method
+// says what will happen and has a button.
+
+import { BANK, CARD, CHEVRON, h, icon, LEAVE, payButton, setNotice, setState, type Child } from "../shared/dom";
+import type { Method } from "../shared/protocol";
+
+const ICONS: Readonly<Record<Method["icon"], string>> = { card: CARD, leave: LEAVE, bank: BANK };
+
+export interface EntryEvents {
+  /** The heading of `method` was pressed. */
+  readonly toggled: (method: string) => void;
+  /** A button of ours was pressed. */
+  readonly pressed: () => void;
+  readonly hideButtons: boolean;
+}
+
+export class Entry {
+  readonly element: HTMLElement;
+  readonly toggle: HTMLButtonElement;
+  private readonly head: HTMLElement;
+  private readonly panel: HTMLElement;
+  private readonly marks = h("span", { class: "marks", role: "img" });
+  private readonly name = h("span", { class: "bone label" });
+  private readonly line = h("p", { class: "line" });
+  private readonly notice = h("div", { class: "notice", hidden: true });
+  private readonly label = h("span");
+  private readonly button = payButton("button", this.label);
+
+  constructor({ id, icon: shape }: Pick<Method, "id" | "icon">, events: EntryEvents, content?: readonly Child[]) {
+    const key = id.toLowerCase();
+    const panel = `${key}-panel`;
+    this.toggle = h("button", { type: "button", class: "toggle", id: key, "aria-controls": panel }, icon("method", ICONS[shape]), this.name, icon("chevron", CHEVRON));
+    this.toggle.addEventListener("click", () => events.toggled(id));
+    this.head = h("div", { class: "head" }, h("h3", {}, this.toggle), this.marks);
+    this.button.addEventListener("click", events.pressed);
+    this.button.hidden = events.hideButtons;
+    const body = h("div", { class: "body" }, ...(content ?? [this.line, this.notice, this.button]));
+    this.panel = h("div", { id: panel, class: "panel", role: "region", "aria-labelledby": key }, h("div", { class: "clip" }, body));
+    this.element = h("div", { class: "entry" }, this.head, this.panel);
+    this.setOpen(false);
+  }
+
+  show(method: Method): void {
+    this.name.className = "";
+    this.name.textContent = method.name;
+    this.marks.setAttribute("aria-label", method.accepted);
+    this.marks.replaceChildren(...method.marks.map((mark) => h("span", { class: "mark", "aria-hidden": "true" }, mark)));
+    this.line.textContent = method.line;
+    this.label.textContent = method.button;
+  }
+
+  get open(): boolean {
+    return !this.panel.inert;
+  }
+
+  /** Puts a word beside the name. */
+  tag(word: HTMLElement): void {
+    this.marks.before(word);
+  }
+
+  setOpen(open: boolean): void {
+    this.toggle.setAttribute("aria-expanded", String(open));
+    this.panel.inert = !open;
+  }
+
+  setBusy(busy: boolean): void {
+    setState(this.toggle, "aria-disabled", busy);
+    setState(this.button, "aria-busy", busy);
+  }
+
+  /** A button at rest says that it does nothing for now. */
+  setEnabled(enabled: boolean): void {
+    setState(this.button, "aria-disabled", !enabled);
+  }
+
+  setNotice(text: string): void {
+    setNotice(this.notice, text);
+  }
+}
