@@ -8,6 +8,7 @@ mod config;
 mod guard;
 mod health;
 mod journal;
+mod measure;
 mod request;
 
 use std::sync::Arc;

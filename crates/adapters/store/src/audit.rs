@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use diesel::connection::Connection;
 use diesel::prelude::*;
-use dropin_kernel::{LedgerTransactionId, OpId, OrderId};
+use diesel::sql_types::BigInt;
+use dropin_kernel::{LedgerTransactionId, OpId, OrderId, Timestamp};
 use dropin_money::Currency;
 use dropin_order::{Account, Refund};
 use dropin_ports::{
@@ -17,11 +18,23 @@ use crate::fault::{Fault, InTable, corrupt};
 use crate::journal;
 use crate::rows::{OpRow, OrderRow, RefundRow};
 use crate::schema::{checkout, ledger_entry, ledger_transaction, processor_op, purchase_order, refund};
-use crate::sql::{Document, Id};
+use crate::sql::{Document, Id, Instant, SqlInstant};
+use crate::statement::{on_each, statement};
 use crate::store::Store;
 
 /// Most values of one list in a statement: SQLite takes no more than 32,766.
 const LIST: usize = 10_000;
+
+statement! {
+    /// Has the words of the partial index, so that this is used.
+    Stuck { unknown_since: Instant => SqlInstant, due_since: Instant => SqlInstant, }
+    postgres STUCK;
+    sqlite STUCK;
+    returns BigInt;
+}
+
+const STUCK: &str = "SELECT count(*) FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') \
+    AND CASE state WHEN 'UNKNOWN' THEN created_at < ? ELSE due_at < ? END";
 
 #[async_trait]
 impl AuditStore for Store {
@@ -44,6 +57,15 @@ impl AuditStore for Store {
 
     async fn find_order_file(&self, id: OrderId) -> Result<Option<OrderFile>, StoreError> {
         self.read(move |connection| in_one_state(connection, |connection| file(connection, id))).await
+    }
+
+    async fn count_stuck_operations(&self, since: Timestamp) -> Result<u64, StoreError> {
+        self.read(move |connection| {
+            let stuck = Stuck { unknown_since: Instant(since), due_since: Instant(since) };
+            let count: i64 = on_each!(connection, inner => stuck.get_result(inner)).in_table("processor_op")?;
+            u64::try_from(count).map_err(|_negative| corrupt("processor_op", "it has less than no rows"))
+        })
+        .await
     }
 }
 

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use dropin_kernel::{LedgerTransactionId, OpId, OrderId};
+use dropin_kernel::{LedgerTransactionId, OpId, OrderId, Timestamp};
 use dropin_money::Currency;
 use dropin_order::{Account, Operation, Order, Refund};
 
@@ -90,4 +90,8 @@ pub trait AuditStore: Send + Sync {
 
     /// Any merchant's Order, shown or not, with all that is kept about it.
     async fn find_order_file(&self, id: OrderId) -> Result<Option<OrderFile>, StoreError>;
+
+    /// How many operations are open that have been unknown since before `since`, or are due since before then; cheap enough to be asked every
+    /// few seconds.
+    async fn count_stuck_operations(&self, since: Timestamp) -> Result<u64, StoreError>;
 }

@@ -5,6 +5,7 @@ mod access;
 mod answers;
 mod audit;
 mod keyring;
+mod measure;
 mod outbox;
 mod payment;
 mod processor;
@@ -21,6 +22,7 @@ pub use access::{
 pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
 pub use audit::{AuditStore, AuditedOrder, Balance, OrderBooks, OrderFile, PlacedOperation};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
+pub use measure::{Measure, Measured, Reading};
 pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed};
 pub use payment::{
     AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, OpenOperations, OrderChanged, OrderDossier,

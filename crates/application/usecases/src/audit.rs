@@ -6,6 +6,7 @@
 //! amounts than asked.
 
 mod journal;
+mod open_work;
 mod report;
 mod rules;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use dropin_order::{OpState, Operation};
 use dropin_ports::{AuditStore, AuditedOrder, Clock, JournalUnavailable, ProcessorJournal, StoreError};
 
 use self::journal::Journal;
+pub use self::open_work::OpenWork;
 pub use self::report::{Disagreement, Finding, MOST_FINDINGS, Report};
 
 /// Orders read in one state of the database.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use actix_web::web::ServiceConfig;
 use clap::{Args, Parser};
 use dropin_http::{Flows, Server};
-use dropin_ports::{Clock, IdSource, StoreHealth};
+use dropin_ports::{Clock, IdSource, Measured, StoreHealth};
 use dropin_store::{Role, Store, StoreConfig};
 use tokio::sync::watch;
 
@@ -83,6 +83,13 @@ impl Parts {
     #[must_use]
     pub fn mount(mut self, configure: impl Fn(&mut ServiceConfig) + Clone + Send + 'static) -> Self {
         self.mounted.push(Box::new(|server| server.mount("", configure)));
+        self
+    }
+
+    /// Lets `/metrics` tell what this part knows.
+    #[must_use]
+    pub fn watch(mut self, part: Arc<dyn Measured>) -> Self {
+        self.mounted.push(Box::new(|server| server.watch(part)));
         self
     }
 

@@ -10,6 +10,7 @@ use crate::ApiError;
 use crate::client::is_local;
 use crate::metrics::Metrics;
 use crate::server::nothing_here;
+use crate::watched::Watched;
 
 /// Longest wait for the store before it counts as away.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -64,11 +65,17 @@ pub(crate) fn is_own(path: &str) -> bool {
 }
 
 /// Mounts `/healthz` (alive), `/readyz` (can serve) and `/metrics`.
-pub(crate) fn mount(config: &mut web::ServiceConfig, readiness: Readiness, metrics: Arc<Metrics>, readers: Readers) {
+pub(crate) fn mount(
+    config: &mut web::ServiceConfig,
+    readiness: Readiness,
+    metrics: Arc<Metrics>,
+    watched: Arc<Watched>,
+    readers: Readers,
+) {
     let ready = move || ready(readiness.clone());
     let render = move |request: HttpRequest| {
-        let metrics = metrics.clone();
-        async move { render(&request, &metrics, readers) }
+        let (metrics, watched) = (metrics.clone(), watched.clone());
+        async move { render(&request, &metrics, &watched, readers).await }
     };
     config
         .service(web::resource("/healthz").route(web::get().to(|| async { plain("ok\n") })))
@@ -78,11 +85,17 @@ pub(crate) fn mount(config: &mut web::ServiceConfig, readiness: Readiness, metri
     }
 }
 
-fn render(request: &HttpRequest, metrics: &Metrics, readers: Readers) -> Result<HttpResponse, ApiError> {
+async fn render(
+    request: &HttpRequest,
+    metrics: &Metrics,
+    watched: &Watched,
+    readers: Readers,
+) -> Result<HttpResponse, ApiError> {
     if readers == Readers::Local && !is_local(request.peer_addr(), request.headers()) {
         return Err(nothing_here());
     }
-    Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; version=0.0.4")).body(metrics.render()))
+    let text = metrics.render() + &watched.render().await;
+    Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; version=0.0.4")).body(text))
 }
 
 async fn ready(readiness: Readiness) -> Result<HttpResponse, ApiError> {

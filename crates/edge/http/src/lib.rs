@@ -25,6 +25,7 @@ mod repeat;
 mod request_id;
 mod server;
 mod tls;
+mod watched;
 mod wire;
 
 pub use answer::json;

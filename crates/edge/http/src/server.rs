@@ -11,7 +11,7 @@ use actix_web::body::MessageBody;
 use actix_web::dev::AppConfig;
 use actix_web::middleware::from_fn;
 use actix_web::{App, Error, HttpResponse, web};
-use dropin_ports::StoreHealth;
+use dropin_ports::{Measured, StoreHealth};
 use dropin_wire::ErrorCode;
 use tokio::net::TcpSocket;
 use tokio::sync::watch;
@@ -27,6 +27,7 @@ use crate::metrics::Metrics;
 use crate::observe::{Observer, Place, Refusals, observe};
 use crate::rates::Rates;
 use crate::tls::{TlsError, TlsFiles};
+use crate::watched::Watched;
 
 /// Connections that the system keeps for us until a worker takes them.
 const BACKLOG: u32 = 1024;
@@ -92,6 +93,7 @@ pub struct Server {
     limits: Limits,
     behind_proxy: bool,
     metrics: Option<TcpListener>,
+    watched: Vec<Arc<dyn Measured>>,
     store: Option<Arc<dyn StoreHealth>>,
     stop: Option<watch::Receiver<bool>>,
 }
@@ -107,6 +109,7 @@ impl Server {
             limits: Limits::default(),
             behind_proxy: false,
             metrics: None,
+            watched: Vec::new(),
             store: None,
             stop: None,
         }
@@ -130,6 +133,13 @@ impl Server {
     pub fn metrics_on(mut self, address: Option<SocketAddr>) -> Result<Self, ServeError> {
         self.metrics = address.map(bind).transpose()?.map(|(_, listener)| listener);
         Ok(self)
+    }
+
+    /// `/metrics` tells what this part knows too.
+    #[must_use]
+    pub fn watch(mut self, part: Arc<dyn Measured>) -> Self {
+        self.watched.push(part);
+        self
     }
 
     /// The addresses taken so far, with the ports that the system chose.
@@ -205,7 +215,7 @@ impl Server {
     /// [`ServeError`]: nothing is served then.
     pub fn start(self) -> Result<Running, ServeError> {
         let addresses = self.addresses();
-        let Self { name, listeners, mut mounted, tls, limits, behind_proxy, metrics, store, stop } = self;
+        let Self { name, listeners, mut mounted, tls, limits, behind_proxy, metrics, watched, store, stop } = self;
         let protected = tls.is_some() || behind_proxy;
         if let Some(open) = addresses.iter().find(|address| !protected && !address.ip().is_loopback()) {
             return Err(ServeError::Unprotected(*open));
@@ -231,7 +241,8 @@ impl Server {
         };
         let readers = if metrics.is_some() { Readers::Nobody } else { Readers::Local };
         let readiness = Readiness::new(store, stop);
-        let inside = Inside { terms, rates, behind_proxy, readiness, mounted };
+        let watched = Arc::new(Watched::new(watched));
+        let inside = Inside { terms, rates, behind_proxy, readiness, watched, mounted };
         let scheme = if inside.terms.tls.is_some() { "https" } else { "http" };
         let mut server = builder;
         for (address, listener) in listeners {
@@ -253,6 +264,7 @@ struct Inside {
     rates: Arc<Rates>,
     behind_proxy: bool,
     readiness: Readiness,
+    watched: Arc<Watched>,
     mounted: Vec<Mounted>,
 }
 
@@ -267,7 +279,7 @@ impl Inside {
                 .app_data(inside.terms.limits.body)
                 .app_data(web::PathConfig::default().error_handler(|_, _| bad_path().into()))
                 .app_data(web::QueryConfig::default().error_handler(|error, _| bad_query(error).into()))
-                .configure(move |config| health::mount(config, inside.readiness, metrics, readers))
+                .configure(move |config| health::mount(config, inside.readiness, metrics, inside.watched, readers))
                 .configure(move |config| mount_all(config, &inside.mounted))
                 .default_service(web::to(no_route))
         })

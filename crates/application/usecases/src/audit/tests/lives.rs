@@ -266,6 +266,10 @@ impl AuditStore for Books {
     async fn find_order_file(&self, _id: OrderId) -> Result<Option<OrderFile>, StoreError> {
         panic!("an audit reads pages")
     }
+
+    async fn count_stuck_operations(&self, _since: Timestamp) -> Result<u64, StoreError> {
+        panic!("an audit sees them")
+    }
 }
 
 #[async_trait]

@@ -1,0 +1,85 @@
+//! How things stand with the processor, in numbers for whoever watches.
+
+use async_trait::async_trait;
+use dropin_ports::{Measure, Measured, Reading};
+
+use crate::HttpProcessor;
+use crate::breaker::BreakerState;
+use crate::health::{Occupancy, ProcessorHealth};
+
+#[async_trait]
+impl Measured for HttpProcessor {
+    async fn measure(&self) -> Result<Vec<Measure>, String> {
+        Ok(measures(&self.health()))
+    }
+}
+
+fn measures(health: &ProcessorHealth) -> Vec<Measure> {
+    let states = BreakerState::ALL
+        .into_iter()
+        .map(|state| Reading { labels: vec![("state", state.as_str())], value: u64::from(state == health.breaker) });
+    let rooms = [("payments", health.payments), ("questions", health.questions)];
+    let of_rooms = |number: fn(&Occupancy) -> usize| {
+        let reading = |(room, occupancy): &(&'static str, Occupancy)| Reading {
+            labels: vec![("room", *room)],
+            value: number(occupancy) as u64,
+        };
+        rooms.iter().map(reading).collect()
+    };
+    let ended = health
+        .outcomes
+        .iter()
+        .map(|one| Reading { labels: vec![("call", one.call), ("outcome", one.outcome)], value: one.count });
+    let stands = |name, help, readings| Measure { name, help, counts_up: false, readings };
+    let counted = |name, help, readings| Measure { name, help, counts_up: true, readings };
+    vec![
+        stands(
+            "dropin_processor_breaker",
+            "1 for the state of the guard in front of the processor: open holds all calls back.",
+            states.collect(),
+        ),
+        counted(
+            "dropin_processor_breaker_opened_total",
+            "How often the guard has opened because the processor answered nobody.",
+            vec![Reading { labels: Vec::new(), value: health.opened }],
+        ),
+        stands("dropin_processor_calls", "Calls under way.", of_rooms(|room| room.under_way)),
+        stands("dropin_processor_calls_waiting", "Calls that wait for room.", of_rooms(|room| room.waiting)),
+        stands("dropin_processor_calls_room", "Most calls at once.", of_rooms(|room| room.room)),
+        counted("dropin_processor_calls_total", "Calls by how they ended.", ended.collect()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::health::OutcomeCount;
+
+    #[test]
+    fn the_state_of_the_breaker_is_the_one_that_is_1() {
+        let room = Occupancy { room: 8, under_way: 3, waiting: 2 };
+        let health = ProcessorHealth {
+            breaker: BreakerState::HalfOpen,
+            opened: 4,
+            payments: room,
+            questions: Occupancy { under_way: 0, ..room },
+            outcomes: vec![OutcomeCount { call: "capture", outcome: "unknown", count: 7 }],
+        };
+        let told: Vec<_> = measures(&health)
+            .into_iter()
+            .map(|measure| {
+                let values: Vec<_> = measure.readings.iter().map(|reading| reading.value).collect();
+                (measure.name, measure.counts_up, values)
+            })
+            .collect();
+        let expected = [
+            ("dropin_processor_breaker", false, vec![0, 0, 1]),
+            ("dropin_processor_breaker_opened_total", true, vec![4]),
+            ("dropin_processor_calls", false, vec![3, 0]),
+            ("dropin_processor_calls_waiting", false, vec![2, 2]),
+            ("dropin_processor_calls_room", false, vec![8, 8]),
+            ("dropin_processor_calls_total", true, vec![7]),
+        ];
+        assert_eq!(told, expected);
+    }
+}

@@ -1,0 +1,90 @@
+//! Work whose outcome is open, in numbers for whoever watches.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dropin_kernel::Timestamp;
+use dropin_order::{OpKind, OpState};
+use dropin_ports::{AuditStore, Clock, Measure, Measured, OpenOperations, PaymentStore, Reading};
+
+use super::STUCK_AFTER;
+
+/// Operations at the processor whose outcome is not known yet.
+#[derive(Clone)]
+pub struct OpenWork {
+    /// Where operations are kept.
+    pub payments: Arc<dyn PaymentStore>,
+    /// The same, as an auditor reads it.
+    pub audit: Arc<dyn AuditStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Measured for OpenWork {
+    async fn measure(&self) -> Result<Vec<Measure>, String> {
+        let now = self.clock.now();
+        let open = self.payments.count_open_operations().await.map_err(|error| error.to_string())?;
+        let patience = i64::try_from(STUCK_AFTER.as_micros()).unwrap_or(i64::MAX);
+        let since = Timestamp::from_micros(now.micros().saturating_sub(patience));
+        let stuck = self.audit.count_stuck_operations(since).await.map_err(|error| error.to_string())?;
+        Ok(measures(&open, stuck, now))
+    }
+}
+
+fn measures(open: &[OpenOperations], stuck: u64, now: Timestamp) -> Vec<Measure> {
+    let age = |group: &OpenOperations| now.since(group.oldest).as_secs();
+    vec![
+        by_kind_and_state(
+            "dropin_operations_open",
+            "Operations at the processor whose outcome is not known yet.",
+            |group| group.count,
+            open,
+        ),
+        by_kind_and_state(
+            "dropin_operations_oldest_seconds",
+            "Age of the oldest operation whose outcome is not known yet.",
+            age,
+            open,
+        ),
+        Measure::now(
+            "dropin_operations_stuck",
+            "Operations unknown for over ten minutes, or due for as long without anybody taking them up.",
+            stuck,
+        ),
+    ]
+}
+
+fn by_kind_and_state(
+    name: &'static str,
+    help: &'static str,
+    number: impl Fn(&OpenOperations) -> u64,
+    open: &[OpenOperations],
+) -> Measure {
+    let states = || OpState::ALL.into_iter().filter(|state| state.is_open());
+    let groups = OpKind::ALL.into_iter().flat_map(|kind| states().map(move |state| (kind, state)));
+    let readings = groups.map(|(kind, state)| {
+        let group = open.iter().find(|group| group.kind == kind && group.state == state);
+        Reading { labels: vec![("kind", kind.as_str()), ("state", state.as_str())], value: group.map_or(0, &number) }
+    });
+    Measure { name, help, counts_up: false, readings: readings.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_and_state_is_told_of_even_when_there_is_none() {
+        let oldest = Timestamp::from_micros(5_000_000);
+        let open = [OpenOperations { kind: OpKind::Capture, state: OpState::Unknown, count: 3, oldest }];
+        let told = measures(&open, 2, Timestamp::from_micros(605_900_000));
+        let [count, age, stuck] = &told[..] else { panic!("{told:?}") };
+        assert_eq!((count.readings.len(), age.readings.len()), (12, 12));
+        for (measure, number) in [(count, 3), (age, 600)] {
+            let some: Vec<_> = measure.readings.iter().filter(|reading| reading.value != 0).collect();
+            assert_eq!(some, [&Reading { labels: vec![("kind", "CAPTURE"), ("state", "UNKNOWN")], value: number }]);
+        }
+        assert_eq!((stuck.name, stuck.readings[0].value), ("dropin_operations_stuck", 2));
+    }
+}
