@@ -39,9 +39,10 @@ fn main() -> ExitCode {
         let store = Arc::new(context.store.clone());
         let key = concerns.processor.key()?.expose().to_owned();
         let config = ProcessorConfig::new(&concerns.processor.processor_url, key, PROCESSOR_DEADLINE)?;
+        let processor = Arc::new(HttpProcessor::start(config)?);
         let payments = Payments {
             store: store.clone(),
-            processor: Arc::new(HttpProcessor::start(config)?),
+            processor: processor.clone(),
             clock: context.clock.clone(),
             ids: context.ids.clone(),
             timing: Timing::default(),
@@ -77,7 +78,8 @@ fn main() -> ExitCode {
         let docs = concerns.docs.shown(context.mode);
         Ok(Parts::new()
             .mount(openapi::DOCS.beside(docs, configure_checkout(merchant)))
-            .mount(openapi::shopper::DOCS.beside(docs, configure(deps))))
+            .mount(openapi::shopper::DOCS.beside(docs, configure(deps)))
+            .watch(processor))
     })
 }
 

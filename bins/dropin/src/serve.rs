@@ -17,6 +17,7 @@ use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::Authenticator;
 use dropin_usecases::answers::{Answers, KEEP};
+use dropin_usecases::audit::OpenWork;
 use dropin_usecases::deliver::{Delivering, Pace};
 use dropin_usecases::payments::{Checkouts, Payments, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
@@ -162,6 +163,7 @@ struct Service {
     vault: Option<Arc<StashKeys>>,
     sessions: Sessions,
     /// Only where a part asks the processor for something.
+    processor: Option<Arc<HttpProcessor>>,
     payments: Option<Payments>,
     addresses: Addresses,
     asset_origin: Origin,
@@ -187,10 +189,11 @@ impl Service {
             flows: process.flows.clone(),
             stop: process.stop.clone(),
         };
-        let payments = match parts.need_processor() {
-            true => Some(payments(&context, &addresses.processor, plan::processor_key(cli)?)?),
+        let processor = match parts.need_processor() {
+            true => Some(processor(&addresses.processor, plan::processor_key(cli)?)?),
             false => None,
         };
+        let payments = processor.clone().map(|processor| payments(&context, processor));
         let url_policy = match context.mode {
             Mode::Sandbox => UrlPolicy::Sandbox,
             Mode::Production => UrlPolicy::Production,
@@ -213,6 +216,7 @@ impl Service {
                 ids: context.ids.clone(),
                 url_policy,
             },
+            processor,
             payments,
             addresses: addresses.clone(),
             asset_origin: Origin::parse(&addresses.public.asset_origin())?,
@@ -222,6 +226,13 @@ impl Service {
     }
 
     fn mount(&self, parts: &Parts, mut server: Server) -> Server {
+        if parts.has(Target::Settler) {
+            let clock = self.context.clock.clone();
+            server = server.watch(Arc::new(OpenWork { payments: self.store(), audit: self.store(), clock }));
+        }
+        if let Some(processor) = &self.processor {
+            server = server.watch(processor.clone());
+        }
         let callable = self.payments.clone().zip(self.gate.clone());
         if let Some((payments, gate)) = callable.filter(|_| parts.has(Target::SessionApi)) {
             let (sessions, flows) = (self.sessions.clone(), self.context.flows.clone());
@@ -336,15 +347,19 @@ fn open_vault(context: &Context) -> Result<Arc<StashKeys>, Failure> {
     Ok(keys)
 }
 
-fn payments(context: &Context, url: &str, key: Secret) -> Result<Payments, Failure> {
+fn processor(url: &str, key: Secret) -> Result<Arc<HttpProcessor>, Failure> {
     let config = ProcessorConfig::new(url, key.expose().to_owned(), PROCESSOR_DEADLINE)?;
-    Ok(Payments {
+    Ok(Arc::new(HttpProcessor::start(config)?))
+}
+
+fn payments(context: &Context, processor: Arc<HttpProcessor>) -> Payments {
+    Payments {
         store: Arc::new(context.store.clone()),
-        processor: Arc::new(HttpProcessor::start(config)?),
+        processor,
         clock: context.clock.clone(),
         ids: context.ids.clone(),
         timing: Timing::default(),
-    })
+    }
 }
 
 /// Opens the shop, a merchant's program: it knows the service by its addresses and its credentials only.

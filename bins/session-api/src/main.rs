@@ -34,7 +34,8 @@ fn main() -> ExitCode {
         let processor = concerns.processor;
         let store = Arc::new(context.store.clone());
         let key = processor.key()?.expose().to_owned();
-        let processor = HttpProcessor::start(ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?)?;
+        let config = ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?;
+        let processor = Arc::new(HttpProcessor::start(config)?);
         let (secrets, sandbox) =
             (Arc::new(MasterKey::of_deployment(&context.keys, &context.store).await?), context.mode == Mode::Sandbox);
         let authenticator =
@@ -53,13 +54,14 @@ fn main() -> ExitCode {
             answers: Answers { store: store.clone(), clock: context.clock.clone(), keep: KEEP },
             payments: Payments {
                 store,
-                processor: Arc::new(processor),
+                processor: processor.clone(),
                 clock: context.clock.clone(),
                 ids: context.ids.clone(),
                 timing: Timing::default(),
             },
             flows: context.flows.clone(),
         };
-        Ok(Parts::new().mount(openapi::DOCS.beside(concerns.docs.shown(context.mode), configure(deps))))
+        let docs = concerns.docs.shown(context.mode);
+        Ok(Parts::new().mount(openapi::DOCS.beside(docs, configure(deps))).watch(processor))
     })
 }

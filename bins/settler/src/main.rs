@@ -7,6 +7,7 @@ use std::time::Duration;
 use dropin_boot::{Context, Mode, Parts, ProcessorArgs, serve};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_usecases::answers::{Answers, KEEP};
+use dropin_usecases::audit::OpenWork;
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
@@ -19,11 +20,14 @@ fn main() -> ExitCode {
     serve("settler", 8087, async |context: &Context, processor: ProcessorArgs| {
         let store = Arc::new(context.store.clone());
         let key = processor.key()?.expose().to_owned();
-        let processor = HttpProcessor::start(ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?)?;
+        let config = ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?;
+        let processor = Arc::new(HttpProcessor::start(config)?);
+        let (payments, audit) = (store.clone(), store.clone());
+        let open = OpenWork { payments, audit, clock: context.clock.clone() };
         let deps = SettlerDeps {
             payments: Payments {
                 store: store.clone(),
-                processor: Arc::new(processor),
+                processor: processor.clone(),
                 clock: context.clock.clone(),
                 ids: context.ids.clone(),
                 timing: Timing::default(),
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
             },
             poll: POLL,
         };
-        Ok(Parts::new().run("settler", run(deps, context.stop.clone())))
+        let settler = run(deps, context.stop.clone());
+        Ok(Parts::new().run("settler", settler).watch(Arc::new(open)).watch(processor))
     })
 }
