@@ -16,8 +16,12 @@ use serde_json::Value;
 
 /// Every operation of every API document: name, and the codes that it may refuse with.
 fn operations() -> BTreeMap<String, BTreeSet<String>> {
-    let documents =
-        [session_api::openapi::document(&[]), checkout_api::openapi::document(&[]), stash_api::openapi::document(&[])];
+    let documents = [
+        session_api::openapi::document(&[]),
+        checkout_api::openapi::document(&[]),
+        checkout_api::openapi::shopper::document(&[]),
+        stash_api::openapi::document(&[]),
+    ];
     let mut operations = BTreeMap::new();
     for document in documents {
         let document: Value = serde_json::from_str(&document).unwrap();

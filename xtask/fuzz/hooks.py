@@ -16,6 +16,7 @@ import schemathesis
 from hypothesis import strategies as st
 
 BASE = os.environ["FUZZ_BASE"]
+CHECKOUT = os.environ["FUZZ_CHECKOUT"]
 ASSET = os.environ["FUZZ_ASSET"]
 STASH = os.environ["FUZZ_STASH"]
 MERCHANT = os.environ["FUZZ_MERCHANT"]
@@ -87,6 +88,27 @@ def pay(session):
     return found["Order"]["OrderId"]
 
 
+def new_checkout(**change):
+    """A checkout that is paid; its Order's id."""
+    body = {
+        "MerchantId": MERCHANT, "ReferenceId": str(uuid.uuid4()), "ConsumerCurrency": "EUR", "PaymentMethod": "VISA", "Capture": False,
+        "Items": [{"Description": "Notebook", "ConsumerPrice": 24.95, "Quantity": 1}], "StashId": new_card(), "DeviceFingerprint": "fuzz",
+        "Consumer": {"Name": "Robin", "Email": "robin@example.com", "Address": "7 Harbour Lane", "City": "Dublin", "Country": "IE"},
+        "Return": "https://shop.example/back",
+    }
+    answer = requests.post(f"{CHECKOUT}/v2.21", json={**body, **change}, auth=CREDENTIALS, timeout=30)
+    answer.raise_for_status()
+    return answer.json()["OrderId"]
+
+
+def new_refund(order):
+    """A refund of a captured Order; its id."""
+    body = {"RefundReference": str(uuid.uuid4()), "Amount": 0.01}
+    answer = requests.post(f"{BASE}/v1/order/{order}/refund", json=body, auth=CREDENTIALS, timeout=30)
+    answer.raise_for_status()
+    return answer.json()["RefundId"]
+
+
 def submission(session):
     version = requests.get(f"{ASSET}/v1/shopper/session/{session}", timeout=30).json()["Version"]
     stash_id = new_card()
@@ -95,7 +117,8 @@ def submission(session):
 
 PROFILE = new_session(BillingProfile={**billing(), "BillingProfileReference": "fuzz"})["BillingProfileId"]
 SESSIONS = [new_session()["SessionId"] for _ in range(POOL)]
-ORDERS = [pay(new_session()["SessionId"]) for _ in range(POOL)]
+ORDERS = [pay(new_session()["SessionId"]) for _ in range(POOL)] + [new_checkout(Capture=True) for _ in range(POOL)]
+REFUNDS = [new_refund(ORDERS[-1]) for _ in range(POOL)]
 
 
 def dice(case):
@@ -117,15 +140,23 @@ def before_call(context, case, kwargs):
             case.headers[header] = '"0"'
     chance = dice(case)
     if meta.phase.name != "stateful" and case.path_parameters:
-        real = {"SessionId": SESSIONS, "OrderId": ORDERS, "MerchantId": [MERCHANT]}
+        real = {"SessionId": SESSIONS, "OrderId": ORDERS, "MerchantId": [MERCHANT], "RefundId": REFUNDS}
         for name in set(real) & set(case.path_parameters):
             if chance.random() < 0.8:
                 case.path_parameters[name] = chance.choice(real[name])
     name = case.operation.definition.raw.get("operationId")
     if name in ("createSession", "replaceSession") and isinstance(case.body, dict):
         follow_the_words(case.body, chance)
-    if name == "captureOrder" and isinstance(case.body, dict) and case.body.get("Amount") is not None:
+    amounts = ("captureOrder", "refundOrder", "captureCheckout", "refundCheckout")
+    if name in amounts and isinstance(case.body, dict) and case.body.get("Amount") is not None:
         case.body["Amount"] = chance.choice([0.01, 24.95, 7])
+    if name in ("captureCheckout", "cancelCheckout", "refundCheckout", "queryCheckout") and isinstance(case.body, dict):
+        name_an_order(case.body, chance)
+    if name == "checkout" and isinstance(case.body, dict):
+        fill_a_cart(case.body, chance)
+    if name == "paymentProgress" and case.query and "from" in case.query:
+        # Whoever asks from the state that a Session is in waits as long as it says.
+        case.query["wait"] = "0"
     if name == "submitPayment" and isinstance(case.body, dict):
         pay_for_real(case, chance)
 
@@ -143,9 +174,50 @@ def pay_for_real(case, chance):
     """A StashId that was never stashed is refused, which is right, so valid requests name a card that waits."""
     session = new_session(AutoCapture=chance.random() < 0.5)["SessionId"]
     case.path_parameters["SessionId"] = session
+    case.body.pop("PaymentMethod", None)
     case.body.update(submission(session))
+    if chance.random() < 0.3:
+        # What is paid without a card takes no StashId.
+        del case.body["StashId"]
+        case.body["PaymentMethod"] = chance.choice(["PAYPAL", "BANKTRANSFER"])
     if chance.random() < 0.2:
         case.body["Version"] = case.body["Version"] + 1
+
+
+def name_an_order(body, chance):
+    """One of the merchant's own, in one way."""
+    body["MerchantId"] = MERCHANT
+    if body.get("ReferenceId") and chance.random() < 0.5:
+        body.pop("OrderId", None)
+    else:
+        body["OrderId"] = chance.choice(ORDERS)
+        body.pop("ReferenceId", None)
+    body.pop("ContractId", None)
+
+
+def fill_a_cart(body, chance):
+    """The conditions of CheckoutRequest's description."""
+    body["MerchantId"] = MERCHANT
+    if chance.random() < 0.9:
+        body["ReferenceId"] = str(uuid.uuid4())
+    decimals = DECIMALS.get(body["ConsumerCurrency"], 2)
+    for item in body["Items"]:
+        price = round(min(max(item["ConsumerPrice"], 1), 1_000), decimals)
+        item["ConsumerPrice"] = int(price) if decimals == 0 else price
+    follow_the_region(body["Consumer"])
+    body.pop("ContractId", None)
+    if not body.get("Return"):
+        body["Return"] = "https://shop.example/back"
+    # The other two are not for every country and currency.
+    body["PaymentMethod"] = chance.choice(["VISA", "PAYPAL", "BANKTRANSFER"])
+    if body["PaymentMethod"] == "VISA":
+        body["StashId"], body["DeviceFingerprint"] = new_card(), "fuzz"
+    else:
+        body.pop("StashId", None)
+
+
+def follow_the_region(consumer):
+    consumer.update({name: value for name, value in COUNTRIES.get(consumer["Country"], {}).items() if name == "Region"})
 
 
 def follow_the_words(body, chance):

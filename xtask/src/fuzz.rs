@@ -19,12 +19,17 @@ documents do not allow. Everything that was started is ended.
 
   --examples   requests per operation and phase (default 50)
   --long       1,000 of them
-  --service    session-api, checkout-api or stash-api alone
+  --service    session-api, checkout-api, shopper-api or stash-api alone
   --seed       repeats a run
 ";
 
-/// Service and where the all-in-one mounts it.
-const SERVICES: [(&str, &str); 3] = [("session-api", ""), ("checkout-api", "/asset"), ("stash-api", "/stash")];
+/// Service, where the all-in-one mounts it, and where its document is below that.
+const SERVICES: [(&str, &str, &str); 4] = [
+    ("session-api", "", ""),
+    ("checkout-api", "/checkout", ""),
+    ("shopper-api", "/asset", "/v1/shopper"),
+    ("stash-api", "/stash", ""),
+];
 /// How long the service may take to be ready.
 const START: Duration = Duration::from_secs(30);
 /// How long schemathesis may take for one service, whatever it was asked for.
@@ -52,7 +57,7 @@ impl Options {
                 "--seed" => options.seed = Some(value().parse().map_err(|_no| refused("`--seed` wants a number"))?),
                 "--service" => {
                     let name = value();
-                    if !SERVICES.iter().any(|(known, _)| *known == name) {
+                    if !SERVICES.iter().any(|(known, ..)| *known == name) {
                         return Err(refused(&format!("`{name}` is no service with a document")));
                     }
                     options.service = Some(name.to_owned());
@@ -77,11 +82,11 @@ pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
         return Err(Failure::new("dropin does not build; the compiler's words stand above"));
     }
     let service = Service::start()?;
-    let chosen = SERVICES.iter().filter(|(name, _)| options.service.as_deref().is_none_or(|only| only == *name));
+    let chosen = SERVICES.iter().filter(|(name, ..)| options.service.as_deref().is_none_or(|only| only == *name));
     let mut failed = Vec::new();
-    for (name, prefix) in chosen {
+    for (name, prefix, below) in chosen {
         println!("\n-- {name}, {} examples per operation", options.examples);
-        let mut command = schemathesis(&tool, &service, prefix, &options);
+        let mut command = schemathesis(&tool, &service, (prefix, below), &options);
         let status = command.status().context(|| format!("start `{}`", rendered(&command)))?;
         if !status.success() {
             failed.push(*name);
@@ -97,13 +102,13 @@ pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
     Err(Failure::new(format!("the service logged errors:\n{}", broken.join("\n"))))
 }
 
-fn schemathesis(tool: &Path, service: &Service, prefix: &str, options: &Options) -> Command {
+fn schemathesis(tool: &Path, service: &Service, (prefix, below): (&str, &str), options: &Options) -> Command {
     let (folder, merchant) = (workspace_root().join("xtask/fuzz"), &service.merchant);
     let mut command = service.programs.tool(tool, MOST);
     command
         .arg("--config-file")
         .arg(folder.join("schemathesis.toml"))
-        .args(["run", &format!("{}{prefix}/openapi.json", service.address)])
+        .args(["run", &format!("{}{prefix}{below}/openapi.json", service.address)])
         // The tool does not resolve the document's relative server address against where it found the document.
         .args(["--url", &format!("{}{prefix}", service.address)])
         .args(["--phases", "examples,coverage,fuzzing,stateful", "--checks", "all"])
@@ -113,6 +118,7 @@ fn schemathesis(tool: &Path, service: &Service, prefix: &str, options: &Options)
         .env("SCHEMATHESIS_HOOKS", folder.join("hooks.py"))
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("FUZZ_BASE", &service.address)
+        .env("FUZZ_CHECKOUT", format!("{}/checkout", service.address))
         .env("FUZZ_ASSET", format!("{}/asset", service.address))
         .env("FUZZ_STASH", format!("{}/stash", service.address))
         .env("FUZZ_MERCHANT", &merchant.merchant_id)

@@ -123,9 +123,9 @@ fn find_order() -> OperationDocs {
     let text = "The Order of the payment that you gave this reference, also of one made server to server. Of a Session that nobody has paid there is none.";
     let at = "$response.body#/OrderId";
     OperationDocs::new(ORDERS, "findOrder", "Find an Order by its reference", text)
-        .parameter::<Text>(
+        .required_parameter::<Text>(
             "MerchantReference",
-            "The MerchantReference of the Session, or the ReferenceId of the checkout; required.",
+            "The MerchantReference of the Session, or the ReferenceId of the checkout.",
         )
         .reads_a_version()
         .answers(Answer::json::<OrderBody<'_>>(200, "The Order.").with_etag().link("get", "getOrder", ORDER_ID.0, at))

@@ -25,7 +25,7 @@ pub(crate) struct Service {
     docs: ApiDocs,
 }
 
-pub(crate) const SERVICES: [Service; 3] = [
+pub(crate) const SERVICES: [Service; 4] = [
     Service {
         name: "session-api",
         operations: session_api::OPERATIONS,
@@ -37,6 +37,12 @@ pub(crate) const SERVICES: [Service; 3] = [
         operations: checkout_api::OPERATIONS,
         document: checkout_api::openapi::document,
         docs: checkout_api::openapi::DOCS,
+    },
+    Service {
+        name: "shopper-api",
+        operations: checkout_api::SHOPPER_OPERATIONS,
+        document: checkout_api::openapi::shopper::document,
+        docs: checkout_api::openapi::shopper::DOCS,
     },
     Service {
         name: "stash-api",

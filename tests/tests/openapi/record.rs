@@ -8,7 +8,13 @@ use serde_json::Value;
 /// What stands for every moment.
 const MOMENT: &str = "2026-11-21T12:00:00.000000Z";
 
-/// What stands for the end of a Session.
+/// What stands for every page of a processor.
+const PAGE: &str = "https://pages.processor.example/b51f7c";
+
+/// What stands for the name of the merchant's API user.
+const USER: &str = "shop-7";
+
+/// What stands for every end.
 const LATER: &str = "2026-11-22T12:00:00.000000Z";
 
 /// One call to make.
@@ -70,7 +76,9 @@ impl Recorder {
                 members.into_iter().map(|(name, value)| (name.clone(), self.stable(&name, value))).collect()
             }
             Value::Array(entries) => entries.into_iter().map(|entry| self.stable(name, entry)).collect(),
-            Value::String(_) if name == "ExpiresAt" => LATER.into(),
+            Value::String(_) if name == "ExpiresAt" || name == "Expiry" => LATER.into(),
+            Value::String(_) if name == "Redirect" || name == "RedirectUrl" => PAGE.into(),
+            Value::String(_) if name == "User" => USER.into(),
             Value::String(_) if name.ends_with("At") => MOMENT.into(),
             Value::String(text) => self.stable_text(&text).into(),
             other => other,

@@ -7,7 +7,9 @@ use crate::SERVICES;
 
 async fn every_service_serves_its_documents(world: &World) {
     let http = Http::default();
-    for (service, address) in SERVICES.iter().zip([&world.base, &world.asset, &world.stash]) {
+    let addresses = [&world.base, &world.checkout, &world.asset, &world.stash];
+    for (service, address) in SERVICES.iter().zip(addresses) {
+        let address = format!("{address}{}", service.docs.below);
         let document = http.get(&format!("{address}/openapi.json")).await;
         assert_eq!(
             (document.status, document.header("content-type")),

@@ -35,6 +35,8 @@ pub(super) struct Parameter {
     pub(super) name: &'static str,
     /// Where it stands unless it is a part of the path.
     pub(super) place: ParameterIn,
+    /// Whether a query has to have it; a part of the path always has to be there.
+    pub(super) required: bool,
     pub(super) description: Cow<'static, str>,
     pub(super) schema: RefOr<Schema>,
     pub(super) schemas: AddSchemas,
@@ -119,9 +121,18 @@ impl OperationDocs {
     #[must_use]
     pub fn parameter<T: ToSchema>(mut self, name: &'static str, description: &'static str) -> Self {
         let (schema, schemas) = named::<T>();
-        let (place, description) = (ParameterIn::Query, description.into());
-        self.parameters.push(Parameter { name, place, description, schema, schemas });
+        let (place, required, description) = (ParameterIn::Query, false, description.into());
+        self.parameters.push(Parameter { name, place, required, description, schema, schemas });
         self
+    }
+
+    /// A query parameter that has to be there.
+    #[must_use]
+    pub fn required_parameter<T: ToSchema>(mut self, name: &'static str, description: &'static str) -> Self {
+        let (schema, schemas) = named::<T>();
+        let (place, required, description) = (ParameterIn::Query, true, description.into());
+        self.parameters.push(Parameter { name, place, required, description, schema, schemas });
+        self.refuses(&[ErrorCode::InvalidRequest])
     }
 
     /// A header that may be left out, as text of this form.
@@ -137,6 +148,7 @@ impl OperationDocs {
         self.parameters.push(Parameter {
             name,
             place: ParameterIn::Header,
+            required: false,
             description: description.into(),
             schema: schema.into(),
             schemas: |_| {},

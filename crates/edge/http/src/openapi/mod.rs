@@ -129,7 +129,8 @@ fn operation(
         } else {
             parameter.place.clone()
         };
-        let required = if place == ParameterIn::Path { Required::True } else { Required::False };
+        let required = place == ParameterIn::Path || parameter.required;
+        let required = if required { Required::True } else { Required::False };
         built = built.parameter(
             ParameterBuilder::new()
                 .name(parameter.name)

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use crate::record::{Call, FORM, JSON, Recorder};
 
+mod checkout;
+mod orders;
+
 const UNKNOWN: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
 
 /// Makes every call that a document shows.
@@ -17,7 +20,10 @@ pub(crate) async fn run(world: &World) -> Vec<Exchange> {
     let session = day.sessions_are_created().await;
     day.a_session_is_read_replaced_and_cancelled(&session).await;
     day.a_shopper_pays().await;
+    day.a_shopper_pays_elsewhere().await;
     day.orders_are_captured().await;
+    day.orders_are_cancelled_and_refunded().await;
+    day.a_server_pays().await;
     day.recorder.exchanges
 }
 
@@ -226,6 +232,25 @@ impl Day<'_> {
         self.merchant(("getSession", "completed", "Paid, with its Order"), (Method::GET, &path), None, 200).await;
     }
 
+    /// On a hosted page, or by a bank transfer.
+    async fn a_shopper_pays_elsewhere(&mut self) {
+        for (reference, method, name, summary) in [
+            ("order-2003", "PAYPAL", "redirected", "The shopper has to go on at the wallet's page"),
+            ("order-2004", "BANKTRANSFER", "transfer", "The shopper has to transfer the money"),
+        ] {
+            let session = self.world.merchant.create_session(request(reference)).await;
+            let version = self.world.shopper(&session).view().await["Version"].clone();
+            let attempt = uuid::Uuid::new_v4().to_string();
+            let submit = json!({"Version": version, "AttemptId": attempt, "PaymentMethod": method, "DeviceFingerprint": "b7c41f"});
+            let path = format!("{session}/submit");
+            self.shopper(("submitPayment", name, summary), (Method::POST, &path), Some(submit), 200).await;
+            let path = format!("{session}/progress?from=PROCESSING");
+            self.shopper(("paymentProgress", name, summary), (Method::GET, &path), None, 200).await;
+            let path = format!("/v1/session/{session}");
+            self.merchant(("getSession", name, summary), (Method::GET, &path), None, 200).await;
+        }
+    }
+
     async fn stashing(&mut self, address: &str, attempt: &str) {
         let card = |year: &str| json!({"Name": "Robin Example", "Number": cards::VISA, "VerificationCode": "123", "Expiry": {"Year": year, "Month": "12"}});
         let form = |card: Value| json!({"DeviceFingerprint": "b7c41f", "card": card.to_string()});
@@ -243,38 +268,5 @@ impl Day<'_> {
             .await;
         let nobody = format!("{UNKNOWN}/{attempt}");
         self.stash("unknownMerchant", "No such merchant", &nobody, form(card("2031")), 404).await;
-    }
-
-    async fn orders_are_captured(&mut self) {
-        let order = self.authorized("order-3001", cards::VISA).await;
-        let path = format!("/v1/order/{order}");
-        self.merchant(("getOrder", "authorized", "Authorized, not captured yet"), (Method::GET, &path), None, 200)
-            .await;
-        let nowhere = format!("/v1/order/{UNKNOWN}");
-        self.merchant(("getOrder", "unknown", "No such Order"), (Method::GET, &nowhere), None, 404).await;
-        let path = format!("{path}/capture");
-        let part = ("captureOrder", "part", "A part; the rest is released");
-        self.merchant(part, (Method::POST, &path), Some(json!({"Amount": 9.95})), 200).await;
-        let other = ("captureOrder", "otherAmount", "It was captured with another amount");
-        self.merchant(other, (Method::POST, &path), Some(json!({"Amount": 24.95})), 409).await;
-        let order = self.authorized("order-3002", cards::CAPTURE_REFUSED).await;
-        let path = format!("/v1/order/{order}/capture");
-        self.merchant(("captureOrder", "refused", "Refused by the processor"), (Method::POST, &path), None, 402).await;
-        let order = self.authorized("order-3003", cards::CAPTURE_PENDING).await;
-        let path = format!("/v1/order/{order}/capture");
-        self.merchant(
-            ("captureOrder", "pending", "All of it; the processor takes its time"),
-            (Method::POST, &path),
-            None,
-            200,
-        )
-        .await;
-    }
-
-    /// A paid Session's OrderId.
-    async fn authorized(&self, reference: &str, card: &str) -> String {
-        let session = self.world.merchant.create_session(with(request(reference), json!({"AutoCapture": false}))).await;
-        self.world.pay(&session, card).await;
-        text(&self.world.merchant.order_of(&session).await, "OrderId")
     }
 }
