@@ -203,3 +203,20 @@ fn whoever_reviews_has_a_name_and_an_order() {
     assert_eq!(printed(&["op", "list", "--stuck", "--data", &folder]), "No operation is stuck.\n");
     dropin.stop();
 }
+
+#[test]
+fn open_work_and_the_processor_are_told_at_metrics() {
+    let data = Data::new();
+    let dropin = Dropin::start(&data, &["--no-demo"]);
+    let metrics = format!("{}/metrics", dropin.shown("Session API"));
+    let tells = |line: &str| call("GET", &metrics, &[], "").1.lines().any(|told| told == line);
+    assert!(tells("dropin_operations_open{kind=\"CAPTURE\",state=\"PENDING\"} 0"), "told of before there is any");
+    let payment = Payment::begin(&data, &dropin, LATER);
+    payment.complete();
+    until("a pending capture", || tells("dropin_operations_open{kind=\"CAPTURE\",state=\"PENDING\"} 1").then_some(()));
+    assert!(tells("dropin_operations_stuck 0"));
+    assert!(tells("dropin_processor_breaker{state=\"closed\"} 1"));
+    assert!(tells("dropin_processor_calls_total{call=\"authorize\",outcome=\"approved\"} 1"));
+    until("none", || tells("dropin_operations_open{kind=\"CAPTURE\",state=\"PENDING\"} 0").then_some(()));
+    dropin.stop();
+}
