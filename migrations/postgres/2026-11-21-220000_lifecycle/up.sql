@@ -47,7 +47,8 @@ ALTER TABLE processor_op
     ADD COLUMN refund_id UUID CONSTRAINT processor_op_refund_fkey REFERENCES refund (id)
         CONSTRAINT processor_op_refund_fits_kind CHECK ((kind = 'REFUND') = (refund_id IS NOT NULL)),
     -- Which API asked; every operation of before was asked for by this one.
-    ADD COLUMN channel TEXT NOT NULL DEFAULT 'ORDER' CONSTRAINT processor_op_channel_known CHECK (channel IN ('NOBODY', 'ORDER', 'CHECKOUT_PAYMENT', 'CHECKOUT'));
+    ADD COLUMN channel TEXT NOT NULL DEFAULT 'ORDER'
+        CONSTRAINT processor_op_channel_known CHECK (channel IN ('NOBODY', 'ORDER', 'CHECKOUT_PAYMENT', 'CHECKOUT'));
 -- A refund is asked for again only after it was refused for now.
 CREATE UNIQUE INDEX processor_op_one_open_refund ON processor_op (refund_id)
     WHERE refund_id IS NOT NULL AND state IN ('PREPARED', 'UNKNOWN', 'PENDING');

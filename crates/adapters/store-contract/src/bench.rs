@@ -2,14 +2,14 @@ use std::any::Any;
 use std::sync::Arc;
 
 use dropin_access::{Endpoint, Merchant};
-use dropin_kernel::{AttemptId, Change, MerchantId, OpId, SessionId, Timestamp};
+use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Timestamp};
 use dropin_money::Amount;
-use dropin_order::{CapturePlan, LedgerTransaction, OpKind, OpState, Operation, Order};
+use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
 use dropin_ports::{
-    AccessStore, AnswerStore, AuthorizationPrepared, ChangeSession, Changed, Delivery, DeliveryKey, DeliveryResult,
-    History, Inserted, MerchantInserted, NewEvent, NewSession, OutboxStore, Payment, PaymentStore,
-    PrepareAuthorization, PrepareCapture, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore,
-    StoreHealth,
+    AccessStore, AnswerStore, AuthorizationPrepared, ChangeOrder, ChangeSession, Changed, Delivery, DeliveryKey,
+    DeliveryResult, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, OrderChanged, OrderName,
+    OutboxStore, Payment, PaymentStore, PrepareAuthorization, SessionStore, Settled, Settlement, StashEntry, StashKey,
+    StashStore, StashUse, StoreError, StoreHealth,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -127,10 +127,11 @@ impl Bench {
         PrepareAuthorization {
             history: vec![of_session(&change.next, "SUBMIT", now), of_order(&order, "START", now)],
             operation: authorization(&order, now),
-            session: change,
+            session: Some(change),
             order,
-            stash: stash.clone(),
-            summary: VISA,
+            checkout: None,
+            stash: Some(StashUse { key: stash.clone(), summary: VISA }),
+            key_use: None,
             now,
         }
     }
@@ -146,7 +147,7 @@ impl Bench {
         let prepare = self.submit(session, &stash.key, at(10));
         let operation = prepare.operation.id;
         let prepared = self.payments.prepare_authorization(prepare).await.unwrap();
-        assert!(matches!(prepared, AuthorizationPrepared::Done(card) if card == stash.sealed));
+        assert!(matches!(prepared, AuthorizationPrepared::Done(Some(card)) if card == stash.sealed));
         self.payments.find_payment(operation).await.unwrap().unwrap()
     }
 
@@ -159,6 +160,21 @@ impl Bench {
     pub(crate) async fn settle_authorized(&self, payment: &Payment) -> Payment {
         assert_eq!(self.payments.settle(approval(payment)).await, Ok(Settled::Done));
         self.payments.find_payment(payment.operation.id).await.unwrap().unwrap()
+    }
+
+    /// Writes what comes before the processor is asked.
+    pub(crate) async fn ask(&self, asking: &Asking) -> Result<OrderChanged, StoreError> {
+        self.payments.change_order(asking.clone().into()).await
+    }
+
+    /// The merchant's own Order, by its id.
+    pub(crate) async fn find_order(&self, merchant: MerchantId, id: OrderId) -> Result<Option<Order>, StoreError> {
+        self.payments.find_order(merchant, &OrderName::Id(id)).await
+    }
+
+    /// The payment as it is stored now.
+    pub(crate) async fn payment(&self, operation: OpId) -> Payment {
+        self.payments.find_payment(operation).await.unwrap().unwrap()
     }
 
     /// Claims with a lease of 15 s, far more than there is.
@@ -181,11 +197,12 @@ pub(crate) fn approval(payment: &Payment) -> Settlement {
     let now = at(20);
     let session = payment.session.as_ref().unwrap();
     let (session_change, _) = session.as_processing().unwrap().authorized(now);
-    let step = payment.order.as_processing().unwrap().authorized(posting(), now);
+    let step = payment.order.authorized(&payment.order.total, false, at(604_800), posting(), now).unwrap();
     Settlement {
         operation: payment.operation.id,
         state: OpState::Approved,
         due_at: now,
+        refund: None,
         follow_up: None,
         ledger: step.ledger,
         events: vec![event(session, "SESSION_COMPLETED", now), event(session, "ORDER_AUTHORIZED", now)],
@@ -200,22 +217,37 @@ pub(crate) fn approval(payment: &Payment) -> Settlement {
     }
 }
 
+/// What is written before the processor is asked for something after the authorization.
+#[derive(Debug, Clone)]
+pub(crate) struct Asking {
+    pub(crate) order: Change<Order>,
+    pub(crate) operation: Operation,
+    pub(crate) refund: Option<Refund>,
+    pub(crate) history: Vec<History>,
+    pub(crate) key_use: Option<KeyUse>,
+}
+
+impl From<Asking> for ChangeOrder {
+    fn from(asking: Asking) -> Self {
+        Self {
+            order: asking.order,
+            session: None,
+            operation: Some(asking.operation),
+            refund: asking.refund,
+            history: asking.history,
+            events: vec![],
+            key_use: asking.key_use,
+        }
+    }
+}
+
 /// A capture of `amount` (all when `None`) of an authorized payment, ready to be written.
-pub(crate) fn capture(payment: &Payment, amount: Option<&Amount>, now: Timestamp) -> PrepareCapture {
+pub(crate) fn capture(payment: &Payment, amount: Option<&Amount>, now: Timestamp) -> Asking {
     let plan = payment.order.plan_capture(amount, now).unwrap();
     let CapturePlan::Ask { step, amount } = plan else { panic!("{plan:?}") };
-    let authorization = Some(payment.operation.id);
-    let operation = Operation::prepare(
-        OpId::new(fresh()),
-        payment.order.id,
-        OpKind::Capture,
-        amount,
-        authorization,
-        now,
-        now.plus(seconds(10)),
-    );
-    let history = of_order(&step.change.next, "CAPTURE_REQUESTED", now);
-    PrepareCapture { history, order: step.change, operation, key_use: None }
+    let operation = payment.operation.capture(OpId::new(fresh()), amount, now, now.plus(seconds(10)));
+    let history = vec![of_order(&step.change.next, "CAPTURE_REQUESTED", now)];
+    Asking { history, order: step.change, operation, refund: None, key_use: None }
 }
 
 /// A settlement that only says what became of an operation.
@@ -226,6 +258,7 @@ pub(crate) fn outcome(operation: OpId, state: OpState, due_at: Timestamp) -> Set
         due_at,
         order: None,
         session: None,
+        refund: None,
         follow_up: None,
         ledger: vec![],
         events: vec![],
@@ -237,6 +270,6 @@ pub(crate) fn outcome(operation: OpId, state: OpState, due_at: Timestamp) -> Set
 
 /// What follows when a capture of `amount` was approved, on the Order as it is stored now.
 pub(crate) fn captured(order: &Order, capture: &Operation, now: Timestamp) -> (Change<Order>, Vec<LedgerTransaction>) {
-    let step = order.as_authorized().unwrap().captured(&capture.amount, (posting(), posting()), now).unwrap();
+    let step = order.captured(&capture.amount, &capture.amount, (posting(), posting()), now).unwrap();
     (step.change, step.ledger)
 }

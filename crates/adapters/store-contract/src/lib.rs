@@ -4,6 +4,7 @@
 
 mod bench;
 pub mod cases;
+mod steps;
 mod values;
 
 pub use bench::{Bench, Raw};
@@ -69,6 +70,35 @@ macro_rules! all_cases {
                 one_capture_at_a_time
                 settling_what_does_not_exist_is_refused
             }
+            order {
+                a_hosted_page_comes_back_whole
+                every_member_of_an_order_comes_back
+                a_change_of_an_order_is_written_whole
+                a_change_that_is_stale_anywhere_writes_nothing
+                one_open_ending_at_a_time
+                a_promised_capture_is_kept
+                lapsed_orders_come_oldest_end_first
+                an_order_is_found_by_its_reference
+                a_dossier_tells_the_life_in_order
+                any_order_is_found_for_those_who_may
+                open_operations_are_counted_by_kind_and_state
+            }
+            refund {
+                a_refund_is_begun_whole
+                a_refund_reference_is_unique_per_order
+                refunds_are_settled_with_their_order
+                a_refund_stays_open_and_is_asked_for_again
+                what_is_decided_on_no_refund_is_refused
+                the_database_guards_the_refunds
+            }
+            checkout {
+                a_checkout_is_prepared_whole
+                a_checkout_pays_with_a_stashed_card
+                a_reference_is_shared_by_sessions_and_checkouts
+                a_repeat_of_a_checkout_is_known_by_its_key
+                what_a_checkout_said_is_json
+                whoever_waits_for_a_payment_waits_for_what_follows_it
+            }
             operations {
                 due_operations_are_claimed_oldest_first
                 a_lease_excludes_others_until_it_ends
@@ -84,6 +114,11 @@ macro_rules! all_cases {
                 of_many_settlements_one_wins
                 of_many_sessions_one_gets_the_reference
                 of_many_captures_one_wins
+                of_captures_and_voids_one_wins
+                of_many_refunds_one_gets_the_last_money
+                of_many_refunds_with_one_reference_one_wins
+                of_many_checkouts_one_gets_the_reference
+                of_many_outcomes_of_a_refund_one_wins
             }
             journal {
                 sequences_are_dense_and_in_the_order_of_the_changes
@@ -140,6 +175,8 @@ macro_rules! all_cases {
             damage {
                 a_damaged_session_is_corrupt
                 a_damaged_order_is_corrupt
+                a_damaged_account_for_a_transfer_is_corrupt
+                a_damaged_refund_is_corrupt
                 a_damaged_profile_is_corrupt
                 a_damaged_merchant_is_corrupt
                 a_damaged_user_is_corrupt
@@ -174,6 +211,9 @@ mod tests {
             include_str!("cases/access.rs"),
             include_str!("cases/session.rs"),
             include_str!("cases/payment.rs"),
+            include_str!("cases/order.rs"),
+            include_str!("cases/refund.rs"),
+            include_str!("cases/checkout.rs"),
             include_str!("cases/operations.rs"),
             include_str!("cases/race.rs"),
             include_str!("cases/journal.rs"),

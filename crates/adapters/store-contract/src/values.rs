@@ -12,7 +12,7 @@ use dropin_kernel::{
     Timestamp,
 };
 use dropin_money::{Amount, Currency};
-use dropin_order::{OpKind, Operation, Order};
+use dropin_order::{BankDetails, NewOrder, Operation, Order};
 use dropin_ports::{
     Actor, History, NewEvent, NewMerchant, NewSession, SealedCard, StashEntry, StashKey, StashSummary, Subject,
 };
@@ -236,6 +236,18 @@ pub(crate) fn event(session: &Session, event_type: &'static str, at: Timestamp) 
     }
 }
 
+/// A notification about an Order.
+pub(crate) fn order_event(order: &Order, event_type: &'static str, at: Timestamp) -> NewEvent {
+    NewEvent {
+        id: EventId::new(fresh()),
+        merchant_id: order.merchant_id,
+        payment_id: order.payment_id(),
+        event_type,
+        body: order.revision.number().to_string().into_bytes(),
+        at,
+    }
+}
+
 /// What is known of an [`entry`].
 pub(crate) const VISA: StashSummary = StashSummary { scheme: Some(Scheme::Visa), usable: true };
 
@@ -253,22 +265,56 @@ pub(crate) fn entry(merchant: MerchantId, expires_at: Timestamp) -> StashEntry {
 
 pub(crate) fn new_order(session: &Session, now: Timestamp) -> Order {
     Order::start(
-        OrderId::new(fresh()),
-        session.merchant_id,
-        Some(session.id),
-        session.terms.merchant_reference.as_str().to_owned(),
-        session.terms.total.clone(),
-        session.terms.auto_capture,
-        "VISA".to_owned(),
+        NewOrder {
+            id: OrderId::new(fresh()),
+            merchant_id: session.merchant_id,
+            session_id: Some(session.id),
+            merchant_reference: session.terms.merchant_reference.as_str().to_owned(),
+            total: session.terms.total.clone(),
+            auto_capture: session.terms.auto_capture,
+            payment_method: "VISA".to_owned(),
+            return_url: None,
+        },
+        now,
+    )
+}
+
+/// The Order of a server-to-server checkout over 29.90 USD.
+pub(crate) fn checkout_order(merchant: MerchantId, reference: &str, now: Timestamp) -> Order {
+    Order::start(
+        NewOrder {
+            id: OrderId::new(fresh()),
+            merchant_id: merchant,
+            session_id: None,
+            merchant_reference: reference.to_owned(),
+            total: minor(Currency::Usd, 2_990),
+            auto_capture: true,
+            payment_method: "PAYPAL".to_owned(),
+            return_url: Some("https://shop.example/back?a=b&c=\u{e9}".to_owned()),
+        },
         now,
     )
 }
 
 pub(crate) fn authorization(order: &Order, now: Timestamp) -> Operation {
-    let due = now.plus(seconds(10));
-    Operation::prepare(OpId::new(fresh()), order.id, OpKind::Authorize, order.total.clone(), None, now, due)
+    Operation::authorize(OpId::new(fresh()), order.id, order.total.clone(), now, now.plus(seconds(10)))
 }
 
 pub(crate) fn posting() -> LedgerTransactionId {
     LedgerTransactionId::new(fresh())
+}
+
+/// An account with every field.
+pub(crate) fn bank_details() -> BankDetails {
+    BankDetails {
+        account_holder: Some("Dröpin \"GmbH\" & Söhne".to_owned()),
+        account_number: Some("0532013000".to_owned()),
+        bank_name: Some("Bank \\ Größe 🏦".to_owned()),
+        city: Some("Köln".to_owned()),
+        country: Some("DE".to_owned()),
+        iban: Some("DE89370400440532013000".to_owned()),
+        payment_reference: Some(String::new()),
+        swift_code: Some("COBADEFFXXX".to_owned()),
+        extra_bank_data: Some("{\"aba\": null}".to_owned()),
+    }
 }

@@ -50,6 +50,15 @@ statement! {
 const GIVE: &str = "UPDATE answer SET status = ?, etag = ?, body = ? WHERE operation_id = ? AND status IS NULL";
 
 statement! {
+    /// Has whoever waits for an operation wait for another one, unless they got something before.
+    PassOn { next: Id => SqlId, operation: Id => SqlId, }
+    postgres PASS_ON;
+    sqlite PASS_ON;
+}
+
+const PASS_ON: &str = "UPDATE answer SET operation_id = ? WHERE operation_id = ? AND status IS NULL";
+
+statement! {
     /// Deletes what expired first. A key that was taken anew meanwhile stays.
     Purge { now: Instant => SqlInstant, again: Instant => SqlInstant, limit: i64 => BigInt, }
     postgres PURGE;
@@ -118,11 +127,8 @@ pub(crate) fn give(
 
 /// Whoever asked for `operation` with a key, and got nothing yet, gets the answer to `next`.
 pub(crate) fn pass_on(connection: &mut AnyConnection, operation: OpId, next: OpId) -> Result<(), Fault> {
-    diesel::update(answer::table)
-        .filter(answer::operation_id.eq(Id(operation.uuid())))
-        .filter(answer::status.is_null())
-        .set(answer::operation_id.eq(Id(next.uuid())))
-        .execute(connection)?;
+    let pass = PassOn { next: Id(next.uuid()), operation: Id(operation.uuid()) };
+    on_each!(connection, inner => pass.execute(inner))?;
     Ok(())
 }
 

@@ -3,13 +3,13 @@ use std::sync::Arc;
 use dropin_kernel::{MerchantId, OpId};
 use dropin_order::OpState;
 use dropin_ports::{
-    AnswerKey, Applied, ChangeSession, Changed, ClaimedOperation, Inserted, KeyUse, KnownKey, NewSession,
-    PrepareCapture, Remember, Remembered, ReplaceSession, Replaced, Settled, StoreError, StoredAnswer,
+    AnswerKey, Applied, ChangeSession, Changed, ClaimedOperation, Inserted, KeyUse, KnownKey, NewSession, OrderChanged,
+    Remember, Remembered, ReplaceSession, Replaced, Settled, StoreError, StoredAnswer,
 };
 use dropin_session::{Session, SessionTerms};
 
 use crate::Bench;
-use crate::bench::{capture, outcome};
+use crate::bench::{Asking, capture, outcome};
 use crate::values::{at, fresh, new_session, of_session, terms};
 
 /// A key that no other case uses, which counts for 100 seconds from `second` on.
@@ -91,13 +91,13 @@ pub async fn a_key_is_used_once(bench: Arc<Bench>) {
     assert_eq!(bench.sessions.change_session(cancel).await, Ok(Changed::KeyTaken));
     let payment = bench.authorized(merchant.id).await;
     let taken = capture(&payment, None, at(30));
-    let taken = PrepareCapture { key_use: Some(again.key_use), ..taken };
-    assert_eq!(bench.payments.prepare_capture(taken).await, Ok(Changed::KeyTaken));
+    let taken = Asking { key_use: Some(again.key_use), ..taken };
+    assert_eq!(bench.ask(&taken).await, Ok(OrderChanged::KeyTaken));
     // Nothing of any of them was written.
     assert_eq!(found(&bench, &first.key_use).await, known(&first));
     assert_eq!(bench.stored(session.id).await, session);
     assert_eq!(bench.sessions.find_session_for_shopper(other.id).await, Ok(None));
-    assert_eq!(bench.payments.find_order(merchant.id, payment.order.id).await, Ok(Some(payment.order)));
+    assert_eq!(bench.find_order(merchant.id, payment.order.id).await, Ok(Some(payment.order)));
     assert_eq!(bench.count("processor_op", "kind = 'CAPTURE'") + bench.count("answer", "status IS NULL"), 0);
     let reference = other.terms.merchant_reference.as_str();
     assert_eq!(bench.count("merchant_reference", &format!("reference = '{reference}'")), 0);
@@ -121,8 +121,8 @@ pub async fn a_key_that_is_over_is_free_again(bench: Arc<Bench>) {
     // A capture may take it too, and nothing of the answer before shows through.
     let payment = bench.authorized(merchant.id).await;
     let key_use = KeyUse { fingerprint: [1; 32], at: at(150), until: at(250), ..first.key_use };
-    let prepare = PrepareCapture { key_use: Some(key_use), ..capture(&payment, None, at(150)) };
-    assert_eq!(bench.payments.prepare_capture(prepare).await, Ok(Changed::Done));
+    let prepare = Asking { key_use: Some(key_use), ..capture(&payment, None, at(150)) };
+    assert_eq!(bench.ask(&prepare).await, Ok(OrderChanged::Done));
     assert_eq!(find(150).await, Some(KnownKey { fingerprint: [1; 32], answer: None }));
     assert_eq!(bench.count("answer", "1 = 1"), 1);
 }
@@ -146,9 +146,9 @@ pub async fn an_effect_that_is_undone_frees_its_key(bench: Arc<Bench>) {
     assert_eq!(bench.sessions.change_session(stale).await, Ok(Changed::Stale));
     let payment = bench.authorized(merchant.id).await;
     let first = capture(&payment, None, at(30));
-    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Changed::Done));
-    let stale = PrepareCapture { key_use: Some(kept.key_use), ..first };
-    assert_eq!(bench.payments.prepare_capture(stale).await, Ok(Changed::Stale));
+    assert_eq!(bench.ask(&first).await, Ok(OrderChanged::Done));
+    let stale = Asking { key_use: Some(kept.key_use), ..first };
+    assert_eq!(bench.ask(&stale).await, Ok(OrderChanged::Stale));
     assert_eq!(found(&bench, &kept.key_use).await, None);
     let session = new_session(merchant.id, terms());
     assert_eq!(bench.sessions.insert_session(new(&session, kept.clone())).await, Ok(Inserted::Done));
@@ -168,12 +168,12 @@ pub async fn keys_of_merchants_are_apart(bench: Arc<Bench>) {
 }
 
 /// A capture that was asked for with a key, and the key.
-async fn asked(bench: &Bench) -> (PrepareCapture, KeyUse) {
+async fn asked(bench: &Bench) -> (Asking, KeyUse) {
     let (merchant, _) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;
     let key_use = key_use(merchant.id, 30);
-    let prepare = PrepareCapture { key_use: Some(key_use), ..capture(&payment, None, at(30)) };
-    assert_eq!(bench.payments.prepare_capture(prepare.clone()).await, Ok(Changed::Done));
+    let prepare = Asking { key_use: Some(key_use), ..capture(&payment, None, at(30)) };
+    assert_eq!(bench.ask(&prepare).await, Ok(OrderChanged::Done));
     (prepare, key_use)
 }
 
@@ -252,14 +252,14 @@ pub async fn of_many_captures_with_one_key_one_wins(bench: Arc<Bench>) {
     let payment = bench.authorized(merchant.id).await;
     let key_use = key_use(merchant.id, 30);
     let ask = |_| {
-        let prepare = PrepareCapture { key_use: Some(key_use), ..capture(&payment, None, at(30)) };
+        let prepare = Asking { key_use: Some(key_use), ..capture(&payment, None, at(30)) };
         let payments = bench.payments.clone();
-        tokio::spawn(async move { payments.prepare_capture(prepare).await.unwrap() })
+        tokio::spawn(async move { payments.change_order(prepare.into()).await.unwrap() })
     };
     let racers: Vec<_> = (0..32).map(ask).collect();
     let mut winners = 0;
     for racer in racers {
-        winners += usize::from(racer.await.unwrap() == Changed::Done);
+        winners += usize::from(racer.await.unwrap() == OrderChanged::Done);
     }
     assert_eq!(winners, 1);
     assert_eq!(bench.count("processor_op", "kind = 'CAPTURE'"), 1);

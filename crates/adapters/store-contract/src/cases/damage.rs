@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dropin_ports::{DeliveryResult, StoreError};
+use dropin_ports::{DeliveryResult, OrderName, StoreError};
 
 use crate::Bench;
 use crate::values::{at, full_terms, new_merchant};
@@ -46,20 +46,48 @@ pub async fn a_damaged_order_is_corrupt(bench: Arc<Bench>) {
     let too_much = "total_minor = 999999999999999999, authorized_minor = 999999999999999999";
     for damage in ["currency = 'ZZZ'", too_much] {
         bench.raw.execute(&format!("UPDATE purchase_order SET {damage}")).unwrap();
-        assert_corrupt(bench.payments.find_order(merchant.id, payment.order.id).await, "purchase_order", damage);
+        assert_corrupt(bench.find_order(merchant.id, payment.order.id).await, "purchase_order", damage);
         assert_corrupt(bench.payments.find_payment(payment.operation.id).await, "purchase_order", damage);
         let session = payment.session.as_ref().unwrap().id;
         assert_corrupt(bench.sessions.find_session_for_shopper(session).await, "purchase_order", damage);
         bench.raw.execute("UPDATE purchase_order SET currency = 'USD', authorized_minor = 1, total_minor = 1").unwrap();
     }
-    for damage in ["currency = 'ZZZ'", "amount_minor = 999999999999999999", "kind = 'VOID', authorization_id = id"] {
+    for damage in ["currency = 'ZZZ'", "amount_minor = 999999999999999999"] {
         bench.raw.execute(&format!("UPDATE processor_op SET {damage}")).unwrap();
         assert_corrupt(bench.payments.find_payment(payment.operation.id).await, "processor_op", damage);
-        let mend =
-            "UPDATE processor_op SET currency = 'USD', amount_minor = 1, kind = 'AUTHORIZE', authorization_id = NULL";
-        bench.raw.execute(mend).unwrap();
+        bench.raw.execute("UPDATE processor_op SET currency = 'USD', amount_minor = 1").unwrap();
     }
     assert!(bench.payments.find_payment(payment.operation.id).await.unwrap().is_some(), "mended");
+}
+
+pub async fn a_damaged_account_for_a_transfer_is_corrupt(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let payment = bench.authorized(merchant.id).await;
+    for damage in ["{\"iban\": 7}", "{\"hush\": null}", "[]"] {
+        bench.raw.execute(&format!("UPDATE purchase_order SET bank_details = '{damage}'")).unwrap();
+        assert_corrupt(bench.find_order(merchant.id, payment.order.id).await, "purchase_order", damage);
+        assert_corrupt(bench.payments.find_order_anywhere(payment.order.id).await, "purchase_order", damage);
+    }
+}
+
+pub async fn a_damaged_refund_is_corrupt(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let payment = bench.processed(merchant.id).await;
+    let begun = bench.refunding(&payment, "return", None).await;
+    let refund = begun.refund.clone().unwrap();
+    for damage in ["currency = 'ZZZ'", "amount_minor = 999999999999999999"] {
+        bench.raw.execute(&format!("UPDATE refund SET {damage}")).unwrap();
+        assert_corrupt(bench.payments.find_payment(begun.operation.id).await, "refund", damage);
+        assert_corrupt(bench.payments.find_refund(merchant.id, payment.order.id, refund.id).await, "refund", damage);
+        assert_corrupt(bench.payments.find_refund_by_reference(payment.order.id, "return").await, "refund", damage);
+        let name = OrderName::Id(payment.order.id);
+        assert_corrupt(bench.payments.find_dossier(merchant.id, &name).await, "refund", damage);
+        bench.raw.execute("UPDATE refund SET currency = 'USD', amount_minor = 2990").unwrap();
+    }
+    // A refund of another Order.
+    let other = bench.processed(merchant.id).await.order.id;
+    bench.raw.execute(&format!("UPDATE refund SET order_id = '{other}'")).unwrap();
+    assert_corrupt(bench.payments.find_payment(begun.operation.id).await, "processor_op", "another Order's refund");
 }
 
 pub async fn a_damaged_profile_is_corrupt(bench: Arc<Bench>) {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use dropin_kernel::{Change, LedgerTransactionId};
 use dropin_money::Currency;
 use dropin_order::{Account, LedgerTransaction};
-use dropin_ports::{Actor, Changed, Settled, StoreError};
+use dropin_ports::{Actor, Changed, OrderChanged, Settled, StoreError};
 use dropin_session::Session;
 
 use crate::Bench;
@@ -79,7 +79,9 @@ pub async fn an_event_that_exists_undoes_its_change(bench: Arc<Bench>) {
 pub async fn history_tells_every_step(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let session = bench.session(merchant.id).await;
-    for actor in [Actor::Merchant("Zoë 🔑".to_owned()), Actor::Shopper, Actor::System] {
+    for actor in
+        [Actor::Merchant("Zoë 🔑".to_owned()), Actor::Shopper, Actor::Operator("Bob".to_owned()), Actor::System]
+    {
         let current = bench.stored(session.id).await;
         let change = touch(&current);
         let mut history = of_session(&change.next, "TEST", at(7));
@@ -97,6 +99,7 @@ pub async fn history_tells_every_step(bench: Arc<Bench>) {
             "SESSION MERCHANT user-1 CREATE - CREATED",
             "SESSION MERCHANT Zoë 🔑 TEST CREATED CREATED",
             "SESSION SHOPPER - TEST CREATED CREATED",
+            "SESSION OPERATOR Bob TEST CREATED CREATED",
             "SESSION SYSTEM - TEST CREATED CREATED",
         ]
     );
@@ -128,7 +131,7 @@ pub async fn the_ledger_sums_to_zero(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;
     let taken = capture(&payment, Some(&minor(Currency::Usd, 1_000)), at(30));
-    assert_eq!(bench.payments.prepare_capture(taken.clone()).await, Ok(Changed::Done));
+    assert_eq!(bench.ask(&taken).await, Ok(OrderChanged::Done));
     let (change, ledger) = captured(&taken.order.next, &taken.operation, at(31));
     assert_eq!(ledger.len(), 2, "taken, and the rest released");
     let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Approved, at(31));
@@ -182,7 +185,7 @@ pub async fn the_database_guards_the_amounts(bench: Arc<Bench>) {
         let why = bench.raw.execute(&format!("UPDATE purchase_order SET {columns}")).expect_err(columns);
         assert!(why.contains(rule), "{columns}: {why}");
     }
-    assert_eq!(bench.payments.find_order(merchant.id, order.id).await, Ok(Some(order)));
+    assert_eq!(bench.find_order(merchant.id, order.id).await, Ok(Some(order)));
     bench.raw.execute("UPDATE purchase_order SET captured_minor = 2000, capture_pending_minor = 990").unwrap();
 }
 
@@ -214,6 +217,12 @@ pub async fn the_database_guards_the_states(bench: Arc<Bench>) {
         ("UPDATE processor_op SET state = 'LOST'", "state_known"),
         ("UPDATE processor_op SET kind = 'GIFT', authorization_id = id", "kind_known"),
         ("UPDATE processor_op SET kind = 'CAPTURE'", "authorization_fits_kind"),
+        ("UPDATE purchase_order SET voiding = 'BORED'", "voiding_known"),
+        ("UPDATE purchase_order SET capture_promised_minor = 0", "capture_promised_positive"),
+        ("UPDATE purchase_order SET state = 'PROCESSED', page = 'https://bank.example/'", "page_fits_state"),
+        ("UPDATE purchase_order SET bank_details = '{}'", "bank_details_shown"),
+        ("UPDATE processor_op SET kind = 'REFUND', authorization_id = id", "refund_fits_kind"),
+        ("UPDATE processor_op SET channel = 'PHONE'", "channel_known"),
         ("DELETE FROM merchant", ""),
     ] {
         let why = bench.raw.execute(statement).expect_err(statement);

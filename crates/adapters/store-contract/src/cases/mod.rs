@@ -3,12 +3,15 @@
 
 pub mod access;
 pub mod answers;
+pub mod checkout;
 pub mod damage;
 pub mod health;
 pub mod journal;
 pub mod operations;
+pub mod order;
 pub mod outbox;
 pub mod payment;
 pub mod race;
+pub mod refund;
 pub mod session;
 pub mod stash;

@@ -2,13 +2,13 @@ use std::sync::Arc;
 
 use dropin_kernel::{MerchantId, OpId, OrderId};
 use dropin_money::Currency;
-use dropin_order::{OpKind, OpState, Operation, OrderState};
-use dropin_ports::{AuthorizationPrepared, Changed, Payment, Settled, StoreError};
+use dropin_order::{OpState, Operation, OrderState};
+use dropin_ports::{AuthorizationPrepared, Changed, OrderChanged, Payment, Settled, StoreError};
 use dropin_session::{SessionState, SessionTerms};
 
 use crate::Bench;
 use crate::bench::{approval, capture, captured, outcome};
-use crate::values::{at, event, fresh, full_terms, minor, of_order, text};
+use crate::values::{at, event, fresh, full_terms, minor, of_order, posting, text};
 
 pub async fn an_authorization_is_prepared_whole(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
@@ -18,10 +18,11 @@ pub async fn an_authorization_is_prepared_whole(bench: Arc<Bench>) {
     let expected = Payment {
         operation: prepare.operation.clone(),
         order: prepare.order.clone(),
-        session: Some(prepare.session.next.clone()),
+        session: prepare.session.clone().map(|change| change.next),
+        refund: None,
     };
     let prepared = bench.payments.prepare_authorization(prepare).await.unwrap();
-    assert!(matches!(prepared, AuthorizationPrepared::Done(card) if card == stash.sealed));
+    assert!(matches!(prepared, AuthorizationPrepared::Done(Some(card)) if card == stash.sealed));
     assert_eq!(bench.payments.find_payment(expected.operation.id).await, Ok(Some(expected.clone())));
     let found = bench.sessions.find_session_for_shopper(session.id).await.unwrap().unwrap();
     assert_eq!((Some(found.session), found.order), (expected.session, Some(expected.order)));
@@ -96,22 +97,14 @@ pub async fn an_outcome_is_settled_whole(bench: Arc<Bench>) {
     let mut settlement = approval(&payment);
     let order = settlement.order.clone().unwrap().next;
     let session = settlement.session.clone().unwrap().next;
-    let capture = Operation::prepare(
-        OpId::new(fresh()),
-        order.id,
-        OpKind::Capture,
-        order.total.clone(),
-        Some(payment.operation.id),
-        at(20),
-        at(30),
-    );
+    let capture = payment.operation.capture(OpId::new(fresh()), order.total.clone(), at(20), at(30));
     settlement.follow_up = Some(capture.clone());
     assert_eq!(bench.payments.settle(settlement).await, Ok(Settled::Done));
     let settled = bench.payments.find_payment(payment.operation.id).await.unwrap().unwrap();
     assert_eq!((settled.order, settled.session), (order.clone(), Some(session)));
     assert_eq!(settled.operation, Operation { state: OpState::Approved, due_at: at(20), ..payment.operation });
-    assert_eq!(bench.payments.find_last_capture(order.id).await, Ok(Some(capture)));
-    assert_eq!(bench.payments.find_order(merchant.id, order.id).await, Ok(Some(order)));
+    assert_eq!(bench.payments.list_operations(order.id).await, Ok(vec![settled.operation, capture]));
+    assert_eq!(bench.find_order(merchant.id, order.id).await, Ok(Some(order)));
     assert_eq!(bench.count("ledger_entry", "1 = 1"), 2);
     assert_eq!(bench.count("outbox_event", "1 = 1"), 2);
     assert_eq!(bench.count("history", "1 = 1"), 5);
@@ -170,9 +163,9 @@ pub async fn an_open_outcome_stays_due(bench: Arc<Bench>) {
 pub async fn an_order_is_hidden_until_it_is_shown(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let payment = bench.submitted(merchant.id).await;
-    assert_eq!(bench.payments.find_order(merchant.id, payment.order.id).await, Ok(None), "no outcome yet");
+    assert_eq!(bench.find_order(merchant.id, payment.order.id).await, Ok(None), "no outcome yet");
     let now = at(20);
-    let step = payment.order.as_processing().unwrap().refused(now);
+    let step = payment.order.refused(now).unwrap();
     let session = payment.session.as_ref().unwrap();
     let reason = dropin_session::FailureReason::InsufficientFunds;
     let (failed, _) = session.as_processing().unwrap().refused(reason, now);
@@ -181,61 +174,56 @@ pub async fn an_order_is_hidden_until_it_is_shown(bench: Arc<Bench>) {
     settlement.history = vec![of_order(&step.change.next, "REFUSED", now)];
     (settlement.order, settlement.session) = (Some(step.change), Some(failed));
     assert_eq!(bench.payments.settle(settlement).await, Ok(Settled::Done));
-    assert_eq!(bench.payments.find_order(merchant.id, payment.order.id).await, Ok(None), "refused inside its Session");
+    assert_eq!(bench.find_order(merchant.id, payment.order.id).await, Ok(None), "refused inside its Session");
     let found = bench.sessions.find_session(merchant.id, session.id).await.unwrap().unwrap();
     assert!(matches!(found.session.state, SessionState::Failed { reason: found, .. } if found == reason));
     assert_eq!(found.order.map(|order| order.state), Some(OrderState::ProcessingFailed));
 }
 
-pub async fn captures_are_prepared_and_found(bench: Arc<Bench>) {
+pub async fn captures_are_asked_for_and_settled(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;
-    assert_eq!(bench.payments.find_last_capture(payment.order.id).await, Ok(None));
     let half = minor(Currency::Usd, 1_500);
     let first = capture(&payment, Some(&half), at(30));
-    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Changed::Done));
-    assert_eq!(bench.payments.find_last_capture(payment.order.id).await, Ok(Some(first.operation.clone())));
-    assert_eq!(bench.payments.find_order(merchant.id, payment.order.id).await, Ok(Some(first.order.next.clone())));
-    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Changed::Stale), "decided on an old revision");
-    // Refused for now: the reservation is released, and another one may follow. The newest is found, whatever its clock says.
-    let step = first.order.next.as_authorized().unwrap().capture_refused(&half, true, at(31)).unwrap();
+    assert_eq!(bench.ask(&first).await, Ok(OrderChanged::Done));
+    assert_eq!(bench.find_order(merchant.id, payment.order.id).await, Ok(Some(first.order.next.clone())));
+    assert_eq!(bench.ask(&first).await, Ok(OrderChanged::Stale), "decided on an old revision");
+    // Refused for now: the reservation is released, and another one may follow.
+    let step = first.order.next.capture_refused(&half, true, posting(), at(31)).unwrap();
     let mut refused = outcome(first.operation.id, OpState::Declined, at(31));
     refused.order = Some(step.change);
     assert_eq!(bench.payments.settle(refused).await, Ok(Settled::Done));
-    let payment = bench.payments.find_payment(payment.operation.id).await.unwrap().unwrap();
+    let payment = bench.payment(payment.operation.id).await;
     let second = capture(&payment, None, at(29));
-    assert_eq!(bench.payments.prepare_capture(second.clone()).await, Ok(Changed::Done));
-    assert_eq!(bench.payments.find_last_capture(payment.order.id).await, Ok(Some(second.operation.clone())));
+    assert_eq!(bench.ask(&second).await, Ok(OrderChanged::Done));
     let (change, ledger) = captured(&second.order.next, &second.operation, at(33));
     let processed = change.next.clone();
     let mut approved = outcome(second.operation.id, OpState::Approved, at(33));
     (approved.order, approved.ledger) = (Some(change), ledger);
     assert_eq!(bench.payments.settle(approved).await, Ok(Settled::Done));
-    assert_eq!(bench.payments.find_order(merchant.id, processed.id).await, Ok(Some(processed.clone())));
+    assert_eq!(bench.find_order(merchant.id, processed.id).await, Ok(Some(processed.clone())));
     assert_eq!(processed.amounts.captured(), &processed.total);
+    // In the order they were written down, whatever their clocks say.
+    let listed = bench.payments.list_operations(processed.id).await.unwrap();
+    let known: Vec<_> = listed.iter().map(|one| (one.id, one.state)).collect();
+    let approved = |id| (id, OpState::Approved);
+    let refused = (first.operation.id, OpState::Declined);
+    assert_eq!(known, [approved(payment.operation.id), refused, approved(second.operation.id)]);
+    assert_eq!(bench.payments.list_operations(OrderId::new(fresh())).await, Ok(vec![]));
 }
 
 pub async fn one_capture_at_a_time(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;
     let first = capture(&payment, Some(&minor(Currency::Usd, 1_000)), at(30));
-    assert_eq!(bench.payments.prepare_capture(first.clone()).await, Ok(Changed::Done));
+    assert_eq!(bench.ask(&first).await, Ok(OrderChanged::Done));
     // A defect of ours that would start a second one is stopped by the database, and nothing of it stays.
     let mut second = capture(&payment, Some(&minor(Currency::Usd, 1_000)), at(31));
     second.order.expected = first.order.next.revision;
     second.order.next.revision = first.order.next.revision.next();
-    let refused = bench.payments.prepare_capture(second).await;
+    let refused = bench.ask(&second).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
-    assert_eq!(bench.payments.find_order(merchant.id, payment.order.id).await, Ok(Some(first.order.next)));
-}
-
-pub async fn an_approved_authorization_is_found(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.submitted(merchant.id).await;
-    assert_eq!(bench.payments.find_authorization(payment.order.id).await, Ok(None), "not approved yet");
-    let payment = bench.settle_authorized(&payment).await;
-    assert_eq!(bench.payments.find_authorization(payment.order.id).await, Ok(Some(payment.operation)));
-    assert_eq!(bench.payments.find_authorization(OrderId::new(fresh())).await, Ok(None));
+    assert_eq!(bench.find_order(merchant.id, payment.order.id).await, Ok(Some(first.order.next)));
 }
 
 pub async fn settling_what_does_not_exist_is_refused(bench: Arc<Bench>) {

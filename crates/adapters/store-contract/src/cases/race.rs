@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use dropin_money::Currency;
+use dropin_order::RefundState;
 use dropin_ports::{
-    AuthorizationPrepared, Changed, Inserted, NewSession, PaymentStore, ReplaceSession, Replaced, SessionStore, Settled,
+    AnswerKey, AuthorizationPrepared, Changed, Inserted, KeyUse, NewSession, OrderChanged, PaymentStore,
+    ReplaceSession, Replaced, SessionStore, Settled,
 };
 use dropin_session::{Session, SessionStateKind, SessionTerms};
 
 use crate::Bench;
 use crate::bench::{approval, capture, changing};
-use crate::values::{at, event, new_session, of_session, terms};
+use crate::steps::{checkout, refund, refunded, void};
+use crate::values::{at, event, minor, new_session, of_session, terms};
 
 /// Waits for all of `racers`, which were spawned before any is awaited.
 async fn results<T>(racers: Vec<tokio::task::JoinHandle<T>>) -> Vec<T> {
@@ -43,7 +47,7 @@ async fn submit(bench: &Bench, session: &Session) -> tokio::task::JoinHandle<boo
         match payments.prepare_authorization(prepare).await.unwrap() {
             AuthorizationPrepared::Done(_) => true,
             AuthorizationPrepared::Stale => false,
-            AuthorizationPrepared::StashMissing => panic!("everybody has a stash entry of their own"),
+            other => panic!("everybody has a stash entry of their own, and nobody a key: {other:?}"),
         }
     })
 }
@@ -164,11 +168,120 @@ pub async fn of_many_captures_one_wins(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;
     let ask = |_| {
-        let (payments, prepare) = (bench.payments.clone(), capture(&payment, None, at(30)));
-        tokio::spawn(async move { payments.prepare_capture(prepare).await.unwrap() == Changed::Done })
+        let (payments, change) = (bench.payments.clone(), capture(&payment, None, at(30)).into());
+        tokio::spawn(async move { payments.change_order(change).await.unwrap() == OrderChanged::Done })
     };
     assert_eq!(winners(&results((0..32).map(ask).collect()).await), 1);
-    let order = bench.payments.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
+    let order = bench.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
     assert_eq!(order.amounts.capture_pending(), &order.total);
     assert_eq!(bench.count("processor_op", "kind = 'CAPTURE'"), 1);
+}
+
+pub async fn of_captures_and_voids_one_wins(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for _ in 0..8 {
+        let payment = bench.authorized(merchant.id).await;
+        let ask = |number: usize| {
+            let asking =
+                if number.is_multiple_of(2) { capture(&payment, None, at(30)) } else { void(&payment, at(30)) };
+            let (payments, change) = (bench.payments.clone(), asking.into());
+            tokio::spawn(async move { payments.change_order(change).await.unwrap() == OrderChanged::Done })
+        };
+        assert_eq!(winners(&results((0..32).map(ask).collect()).await), 1);
+        let order = bench.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
+        assert_eq!(order.voiding.is_some(), order.amounts.capture_pending().is_zero(), "one of the two");
+        let endings = format!("order_id = '{}' AND kind <> 'AUTHORIZE'", order.id);
+        assert_eq!(bench.count("processor_op", &endings), 1);
+    }
+}
+
+/// Everybody wants more than half, and decides again whenever another was faster.
+pub async fn of_many_refunds_one_gets_the_last_money(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let payment = bench.processed(merchant.id).await;
+    let share = minor(Currency::Usd, 1_496);
+    let racer = |number: usize| {
+        let (bench, operation, share) = (bench.clone(), payment.operation.id, share.clone());
+        tokio::spawn(async move {
+            loop {
+                let current = bench.payment(operation).await;
+                if current.order.plan_refund(Some(&share), at(40)).is_err() {
+                    return false;
+                }
+                let asked = refund(&current, &format!("return-{number}"), Some(&share), at(40));
+                if bench.ask(&asked).await.unwrap() == OrderChanged::Done {
+                    return true;
+                }
+            }
+        })
+    };
+    assert_eq!(winners(&results((0..32).map(racer).collect()).await), 1);
+    assert_eq!(["refund", "processor_op"].map(|table| bench.count(table, "1 = 1")), [1, 3]);
+    let order = bench.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
+    assert_eq!(order.amounts.refund_pending(), &share);
+}
+
+/// One revision, one reference: whoever repeats a refund at the same moment begins no second one.
+pub async fn of_many_refunds_with_one_reference_one_wins(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let payment = bench.processed(merchant.id).await;
+    let one = minor(Currency::Usd, 1);
+    let racer = |_| {
+        let (bench, operation, one) = (bench.clone(), payment.operation.id, one.clone());
+        tokio::spawn(async move {
+            loop {
+                let current = bench.payment(operation).await;
+                match bench.ask(&refund(&current, "return", Some(&one), at(40))).await.unwrap() {
+                    OrderChanged::Stale => {}
+                    decided => return decided,
+                }
+            }
+        })
+    };
+    let all = results((0..32).map(racer).collect()).await;
+    assert_eq!(all.iter().filter(|one| **one == OrderChanged::Done).count(), 1);
+    assert_eq!(all.iter().filter(|one| **one == OrderChanged::DuplicateRefund).count(), 31);
+    let order = bench.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
+    assert_eq!((order.amounts.refund_pending(), bench.count("refund", "1 = 1")), (&one, 1));
+}
+
+pub async fn of_many_checkouts_one_gets_the_reference(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for (round, with_key) in [false, true].into_iter().enumerate() {
+        let pay = |_| {
+            let mut prepare = checkout(merchant.id, &format!("checkout-{round}"), at(10));
+            let key = AnswerKey { merchant_id: merchant.id, digest: [7; 32] };
+            let key_use = KeyUse { key, fingerprint: [8; 32], at: at(10), until: at(99) };
+            prepare.key_use = with_key.then_some(key_use);
+            let payments = bench.payments.clone();
+            tokio::spawn(async move { payments.prepare_authorization(prepare).await.unwrap() })
+        };
+        let all = results((0..32).map(pay).collect()).await;
+        assert_eq!(all.iter().filter(|one| matches!(one, AuthorizationPrepared::Done(None))).count(), 1);
+        let lost = |one: &&AuthorizationPrepared| match one {
+            AuthorizationPrepared::KeyTaken => with_key,
+            AuthorizationPrepared::DuplicateReference => !with_key,
+            _ => false,
+        };
+        assert_eq!(all.iter().filter(lost).count(), 31, "{all:?}");
+        assert_eq!(["purchase_order", "checkout"].map(|table| bench.count(table, "1 = 1")), [round + 1; 2]);
+    }
+}
+
+/// The same answer of the processor, brought by the call and by the settler at once, thirty-two times each way.
+pub async fn of_many_outcomes_of_a_refund_one_wins(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let begun = bench.refunding(&bench.processed(merchant.id).await, "return", None).await;
+    let settle = |number: usize| {
+        let (payments, settlement) = (bench.payments.clone(), refunded(&begun, number.is_multiple_of(2), at(50)));
+        tokio::spawn(async move { payments.settle(settlement).await.unwrap() })
+    };
+    let all = results((0..64).map(settle).collect()).await;
+    assert_eq!(all.iter().filter(|settled| **settled == Settled::Done).count(), 1);
+    assert_eq!(all.iter().filter(|settled| **settled == Settled::AlreadySettled).count(), 63);
+    let found = bench.payment(begun.operation.id).await;
+    let succeeded = found.refund.unwrap().state == RefundState::Succeeded;
+    assert_eq!(found.order.amounts.refunded().is_zero(), !succeeded);
+    assert!(found.order.amounts.refund_pending().is_zero());
+    assert_eq!(bench.count("ledger_transaction", "1 = 1"), 2 + usize::from(succeeded));
 }

@@ -248,8 +248,8 @@ pub async fn another_merchant_finds_nothing(bench: Arc<Bench>) {
     assert_eq!(bench.sessions.find_session(other.id, session.id).await, Ok(None));
     assert_eq!(bench.sessions.find_session(merchant.id, SessionId::new(fresh())).await, Ok(None));
     assert_eq!(bench.sessions.find_profile(merchant.id, BillingProfileId::new(fresh())).await, Ok(None));
-    assert_eq!(bench.payments.find_order(other.id, payment.order.id).await, Ok(None));
-    assert_eq!(bench.payments.find_order(merchant.id, payment.order.id).await, Ok(Some(payment.order)));
+    assert_eq!(bench.find_order(other.id, payment.order.id).await, Ok(None));
+    assert_eq!(bench.find_order(merchant.id, payment.order.id).await, Ok(Some(payment.order)));
     // Nor is anything changed under another merchant's name.
     let own = bench.session(merchant.id).await;
     let foreign = Session { merchant_id: other.id, ..own.clone() };

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use dropin_card::Scheme;
-use dropin_ports::{AuthorizationPrepared, SealedCard, StashEntry, StashSummary};
+use dropin_ports::{AuthorizationPrepared, SealedCard, StashEntry, StashSummary, StashUse};
 
 use crate::Bench;
 use crate::values::{at, entry};
@@ -23,14 +23,15 @@ pub async fn an_entry_is_replaced_by_the_next(bench: Arc<Bench>) {
     let session = bench.session(merchant.id).await;
     // A submit that was decided on the first one does not pay with the second.
     let mut submit = bench.submit(&session, &first.key, at(2_000));
+    let using = |summary| Some(StashUse { key: first.key.clone(), summary });
     let missing = bench.payments.prepare_authorization(submit.clone()).await.unwrap();
     assert!(matches!(missing, AuthorizationPrepared::StashMissing), "{missing:?}");
-    submit.summary = StashSummary { usable: true, ..second.summary };
+    submit.stash = using(StashSummary { usable: true, ..second.summary });
     let missing = bench.payments.prepare_authorization(submit.clone()).await.unwrap();
     assert!(matches!(missing, AuthorizationPrepared::StashMissing), "{missing:?}");
-    submit.summary = second.summary;
+    submit.stash = using(second.summary);
     let done = bench.payments.prepare_authorization(submit).await.unwrap();
-    assert!(matches!(done, AuthorizationPrepared::Done(card) if card == second.sealed));
+    assert!(matches!(done, AuthorizationPrepared::Done(Some(card)) if card == second.sealed));
     for scheme in Scheme::ALL {
         let summary = StashSummary { scheme: Some(scheme), usable: true };
         let one = StashEntry { summary, ..entry(merchant.id, at(100)) };

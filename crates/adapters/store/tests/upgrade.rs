@@ -1,0 +1,283 @@
+//! What upgrades make of databases that were filled by the program of before, and that they can be gone back on.
+#![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
+
+mod common;
+
+use common::postgres::Database;
+use common::{RawPostgres, RawSqlite, path, sqlite_url};
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, PgConnection, SqliteConnection};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use dropin_access::Permission;
+use dropin_store::{Role, Store, StoreConfig};
+use dropin_store_contract::Raw;
+use tempfile::TempDir;
+
+const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
+const SQLITE: EmbeddedMigrations = embed_migrations!("../../../migrations/sqlite");
+
+/// The id of everything that there is one of.
+const ID: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809110";
+
+/// A database that the first `versions` migrations were applied to.
+struct Old {
+    postgres: PgConnection,
+    sqlite: SqliteConnection,
+    /// With how an instant and two bytes are spelled.
+    raws: [(Box<dyn Raw>, &'static str, &'static str); 2],
+    url: String,
+    database: Database,
+    _folder: TempDir,
+}
+
+impl Old {
+    fn after(versions: usize) -> Self {
+        let (database, (folder, url)) = (Database::create(), sqlite_url());
+        let mut postgres = PgConnection::establish(&database.url()).unwrap();
+        let mut sqlite = SqliteConnection::establish(path(&url)).unwrap();
+        sqlite.batch_execute("PRAGMA foreign_keys = OFF").unwrap();
+        for _ in 0..versions {
+            postgres.run_next_migration(POSTGRES).unwrap();
+            sqlite.run_next_migration(SQLITE).unwrap();
+        }
+        let raws: [(Box<dyn Raw>, _, _); 2] = [
+            (Box::new(RawPostgres::open(&database.url())), "'2026-11-21T00:00:00Z'", "'\\x0102'"),
+            (Box::new(RawSqlite::open(path(&url))), "7", "x'0102'"),
+        ];
+        Self { postgres, sqlite, raws, url, database, _folder: folder }
+    }
+
+    /// Inserts rows, written with `{id}`, `{now}` and `{bytes}`.
+    fn fill(&self, rows: &[&str]) {
+        for (raw, now, bytes) in &self.raws {
+            for row in rows {
+                let row = row.replace("{id}", ID).replace("{now}", now).replace("{bytes}", bytes);
+                raw.execute(&row).unwrap_or_else(|why| panic!("{row}: {why}"));
+            }
+        }
+    }
+
+    /// Opens both as a newer program does, and applies what is missing.
+    fn upgrade(&self) {
+        for url in [&self.database.url(), &self.url] {
+            let store = Store::open(StoreConfig::new(url, Role::Tool)).unwrap();
+            store.migrate().unwrap();
+            store.close();
+        }
+    }
+
+    fn revert(&mut self) {
+        self.postgres.revert_last_migration(POSTGRES).unwrap();
+        self.sqlite.revert_last_migration(SQLITE).unwrap();
+    }
+
+    /// What `query` gives on both alike.
+    fn values(&self, query: &str) -> Vec<String> {
+        let [postgres, sqlite] = [0, 1].map(|number: usize| self.raws[number].0.values(query));
+        assert_eq!(postgres, sqlite, "{query}");
+        postgres
+    }
+}
+
+/// What an upgrade makes of accounts that were written before there were permissions and modes.
+#[test]
+fn accounts_of_before_keep_all_permissions_and_are_sandbox_accounts() {
+    let old = Old::after(1);
+    old.fill(&[
+        "INSERT INTO merchant (id, name, session_lifetime_micros, created_at) VALUES ('{id}', 'Old', 1, {now})",
+        "INSERT INTO api_user (id, merchant_id, username, password) VALUES ('{id}', '{id}', 'api-old', {bytes})",
+        "INSERT INTO endpoint (id, merchant_id, url, secret) VALUES ('{id}', '{id}', 'https://old.example/', {bytes})",
+        "INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
+         VALUES ('{id}', 1, '{id}', '{id}', 'TEST', {bytes}, {now})",
+        "INSERT INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) VALUES ('{id}', '{id}', 7, {now})",
+    ]);
+    old.upgrade();
+    let all: Vec<_> = Permission::ALL.iter().map(|one| one.as_str()).collect();
+    assert_eq!(old.values("SELECT permissions AS value FROM api_user"), [all.join(",")]);
+    assert_eq!(old.values("SELECT name AS value FROM merchant WHERE sandbox"), ["Old"]);
+    assert_eq!(old.values("SELECT CAST(attempts AS TEXT) AS value FROM outbox_parked"), ["7"]);
+    let living = "SELECT url AS value FROM endpoint WHERE removed_at IS NULL AND previous_until IS NULL";
+    assert_eq!(old.values(living), ["https://old.example/"]);
+}
+
+/// Payments as the first programs wrote them: one paid, one that failed, one that waits for its capture.
+fn payments() -> Vec<String> {
+    let mut rows = vec![
+        "INSERT INTO merchant (id, name, session_lifetime_micros, created_at) VALUES ('{id}', 'Old', 1, {now})"
+            .to_owned(),
+        "INSERT INTO billing_profile (id, merchant_id, details, created_at) VALUES ('{id}', '{id}', '{}', {now})"
+            .to_owned(),
+    ];
+    for (number, session, order, reason) in [
+        (1, "COMPLETED", "PROCESSED", "NULL"),
+        (2, "FAILED", "PROCESSING_FAILED", "'INSUFFICIENT_FUNDS'"),
+        (3, "PROCESSING", "PROCESSING", "NULL"),
+    ] {
+        let id = format!("{}{number}", &ID[..ID.len() - 1]);
+        rows.push(format!(
+            "INSERT INTO session (id, merchant_id, revision, state, currency, total_minor, billing_profile_id, terms, \
+                created_at, updated_at, expires_at) \
+             VALUES ('{id}', '{{id}}', 1, 'CREATED', 'USD', 2990, '{{id}}', '{{}}', {{now}}, {{now}}, {{now}})"
+        ));
+        rows.push(format!(
+            "INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, \
+                currency, total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, \
+                refund_pending_minor, auto_capture, payment_method, created_at, updated_at, capture_before) \
+             VALUES ('{id}', '{{id}}', '{id}', 'ref-{number}', {number}, '{order}', FALSE, TRUE, 'USD', 2990, 2990, 1000, 0, 0, 0, \
+                TRUE, 'VISA', {{now}}, {{now}}, {{now}})"
+        ));
+        rows.push(format!(
+            "UPDATE session SET state = '{session}', order_id = '{id}', attempt_id = '{id}', failure_reason = {reason} \
+             WHERE id = '{id}'"
+        ));
+        rows.push(format!(
+            "INSERT INTO processor_op (id, order_id, kind, state, currency, amount_minor, epoch, tries, due_at, created_at) \
+             VALUES ('{id}', '{id}', 'AUTHORIZE', 'UNKNOWN', 'USD', 2990, 3, 4, {{now}}, {{now}})"
+        ));
+        rows.push(format!(
+            "INSERT INTO answer (merchant_id, digest, fingerprint, operation_id, created_at, expires_at) \
+             SELECT '{{id}}', digest, digest, '{id}', {{now}}, {{now}} FROM \
+                (SELECT CAST('{:0>32}' AS {{blob}}) AS digest) AS made",
+            number
+        ));
+        for what in ["START", "AUTHORIZED"] {
+            rows.push(format!(
+                "INSERT INTO history (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_after, happened_at) \
+                 VALUES ('{{id}}', 'ORDER', '{id}', 'MERCHANT', 'Zoë', '{what}', '{order}', {{now}})"
+            ));
+        }
+    }
+    rows
+}
+
+/// What is in the tables that the upgrade touches.
+fn kept(old: &Old, ends: &str) -> Vec<Vec<String>> {
+    [
+        "SELECT CAST(id AS TEXT) || state || coalesce(failure_reason, '-') || CAST(order_id AS TEXT) || CAST(total_minor AS TEXT) AS value \
+         FROM session ORDER BY id"
+            .to_owned(),
+        format!(
+            "SELECT CAST(id AS TEXT) || merchant_reference || CAST(session_id AS TEXT) || CAST(captured_minor AS TEXT) AS value \
+             FROM purchase_order WHERE {ends} IS NOT NULL ORDER BY id"
+        ),
+        "SELECT CAST(id AS TEXT) || state || CAST(epoch AS TEXT) || CAST(tries AS TEXT) AS value FROM processor_op ORDER BY position"
+            .to_owned(),
+        "SELECT what || actor_kind || coalesce(actor_name, '-') AS value FROM history ORDER BY position"
+            .to_owned(),
+        "SELECT CAST(operation_id AS TEXT) AS value FROM answer ORDER BY operation_id".to_owned(),
+    ]
+    .map(|query| old.values(&query))
+    .to_vec()
+}
+
+/// What SQLite knows of its tables, with the spelling that exchanging leaves taken out.
+fn sqlite_schema(old: &Old) -> Vec<String> {
+    let made =
+        old.raws[1].0.values("SELECT type || ' ' || name || ' ' || coalesce(sql, '') AS value FROM sqlite_master");
+    let mut made: Vec<_> = made
+        .iter()
+        .map(|one| one.replace('"', "").split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ","))
+        .collect();
+    made.sort();
+    made
+}
+
+#[test]
+fn payments_of_before_are_kept_whole() {
+    let mut old = Old::after(3);
+    let rows: Vec<_> = payments();
+    for (number, blob) in [(0, "BYTEA"), (1, "BLOB")] {
+        let (raw, now, bytes) = &old.raws[number];
+        for row in &rows {
+            let row = row.replace("{id}", ID).replace("{now}", now).replace("{bytes}", bytes).replace("{blob}", blob);
+            raw.execute(&row).unwrap_or_else(|why| panic!("{row}: {why}"));
+        }
+    }
+    let (before, schema) = (kept(&old, "capture_before"), sqlite_schema(&old));
+    assert_eq!(before.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3, 3, 6, 3]);
+    old.upgrade();
+    assert_eq!(kept(&old, "expires_at"), before);
+    assert_eq!(old.values("SELECT DISTINCT channel AS value FROM processor_op WHERE refund_id IS NULL"), ["ORDER"]);
+    judged(&old);
+    // What the program of before cannot read is told in its words, and everything else is as it was.
+    let id = format!("{}2", &ID[..ID.len() - 1]);
+    old.fill(&[
+        &format!("UPDATE session SET failure_reason = 'PAYMENT_EXPIRED' WHERE id = '{id}'"),
+        &format!(
+            "INSERT INTO history (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_after, happened_at) \
+             VALUES ('{{id}}', 'ORDER', '{id}', 'OPERATOR', 'Bob', 'TEST', 'PROCESSED', {{now}})"
+        ),
+        &format!(
+            "INSERT INTO refund (id, order_id, merchant_id, reference, currency, amount_minor, state, created_at, updated_at) \
+             VALUES ('{id}', '{id}', '{{id}}', 'r', 'USD', 5, 'SUCCEEDED', {{now}}, {{now}})"
+        ),
+        &format!(
+            "INSERT INTO processor_op (id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, epoch, tries, \
+                due_at, created_at) \
+             VALUES ('{{id}}', '{id}', 'REFUND', 'APPROVED', 'USD', 5, '{id}', '{id}', 0, 0, {{now}}, {{now}})"
+        ),
+        &format!("INSERT INTO checkout (order_id, merchant_id, document) VALUES ('{id}', '{{id}}', '{{}}')"),
+        &format!("UPDATE purchase_order SET voiding = 'EXPIRED', capture_promised_minor = 5 WHERE id = '{id}'"),
+    ]);
+    old.revert();
+    let mut expected = before;
+    expected[0][1] = expected[0][1].replace("INSUFFICIENT_FUNDS", "PAYMENT_DECLINED");
+    expected[3].push("TESTSYSTEM-".to_owned());
+    assert_eq!(kept(&old, "capture_before"), expected);
+    assert_eq!(sqlite_schema(&old), schema, "every table, index, trigger and view is as it was");
+    old.upgrade();
+    assert_eq!(kept(&old, "expires_at"), expected);
+    judged(&old);
+}
+
+/// References lead somewhere, what is only appended stays, and positions go on where they were.
+fn judged(old: &Old) {
+    let sqlite = &old.raws[1].0;
+    let broken = sqlite.values("SELECT \"table\" AS value FROM pragma_foreign_key_check");
+    assert_eq!(broken, Vec::<String>::new());
+    assert_eq!(sqlite.values("SELECT integrity_check AS value FROM pragma_integrity_check"), ["ok"]);
+    for (raw, now, _) in &old.raws {
+        for damage in [
+            "DELETE FROM session",
+            "DELETE FROM purchase_order",
+            "DELETE FROM processor_op",
+            "UPDATE history SET what = 'NOTHING'",
+            "DELETE FROM history",
+            "UPDATE session SET failure_reason = 'LUCK' WHERE state = 'FAILED'",
+        ] {
+            raw.execute(damage).expect_err(damage);
+        }
+        let last = "SELECT CAST(max(position) AS TEXT) AS value FROM history";
+        let before: i64 = raw.values(last)[0].parse().unwrap();
+        raw.execute("BEGIN").unwrap();
+        raw.execute(&format!(
+            "INSERT INTO history (merchant_id, subject_kind, subject_id, actor_kind, what, state_after, happened_at) \
+             VALUES ('{ID}', 'ORDER', '{ID}', 'SHOPPER', 'LATER', 'PROCESSED', {now})"
+        ))
+        .unwrap();
+        assert!(before < raw.values(last)[0].parse().unwrap());
+        raw.execute("ROLLBACK").unwrap();
+    }
+}
+
+/// An upgrade that would leave a reference without its row changes nothing, and says so each time.
+#[test]
+fn a_broken_reference_stops_the_upgrade_of_sqlite() {
+    let mut old = Old::after(3);
+    old.fill(&[
+        "INSERT INTO merchant (id, name, session_lifetime_micros, created_at) VALUES ('{id}', 'Old', 1, {now})",
+        "INSERT INTO billing_profile (id, merchant_id, details, created_at) VALUES ('{id}', '{id}', '{}', {now})",
+        "INSERT INTO session (id, merchant_id, revision, state, currency, total_minor, billing_profile_id, terms, created_at, \
+            updated_at, expires_at) \
+         VALUES ('{id}', '{id}', 1, 'CREATED', 'USD', 2990, '{id}', '{}', {now}, {now}, {now})",
+    ]);
+    // Behind everybody's back, as a curious hand may.
+    old.sqlite.batch_execute("DELETE FROM billing_profile").unwrap();
+    let schema = sqlite_schema(&old);
+    for _ in 0..2 {
+        let refused = Store::open(StoreConfig::new(&old.url, Role::Service)).unwrap_err().to_string();
+        assert!(refused.contains("references_without_a_row"), "{refused}");
+        assert_eq!(sqlite_schema(&old), schema);
+    }
+    assert_eq!(old.raws[1].0.values("SELECT state AS value FROM session"), ["CREATED"]);
+}
