@@ -1,20 +1,16 @@
 //! The payment processor, as a service with the same settings finds it.
 
-use std::time::Duration;
-
 use dropin_boot::{ConfigError, Failure, Mode, ProcessorArgs, Secret};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_usecases::payments::PROCESSOR_DEADLINE;
 
 use crate::cli::{Cli, ProcessorFlags};
 use crate::files;
 use crate::plan::{self, Addresses, Parts};
 
-/// Longest that the processor may take; below the lease of an operation.
-const DEADLINE: Duration = Duration::from_secs(8);
-
 /// A client of it.
 pub(super) fn open(cli: &Cli, flags: &ProcessorFlags) -> Result<HttpProcessor, Failure> {
-    let config = ProcessorConfig::new(&address(cli, flags)?, key(cli, flags)?.expose().to_owned(), DEADLINE)?;
+    let config = ProcessorConfig::new(&address(cli, flags)?, key(cli, flags)?.expose().to_owned(), PROCESSOR_DEADLINE)?;
     Ok(HttpProcessor::start(config)?)
 }
 
