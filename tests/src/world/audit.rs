@@ -122,11 +122,15 @@ impl World {
         assert_eq!(found, expected);
     }
 
-    /// Waits until the processor's journal and what merchants are told fit together; fails with what does not.
+    /// Waits until the processor's journal and what merchants are told fit together, and `dropin ledger verify` finds nothing either; fails with what
+    /// does not.
     pub async fn check_books(&self) {
         let begun = Instant::now();
         loop {
-            let complaints = self.books().await.complaints();
+            let mut complaints = self.books().await.complaints();
+            if complaints.is_empty() {
+                complaints.extend(self.programs.try_dropin(&["ledger", "verify"]).err());
+            }
             if complaints.is_empty() {
                 return;
             }

@@ -16,11 +16,21 @@ impl World {
 
     /// Opens a hosted page and presses a button, with an amount where it has a field for one; where that sends the browser.
     pub async fn press(&self, page: &str, choice: &str, amount: Option<&str>) -> String {
+        let form = self.form_of(page).await;
+        self.send_form(page, &form, choice, amount).await
+    }
+
+    /// Opens a hosted page; what its buttons send along.
+    pub async fn form_of(&self, page: &str) -> String {
         let shown = self.http.get(page).await;
         assert_eq!(shown.status, 200, "{}", shown.text());
         let text = shown.text();
         let (_, rest) = text.split_once("name=\"form\" value=\"").unwrap_or_else(|| panic!("no form on {text}"));
-        let form = rest.split('"').next().unwrap_or_default();
+        rest.split('"').next().unwrap_or_default().to_owned()
+    }
+
+    /// Presses a button of a page that was opened before; where that sends the browser.
+    pub async fn send_form(&self, page: &str, form: &str, choice: &str, amount: Option<&str>) -> String {
         let mut pairs = vec![("form", form), ("choice", choice)];
         pairs.extend(amount.map(|amount| ("amount", amount)));
         let answer = self.http.post_form(page, &pairs).await;

@@ -62,11 +62,11 @@ impl Programs {
     }
 
     fn start_all_in_one(&mut self, folder: &Path) {
-        let [listen, shop] = free_ports();
-        let command = ["dropin", "--listen", &listen, "--shop-listen", &shop, "--no-demo"].map(str::to_owned).to_vec();
+        let [listen, shop, processor] = free_ports();
+        let mut command =
+            ["dropin", "--listen", &listen, "--shop-listen", &shop, "--no-demo"].map(str::to_owned).to_vec();
         let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
         environment.push(("PROCESSOR_KEY".to_owned(), self.key.clone()));
-        self.running.insert("dropin", Program::start("dropin", command, environment, folder));
         for (service, prefix) in [
             ("session-api", ""),
             ("checkout-api", "/asset"),
@@ -76,6 +76,29 @@ impl Programs {
         ] {
             self.addresses.insert(service, format!("http://{listen}{prefix}"));
         }
+        if self.has_own_processor() {
+            command.extend(["--target".to_owned(), SERVICES[..5].join(",")]);
+            self.addresses.insert("sandbox-processor", format!("http://{processor}"));
+            environment.push(("PROCESSOR_URL".to_owned(), self.addresses["sandbox-processor"].clone()));
+            self.start_processor(processor, folder);
+        }
+        self.running.insert("dropin", Program::start("dropin", command, environment, folder));
+    }
+
+    /// Whether the processor is a program of its own: always in [`Topology::Split`], else when a test has settings for it.
+    fn has_own_processor(&self) -> bool {
+        let is_its = |(name, _): &(String, String)| name.starts_with("SANDBOX_PROCESSOR_");
+        self.topology == Topology::Split || self.environment.iter().any(is_its)
+    }
+
+    fn start_processor(&mut self, listen: String, folder: &Path) {
+        let database = folder.join("processor.db").display().to_string();
+        let mut environment = self.environment.clone();
+        let own = [("LISTEN", &listen), ("DATABASE", &database), ("KEY", &self.key)];
+        environment.extend(own.map(|(name, value)| (format!("SANDBOX_PROCESSOR_{name}"), value.clone())));
+        let command = vec!["sandbox-processor".to_owned()];
+        let program = Program::start("sandbox-processor", command, environment, folder);
+        self.running.insert("sandbox-processor", program);
     }
 
     fn start_split(&mut self, folder: &Path, database: &str) {
@@ -87,27 +110,21 @@ impl Programs {
         }
         self.addresses.insert("checkout", self.addresses["checkout-api"].clone());
         for (service, listen) in SERVICES.into_iter().zip(ports) {
-            let environment = self.environment_of(service, listen, folder);
+            if service == "sandbox-processor" {
+                self.start_processor(listen, folder);
+                continue;
+            }
+            let environment = self.environment_of(&listen);
             let program = Program::start(service, vec![service.to_owned()], environment, folder);
             self.running.insert(service, program);
         }
     }
 
-    fn environment_of(&self, service: &str, listen: String, folder: &Path) -> Vec<(String, String)> {
+    fn environment_of(&self, listen: &str) -> Vec<(String, String)> {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        if service == "sandbox-processor" {
-            let database = folder.join("processor.db").display().to_string();
-            let mut environment = self.environment.clone();
-            environment.extend([
-                pair("SANDBOX_PROCESSOR_LISTEN", &listen),
-                pair("SANDBOX_PROCESSOR_DATABASE", &database),
-                pair("SANDBOX_PROCESSOR_KEY", &self.key),
-            ]);
-            return environment;
-        }
         let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
         environment.extend([
-            pair("DROPIN_LISTEN", &listen),
+            pair("DROPIN_LISTEN", listen),
             pair("PROCESSOR_URL", &self.addresses["sandbox-processor"]),
             pair("PROCESSOR_KEY", &self.key),
             pair("DROPIN_ASSET_URL", &self.addresses["checkout-api"]),
@@ -121,7 +138,8 @@ impl Programs {
         let http = Http::default();
         let mut addresses: Vec<_> = self.addresses.clone().into_iter().collect();
         if self.topology == Topology::AllInOne {
-            addresses.retain(|(service, _)| *service == "session-api");
+            let own = self.has_own_processor();
+            addresses.retain(|(service, _)| *service == "session-api" || own && *service == "sandbox-processor");
         }
         for (service, address) in addresses.into_iter().filter(|(service, _)| *service != "checkout") {
             let path = if service == "sandbox-processor" { "healthz" } else { "readyz" };
@@ -152,7 +170,8 @@ impl Programs {
 
     /// The process that `service` runs in.
     pub fn process_of(&mut self, service: &str) -> &mut Program {
-        let name = if self.topology == Topology::AllInOne { "dropin" } else { service };
+        let alone = service == "sandbox-processor" && self.has_own_processor();
+        let name = if self.topology == Topology::AllInOne && !alone { "dropin" } else { service };
         self.running.get_mut(name).unwrap_or_else(|| panic!("{name} does not run"))
     }
 
@@ -177,18 +196,15 @@ impl Programs {
 
     /// Runs the command line on this deployment; what it printed.
     pub fn run_dropin(&self, arguments: &[&str]) -> String {
-        let output = self.dropin(arguments);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "dropin {arguments:?}: {errors}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        self.try_dropin(arguments).unwrap_or_else(|said| panic!("dropin {arguments:?}: {said}"))
     }
 
-    /// The same where it must refuse; what it said.
-    pub fn refused_dropin(&self, arguments: &[&str]) -> String {
+    /// The same; what it said when it failed or refused.
+    pub fn try_dropin(&self, arguments: &[&str]) -> Result<String, String> {
         let output = self.dropin(arguments);
-        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(!output.status.success(), "dropin {arguments:?} did something: {said}");
-        said
+        let [printed, errors] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if output.status.success() { Ok(printed) } else { Err(format!("{printed}{errors}")) }
     }
 
     fn dropin(&self, arguments: &[&str]) -> Output {

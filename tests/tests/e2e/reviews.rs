@@ -14,7 +14,7 @@ async fn held(world: &World, auto_capture: bool) -> Paid {
 }
 
 fn decide(world: &World, paid: &Paid, decision: &str) -> String {
-    world.programs.run_dropin(&["order", "review", paid.order["OrderId"].as_str().unwrap(), decision])
+    world.programs.run_dropin(&["order", "review", paid.order["OrderId"].as_str().unwrap(), decision, "--as", "ada"])
 }
 
 fn then(events: &[&'static str]) -> Vec<&'static str> {
@@ -106,8 +106,8 @@ crate::both! {
         world.receiver.expect(&paid.session, &PAID).await;
         let order = paid.order["OrderId"].as_str().unwrap();
         for id in [order, &uuid::Uuid::new_v4().to_string()] {
-            let said = world.programs.refused_dropin(&["order", "review", id, "decline"]);
-            assert!(!said.is_empty());
+            let said = world.programs.try_dropin(&["order", "review", id, "decline", "--as", "ada"]);
+            assert!(said.is_err_and(|said| !said.is_empty()));
         }
         assert_eq!(world.merchant.order(&paid.order).await["State"], "PROCESSED");
     }

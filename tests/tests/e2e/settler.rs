@@ -18,8 +18,15 @@ const SLOW: Duration = Duration::from_secs(2);
 /// One machine is all merchants.
 const NO_LIMITS: [(&str, &str); 2] = [("DROPIN_CLIENT_RATE", "0"), ("DROPIN_MERCHANT_RATE", "0")];
 
+/// The same, and the processor a program of its own in every topology.
+const OWN_PROCESSOR: [(&str, &str); 3] = [NO_LIMITS[0], NO_LIMITS[1], ("SANDBOX_PROCESSOR_CAPTURE_DELAY_MS", "3000")];
+
 /// Captures, refunds and voids pile up while the processor fails as `away` makes it; settled soon after `back`.
-async fn settled_after(mut world: World, away: impl AsyncFn(&mut World), back: impl AsyncFn(&mut World)) {
+async fn operations_settle_within_ten_seconds(
+    mut world: World,
+    away: impl AsyncFn(&mut World),
+    back: impl AsyncFn(&mut World),
+) {
     let mut pile = Vec::new();
     for number in 0..PILE {
         let auto_capture = number % 3 == 2;
@@ -53,8 +60,12 @@ async fn settled_after(mut world: World, away: impl AsyncFn(&mut World), back: i
     println!("settled after {:?} (median), {p99:?} (p99); slowest create beside it {slowest:?}", took[took.len() / 2]);
     assert!(p99 <= SETTLED, "settled late: {took:?}");
     for (number, paid) in pile.iter().enumerate() {
-        let effect = [("CAPTURE", "APPROVED", "29.90"), ("VOID", "APPROVED", "29.90"), ("REFUND", "APPROVED", "1.00")]
-            [number % 3];
+        let (effect, events) = match number % 3 {
+            0 => (CHARGED[1], PAID.to_vec()),
+            1 => (("VOID", "APPROVED", "29.90"), vec![PAID[0], PAID[1], "ORDER_CANCELLED"]),
+            _ => (("REFUND", "APPROVED", "1.00"), [&PAID[..], &["REFUND_SUCCEEDED"]].concat()),
+        };
+        world.receiver.expect(&paid.session, &events).await;
         let expected = if number % 3 == 2 { vec![CHARGED[0], CHARGED[1], effect] } else { vec![CHARGED[0], effect] };
         world.journal_has(&paid.session, &expected).await;
     }
@@ -82,15 +93,24 @@ async fn creates_take(other: &Merchant) -> Duration {
 }
 
 /// The processor's process is gone: nothing answers at its address.
-#[actix_web::test]
-async fn a_processor_that_was_killed_every_program_on_postgresql() {
-    let world = World::start_with(Topology::Split, &NO_LIMITS).await;
+async fn a_processor_that_was_killed(topology: Topology) {
+    let world = World::start_with(topology, &OWN_PROCESSOR).await;
     let away = async |world: &mut World| world.programs.process_of("sandbox-processor").kill();
     let back = async |world: &mut World| {
         world.programs.process_of("sandbox-processor").restart();
         world.programs.wait_until_ready().await;
     };
-    settled_after(world, away, back).await;
+    operations_settle_within_ten_seconds(world, away, back).await;
+}
+
+#[actix_web::test]
+async fn a_processor_that_was_killed_all_in_one_on_sqlite() {
+    a_processor_that_was_killed(Topology::AllInOne).await;
+}
+
+#[actix_web::test]
+async fn a_processor_that_was_killed_every_program_on_postgresql() {
+    a_processor_that_was_killed(Topology::Split).await;
 }
 
 /// It answers every call with 500.
@@ -98,7 +118,7 @@ async fn a_processor_that_fails(topology: Topology) {
     let world = World::start_with(topology, &NO_LIMITS).await;
     let away = async |world: &mut World| world.faults(json!({"Mode": "error_500"})).await;
     let back = async |world: &mut World| world.faults(json!({"Mode": "none"})).await;
-    settled_after(world, away, back).await;
+    operations_settle_within_ten_seconds(world, away, back).await;
 }
 
 #[actix_web::test]
@@ -116,7 +136,7 @@ async fn a_processor_that_is_silent(topology: Topology) {
     let world = World::start_with(topology, &NO_LIMITS).await;
     let away = async |world: &mut World| world.faults(json!({"Mode": "slow", "DelayMs": 12000})).await;
     let back = async |world: &mut World| world.faults(json!({"Mode": "none"})).await;
-    settled_after(world, away, back).await;
+    operations_settle_within_ten_seconds(world, away, back).await;
 }
 
 #[actix_web::test]

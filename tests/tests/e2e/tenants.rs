@@ -4,27 +4,43 @@
 use std::collections::BTreeSet;
 
 use dropin_http::Operation;
-use dropin_tests::{Answer, Merchant, World, cards};
+use dropin_tests::{Answer, Merchant, Stashed, World, cards};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 /// Ids of a tenant, or of nobody.
 struct Ids {
+    merchant: String,
     session: String,
     order: String,
+    /// An Order with a refund.
+    refunded: String,
+    refund: String,
     profile: String,
     profile_reference: String,
     merchant_reference: String,
+    stash: Stashed,
 }
 
 impl Ids {
     fn of_nobody() -> Self {
         let some = || Uuid::new_v4().to_string();
-        Self { session: some(), order: some(), profile: some(), profile_reference: some(), merchant_reference: some() }
+        Self {
+            merchant: some(),
+            session: some(),
+            order: some(),
+            refunded: some(),
+            refund: some(),
+            profile: some(),
+            profile_reference: some(),
+            merchant_reference: some(),
+            stash: Stashed { attempt: String::new(), stash_id: some(), fingerprint: some() },
+        }
     }
 }
 
 /// One question that an operation is asked twice: with another tenant's ids, and with ids that do not exist.
+#[derive(Clone, Copy)]
 struct Ask {
     /// Which id is the stranger's.
     about: &'static str,
@@ -63,6 +79,36 @@ const ROWS: &[(&str, Row)] = &[
             Ask { about: "OrderId, in part", status: 404, body: |_, _| Some(json!({"Amount": 1})) },
         ]),
     ),
+    ("findOrder", Row::Asked(&[Ask { about: "MerchantReference", status: 404, body: |_, _| None }])),
+    ("cancelOrder", Row::Asked(&[Ask { about: "OrderId", status: 404, body: |_, _| None }])),
+    (
+        "refundOrder",
+        Row::Asked(&[Ask { about: "OrderId", status: 404, body: |_, _| Some(json!({"RefundReference": "r-2"})) }]),
+    ),
+    ("listRefunds", Row::Asked(&[Ask { about: "OrderId", status: 404, body: |_, _| None }])),
+    (
+        "getRefund",
+        Row::Asked(&[
+            Ask { about: "OrderId", status: 404, body: |_, _| None },
+            Ask { about: "RefundId", status: 404, body: |_, _| None },
+        ]),
+    ),
+    ("checkout", Row::Asked(CHECKOUT_BODIES)),
+    ("captureCheckout", Row::Asked(CHECKOUT_ORDERS)),
+    ("cancelCheckout", Row::Asked(CHECKOUT_ORDERS)),
+    ("refundCheckout", Row::Asked(CHECKOUT_ORDERS)),
+    (
+        "queryCheckout",
+        Row::Asked(&[
+            CHECKOUT_ORDERS[0],
+            CHECKOUT_ORDERS[1],
+            Ask {
+                about: "ReferenceId",
+                status: 404,
+                body: |merchant, ids| Some(json!({"MerchantId": merchant.id, "ReferenceId": ids.merchant_reference})),
+            },
+        ]),
+    ),
     ("viewSession", Row::BySessionAlone),
     ("paymentProgress", Row::BySessionAlone),
     ("submitPayment", Row::Case),
@@ -77,6 +123,48 @@ const SESSION_BODIES: &[Ask] = &[
         about: "MerchantReference",
         status: 201,
         body: |merchant, ids| Some(merchant.session_request(json!({"MerchantReference": ids.merchant_reference}))),
+    },
+];
+
+/// What is asked of an Order through the checkout; RefundReference means something to one of them alone.
+const CHECKOUT_ORDERS: &[Ask] = &[
+    Ask {
+        about: "OrderId",
+        status: 404,
+        body: |merchant, ids| Some(json!({"MerchantId": merchant.id, "OrderId": ids.order, "RefundReference": "r-3"})),
+    },
+    Ask {
+        about: "MerchantId",
+        status: 404,
+        body: |_, ids| Some(json!({"MerchantId": ids.merchant, "OrderId": ids.order, "RefundReference": "r-4"})),
+    },
+];
+
+/// Ids that stand in the body of a checkout.
+const CHECKOUT_BODIES: &[Ask] = &[
+    Ask {
+        about: "MerchantId",
+        status: 404,
+        body: |merchant, ids| {
+            Some(merchant.checkout_request(json!({"MerchantId": ids.merchant, "PaymentMethod": "BANKTRANSFER"})))
+        },
+    },
+    Ask {
+        about: "StashId",
+        status: 400,
+        body: |merchant, ids| {
+            let (id, fingerprint) = (&ids.stash.stash_id, &ids.stash.fingerprint);
+            let stash = json!({"PaymentMethod": "VISA", "StashId": id, "DeviceFingerprint": fingerprint});
+            Some(merchant.checkout_request(stash))
+        },
+    },
+    Ask {
+        about: "ReferenceId",
+        status: 200,
+        body: |merchant, ids| {
+            let reference = json!({"ReferenceId": ids.merchant_reference, "PaymentMethod": "BANKTRANSFER"});
+            Some(merchant.checkout_request(reference))
+        },
     },
 ];
 
@@ -95,7 +183,8 @@ fn without_profile(merchant: &Merchant, member: &str, value: &str) -> Option<Val
 }
 
 fn all_operations() -> impl Iterator<Item = &'static Operation> {
-    session_api::OPERATIONS.iter().chain(checkout_api::OPERATIONS).chain(stash_api::OPERATIONS)
+    let merchants = session_api::OPERATIONS.iter().chain(checkout_api::OPERATIONS);
+    merchants.chain(checkout_api::SHOPPER_OPERATIONS).chain(stash_api::OPERATIONS)
 }
 
 #[test]
@@ -129,7 +218,15 @@ async fn tenant(world: &World, merchant: &Merchant) -> Ids {
     let text = |value: &Value| value.as_str().unwrap_or_else(|| panic!("an id in {created}")).to_owned();
     let session = text(&created["SessionId"]);
     assert_eq!(world.pay(&session, cards::VISA).await["State"], "COMPLETED");
+    let paid = world.paid(cards::VISA, json!({"AutoCapture": true})).await;
+    world.receiver.expect(&paid.session, &crate::PAID).await;
+    let refund = merchant.refund(&paid.order, "r", Some("1.00")).await;
+    assert_eq!(refund.status, 201, "{}", refund.text());
     Ids {
+        merchant: merchant.id.clone(),
+        refunded: text(&paid.order["OrderId"]),
+        refund: text(&refund.json()["RefundId"]),
+        stash: world.stash(merchant, cards::VISA).await,
         order: text(&merchant.order_of(&session).await["OrderId"]),
         profile: text(&created["BillingProfileId"]),
         session,
@@ -139,10 +236,18 @@ async fn tenant(world: &World, merchant: &Merchant) -> Ids {
 }
 
 async fn ask(operation: &Operation, by: &Merchant, ids: &Ids, ask: &Ask) -> Answer {
-    let path = operation.path.replace("{SessionId}", &ids.session).replace("{OrderId}", &ids.order);
+    let order = if operation.path.contains("{RefundId}") { &ids.refunded } else { &ids.order };
+    let path = operation.path.replace("{SessionId}", &ids.session).replace("{OrderId}", order);
+    let mut path = path.replace("{RefundId}", &ids.refund);
     assert!(!path.contains('{'), "{path}: say what stands for it");
-    let body = (ask.body)(by, ids).map(|body| body.to_string().into_bytes());
-    by.call(operation.method.as_str(), &path, body).await
+    let body = (ask.body)(by, ids);
+    if let Some(what) = path.strip_prefix("/v2.21") {
+        return by.post_checkout(what, None, &body.expect("a checkout has a body")).await;
+    }
+    if operation.name == "findOrder" {
+        path += &format!("?MerchantReference={}", ids.merchant_reference);
+    }
+    by.call(operation.method.as_str(), &path, body.map(|body| body.to_string().into_bytes())).await
 }
 
 /// All that an answer tells but what is new each time.
@@ -212,7 +317,7 @@ crate::both! {
             let shopper = world.shopper(&stranger.create_session(json!({})).await);
             let version = shopper.view().await["Version"].as_i64().unwrap();
             let attempt = Uuid::new_v4().to_string();
-            let stolen = dropin_tests::Stashed { attempt, stash_id, ..card.clone() };
+            let stolen = Stashed { attempt, stash_id, ..card.clone() };
             told_of.push(told(&shopper.submit(version, &stolen).await));
         }
         assert_eq!(told_of[0], told_of[1]);

@@ -11,14 +11,14 @@ const BROWSERS: usize = 4;
 
 both_databases! {
     /// PUT against submit.
-    replace_and_submit: super::replace_and_submit => ["paid", "replaced"]
+    replaces_race_submits: super::replaces_race_submits => ["paid", "replaced"]
 }
 both_databases! {
     /// DELETE against submit.
-    cancel_and_submit: super::cancel_and_submit => ["paid", "cancelled"]
+    cancels_race_submits: super::cancels_race_submits => ["paid", "cancelled"]
 }
 
-async fn replace_and_submit(world: &World, round: usize) -> &'static str {
+async fn replaces_race_submits(world: &World, round: usize) -> &'static str {
     let (session, attempts) = opened(world).await;
     let change = json!({"AutoCapture": true, "Items": [{"Name": "Dearer", "Amount": 99, "Quantity": 1}]});
     let puts = (0..CLIENTS / 2).map(|_| world.merchant.replace(&session, change.clone()));
@@ -35,7 +35,7 @@ async fn replace_and_submit(world: &World, round: usize) -> &'static str {
     "replaced"
 }
 
-async fn cancel_and_submit(world: &World, round: usize) -> &'static str {
+async fn cancels_race_submits(world: &World, round: usize) -> &'static str {
     let (session, attempts) = opened(world).await;
     let deletes = (0..CLIENTS / 2).map(|_| world.merchant.cancel(&session));
     let (paid, cancelled) = race(round, submits(world, &session, &attempts), deletes.collect()).await;
