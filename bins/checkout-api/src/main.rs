@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_checkout, openapi};
 use clap::Args;
@@ -12,15 +11,8 @@ use dropin_keyring::{MasterKey, StashKeys};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_usecases::access::{Authenticator, FailureLimit};
 use dropin_usecases::answers::{Answers, KEEP};
-use dropin_usecases::payments::{Checkouts, Payments, Shopper, Timing};
-use dropin_usecases::stash::STASH_LIFETIME;
-use dropin_validation::UrlPolicy;
-
-/// Longest that the processor may take; below the lease of an operation.
-const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
-
-/// Keys of the stash change every hour.
-const KEY_PERIOD: Duration = Duration::from_secs(3_600);
+use dropin_usecases::payments::{Checkouts, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
+use dropin_usecases::stash::{KEY_PERIOD, STASH_LIFETIME};
 
 #[derive(Args)]
 struct Concerns {
@@ -62,10 +54,7 @@ fn main() -> ExitCode {
             checkouts,
             answers: Answers { store: store.clone(), clock: context.clock.clone(), keep: KEEP },
             flows: context.flows.clone(),
-            url_policy: match context.mode {
-                Mode::Sandbox => UrlPolicy::Sandbox,
-                Mode::Production => UrlPolicy::Production,
-            },
+            url_policy: context.mode.url_policy(),
         };
         let (sessions, access) = (store.clone(), store.clone());
         let deps = CheckoutDeps {

@@ -19,10 +19,9 @@ use dropin_usecases::access::Authenticator;
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::deliver::{Delivering, Pace};
-use dropin_usecases::payments::{Checkouts, Payments, Shopper, Timing};
+use dropin_usecases::payments::{Checkouts, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
-use dropin_usecases::stash::{STASH_LIFETIME, Stashing};
-use dropin_validation::UrlPolicy;
+use dropin_usecases::stash::{KEY_PERIOD, STASH_LIFETIME, Stashing};
 use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
 use notifier::NotifierDeps;
 use sandbox_processor::{Hosting, SandboxProcessor};
@@ -36,13 +35,9 @@ use crate::plan::{self, Addresses, Parts};
 use crate::shop::{self, Shop, ShopConfig};
 use crate::{banner, files, tools};
 
-/// Longest that the processor may take; below the lease of an operation.
-const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
-/// How long the sandbox processor stays silent where a test number asks for it: longer than our own deadline for its answers, and short
+/// How long the sandbox processor stays silent where a test number asks for it: longer than [`PROCESSOR_DEADLINE`], and short
 /// enough that a stop of this process is not held up by it.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Keys of the stash change every hour.
-const KEY_PERIOD: Duration = Duration::from_secs(3_600);
 
 /// Serves until somebody asks for a stop.
 pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
@@ -194,10 +189,7 @@ impl Service {
             false => None,
         };
         let payments = processor.clone().map(|processor| payments(&context, processor));
-        let url_policy = match context.mode {
-            Mode::Sandbox => UrlPolicy::Sandbox,
-            Mode::Production => UrlPolicy::Production,
-        };
+        let url_policy = context.mode.url_policy();
         let (sandbox, limit) = (context.mode == Mode::Sandbox, cli.serve.access.limit());
         let access = Arc::new(store.clone());
         let gate = secrets

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use dropin_boot::{AccessArgs, Context, DocsArgs, Mode, Parts, ProcessorArgs, serve};
@@ -11,13 +10,9 @@ use dropin_keyring::MasterKey;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_usecases::access::Authenticator;
 use dropin_usecases::answers::{Answers, KEEP};
-use dropin_usecases::payments::{Payments, Timing};
+use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::sessions::Sessions;
-use dropin_validation::UrlPolicy;
 use session_api::{SessionApiDeps, configure, openapi};
-
-/// Longest that the processor may take; below the lease of an operation.
-const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
 
 #[derive(Args)]
 struct Concerns {
@@ -46,10 +41,7 @@ fn main() -> ExitCode {
                 store: store.clone(),
                 clock: context.clock.clone(),
                 ids: context.ids.clone(),
-                url_policy: match context.mode {
-                    Mode::Sandbox => UrlPolicy::Sandbox,
-                    Mode::Production => UrlPolicy::Production,
-                },
+                url_policy: context.mode.url_policy(),
             },
             answers: Answers { store: store.clone(), clock: context.clock.clone(), keep: KEEP },
             payments: Payments {

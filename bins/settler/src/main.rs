@@ -2,19 +2,14 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
-use dropin_boot::{Context, Mode, Parts, ProcessorArgs, serve};
+use dropin_boot::{Context, Parts, ProcessorArgs, serve};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
-use dropin_usecases::payments::{Payments, Timing};
+use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::sessions::Sessions;
-use dropin_validation::UrlPolicy;
 use settler::{POLL, SettlerDeps, run};
-
-/// Longest that the processor may take; below the lease of an operation.
-const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
 
 fn main() -> ExitCode {
     serve("settler", 8087, async |context: &Context, processor: ProcessorArgs| {
@@ -37,10 +32,7 @@ fn main() -> ExitCode {
                 store,
                 clock: context.clock.clone(),
                 ids: context.ids.clone(),
-                url_policy: match context.mode {
-                    Mode::Sandbox => UrlPolicy::Sandbox,
-                    Mode::Production => UrlPolicy::Production,
-                },
+                url_policy: context.mode.url_policy(),
             },
             poll: POLL,
         };

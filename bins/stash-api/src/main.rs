@@ -2,17 +2,13 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Args;
 use dropin_access::Origin;
 use dropin_boot::{Context, DocsArgs, Parts, PublicArgs, serve};
 use dropin_keyring::StashKeys;
-use dropin_usecases::stash::{STASH_LIFETIME, Stashing};
+use dropin_usecases::stash::{KEY_PERIOD, STASH_LIFETIME, Stashing};
 use stash_api::{StashApiDeps, configure, openapi, run};
-
-/// Keys of the stash change every hour.
-const KEY_PERIOD: Duration = Duration::from_secs(3_600);
 
 #[derive(Args)]
 struct Concerns {
