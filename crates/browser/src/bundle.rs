@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "d4321147e1144e06";
+pub(crate) const VERSION: &str = "5767fa2d5da23f74";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -39,13 +39,13 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "frame.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/frame.html"),
-        sha384: "zzHdhnURERfkVyqBJHDk+ogi/9s0VFiNSL7OD72daB3/gtkQQXmxZXUC4TcKxUA3",
+        sha384: "x+vGvRF6BSQjHqQKBHYi/q31fbIHpn6MjiJOP9YmImmec0nY9bEB4KrmCcrKKPKh",
     },
     Asset {
         path: "frame.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/frame.js"),
-        sha384: "vSGUjCRmvlnDY+EWc26Y/uR9n6dqz8/9p7KaMlaWErCITvojND7Vx5mTxa7FdZiZ",
+        sha384: "3SB/faqlT7Ie9iOlsqLdzvlAwDTHeoSqgnt9ySo/rO48wQosndmQ/bxo+UMHscN9",
     },
     Asset {
         path: "locales/ar.json",
@@ -69,6 +69,6 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "1X3nFI90GCPQJoK8C9mwHsOqM4DGkZmRZst8aIV3Y4PFNcrnCNaBYsOUo7e8tcNl",
+        sha384: "Pi7xThOWaV6grOE1rGfXH/qX7PG4WZsBcRvOtyY1WUmBe5onr1SwVGfrnUVk0R80",
     },
 ];

@@ -276,7 +276,7 @@ test("a bank transfer ends with its details, which can be copied, and onSuccess 
 });
 
 test("details that are not given leave no gap; where copying is forbidden the value is selected", async () => {
-  const session = world.mock.session({ State: "COMPLETED" });
+  const session = world.mock.session({ State: "COMPLETED", PaymentMethods: [] });
   world.mock.entry(session).result = { BankDetails: { Iban: "DE02120300000000202051", PaymentReference: "4711" } };
   const context = await world.browser.newContext();
   await context.addInitScript(() => {

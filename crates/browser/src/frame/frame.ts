@@ -58,7 +58,8 @@ async function boot(script: string): Promise<void> {
     return refuse(offer, strings, "ORIGIN_NOT_ALLOWED", `Register ${offer.origin} as an origin of this Session's merchant.`);
   }
   document.title = say(strings, "frameTitle");
-  if (view.body.PaymentMethods.length === 0) return refuse(offer, strings, "NO_PAYMENT_METHOD", "No payment method fits the Session's country and currency.");
+  // A payment under way, or over, is followed even if nothing could pay it any more.
+  if (view.body.State === "CREATED" && view.body.PaymentMethods.length === 0) return refuse(offer, strings, "NO_PAYMENT_METHOD", "No payment method fits the Session's country and currency.");
   start(offer, api, sessionId, strings, view.body, locale);
 }
 
