@@ -65,14 +65,15 @@ impl fmt::Display for Problems {
     }
 }
 
-/// Compares what the merchants were told with the Orders and with what the processor did. Returns the number of payments.
+/// Compares what the merchants were told with the Orders and with what the processor did, and has the service verify its ledger. Returns the
+/// number of payments.
 pub(crate) fn run(bench: &Bench, deployment: &Deployment) -> Outcome<usize> {
     let file = &deployment.meeting.paid;
     let told = std::fs::read_to_string(file).context(|| format!("read {}", file.display()))?;
     let told: Vec<(&str, &str)> = told.lines().filter_map(|line| line.split_once(' ')).collect();
     let problems = judge(&told, &orders(bench, deployment)?, &journal(deployment)?);
     if problems.0.is_empty() {
-        return Ok(told.len());
+        return deployment.verify_ledger(bench).map(|()| told.len());
     }
     Err(Failure::new(format!("of {} payments some were lost, doubled or changed:\n{problems}", told.len())))
 }

@@ -8,6 +8,7 @@ use super::talk::{Door, Meeting, Shop};
 use crate::bench::memory::OTHERS;
 use crate::bench::run::Bench;
 use crate::bench::service::{HIGH_LIMITS, Kind, START, configured};
+use crate::command::captured;
 use crate::failure::{Failure, Outcome};
 use crate::programs::{Credentials, Program, answers, free_address};
 
@@ -61,6 +62,14 @@ impl Deployment {
         };
         let meeting = Meeting { session, checkout, server, stash, shops, paid: folder.join("paid") };
         Ok(Self { kind, folder, programs, meeting, processor: door("sandbox-processor") })
+    }
+
+    /// Has the service compare its own books with the processor's; fails with what it says when they differ.
+    pub(crate) fn verify_ledger(&self, bench: &Bench) -> Outcome<()> {
+        let Door { address, prefix } = &self.processor;
+        let mut verify = configured(bench, "dropin", &self.kind, &self.folder);
+        verify.args(["ledger", "verify"]).env("PROCESSOR_URL", format!("http://{address}{prefix}"));
+        captured(verify.env("PROCESSOR_KEY", PROCESSOR_KEY)).map(drop)
     }
 
     /// Stops the programs.

@@ -159,7 +159,9 @@ fn measure_on(bench: &mut Bench, plan: &Plan, kind: Kind, cut: Cut) -> Outcome<(
         judge(&samples);
     }
     let checked = check::run(bench, &deployment)?;
-    println!("All {checked} payments, warm-up included, stand once in the Orders and once in the processor's journal.");
+    println!(
+        "All {checked} payments, warm-up included, stand once in the Orders and once in the processor's journal; the ledger fits."
+    );
     payers.end(bench)?;
     deployment.stop(bench)
 }
