@@ -6,10 +6,10 @@ use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Tim
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
 use dropin_ports::{
-    AccessStore, AnswerStore, AuthorizationPrepared, ChangeOrder, ChangeSession, Changed, Delivery, DeliveryKey,
-    DeliveryResult, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, OrderChanged, OrderName,
-    OutboxStore, Payment, PaymentStore, PrepareAuthorization, SessionStore, Settled, Settlement, StashEntry, StashKey,
-    StashStore, StashUse, StoreError, StoreHealth,
+    AccessStore, AnswerStore, AuditStore, AuthorizationPrepared, ChangeOrder, ChangeSession, Changed, Delivery,
+    DeliveryKey, DeliveryResult, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, OrderChanged,
+    OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, SessionStore, Settled, Settlement, StashEntry,
+    StashKey, StashStore, StashUse, StoreError, StoreHealth,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -38,6 +38,8 @@ pub struct Bench {
     pub sessions: Arc<dyn SessionStore>,
     /// Orders and operations.
     pub payments: Arc<dyn PaymentStore>,
+    /// The books.
+    pub audit: Arc<dyn AuditStore>,
     /// Answers to requests with a key.
     pub answers: Arc<dyn AnswerStore>,
     /// Cards.
@@ -55,7 +57,15 @@ impl Bench {
     /// A bench over `store`; `kept` lives as long (a temporary folder, a database to drop).
     pub fn new<S, K>(store: S, raw: impl Raw + 'static, kept: K) -> Self
     where
-        S: AccessStore + SessionStore + PaymentStore + AnswerStore + StashStore + OutboxStore + StoreHealth + 'static,
+        S: AccessStore
+            + SessionStore
+            + PaymentStore
+            + AuditStore
+            + AnswerStore
+            + StashStore
+            + OutboxStore
+            + StoreHealth
+            + 'static,
         K: Send + Sync + 'static,
     {
         let store = Arc::new(store);
@@ -63,6 +73,7 @@ impl Bench {
             access: store.clone(),
             sessions: store.clone(),
             payments: store.clone(),
+            audit: store.clone(),
             answers: store.clone(),
             stash: store.clone(),
             outbox: store.clone(),

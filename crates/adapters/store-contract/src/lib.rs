@@ -145,6 +145,15 @@ macro_rules! all_cases {
                 purging_takes_what_is_over_only
                 the_database_guards_the_answers
             }
+            audit {
+                books_are_read_whole_and_in_pages
+                operations_are_found_by_their_keys
+                all_that_is_kept_about_an_order_is_shown
+                a_damaged_row_is_told_and_the_others_are_read
+                a_transaction_that_lost_an_entry_is_named
+                stuck_operations_are_counted
+                a_page_shows_one_state
+            }
             stash {
                 an_entry_is_replaced_by_the_next
                 only_the_exact_key_finds_an_entry
@@ -218,6 +227,7 @@ mod tests {
             include_str!("cases/race.rs"),
             include_str!("cases/journal.rs"),
             include_str!("cases/answers.rs"),
+            include_str!("cases/audit.rs"),
             include_str!("cases/stash.rs"),
             include_str!("cases/outbox.rs"),
             include_str!("cases/damage.rs"),

@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod answers;
+pub mod audit;
 pub mod checkout;
 pub mod damage;
 pub mod health;
