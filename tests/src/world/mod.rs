@@ -192,6 +192,12 @@ impl World {
         }
     }
 
+    /// Where the database is, as the programs are told.
+    pub fn database_url(&self) -> String {
+        let file = || format!("sqlite://{}", self.data.join("dropin.db").display());
+        self.database.as_ref().map_or_else(file, |database| database.url.clone())
+    }
+
     /// Ends every connection to the database and lets no new one in.
     pub fn cut_the_database(&self) {
         self.database.as_ref().expect("PostgreSQL").cut();

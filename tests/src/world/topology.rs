@@ -163,6 +163,11 @@ impl Programs {
         format!("Bearer {}", self.key)
     }
 
+    /// The key that the processor knows the services by.
+    pub fn processor_key(&self) -> String {
+        self.key.clone()
+    }
+
     /// How this deployment is cut.
     pub fn topology(&self) -> Topology {
         self.topology

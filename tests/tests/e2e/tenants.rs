@@ -19,6 +19,8 @@ struct Ids {
     profile: String,
     profile_reference: String,
     merchant_reference: String,
+    /// Another one.
+    reference_id: String,
     stash: Stashed,
 }
 
@@ -34,6 +36,7 @@ impl Ids {
             profile: some(),
             profile_reference: some(),
             merchant_reference: some(),
+            reference_id: some(),
             stash: Stashed { attempt: String::new(), stash_id: some(), fingerprint: some() },
         }
     }
@@ -162,7 +165,7 @@ const CHECKOUT_BODIES: &[Ask] = &[
         about: "ReferenceId",
         status: 200,
         body: |merchant, ids| {
-            let reference = json!({"ReferenceId": ids.merchant_reference, "PaymentMethod": "BANKTRANSFER"});
+            let reference = json!({"ReferenceId": ids.reference_id, "PaymentMethod": "BANKTRANSFER"});
             Some(merchant.checkout_request(reference))
         },
     },
@@ -226,6 +229,7 @@ async fn tenant(world: &World, merchant: &Merchant) -> Ids {
         merchant: merchant.id.clone(),
         refunded: text(&paid.order["OrderId"]),
         refund: text(&refund.json()["RefundId"]),
+        reference_id: text(&paid.order["MerchantReference"]),
         stash: world.stash(merchant, cards::VISA).await,
         order: text(&merchant.order_of(&session).await["OrderId"]),
         profile: text(&created["BillingProfileId"]),

@@ -4,6 +4,7 @@
 //! Few rounds by default; `DROPIN_RACE_ROUNDS=200` is the whole of it.
 
 mod captures;
+mod expiry;
 mod refunds;
 mod sessions;
 
@@ -24,17 +25,17 @@ const MORE_ROUNDS: usize = 60;
 const NO_LIMITS: [(&str, &str); 3] =
     [("DROPIN_CLIENT_RATE", "0"), ("DROPIN_MERCHANT_RATE", "0"), ("DROPIN_MAX_CONNECTIONS_PER_CLIENT", "0")];
 
-fn rounds() -> usize {
+fn rounds(few: usize) -> usize {
     let chosen = std::env::var("DROPIN_RACE_ROUNDS").ok();
-    chosen.map_or(FEW_ROUNDS, |text| text.parse().expect("DROPIN_RACE_ROUNDS is a number"))
+    chosen.map_or(few, |text| text.parse().expect("DROPIN_RACE_ROUNDS is a number"))
 }
 
-/// Runs rounds until each of `outcomes` has been seen, and at least as many as are asked for; `round` says which one it was.
-async fn run(topology: Topology, outcomes: &[&str], round: impl AsyncFn(&World, usize) -> &'static str) {
+/// Runs rounds until each of `outcomes` has been seen, and at least as many as are asked for, or `few`; `round` says which one it was.
+async fn run(topology: Topology, outcomes: &[&str], few: usize, round: impl AsyncFn(&World, usize) -> &'static str) {
     let world = World::start_with(topology, &NO_LIMITS).await;
     let mut seen = BTreeMap::<_, usize>::new();
-    for number in 0..rounds() + MORE_ROUNDS {
-        if rounds() <= number && seen.len() == outcomes.len() {
+    for number in 0..rounds(few) + MORE_ROUNDS {
+        if rounds(few) <= number && seen.len() == outcomes.len() {
             break;
         }
         *seen.entry(round(&world, number).await).or_default() += 1;
@@ -82,19 +83,22 @@ fn only(answers: &[Answer], allowed: &[(u16, &str)]) {
     }
 }
 
-/// One race on both databases.
+/// One race on both databases; `few` rounds when another number than the usual is enough.
 macro_rules! race {
     ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr) => {
+        $crate::races::both_databases! { $(#[$doc])* $name: $round => $outcomes, few $crate::races::FEW_ROUNDS }
+    };
+    ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr, few $few:expr) => {
         $(#[$doc])*
         mod $name {
             #[actix_web::test]
             async fn all_in_one_on_sqlite() {
-                $crate::races::run(dropin_tests::Topology::AllInOne, &$outcomes, $round).await;
+                $crate::races::run(dropin_tests::Topology::AllInOne, &$outcomes, $few, $round).await;
             }
 
             #[actix_web::test]
             async fn every_program_on_postgresql() {
-                $crate::races::run(dropin_tests::Topology::Split, &$outcomes, $round).await;
+                $crate::races::run(dropin_tests::Topology::Split, &$outcomes, $few, $round).await;
             }
         }
     };

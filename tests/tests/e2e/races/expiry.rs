@@ -1,0 +1,131 @@
+//! What ends by itself, at the very moment that somebody still uses it (decisions.md sections 3 and 4). Nobody can wait a week, so a settler in this process
+//! lives in the future: it works on the deployment's own database and processor, and every guard has to hold across the two.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_boot::{SystemClock, SystemIds};
+use dropin_kernel::Timestamp;
+use dropin_ports::Clock;
+use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_store::{Role, Store, StoreConfig};
+use dropin_tests::{World, cards};
+use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
+use dropin_usecases::sessions::Sessions;
+use dropin_validation::UrlPolicy;
+use futures_util::future::{join, join_all};
+use serde_json::json;
+
+use super::{CLIENTS, both_databases, only};
+use crate::{AUTHORIZED, CHARGED, PAID};
+
+both_databases! {
+    /// The capture window ends while the merchant captures.
+    expiry_races_captures: super::expiry_races_captures => ["captured", "expired"]
+}
+both_databases! {
+    /// A Session expires while the shopper submits it.
+    expiry_races_submits: super::expiry_races_submits => ["expired", "paid"]
+}
+
+/// Longer than any window or lifetime.
+const AHEAD: Duration = Duration::from_secs(8 * 24 * 60 * 60);
+/// Sweepers at once.
+const SWEEPERS: usize = 4;
+
+struct Future;
+
+impl Clock for Future {
+    fn now(&self) -> Timestamp {
+        SystemClock.now().plus(AHEAD)
+    }
+}
+
+struct Settler {
+    store: Store,
+    payments: Payments,
+    sessions: Sessions,
+}
+
+impl Settler {
+    fn of(world: &World) -> Self {
+        let store = Store::open(StoreConfig::new(world.database_url(), Role::Tool)).expect("the deployment's database");
+        let config = ProcessorConfig::new(&world.processor, world.programs.processor_key(), PROCESSOR_DEADLINE);
+        let processor = HttpProcessor::start(config.expect("the processor's address")).expect("a thread");
+        let (clock, ids) = (Arc::new(Future), Arc::new(SystemIds));
+        let shared = Arc::new(store.clone());
+        let payments = Payments {
+            store: shared.clone(),
+            processor: Arc::new(processor),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            timing: Timing::default(),
+        };
+        Self { store, payments, sessions: Sessions { store: shared, clock, ids, url_policy: UrlPolicy::Sandbox } }
+    }
+}
+
+impl Drop for Settler {
+    fn drop(&mut self) {
+        self.store.close();
+    }
+}
+
+/// From round to round another side sets out later.
+async fn late(round: usize, side: usize) {
+    let while_ = if round % 2 == side { (round / 2 % 8 * 4) as u64 } else { 0 };
+    tokio::time::sleep(Duration::from_millis(while_)).await;
+}
+
+async fn expiry_races_captures(world: &World, round: usize) -> &'static str {
+    let settler = Settler::of(world);
+    let paid = world.authorized(cards::VISA).await;
+    let captures = async {
+        late(round, 0).await;
+        join_all((0..CLIENTS / 2).map(|_| world.merchant.capture(&paid.order, None))).await
+    };
+    let sweeps = async {
+        late(round, 1).await;
+        join_all((0..SWEEPERS).map(|_| settler.payments.expire_orders(10))).await
+    };
+    let (captures, sweeps) = join(captures, sweeps).await;
+    only(&captures, &[(200, "Captured"), (200, "PendingNotification"), (409, "INVALID_ORDER_STATE")]);
+    assert!(sweeps.iter().all(Result::is_ok), "{sweeps:?}");
+    let captured = captures.iter().any(|answer| answer.status == 200);
+    let (event, effect, state, outcome) = match captured {
+        true => ("ORDER_PROCESSED", "CAPTURE", "PROCESSED", "captured"),
+        false => ("ORDER_CANCELLED", "VOID", "CANCELLED", "expired"),
+    };
+    world.receiver.expect(&paid.session, &[AUTHORIZED[0], AUTHORIZED[1], event]).await;
+    assert_eq!(world.merchant.order(&paid.order).await["State"], state);
+    world.journal_has(&paid.session, &[CHARGED[0], (effect, "APPROVED", "29.90")]).await;
+    outcome
+}
+
+async fn expiry_races_submits(world: &World, round: usize) -> &'static str {
+    let settler = Settler::of(world);
+    let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+    let shopper = world.shopper(&session);
+    let attempt = shopper.stash("race", cards::VISA).await;
+    let submits = async {
+        late(round, 0).await;
+        join_all((0..CLIENTS / 2).map(|_| shopper.submit(1, &attempt))).await
+    };
+    let sweeps = async {
+        late(round, 1).await;
+        join_all((0..SWEEPERS).map(|_| settler.sessions.expire_due(10))).await
+    };
+    let (submits, sweeps) = join(submits, sweeps).await;
+    only(&submits, &[(200, "COMPLETED"), (200, "PROCESSING"), (409, "INVALID_SESSION_STATE")]);
+    assert!(sweeps.iter().all(Result::is_ok), "{sweeps:?}");
+    if submits.iter().any(|answer| answer.status == 200) {
+        assert!(submits.iter().all(|answer| answer.status == 200), "one attempt has one answer");
+        world.receiver.expect(&session, &PAID).await;
+        world.journal_has(&session, &CHARGED).await;
+        return "paid";
+    }
+    // Its SESSION_CANCELLED is due when that clock says it was written.
+    assert_eq!(world.merchant.session(&session).await["State"], "CANCELLED");
+    world.journal_has(&session, &[]).await;
+    "expired"
+}
