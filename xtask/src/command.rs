@@ -1,5 +1,6 @@
 //! Running other programs: every failure names the program and shows what it printed.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -13,7 +14,12 @@ pub(crate) fn workspace_root() -> PathBuf {
 
 /// Where cargo builds, as it is told by its own variable.
 pub(crate) fn target_folder() -> PathBuf {
-    workspace_root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+    target_below(&workspace_root(), std::env::var_os("CARGO_TARGET_DIR"))
+}
+
+/// Cargo runs in the root, so that is where a relative folder begins.
+fn target_below(root: &Path, chosen: Option<OsString>) -> PathBuf {
+    root.join(chosen.unwrap_or_else(|| "target".into()))
 }
 
 /// The cargo that started this tool, so that a toolchain override stays in force.
@@ -49,4 +55,17 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 fn said(output: &Output) -> String {
     let both = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
     both.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_where_cargo_was_told_to_build_them() {
+        let target = |chosen: Option<&str>| target_below(Path::new("/house"), chosen.map(OsString::from));
+        assert_eq!(target(None), Path::new("/house/target"));
+        assert_eq!(target(Some("/elsewhere")), Path::new("/elsewhere"));
+        assert_eq!(target(Some("out/here")), Path::new("/house/out/here"));
+    }
 }
