@@ -14,11 +14,14 @@ pub(super) fn of(operation: &Operation, now: &Conclusion) -> Option<StoredAnswer
     match operation.kind {
         _ if channel == Channel::Nobody => None,
         // What follows the authorization of a checkout belongs to its answer.
-        OpKind::Authorize => now.follow_up.is_none().then(|| paid(order)),
+        OpKind::Authorize => {
+            let captured_next = now.follow_up.as_ref().is_some_and(|next| next.kind == OpKind::Capture);
+            (!captured_next).then(|| paid(order))
+        }
         OpKind::Capture if channel == Channel::CheckoutPayment => Some(paid(order)),
         OpKind::Capture => Some(captured(channel, order)),
         OpKind::Void => Some(cancelled(channel, order)),
-        OpKind::Refund => now.refund.as_ref().map(|refund| refunded(refund)),
+        OpKind::Refund => now.refund.as_ref().map(refunded),
     }
 }
 
