@@ -131,6 +131,21 @@ async fn slow_payments_alone_hold_back_nobody() {
 }
 
 #[actix_web::test]
+async fn a_question_that_is_answered_speaks_for_the_processor() {
+    let puppet = Puppet::start(Mood::Slow).await;
+    let rules = BreakerRules { probe_deadline: Duration::from_secs(10), ..RULES };
+    let config = config_for(&puppet.base(), DEADLINE).with_room(ROOM).with_breaker(rules);
+    let processor = HttpProcessor::start(config).unwrap();
+    for round in 1..=2 {
+        // Nobody but the guard itself is answered.
+        let answers = join_all((0..RULES.failures).map(|_| pay(&processor))).await;
+        assert!(answers.iter().all(is_unknown), "{answers:?}");
+        until("a question", || puppet.questions().ever() == round && puppet.questions().now() == 0).await;
+    }
+    assert_eq!((processor.health().breaker, processor.health().opened), (BreakerState::Closed, 0));
+}
+
+#[actix_web::test]
 async fn a_thousand_callers_do_not_pile_up_before_a_dead_processor() {
     let puppet = Puppet::start(Mood::Dead).await;
     let processor = client(&puppet.base(), DEADLINE);
