@@ -1,16 +1,16 @@
 //! What is only ever appended: history, ledger, and the events that merchants are told.
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, Text};
-use dropin_kernel::{OrderId, PaymentId};
+use diesel::sql_types::{Nullable, Text};
+use dropin_kernel::OrderId;
 use dropin_order::LedgerTransaction;
 use dropin_ports::{Actor, History, NewEvent, PastStep, Subject};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::schema::{ledger_entry, ledger_transaction, outbox_event};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
+use crate::{postgres, sqlite};
 
 /// One step as it is stored.
 pub(crate) struct HistoryRow<'a> {
@@ -66,7 +66,10 @@ pub(crate) fn remember(connection: &mut AnyConnection, step: &History) -> Result
 
 /// Remembers steps, in their order.
 pub(crate) fn remember_all(connection: &mut AnyConnection, steps: &[History]) -> Result<(), Fault> {
-    steps.iter().try_for_each(|step| remember(connection, step))
+    match connection {
+        AnyConnection::Postgres(connection) if 1 < steps.len() => postgres::remember(connection, steps),
+        _ => steps.iter().try_for_each(|step| remember(connection, step)),
+    }
 }
 
 statement! {
@@ -126,113 +129,39 @@ pub(crate) fn row(step: &History) -> HistoryRow<'_> {
     }
 }
 
-#[derive(Insertable)]
-#[diesel(table_name = ledger_transaction)]
-struct TransactionRow {
-    id: Id,
-    order_id: Id,
-    currency: &'static str,
-    entry_count: i32,
-    posted_at: Instant,
+/// How many entries a transaction is stored to have.
+pub(crate) fn entry_count(transaction: &LedgerTransaction) -> Result<i32, Fault> {
+    i32::try_from(transaction.entries().len())
+        .map_err(|_beyond| Fault::Refused("too many entries in a ledger transaction".to_owned()))
 }
 
-#[derive(Insertable)]
-#[diesel(table_name = ledger_entry)]
-struct EntryRow {
-    transaction_id: Id,
-    account: &'static str,
-    minor: i64,
-}
-
-/// Posts one transaction with its entries.
-pub(crate) fn post(connection: &mut AnyConnection, transaction: &LedgerTransaction) -> Result<(), Fault> {
-    let id = Id(transaction.id.uuid());
-    let row = TransactionRow {
-        id,
-        order_id: Id(transaction.order_id.uuid()),
-        currency: transaction.currency.code(),
-        entry_count: i32::try_from(transaction.entries().len())
-            .map_err(|_beyond| Fault::Refused("too many entries in a ledger transaction".to_owned()))?,
-        posted_at: Instant(transaction.at),
-    };
-    diesel::insert_into(ledger_transaction::table).values(row).execute(connection)?;
-    for entry in transaction.entries() {
-        let row = EntryRow { transaction_id: id, account: entry.account.as_str(), minor: entry.minor };
-        diesel::insert_into(ledger_entry::table).values(row).execute(connection)?;
+/// Posts transactions with their entries.
+pub(crate) fn post(connection: &mut AnyConnection, transactions: &[LedgerTransaction]) -> Result<(), Fault> {
+    if transactions.is_empty() {
+        return Ok(());
     }
-    Ok(())
-}
-
-#[derive(Insertable)]
-#[diesel(table_name = outbox_event)]
-struct EventRow<'a> {
-    payment_id: Id,
-    sequence: i64,
-    event_id: Id,
-    merchant_id: Id,
-    event_type: &'static str,
-    body: &'a [u8],
-    happened_at: Instant,
-}
-
-statement! {
-    /// Makes an event the last of its payment's stream at each endpoint of the merchant. A stream that waits, is leased or retries keeps its
-    /// time; an idle one is due now, or when an event that has been set aside lets go of it.
-    FanOut {
-        payment: Id => SqlId,
-        first: i64 => BigInt,
-        last: i64 => BigInt,
-        now: Instant => SqlInstant,
-        merchant: Id => SqlId,
+    match connection {
+        AnyConnection::Postgres(connection) => postgres::post(connection, transactions),
+        AnyConnection::Sqlite(connection) => sqlite::post(connection, transactions),
     }
-    postgres "INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
-        SELECT id, ?, FALSE, ?, ?, 0, ? FROM endpoint WHERE merchant_id = ? AND removed_at IS NULL ORDER BY id \
-        ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
-        due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
-            THEN greatest(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END";
-    sqlite "INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
-        SELECT id, ?, FALSE, ?, ?, 0, ? FROM endpoint WHERE merchant_id = ? AND removed_at IS NULL ORDER BY id \
-        ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
-        due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
-            THEN max(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END";
 }
 
-/// The number of the payment's last event so far. The caller has changed, and so locked, the Session or Order of the payment in this
-/// transaction; the unique key stands behind that.
-fn last_sequence(connection: &mut AnyConnection, payment: PaymentId) -> Result<i64, Fault> {
-    let last: Option<i64> = outbox_event::table
-        .filter(outbox_event::payment_id.eq(Id(payment.uuid())))
-        .select(diesel::dsl::max(outbox_event::sequence))
-        .get_result(connection)?;
-    Ok(last.unwrap_or(0))
-}
-
-/// Appends events in their order and queues them for every endpoint of their merchant.
+/// Appends events in their order and queues them for every endpoint of their merchant. The caller has changed, and so locked, the Session or
+/// Order of the payment in this transaction; the unique key stands behind that.
 pub(crate) fn announce(connection: &mut AnyConnection, events: &[NewEvent]) -> Result<(), Fault> {
-    for event in events {
-        let sequence = last_sequence(connection, event.payment_id)? + 1;
-        append(connection, event, sequence).map_err(|fault| {
+    for of_payment in
+        events.chunk_by(|one, next| (one.payment_id, one.merchant_id) == (next.payment_id, next.merchant_id))
+    {
+        let Some(first) = of_payment.first() else { continue };
+        let announced = match connection {
+            AnyConnection::Postgres(connection) => postgres::announce(connection, first, of_payment),
+            AnyConnection::Sqlite(connection) => sqlite::announce(connection, first, of_payment),
+        };
+        announced.map_err(|fault| {
             // Somebody appended at the same moment: the number has to be looked up again.
             let taken = fault.breaks("outbox_event_pkey", "outbox_event.payment_id, outbox_event.sequence");
             if taken { Fault::Again } else { fault }
         })?;
     }
-    Ok(())
-}
-
-fn append(connection: &mut AnyConnection, event: &NewEvent, sequence: i64) -> Result<(), Fault> {
-    let (payment, merchant) = (Id(event.payment_id.uuid()), Id(event.merchant_id.uuid()));
-    let row = EventRow {
-        payment_id: payment,
-        sequence,
-        event_id: Id(event.id.uuid()),
-        merchant_id: merchant,
-        event_type: event.event_type,
-        body: &event.body,
-        happened_at: Instant(event.at),
-    };
-    diesel::insert_into(outbox_event::table).values(row).execute(connection)?;
-    let fan_out = FanOut { payment, first: sequence, last: sequence, now: Instant(event.at), merchant };
-    on_each!(connection, inner => fan_out.execute(inner))?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel::sql_types::{BigInt, Nullable, Text};
 use dropin_kernel::{BillingProfileId, Change, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_order::Order;
 use dropin_ports::{
@@ -14,9 +14,9 @@ use crate::create::Creation;
 use crate::fault::{Fault, InTable};
 use crate::find::{self, Search};
 use crate::lane::Verdict;
-use crate::rows::{ProfileRow, SessionRow, StateChange, TermsChange};
+use crate::rows::{ProfileRow, SessionRow, StateColumns, TermsChange};
 use crate::schema::{billing_profile, merchant_reference, session};
-use crate::sql::{Id, Instant, SqlId};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
 use crate::{answers, journal};
@@ -224,14 +224,42 @@ fn check_revision(change: &Change<Session>) -> Result<(), Fault> {
     }
 }
 
+statement! {
+    /// The state of a Session, if that is still as it was when this was decided.
+    SetState {
+        revision: i64 => BigInt,
+        state: &'static str => Text,
+        order: Option<Id> => Nullable<SqlId>,
+        attempt: Option<Id> => Nullable<SqlId>,
+        cancel_reason: Option<&'static str> => Nullable<Text>,
+        failure_reason: Option<&'static str> => Nullable<Text>,
+        updated_at: Instant => SqlInstant,
+        id: Id => SqlId,
+        merchant: Id => SqlId,
+        expected: i64 => BigInt,
+    }
+    postgres SET_STATE;
+    sqlite SET_STATE;
+}
+
+const SET_STATE: &str = "UPDATE session SET revision = ?, state = ?, order_id = ?, attempt_id = ?, cancel_reason = ?, failure_reason = ?, \
+    updated_at = ? WHERE id = ? AND merchant_id = ? AND revision = ?";
+
 /// Writes a change of state; `false` when the Session changed since it was decided.
 pub(crate) fn apply_state(connection: &mut AnyConnection, change: &Change<Session>) -> Result<bool, Fault> {
     check_revision(change)?;
-    let changed = diesel::update(session::table)
-        .filter(session::id.eq(Id(change.next.id.uuid())))
-        .filter(session::merchant_id.eq(Id(change.next.merchant_id.uuid())))
-        .filter(session::revision.eq(change.expected.number()))
-        .set(StateChange::new(&change.next))
-        .execute(connection)?;
-    Ok(changed == 1)
+    let columns = StateColumns::new(&change.next);
+    let set = SetState {
+        revision: columns.revision,
+        state: columns.state,
+        order: columns.order_id,
+        attempt: columns.attempt_id,
+        cancel_reason: columns.cancel_reason,
+        failure_reason: columns.failure_reason,
+        updated_at: columns.updated_at,
+        id: Id(change.next.id.uuid()),
+        merchant: Id(change.next.merchant_id.uuid()),
+        expected: change.expected.number(),
+    };
+    Ok(on_each!(connection, inner => set.execute(inner))? == 1)
 }

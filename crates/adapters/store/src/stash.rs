@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use dropin_card::Scheme;
 use dropin_kernel::Timestamp;
 use dropin_ports::{SealedCard, StashEntry, StashKey, StashStore, StashSummary, StashUse, StoreError};
@@ -9,23 +9,32 @@ use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::lane::Verdict;
 use crate::schema::stash;
-use crate::sql::{Id, Instant, SqlInstant};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
 
-#[derive(Insertable, AsChangeset)]
-#[diesel(table_name = stash, treat_none_as_null = true)]
-struct EntryRow<'a> {
-    merchant_id: Id,
-    stash_id: &'a str,
-    fingerprint: &'a str,
-    key_id: &'a str,
-    ciphertext: &'a [u8],
-    scheme: Option<&'static str>,
-    usable: bool,
-    created_at: Instant,
-    expires_at: Instant,
+statement! {
+    /// Puts an entry, in place of the one that was there.
+    Put<'a> {
+        merchant: Id => SqlId,
+        stash_id: &'a str => Text,
+        fingerprint: &'a str => Text,
+        key_id: &'a str => Text,
+        ciphertext: &'a [u8] => Binary,
+        scheme: Option<&'static str> => Nullable<Text>,
+        usable: bool => Bool,
+        created_at: Instant => SqlInstant,
+        expires_at: Instant => SqlInstant,
+    }
+    postgres PUT;
+    sqlite PUT;
 }
+
+const PUT: &str = "INSERT INTO stash \
+        (merchant_id, stash_id, fingerprint, key_id, ciphertext, scheme, usable, created_at, expires_at) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
+    ON CONFLICT (merchant_id, stash_id, fingerprint) DO UPDATE SET key_id = excluded.key_id, ciphertext = excluded.ciphertext, \
+        scheme = excluded.scheme, usable = excluded.usable, created_at = excluded.created_at, expires_at = excluded.expires_at";
 
 statement! {
     /// Deletes the entries that expired first. One that was put anew meanwhile stays.
@@ -37,12 +46,28 @@ statement! {
 const PURGE: &str = "DELETE FROM stash WHERE expires_at <= ? AND (merchant_id, stash_id, fingerprint) IN \
     (SELECT merchant_id, stash_id, fingerprint FROM stash WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)";
 
+statement! {
+    /// Takes a live entry out.
+    Consume<'a> {
+        merchant: Id => SqlId,
+        stash_id: &'a str => Text,
+        fingerprint: &'a str => Text,
+        now: Instant => SqlInstant,
+    }
+    postgres CONSUME;
+    sqlite CONSUME;
+    returns (Text, Binary, Nullable<Text>, Bool);
+}
+
+const CONSUME: &str = "DELETE FROM stash WHERE merchant_id = ? AND stash_id = ? AND fingerprint = ? AND expires_at > ? \
+    RETURNING key_id, ciphertext, scheme, usable";
+
 #[async_trait]
 impl StashStore for Store {
     async fn put_stash(&self, entry: StashEntry) -> Result<(), StoreError> {
         self.write(move |connection| {
-            let row = EntryRow {
-                merchant_id: Id(entry.key.merchant_id.uuid()),
+            let put = Put {
+                merchant: Id(entry.key.merchant_id.uuid()),
                 stash_id: &entry.key.stash_id,
                 fingerprint: &entry.key.fingerprint,
                 key_id: &entry.sealed.key_id,
@@ -52,14 +77,7 @@ impl StashStore for Store {
                 created_at: Instant(entry.created_at),
                 expires_at: Instant(entry.expires_at),
             };
-            on_each!(connection, inner => {
-                diesel::insert_into(stash::table)
-                    .values(&row)
-                    .on_conflict((stash::merchant_id, stash::stash_id, stash::fingerprint))
-                    .do_update()
-                    .set(&row)
-                    .execute(inner)
-            })?;
+            on_each!(connection, inner => put.execute(inner))?;
             Ok(Verdict::Keep(()))
         })
         .await
@@ -102,17 +120,14 @@ pub(crate) fn consume(
     StashUse { key, summary }: &StashUse,
     now: Timestamp,
 ) -> Result<Option<SealedCard>, Fault> {
-    let entry = stash::table
-        .filter(stash::merchant_id.eq(Id(key.merchant_id.uuid())))
-        .filter(stash::stash_id.eq(&key.stash_id))
-        .filter(stash::fingerprint.eq(&key.fingerprint))
-        .filter(stash::expires_at.gt(Instant(now)));
-    type Consumed = (String, Vec<u8>, Option<String>, bool);
-    let columns = (stash::key_id, stash::ciphertext, stash::scheme, stash::usable);
-    let consumed: Option<Consumed> = on_each!(connection, inner => {
-        diesel::delete(entry).returning(columns).get_result(inner).optional()
-    })
-    .in_table("stash")?;
+    let consume = Consume {
+        merchant: Id(key.merchant_id.uuid()),
+        stash_id: &key.stash_id,
+        fingerprint: &key.fingerprint,
+        now: Instant(now),
+    };
+    let consumed: Option<(String, Vec<u8>, Option<String>, bool)> =
+        on_each!(connection, inner => consume.get_result(inner)).optional().in_table("stash")?;
     // The caller undoes the step when it gets nothing, so another entry than it decided on stays where it is.
     let Some((key_id, bytes, scheme, usable)) = consumed else { return Ok(None) };
     let found = StashSummary { scheme: read_scheme(scheme)?, usable };

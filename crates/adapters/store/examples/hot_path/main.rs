@@ -1,13 +1,14 @@
-//! Measures the store alone on its hot path: many callers who create or find Sessions at once, closed loop.
+//! Measures the store alone on its hot path: many callers who create, find or pay Sessions at once, closed loop.
 //!
 //! ```text
 //! cargo run --release -p dropin-store --example hot_path -- URL fill ROWS
-//! cargo run --release -p dropin-store --example hot_path -- URL create|create-with-key|find [CALLERS [SECONDS [THREADS]]]
+//! cargo run --release -p dropin-store --example hot_path -- URL create|create-with-key|find|pay [CALLERS [SECONDS [THREADS]]]
 //! ```
 //! URL names a database for nothing else: `sqlite://path` or `postgres://…`. `fill` adds Sessions in SQL, so that millions are quick.
 #![allow(clippy::unwrap_used, reason = "what fails here fails the measurement")]
 
 mod database;
+mod payment;
 mod values;
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use dropin_kernel::{MerchantId, SessionId};
 use dropin_ports::{Inserted, NewSession, SessionStore};
 use dropin_store::{Role, Store, StoreConfig};
 
-const USAGE: &str = "hot_path URL fill ROWS | URL create|create-with-key|find [CALLERS [SECONDS [THREADS]]]";
+const USAGE: &str = "hot_path URL fill ROWS | URL create|create-with-key|find|pay [CALLERS [SECONDS [THREADS]]]";
 
 /// Sessions that are made for `find` to look for.
 const KNOWN: usize = 2_000;
@@ -48,6 +49,15 @@ fn main() {
                 move |_turn| create(store.clone(), known.clone(), with_key)
             }));
         }
+        "pay" => {
+            runtime.block_on(payment::listen(&store, merchant_id));
+            let run = Run { callers, length: Duration::from_secs(seconds as u64) };
+            runtime.block_on(run.measure(what, &mut database, {
+                let store = store.clone();
+                let known = Arc::new(values::session(merchant_id));
+                move |_turn| pay(store.clone(), known.clone())
+            }));
+        }
         "find" => {
             let known: Arc<[SessionId]> = runtime.block_on(known(&store, merchant_id)).into();
             let run = Run { callers, length: Duration::from_secs(seconds as u64) };
@@ -64,6 +74,10 @@ fn main() {
 async fn create(store: Store, known: Arc<NewSession>, with_key: bool) {
     let inserted = store.insert_session(values::like(&known, with_key)).await;
     assert_eq!(inserted, Ok(Inserted::Done));
+}
+
+async fn pay(store: Store, known: Arc<NewSession>) {
+    payment::pay(&store, &known).await;
 }
 
 async fn find(store: Store, merchant: MerchantId, id: SessionId) {

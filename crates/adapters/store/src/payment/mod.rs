@@ -200,9 +200,7 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<Ver
     if let Some(operation) = &settlement.follow_up {
         operation::insert(connection, operation)?;
     }
-    for transaction in &settlement.ledger {
-        journal::post(connection, transaction)?;
-    }
+    journal::post(connection, &settlement.ledger)?;
     journal::remember_all(connection, &settlement.history)?;
     journal::announce(connection, &settlement.events)?;
     match (&settlement.answer, &settlement.follow_up) {

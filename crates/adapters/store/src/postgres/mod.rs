@@ -2,6 +2,8 @@
 
 mod create;
 mod find;
+mod journal;
 
 pub(crate) use create::insert;
 pub(crate) use find::find;
+pub(crate) use journal::{announce, post, remember};

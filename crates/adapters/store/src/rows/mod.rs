@@ -16,7 +16,7 @@ pub(crate) use billing::ProfileRow;
 pub(crate) use operation::{OpRow, read_kind, read_state};
 pub(crate) use order::{OrderRow, bank_document};
 pub(crate) use refund::RefundRow;
-pub(crate) use session::{SessionRow, StateChange, TermsChange};
+pub(crate) use session::{SessionRow, StateColumns, TermsChange};
 
 use dropin_money::{Amount, Currency};
 use dropin_validation::Text;

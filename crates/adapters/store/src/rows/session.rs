@@ -31,16 +31,15 @@ pub(crate) struct SessionRow {
 }
 
 /// The columns that a change of state writes.
-#[derive(Debug, Clone, AsChangeset)]
-#[diesel(table_name = session, treat_none_as_null = true)]
-pub(crate) struct StateChange {
-    revision: i64,
-    state: &'static str,
-    order_id: Option<Id>,
-    attempt_id: Option<Id>,
-    cancel_reason: Option<&'static str>,
-    failure_reason: Option<&'static str>,
-    updated_at: Instant,
+#[derive(Debug, Clone)]
+pub(crate) struct StateColumns {
+    pub(crate) revision: i64,
+    pub(crate) state: &'static str,
+    pub(crate) order_id: Option<Id>,
+    pub(crate) attempt_id: Option<Id>,
+    pub(crate) cancel_reason: Option<&'static str>,
+    pub(crate) failure_reason: Option<&'static str>,
+    pub(crate) updated_at: Instant,
 }
 
 /// The columns that a replacement of the terms writes.
@@ -56,7 +55,7 @@ pub(crate) struct TermsChange {
     expires_at: Instant,
 }
 
-impl StateChange {
+impl StateColumns {
     pub(crate) fn new(session: &Session) -> Self {
         let (cancel_reason, failure_reason) = match session.state {
             SessionState::Cancelled { reason } => (Some(reason.as_str()), None),
@@ -91,7 +90,7 @@ impl TermsChange {
 
 impl SessionRow {
     pub(crate) fn new(session: &Session) -> Result<Self, Fault> {
-        let state = StateChange::new(session);
+        let state = StateColumns::new(session);
         let terms = TermsChange::new(session)?;
         Ok(Self {
             id: Id(session.id.uuid()),

@@ -1,0 +1,128 @@
+//! What is appended, many rows with one statement: each would cost a round trip and a plan's start.
+
+use diesel::pg::Pg;
+use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
+use diesel::{PgConnection, RunQueryDsl};
+use dropin_order::LedgerTransaction;
+use dropin_ports::{History, NewEvent};
+
+use crate::fault::Fault;
+use crate::journal::{entry_count, row};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::statement;
+
+statement! {
+    /// Appends steps, in their order.
+    AppendHistory<'a> {
+        merchants: Vec<Id> => Array<SqlId>,
+        subject_kinds: Vec<&'static str> => Array<Text>,
+        subjects: Vec<Id> => Array<SqlId>,
+        actor_kinds: Vec<&'static str> => Array<Text>,
+        actor_names: Vec<Option<&'a str>> => Array<Nullable<Text>>,
+        steps: Vec<&'static str> => Array<Text>,
+        before: Vec<Option<&'static str>> => Array<Nullable<Text>>,
+        after: Vec<&'static str> => Array<Text>,
+        happened: Vec<Instant> => Array<SqlInstant>,
+    }
+    on Pg, PgConnection, "INSERT INTO history \
+            (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
+        SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?)";
+}
+
+/// Remembers steps, in their order.
+pub(crate) fn remember(connection: &mut PgConnection, steps: &[History]) -> Result<(), Fault> {
+    let rows: Vec<_> = steps.iter().map(row).collect();
+    let append = AppendHistory {
+        merchants: rows.iter().map(|row| row.merchant_id).collect(),
+        subject_kinds: rows.iter().map(|row| row.subject_kind).collect(),
+        subjects: rows.iter().map(|row| row.subject_id).collect(),
+        actor_kinds: rows.iter().map(|row| row.actor_kind).collect(),
+        actor_names: rows.iter().map(|row| row.actor_name).collect(),
+        steps: rows.iter().map(|row| row.what).collect(),
+        before: rows.iter().map(|row| row.state_before).collect(),
+        after: rows.iter().map(|row| row.state_after).collect(),
+        happened: rows.iter().map(|row| row.happened_at).collect(),
+    };
+    append.execute(connection)?;
+    Ok(())
+}
+
+statement! {
+    /// Posts transactions with their entries. Whether each balances is judged when the whole step is written.
+    Post<'a> {
+        ids: &'a [Id] => Array<SqlId>,
+        orders: Vec<Id> => Array<SqlId>,
+        currencies: Vec<&'static str> => Array<Text>,
+        counts: Vec<i32> => Array<Integer>,
+        posted: Vec<Instant> => Array<SqlInstant>,
+        of: Vec<Id> => Array<SqlId>,
+        accounts: Vec<&'static str> => Array<Text>,
+        minors: Vec<i64> => Array<BigInt>,
+    }
+    on Pg, PgConnection, "WITH posted AS ( \
+            INSERT INTO ledger_transaction (id, order_id, currency, entry_count, posted_at) SELECT * FROM unnest(?, ?, ?, ?, ?) \
+        ) INSERT INTO ledger_entry (transaction_id, account, minor) SELECT * FROM unnest(?, ?, ?)";
+}
+
+/// Posts transactions with their entries.
+pub(crate) fn post(connection: &mut PgConnection, transactions: &[LedgerTransaction]) -> Result<(), Fault> {
+    let ids: Vec<_> = transactions.iter().map(|one| Id(one.id.uuid())).collect();
+    let entries: Vec<_> =
+        ids.iter().zip(transactions).flat_map(|(id, one)| one.entries().iter().map(|entry| (*id, entry))).collect();
+    let post = Post {
+        ids: &ids,
+        orders: transactions.iter().map(|one| Id(one.order_id.uuid())).collect(),
+        currencies: transactions.iter().map(|one| one.currency.code()).collect(),
+        counts: transactions.iter().map(entry_count).collect::<Result<_, _>>()?,
+        posted: transactions.iter().map(|one| Instant(one.at)).collect(),
+        of: entries.iter().map(|(id, _)| *id).collect(),
+        accounts: entries.iter().map(|(_, entry)| entry.account.as_str()).collect(),
+        minors: entries.iter().map(|(_, entry)| entry.minor).collect(),
+    };
+    post.execute(connection)?;
+    Ok(())
+}
+
+statement! {
+    /// Appends events of one payment after its last one, and makes them the last of its stream at each endpoint of the merchant. A stream that
+    /// waits, is leased or retries keeps its time; an idle one is due now, or when an event that has been set aside lets go of it.
+    Announce<'a> {
+        payment: Id => SqlId,
+        merchant: Id => SqlId,
+        events: Vec<Id> => Array<SqlId>,
+        types: Vec<&'static str> => Array<Text>,
+        bodies: Vec<&'a [u8]> => Array<Binary>,
+        happened: Vec<Instant> => Array<SqlInstant>,
+    }
+    on Pg, PgConnection, "WITH told AS MATERIALIZED (SELECT ?::uuid AS payment_id, ?::uuid AS merchant_id), \
+        so_far AS MATERIALIZED ( \
+            SELECT coalesce((SELECT sequence FROM outbox_event WHERE outbox_event.payment_id = told.payment_id \
+                ORDER BY sequence DESC LIMIT 1), 0) AS last FROM told \
+        ), new_event AS MATERIALIZED ( \
+            SELECT so_far.last + number AS sequence, event_id, event_type, body, happened_at \
+            FROM so_far, unnest(?, ?, ?, ?) WITH ORDINALITY AS new (event_id, event_type, body, happened_at, number) \
+        ), written AS ( \
+            INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
+            SELECT payment_id, sequence, event_id, merchant_id, event_type, body, happened_at FROM told, new_event \
+        ) INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
+        SELECT endpoint.id, told.payment_id, FALSE, so_far.last + 1, (SELECT max(sequence) FROM new_event), 0, \
+            (SELECT happened_at FROM new_event ORDER BY sequence LIMIT 1) \
+        FROM told, so_far, endpoint WHERE endpoint.merchant_id = told.merchant_id AND endpoint.removed_at IS NULL ORDER BY endpoint.id \
+        ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
+        due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
+            THEN greatest(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END";
+}
+
+/// Appends events of one payment and merchant in their order, and queues them for every endpoint.
+pub(crate) fn announce(connection: &mut PgConnection, first: &NewEvent, events: &[NewEvent]) -> Result<(), Fault> {
+    let announce = Announce {
+        payment: Id(first.payment_id.uuid()),
+        merchant: Id(first.merchant_id.uuid()),
+        events: events.iter().map(|event| Id(event.id.uuid())).collect(),
+        types: events.iter().map(|event| event.event_type).collect(),
+        bodies: events.iter().map(|event| event.body.as_slice()).collect(),
+        happened: events.iter().map(|event| Instant(event.at)).collect(),
+    };
+    announce.execute(connection)?;
+    Ok(())
+}
