@@ -104,6 +104,40 @@ export async function gone(browser, input) {
   return {};
 }
 
+/** The card's bank asks in the dialog who pays; `press` is the button of its page. */
+export async function challenge(browser, input) {
+  const page = await open(await browser.newContext(), input);
+  await fill(page, input.number);
+  await button(page).click();
+  const bank = page.frameLocator("#pay dialog iframe").frameLocator("iframe");
+  await bank.getByRole("button", { name: input.press }).click();
+  const seen = await ended(page);
+  await page.locator("#pay dialog").waitFor({ state: "hidden" });
+  return seen;
+}
+
+/** A method whose page takes the place of the shop's; `press` is the button of that page. The shop's own pages are not there: their addresses are enough. */
+export async function away(browser, input) {
+  const context = await browser.newContext();
+  await context.route("https://shop.example/**", (route) => route.fulfill({ contentType: "text/plain", body: "the shop" }));
+  const page = await open(context, input);
+  const key = input.method.toLowerCase();
+  await page.locator(`#pay #${key}`).click();
+  await page.locator(`#pay #${key}-panel .pay`).click();
+  await page.getByRole("button", { name: input.press, exact: true }).click();
+  await page.waitForURL("https://shop.example/**");
+  return { end: page.url(), problems: page.problems };
+}
+
+/** A bank transfer: the shopper is told where to send the money, and is done. */
+export async function transfer(browser, input) {
+  const page = await open(await browser.newContext(), input);
+  await page.locator("#pay #banktransfer").click();
+  await page.locator("#pay #banktransfer-panel .pay").click();
+  const seen = await ended(page);
+  return { details: await page.locator("#pay dl").innerText(), ...seen };
+}
+
 /** A visitor of the demo shop: picks a thing, pays it in the drop-in, and watches the Order and its notifications arrive. */
 export async function shop(browser, input) {
   const context = await browser.newContext({ viewport: input.viewport, colorScheme: input.scheme ?? "light" });

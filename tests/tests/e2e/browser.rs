@@ -75,9 +75,47 @@ crate::both! {
         world.journal_has(&session, &[("AUTHORIZE", "APPROVED", "99.00"), ("CAPTURE", "APPROVED", "99.00")]).await;
     }
 
+    /// 3-D Secure in the dialog: the bank's page inside a page of ours, and on with the payment when it has decided.
+    async fn a_shopper_confirms_in_the_dialog(world: &World) {
+        for (press, end, events) in [("Succeed", json!("success"), &PAID[..]), ("Fail", json!("failure"), &["SESSION_FAILED"])] {
+            let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+            let mut input = world.page_for(&session, cards::CHALLENGED);
+            input["press"] = json!(press);
+            let seen = browser::run("challenge", &input).await;
+            let ends = heard(&seen).as_array().unwrap();
+            assert_eq!((ends.len(), &ends[0][0]), (1, &end), "{seen}");
+            world.receiver.expect(&session, events).await;
+        }
+    }
+
+    /// A wallet's page in place of the shop's, and back to CompleteUrl or CancelUrl.
+    async fn a_shopper_pays_on_a_wallets_page(world: &World) {
+        for (press, end, events) in [("Pay", "paid?session=", &PAID[..]), ("Cancel and go back", "cart", &["SESSION_FAILED"])] {
+            let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+            let mut input = world.page_for(&session, "");
+            input["method"] = json!("PAYPAL");
+            input["press"] = json!(press);
+            let seen = browser::run("away", &input).await;
+            assert_eq!(seen["problems"], json!([]), "{seen}");
+            assert!(seen["end"].as_str().is_some_and(|url| url.starts_with(&format!("https://shop.example/{end}"))), "{seen}");
+            world.receiver.expect(&session, events).await;
+        }
+    }
+
+    /// A bank transfer: the details are on the page, and the shopper is done.
+    async fn a_shopper_is_told_where_to_transfer(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let seen = browser::run("transfer", &world.page_for(&session, "")).await;
+        assert_eq!(heard(&seen), &json!([["success"]]), "{seen}");
+        let iban = world.merchant.session(&session).await["Order"]["BankDetails"]["Iban"].as_str().unwrap().to_owned();
+        let shown = seen["details"].as_str().unwrap().replace(char::is_whitespace, "");
+        assert!(shown.contains(&iban), "{iban} in {seen}");
+        world.receiver.expect(&session, &["SESSION_COMPLETED", "ORDER_PROCESSING"]).await;
+    }
+
     /// The shopper's browser dies while the processor works: settled all the same.
     async fn a_browser_that_dies_after_sending_has_paid(world: &World) {
-        world.faults(json!({"Mode": "slow", "DelayMs": 1500, "Remaining": 1, "Kinds": ["AUTHORIZE"]})).await;
+        world.faults(json!({"Mode": "slow", "DelayMs": 5000, "Remaining": 1, "Kinds": ["AUTHORIZE"]})).await;
         let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
         let mut input = world.page_for(&session, cards::VISA);
         input["progress"] = json!(format!("{}/v1/shopper/session/{session}/progress", world.asset));

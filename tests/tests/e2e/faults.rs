@@ -29,6 +29,28 @@ crate::both! {
         world.journal_has(&session, &[]).await;
     }
 
+    /// Every way in which the answer to an authorization can fail to come: done once and found out, or refused for ever.
+    async fn an_unknown_authorization_is_settled(world: &World) {
+        for (mode, done) in [("slow", false), ("timeout_after_work", true), ("duplicate", true), ("error_500", false)] {
+            // Longer than we wait for the processor: what is slow begins its work when its key has been given up.
+            world.faults(json!({"Mode": mode, "DelayMs": 9500, "Remaining": 1, "Kinds": ["AUTHORIZE"]})).await;
+            let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+            let progress = world.pay(&session, cards::VISA).await;
+            if done {
+                assert_eq!(progress["State"], "COMPLETED", "{mode}: {progress}");
+                world.receiver.expect(&session, &PAID).await;
+                world.journal_has(&session, &CHARGED).await;
+            } else {
+                assert_eq!(progress["ErrorCode"], "PROCESSOR_UNAVAILABLE", "{mode}: {progress}");
+                world.receiver.expect(&session, &["SESSION_FAILED"]).await;
+            }
+        }
+        let hidden = world.merchant.create_session(json!({})).await;
+        world.journal_has(&hidden, &[]).await;
+        let abandoned = world.journal().await.entries.iter().filter(|entry| entry.outcome == "ABANDONED").count();
+        assert_eq!(abandoned, 2, "the keys of what was not done are refused for ever");
+    }
+
     /// The connection is reset while the processor works: actix drops the handler, not the payment.
     async fn a_reset_connection_does_not_stop_a_payment(world: &World) {
         world.faults(json!({"Mode": "slow", "DelayMs": 1000, "Remaining": 1, "Kinds": ["AUTHORIZE"]})).await;

@@ -225,6 +225,7 @@ async fn tenant(world: &World, merchant: &Merchant) -> Ids {
     world.receiver.expect(&paid.session, &crate::PAID).await;
     let refund = merchant.refund(&paid.order, "r", Some("1.00")).await;
     assert_eq!(refund.status, 201, "{}", refund.text());
+    world.receiver.expect(&paid.session, &[&crate::PAID[..], &["REFUND_SUCCEEDED"]].concat()).await;
     Ids {
         merchant: merchant.id.clone(),
         refunded: text(&paid.order["OrderId"]),
