@@ -169,12 +169,13 @@ impl Order {
     /// Decides what the merchant's cancel leads to (decisions.md section 4, `POST …/cancel`).
     ///
     /// # Errors
-    /// [`WrongState`] after capture, while a capture is in flight, or while the authorization itself is.
+    /// [`WrongState`] after capture, while a capture is in flight, or while the authorization itself is; also when other money than was asked for
+    /// has arrived, which a reviewer decides about.
     pub fn plan_cancel(&self, now: Timestamp) -> Result<VoidPlan, WrongState> {
         let waits = self.page.is_some() || self.bank_details.is_some();
         match self.state {
             OrderState::Cancelled => Ok(VoidPlan::AlreadyDone),
-            OrderState::Processing if !waits => Err(WrongState { found: self.state }),
+            OrderState::Processing if !waits || self.under_review => Err(WrongState { found: self.state }),
             OrderState::Processing | OrderState::CommitAccepted | OrderState::PaymentAuthorized => {
                 self.plan_void(VoidCause::Merchant, now)
             }

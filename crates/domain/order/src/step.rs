@@ -175,6 +175,7 @@ impl Order {
             order.expires_at = None;
             order.voiding = None;
             order.under_review = false;
+            order.capture_promised = None;
         }))
     }
 
@@ -262,12 +263,18 @@ impl Order {
         Ok(self.moved(OrderTrigger::VoidRefused, now)?.with(|order| order.voiding = None))
     }
 
-    /// The processor reports another amount than was asked for, of money that has moved already: held for review, nothing else changes.
+    /// The processor reports another amount than was asked for, of money that has moved already: held for review until somebody decides,
+    /// so that no transfer or page lapses meanwhile.
     ///
     /// # Errors
     /// [`WrongState`] in a state in which nothing is asked.
     pub fn amount_differs(&self, now: Timestamp) -> Result<Step, WrongState> {
-        Ok(self.moved(OrderTrigger::AmountDiffers, now)?.with(|order| order.under_review = true))
+        Ok(self.moved(OrderTrigger::AmountDiffers, now)?.with(|order| {
+            order.under_review = true;
+            if order.state == OrderState::Processing {
+                order.expires_at = None;
+            }
+        }))
     }
 
     /// The processor gave `given` back, of `reserved`.
