@@ -53,6 +53,8 @@ pub struct Method {
     pub capture_window: Duration,
     /// From when.
     pub window_from: WindowFrom,
+    /// Whether less than what is authorized may be captured, once (decisions.md section 4: cards and pay-later).
+    pub partial_capture: bool,
     /// Currencies it can charge; empty for all of the contract's.
     currencies: &'static [Currency],
     /// Billing countries it is offered in, ISO 3166-1 alpha-2; empty for all.
@@ -67,13 +69,15 @@ const fn card(id: &'static str, name: &'static str) -> Method {
         patience: Duration::from_secs(15 * 60),
         capture_window: Duration::from_secs(7 * DAY.as_secs()),
         window_from: WindowFrom::Authorization,
+        partial_capture: true,
         currencies: &[],
         countries: &[],
     }
 }
 
 const fn online(id: &'static str, name: &'static str) -> Method {
-    Method { class: Class::Online, patience: Duration::from_secs(2 * DAY.as_secs()), ..card(id, name) }
+    let patience = Duration::from_secs(2 * DAY.as_secs());
+    Method { class: Class::Online, patience, partial_capture: false, ..card(id, name) }
 }
 
 /// The sandbox catalogue (decisions.md section 10). Schemes charge in any currency and country; what a real acquirer is contracted for narrows
@@ -89,6 +93,7 @@ const METHODS: &[Method] = &[
     Method { currencies: &[Currency::Eur], countries: &["NL"], ..online("IDEAL", "iDEAL") },
     Method {
         window_from: WindowFrom::Creation,
+        partial_capture: true,
         currencies: &[
             Currency::Aud,
             Currency::Chf,
@@ -105,6 +110,7 @@ const METHODS: &[Method] = &[
     Method {
         class: Class::Offline,
         patience: Duration::from_secs(14 * DAY.as_secs()),
+        partial_capture: false,
         ..card("BANKTRANSFER", "Bank transfer")
     },
 ];

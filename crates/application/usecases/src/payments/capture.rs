@@ -1,5 +1,6 @@
 //! The merchant captures (contract, POST /v1/order/{OrderId}/capture; decisions.md section 4).
 
+use dropin_catalogue::find_method;
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
 use dropin_order::{CapturePlan, CaptureRefused, Channel, OpKind, OpState, Operation, Order, OrderState, Step};
@@ -72,6 +73,11 @@ impl Payments {
                 CaptureRefused::WrongState { found } => CaptureError::WrongState(found),
                 CaptureRefused::AmountOutOfRange => CaptureError::Amount(out_of_range(&order)),
             })?;
+            if matches!(plan, CapturePlan::Ask { .. } | CapturePlan::UnderReview(_))
+                && asked.is_some_and(|asked| is_forbidden_part(&order, &asked))
+            {
+                return Err(CaptureError::Amount(whole_only(&order)));
+            }
             let (reason, promise) = match plan {
                 CapturePlan::Ask { step, amount } => {
                     let operation = self.prepare_capture(&order, &step, amount).await?.through(channel);
@@ -136,11 +142,29 @@ pub(super) fn parse_amount(order: &Order, number: &Decimal) -> Result<Amount, Vi
         .map_err(|error| Violation::new("Amount", ViolationCode::OutOfRange, error.to_string()))
 }
 
-fn out_of_range(order: &Order) -> Violation {
-    let most = match order.state {
+/// Whether `asked` is only a part of what can be captured, of a method that is captured whole or not at all.
+fn is_forbidden_part(order: &Order, asked: &Amount) -> bool {
+    asked < most(order) && find_method(&order.payment_method).is_some_and(|method| !method.partial_capture)
+}
+
+fn whole_only(order: &Order) -> Violation {
+    let most = most(order);
+    let message = format!(
+        "a part cannot be captured with this payment method: leave it out, or send all of it, {most} {}",
+        most.currency()
+    );
+    Violation::new("Amount", ViolationCode::OutOfRange, message)
+}
+
+fn most(order: &Order) -> &Amount {
+    match order.state {
         OrderState::CommitAccepted => &order.total,
         _ => order.amounts.total_authorized(),
-    };
+    }
+}
+
+fn out_of_range(order: &Order) -> Violation {
+    let most = most(order);
     let message = format!("must be above zero and at most {most} {}", most.currency());
     Violation::new("Amount", ViolationCode::OutOfRange, message)
 }
