@@ -23,8 +23,9 @@ const OVERDUE_PAUSE: Duration = Duration::from_secs(60);
 const FIRST_RETRY: Duration = Duration::from_secs(5);
 /// Longest such pause.
 const LONGEST_RETRY: Duration = Duration::from_secs(60 * 60);
-/// Shortest and longest pause between two looks at something that waits for a person or a bank.
-const PENDING_PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
+/// Shortest and longest pause between two looks at something that waits for a person or a bank: tens of thousands may wait for days, and must
+/// not keep the settler from what is unknown.
+const PENDING_PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15 * 60));
 
 /// Who asked, and what they accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
