@@ -24,9 +24,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_kernel::OpId;
-use dropin_order::{OpKind, OpState, Operation, Order, Refund};
+use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, Refund};
 use dropin_ports::{
-    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, History, IdSource, PaymentStore, Processor,
+    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, History, IdSource, Payment, PaymentStore, Processor,
     ProcessorAnswer, RefundRequest, Settled, StoreError, Subject, VoidRequest,
 };
 use dropin_session::Session;
@@ -160,7 +160,10 @@ impl Payments {
             if !payment.operation.state.is_open() {
                 return Ok(known);
             }
-            let mut decision = decide::decide(self, &payment, &answer, terms)?;
+            let nothing_held = ProcessorAnswer::Declined { reason: DeclineReason::Voided, retryable: false };
+            let moot = matches!(answer, ProcessorAnswer::Declined { .. }) && self.holds_nothing(&payment).await?;
+            let answer = if moot { &nothing_held } else { &answer };
+            let mut decision = decide::decide(self, &payment, answer, terms)?;
             let nothing_new = decision.order.is_none() && decision.follow_up.is_none();
             if decision.state.is_open() && nothing_new {
                 // Nothing changes but the time of the next look; whoever took the operation over since plans his own.
@@ -187,6 +190,16 @@ impl Payments {
             }
         }
         Err(StoreError::Unavailable("an Order changes faster than it can be settled".to_owned()))
+    }
+
+    /// Whether this is a void of an authorization that was refused while the void was under way, which ended the Order: there is nothing to be
+    /// voided, and never will be.
+    async fn holds_nothing(&self, payment: &Payment) -> Result<bool, StoreError> {
+        if payment.operation.kind != OpKind::Void || !payment.order.state.is_final() {
+            return Ok(false);
+        }
+        let authorization = self.authorization_of(&payment.order).await?;
+        Ok(matches!(authorization.state, OpState::Declined | OpState::Abandoned))
     }
 
     pub(crate) fn op_id(&self) -> OpId {

@@ -99,7 +99,8 @@ fn provider_approved(draft: &mut Draft<'_>, amount: &Amount, captured: bool, ter
     draft.settlement.state = OpState::Approved;
     let step = draft.order().provider_approved(&amount, draft.ledger_id(), now);
     draft.order_step(step.map_err(|_moved_on| corrupt("an approval of an Order that is not COMMIT_ACCEPTED"))?);
-    if draft.order().voiding.is_some() {
+    // What is being voided is not captured; what was captured already is, whoever wants to void it.
+    if draft.order().voiding.is_some() && !captured {
         return Ok(());
     }
     let promised = draft.order().capture_promised.clone().filter(|promised| *promised < amount);
@@ -131,11 +132,8 @@ fn refused(draft: &mut Draft<'_>, state: OpState, reason: DeclineReason) -> Resu
     draft.settlement.state = state;
     let order = draft.order();
     let stopped = order.voiding.is_some() && reason == DeclineReason::Voided;
-    let step = if stopped || reason == DeclineReason::Expired && order.shown {
-        order.voided(draft.ledger_id(), now)
-    } else {
-        order.refused(now)
-    };
+    let lapsed = reason == DeclineReason::Expired && order.shown && order.state == OrderState::Processing;
+    let step = if stopped || lapsed { order.voided(draft.ledger_id(), now) } else { order.refused(now) };
     let failure = match order.voiding {
         Some(VoidCause::Expired) if reason == DeclineReason::Voided => FailureReason::Expired,
         _ => failure(reason),

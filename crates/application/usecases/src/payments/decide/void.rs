@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dropin_order::{DeclineReason, OpState, OrderState, VoidCause};
+use dropin_order::{DeclineReason, OpState, Operation, OrderState, VoidCause};
 use dropin_ports::{ProcessorAnswer, StoreError};
 use dropin_session::FailureReason;
 
@@ -64,7 +64,7 @@ fn refused(draft: &mut Draft<'_>, retryable: bool, terms: Terms) -> Result<(), S
         return Ok(());
     }
     let Ok(mut step) = order.void_refused(now) else { return Ok(()) };
-    if order.voiding == Some(VoidCause::Expired) {
+    if order.voiding == Some(VoidCause::Expired) && order.state == OrderState::Processing {
         // Its authorization has been decided meanwhile, and is asked about before this is tried once more.
         step.change.next.expires_at = Some(now.plus(OVERDUE_PAUSE));
     }
@@ -72,5 +72,28 @@ fn refused(draft: &mut Draft<'_>, retryable: bool, terms: Terms) -> Result<(), S
         return Err(corrupt("a void of an Order whose life is over"));
     }
     draft.order_step(step);
+    go_on(draft)
+}
+
+/// A capture that was to follow the authorization was held back by the void; nobody else would ask for it.
+fn go_on(draft: &mut Draft<'_>) -> Result<(), StoreError> {
+    let (now, order, void) = (draft.settlement.now, draft.order(), &draft.payment.operation);
+    let capturable = order.amounts.capturable();
+    let due = match order.state {
+        // The provider's approval is always captured.
+        OrderState::CommitAccepted => {
+            let promised = order.capture_promised.clone().filter(|promised| *promised < capturable);
+            Some(promised.unwrap_or(capturable))
+        }
+        OrderState::PaymentAuthorized if !order.under_review => order.capture_due(),
+        _ => None,
+    };
+    let idle = order.amounts.capture_pending().is_zero() && !order.has_lapsed(now);
+    let Some(due) = due.filter(|due| idle && !due.is_zero()) else { return Ok(()) };
+    let step = order.request_capture(&due, now).map_err(|_rule| corrupt("more is due than was authorized"))?;
+    let capture = void.capture(draft.with.op_id(), due, now, now);
+    let capture = Operation { authorization: void.authorization, ..capture };
+    draft.order_step(step);
+    draft.settlement.follow_up = Some(capture);
     Ok(())
 }
