@@ -1,21 +1,15 @@
 //! The queue of notifications. A stream is one small row; its `due_at` is readiness, lease and retry time in one.
 
 mod claim;
+mod delivery;
 mod finish;
 mod parked;
 
 use async_trait::async_trait;
-use diesel::prelude::*;
-use dropin_access::SealedSecret;
-use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
+use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed, StoreError};
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::lane::Verdict;
-use crate::rows::retiring;
-use crate::schema::{endpoint, outbox_event, outbox_stream};
-use crate::sql::{Id, Instant};
 use crate::store::Store;
 
 #[async_trait]
@@ -29,11 +23,11 @@ impl OutboxStore for Store {
         limit: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
         let full = full.iter().map(EndpointId::to_string).collect::<Vec<_>>().join(",");
-        self.write(move |connection| {
-            let streams = claim::claim(connection, &full, now, lease_until, per_endpoint, limit)?;
-            deliveries(connection, &streams, now).map(Verdict::Keep)
-        })
-        .await
+        let claim = move |connection: &mut _| {
+            claim::claim(connection, &full, now, lease_until, per_endpoint, limit).map(Verdict::Keep)
+        };
+        let streams = self.write(claim).await?;
+        self.leased(streams, now, lease_until).await
     }
 
     async fn finish_deliveries(
@@ -42,11 +36,10 @@ impl OutboxStore for Store {
         now: Timestamp,
         lease_until: Timestamp,
     ) -> Result<Vec<Delivery>, StoreError> {
-        self.write(move |connection| {
-            let streams = finish::finish(connection, &results, now, lease_until)?;
-            deliveries(connection, &streams, now).map(Verdict::Keep)
-        })
-        .await
+        let finish =
+            move |connection: &mut _| finish::finish(connection, &results, now, lease_until).map(Verdict::Keep);
+        let streams = self.write(finish).await?;
+        self.leased(streams, now, lease_until).await
     }
 
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -72,88 +65,33 @@ impl OutboxStore for Store {
     }
 }
 
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = outbox_stream)]
-struct ClaimedRow {
-    id: i64,
-    endpoint_id: Id,
-    payment_id: Id,
-    next_sequence: i64,
-    attempt: i32,
-    first_try: Option<Instant>,
-}
-
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = endpoint)]
-struct ReceiverRow {
-    url: String,
-    secret: Vec<u8>,
-    previous_secret: Option<Vec<u8>>,
-    previous_until: Option<Instant>,
-    removed_at: Option<Instant>,
-}
-
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = outbox_event)]
-struct MessageRow {
-    event_id: Id,
-    merchant_id: Id,
-    event_type: String,
-    body: Vec<u8>,
-}
-
-/// What to send for streams that were just claimed. What waits for an endpoint that was removed is parked on the way.
-fn deliveries(connection: &mut AnyConnection, streams: &[i64], now: Timestamp) -> Result<Vec<Delivery>, Fault> {
-    if streams.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rows: Vec<(ClaimedRow, ReceiverRow, Option<MessageRow>)> = outbox_stream::table
-        .inner_join(endpoint::table)
-        .left_join(
-            outbox_event::table.on(outbox_event::payment_id
-                .eq(outbox_stream::payment_id)
-                .and(outbox_event::sequence.eq(outbox_stream::next_sequence))),
-        )
-        .filter(outbox_stream::id.eq_any(streams))
-        .order(outbox_stream::id)
-        .select((ClaimedRow::as_select(), ReceiverRow::as_select(), Option::<MessageRow>::as_select()))
-        .load(connection)
-        .in_table("outbox_stream")?;
-    let mut found = Vec::with_capacity(rows.len());
-    for (stream, receiver, message) in rows {
-        if receiver.removed_at.is_some() {
-            // An event that was written while the endpoint was being removed.
-            parked::park_claimed(connection, stream.id, now)?;
-            continue;
+impl Store {
+    /// What to send for streams that have just been leased. Read when that is committed, so that nobody waits for their locks meanwhile, and so
+    /// that every event is seen that was told before a lock was free. A stream that is under another lease by then is left to its holder.
+    async fn leased(
+        &self,
+        streams: Vec<i64>,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        if streams.is_empty() {
+            return Ok(Vec::new());
         }
-        // A broken stream must not hold up all others: it stays under its lease and is loud each time.
-        found.extend(delivery(stream, receiver, message, now).map_err(Fault::into_store_error).ok());
+        let streams = listed(streams);
+        let found = self.read(move |connection| delivery::find(connection, &streams, lease_until, now)).await?;
+        for stream in found.removed {
+            // An event that was written while the endpoint was being removed.
+            let park =
+                move |connection: &mut _| parked::park_leased(connection, stream, lease_until, now).map(Verdict::Keep);
+            if self.write(park).await.is_err() {
+                log::warn!("a notification of an endpoint that was removed is parked when its lease has ended");
+            }
+        }
+        Ok(found.deliveries)
     }
-    Ok(found)
 }
 
-fn delivery(
-    stream: ClaimedRow,
-    receiver: ReceiverRow,
-    message: Option<MessageRow>,
-    now: Timestamp,
-) -> Result<Delivery, Fault> {
-    let message = message.ok_or_else(|| corrupt("outbox_stream", "its next event is missing"))?;
-    let attempt = u32::try_from(stream.attempt).map_err(|_negative| corrupt("outbox_stream", "attempt"))?;
-    let first_try = stream.first_try.ok_or_else(|| corrupt("outbox_stream", "claimed without a first try"))?;
-    let previous = retiring("endpoint", receiver.previous_secret.map(SealedSecret), receiver.previous_until)?;
-    let mut secrets = vec![SealedSecret(receiver.secret)];
-    secrets.extend(previous.filter(|old| old.at(now).is_some()).map(|old| old.credential));
-    Ok(Delivery {
-        key: DeliveryKey { stream: stream.id, sequence: stream.next_sequence, attempt },
-        merchant_id: MerchantId::new(message.merchant_id.0),
-        endpoint_id: EndpointId::new(stream.endpoint_id.0),
-        url: receiver.url,
-        secrets,
-        payment_id: PaymentId::new(stream.payment_id.0),
-        event_id: EventId::new(message.event_id.0),
-        event_type: message.event_type,
-        body: message.body,
-        first_try: first_try.0,
-    })
+/// Streams as the statements take a list of them.
+fn listed(streams: impl IntoIterator<Item = i64>) -> String {
+    streams.into_iter().map(|stream| stream.to_string()).collect::<Vec<_>>().join(",")
 }

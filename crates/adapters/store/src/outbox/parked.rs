@@ -153,10 +153,22 @@ pub(super) fn park_removed(
     Ok((parked, more))
 }
 
-/// Parks a stream that was claimed for an endpoint which has been removed. The try that the claim counted is not made.
-pub(super) fn park_claimed(connection: &mut AnyConnection, stream: i64, now: Timestamp) -> Result<(), Fault> {
-    let stream: StreamRow =
-        outbox_stream::table.find(stream).select(StreamRow::as_select()).first(connection).in_table("outbox_stream")?;
+/// Parks a stream that was leased until then for an endpoint which has been removed, unless it moved meanwhile. The try that the lease counted
+/// is not made.
+pub(super) fn park_leased(
+    connection: &mut AnyConnection,
+    stream: i64,
+    lease_until: Timestamp,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let query = outbox_stream::table.find(stream).filter(outbox_stream::due_at.eq(Instant(lease_until)));
+    let found: Option<StreamRow> = match connection {
+        AnyConnection::Postgres(connection) => query.select(StreamRow::as_select()).for_update().first(connection),
+        AnyConnection::Sqlite(connection) => query.select(StreamRow::as_select()).first(connection),
+    }
+    .optional()
+    .in_table("outbox_stream")?;
+    let Some(stream) = found else { return Ok(()) };
     let parked = park_rest(connection, &stream, (stream.attempt - 1).max(0), now)?;
     log::warn!("parked {parked} notifications of an endpoint that was removed");
     Ok(())
