@@ -315,6 +315,12 @@ async fn what_is_approved_while_the_books_are_read_is_no_disagreement() {
     let books = Books::of(&[Life::captured(3_000), Life::authorized(usd(3_000))]);
     std::mem::swap(&mut *books.journal.lock().unwrap(), &mut *books.later.lock().unwrap());
     assert!(report(books, true, Duration::ZERO).await.is_clean());
+    // The Orders of a second page are approved after the journal was read for the first.
+    let lives: Vec<_> = (0..201).map(|_| Life::captured(3_000)).collect();
+    let books = Books::of(&lives);
+    *books.later.lock().unwrap() = books.journal.lock().unwrap().split_off(400);
+    let read = report(books, true, Duration::ZERO).await;
+    assert_eq!((read.journal_entries, read.findings), (Some(402), vec![]));
 }
 
 #[tokio::test]

@@ -216,7 +216,7 @@ pub(super) struct Books {
     pub(super) orders: Vec<AuditedOrder>,
     pub(super) operations: Vec<PlacedOperation>,
     pub(super) journal: Mutex<Vec<JournalEntry>>,
-    /// What the processor writes down between one reading of its journal and the next.
+    /// What the processor writes down before the last page of Orders is read, and after those before it.
     pub(super) later: Mutex<Vec<JournalEntry>>,
 }
 
@@ -252,9 +252,11 @@ impl Books {
 #[async_trait]
 impl AuditStore for Books {
     async fn audit_orders(&self, after: Option<OrderId>, limit: u32) -> Result<Vec<AuditedOrder>, StoreError> {
-        // Whatever is read here was at the processor before.
-        self.journal.lock().unwrap().append(&mut self.later.lock().unwrap());
         let behind = self.orders.iter().filter(|order| after.is_none_or(|after| after < order.id()));
+        if behind.clone().count() < limit as usize {
+            // Whatever is read here was at the processor before.
+            self.journal.lock().unwrap().append(&mut self.later.lock().unwrap());
+        }
         Ok(behind.take(limit as usize).cloned().collect())
     }
 
