@@ -56,6 +56,7 @@ crate::both! {
         assert_eq!((answer.status, answer.json()["State"].as_str()), (200, Some("PROCESSED")), "{}", answer.text());
         let shown = world.merchant.order_text(&order).await;
         assert!(shown.contains("\"AuthorizedAmount\":29.90") && shown.contains("\"CapturedAmount\":10.00"), "{shown}");
+        world.receiver.expect(&session, &PAID).await;
         world.journal_has(&session, &[("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "10.00")]).await;
     }
 

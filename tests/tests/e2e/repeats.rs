@@ -9,22 +9,15 @@ use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::{AUTHORIZED, CHARGED, PAID};
+use crate::{AUTHORIZED, CHARGED, PAID, head_start};
 
 /// Rounds of a race, at least, and at most until every outcome was seen.
-const LEAST_ROUNDS: u64 = 12;
-const MOST_ROUNDS: u64 = 80;
+const LEAST_ROUNDS: usize = 12;
+const MOST_ROUNDS: usize = 120;
 /// Kills in one test, at least, and at most until so many hit: when some requests were answered and others were not.
 const LEAST_KILLS: usize = 4;
 const MOST_KILLS: usize = 12;
 const LEAST_HITS: usize = 3;
-
-/// Keeps one of two racers back, from round to round another one and by another while, up to some milliseconds: whoever has more to do before the
-/// moment that decides would lose every time.
-async fn head_start(round: u64, racer: u64) {
-    let while_ = if round % 2 == racer { round / 2 % 6 * 3 } else { 0 };
-    tokio::time::sleep(Duration::from_millis(while_)).await;
-}
 
 /// The answer of `first`, byte for byte and marked.
 #[track_caller]

@@ -7,6 +7,8 @@ use dropin_tests::{World, thousandths_of, until};
 use futures_util::future::join;
 use serde_json::{Value, json};
 
+use crate::head_start;
+
 const AWAITED: [&str; 2] = ["SESSION_COMPLETED", "ORDER_PROCESSING"];
 const WAITS: (&str, &str, &str) = ("AUTHORIZE", "PENDING", "29.90");
 
@@ -87,20 +89,19 @@ crate::both! {
     /// A cancel and the transfer's last part at once: one of them stands, and the other is told so.
     async fn a_cancel_and_a_transfer_at_once_end_one_way(world: &World) {
         let mut ends = BTreeSet::new();
-        for round in 0..40 {
+        for round in 0..60 {
             if 6 <= round && ends.len() == 2 {
                 break;
             }
             let one = awaited(world).await;
             let page = world.authorization_of(&one.id).await["SandboxPage"].as_str().unwrap().to_owned();
             let form = world.form_of(&page).await;
-            let late = |side| Duration::from_millis(if round % 2 == side { round / 2 % 6 * 3 } else { 0 });
             let cancels = async {
-                tokio::time::sleep(late(0)).await;
+                head_start(round, 0).await;
                 world.merchant.cancel_order(&one.order).await
             };
             let arrives = async {
-                tokio::time::sleep(late(1)).await;
+                head_start(round, 1).await;
                 world.send_form(&page, &form, "arrived", None).await
             };
             let (cancelled, _) = join(cancels, arrives).await;

@@ -17,7 +17,7 @@ use futures_util::future::{join, join_all};
 use serde_json::json;
 
 use super::{CLIENTS, both_databases, only};
-use crate::{AUTHORIZED, CHARGED, PAID};
+use crate::{AUTHORIZED, CHARGED, PAID, head_start};
 
 both_databases! {
     /// The capture window ends while the merchant captures.
@@ -71,21 +71,15 @@ impl Drop for Settler {
     }
 }
 
-/// From round to round another side sets out later.
-async fn late(round: usize, side: usize) {
-    let while_ = if round % 2 == side { (round / 2 % 8 * 4) as u64 } else { 0 };
-    tokio::time::sleep(Duration::from_millis(while_)).await;
-}
-
 async fn expiry_races_captures(world: &World, round: usize) -> &'static str {
     let settler = Settler::of(world);
     let paid = world.authorized(cards::VISA).await;
     let captures = async {
-        late(round, 0).await;
+        head_start(round, 0).await;
         join_all((0..CLIENTS / 2).map(|_| world.merchant.capture(&paid.order, None))).await
     };
     let sweeps = async {
-        late(round, 1).await;
+        head_start(round, 1).await;
         join_all((0..SWEEPERS).map(|_| settler.payments.expire_orders(10))).await
     };
     let (captures, sweeps) = join(captures, sweeps).await;
@@ -108,11 +102,11 @@ async fn expiry_races_submits(world: &World, round: usize) -> &'static str {
     let shopper = world.shopper(&session);
     let attempt = shopper.stash("race", cards::VISA).await;
     let submits = async {
-        late(round, 0).await;
+        head_start(round, 0).await;
         join_all((0..CLIENTS / 2).map(|_| shopper.submit(1, &attempt))).await
     };
     let sweeps = async {
-        late(round, 1).await;
+        head_start(round, 1).await;
         join_all((0..SWEEPERS).map(|_| settler.sessions.expire_due(10))).await
     };
     let (submits, sweeps) = join(submits, sweeps).await;

@@ -9,10 +9,11 @@ mod refunds;
 mod sessions;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use dropin_tests::{Answer, Topology, World};
 use futures_util::future::join_all;
+
+use crate::head_start;
 
 /// Clients at once in every round.
 const CLIENTS: usize = 64;
@@ -45,20 +46,18 @@ async fn run(topology: Topology, outcomes: &[&str], few: usize, round: impl Asyn
     world.finish().await;
 }
 
-/// Lets all racers of two sides run at once. From round to round another side sets out some milliseconds before the other: whoever has more to do before
-/// the moment that decides would lose every time.
+/// Lets all racers of two sides run at once; see [`head_start`].
 async fn race<A, B>(round: usize, ones: Vec<A>, others: Vec<B>) -> (Vec<Answer>, Vec<Answer>)
 where
     A: Future<Output = Answer>,
     B: Future<Output = Answer>,
 {
-    let late = |side: usize| Duration::from_millis(if round % 2 == side { (round / 2 % 6 * 4) as u64 } else { 0 });
     let ones = async {
-        tokio::time::sleep(late(0)).await;
+        head_start(round, 0).await;
         join_all(ones).await
     };
     let others = async {
-        tokio::time::sleep(late(1)).await;
+        head_start(round, 1).await;
         join_all(others).await
     };
     futures_util::future::join(ones, others).await
