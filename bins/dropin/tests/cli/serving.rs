@@ -185,7 +185,15 @@ fn the_api_documents_are_served_unless_turned_off() {
     for (arguments, status) in [(&["--no-demo"][..], 200), (&["--no-demo", "--docs=false"], 404)] {
         let dropin = Dropin::start(&data, arguments);
         let base = dropin.shown("Session API");
-        for path in ["/openapi.json", "/docs/", "/asset/openapi.json", "/asset/docs/", "/stash/openapi.json"] {
+        for path in [
+            "/openapi.json",
+            "/docs/",
+            "/checkout/openapi.json",
+            "/checkout/docs/",
+            "/asset/v1/shopper/openapi.json",
+            "/asset/v1/shopper/docs/",
+            "/stash/openapi.json",
+        ] {
             assert_eq!(call("GET", &format!("{base}{path}"), &[], "").0, status, "{path} with {arguments:?}");
         }
         dropin.stop();
