@@ -1,11 +1,13 @@
-//! Reading and writing the books. Every change of an operation is journaled in the transaction that makes it, which is the caller's.
+//! Reading and writing the books. Every change of an operation is journaled in the step that makes it, which is the caller's.
 
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use dropin_kernel::{OpId, Timestamp};
 
 use crate::rows::{Account, NewOperation, Operation};
-use crate::store::{authorizations, journal, operations};
-use crate::words::{Kind, Outcome, Reason, Stage};
+use crate::statement::statement;
+use crate::store::{authorizations, journal, operations, step};
+use crate::words::{Kind, Outcome, Reason, Scenario, Stage};
 
 /// The operation of a key.
 pub(crate) fn find(store: &mut SqliteConnection, key: OpId) -> QueryResult<Option<Operation>> {
@@ -36,30 +38,81 @@ pub(crate) fn insert(store: &mut SqliteConnection, row: &NewOperation, now: Time
     Ok(operation)
 }
 
+statement! {
+    /// An authorization's money, new or changed.
+    Save<'a> {
+        key: &'a str => Text,
+        scenario: Scenario => Text,
+        currency: &'a str => Text,
+        authorized: i64 => BigInt,
+        captured: i64 => BigInt,
+        capture_pending: i64 => BigInt,
+        refunded: i64 => BigInt,
+        refund_pending: i64 => BigInt,
+        voided: bool => Bool,
+    }
+    "INSERT INTO authorizations \
+        (key, scenario, currency, authorized, captured, capture_pending, refunded, refund_pending, voided) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET scenario = excluded.scenario, \
+        currency = excluded.currency, authorized = excluded.authorized, captured = excluded.captured, \
+        capture_pending = excluded.capture_pending, refunded = excluded.refunded, \
+        refund_pending = excluded.refund_pending, voided = excluded.voided";
+}
+
 /// Writes an authorization's money.
 pub(crate) fn save(store: &mut SqliteConnection, account: &Account) -> QueryResult<()> {
-    diesel::insert_into(authorizations::table)
-        .values(account)
-        .on_conflict(authorizations::key)
-        .do_update()
-        .set(account)
-        .execute(store)
-        .map(drop)
+    let save = Save {
+        key: &account.key,
+        scenario: account.scenario,
+        currency: &account.currency,
+        authorized: account.authorized,
+        captured: account.captured,
+        capture_pending: account.capture_pending,
+        refunded: account.refunded,
+        refund_pending: account.refund_pending,
+        voided: account.voided,
+    };
+    save.execute(store).map(drop)
+}
+
+statement! {
+    /// What changes of an operation.
+    Change<'a> {
+        outcome: Outcome => Text,
+        reason: Option<Reason> => Nullable<Text>,
+        retryable: Option<bool> => Nullable<Bool>,
+        stage: Option<Stage> => Nullable<Text>,
+        received: i64 => BigInt,
+        due_at: Option<i64> => Nullable<BigInt>,
+        due_outcome: Option<Outcome> => Nullable<Text>,
+        key: &'a str => Text,
+    }
+    "UPDATE operations SET outcome = ?, reason = ?, retryable = ?, stage = ?, received = ?, due_at = ?, due_outcome = ? \
+    WHERE key = ?";
+}
+
+/// Writes what has changed of an operation, and journals it.
+fn change(store: &mut SqliteConnection, after: &Operation, now: Timestamp) -> QueryResult<()> {
+    let change = Change {
+        outcome: after.outcome,
+        reason: after.reason,
+        retryable: after.retryable,
+        stage: after.stage,
+        received: after.received,
+        due_at: after.due_at,
+        due_outcome: after.due_outcome,
+        key: &after.key,
+    };
+    match change.execute(store)? {
+        0 => Err(diesel::result::Error::NotFound),
+        _ => append(store, after, now),
+    }
 }
 
 /// Moves a pending operation to a later stage, or notes money that has arrived, as `after` says.
-pub(crate) fn advance(store: &mut SqliteConnection, after: &Operation, now: Timestamp) -> QueryResult<Operation> {
-    let advanced = diesel::update(operations::table.find(&after.key))
-        .set((
-            operations::stage.eq(after.stage),
-            operations::received.eq(after.received),
-            operations::due_at.eq(after.due_at),
-            operations::due_outcome.eq(after.due_outcome),
-        ))
-        .returning(Operation::as_returning())
-        .get_result(store)?;
-    append(store, &advanced, now)?;
-    Ok(advanced)
+pub(crate) fn advance(store: &mut SqliteConnection, after: Operation, now: Timestamp) -> QueryResult<Operation> {
+    change(store, &after, now)?;
+    Ok(after)
 }
 
 /// Ends a pending operation, approved unless there is a refusal, and moves the money that hangs on it.
@@ -69,20 +122,16 @@ pub(crate) fn conclude(
     refusal: Option<(Reason, bool)>,
     now: Timestamp,
 ) -> QueryResult<Operation> {
-    let outcome = if refusal.is_none() { Outcome::Approved } else { Outcome::Declined };
-    let concluded: Operation = diesel::update(operations::table.find(&pending.key))
-        .set((
-            operations::outcome.eq(outcome),
-            operations::reason.eq(refusal.map(|(reason, _)| reason)),
-            operations::retryable.eq(refusal.map(|(_, retryable)| retryable)),
-            operations::received.eq(pending.received),
-            operations::stage.eq(None::<Stage>),
-            operations::due_at.eq(None::<i64>),
-            operations::due_outcome.eq(None::<Outcome>),
-        ))
-        .returning(Operation::as_returning())
-        .get_result(store)?;
-    append(store, &concluded, now)?;
+    let concluded = Operation {
+        outcome: if refusal.is_none() { Outcome::Approved } else { Outcome::Declined },
+        reason: refusal.map(|(reason, _)| reason),
+        retryable: refusal.map(|(_, retryable)| retryable),
+        stage: None,
+        due_at: None,
+        due_outcome: None,
+        ..pending.clone()
+    };
+    change(store, &concluded, now)?;
     match concluded.kind {
         Kind::Authorize => {
             if let Some(account) = Account::of(&concluded).filter(|_| refusal.is_none()) {
@@ -116,16 +165,12 @@ fn release(store: &mut SqliteConnection, concluded: &Operation) -> QueryResult<(
     save(store, &account)
 }
 
-/// Settles what is due, taking the write lock only when something is.
+/// Settles what is due, all of it or nothing.
 pub(crate) fn bring_up_to(store: &mut SqliteConnection, now: Timestamp) -> QueryResult<()> {
-    let due = operations::table.filter(operations::due_at.le(now.micros()));
-    if diesel::select(diesel::dsl::exists(due)).get_result(store)? {
-        store.immediate_transaction(|store| settle_due(store, now))?;
-    }
-    Ok(())
+    step(store, |store| settle_due(store, now))
 }
 
-/// Ends every pending operation whose time has come; part of the caller's transaction.
+/// Ends every pending operation whose time has come; part of the caller's step.
 pub(crate) fn settle_due(store: &mut SqliteConnection, now: Timestamp) -> QueryResult<()> {
     let due: Vec<Operation> = operations::table
         .filter(operations::due_at.le(now.micros()))
@@ -152,9 +197,16 @@ fn when_due(pending: &Operation) -> Reason {
     }
 }
 
+statement! {
+    /// 128 random bits.
+    Random {}
+    "SELECT lower(hex(randomblob(16)))";
+    returns Text;
+}
+
 /// A text of 128 random bits that nobody can guess.
 pub(crate) fn secret(store: &mut SqliteConnection) -> QueryResult<String> {
-    diesel::select(diesel::dsl::sql::<diesel::sql_types::Text>("lower(hex(randomblob(16)))")).get_result(store)
+    Random {}.get_result(store)
 }
 
 fn append(store: &mut SqliteConnection, operation: &Operation, now: Timestamp) -> QueryResult<()> {

@@ -116,7 +116,9 @@ impl ResponseError for Refusal {
 
 impl From<StoreGone> for Refusal {
     fn from(_: StoreGone) -> Self {
-        log::error!("the store's thread has ended; restart the program");
+        log::error!(
+            "the store gave no answer; unless a line before this says why, its thread has ended: restart the program"
+        );
         Self::Store
     }
 }

@@ -1,4 +1,4 @@
-//! What the caller's calls do to the books. Every function is one transaction, and every effect is journaled in it.
+//! What the caller's calls do to the books. Every function is one step, and every effect is journaled in it.
 
 use diesel::prelude::*;
 use dropin_kernel::{OpId, Timestamp};
@@ -7,7 +7,7 @@ use crate::books::{account, bring_up_to, conclude, find, insert, save, secret, s
 use crate::request::Request;
 use crate::rows::{Account, Entry, NewOperation, Operation};
 use crate::rules::{Decision, Terms, decide};
-use crate::store::journal;
+use crate::store::{journal, step};
 use crate::words::{Kind, Outcome, Reason, Scenario};
 
 /// An operation, and whether this call made it.
@@ -44,7 +44,7 @@ pub(crate) fn execute(
     request: &Request,
     terms: Terms,
 ) -> Result<Executed, LedgerError> {
-    store.immediate_transaction(|store| {
+    step(store, |store| {
         settle_due(store, terms.now)?;
         if let Some(operation) = find(store, key)? {
             return match operation.outcome {
@@ -77,7 +77,7 @@ pub(crate) fn execute(
 
 /// Leaves a tombstone under an unknown key, so that it is refused for ever; a known operation stays as it is.
 pub(crate) fn abandon(store: &mut SqliteConnection, key: OpId, now: Timestamp) -> QueryResult<Operation> {
-    store.immediate_transaction(|store| {
+    step(store, |store| {
         settle_due(store, now)?;
         match find(store, key)? {
             Some(operation) => Ok(operation),

@@ -16,6 +16,7 @@ mod request;
 mod rows;
 mod rules;
 mod shopper;
+mod statement;
 mod store;
 mod wire;
 mod words;

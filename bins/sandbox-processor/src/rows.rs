@@ -108,7 +108,7 @@ impl Operation {
 }
 
 /// The money of one approved authorization, in minor units of `currency`.
-#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable, Insertable, AsChangeset)]
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]
 #[diesel(table_name = authorizations)]
 pub(crate) struct Account {
     pub(crate) key: String,

@@ -1,4 +1,4 @@
-//! What the shopper's buttons and the provider's review do to the books. Every function is one transaction.
+//! What the shopper's buttons and the provider's review do to the books. Every function is one step.
 
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use crate::answer::{Corrupt, stored_amount};
 use crate::books::{advance, bring_up_to, conclude, find, find_page, settle_due, was_reviewed};
 use crate::rows::Operation;
 use crate::rules::Terms;
+use crate::store::step;
 use crate::wire::positive_amount;
 use crate::words::{Choice, Method, Outcome, Reason, Stage};
 
@@ -79,7 +80,7 @@ pub(crate) fn press(
     press: &Press,
     terms: Terms,
 ) -> QueryResult<Option<(Operation, Pressed)>> {
-    store.immediate_transaction(|store| {
+    step(store, |store| {
         settle_due(store, terms.now)?;
         let Some(operation) = find_page(store, token)? else {
             return Ok(None);
@@ -95,7 +96,7 @@ pub(crate) fn press(
             // A second press of a button that has done its work.
             return Ok(Some((operation, Pressed::Done)));
         }
-        let pressed = match step(&operation, press, terms) {
+        let pressed = match wanted(&operation, press, terms) {
             Ok(step) => {
                 take(store, &operation, step, terms)?;
                 Pressed::Done
@@ -108,7 +109,7 @@ pub(crate) fn press(
 
 /// Decides what the provider is reviewing.
 pub(crate) fn review(store: &mut SqliteConnection, key: OpId, approve: bool, terms: Terms) -> QueryResult<Reviewed> {
-    store.immediate_transaction(|store| {
+    step(store, |store| {
         settle_due(store, terms.now)?;
         let Some(operation) = find(store, key)? else {
             return Ok(Reviewed::Unknown);
@@ -136,7 +137,7 @@ enum Step {
     Receive(i64),
 }
 
-fn step(operation: &Operation, press: &Press, terms: Terms) -> Result<Step, Complaint> {
+fn wanted(operation: &Operation, press: &Press, terms: Terms) -> Result<Step, Complaint> {
     let (Some(method), Some(choice)) = (operation.method, press.choice) else {
         return Err(Complaint::Choice);
     };
@@ -186,13 +187,13 @@ fn take(store: &mut SqliteConnection, operation: &Operation, step: Step, terms: 
                 due_outcome: Some(outcome),
                 ..operation.clone()
             };
-            advance(store, &after, terms.now)
+            advance(store, after, terms.now)
         }
         Step::Receive(received) => {
             let after = Operation { received, ..operation.clone() };
             match operation.amount {
                 Some(amount) if amount <= received => conclude(store, &after, None, terms.now),
-                _ => advance(store, &after, terms.now),
+                _ => advance(store, after, terms.now),
             }
         }
     }

@@ -1,17 +1,22 @@
-//! The store: one SQLite file, one connection, one thread that owns it.
+//! The store: one SQLite file, one connection, one thread that owns it and commits whatever waits together.
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
-use diesel::connection::SimpleConnection;
+use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::prelude::*;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use tokio::sync::{mpsc, oneshot};
+
+use crate::statement::statement;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("migrations");
 
 /// How many calls may wait for the store before callers wait to get in line.
 const QUEUE: usize = 256;
+
+/// Most calls that share one COMMIT, and so one wait for the disk.
+const BATCH: usize = 32;
 
 /// WAL with FULL: an answered effect has reached the disk, whatever happens to the process or the machine.
 const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
@@ -112,11 +117,14 @@ pub enum OpenError {
     Thread(std::io::Error),
 }
 
-/// The thread that owned the store is gone: the process is stopping, or a bug ended it.
+/// The store gave no answer: what was asked was not committed, or nobody knows, or the process is stopping. The log says which.
 #[derive(Debug)]
 pub(crate) struct StoreGone;
 
-type Job = Box<dyn FnOnce(&mut SqliteConnection) + Send>;
+/// Does its work and tells how to answer when that is committed; a job that is dropped, or whose answer is, leaves its caller with
+/// [`StoreGone`].
+type Job = Box<dyn FnOnce(&mut SqliteConnection) -> Answer + Send>;
+type Answer = Box<dyn FnOnce()>;
 
 /// A handle to the store's thread, which ends after the last handle is dropped and the waiting jobs are done.
 #[derive(Clone)]
@@ -127,31 +135,96 @@ pub(crate) struct Store {
 impl Store {
     /// Opens or creates the file, brings its schema up to date and starts the thread.
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
-        let mut connection = connect(path)?;
-        let (jobs, mut waiting) = mpsc::channel::<Job>(QUEUE);
+        let connection = connect(path)?;
+        let path = path.to_owned();
+        let (jobs, waiting) = mpsc::channel::<Job>(QUEUE);
         std::thread::Builder::new()
             .name("sandbox-processor".to_owned())
-            .spawn(move || {
-                while let Some(job) = waiting.blocking_recv() {
-                    job(&mut connection);
-                }
-            })
+            .spawn(move || serve(&path, connection, waiting))
             .map_err(OpenError::Thread)?;
         Ok(Self { jobs })
     }
 
-    /// Runs `work` on the store's thread. Once accepted it runs to its end, also when the caller has gone away.
+    /// Runs `work` on the store's thread, in a transaction that it may share with others, and answers when that is committed. What must be
+    /// kept whole or not at all is a [`step`] of it. Once accepted it runs to its end, also when the caller has gone away.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut SqliteConnection) -> T + Send + 'static,
     ) -> Result<T, StoreGone> {
         let (done, result) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
-            // A caller that went away misses the answer, not the effect.
-            let _caller_gone = done.send(work(connection));
+            let answer = work(connection);
+            Box::new(move || {
+                // A caller that went away misses the answer, not the effect.
+                let _caller_gone = done.send(answer);
+            })
         });
         self.jobs.send(job).await.map_err(|_closed| StoreGone)?;
         result.await.map_err(|_dropped| StoreGone)
+    }
+}
+
+/// Does whatever waits, until there is nobody left who could ask.
+fn serve(path: &Path, connection: SqliteConnection, mut waiting: mpsc::Receiver<Job>) {
+    let mut connection = Some(connection);
+    let mut jobs = Vec::with_capacity(BATCH);
+    while 0 < waiting.blocking_recv_many(&mut jobs, BATCH) {
+        let jobs = jobs.drain(..);
+        let Some(mut open) = connection.take().or_else(|| reopen(path)) else { continue };
+        match commit_together(&mut open, jobs) {
+            Ok(answers) => {
+                answers.into_iter().for_each(|answer| answer());
+                connection = Some(open);
+            }
+            // Nothing may go on in what is left of that transaction: the connection ends with it.
+            Err(error) => log::error!("the store could not commit, and answers nobody who waited for that: {error}"),
+        }
+    }
+}
+
+fn reopen(path: &Path) -> Option<SqliteConnection> {
+    connect(path).map_err(|error| log::error!("{error}")).ok()
+}
+
+/// One transaction for all of `jobs`, each in its savepoint. None of the answers is true before this returns them.
+fn commit_together(connection: &mut SqliteConnection, jobs: impl Iterator<Item = Job>) -> QueryResult<Vec<Answer>> {
+    AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN IMMEDIATE")?;
+    let mut answers = Vec::with_capacity(BATCH);
+    for job in jobs {
+        BeginJob {}.execute(connection)?;
+        answers.push(job(connection));
+        // A disk that is full takes the whole transaction along: then this fails, and nothing is done outside of it.
+        EndJob {}.execute(connection)?;
+    }
+    AnsiTransactionManager::commit_transaction(connection)?;
+    Ok(answers)
+}
+
+statement! { BeginJob {} "SAVEPOINT job"; }
+statement! { EndJob {} "RELEASE job"; }
+statement! { BeginStep {} "SAVEPOINT step"; }
+statement! { UndoStep {} "ROLLBACK TO step"; }
+statement! { EndStep {} "RELEASE step"; }
+
+/// Does a part of the transaction under way whole or, when it fails, not at all.
+///
+/// # Errors
+/// Those of `work`; none of it was done.
+pub(crate) fn step<T, E: From<diesel::result::Error>>(
+    store: &mut SqliteConnection,
+    work: impl FnOnce(&mut SqliteConnection) -> Result<T, E>,
+) -> Result<T, E> {
+    BeginStep {}.execute(store)?;
+    match work(store) {
+        Ok(done) => {
+            EndStep {}.execute(store)?;
+            Ok(done)
+        }
+        Err(error) => {
+            // What ended the transaction took the mark along; that it is missing says nothing, and the job's own is looked for as well.
+            let _gone = UndoStep {}.execute(store).and_then(|_| EndStep {}.execute(store));
+            Err(error)
+        }
     }
 }
 
@@ -192,3 +265,6 @@ enum MigrationFailed {
     #[error("{0}")]
     Database(#[from] diesel::result::Error),
 }
+
+#[cfg(test)]
+mod tests;
