@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod outbox;
 mod together;
 
 use std::time::{Duration, Instant};
