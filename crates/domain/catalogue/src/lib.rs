@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn every_scheme_is_offered_for_every_currency() {
-        for currency in Currency::ALL {
+        for currency in Currency::ALL.iter().copied() {
             let cards = methods_for(Some("BR"), Some(currency)).into_iter().filter(|one| one.class == Class::Card);
             assert_eq!(cards.count(), 6, "{currency}");
         }
