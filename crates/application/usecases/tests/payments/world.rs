@@ -82,7 +82,7 @@ impl World {
         let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
         let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
         let new = new_merchant(true);
-        let permissions = new.user.permissions.clone();
+        let permissions = new.user.permissions;
         let caller = Caller { username: new.user.username.clone(), merchant: new.merchant.clone(), permissions };
         assert_eq!(store.insert_merchant(new).await.unwrap(), MerchantInserted::Done);
         let clock = Arc::new(TestClock(AtomicI64::new(1_790_000_010_000_000)));
