@@ -242,7 +242,12 @@ pub trait PaymentStore: Send + Sync {
     async fn find_order_anywhere(&self, id: OrderId) -> Result<Option<(Order, Option<Session>)>, StoreError>;
 
     /// A refund of the merchant's own Order, by its id; `None` also for another Order's.
-    async fn find_refund(&self, merchant: MerchantId, order: OrderId, id: RefundId) -> Result<Option<Refund>, StoreError>;
+    async fn find_refund(
+        &self,
+        merchant: MerchantId,
+        order: OrderId,
+        id: RefundId,
+    ) -> Result<Option<Refund>, StoreError>;
 
     /// A refund of an Order by the merchant's reference.
     async fn find_refund_by_reference(&self, order: OrderId, reference: &str) -> Result<Option<Refund>, StoreError>;

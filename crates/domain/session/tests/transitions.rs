@@ -19,13 +19,16 @@ const CREATED_AT: Timestamp = Timestamp::from_micros(1_000_000);
 const EXPIRES_AT: Timestamp = Timestamp::from_micros(61_000_000);
 const NOW: Timestamp = Timestamp::from_micros(2_000_000);
 
-const TRIGGERS: [SessionTrigger; 7] = [
+const TRIGGERS: [SessionTrigger; 10] = [
     SessionTrigger::Create,
     SessionTrigger::Replace,
     SessionTrigger::Cancel,
     SessionTrigger::Expire,
     SessionTrigger::Submit,
+    SessionTrigger::Redirect,
+    SessionTrigger::Return,
     SessionTrigger::Authorized,
+    SessionTrigger::Accepted,
     SessionTrigger::Refused,
 ];
 
@@ -103,7 +106,13 @@ fn pull(session: &Session, trigger: SessionTrigger) -> Option<(Change<Session>, 
             session.as_created().ok()?.submit(session.revision, id(3), id(4), NOW).map(Some).unwrap()
         }
         SessionTrigger::Authorized => Some(session.as_processing().ok()?.authorized(NOW)),
-        SessionTrigger::Refused => Some(session.as_processing().ok()?.refused(FailureReason::Declined, NOW)),
+        SessionTrigger::Accepted => Some(session.as_processing().ok()?.accepted(NOW)),
+        SessionTrigger::Redirect => Some(session.as_processing().ok()?.redirected(NOW)),
+        SessionTrigger::Return => Some(session.as_redirected().ok()?.returned(NOW)),
+        SessionTrigger::Refused => match session.as_redirected() {
+            Ok(redirected) => Some(redirected.refused(FailureReason::CancelledByShopper, NOW)),
+            Err(_elsewhere) => Some(session.as_processing().ok()?.refused(FailureReason::Declined, NOW)),
+        },
     }
 }
 
@@ -151,7 +160,11 @@ fn the_table_is_the_contracts() {
             "CREATED EXPIRE CANCELLED SESSION_CANCELLED",
             "CREATED SUBMIT PROCESSING",
             "PROCESSING AUTHORIZED COMPLETED SESSION_COMPLETED",
+            "PROCESSING ACCEPTED COMPLETED SESSION_COMPLETED",
+            "PROCESSING REDIRECT REDIRECTED",
             "PROCESSING REFUSED FAILED SESSION_FAILED",
+            "REDIRECTED RETURN PROCESSING",
+            "REDIRECTED REFUSED FAILED SESSION_FAILED",
         ]
     );
     assert!(TRANSITIONS.iter().all(|row| TRIGGERS.contains(&row.trigger)));

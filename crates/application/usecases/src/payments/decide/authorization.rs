@@ -9,7 +9,7 @@ use dropin_session::{FailureReason, SessionStateKind};
 
 use super::super::corrupt;
 use super::draft::Draft;
-use super::{Approved, Terms};
+use super::{Approved, PAGE_AFTER, Terms};
 
 pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorAnswer, terms: Terms) -> Result<(), StoreError> {
     match answer {
@@ -156,6 +156,14 @@ fn pending(draft: &mut Draft<'_>, waiting: &Waiting) -> Result<(), StoreError> {
             let step = step.map_err(|_moved_on| corrupt("a review of an Order that is not PROCESSING"))?;
             shopper_is_done(draft, &step.change.next.clone(), false)?;
             draft.order_step(step);
+        }
+        // Nobody is waited for that anybody knows of, and nothing ends it: somebody has to ask the processor.
+        Waiting::Processor if fresh && PAGE_AFTER < draft.settlement.now.since(draft.payment.operation.created_at) => {
+            let (operation, order) = (draft.payment.operation.id.to_string(), draft.order().id.to_string());
+            log::error!(
+                operation = operation.as_str(), order = order.as_str();
+                "the processor has not decided an authorization for long, and names nobody that it waits for"
+            );
         }
         Waiting::Shopper { .. } | Waiting::Transfer { .. } | Waiting::Review | Waiting::Processor => {}
     }

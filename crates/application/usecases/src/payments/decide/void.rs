@@ -37,7 +37,16 @@ pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorAnswer, terms: Ter
 
 /// Nothing is held at the processor any more. An Order whose life was over before stays as it is.
 fn voided(draft: &mut Draft<'_>) {
-    let Ok(step) = draft.order().voided(draft.ledger_id(), draft.settlement.now) else { return };
+    let Ok(step) = draft.order().voided(draft.ledger_id(), draft.settlement.now) else {
+        if draft.order().state == OrderState::Processed {
+            let (operation, order) = (draft.payment.operation.id.to_string(), draft.order().id.to_string());
+            log::error!(
+                operation = operation.as_str(), order = order.as_str();
+                "the processor voided what our books call captured: run `dropin ledger verify`"
+            );
+        }
+        return;
+    };
     let after = step.change.next.clone();
     authorization::attempt_failed(draft, FailureReason::Expired, &after);
     draft.order_step(step);
