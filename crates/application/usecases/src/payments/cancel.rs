@@ -38,7 +38,8 @@ impl Payments {
         key_use: Option<KeyUse>,
     ) -> Result<Told, CancelError> {
         let actor = Actor::Merchant(caller.username.clone());
-        for _ in 0..DECISIONS {
+        for round in 0..DECISIONS {
+            self.breathe(round).await;
             let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
             let order = found.ok_or(CancelError::NotFound)?;
             let plan = order.plan_cancel(self.clock.now()).map_err(|wrong| CancelError::WrongState(wrong.found))?;

@@ -65,7 +65,8 @@ impl Payments {
         key_use: Option<KeyUse>,
     ) -> Result<Told, CaptureError> {
         let actor = Actor::Merchant(caller.username.clone());
-        for _ in 0..DECISIONS {
+        for round in 0..DECISIONS {
+            self.breathe(round).await;
             let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
             let order = found.ok_or(CaptureError::NotFound)?;
             let asked = amount.map(|number| parse_amount(&order, number)).transpose().map_err(CaptureError::Amount)?;

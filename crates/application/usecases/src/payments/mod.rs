@@ -44,7 +44,11 @@ pub use submit::{Submit, SubmitError, Submitted};
 pub use way_back::WayBack;
 
 /// How often a decision is made again after somebody else changed the row first.
-const DECISIONS: usize = 8;
+const DECISIONS: u32 = 8;
+/// The same for writing down what a processor has done: giving up there leaves it to the settler, and whoever waits without an answer.
+const SETTLEMENTS: u32 = 40;
+/// Longest pause between two decisions.
+const LONGEST_BREATH: Duration = Duration::from_millis(60);
 
 /// Longest that a call to the processor may take: less than an operation's lease, so that nobody takes one over while its call is under way.
 pub const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
@@ -148,7 +152,8 @@ impl Payments {
 
     /// Writes down what the processor said, and all that follows from it, once: whoever comes second finds it done.
     async fn conclude(&self, key: OpId, answer: ProcessorAnswer, terms: Terms) -> Result<Conclusion, StoreError> {
-        for _ in 0..DECISIONS {
+        for round in 0..SETTLEMENTS {
+            self.breathe(round).await;
             let payment = self.store.find_payment(key).await?.ok_or_else(|| corrupt("an operation is missing"))?;
             let known = Conclusion {
                 state: payment.operation.state,
@@ -200,6 +205,15 @@ impl Payments {
         }
         let authorization = self.authorization_of(&payment.order).await?;
         Ok(matches!(authorization.state, OpState::Declined | OpState::Abandoned))
+    }
+
+    /// Lets others go first when many change one Order at once: longer each time, and not all alike.
+    async fn breathe(&self, round: u32) {
+        if 0 < round {
+            let most = Duration::from_millis(4).saturating_mul(round).min(LONGEST_BREATH);
+            let share = self.ids.random().as_bytes()[15];
+            tokio::time::sleep(most * u32::from(share) / 255).await;
+        }
     }
 
     pub(crate) fn op_id(&self) -> OpId {

@@ -59,7 +59,8 @@ impl Payments {
         key_use: Option<KeyUse>,
     ) -> Result<Told, RefundError> {
         let actor = Actor::Merchant(caller.username.clone());
-        for _ in 0..DECISIONS {
+        for round in 0..DECISIONS {
+            self.breathe(round).await;
             let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
             let order = found.ok_or(RefundError::NotFound)?;
             let number = ask.amount.as_ref();

@@ -45,7 +45,8 @@ impl Payments {
     /// [`ReviewError`].
     pub async fn review(&self, id: OrderId, approve: bool, operator: &str) -> Result<ReviewOutcome, ReviewError> {
         let actor = Actor::Operator(operator.to_owned());
-        for _ in 0..DECISIONS {
+        for round in 0..DECISIONS {
+            self.breathe(round).await;
             let (order, _session) = self.store.find_order_anywhere(id).await?.ok_or(ReviewError::NotFound)?;
             if let Some(operation) = self.differing(&order).await? {
                 return if approve { self.accept(&operation).await } else { Err(ReviewError::MoneyMoved) };
