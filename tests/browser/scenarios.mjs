@@ -165,6 +165,8 @@ export async function shop(browser, input) {
     await page.getByRole("button", { name: /ship/i }).first().click();
     await page.locator("#stream .event").nth(input.events).waitFor();
   }
+  // The panel reads the Session again whenever a notification has arrived.
+  await page.locator("#payment-panel", { hasText: "COMPLETED" }).waitFor();
   await picture("paid");
   return { problems, stream: await page.locator("#stream").innerText(), panel: await page.locator("#payment-panel").innerText() };
 }
