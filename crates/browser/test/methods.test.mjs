@@ -153,8 +153,16 @@ test("the choice survives a new init and a frame that starts over", async () => 
   await shop.method("ideal").click();
   await shop.init();
   await chosen("a new init");
-  await shop.page.evaluate(() => document.querySelector("main").append(document.querySelector("#pay")));
-  await shop.page.locator("#pay .root.loading").waitFor();
+  // The frame may be back before anybody looks: whether it was away is seen where it happens.
+  await shop.page.evaluate(
+    () =>
+      new Promise((away) => {
+        const host = [...document.querySelectorAll("#pay, #pay *")].find((one) => one.shadowRoot !== null);
+        const root = host.shadowRoot.querySelector(".root");
+        new MutationObserver(() => root.classList.contains("loading") && away()).observe(root, { attributes: true });
+        document.querySelector("main").append(document.querySelector("#pay"));
+      }),
+  );
   await chosen("a frame that starts over");
   await until(async () => (await shop.enabled()).at(-1) === true, "the method to be ready");
   const other = world.mock.session({ others: true });
