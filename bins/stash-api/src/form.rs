@@ -1,10 +1,10 @@
 //! The form: `application/x-www-form-urlencoded` (URL standard), decoded once, into memory that is wiped.
 
-use dropin_card::Card;
+use dropin_card::StashedData;
 use dropin_http::ApiError;
-use dropin_kernel::{ViolationCode, Violations};
+use dropin_kernel::{Violation, ViolationCode, Violations};
 use dropin_validation::Text;
-use dropin_wire::stash::parse_card_json;
+use dropin_wire::stash::{parse_card_json, parse_token_json};
 use dropin_wire::{ErrorCode, FieldError};
 use zeroize::Zeroizing;
 
@@ -12,8 +12,8 @@ use zeroize::Zeroizing;
 pub(crate) struct StashForm {
     /// Of the browser.
     pub(crate) fingerprint: String,
-    /// As it was typed.
-    pub(crate) card: Card,
+    /// As it was typed, or as the wallet gave it.
+    pub(crate) data: StashedData,
 }
 
 type Field = Option<Zeroizing<String>>;
@@ -36,22 +36,19 @@ pub(crate) fn parse(body: &[u8]) -> Result<StashForm, ApiError> {
         Some(text) => all.check(Text::parse("DeviceFingerprint", text)),
         None => missing("DeviceFingerprint", "is required", &mut all),
     };
-    let card = match (&fields.card, &fields.token_data) {
+    let data = match (&fields.card, &fields.token_data) {
         (Some(_), Some(_)) => {
             all.push("card", ViolationCode::Conflict, "send either card or token_data");
             all.push("token_data", ViolationCode::Conflict, "send either card or token_data");
             None
         }
-        (None, Some(_)) => {
-            all.push("token_data", ViolationCode::NotAllowed, "wallet tokens are not enabled here; send card");
-            None
-        }
-        (None, None) => missing("card", "is required", &mut all),
-        (Some(json), None) => card(json, &mut all),
+        (None, None) => missing("card", "is required, or token_data in its place", &mut all),
+        (Some(json), None) => valid(parse_card_json(json).map(StashedData::Card), &mut all),
+        (None, Some(json)) => valid(parse_token_json(json).map(StashedData::WalletToken), &mut all),
     };
-    match (fingerprint, card) {
-        (Some(fingerprint), Some(card)) if all.is_empty() => {
-            Ok(StashForm { fingerprint: fingerprint.as_str().to_owned(), card })
+    match (fingerprint, data) {
+        (Some(fingerprint), Some(data)) if all.is_empty() => {
+            Ok(StashForm { fingerprint: fingerprint.as_str().to_owned(), data })
         }
         _ => Err(refused(all)),
     }
@@ -62,10 +59,8 @@ fn missing<T>(field: &str, message: &str, all: &mut Violations) -> Option<T> {
     None
 }
 
-fn card(json: &str, all: &mut Violations) -> Option<Card> {
-    parse_card_json(json)
-        .map_err(|violations| violations.into_iter().for_each(|one| all.push(one.field, one.code, one.message)))
-        .ok()
+fn valid(parsed: Result<StashedData, Vec<Violation>>, all: &mut Violations) -> Option<StashedData> {
+    parsed.map_err(|violations| violations.into_iter().for_each(|one| all.push(one.field, one.code, one.message))).ok()
 }
 
 fn refused(all: Violations) -> ApiError {
@@ -127,6 +122,8 @@ fn hex(digit: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use dropin_card::{Card, Wallet, WalletToken};
+
     use super::*;
 
     const CARD: &str =
@@ -146,7 +143,15 @@ mod tests {
     fn plus_and_percent_are_decoded() {
         let form = parse(format!("x=1&DeviceFingerprint=caf%C3%A9+1%2b1&{CARD}&y").as_bytes()).expect("a form");
         assert_eq!(form.fingerprint, "café 1+1");
-        assert_eq!((form.card.expose_digits().as_str(), form.card.name()), ("4242424242424242", ""));
+        assert_eq!(form.data, StashedData::Card(Card::new("", "4242 4242 4242 4242", "123", "2030", "12")));
+    }
+
+    #[test]
+    fn a_token_is_decoded_once_and_kept_as_it_is() {
+        let body =
+            "DeviceFingerprint=f&token_data=%7B%22Type%22:%22APPLEPAY%22,%22Data%22:%7B%22t%22:+%22a%252Fb%2B%22%7D%7D";
+        let form = parse(body.as_bytes()).expect("a form");
+        assert_eq!(form.data, StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, r#"{"t": "a%2Fb+"}"#)));
     }
 
     #[test]
@@ -154,7 +159,10 @@ mod tests {
         assert_eq!(errors(""), of(&[("DeviceFingerprint", "FIELD_MISSING"), ("card", "FIELD_MISSING")]));
         assert_eq!(errors(CARD), of(&[("DeviceFingerprint", "FIELD_MISSING")]));
         assert_eq!(errors(&format!("DeviceFingerprint=+&{CARD}")), of(&[("DeviceFingerprint", "FIELD_MISSING")]));
-        assert_eq!(errors("DeviceFingerprint=f&token_data={}"), of(&[("token_data", "VALUE_NOT_ALLOWED")]));
+        assert_eq!(
+            errors("DeviceFingerprint=f&token_data={}"),
+            of(&[("token_data.Data", "FIELD_MISSING"), ("token_data.Type", "FIELD_MISSING")])
+        );
         assert_eq!(
             errors(&format!("DeviceFingerprint=f&token_data={{}}&{CARD}")),
             of(&[("card", "CONFLICT"), ("token_data", "CONFLICT")])

@@ -15,8 +15,8 @@ use dropin_http::{BodyLimit, Operation};
 use dropin_usecases::stash::Stashing;
 use tokio::sync::watch;
 
-/// Largest form: a card is a few hundred bytes, a wallet token a few thousand (decisions.md section 8).
-const FORM_LIMIT: BodyLimit = BodyLimit(16 * 1024);
+/// Largest form: a card is a few hundred bytes, a wallet's token some five thousand, and percent-encoding makes up to three of one.
+const FORM_LIMIT: BodyLimit = BodyLimit(32 * 1024);
 
 /// How often expired cards are looked for. They are worth nothing from the moment they expire; this only tidies up.
 const PURGE_PAUSE: Duration = Duration::from_secs(60);

@@ -17,7 +17,7 @@ pub const DOCS: ApiDocs = ApiDocs {
 const SERVICE: ServiceDocs = ServiceDocs {
     title: "Dropin: the stash",
     server: ".",
-    description: "Keeps card data for 30 minutes and one use, so that it does not pass through the merchant's server. Below {stash_url}; called by browsers.\n\n\
+    description: "Keeps card data or a wallet's token for 30 minutes and one use, so that it does not pass through the merchant's server. Below {stash_url}; called by browsers.\n\n\
         Pages of the merchant's registered origins and of {asset_url} may read the answers (CORS), pages of others are refused with NOT_AUTHORIZED, and a \
         request without Origin passes.",
 };
@@ -28,15 +28,17 @@ pub fn document(exchanges: &[Exchange]) -> String {
 }
 
 fn stash() -> OperationDocs {
-    let text = "Stashes a card under a StashId of your choice, such as a cart or an order. It can be paid with once, by whoever sends the same StashId and the \
+    let text = "Stashes a card, or what a wallet gave in its place, under a StashId of your choice, such as a cart or an order. It can be paid with once, by whoever sends the same StashId and the \
         same DeviceFingerprint. Card data that is not valid does not fail the call: Warnings tell.";
-    OperationDocs::new("Stash", "stashCard", "Stash a card", text)
+    OperationDocs::new("Stash", "stashCard", "Stash a card or a wallet's token", text)
         .parameter::<Id>("MerchantId", "The merchant's id; no secret.")
         .parameter::<StashId>(
             "StashId",
             "Your name for the entry, exactly these characters without any percent-encoding.",
         )
-        .takes_form::<StashForm>("The card. Wallet tokens (token_data) are not taken yet. The form has at most 16 KiB.")
+        .takes_form::<StashForm>(
+            "The browser's fingerprint, and either card or token_data. The form has at most 32 KiB.",
+        )
         .answers(Answer::json::<StashBody<'_>>(200, "Stashed."))
         .refuses(&[ErrorCode::NotAuthorized, ErrorCode::MerchantNotFound])
 }

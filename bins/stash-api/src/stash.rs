@@ -10,13 +10,13 @@ use crate::StashApiDeps;
 use crate::cors::{Visitor, allow, vary};
 use crate::{address, form};
 
-/// Stashes a card.
+/// Stashes a card or a wallet's token.
 pub(crate) async fn post(request: HttpRequest, payload: web::Payload, deps: web::Data<StashApiDeps>) -> HttpResponse {
     answer(&request, &deps, async |merchant| {
         let stash_id = address::stash_id(&request)?;
         let form = read_form(&request, payload).await?;
-        let stashed = deps.stashing.put(&merchant, stash_id, form.fingerprint, form.card).await?;
-        Ok(json(StatusCode::OK, &StashBody::new(&stashed.stash_id, &stashed.last4, &stashed.warnings)))
+        let stashed = deps.stashing.put(&merchant, stash_id, form.fingerprint, form.data).await?;
+        Ok(json(StatusCode::OK, &StashBody::new(&stashed.stash_id, stashed.last4.as_deref(), &stashed.warnings)))
     })
     .await
 }

@@ -12,7 +12,7 @@ use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_checkout};
 use dropin_access::{Permission, Permissions};
 use dropin_boot::{SystemClock, SystemIds};
-use dropin_card::Card;
+use dropin_card::{Card, StashedData};
 use dropin_http::{Flows, Gate, Running, Server};
 use dropin_kernel::Timestamp;
 use dropin_keyring::MasterKey;
@@ -36,18 +36,18 @@ const FINGERPRINT: &str = "a browser";
 struct OneCard;
 
 impl StashVault for OneCard {
-    fn seal(&self, _: &Card, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
+    fn seal(&self, _: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
         Ok(SealedCard { key_id: "none".to_owned(), bytes: vec![0; 64] })
     }
 
-    fn open(&self, _: &SealedCard, _: StashBinding<'_>) -> Result<Card, KeyringError> {
+    fn open(&self, _: &SealedCard, _: StashBinding<'_>) -> Result<StashedData, KeyringError> {
         Ok(card())
     }
 }
 
-fn card() -> Card {
+fn card() -> StashedData {
     let text = str::to_owned;
-    Card::new(text("Ana"), text(CARD), text("123"), text("2099"), text("12"))
+    StashedData::Card(Card::new(text("Ana"), text(CARD), text("123"), text("2099"), text("12")))
 }
 
 /// An API user.

@@ -4,6 +4,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dropin_card::StashedKind;
+use dropin_card::StashedKind;
 use dropin_kernel::LedgerTransactionId;
 use dropin_kernel::{AttemptId, BillingProfileId, MerchantId, OpId, OrderId, SessionId, Timestamp};
 use dropin_order::{NewOrder, OpState, Operation, Order};
@@ -75,7 +77,7 @@ impl Meddling {
         let session = self.load(id).await;
         let now = session.updated_at;
         let key = StashKey { merchant_id: session.merchant_id, stash_id: "s".to_owned(), fingerprint: "f".to_owned() };
-        let summary = StashSummary { scheme: None, usable: true };
+        let summary = StashSummary { kind: StashedKind::Card(None), usable: true };
         let entry = StashEntry {
             key: key.clone(),
             sealed: SealedCard { key_id: "none".to_owned(), bytes: vec![0; 64] },

@@ -140,6 +140,11 @@ pub(crate) fn form(number: &str, code: &str) -> String {
     format!("DeviceFingerprint=browser&card={}", percent(&card))
 }
 
+pub(crate) fn token_form(wallet: &str, data: &str) -> String {
+    let token = format!(r#"{{"Type":"{wallet}","Data":{data}}}"#);
+    format!("DeviceFingerprint=browser&token_data={}", percent(&token))
+}
+
 fn percent(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

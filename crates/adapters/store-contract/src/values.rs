@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
-use dropin_card::Scheme;
+use dropin_card::{Scheme, StashedKind};
 use dropin_kernel::{
     ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId, SessionId,
     Timestamp,
@@ -249,7 +249,7 @@ pub(crate) fn order_event(order: &Order, event_type: &'static str, at: Timestamp
 }
 
 /// What is known of an [`entry`].
-pub(crate) const VISA: StashSummary = StashSummary { scheme: Some(Scheme::Visa), usable: true };
+pub(crate) const VISA: StashSummary = StashSummary { kind: StashedKind::Card(Some(Scheme::Visa)), usable: true };
 
 pub(crate) fn entry(merchant: MerchantId, expires_at: Timestamp) -> StashEntry {
     let key =

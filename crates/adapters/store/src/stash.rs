@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
-use dropin_card::Scheme;
+use dropin_card::StashedKind;
 use dropin_kernel::Timestamp;
 use dropin_ports::{SealedCard, StashEntry, StashKey, StashStore, StashSummary, StashUse, StoreError};
 
@@ -72,7 +72,7 @@ impl StashStore for Store {
                 fingerprint: &entry.key.fingerprint,
                 key_id: &entry.sealed.key_id,
                 ciphertext: &entry.sealed.bytes,
-                scheme: entry.summary.scheme.map(Scheme::as_str),
+                scheme: entry.summary.kind.method_id(),
                 usable: entry.summary.usable,
                 created_at: Instant(entry.created_at),
                 expires_at: Instant(entry.expires_at),
@@ -95,7 +95,7 @@ impl StashStore for Store {
                 .first(connection)
                 .optional()
                 .in_table("stash")?;
-            found.map(|(scheme, usable)| Ok(StashSummary { scheme: read_scheme(scheme)?, usable })).transpose()
+            found.map(|(scheme, usable)| Ok(StashSummary { kind: read_kind(scheme)?, usable })).transpose()
         })
         .await
     }
@@ -110,8 +110,9 @@ impl StashStore for Store {
     }
 }
 
-fn read_scheme(stored: Option<String>) -> Result<Option<Scheme>, Fault> {
-    stored.map(|code| Scheme::from_code(&code).ok_or_else(|| corrupt("stash", "the scheme is unknown"))).transpose()
+/// The column holds the id of the payment method, of a wallet too; it is older than those.
+fn read_kind(stored: Option<String>) -> Result<StashedKind, Fault> {
+    StashedKind::from_method_id(stored.as_deref()).ok_or_else(|| corrupt("stash", "the scheme is unknown"))
 }
 
 /// Takes the live entry out of the stash; `None` when unseen, used, expired, or another one than was decided on.
@@ -130,6 +131,6 @@ pub(crate) fn consume(
         on_each!(connection, inner => consume.get_result(inner)).optional().in_table("stash")?;
     // The caller undoes the step when it gets nothing, so another entry than it decided on stays where it is.
     let Some((key_id, bytes, scheme, usable)) = consumed else { return Ok(None) };
-    let found = StashSummary { scheme: read_scheme(scheme)?, usable };
+    let found = StashSummary { kind: read_kind(scheme)?, usable };
     Ok((found == *summary).then_some(SealedCard { key_id, bytes }))
 }

@@ -1,5 +1,5 @@
 use dropin_access::{PasswordHash, SealedSecret};
-use dropin_card::Card;
+use dropin_card::StashedData;
 use dropin_kernel::Timestamp;
 
 use crate::stash::StashKey;
@@ -15,7 +15,7 @@ pub enum KeyringError {
     CannotOpen,
 }
 
-/// An encrypted card.
+/// An encrypted card, or an encrypted token of a wallet.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedCard {
     /// Which key of the keyring opens it.
@@ -39,13 +39,13 @@ pub trait StashVault: Send + Sync {
     ///
     /// # Errors
     /// [`KeyringError::Unavailable`].
-    fn seal(&self, card: &Card, binding: StashBinding<'_>, now: Timestamp) -> Result<SealedCard, KeyringError>;
+    fn seal(&self, data: &StashedData, binding: StashBinding<'_>, now: Timestamp) -> Result<SealedCard, KeyringError>;
 
     /// Decrypts.
     ///
     /// # Errors
     /// [`KeyringError`].
-    fn open(&self, sealed: &SealedCard, binding: StashBinding<'_>) -> Result<Card, KeyringError>;
+    fn open(&self, sealed: &SealedCard, binding: StashBinding<'_>) -> Result<StashedData, KeyringError>;
 }
 
 /// A keyed hash that only the process which made it can make again.

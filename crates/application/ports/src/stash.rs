@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use dropin_card::Scheme;
+use dropin_card::StashedKind;
 use dropin_kernel::{MerchantId, Timestamp};
 
 use crate::keyring::SealedCard;
@@ -12,25 +12,25 @@ pub struct StashKey {
     pub merchant_id: MerchantId,
     /// Chosen by the merchant or its page.
     pub stash_id: String,
-    /// Of the browser that typed the card.
+    /// Of the browser that the data was typed or made in.
     pub fingerprint: String,
 }
 
-/// What may be known of a stashed card without opening it.
+/// What may be known of stashed data without opening it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StashSummary {
-    /// Its scheme, when the number belongs to one that we know.
-    pub scheme: Option<Scheme>,
+    /// A card, or a wallet's token.
+    pub kind: StashedKind,
     /// Whether it was stashed without any warning.
     pub usable: bool,
 }
 
-/// A card on its way to one authorization.
+/// A card, or a wallet's token, on its way to one authorization.
 #[derive(Debug, Clone)]
 pub struct StashEntry {
     /// What it is found by.
     pub key: StashKey,
-    /// The encrypted card; its key never stands in the database.
+    /// What was stashed, encrypted; its key never stands in the database.
     pub sealed: SealedCard,
     /// What may be known of it.
     pub summary: StashSummary,

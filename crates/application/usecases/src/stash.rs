@@ -1,10 +1,10 @@
-//! Cards on their way to one authorization (contract, Stash; decisions.md section 8).
+//! Cards and wallet tokens on their way to one authorization (contract, Stash; decisions.md section 8).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::{Merchant, Origin};
-use dropin_card::{Card, Warning};
+use dropin_card::{StashedData, Warning};
 use dropin_kernel::MerchantId;
 use dropin_ports::{
     AccessStore, Clock, KeyringError, StashEntry, StashKey, StashStore, StashSummary, StashVault, StoreError,
@@ -19,7 +19,7 @@ pub const KEY_PERIOD: Duration = Duration::from_secs(60 * 60);
 /// Expired entries deleted in one transaction.
 const PURGE_BATCH: u32 = 1_000;
 
-/// The stash: cards in, nothing out but their last four digits and what is wrong with them.
+/// The stash: cards and tokens in, nothing out but a card's last four digits and what is wrong with it.
 #[derive(Clone)]
 pub struct Stashing {
     /// Keeps the ciphertexts.
@@ -41,8 +41,8 @@ pub struct Stashing {
 pub struct Stashed {
     /// The caller's own id, echoed.
     pub stash_id: String,
-    /// The last four digits of the number.
-    pub last4: String,
+    /// The last four digits of the card's number; `None` for a wallet's token.
+    pub last4: Option<String>,
     /// What is wrong with the card; it is stashed all the same.
     pub warnings: Vec<Warning>,
 }
@@ -76,7 +76,7 @@ impl Stashing {
         Origin::parse(origin).is_ok_and(|origin| origin == self.asset_origin || merchant.origins.contains(&origin))
     }
 
-    /// Keeps `card`, encrypted, under merchant, `stash_id` and `fingerprint` together; an earlier one under the same three is replaced.
+    /// Keeps `data`, encrypted, under merchant, `stash_id` and `fingerprint` together; an earlier one under the same three is replaced.
     ///
     /// # Errors
     /// [`StashError`].
@@ -85,15 +85,15 @@ impl Stashing {
         merchant: &Merchant,
         stash_id: String,
         fingerprint: String,
-        card: Card,
+        data: StashedData,
     ) -> Result<Stashed, StashError> {
         let now = self.clock.now();
-        let (last4, scheme, warnings) = (card.last4(), card.scheme(), card.warnings(now));
+        let (last4, kind, warnings) = (data.last4(), data.kind(), data.warnings(now));
         let key = StashKey { merchant_id: merchant.id, stash_id: stash_id.clone(), fingerprint };
-        let sealed = self.vault.seal(&card, &key, now)?;
+        let sealed = self.vault.seal(&data, &key, now)?;
         // Wiped here, before anything is waited for.
-        drop(card);
-        let summary = StashSummary { scheme, usable: warnings.is_empty() };
+        drop(data);
+        let summary = StashSummary { kind, usable: warnings.is_empty() };
         let entry = StashEntry { key, sealed, summary, created_at: now, expires_at: now.plus(self.lifetime) };
         self.store.put_stash(entry).await?;
         Ok(Stashed { stash_id, last4, warnings })

@@ -110,22 +110,28 @@ named! {
     /// A card as JSON text: an object with the strings Name, Number, VerificationCode and, in an object Expiry, Year (four digits) and Month. Number
     /// and Expiry are required. A card that is not valid is kept all the same, and the answer's Warnings tell.
     Card = |schema| format(schema, "card").content_media_type("application/json");
+    /// A wallet's token as JSON text: an object with Type, the wallet (APPLEPAY), and Data, the payment object from the wallet's authorization
+    /// callback, which reaches the processor as it is; both are required. Data has at most 16 KiB.
+    Token = |schema| format(schema, "wallet-token").content_media_type("application/json");
     /// Whole seconds.
     Seconds = |schema| schema.schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
     /// The Version that the view gave.
     Version = |schema| schema.schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
 }
 
-/// What a browser stashes.
+/// What a browser stashes: either a card or a token.
 #[derive(Debug)]
 pub enum StashForm {}
 
 impl PartialSchema for StashForm {
     fn schema() -> RefOr<Schema> {
-        let form = ObjectBuilder::new().description(Some("What a browser stashes.")).schema_type(Type::Object);
+        let form = ObjectBuilder::new()
+            .description(Some("What a browser stashes: either card or token_data."))
+            .schema_type(Type::Object);
         let form =
             form.property("DeviceFingerprint", Ref::from_schema_name(Text::name())).required("DeviceFingerprint");
-        RefOr::T(form.property("card", Ref::from_schema_name(Card::name())).required("card").into())
+        let form = form.property("card", Ref::from_schema_name(Card::name()));
+        RefOr::T(form.property("token_data", Ref::from_schema_name(Token::name())).into())
     }
 }
 
@@ -133,6 +139,7 @@ impl ToSchema for StashForm {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((Text::name().into_owned(), Text::schema()));
         schemas.push((Card::name().into_owned(), Card::schema()));
+        schemas.push((Token::name().into_owned(), Token::schema()));
     }
 }
 

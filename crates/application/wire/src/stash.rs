@@ -1,9 +1,9 @@
-//! The stash: the card that the shopper's browser sends, and the answer (contract, Stash response; decisions.md section 8).
+//! The stash: the card or wallet token that the shopper's browser sends, and the answer (contract, Stash response; decisions.md section 8).
 //!
-//! Nothing here leaves a copy of a card behind: its text is borrowed until each string is decoded, once, into memory of its full size that
+//! Nothing here leaves a copy of either behind: its text is borrowed until each string is decoded, once, into memory of its full size that
 //! is wiped when dropped. No Debug, no error and no message holds any of it.
 
-use dropin_card::{Card, Warning};
+use dropin_card::{Card, Wallet, WalletToken, Warning};
 use dropin_kernel::{Violation, ViolationCode, Violations};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -19,6 +19,9 @@ const MAX_STASH_ID: usize = 128;
 /// Longest text of a card's member, in bytes; numbers, dates and names are far below.
 const MAX_TEXT: usize = 512;
 
+/// Longest payment object of a wallet, in bytes; Apple Pay's have some five thousand.
+const MAX_TOKEN: usize = 16 * 1024;
+
 /// What is said of a text that is no StashId.
 pub(crate) const STASH_ID_FORM: &str = "must be 1 to 128 of A-Z a-z 0-9 . _ ~ -";
 
@@ -28,23 +31,25 @@ pub fn is_stash_id(text: &str) -> bool {
     (1..=MAX_STASH_ID).contains(&text.len()) && text.bytes().all(allowed)
 }
 
-/// The answer to a stashed card.
+/// The answer to a stashed card or token.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Stashed)]
 pub struct StashBody<'a> {
     /// As it stood in the address.
     stash_id: &'a str,
-    /// Last four digits of the number.
-    last4: &'a str,
+    /// Last four digits of the card's number; left out for a wallet's token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
+    last4: Option<&'a str>,
     /// What is wrong with the card; empty when it can be charged.
     #[schema(value_type = Vec<schema::CardWarning>)]
     warnings: Vec<&'static str>,
 }
 
 impl<'a> StashBody<'a> {
-    /// `last4` is the most that may be shown of a number.
-    pub fn new(stash_id: &'a str, last4: &'a str, warnings: &[Warning]) -> Self {
+    /// `last4` is the most that may be shown of a number; a token has none.
+    pub fn new(stash_id: &'a str, last4: Option<&'a str>, warnings: &[Warning]) -> Self {
         Self { stash_id, last4, warnings: warnings.iter().map(|warning| warning.as_str()).collect() }
     }
 }
@@ -88,6 +93,55 @@ pub fn parse_card_json(json: &str) -> Result<Card, Vec<Violation>> {
     // Taking the strings out moves their memory into the card, which wipes it.
     let take = |text: &mut Zeroizing<String>| std::mem::take(&mut **text);
     Ok(Card::new(take(&mut name), take(&mut number), take(&mut code), take(&mut year), take(&mut month)))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", bound = "'de: 'a")]
+struct TokenDto<'a> {
+    r#type: Option<&'a RawValue>,
+    data: Option<&'a RawValue>,
+}
+
+/// Reads the form field `token_data`: `{Type, Data}`, both required. Type names the wallet; Data is its payment object, kept byte for byte.
+///
+/// # Errors
+/// Violations below `token_data`, sorted by path; none repeats anything of the token.
+pub fn parse_token_json(json: &str) -> Result<WalletToken, Vec<Violation>> {
+    let not_an_object =
+        || vec![Violation::new("token_data", ViolationCode::Invalid, "must be a JSON object with Type and Data")];
+    let text = json_object(json.as_bytes()).map_err(|_malformed| not_an_object())?;
+    let dto: TokenDto<'_> = serde_json::from_str(text).map_err(|_unreadable| not_an_object())?;
+    let mut all = Violations::new();
+    let wallet = required(dto.r#type, "token_data.Type", &mut all).and_then(|id| known_wallet(&id, &mut all));
+    let data = payment_object(dto.data, &mut all);
+    match (wallet, data) {
+        (Some(wallet), Some(data)) => Ok(WalletToken::new(wallet, data)),
+        _ => Err(all.into_sorted()),
+    }
+}
+
+fn known_wallet(id: &str, all: &mut Violations) -> Option<Wallet> {
+    let wallet = Wallet::from_code(id);
+    if wallet.is_none() {
+        let known = Wallet::ALL.map(Wallet::as_str).join(", ");
+        all.push("token_data.Type", ViolationCode::NotAllowed, format!("must name a wallet: {known}"));
+    }
+    wallet
+}
+
+fn payment_object<'a>(raw: Option<&'a RawValue>, all: &mut Violations) -> Option<&'a str> {
+    let data = raw.map_or("", RawValue::get);
+    let field = "token_data.Data";
+    if data.is_empty() {
+        all.push(field, ViolationCode::Missing, "is required");
+    } else if !data.starts_with('{') {
+        all.push(field, ViolationCode::Invalid, "must be the wallet's payment object");
+    } else if MAX_TOKEN < data.len() {
+        all.push(field, ViolationCode::TooLong, "is longer than any wallet's payment object");
+    } else {
+        return Some(data);
+    }
+    None
 }
 
 type Secret = Zeroizing<String>;

@@ -1,8 +1,8 @@
 //! A card as it comes from the shopper's browser.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use dropin_card::{Card, Warning};
-use dropin_wire::stash::{StashBody, is_stash_id, parse_card_json};
+use dropin_card::{Card, Wallet, WalletToken, Warning};
+use dropin_wire::stash::{StashBody, is_stash_id, parse_card_json, parse_token_json};
 
 const WHOLE: &str = r#"{"Name":"Ana \u00c9.","Number":"4242 4242 4242 4242","VerificationCode":"123","Expiry":{"Year":"2030","Month":"12"}}"#;
 
@@ -76,6 +76,41 @@ fn no_violation_repeats_anything_of_the_card() {
 }
 
 #[test]
+fn a_token_is_kept_byte_for_byte() {
+    let data = "{ \"token\" : {\"paymentData\":{\"data\":\"q\\u0041+\\/==\"}},\"n\":1.50 }";
+    for json in [
+        format!(r#"{{"Type":"APPLEPAY","Data":{data}}}"#),
+        format!(r#"{{"Unknown":1,"Data":{data},"Type":"APPLE\u0050AY"}}"#),
+    ] {
+        assert!(parse_token_json(&json).unwrap() == WalletToken::new(Wallet::ApplePay, data), "{json}");
+    }
+}
+
+#[test]
+fn a_token_names_a_known_wallet_and_brings_its_payment_object() {
+    let refused = |json: &str| -> Vec<String> {
+        let violations = parse_token_json(json).map(drop).unwrap_err();
+        assert!(!format!("{violations:?}").contains("c2VjcmV0"), "{violations:?}");
+        violations.iter().map(|one| format!("{} {}", one.field, one.code.as_str())).collect()
+    };
+    for json in ["", "[]", "\"c2VjcmV0\"", "{\"Type\":\"APPLEPAY\",\"Data\":{\"a\":\"c2VjcmV0\",\"a\":1}}"] {
+        assert_eq!(refused(json), ["token_data FIELD_INVALID"], "{json}");
+    }
+    assert_eq!(refused("{}"), ["token_data.Data FIELD_MISSING", "token_data.Type FIELD_MISSING"]);
+    let null = r#"{"Type":null,"Data":null}"#;
+    assert_eq!(refused(null), ["token_data.Data FIELD_MISSING", "token_data.Type FIELD_MISSING"]);
+    let wrong = r#"{"Type":["APPLEPAY"],"Data":"c2VjcmV0"}"#;
+    assert_eq!(refused(wrong), ["token_data.Data FIELD_INVALID", "token_data.Type FIELD_INVALID"]);
+    for wallet in ["applepay", "GOOGLEPAY", "", "APPLEPAY "] {
+        let json = format!(r#"{{"Type":"{wallet}","Data":{{}}}}"#);
+        assert_eq!(refused(&json), ["token_data.Type VALUE_NOT_ALLOWED"], "{wallet}");
+    }
+    let sized = |size: usize| format!(r#"{{"Type":"APPLEPAY","Data":{{"a":"{}"}}}}"#, "x".repeat(size - 8));
+    assert!(parse_token_json(&sized(16 * 1024)).is_ok());
+    assert_eq!(refused(&sized(16 * 1024 + 1)), ["token_data.Data VALUE_TOO_LONG"]);
+}
+
+#[test]
 fn stash_ids_are_1_to_128_of_the_unreserved_characters() {
     assert!(is_stash_id("a") && is_stash_id("A-Za-z0-9._~-") && is_stash_id(&"x".repeat(128)));
     for wrong in ["", "a b", "a/b", "%41", "é", &"x".repeat(129)] {
@@ -85,10 +120,13 @@ fn stash_ids_are_1_to_128_of_the_unreserved_characters() {
 
 #[test]
 fn the_answer() {
-    let body = StashBody::new("cart-1", "4242", &[Warning::CardMonthInvalid]);
+    let body = StashBody::new("cart-1", Some("4242"), &[Warning::CardMonthInvalid]);
     assert_eq!(
         serde_json::to_string(&body).unwrap(),
         r#"{"StashId":"cart-1","Last4":"4242","Warnings":["CardMonthInvalid"]}"#
     );
-    assert!(serde_json::to_string(&StashBody::new("a", "", &[])).unwrap().ends_with(r#""Last4":"","Warnings":[]}"#));
+    let unreadable = StashBody::new("a", Some(""), &[]);
+    assert_eq!(serde_json::to_string(&unreadable).unwrap(), r#"{"StashId":"a","Last4":"","Warnings":[]}"#);
+    let token = StashBody::new("a", None, &[]);
+    assert_eq!(serde_json::to_string(&token).unwrap(), r#"{"StashId":"a","Warnings":[]}"#);
 }

@@ -1,54 +1,77 @@
 use zeroize::Zeroizing;
 
 use crate::card::Card;
+use crate::stashed::StashedData;
+use crate::wallet::{Wallet, WalletToken};
 
-/// What a vault opened is no card of this format.
+/// What a vault opened is nothing that was stashed, or in no format that this version reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a card in a format that this version reads")]
+#[error("not in a format that this version reads")]
 pub struct MalformedPlaintext;
 
-/// First byte of the format: five texts, each a length of four bytes (big-endian) and UTF-8.
-const FORMAT: u8 = 1;
+/// First byte of a card: five texts, each a length of four bytes (big-endian) and UTF-8.
+const CARD: u8 = 1;
 
-impl Card {
+/// First byte of a wallet token: two such texts.
+const WALLET_TOKEN: u8 = 2;
+
+impl StashedData {
     /// The bytes that a vault encrypts; wiped when dropped. Written in one piece, so that no growing buffer leaves copies behind.
     pub fn to_sealed_plaintext(&self) -> Zeroizing<Vec<u8>> {
-        let texts = [
-            self.name(),
-            self.expose_number(),
-            self.expose_verification_code(),
-            self.expiry_year(),
-            self.expiry_month(),
-        ];
-        let size = 1 + texts.iter().map(|text| 4 + text.len()).sum::<usize>();
-        let mut bytes = Zeroizing::new(Vec::with_capacity(size));
-        bytes.push(FORMAT);
-        for text in texts {
-            let length = u32::try_from(text.len()).expect("a text of 4 GiB never gets this far");
-            bytes.extend_from_slice(&length.to_be_bytes());
-            bytes.extend_from_slice(text.as_bytes());
+        match self {
+            Self::Card(card) => write(
+                CARD,
+                [
+                    card.name(),
+                    card.expose_number(),
+                    card.expose_verification_code(),
+                    card.expiry_year(),
+                    card.expiry_month(),
+                ],
+            ),
+            Self::WalletToken(token) => write(WALLET_TOKEN, [token.wallet().as_str(), token.expose_data()]),
         }
-        bytes
     }
 
-    /// Reads what [`Card::to_sealed_plaintext`] wrote.
+    /// Reads what [`StashedData::to_sealed_plaintext`] wrote.
     ///
     /// # Errors
     /// [`MalformedPlaintext`] for another format, a cut-off text, or anything after the last one.
     pub fn from_sealed_plaintext(bytes: &[u8]) -> Result<Self, MalformedPlaintext> {
-        let (&FORMAT, mut rest) = bytes.split_first().ok_or(MalformedPlaintext)? else {
-            return Err(MalformedPlaintext);
-        };
-        let mut texts = [""; 5];
-        for text in &mut texts {
-            (*text, rest) = split_text(rest)?;
+        let (format, texts) = bytes.split_first().ok_or(MalformedPlaintext)?;
+        match *format {
+            CARD => {
+                let [name, number, code, year, month] = read(texts)?;
+                Ok(Self::Card(Card::new(name, number, code, year, month)))
+            }
+            WALLET_TOKEN => {
+                let [wallet, data] = read(texts)?;
+                let wallet = Wallet::from_code(wallet).ok_or(MalformedPlaintext)?;
+                Ok(Self::WalletToken(WalletToken::new(wallet, data)))
+            }
+            _ => Err(MalformedPlaintext),
         }
-        if !rest.is_empty() {
-            return Err(MalformedPlaintext);
-        }
-        let [name, number, verification_code, expiry_year, expiry_month] = texts;
-        Ok(Self::new(name, number, verification_code, expiry_year, expiry_month))
     }
+}
+
+fn write<const N: usize>(format: u8, texts: [&str; N]) -> Zeroizing<Vec<u8>> {
+    let size = 1 + texts.iter().map(|text| 4 + text.len()).sum::<usize>();
+    let mut bytes = Zeroizing::new(Vec::with_capacity(size));
+    bytes.push(format);
+    for text in texts {
+        let length = u32::try_from(text.len()).expect("a text of 4 GiB never gets this far");
+        bytes.extend_from_slice(&length.to_be_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+    }
+    bytes
+}
+
+fn read<const N: usize>(mut rest: &[u8]) -> Result<[&str; N], MalformedPlaintext> {
+    let mut texts = [""; N];
+    for text in &mut texts {
+        (*text, rest) = split_text(rest)?;
+    }
+    if rest.is_empty() { Ok(texts) } else { Err(MalformedPlaintext) }
 }
 
 fn split_text(bytes: &[u8]) -> Result<(&str, &[u8]), MalformedPlaintext> {
@@ -62,33 +85,48 @@ fn split_text(bytes: &[u8]) -> Result<(&str, &[u8]), MalformedPlaintext> {
 mod tests {
     use super::*;
 
-    fn card() -> Card {
-        Card::new("Ana é", "4242 4242 4242 4242", "123", "2030", "12")
+    fn everything() -> [StashedData; 3] {
+        [
+            StashedData::Card(Card::new("Ana é", "4242 4242 4242 4242", "123", "2030", "12")),
+            StashedData::Card(Card::new("", "", "", "", "")),
+            StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, "{ \"token\":\"\\u00e9 é\"}")),
+        ]
     }
 
     #[test]
-    fn reads_back_exactly_what_was_typed() {
-        for card in [card(), Card::new("", "", "", "", "")] {
-            let bytes = card.to_sealed_plaintext();
+    fn reads_back_exactly_what_was_stashed() {
+        for data in everything() {
+            let bytes = data.to_sealed_plaintext();
             assert_eq!(bytes.len(), bytes.capacity(), "written in one piece");
-            assert_eq!(Card::from_sealed_plaintext(&bytes), Ok(card));
+            assert_eq!(StashedData::from_sealed_plaintext(&bytes), Ok(data));
         }
     }
 
     #[test]
     fn anything_else_is_refused() {
-        let bytes = card().to_sealed_plaintext();
-        for cut in 0..bytes.len() {
-            assert_eq!(Card::from_sealed_plaintext(&bytes[..cut]), Err(MalformedPlaintext), "{cut}");
+        for data in everything() {
+            let bytes = data.to_sealed_plaintext();
+            for cut in 0..bytes.len() {
+                assert_eq!(StashedData::from_sealed_plaintext(&bytes[..cut]), Err(MalformedPlaintext), "{cut}");
+            }
+            let mut longer = bytes.to_vec();
+            longer.push(0);
+            let mut other_format = bytes.to_vec();
+            other_format[0] = 3 - other_format[0];
+            let mut unknown_format = bytes.to_vec();
+            unknown_format[0] = 3;
+            let mut length = bytes.to_vec();
+            length[1..5].fill(0xff);
+            for wrong in [longer, other_format, unknown_format, length] {
+                assert_eq!(StashedData::from_sealed_plaintext(&wrong), Err(MalformedPlaintext));
+            }
         }
-        let mut longer = bytes.to_vec();
-        longer.push(0);
-        let mut other_format = bytes.to_vec();
-        other_format[0] = 2;
-        let mut not_text = bytes.to_vec();
-        not_text[5] = 0xff;
-        for wrong in [longer, other_format, not_text, vec![FORMAT, 0xff, 0xff, 0xff, 0xff]] {
-            assert_eq!(Card::from_sealed_plaintext(&wrong), Err(MalformedPlaintext));
+        let [card, _, token] = everything();
+        for data in [card, token] {
+            // No UTF-8 in one, no wallet in the other.
+            let mut damaged = data.to_sealed_plaintext();
+            damaged[5] = 0xff;
+            assert_eq!(StashedData::from_sealed_plaintext(&damaged), Err(MalformedPlaintext));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
-use dropin_card::Card;
+use dropin_card::StashedData;
 use dropin_kernel::Timestamp;
 use dropin_ports::{Clock, KeyringError, SealedCard, StashBinding, StashVault};
 
@@ -205,18 +205,18 @@ fn binding<'a>(merchant: &'a [u8; 16], binding: StashBinding<'a>, key_id: &'a st
 }
 
 impl StashVault for StashKeys {
-    fn seal(&self, card: &Card, to: StashBinding<'_>, now: Timestamp) -> Result<SealedCard, KeyringError> {
+    fn seal(&self, data: &StashedData, to: StashBinding<'_>, now: Timestamp) -> Result<SealedCard, KeyringError> {
         let (id, key) = self.current(now)?;
         let key_id = id.to_string();
-        let bytes = key.seal(card.to_sealed_plaintext(), &binding(to.merchant_id.uuid().as_bytes(), to, &key_id))?;
+        let bytes = key.seal(data.to_sealed_plaintext(), &binding(to.merchant_id.uuid().as_bytes(), to, &key_id))?;
         Ok(SealedCard { key_id, bytes })
     }
 
-    fn open(&self, sealed: &SealedCard, to: StashBinding<'_>) -> Result<Card, KeyringError> {
+    fn open(&self, sealed: &SealedCard, to: StashBinding<'_>) -> Result<StashedData, KeyringError> {
         let id: KeyId = sealed.key_id.parse().map_err(|_no_key_id| KeyringError::CannotOpen)?;
         let merchant = to.merchant_id.uuid();
         let plaintext = self.find(&id)?.open(&sealed.bytes, &binding(merchant.as_bytes(), to, &sealed.key_id))?;
-        Card::from_sealed_plaintext(&plaintext).map_err(|_malformed| KeyringError::CannotOpen)
+        StashedData::from_sealed_plaintext(&plaintext).map_err(|_malformed| KeyringError::CannotOpen)
     }
 }
 
@@ -230,6 +230,7 @@ impl fmt::Debug for StashKeys {
 mod tests {
     use std::fs;
 
+    use dropin_card::Card;
     use dropin_kernel::MerchantId;
     use dropin_ports::StashKey;
     use uuid::Uuid;
@@ -255,8 +256,8 @@ mod tests {
         StashKeys::open(dir, HOUR, HALF_AN_HOUR).expect("opened")
     }
 
-    fn card() -> Card {
-        Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12")
+    fn card() -> StashedData {
+        StashedData::Card(Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12"))
     }
 
     fn owner() -> StashKey {

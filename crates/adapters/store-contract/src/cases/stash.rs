@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use dropin_card::Scheme;
+use dropin_card::{Scheme, StashedKind, Wallet};
 use dropin_ports::{AuthorizationPrepared, SealedCard, StashEntry, StashSummary, StashUse};
 
 use crate::Bench;
@@ -12,7 +12,7 @@ pub async fn an_entry_is_replaced_by_the_next(bench: Arc<Bench>) {
     assert_eq!(bench.stash.peek_stash(&first.key, at(0)).await, Ok(Some(first.summary)));
     let second = StashEntry {
         sealed: SealedCard { key_id: "2026112111".to_owned(), bytes: (0..=255).collect() },
-        summary: StashSummary { scheme: None, usable: false },
+        summary: StashSummary { kind: StashedKind::Card(None), usable: false },
         created_at: at(60),
         expires_at: at(3_000),
         ..first.clone()
@@ -32,8 +32,9 @@ pub async fn an_entry_is_replaced_by_the_next(bench: Arc<Bench>) {
     submit.stash = using(second.summary);
     let done = bench.payments.prepare_authorization(submit).await.unwrap();
     assert!(matches!(done, AuthorizationPrepared::Done(Some(card)) if card == second.sealed));
-    for scheme in Scheme::ALL {
-        let summary = StashSummary { scheme: Some(scheme), usable: true };
+    let cards = Scheme::ALL.into_iter().map(|scheme| StashedKind::Card(Some(scheme)));
+    for kind in cards.chain(Wallet::ALL.map(StashedKind::Wallet)) {
+        let summary = StashSummary { kind, usable: true };
         let one = StashEntry { summary, ..entry(merchant.id, at(100)) };
         bench.stash.put_stash(one.clone()).await.unwrap();
         assert_eq!(bench.stash.peek_stash(&one.key, at(0)).await, Ok(Some(summary)));
@@ -54,7 +55,7 @@ pub async fn only_the_exact_key_finds_an_entry(bench: Arc<Bench>) {
     // Another browser's post with the same StashId is an entry of its own.
     let mut beside = stashed.clone();
     beside.key.fingerprint = "another browser".to_owned();
-    beside.summary.scheme = Some(Scheme::Jcb);
+    beside.summary.kind = StashedKind::Card(Some(Scheme::Jcb));
     bench.stash.put_stash(beside.clone()).await.unwrap();
     assert_eq!(bench.stash.peek_stash(&stashed.key, at(0)).await, Ok(Some(stashed.summary)));
     assert_eq!(bench.stash.peek_stash(&beside.key, at(0)).await, Ok(Some(beside.summary)));

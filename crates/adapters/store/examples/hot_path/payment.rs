@@ -1,7 +1,7 @@
 //! Whole payments, as far as the store takes part: created, submitted with a stashed card, authorized, captured.
 
 use dropin_access::{Endpoint, SealedSecret};
-use dropin_card::Scheme;
+use dropin_card::{Scheme, StashedKind};
 use dropin_kernel::{
     AttemptId, Change, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId, SessionId, Timestamp,
 };
@@ -45,7 +45,7 @@ pub(crate) async fn pay(store: &Store, known: &NewSession) {
 }
 
 async fn stash(store: &Store, session: &Session) -> StashUse {
-    let summary = StashSummary { scheme: Some(Scheme::Visa), usable: true };
+    let summary = StashSummary { kind: StashedKind::Card(Some(Scheme::Visa)), usable: true };
     let key = StashKey {
         merchant_id: session.merchant_id,
         stash_id: random().to_string(),

@@ -1,12 +1,13 @@
 //! What a payment in the drop-in and one from server to server have in common: what it is paid with, the durable record, the question.
 
+use dropin_card::{StashedData, StashedKind};
 use dropin_catalogue::{Class, Method, methods_for};
 use dropin_kernel::{Change, MerchantId, Timestamp, Violation, ViolationCode};
 use dropin_money::Currency;
 use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger};
 use dropin_ports::{
-    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, History, KeyUse, Means, PrepareAuthorization,
-    ProcessorAnswer, SealedCard, StashKey, StashStore, StashUse, StashVault, StoreError, Subject,
+    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, History, KeyUse, KeyringError, Means,
+    PrepareAuthorization, ProcessorAnswer, SealedCard, StashKey, StashStore, StashUse, StashVault, StoreError, Subject,
 };
 use dropin_session::{Session, Transition};
 
@@ -96,7 +97,13 @@ impl Till<'_> {
             let why = "the card's number, expiry or code is not valid: stash it again, corrected";
             return Err(refuse(ViolationCode::Invalid, why));
         }
-        let scheme = summary.scheme.map(|scheme| scheme.as_str());
+        let StashedKind::Card(scheme) = summary.kind else {
+            return Err(refuse(
+                ViolationCode::NotAllowed,
+                "is a wallet's token, which is not accepted for this payment: use a card",
+            ));
+        };
+        let scheme = scheme.map(|scheme| scheme.as_str());
         let method = methods_for(Some(buyer.country), Some(buyer.currency))
             .into_iter()
             .find(|method| method.class == Class::Card && Some(method.id) == scheme);
@@ -166,12 +173,17 @@ impl Till<'_> {
         let Prepared { operation, order, country, card } = prepared;
         let means = match card {
             None => Ok(Means::Method(order.payment_method.clone())),
-            Some((sealed, key)) => self.vault.open(&sealed, &key).map(Means::Card),
+            Some((sealed, key)) => self.vault.open(&sealed, &key).and_then(|data| match data {
+                StashedData::Card(card) => Ok(Means::Card(card)),
+                // Never taken in for a payment ([`Till::card`]).
+                StashedData::WalletToken(_) => Err(KeyringError::CannotOpen),
+            }),
         };
         let answer = match means {
             Ok(means) => {
                 let request = AuthorizeRequest {
                     key: operation.id,
+                    merchant_id: order.merchant_id,
                     order_id: order.id,
                     amount: operation.amount.clone(),
                     means,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use dropin_card::Card;
+use dropin_card::StashedData;
 use dropin_kernel::{AttemptId, OrderId, SessionId, Timestamp};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, Order, Refund};
@@ -52,11 +52,11 @@ impl IdSource for FreshIds {
 struct NoVault;
 
 impl StashVault for NoVault {
-    fn seal(&self, _: &Card, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
+    fn seal(&self, _: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
         Err(KeyringError::CannotOpen)
     }
 
-    fn open(&self, _: &SealedCard, _: StashBinding<'_>) -> Result<Card, KeyringError> {
+    fn open(&self, _: &SealedCard, _: StashBinding<'_>) -> Result<StashedData, KeyringError> {
         Err(KeyringError::CannotOpen)
     }
 }
