@@ -26,16 +26,23 @@ struct Here(Vec<(Method, Option<Permission>)>);
 
 /// Mounts a service's table of operations: one resource for each address, 405 with Allow for every method that it has no row for.
 pub fn mount(config: &mut web::ServiceConfig, operations: &'static [Operation]) {
-    let mut mounted: Vec<&str> = Vec::new();
-    for path in operations.iter().map(|operation| operation.path) {
-        if !mounted.contains(&path) {
-            mounted.push(path);
-            config.service(resource(path, operations));
-        }
+    for path in paths(operations) {
+        config.service(resource(path, operations));
     }
 }
 
-fn resource(path: &'static str, operations: &'static [Operation]) -> Resource {
+/// The addresses of a table, each once.
+pub(crate) fn paths(operations: &'static [Operation]) -> Vec<&'static str> {
+    operations.iter().fold(Vec::new(), |mut paths, operation| {
+        if !paths.contains(&operation.path) {
+            paths.push(operation.path);
+        }
+        paths
+    })
+}
+
+/// One address with its rows.
+pub(crate) fn resource(path: &'static str, operations: &'static [Operation]) -> Resource {
     let rows = || operations.iter().filter(|operation| operation.path == path);
     let here = Here(rows().map(|operation| (operation.method.clone(), operation.permission)).collect());
     rows().fold(web::resource(path).app_data(here), |resource, operation| {

@@ -116,14 +116,19 @@ impl FromRequest for IfMatch {
 pub struct IfNoneMatch(Option<Tags>);
 
 impl IfNoneMatch {
-    /// 304 when the caller has `version` already, else 200 with what `body` makes; both with the version's ETag.
-    pub fn answer<T: Serialize>(&self, version: &Version, body: impl FnOnce() -> T) -> HttpResponse {
-        let known = match &self.0 {
+    /// Whether the caller has what this entity tag (without its quotes) names already.
+    pub fn knows(&self, opaque: &str) -> bool {
+        match &self.0 {
             None => false,
             Some(Tags::Any) => true,
             // Compared weakly (RFC 9110 section 13.1.2).
-            Some(Tags::Listed(tags)) => tags.iter().any(|tag| tag.opaque == version.as_str()),
-        };
+            Some(Tags::Listed(tags)) => tags.iter().any(|tag| tag.opaque == opaque),
+        }
+    }
+
+    /// 304 when the caller has `version` already, else 200 with what `body` makes; both with the version's ETag.
+    pub fn answer<T: Serialize>(&self, version: &Version, body: impl FnOnce() -> T) -> HttpResponse {
+        let known = self.knows(version.as_str());
         let mut answer = if known { HttpResponse::NotModified().finish() } else { json(StatusCode::OK, &body()) };
         if let Ok(tag) = HeaderValue::from_str(&quoted(version)) {
             answer.headers_mut().insert(ETAG, tag);
