@@ -55,9 +55,10 @@ statement! {
     returns FoundColumns;
 }
 
-/// A merchant's own Session is looked for.
+/// A Session is looked for.
 pub(crate) struct Search {
-    pub(crate) merchant: MerchantId,
+    /// Whose it has to be; `None` for whoever knows its id.
+    pub(crate) merchant: Option<MerchantId>,
     pub(crate) id: SessionId,
 }
 
@@ -65,9 +66,18 @@ impl Work for Search {
     type Answer = Option<SessionWithOrder>;
 
     fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Self::Answer>, Fault> {
-        let find = OfMerchant { id: Id(self.id.uuid()), merchant: Id(self.merchant.uuid()) };
-        let found: Option<Found> =
-            on_each!(connection, inner => find.get_result(inner)).optional().in_table("session")?;
+        let id = Id(self.id.uuid());
+        let found: QueryResult<Found> = match self.merchant {
+            Some(merchant) => {
+                let find = OfMerchant { id, merchant: Id(merchant.uuid()) };
+                on_each!(connection, inner => find.get_result(inner))
+            }
+            None => {
+                let find = OfAnybody { id };
+                on_each!(connection, inner => find.get_result(inner))
+            }
+        };
+        let found = found.optional().in_table("session")?;
         found.map(restore).transpose().map(Verdict::Keep)
     }
 }
@@ -78,7 +88,8 @@ impl Together for Search {
         let answer = |search: &Self| {
             // What another merchant wished for in the same statement is not this one's.
             let own = |found: &&Found| {
-                found.0.id == Id(search.id.uuid()) && found.0.merchant_id == Id(search.merchant.uuid())
+                found.0.id == Id(search.id.uuid())
+                    && search.merchant.is_none_or(|merchant| found.0.merchant_id == Id(merchant.uuid()))
             };
             match found.iter().find(own) {
                 None => Some(None),
@@ -88,13 +99,6 @@ impl Together for Search {
         };
         Ok(all.iter().map(|search| answer(search)).collect())
     }
-}
-
-/// Any merchant's Session.
-pub(crate) fn of_anybody(connection: &mut AnyConnection, id: SessionId) -> Result<Option<SessionWithOrder>, Fault> {
-    let find = OfAnybody { id: Id(id.uuid()) };
-    let found: Option<Found> = on_each!(connection, inner => find.get_result(inner)).optional().in_table("session")?;
-    found.map(restore).transpose()
 }
 
 fn restore((row, profile, order): Found) -> Result<SessionWithOrder, Fault> {

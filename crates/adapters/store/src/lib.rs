@@ -19,11 +19,13 @@ mod postgres;
 mod rows;
 mod schema;
 mod session;
+mod sorts;
 mod sql;
 mod sqlite;
 mod stash;
 mod statement;
 mod store;
+mod wallet;
 
 pub use config::{OpenError, Role, StoreConfig};
 pub use store::Store;

@@ -12,7 +12,7 @@ use dropin_validation::BillingProfile;
 use crate::connection::AnyConnection;
 use crate::create::Creation;
 use crate::fault::{Fault, InTable};
-use crate::find::{self, Search};
+use crate::find::Search;
 use crate::lane::Verdict;
 use crate::rows::{ProfileRow, SessionRow, StateColumns, TermsChange};
 use crate::schema::{billing_profile, merchant_reference, session};
@@ -25,15 +25,15 @@ use crate::{answers, journal};
 impl SessionStore for Store {
     async fn insert_session(&self, new: NewSession) -> Result<Inserted, StoreError> {
         let creation = Creation::new(new).map_err(Fault::into_store_error)?;
-        self.create(creation).await
+        self.beside_others(creation).await
     }
 
     async fn find_session(&self, merchant: MerchantId, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
-        self.search(Search { merchant, id }).await
+        self.beside_others(Search { merchant: Some(merchant), id }).await
     }
 
     async fn find_session_for_shopper(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
-        self.read(move |connection| find::of_anybody(connection, id)).await
+        self.beside_others(Search { merchant: None, id }).await
     }
 
     async fn replace_session(&self, replacement: ReplaceSession) -> Result<Replaced, StoreError> {

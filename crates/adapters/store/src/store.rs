@@ -8,19 +8,14 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use diesel::QueryableByName;
 use diesel::sql_types::{Nullable, Text};
-use dropin_ports::{Inserted, SessionWithOrder, StoreError, StoreHealth};
+use dropin_ports::{StoreError, StoreHealth};
 
 use crate::config::{OpenError, Role, StoreConfig, Target, lock_path};
 use crate::connection::{self, AnyConnection};
-use crate::create::Creation;
 use crate::fault::Fault;
-use crate::find::Search;
-use crate::lane::{self, Job, Kind, Queue, Step, Timekeeper, Verdict, Work};
+use crate::lane::{self, Job, Kind, Queue, Timekeeper, Verdict};
 use crate::migrate;
-
-/// Threads, and so connections to PostgreSQL, for each sort of work that is done for many callers at once: one sends while the other's
-/// statement runs. More would make the bunches smaller.
-const TOGETHER: usize = 2;
+use crate::sorts::Sorts;
 
 /// Reading threads beside SQLite's one writer.
 const SQLITE_READERS: usize = 2;
@@ -36,8 +31,7 @@ struct Inner {
     target: Target,
     writes: Arc<Queue<Box<dyn Job>>>,
     reads: Arc<Queue<Box<dyn Job>>>,
-    creations: Arc<Queue<Step<Creation>>>,
-    searches: Arc<Queue<Step<Search>>>,
+    sorts: Sorts,
     timekeeper: Arc<Timekeeper>,
     threads: Mutex<Threads>,
 }
@@ -78,8 +72,8 @@ impl Store {
         };
         let timekeeper = Arc::new(Timekeeper::new(config.deadline));
         // From here on a failure drops the store, which ends the threads that already run.
-        let (creations, searches, threads) = Default::default();
-        let store = Self(Arc::new(Inner { target, writes, reads, creations, searches, timekeeper, threads }));
+        let (sorts, threads) = Default::default();
+        let store = Self(Arc::new(Inner { target, writes, reads, sorts, timekeeper, threads }));
         store.start(config.threads.max(1), lock)?;
         Ok(store)
     }
@@ -95,12 +89,7 @@ impl Store {
                     let (queue, url) = (inner.writes.clone(), url.clone());
                     threads.lanes.push(spawn("dropin-store-pg", move || lane::serve_postgres(&queue, &url))?);
                 }
-                for _ in 0..TOGETHER {
-                    let (queue, server) = (inner.creations.clone(), url.clone());
-                    threads.lanes.push(spawn("dropin-store-new", move || lane::serve_together(&queue, &server))?);
-                    let (queue, server) = (inner.searches.clone(), url.clone());
-                    threads.lanes.push(spawn("dropin-store-get", move || lane::serve_together(&queue, &server))?);
-                }
+                inner.sorts.start(url, &mut threads.lanes)?;
             }
             Target::Sqlite(path) => {
                 let path = path_text(path)?;
@@ -153,25 +142,6 @@ impl Store {
         lane::run(&self.0.writes, &self.0.timekeeper, Kind::Write, work).await
     }
 
-    /// Writes a Session: on PostgreSQL with others that wait, on SQLite as every step does.
-    pub(crate) async fn create(&self, creation: Creation) -> Result<Inserted, StoreError> {
-        match self.0.target {
-            Target::Postgres(_) => lane::run_one_of(&self.0.creations, &self.0.timekeeper, Kind::Write, creation).await,
-            Target::Sqlite(_) => self.write(move |connection| creation.run(connection)).await,
-        }
-    }
-
-    /// Finds a Session: on PostgreSQL with others that wait, on SQLite as every step does.
-    pub(crate) async fn search(&self, search: Search) -> Result<Option<SessionWithOrder>, StoreError> {
-        match self.0.target {
-            Target::Postgres(_) => lane::run_one_of(&self.0.searches, &self.0.timekeeper, Kind::Read, search).await,
-            Target::Sqlite(_) => {
-                let keep = move |connection: &mut AnyConnection| search.run(connection);
-                lane::run(&self.0.reads, &self.0.timekeeper, Kind::Read, keep).await
-            }
-        }
-    }
-
     /// Runs a step that only reads.
     pub(crate) async fn read<T, W>(&self, work: W) -> Result<T, StoreError>
     where
@@ -181,14 +151,33 @@ impl Store {
         let keep = move |connection: &mut AnyConnection| work(connection).map(Verdict::Keep);
         lane::run(&self.0.reads, &self.0.timekeeper, Kind::Read, keep).await
     }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.0.target
+    }
+
+    pub(crate) fn sorts(&self) -> &Sorts {
+        &self.0.sorts
+    }
+
+    pub(crate) fn timekeeper(&self) -> &Timekeeper {
+        &self.0.timekeeper
+    }
+
+    /// Where steps wait that are done one by one.
+    pub(crate) fn queue_of(&self, kind: Kind) -> &Queue<Box<dyn Job>> {
+        match kind {
+            Kind::Read => &self.0.reads,
+            Kind::Write => &self.0.writes,
+        }
+    }
 }
 
 impl Inner {
     fn let_nothing_in(&self) {
         self.writes.close();
         self.reads.close();
-        self.creations.close();
-        self.searches.close();
+        self.sorts.close();
     }
 }
 
@@ -208,7 +197,8 @@ fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
+/// Starts a thread of the store.
+pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
     thread::Builder::new().name(name.to_owned()).spawn(work).map_err(OpenError::Thread)
 }
 
