@@ -71,6 +71,8 @@ id! {
     AttemptId,
     /// One balanced transaction of the ledger.
     LedgerTransactionId,
+    /// A guaranteed exchange rate for one currency (contract, Rates: RateOffers, Id).
+    RateOfferId,
 }
 
 impl From<SessionId> for PaymentId {

@@ -9,7 +9,7 @@ mod violation;
 pub use change::{Change, Revision};
 pub use ids::{
     ApiUserId, AttemptId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
-    ParseIdError, PaymentId, RefundId, SessionId,
+    ParseIdError, PaymentId, RateOfferId, RefundId, SessionId,
 };
 pub use timestamp::Timestamp;
 pub use violation::{Violation, ViolationCode, Violations};

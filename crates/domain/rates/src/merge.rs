@@ -1,0 +1,247 @@
+use std::collections::BTreeMap;
+
+use dropin_kernel::Timestamp;
+use dropin_money::Currency;
+use time::Date;
+
+use crate::{Dated, Limits, Quote, Rate, Source, Table, conversion_on};
+
+/// What one source says of one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceTable {
+    /// Who says it.
+    pub source: Source,
+    /// Of which day.
+    pub dated: Dated,
+    /// Units for one euro.
+    pub rates: BTreeMap<Currency, Rate>,
+}
+
+/// Why a quote was not taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// It is further from the former rate than the limit allows: somebody has to look, then confirm it or repair the source.
+    Jump,
+    /// It is older than what is already there: the source went back in time.
+    Older,
+    /// It is of a day that has not begun anywhere on earth.
+    Future,
+}
+
+impl Refusal {
+    /// Every reason.
+    pub const ALL: [Self; 3] = [Self::Jump, Self::Older, Self::Future];
+
+    /// The name in logs and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Jump => "jump",
+            Self::Older => "older",
+            Self::Future => "future",
+        }
+    }
+}
+
+/// A quote that was not taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedQuote {
+    /// Of which currency.
+    pub currency: Currency,
+    /// Why.
+    pub why: Refusal,
+    /// What stands and goes on standing; `None` when there is nothing.
+    pub former: Option<Quote>,
+    /// What was offered.
+    pub offered: Quote,
+}
+
+/// A table with what the sources had to say taken into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The new table.
+    pub table: Table,
+    /// What was not taken over, for the alarm.
+    pub refused: Vec<RefusedQuote>,
+}
+
+impl Table {
+    /// Takes what the sources say into this table. Order does not matter.
+    ///
+    /// - A withdrawn currency has its conversion rate from its first day on, whatever anybody says.
+    /// - The main feed's word counts before the supplement's, unless the main feed's is stale by the supplement's day.
+    /// - A quote of a future day, one older than what stands, and one that jumps beyond the limit are refused, each for itself: the former
+    ///   quote stays and grows old. A jump stays refused until a person confirms it or the source comes back into the limit.
+    /// - A currency that a source no longer quotes keeps its last quote, which is left behind in time ([`Table::left_behind`]).
+    /// - Invented and real rates never stand side by side: whichever comes last removes the other.
+    #[must_use]
+    pub fn merge(&self, sources: &[SourceTable], now: Timestamp, limits: &Limits) -> Merged {
+        let mut sources: Vec<&SourceTable> = sources.iter().collect();
+        sources.sort_by_key(|table| table.source);
+        let is_sandbox = |source: Source| source == Source::Sandbox;
+        let mut quotes = self.quotes.clone();
+        match sources.last() {
+            Some(last) if is_sandbox(last.source) => quotes.clear(),
+            Some(_) => quotes.retain(|_, quote| !is_sandbox(quote.source)),
+            None => {}
+        }
+        let today = now.to_offset_date_time().date();
+        let mut refused = Vec::new();
+        for table in sources {
+            for (currency, rate) in &table.rates {
+                let offered = Quote { rate: *rate, dated: table.dated, source: table.source };
+                let former = quotes.get(currency).copied();
+                match decide(*currency, former, offered, today, limits) {
+                    Verdict::Take => drop(quotes.insert(*currency, offered)),
+                    Verdict::Leave => {}
+                    Verdict::Refuse(why) => refused.push(RefusedQuote { currency: *currency, why, former, offered }),
+                }
+            }
+        }
+        for fixed in conversion_on(today) {
+            let quote = Quote { rate: fixed.rate(), dated: Dated::Always, source: Source::Fixed };
+            quotes.insert(fixed.currency, quote);
+        }
+        Merged { table: quotes.into_iter().collect(), refused }
+    }
+}
+
+enum Verdict {
+    Take,
+    Leave,
+    Refuse(Refusal),
+}
+
+fn decide(currency: Currency, former: Option<Quote>, offered: Quote, today: Date, limits: &Limits) -> Verdict {
+    let withdrawn = conversion_on(today).any(|fixed| fixed.currency == currency);
+    if currency == Currency::Eur || withdrawn {
+        return Verdict::Leave;
+    }
+    let Dated::On(day) = offered.dated else {
+        return Verdict::Take;
+    };
+    // Somewhere on earth tomorrow has begun.
+    if today.next_day().is_some_and(|tomorrow| tomorrow < day) {
+        return Verdict::Refuse(Refusal::Future);
+    }
+    let Some(former) = former else {
+        return Verdict::Take;
+    };
+    match (former.source, offered.source) {
+        (Source::Primary, Source::Supplement) => {
+            if former.stale_on(limits).is_none_or(|stale| day < stale) {
+                return Verdict::Leave;
+            }
+        }
+        (one, other) if one == other => {
+            if matches!(former.dated, Dated::On(known) if day < known) {
+                return Verdict::Refuse(Refusal::Older);
+            }
+        }
+        _ => {}
+    }
+    if !limits.is_confirmed(currency) && former.rate.is_far_from(offered.rate, limits.jump_percent()) {
+        return Verdict::Refuse(Refusal::Jump);
+    }
+    Verdict::Take
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use time::macros::date;
+
+    fn says(source: Source, day: Date, rates: &[(&str, &str)]) -> SourceTable {
+        let rates = rates.iter().map(|(code, rate)| (code.parse().unwrap(), rate.parse().unwrap())).collect();
+        SourceTable { source, dated: Dated::On(day), rates }
+    }
+
+    fn noon(day: Date) -> Timestamp {
+        day.with_hms(12, 0, 0).unwrap().assume_utc().into()
+    }
+
+    fn shown(table: &Table) -> Vec<String> {
+        table.quotes().map(|(code, quote)| format!("{code} {} {}", quote.rate, quote.source.as_str())).collect()
+    }
+
+    const MONDAY: Date = date!(2026 - 11 - 16);
+    const TUESDAY: Date = date!(2026 - 11 - 17);
+
+    #[test]
+    fn the_supplement_fills_the_gaps_and_the_law_overrules_both() {
+        let primary = says(Source::Primary, MONDAY, &[("USD", "1.1"), ("BGN", "1.9")]);
+        let second = says(Source::Supplement, MONDAY, &[("USD", "1.2"), ("AED", "4.1"), ("EUR", "1")]);
+        let wanted =
+            ["USD 1.1 primary", "AED 4.1 supplement", "HRK 7.5345 fixed", "BGN 1.95583 fixed"].map(str::to_owned);
+        for order in [[primary.clone(), second.clone()], [second, primary]] {
+            let merged = Table::default().merge(&order, noon(MONDAY), &Limits::default());
+            assert_eq!(shown(&merged.table), wanted);
+            assert_eq!(merged.refused, []);
+        }
+    }
+
+    #[test]
+    fn a_jump_is_refused_until_it_is_confirmed() {
+        let limits = Limits::default();
+        let before = says(Source::Primary, MONDAY, &[("USD", "1.1"), ("TRY", "40")]);
+        let before = Table::default().merge(&[before], noon(MONDAY), &limits).table;
+        let after = says(Source::Primary, TUESDAY, &[("USD", "1.3"), ("TRY", "4")]);
+        let merged = before.merge(std::slice::from_ref(&after), noon(TUESDAY), &limits);
+        let refused: Vec<_> = merged.refused.iter().map(|quote| (quote.currency, quote.why)).collect();
+        assert_eq!(refused, [(Currency::Try, Refusal::Jump)]);
+        assert_eq!(merged.refused[0].former.unwrap().rate.to_string(), "40");
+        assert_eq!(shown(&merged.table)[..2], ["USD 1.3 primary", "TRY 40 primary"]);
+        assert_eq!(merged.table.quotes().nth(1).unwrap().1.dated, Dated::On(MONDAY));
+        // The next day says the same: still nobody has looked.
+        let wednesday = date!(2026 - 11 - 18);
+        let again = says(Source::Primary, wednesday, &[("TRY", "4"), ("USD", "1.3")]);
+        let merged = merged.table.merge(std::slice::from_ref(&again), noon(wednesday), &limits);
+        assert_eq!((merged.refused.len(), merged.table.left_behind(&limits)), (1, vec![Currency::Try]));
+        let merged = merged.table.merge(&[again], noon(wednesday), &limits.with_confirmed([Currency::Try]));
+        assert_eq!((merged.refused.len(), shown(&merged.table)[1].as_str()), (0, "TRY 4 primary"));
+    }
+
+    #[test]
+    fn days_that_cannot_be_are_refused() {
+        let limits = Limits::default();
+        let before =
+            Table::default().merge(&[says(Source::Primary, TUESDAY, &[("USD", "1.1")])], noon(TUESDAY), &limits);
+        for (day, why) in [(MONDAY, Refusal::Older), (date!(2026 - 11 - 19), Refusal::Future)] {
+            let merged = before.table.merge(&[says(Source::Primary, day, &[("USD", "1.12")])], noon(TUESDAY), &limits);
+            assert_eq!(merged.refused.iter().map(|quote| quote.why).collect::<Vec<_>>(), [why]);
+            assert_eq!(merged.table, before.table);
+        }
+        let corrected = says(Source::Primary, TUESDAY, &[("USD", "1.12")]);
+        assert_eq!(shown(&before.table.merge(&[corrected], noon(TUESDAY), &limits).table)[0], "USD 1.12 primary");
+    }
+
+    #[test]
+    fn the_supplement_takes_over_what_the_main_feed_dropped() {
+        let limits = Limits::default();
+        let long_ago = date!(2022 - 03 - 01);
+        let before =
+            Table::default().merge(&[says(Source::Primary, long_ago, &[("RUB", "95")])], noon(long_ago), &limits);
+        let now = says(Source::Supplement, TUESDAY, &[("RUB", "94")]);
+        let merged = before.table.merge(&[now], noon(TUESDAY), &limits);
+        assert_eq!(shown(&merged.table)[0], "RUB 94 supplement");
+        // And gives it back.
+        let quoted_again = says(Source::Primary, TUESDAY, &[("RUB", "93")]);
+        assert_eq!(shown(&merged.table.merge(&[quoted_again], noon(TUESDAY), &limits).table)[0], "RUB 93 primary");
+    }
+
+    #[test]
+    fn invented_rates_never_stand_beside_real_ones() {
+        let limits = Limits::default();
+        let invented = SourceTable {
+            source: Source::Sandbox,
+            dated: Dated::Always,
+            rates: [(Currency::Usd, Rate::ONE), (Currency::Jpy, Rate::ONE)].into(),
+        };
+        let real = says(Source::Primary, MONDAY, &[("USD", "1.1"), ("GBP", "0.8")]);
+        let sandbox = Table::default().merge(std::slice::from_ref(&invented), noon(MONDAY), &limits).table;
+        let production = sandbox.merge(std::slice::from_ref(&real), noon(MONDAY), &limits);
+        assert_eq!(shown(&production.table)[..2], ["USD 1.1 primary", "GBP 0.8 primary"]);
+        assert_eq!((production.refused.len(), production.table.quotes().count()), (0, 4));
+        assert_eq!(production.table.merge(&[invented], noon(MONDAY), &limits).table, sandbox);
+        assert_eq!(production.table.merge(&[], noon(MONDAY), &limits).table, production.table);
+    }
+}
