@@ -22,6 +22,10 @@ CREATE TABLE rate_feed (
     id INTEGER CONSTRAINT rate_feed_pkey PRIMARY KEY CONSTRAINT rate_feed_single CHECK (id = 1),
     checked_at TIMESTAMPTZ NOT NULL,
     next_at TIMESTAMPTZ NOT NULL,
+    -- When the table in force is too old to guarantee anything by it; never, when it holds rates without a day only.
+    stale_at TIMESTAMPTZ,
+    -- Currencies whose rates are so much older than the rest that they count as missing.
+    left_behind JSONB NOT NULL,
     -- Why nothing could be read, for whoever runs this.
     problem TEXT,
     -- Rates that jumped too far to be believed.

@@ -27,6 +27,10 @@ CREATE TABLE rate_feed (
     id INTEGER CONSTRAINT rate_feed_pkey PRIMARY KEY CONSTRAINT rate_feed_single CHECK (id = 1),
     checked_at INTEGER NOT NULL,
     next_at INTEGER NOT NULL,
+    -- When the table in force is too old to guarantee anything by it; never, when it holds rates without a day only.
+    stale_at INTEGER,
+    -- Currencies whose rates are so much older than the rest that they count as missing.
+    left_behind TEXT NOT NULL,
     -- Why nothing could be read, for whoever runs this.
     problem TEXT,
     -- Rates that jumped too far to be believed.
