@@ -427,6 +427,9 @@
 			this.send({ type: "select", method: this.selected });
 			this.sentTheme = "";
 			this.relayTheme();
+			this.watch();
+		}
+		watch() {
 			this.stopWatching = watchTheme(this.host, () => this.host.isConnected ? this.relayTheme() : this.leave());
 		}
 		awaitFrame() {
@@ -519,6 +522,7 @@
 		}
 		end(kind, title, text, details = []) {
 			this.retire();
+			this.watch();
 			this.setEnabled(false);
 			this.view.showEnd(kind, title, text, details);
 		}

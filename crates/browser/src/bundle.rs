@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "5767fa2d5da23f74";
+pub(crate) const VERSION: &str = "954fbec9bece2017";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -27,7 +27,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "dropin.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.js"),
-        sha384: "tMv6eC+wfFH5phIYkLxpogXQIqZwNDbEouixeTfsxmFeQtI3nutN6EE6SM6ktNP7",
+        sha384: "wp/B0CfKUlXy45qJQPxtemn/2AKhn4cF34QgAYs1xm1Mo+i3zFWADzmtUTIQwWKL",
     },
     Asset {
         path: "frame.css",
@@ -69,6 +69,6 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "Pi7xThOWaV6grOE1rGfXH/qX7PG4WZsBcRvOtyY1WUmBe5onr1SwVGfrnUVk0R80",
+        sha384: "APuFL2wSyrKuVs/OKFqGTQG/32vm8Y93+WMjPzVEm7W1o4sGdig4iC7pD1gTNPe3",
     },
 ];

@@ -15,9 +15,9 @@ const locales = readdirSync(new URL("../locales", import.meta.url)).map((name) =
 
 /** Violations in one document; each frame is asked by itself, so that axe sends no messages through the page. */
 async function violationsIn(frame) {
-  await frame.evaluate(axeSource);
+  if (!(await frame.evaluate(() => "axe" in window))) await frame.evaluate(axeSource);
   return frame.evaluate(async (values) => {
-    const { violations } = await window.axe.run(document, { runOnly: { type: "tag", values }, iframes: false });
+    const { violations } = await window.axe.run(document, { runOnly: { type: "tag", values }, iframes: false, resultTypes: ["violations"] });
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, any }) => `${target} ${any[0]?.message ?? ""}`).join("; ")}`);
   }, TAGS);
 }
@@ -25,7 +25,9 @@ async function violationsIn(frame) {
 /** Nothing is judged in the middle of a transition. */
 async function settled(frame) {
   await frame.evaluate(() => {
-    const finite = document.getAnimations().filter((one) => Number.isFinite(one.effect.getComputedTiming().endTime));
+    const shadows = [...document.querySelectorAll("*")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
+    const running = [document, ...shadows].flatMap((root) => root.getAnimations());
+    const finite = running.filter((one) => Number.isFinite(one.effect.getComputedTiming().endTime));
     return Promise.all(finite.map((animation) => animation.finished.catch(() => {})));
   });
 }
@@ -39,77 +41,91 @@ async function clean(shop, what) {
   }
 }
 
-for (const lang of locales) {
-  for (const colorScheme of ["light", "dark"]) {
-    test(`axe finds nothing in ${lang}, ${colorScheme}`, async () => {
-      const prepare = colorScheme === "dark" ? () => document.body.classList.add("dark") : undefined;
-      const open = (session, more = {}) => openShop({ session: world.mock.session(session), lang, prepare, colorScheme, ...more });
-      const shop = await open({ Sandbox: true });
-      await clean(shop, "empty form");
-      await shop.button().click();
-      await clean(shop, "errors");
-      await fill(shop);
-      world.mock.change(shop.session, 31);
-      await shop.button().click();
-      await shop.frame.locator(".notice").waitFor();
-      await until(async () => (await shop.button().getAttribute("aria-disabled")) === null, "the button to be ready");
-      await clean(shop, "notice");
-      await shop.button().click();
-      await endPanel(shop, "done");
-      await clean(shop, "done");
-      await shop.context.close();
+const WIDTHS = { desk: { width: 1280, height: 900 }, phone: { width: 390, height: 800 } };
+const SCHEMES = ["light", "dark"];
 
-      const phone = await open({ slow: true }, { viewport: { width: 390, height: 800 }, options: { hideSubmitButton: true } });
-      await fill(phone);
-      await clean(phone, "phone, own button");
-      world.mock.entry(phone.session).session.State = "PROCESSING";
-      await phone.go();
-      await status(phone, "").waitFor();
-      await clean(phone, "processing");
-      world.mock.finish(phone.session, { State: "FAILED", ErrorCode: "PAYMENT_DECLINED" });
-      await endPanel(phone, "fail");
-      await clean(phone, "failed");
-      await phone.context.close();
-    });
+/** Draws the page and all of the drop-in in a scheme; the frame, where there still is one, hears of it from the shell. */
+async function paint(shop, scheme) {
+  await shop.page.evaluate((dark) => document.body.classList.toggle("dark", dark), scheme === "dark");
+  const shell = () => shop.page.locator("#pay .root").getAttribute("data-scheme");
+  const frame = () => shop.frameOf()?.evaluate(() => document.documentElement.dataset.scheme) ?? scheme;
+  await until(async () => (await shell()) === scheme && (await frame()) === scheme, `the drop-in in ${scheme} colours`);
+}
+
+/** What is on the page now, judged in both schemes at both widths; it is left as it was. */
+async function cleanEverywhere(shop, what) {
+  for (const [where, size] of Object.entries(WIDTHS)) {
+    await shop.page.setViewportSize(size);
+    for (const scheme of SCHEMES) {
+      await paint(shop, scheme);
+      await clean(shop, `${what}, ${where}, ${scheme}`);
+    }
+    assert.equal(await shop.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, `${what}, ${where}: overflow`);
   }
 }
 
 for (const lang of locales) {
-  for (const colorScheme of ["light", "dark"]) {
-    test(`axe finds nothing in methods beside cards in ${lang}, ${colorScheme}`, async () => {
-      const prepare = colorScheme === "dark" ? () => document.body.classList.add("dark") : undefined;
-      const open = (more = {}) => openShop({ session: world.mock.session({ others: true, Sandbox: true }), lang, prepare, colorScheme, ...more });
-      const phone = { width: 390, height: 800 };
-      for (const viewport of [undefined, phone]) {
-        const shop = await open({ viewport });
-        const where = viewport ? "phone" : "desk";
-        await shop.method("paypal").click();
-        world.mock.change(shop.session, 31);
-        await shop.payBy("paypal").click();
-        await shop.panel("paypal").locator(".notice").waitFor();
-        await until(async () => (await shop.payBy("paypal").getAttribute("aria-disabled")) === null, "the button to be ready");
-        await clean(shop, `${where}, a method with a notice`);
-        await shop.method("banktransfer").click();
-        await shop.payBy("banktransfer").click();
-        await endPanel(shop, "done");
-        await clean(shop, `${where}, bank details`);
-        assert.equal(await shop.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, `${where}: overflow`);
-        await shop.context.close();
+  const open = (session, more = {}) => openShop({ session: world.mock.session({ Sandbox: true, ...session }), lang, ...more });
 
-        const bank = await open({ viewport });
-        await fill(bank, { number: CHALLENGED });
-        await bank.button().click();
-        await bank.bank.locator("#confirm").waitFor();
-        assert.equal(bank.page.frames().length, 4, "the shop, the form, the page in the dialog, and the bank's");
-        await clean(bank, `${where}, dialog`);
-        await bank.dialog.locator(".close").click();
-        await bank.goOn.waitFor();
-        await until(() => bank.page.frames().length === 2, "the bank's page to go");
-        await clean(bank, `${where}, waiting`);
-        await bank.context.close();
-      }
-    });
-  }
+  test(`axe finds nothing in a card's payment in ${lang}`, async () => {
+    const shop = await open();
+    await cleanEverywhere(shop, "empty form");
+    await shop.button().click();
+    await cleanEverywhere(shop, "errors");
+    await fill(shop);
+    world.mock.change(shop.session, 31);
+    await shop.button().click();
+    await shop.frame.locator(".notice").waitFor();
+    await until(async () => (await shop.button().getAttribute("aria-disabled")) === null, "the button to be ready");
+    await cleanEverywhere(shop, "notice");
+    await shop.button().click();
+    await endPanel(shop, "done");
+    await cleanEverywhere(shop, "done");
+    await shop.context.close();
+  });
+
+  test(`axe finds nothing with the page's own button, and where a payment is followed, in ${lang}`, async () => {
+    const shop = await open({ slow: true }, { options: { hideSubmitButton: true } });
+    await fill(shop);
+    await cleanEverywhere(shop, "own button");
+    world.mock.entry(shop.session).session.State = "PROCESSING";
+    await shop.go();
+    await status(shop, "").waitFor();
+    await cleanEverywhere(shop, "processing");
+    world.mock.finish(shop.session, { State: "FAILED", ErrorCode: "PAYMENT_DECLINED" });
+    await endPanel(shop, "fail");
+    await cleanEverywhere(shop, "failed");
+    await shop.context.close();
+  });
+
+  test(`axe finds nothing in methods beside cards in ${lang}`, async () => {
+    const shop = await open({ others: true });
+    await shop.method("paypal").click();
+    world.mock.change(shop.session, 31);
+    await shop.payBy("paypal").click();
+    await shop.panel("paypal").locator(".notice").waitFor();
+    await until(async () => (await shop.payBy("paypal").getAttribute("aria-disabled")) === null, "the button to be ready");
+    await cleanEverywhere(shop, "a method with a notice");
+    await shop.method("banktransfer").click();
+    await shop.payBy("banktransfer").click();
+    await endPanel(shop, "done");
+    await cleanEverywhere(shop, "bank details");
+    await shop.context.close();
+  });
+
+  test(`axe finds nothing in the dialog of a bank in ${lang}`, async () => {
+    const shop = await open();
+    await fill(shop, { number: CHALLENGED });
+    await shop.button().click();
+    await shop.bank.locator("#confirm").waitFor();
+    assert.equal(shop.page.frames().length, 4, "the shop, the form, the page in the dialog, and the bank's");
+    await cleanEverywhere(shop, "dialog");
+    await shop.dialog.locator(".close").click();
+    await shop.goOn.waitFor();
+    await until(() => shop.page.frames().length === 2, "the bank's page to go");
+    await cleanEverywhere(shop, "waiting");
+    await shop.context.close();
+  });
 }
 
 test("Arabic runs from right to left, numbers from left to right, and Arabic digits are taken", async () => {

@@ -200,6 +200,8 @@ export class Mock {
     const answer = () => this.json(response, 200, this.progressOf(entry));
     if (entry.session.State !== (query.get("from") ?? "PROCESSING")) return answer();
     const timer = setTimeout(answer, Number(query.get("wait")) * 1000);
+    // Nobody may be there any more to hear it: it keeps no finished run alive.
+    timer.unref();
     entry.waiting.push(() => (clearTimeout(timer), answer()));
   }
 

@@ -103,6 +103,10 @@ export class Dropin {
     this.send({ type: "select", method: this.selected });
     this.sentTheme = "";
     this.relayTheme();
+    this.watch();
+  }
+
+  private watch(): void {
     this.stopWatching = watchTheme(this.host, () => (this.host.isConnected ? this.relayTheme() : this.leave()));
   }
 
@@ -211,6 +215,8 @@ export class Dropin {
 
   private end(kind: "done" | "fail", title: string, text: string, details: readonly Detail[] = []): void {
     this.retire();
+    // What is drawn in the end follows the page's colours like anything before.
+    this.watch();
     this.setEnabled(false);
     this.view.showEnd(kind, title, text, details);
   }
