@@ -8,14 +8,17 @@ use std::time::Duration;
 use actix_web::web::ServiceConfig;
 use checkout_api::{CheckoutDeps, MerchantDeps};
 use dropin_access::Origin;
-use dropin_boot::{Context, Failure, Mode, Process, Secret, SystemClock, SystemIds};
+use dropin_boot::{
+    Context, Failure, Mode, Process, ProcessorLimitArgs, Secret, SystemClock, SystemIds, keep_memory_private,
+};
+use dropin_catalogue::Catalogue;
 use dropin_http::{Gate, Server};
 use dropin_keyring::{MasterKey, StashKeys};
 use dropin_notification::Schedule;
 use dropin_ports::StoreHealth;
-use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_store::{Role, Store, StoreConfig};
-use dropin_usecases::access::Authenticator;
+use dropin_usecases::access::{Authenticator, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::deliver::{Delivering, Pace};
@@ -44,6 +47,9 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     let parts = Parts::chosen(cli)?;
     let database = cli.store.url()?;
     files::make_folder(&cli.store.data)?;
+    if parts.need_cards() {
+        keep_memory_private()?;
+    }
     let mut process = Process::start()?;
     let server = Server::new("dropin").listen(cli.serve.listen);
     // The shop alone listens for itself, perhaps on a machine where the service has its address.
@@ -185,7 +191,7 @@ impl Service {
             stop: process.stop.clone(),
         };
         let processor = match parts.need_processor() {
-            true => Some(processor(&addresses.processor, plan::processor_key(cli)?)?),
+            true => Some(processor(&addresses.processor, plan::processor_key(cli)?, &cli.serve.processor_limits)?),
             false => None,
         };
         let payments = processor.clone().map(|processor| payments(&context, processor));
@@ -296,11 +302,13 @@ impl Service {
         let (vault, payments) = self.vault.clone().zip(self.payments.clone())?;
         let flows = self.context.flows.clone();
         let return_base = self.addresses.public.asset.clone();
+        let catalogue = Arc::new(Catalogue::of_sandbox());
         let checkouts = Checkouts {
             payments: payments.clone(),
             stash: self.store(),
             vault: vault.clone(),
             return_base: return_base.clone(),
+            catalogue: catalogue.clone(),
         };
         let merchant = MerchantDeps {
             gate: self.gate.clone()?,
@@ -309,9 +317,9 @@ impl Service {
             flows: flows.clone(),
             url_policy: self.sessions.url_policy,
         };
-        let (sessions, access, stash) = (self.store(), self.store(), self.store());
+        let (sessions, merchants, stash) = (self.store(), KnownMerchants::new(self.store()), self.store());
         let shopper = CheckoutDeps {
-            shopper: Shopper { sessions, access, stash, vault, payments, return_base },
+            shopper: Shopper { sessions, merchants, stash, vault, payments, return_base, catalogue },
             flows,
             stash_url: self.addresses.public.stash.clone(),
             sandbox: self.context.mode == Mode::Sandbox,
@@ -339,8 +347,14 @@ fn open_vault(context: &Context) -> Result<Arc<StashKeys>, Failure> {
     Ok(keys)
 }
 
-fn processor(url: &str, key: Secret) -> Result<Arc<HttpProcessor>, Failure> {
-    let config = ProcessorConfig::new(url, key.expose().to_owned(), PROCESSOR_DEADLINE)?;
+fn processor(url: &str, key: Secret, limits: &ProcessorLimitArgs) -> Result<Arc<HttpProcessor>, Failure> {
+    let config = ProcessorConfig::new(url, key.expose().to_owned(), PROCESSOR_DEADLINE)?
+        .with_room(Room {
+            payments: limits.processor_payments,
+            questions: limits.processor_questions,
+            share: limits.processor_merchant_share,
+        })
+        .with_breaker(BreakerRules::of(limits.processor_failures, limits.pause()));
     Ok(Arc::new(HttpProcessor::start(config)?))
 }
 

@@ -13,13 +13,14 @@ use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_checkout};
 use dropin_access::{Permission, Permissions};
 use dropin_boot::{SystemClock, SystemIds};
 use dropin_card::{Card, StashedData};
+use dropin_catalogue::Catalogue;
 use dropin_http::{Flows, Gate, Running, Server};
 use dropin_kernel::Timestamp;
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, Clock, KeyringError, SealedCard, StashBinding, StashVault};
 use dropin_store::{Role, Store, StoreConfig};
-use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, Merchants};
+use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{Checkouts, Payments, Shopper, Timing};
 use dropin_usecases::stash::Stashing;
@@ -146,6 +147,7 @@ impl Api {
             timing: Timing::default(),
         };
         let return_base = "http://assets.example".to_owned();
+        let catalogue = Arc::new(Catalogue::of_sandbox());
         let vault = Arc::new(OneCard);
         let limit = FailureLimit::default();
         let gate = Gate(Arc::new(Authenticator::new(shared.clone(), secrets, clock.clone(), false, limit)));
@@ -156,6 +158,7 @@ impl Api {
                 stash: shared.clone(),
                 vault: vault.clone(),
                 return_base: return_base.clone(),
+                catalogue: catalogue.clone(),
             },
             answers: Answers { store: shared.clone(), clock: clock.clone(), keep: KEEP },
             flows: flows.clone(),
@@ -165,11 +168,12 @@ impl Api {
         let shopper = CheckoutDeps {
             shopper: Shopper {
                 sessions: shared.clone(),
-                access: shared.clone(),
+                merchants: KnownMerchants::new(shared.clone()),
                 stash: shared.clone(),
                 vault: vault.clone(),
                 payments,
                 return_base,
+                catalogue,
             },
             flows: flows.clone(),
             stash_url: "http://stash.example".to_owned(),

@@ -65,6 +65,7 @@ impl World {
             currencies: vec![Currency::Usd],
             origins: vec![Origin::parse(SHOP).expect("an origin")],
             session_lifetime: Duration::from_secs(86_400),
+            methods: Default::default(),
             sandbox: true,
             created_at: Timestamp::from_micros(0),
         };

@@ -60,6 +60,7 @@ pub fn new_merchant(endpoint: bool) -> NewMerchant {
         currencies: vec![Currency::Usd, Currency::Kwd, Currency::Jpy, Currency::Eur],
         origins: ["https://shop.example", "http://localhost:8081"].map(|raw| Origin::parse(raw).unwrap()).to_vec(),
         session_lifetime: Duration::from_micros(86_400_000_001),
+        methods: Default::default(),
         sandbox: true,
         created_at: START,
     };

@@ -4,7 +4,9 @@
 pub mod access;
 pub mod answers;
 pub mod audit;
+pub mod catalogue;
 pub mod deliver;
 pub mod payments;
 pub mod sessions;
 pub mod stash;
+pub mod wallet;

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use dropin_catalogue::methods_for;
+use dropin_catalogue::methods;
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
 use dropin_order::{OrderState, RefundState};
@@ -94,7 +94,7 @@ named! {
     /// Who caused a step: an API user of the merchant, the shopper, somebody who runs the service, or the service itself.
     Actor = |schema| one_of(schema, ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);
     /// Id of a payment method of the catalogue.
-    MethodId = |schema| one_of(schema, methods_for(None, None).into_iter().map(|method| method.id));
+    MethodId = |schema| one_of(schema, methods().map(|method| method.id));
     /// What came of a capture or a cancel.
     CaptureReason = |schema| one_of(schema, ["Captured", "PendingNotification", "UnderReview"]);
     /// What is wrong with a card.

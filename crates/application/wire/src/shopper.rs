@@ -1,6 +1,6 @@
 //! What the drop-in in the shopper's browser sees and sends: nothing of billing, nothing of the merchant's credentials.
 
-use dropin_catalogue::{Class, Method, find_method};
+use dropin_catalogue::{Class, Offered, find_method};
 use dropin_kernel::{AttemptId, Revision, Violation, ViolationCode, Violations};
 use dropin_money::Decimal;
 use dropin_order::BankDetails;
@@ -28,7 +28,7 @@ pub struct ViewSource<'a> {
     /// Origins whose pages may embed the drop-in for it.
     pub origins: &'a [String],
     /// What it may be paid with.
-    pub methods: &'a [Method],
+    pub methods: &'a [Offered],
     /// {stash_url}: where the card goes.
     pub stash_url: &'a str,
     /// Whether the deployment is a sandbox.
@@ -92,7 +92,7 @@ impl<'a> ShopperViewBody<'a> {
     pub fn new(source: &ViewSource<'a>) -> Self {
         let session = source.session;
         let terms = &session.terms;
-        let method = |method: &Method| MethodBody { id: method.id, name: method.name, class: method.class.as_str() };
+        let method = |method: &Offered| MethodBody { id: method.id, name: method.name, class: method.class.as_str() };
         Self {
             session_id: session.id.to_string(),
             state: session.state.kind().as_str(),
@@ -108,7 +108,7 @@ impl<'a> ShopperViewBody<'a> {
             shipping_amount: terms.shipping.as_ref().map(|shipping| (&shipping.shipping_amount).into()),
             duty_amount: terms.shipping.as_ref().map(|shipping| (&shipping.duty_amount).into()),
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(DiscountBody::from).collect()),
-            payment_methods: source.methods.iter().map(method).collect(),
+            payment_methods: source.methods.iter().filter(|method| !method.token).map(method).collect(),
             stash_url: source.stash_url,
             sandbox: source.sandbox,
         }

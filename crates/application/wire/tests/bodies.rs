@@ -4,7 +4,7 @@
 mod common;
 
 use common::{LARGEST, SMALLEST, completed, expired, failed, id, session};
-use dropin_catalogue::methods_for;
+use dropin_catalogue::{Ask, Catalogue, Channel, MerchantMethods};
 use dropin_kernel::{AttemptId, Revision};
 use dropin_order::{OrderEvent, OrderState};
 use dropin_session::{BillingChoice, FailureReason, Session, SessionStateKind};
@@ -151,7 +151,15 @@ fn sessions_that_ended_unpaid_tell_why_and_name_no_order() {
 }
 
 fn view(session: &Session) -> String {
-    let methods = methods_for(Some("DE"), Some(session.terms.currency));
+    let methods = Catalogue::of_sandbox().offers(&Ask {
+        country: Some("DE"),
+        currencies: &[session.terms.currency],
+        amount: None,
+        merchant: &MerchantMethods::default(),
+        sandbox: true,
+        recurring: false,
+        channel: Channel::DropIn,
+    });
     text(&ShopperViewBody::new(&ViewSource {
         session,
         merchant_name: "Mugs & more",

@@ -191,19 +191,6 @@ fn a_method_takes_what_its_class_needs() {
 }
 
 #[test]
-fn a_method_has_to_be_for_the_country_and_currency() {
-    let ideal = |country: &str, currency: &str| {
-        let mut body = with(json!({"PaymentMethod": "IDEAL", "StashId": null, "ConsumerCurrency": currency}));
-        body["Consumer"]["Country"] = country.into();
-        body["Consumer"]["Region"] = Value::Null;
-        body
-    };
-    assert_eq!(parse(&ideal("NL", "EUR")).method, "IDEAL");
-    assert_eq!(refused(&ideal("DE", "EUR")), ["PaymentMethod VALUE_NOT_ALLOWED"]);
-    assert_eq!(refused(&ideal("NL", "USD")), ["PaymentMethod VALUE_NOT_ALLOWED"]);
-}
-
-#[test]
 fn a_contract_takes_the_place_of_a_method_and_there_are_none() {
     let contract = with(json!({"ContractId": "c-1", "PaymentMethod": null, "StashId": null}));
     assert_eq!(refused(&contract), ["ContractId NOT_FOUND"]);

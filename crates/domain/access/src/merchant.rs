@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_money::Currency;
 
@@ -18,6 +19,8 @@ pub struct Merchant {
     pub origins: Vec<Origin>,
     /// How long an unpaid Session lives (decisions.md section 3: 24 h unless configured).
     pub session_lifetime: Duration,
+    /// What is particular about the payment methods it offers.
+    pub methods: MerchantMethods,
     /// Whether it was made in a sandbox; fixed for ever, so that nobody charges real cards with an account made for trying out.
     pub sandbox: bool,
     /// When it was created.

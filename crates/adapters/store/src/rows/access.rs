@@ -4,6 +4,7 @@ use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_access::{
     ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring, SealedSecret,
 };
+use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
 
@@ -90,6 +91,7 @@ impl MerchantRow {
                 .collect::<Result<_, _>>()?,
             origins: origins.iter().map(OriginRow::restore).collect::<Result<_, _>>()?,
             session_lifetime: Duration::from_micros(lifetime),
+            methods: MerchantMethods::default(),
             sandbox: self.sandbox,
             created_at: self.created_at.0,
         })

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, Permissions};
+use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, AccountChanged, MerchantInserted, MerchantSettings, NewMerchant};
@@ -88,6 +89,7 @@ impl Merchants {
             currencies,
             origins,
             session_lifetime: SESSION_LIFETIME,
+            methods: MerchantMethods::default(),
             sandbox: self.sandbox,
             created_at: self.clock.now(),
         };

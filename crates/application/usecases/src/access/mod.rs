@@ -3,6 +3,7 @@
 mod authenticate;
 mod endpoints;
 mod failures;
+mod known;
 mod merchants;
 mod seen;
 mod users;
@@ -16,6 +17,7 @@ use dropin_ports::{AccessStore, AccountChanged, Clock, IdSource, KeyringError, O
 pub use authenticate::{AuthenticateError, Authenticator, Caller, NotPermitted, authenticate};
 pub use endpoints::{EndpointAdded, SecretRotated};
 pub use failures::FailureLimit;
+pub use known::KnownMerchants;
 pub use merchants::{Account, CreateMerchant, MerchantCreated};
 pub use users::{PasswordRotated, UserAdded};
 

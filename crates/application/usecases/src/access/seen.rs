@@ -115,6 +115,7 @@ mod tests {
                 currencies: vec![],
                 origins: vec![],
                 session_lifetime: FRESH,
+                methods: dropin_catalogue::MerchantMethods::default(),
                 sandbox: true,
                 created_at: Timestamp::from_micros(0),
             },

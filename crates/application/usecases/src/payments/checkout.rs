@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
-use dropin_catalogue::{Class, find_method};
+use dropin_catalogue::{Catalogue, Channel};
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Currency};
 use dropin_order::NewOrder;
 use dropin_ports::{Actor, CheckoutRecord, KeyUse, StashStore, StashVault, StoreError};
 
-use super::till::{Attempt, Begun, Buyer, Tender, TenderError, Till};
+use super::till::{Attempt, Begun, Buyer, Tender, TenderError, Till, not_offered};
 use super::{Asker, DECISIONS, Payments, answer, busy};
 use crate::access::Caller;
 use crate::answers::Told;
+use crate::catalogue::Purchase;
 
 /// A checkout as it is asked for; checked for everything that needs no store.
 #[derive(Debug, Clone)]
@@ -78,12 +79,14 @@ pub struct Checkouts {
     pub vault: Arc<dyn StashVault>,
     /// {asset_url}: hosted pages send the shopper back below it.
     pub return_base: String,
+    /// Says what may be paid with what.
+    pub catalogue: Arc<Catalogue>,
 }
 
 impl Checkouts {
     fn till(&self) -> Till<'_> {
         let (stash, vault) = (self.stash.as_ref(), self.vault.as_ref());
-        Till { payments: &self.payments, stash, vault, return_base: &self.return_base }
+        Till { payments: &self.payments, stash, vault, return_base: &self.return_base, catalogue: &self.catalogue }
     }
 
     /// Pays. With Capture, the answer waits for the capture too.
@@ -110,7 +113,7 @@ impl Checkouts {
                 Begun::Prepared(prepared) => {
                     let conclusion = self.till().authorize(*prepared).await?;
                     let order = match conclusion.follow_up.filter(|next| next.tries == 0) {
-                        Some(capture) => self.payments.ask(&capture, Asker::Nobody).await?.order,
+                        Some(capture) => self.payments.ask(caller.merchant.id, &capture, Asker::Nobody).await?.order,
                         None => conclusion.order,
                     };
                     return Ok(Told::Concluded(answer::paid(&order)));
@@ -130,16 +133,20 @@ impl Checkouts {
         ask: &CheckoutAsk,
         now: dropin_kernel::Timestamp,
     ) -> Result<Tender, CheckoutError> {
-        let buyer = Buyer {
-            merchant: caller.merchant.id,
-            fingerprint: &ask.fingerprint,
+        let purchase = Purchase {
+            merchant: &caller.merchant,
             country: &ask.country,
-            currency: ask.total.currency(),
+            total: &ask.total,
+            recurring: false,
+            channel: Channel::Checkout,
         };
+        let buyer = Buyer { purchase, fingerprint: &ask.fingerprint };
         let Some(stash_id) = &ask.stash_id else { return Ok(self.till().method(&buyer, &ask.method)?) };
+        // Before the card is looked at, so that the merchant learns of the method that it named.
+        let named = purchase.offer(&self.catalogue, &ask.method);
+        let named = named.map_err(|refusal| CheckoutError::Method(not_offered(refusal)))?;
         let tender = self.till().card(&buyer, stash_id, now).await?;
-        let card = find_method(&ask.method).is_some_and(|method| method.class == Class::Card);
-        if !card || tender.method.id != ask.method {
+        if tender.method.id != named.id {
             let why = format!("the stashed card is a {}", tender.method.id);
             let violation = Violation::new("PaymentMethod", ViolationCode::Conflict, why);
             return Err(CheckoutError::Method(violation));

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::Merchant;
-use dropin_catalogue::{Class, Method, find_method, methods_for};
-use dropin_kernel::SessionId;
+use dropin_catalogue::{Catalogue, Channel, Class, Offered, find_method};
+use dropin_kernel::{MerchantId, SessionId};
 use dropin_order::{BankDetails, Order};
-use dropin_ports::{AccessStore, SessionStore, SessionWithOrder, StashStore, StashVault, StoreError};
+use dropin_ports::{SessionStore, SessionWithOrder, StashStore, StashVault, StoreError};
 use dropin_session::{CancelReason, Session, SessionState, SessionStateKind};
 
 use super::Payments;
 use super::till::Till;
+use crate::access::KnownMerchants;
+use crate::catalogue::Purchase;
 use crate::sessions::as_of;
 
 /// When the browser's long poll looks again for the first time; short enough to feel immediate.
@@ -25,8 +27,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub struct Shopper {
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
-    /// Merchants' names and origins.
-    pub access: Arc<dyn AccessStore>,
+    /// Merchants' names, origins and methods.
+    pub merchants: KnownMerchants,
     /// Stashed cards.
     pub stash: Arc<dyn StashStore>,
     /// Opens them, once.
@@ -35,6 +37,8 @@ pub struct Shopper {
     pub payments: Payments,
     /// {asset_url}: hosted pages send the shopper back below it.
     pub return_base: String,
+    /// Says what may be paid with what.
+    pub catalogue: Arc<Catalogue>,
 }
 
 /// What a shopper may see of a Session: nothing of billing, nothing of the merchant's credentials.
@@ -43,9 +47,9 @@ pub struct ShopperView {
     /// The Session; the edge shows a part of it only.
     pub session: Session,
     /// Whose shop it is.
-    pub merchant: Merchant,
+    pub merchant: Arc<Merchant>,
     /// What it may be paid with.
-    pub methods: Vec<Method>,
+    pub methods: Vec<Offered>,
     /// Origins whose pages may embed the drop-in for it.
     pub origins: Vec<String>,
 }
@@ -106,7 +110,7 @@ impl Progress {
 impl Shopper {
     pub(super) fn till(&self) -> Till<'_> {
         let (stash, vault) = (self.stash.as_ref(), self.vault.as_ref());
-        Till { payments: &self.payments, stash, vault, return_base: &self.return_base }
+        Till { payments: &self.payments, stash, vault, return_base: &self.return_base, catalogue: &self.catalogue }
     }
 
     pub(super) async fn load(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
@@ -115,19 +119,20 @@ impl Shopper {
         Ok(found.map(|found| SessionWithOrder { session: as_of(found.session, now), order: found.order }))
     }
 
+    /// Whose Session it is.
+    pub(super) async fn merchant(&self, id: MerchantId) -> Result<Arc<Merchant>, StoreError> {
+        let missing = || StoreError::Corrupt { table: "session", what: "its merchant is missing".to_owned() };
+        self.merchants.find(id).await?.ok_or_else(missing)
+    }
+
     /// What the drop-in shows.
     ///
     /// # Errors
     /// [`ShopperError`].
     pub async fn view(&self, id: SessionId) -> Result<ShopperView, ShopperError> {
         let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
-        let merchant = self
-            .access
-            .find_merchant(session.merchant_id)
-            .await?
-            .ok_or_else(|| StoreError::Corrupt { table: "session", what: "its merchant is missing".to_owned() })?;
-        let country = session.terms.billing.details.address.country.code();
-        let methods = methods_for(Some(country), Some(session.terms.currency));
+        let merchant = self.merchant(session.merchant_id).await?;
+        let methods = purchase(&session, &merchant).offers(&self.catalogue);
         let mut origins: Vec<_> = merchant.origins.iter().map(|origin| origin.as_str().to_owned()).collect();
         origins.extend([session.terms.complete_url.origin(), session.terms.cancel_url.origin()]);
         origins.sort();
@@ -154,6 +159,18 @@ impl Shopper {
             Some(progress) => Ok(progress),
             None => look().await,
         }
+    }
+}
+
+/// What a Session is about, as the catalogue has to know it.
+pub(super) fn purchase<'a>(session: &'a Session, merchant: &'a Merchant) -> Purchase<'a> {
+    let terms = &session.terms;
+    Purchase {
+        merchant,
+        country: terms.billing.details.address.country.code(),
+        total: &terms.total,
+        recurring: terms.open_contract == Some(true),
+        channel: Channel::DropIn,
     }
 }
 

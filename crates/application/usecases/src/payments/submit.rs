@@ -1,13 +1,13 @@
 //! The shopper pays: prepare, call, settle.
 
-use dropin_kernel::{AttemptId, OrderId, Revision, SessionId, Violation};
+use dropin_kernel::{AttemptId, MerchantId, OrderId, Revision, SessionId, Violation};
 use dropin_order::{NewOrder, Operation};
 use dropin_ports::{Actor, StoreError};
 use dropin_session::{Session, SessionStateKind, SubmitRefused, WrongState};
 use dropin_wire::shopper::SubmitMeans;
 
 use super::DECISIONS;
-use super::shopper::{Progress, Shopper};
+use super::shopper::{Progress, Shopper, purchase};
 use super::till::{Attempt, Begun, Buyer, Prepared, TenderError};
 
 /// What the shopper's browser sends: no money fields at all, the total is the one of the version it names.
@@ -28,6 +28,8 @@ pub struct Submit {
 pub struct Submitted {
     /// For the shopper.
     pub progress: Progress,
+    /// Whose Session it is.
+    pub merchant_id: MerchantId,
     /// A capture to ask for now ([`super::Payments::finish`]); the shopper need not wait for it.
     pub follow_up: Option<Operation>,
 }
@@ -78,7 +80,7 @@ impl Shopper {
             let session = found.session;
             if session.state.attempt() == Some(submit.attempt) {
                 let progress = Progress::of(&session, found.order.as_ref());
-                return Ok(Submitted { progress, follow_up: None });
+                return Ok(Submitted { progress, merchant_id: session.merchant_id, follow_up: None });
             }
             match self.prepare(&session, &submit).await {
                 Ok(Some(prepared)) => return Ok(self.authorize(prepared).await?),
@@ -109,13 +111,8 @@ impl Shopper {
                 SubmitRefused::Expired => SubmitError::WrongState(SessionStateKind::Cancelled),
             })?;
         let (till, terms) = (self.till(), &session.terms);
-        let country = terms.billing.details.address.country.code();
-        let buyer = Buyer {
-            merchant: session.merchant_id,
-            fingerprint: &submit.fingerprint,
-            country,
-            currency: terms.currency,
-        };
+        let merchant = self.merchant(session.merchant_id).await?;
+        let buyer = Buyer { purchase: purchase(session, &merchant), fingerprint: &submit.fingerprint };
         let tender = match &submit.means {
             SubmitMeans::Stash(stash_id) => till.card(&buyer, stash_id, now).await?,
             SubmitMeans::Method(id) => till.method(&buyer, id)?,
@@ -134,7 +131,7 @@ impl Shopper {
             session: Some(session_step),
             order,
             tender,
-            country: country.to_owned(),
+            country: buyer.purchase.country.to_owned(),
             actor: Actor::Shopper,
             checkout: None,
             key_use: None,
@@ -151,6 +148,6 @@ impl Shopper {
         let session =
             conclusion.session.ok_or_else(|| super::corrupt("an attempt in the drop-in without its Session"))?;
         let progress = Progress::of(&session, Some(&conclusion.order));
-        Ok(Submitted { progress, follow_up: conclusion.follow_up })
+        Ok(Submitted { progress, merchant_id: session.merchant_id, follow_up: conclusion.follow_up })
     }
 }

@@ -1,9 +1,8 @@
 //! What a payment in the drop-in and one from server to server have in common: what it is paid with, the durable record, the question.
 
 use dropin_card::{StashedData, StashedKind};
-use dropin_catalogue::{Class, Method, methods_for};
-use dropin_kernel::{Change, MerchantId, Timestamp, Violation, ViolationCode};
-use dropin_money::Currency;
+use dropin_catalogue::{Catalogue, Class, Offered, Refusal};
+use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
 use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger};
 use dropin_ports::{
     Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, History, KeyUse, KeyringError, Means,
@@ -13,6 +12,7 @@ use dropin_session::{Session, Transition};
 
 use super::decide::Terms;
 use super::{Asker, Conclusion, Payments, after_asking};
+use crate::catalogue::Purchase;
 
 /// Where payments begin.
 pub(super) struct Till<'a> {
@@ -21,20 +21,19 @@ pub(super) struct Till<'a> {
     pub(super) vault: &'a dyn StashVault,
     /// {asset_url}: hosted pages send the shopper back below it.
     pub(super) return_base: &'a str,
+    /// Says what may be paid with what.
+    pub(super) catalogue: &'a Catalogue,
 }
 
-/// Who pays, where and with what currency.
+/// Who pays, and what.
 pub(super) struct Buyer<'a> {
-    pub(super) merchant: MerchantId,
+    pub(super) purchase: Purchase<'a>,
     pub(super) fingerprint: &'a str,
-    /// Billing country, ISO 3166-1 alpha-2.
-    pub(super) country: &'a str,
-    pub(super) currency: Currency,
 }
 
 /// A method that may be used, and the stash entry that it uses up.
 pub(super) struct Tender {
-    pub(super) method: Method,
+    pub(super) method: Offered,
     pub(super) stash: Option<StashUse>,
 }
 
@@ -80,11 +79,16 @@ pub(super) struct Prepared {
     card: Option<(SealedCard, StashKey)>,
 }
 
+/// What is said of a PaymentMethod that may not be used.
+pub(super) fn not_offered(refusal: Refusal) -> Violation {
+    Violation::new("PaymentMethod", ViolationCode::NotAllowed, refusal.to_string())
+}
+
 impl Till<'_> {
     /// The method of the stashed card, which must be usable here.
     pub(super) async fn card(&self, buyer: &Buyer<'_>, stash_id: &str, now: Timestamp) -> Result<Tender, TenderError> {
         let key = StashKey {
-            merchant_id: buyer.merchant,
+            merchant_id: buyer.purchase.merchant.id,
             stash_id: stash_id.to_owned(),
             fingerprint: buyer.fingerprint.to_owned(),
         };
@@ -103,23 +107,23 @@ impl Till<'_> {
                 "is a wallet's token, which is not accepted for this payment: use a card",
             ));
         };
-        let scheme = scheme.map(|scheme| scheme.as_str());
-        let method = methods_for(Some(buyer.country), Some(buyer.currency))
-            .into_iter()
-            .find(|method| method.class == Class::Card && Some(method.id) == scheme);
         let why = "cards of this scheme are not accepted for this payment: use another card";
-        let method = method.ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
+        let scheme = scheme.ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
+        let method = self.offered(buyer, scheme.as_str(), true);
+        let method = method.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
         Ok(Tender { method, stash: Some(StashUse { key, summary }) })
     }
 
     /// The method without a card that has this id, which must be usable here.
     pub(super) fn method(&self, buyer: &Buyer<'_>, id: &str) -> Result<Tender, TenderError> {
-        let method = methods_for(Some(buyer.country), Some(buyer.currency))
-            .into_iter()
-            .find(|method| method.class != Class::Card && method.id == id);
-        let why = "is not offered for this country and currency, or needs a stashed card";
-        let refused = || TenderError::Method(Violation::new("PaymentMethod", ViolationCode::NotAllowed, why));
-        method.map(|method| Tender { method, stash: None }).ok_or_else(refused)
+        let method = self.offered(buyer, id, false);
+        method.map(|method| Tender { method, stash: None }).map_err(|refusal| TenderError::Method(not_offered(refusal)))
+    }
+
+    /// The method with this id when it may be used here, and its class is Card or is not.
+    fn offered(&self, buyer: &Buyer<'_>, id: &str, card: bool) -> Result<Offered, Refusal> {
+        let method = buyer.purchase.offer(self.catalogue, id)?;
+        if (method.class == Class::Card) == card { Ok(method) } else { Err(Refusal::Unknown) }
     }
 
     /// Writes everything down that must be known before the processor is asked.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use dropin_card::StashedData;
+use dropin_catalogue::Catalogue;
 use dropin_kernel::{AttemptId, OrderId, SessionId, Timestamp};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, Order, Refund};
@@ -14,7 +15,7 @@ use dropin_ports::{
 };
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable, new_merchant};
-use dropin_usecases::access::Caller;
+use dropin_usecases::access::{Caller, KnownMerchants};
 use dropin_usecases::answers::Told;
 use dropin_usecases::payments::{
     CaptureError, CheckoutAsk, Checkouts, Payments, RefundAsk, RefundError, Shopper, Submit, Submitted, Timing,
@@ -95,15 +96,18 @@ impl World {
             timing: Timing::default(),
         };
         let return_base = "http://localhost:8083".to_owned();
+        let catalogue = Arc::new(Catalogue::of_sandbox());
         let shopper = Shopper {
             sessions: shared.clone(),
-            access: shared.clone(),
+            merchants: KnownMerchants::new(shared.clone()),
             stash: shared.clone(),
             vault: Arc::new(NoVault),
             payments: payments.clone(),
             return_base: return_base.clone(),
+            catalogue: catalogue.clone(),
         };
-        let checkouts = Checkouts { payments: payments.clone(), stash: shared, vault: Arc::new(NoVault), return_base };
+        let checkouts =
+            Checkouts { payments: payments.clone(), stash: shared, vault: Arc::new(NoVault), return_base, catalogue };
         Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts }
     }
 

@@ -28,7 +28,7 @@ pub struct CheckoutRequest {
     pub document: String,
     /// Consumer.Country, ISO 3166-1 alpha-2.
     pub country: String,
-    /// PaymentMethod: of the catalogue, and eligible in that country and currency.
+    /// PaymentMethod: of the catalogue; whether it may be used is not known yet.
     pub method: String,
     /// Where the card waits; exactly with a method of class Card.
     pub stash_id: Option<String>,
@@ -174,9 +174,8 @@ impl CheckoutRequest {
             let why = "there is no such contract: contracts are not offered here; send PaymentMethod in its place";
             all.push("ContractId", ViolationCode::NotFound, why);
         }
-        let country = consumer.as_ref().map(|consumer| consumer.country);
-        let method = input.payment_method.as_deref().and_then(|id| all.check(parse_method(id, country, currency)));
-        input.check_stash(method.as_ref(), all);
+        let method = input.payment_method.as_deref().and_then(|id| all.check(parse_method(id)));
+        input.check_stash(method, all);
         let return_url = input.return_url.as_ref().map(|url| all.check(WebUrl::parse("Return", url, policy)));
         if return_url.is_none() && method.is_some_and(|method| method.class != Class::Offline) {
             let why = "is required for methods of class Card and Online: the shopper comes back to it";
@@ -227,12 +226,8 @@ fn parse_currency(code: &str) -> Result<Currency, Violation> {
     code.parse().map_err(|_unknown| Violation::new("ConsumerCurrency", ViolationCode::NotAllowed, why))
 }
 
-/// Of the catalogue, and for that country and currency as far as they are known.
-fn parse_method(id: &str, country: Option<&str>, currency: Option<Currency>) -> Result<Method, Violation> {
-    let refused = |why| Violation::new("PaymentMethod", ViolationCode::NotAllowed, why);
-    let method = find_method(id).ok_or_else(|| refused("must be the Id of a payment method of the catalogue"))?;
-    if !method.is_eligible(country, currency) {
-        return Err(refused("cannot be used with this Consumer.Country and ConsumerCurrency"));
-    }
-    Ok(method)
+/// Of the catalogue; what it may be used for, the catalogue itself is asked.
+fn parse_method(id: &str) -> Result<&'static Method, Violation> {
+    let why = "must be the Id of a payment method of the catalogue: one that getPaymentMethods lists";
+    find_method(id).ok_or_else(|| Violation::new("PaymentMethod", ViolationCode::NotAllowed, why))
 }
