@@ -12,6 +12,7 @@ use actix_web::http::Method;
 use actix_web::web;
 use dropin_access::Permission;
 use dropin_http::{Flows, Gate, Operation, mount};
+use dropin_kernel::MerchantId;
 use dropin_order::Operation as Asked;
 use dropin_usecases::answers::Answers;
 use dropin_usecases::payments::{Checkouts, Payments, Shopper};
@@ -67,10 +68,10 @@ pub fn configure_checkout(deps: MerchantDeps) -> impl Fn(&mut web::ServiceConfig
 
 /// Asks for what follows a payment; nobody waits for it. While stopping nothing new is begun: it is an open operation and the settler finishes
 /// it.
-fn finish_later(flows: &Flows, payments: Payments, next: Asked) {
+fn finish_later(flows: &Flows, payments: Payments, merchant: MerchantId, next: Asked) {
     let begun = flows.spawn(async move {
         let key = next.id.to_string();
-        if let Err(error) = payments.finish(next).await {
+        if let Err(error) = payments.finish(merchant, next).await {
             log::warn!(operation = key.as_str(), error:% = error; "what follows a payment is left to the settler");
         }
     });

@@ -44,7 +44,7 @@ pub(crate) async fn submit(
         .run(async move {
             let submitted = shopper.submit(id.0, submit).await?;
             if let Some(next) = submitted.follow_up {
-                finish_later(&flows, shopper.payments.clone(), next);
+                finish_later(&flows, shopper.payments.clone(), submitted.merchant_id, next);
             }
             Ok::<_, SubmitError>(submitted.progress)
         })

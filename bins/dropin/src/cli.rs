@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use dropin_boot::{AccessArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, StoreArgs};
+use dropin_boot::{
+    AccessArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, ProcessorLimitArgs, StoreArgs,
+};
 use dropin_kernel::{EndpointId, EventId};
 
 pub(crate) use merchant::{CreateMerchant, EndpointCommand, MerchantCommand, SecretCommand, SetMerchant, UserCommand};
@@ -98,6 +100,8 @@ pub(crate) struct ServeArgs {
     /// [default: a key of our own for the sandbox processor, kept in the data folder]
     #[arg(long, env = "PROCESSOR_KEY_FILE", value_name = "FILE")]
     pub(crate) processor_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) processor_limits: ProcessorLimitArgs,
     /// File with the demo merchant's credentials [default: demo-merchant.json in the data folder]
     #[arg(long, env = "DROPIN_MERCHANT_FILE", value_name = "FILE")]
     pub(crate) merchant_file: Option<PathBuf>,

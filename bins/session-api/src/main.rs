@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{AccessArgs, Context, DocsArgs, Mode, Parts, ProcessorArgs, serve};
+use dropin_boot::{AccessArgs, Context, DocsArgs, Mode, Parts, ProcessorArgs, ProcessorLimitArgs, serve};
 use dropin_http::Gate;
 use dropin_keyring::MasterKey;
-use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_usecases::access::Authenticator;
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
@@ -19,6 +19,8 @@ struct Concerns {
     #[command(flatten)]
     processor: ProcessorArgs,
     #[command(flatten)]
+    limits: ProcessorLimitArgs,
+    #[command(flatten)]
     access: AccessArgs,
     #[command(flatten)]
     docs: DocsArgs,
@@ -26,10 +28,16 @@ struct Concerns {
 
 fn main() -> ExitCode {
     serve("session-api", 8082, async |context: &Context, concerns: Concerns| {
-        let processor = concerns.processor;
+        let (processor, limits) = (concerns.processor, concerns.limits);
         let store = Arc::new(context.store.clone());
         let key = processor.key()?.expose().to_owned();
-        let config = ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?;
+        let config = ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?
+            .with_room(Room {
+                payments: limits.processor_payments,
+                questions: limits.processor_questions,
+                share: limits.processor_merchant_share,
+            })
+            .with_breaker(BreakerRules::of(limits.processor_failures, limits.pause()));
         let processor = Arc::new(HttpProcessor::start(config)?);
         let (secrets, sandbox) =
             (Arc::new(MasterKey::of_deployment(&context.keys, &context.store).await?), context.mode == Mode::Sandbox);

@@ -3,19 +3,34 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use dropin_boot::{Context, Parts, ProcessorArgs, serve};
-use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use clap::Args;
+use dropin_boot::{Context, Parts, ProcessorArgs, ProcessorLimitArgs, serve};
+use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::sessions::Sessions;
 use settler::{POLL, SettlerDeps, run};
 
+#[derive(Args)]
+struct Concerns {
+    #[command(flatten)]
+    processor: ProcessorArgs,
+    #[command(flatten)]
+    limits: ProcessorLimitArgs,
+}
+
 fn main() -> ExitCode {
-    serve("settler", 8087, async |context: &Context, processor: ProcessorArgs| {
+    serve("settler", 8087, async |context: &Context, Concerns { processor, limits }: Concerns| {
         let store = Arc::new(context.store.clone());
         let key = processor.key()?.expose().to_owned();
-        let config = ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?;
+        let config = ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?
+            .with_room(Room {
+                payments: limits.processor_payments,
+                questions: limits.processor_questions,
+                share: limits.processor_merchant_share,
+            })
+            .with_breaker(BreakerRules::of(limits.processor_failures, limits.pause()));
         let processor = Arc::new(HttpProcessor::start(config)?);
         let (payments, audit) = (store.clone(), store.clone());
         let open = OpenWork { payments, audit, clock: context.clock.clone() };

@@ -3,10 +3,10 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use dropin_kernel::OpId;
 use dropin_money::Amount;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, RefundRequest, StatusAnswer, VoidRequest, Waiting,
+    AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, Question, RefundRequest, StatusAnswer, VoidRequest,
+    Waiting,
 };
 
 #[derive(Default)]
@@ -61,12 +61,12 @@ impl Processor for Bank {
         self.answer("refund", Some(request.amount))
     }
 
-    async fn status(&self, _: OpId) -> StatusAnswer {
+    async fn status(&self, _: Question) -> StatusAnswer {
         let silent = || StatusAnswer::Unreachable { why: "nobody answers".to_owned() };
         self.known.lock().unwrap().clone().unwrap_or_else(silent)
     }
 
-    async fn abandon(&self, key: OpId) -> StatusAnswer {
-        panic!("{key} was abandoned")
+    async fn abandon(&self, question: Question) -> StatusAnswer {
+        panic!("{} was abandoned", question.key)
     }
 }

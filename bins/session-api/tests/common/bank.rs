@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dropin_kernel::OpId;
 use dropin_money::Amount;
 use dropin_order::DeclineReason;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, RefundRequest, StatusAnswer, VoidRequest,
+    AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, Question, RefundRequest, StatusAnswer, VoidRequest,
 };
 use tokio::sync::watch;
 
@@ -67,15 +66,15 @@ impl Processor for Bank {
         self.answer(Some(request.amount)).await
     }
 
-    async fn status(&self, _: OpId) -> StatusAnswer {
+    async fn status(&self, _: Question) -> StatusAnswer {
         match self.next.lock().unwrap().take() {
             Some(answer) => StatusAnswer::Known(answer),
             None => StatusAnswer::Absent,
         }
     }
 
-    async fn abandon(&self, key: OpId) -> StatusAnswer {
-        panic!("{key} was abandoned")
+    async fn abandon(&self, question: Question) -> StatusAnswer {
+        panic!("{} was abandoned", question.key)
     }
 }
 

@@ -18,11 +18,12 @@ use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use dropin_boot::SystemIds;
 use dropin_http::{Flows, Gate, Running, Server};
-use dropin_kernel::{OpId, SessionId, Timestamp};
+use dropin_kernel::{SessionId, Timestamp};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Clock, Processor, ProcessorAnswer, RefundRequest, StatusAnswer, VoidRequest,
+    AuthorizeRequest, CaptureRequest, Clock, Processor, ProcessorAnswer, Question, RefundRequest, StatusAnswer,
+    VoidRequest,
 };
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, Merchants};
@@ -72,12 +73,12 @@ impl Processor for NoProcessor {
         panic!("refund {} was asked", request.key)
     }
 
-    async fn status(&self, key: OpId) -> StatusAnswer {
-        panic!("the status of {key} was asked")
+    async fn status(&self, question: Question) -> StatusAnswer {
+        panic!("the status of {} was asked", question.key)
     }
 
-    async fn abandon(&self, key: OpId) -> StatusAnswer {
-        panic!("{key} was abandoned")
+    async fn abandon(&self, question: Question) -> StatusAnswer {
+        panic!("{} was abandoned", question.key)
     }
 }
 

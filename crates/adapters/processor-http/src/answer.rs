@@ -2,7 +2,7 @@
 
 use dropin_kernel::{OpId, Timestamp};
 use dropin_money::{Amount, Currency, Decimal};
-use dropin_order::{BankDetails, DeclineReason};
+use dropin_order::{BankDetails, DeclineReason, OpKind};
 use dropin_ports::{ProcessorAnswer, StatusAnswer, Waiting};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -63,11 +63,11 @@ struct ErrorBody {
 }
 
 /// What an answer to a call with an effect means.
-pub(crate) fn effect(reply: Reply, key: OpId) -> ProcessorAnswer {
+pub(crate) fn effect(reply: Reply, key: OpId, kind: OpKind) -> ProcessorAnswer {
     match reply {
         Reply::NotSent(_why) => ProcessorAnswer::NotSent,
         Reply::Unclear(why) => unclear(why),
-        Reply::Answer { status: 200, body } => operation(&body, key),
+        Reply::Answer { status: 200, body } => operation(&body, key, kind),
         Reply::Answer { status: 409, body } if error_code(&body).as_deref() == Some("KEY_ABANDONED") => {
             ProcessorAnswer::Abandoned
         }
@@ -76,10 +76,10 @@ pub(crate) fn effect(reply: Reply, key: OpId) -> ProcessorAnswer {
 }
 
 /// What an answer to a question about a key means.
-pub(crate) fn status(reply: Reply, key: OpId) -> StatusAnswer {
+pub(crate) fn status(reply: Reply, key: OpId, kind: OpKind) -> StatusAnswer {
     match reply {
         Reply::NotSent(why) | Reply::Unclear(why) => StatusAnswer::Unreachable { why },
-        Reply::Answer { status: 200, body } => match operation(&body, key) {
+        Reply::Answer { status: 200, body } => match operation(&body, key, kind) {
             ProcessorAnswer::Unknown { why } => StatusAnswer::Unreachable { why },
             answer => StatusAnswer::Known(answer),
         },
@@ -90,20 +90,23 @@ pub(crate) fn status(reply: Reply, key: OpId) -> StatusAnswer {
     }
 }
 
-fn operation(body: &[u8], key: OpId) -> ProcessorAnswer {
+fn operation(body: &[u8], key: OpId, kind: OpKind) -> ProcessorAnswer {
     let Ok(message) = serde_json::from_slice::<OperationBody<'_>>(body) else {
         return unclear("the answer is no operation");
     };
     if message.key.parse() != Ok(key) {
         return unclear("the answer is about another operation");
     }
+    if message.kind != kind.as_str() {
+        return unclear("the answer is about another kind of operation than was asked for");
+    }
     let read = match message.outcome.as_str() {
-        "APPROVED" => approved(&message),
+        "APPROVED" => approved(&message, kind),
         "DECLINED" => Ok(ProcessorAnswer::Declined {
             reason: message.reason.as_deref().map_or(DeclineReason::Generic, decline_reason),
             retryable: message.retryable,
         }),
-        "PENDING" => waiting(message).map(ProcessorAnswer::Pending),
+        "PENDING" => waiting(message, kind).map(ProcessorAnswer::Pending),
         "ABANDONED" => Ok(ProcessorAnswer::Abandoned),
         _ => Err("an outcome that is not known here"),
     };
@@ -115,13 +118,11 @@ fn unclear(why: impl Into<String>) -> ProcessorAnswer {
 }
 
 /// A yes. Only a void may leave out how much it was.
-fn approved(message: &OperationBody<'_>) -> Result<ProcessorAnswer, &'static str> {
+fn approved(message: &OperationBody<'_>, kind: OpKind) -> Result<ProcessorAnswer, &'static str> {
     let amount = amount(message.amount, message.currency.as_deref())
         .map_err(|Senseless| "approved, but the amount makes no sense")?;
-    match (message.kind.as_str(), &amount) {
-        ("VOID", _) | ("AUTHORIZE" | "CAPTURE" | "REFUND", Some(_)) => {}
-        ("AUTHORIZE" | "CAPTURE" | "REFUND", None) => return Err("approved, but it does not say how much"),
-        _ => return Err("a kind of operation that is not known here"),
+    if amount.is_none() && kind != OpKind::Void {
+        return Err("approved, but it does not say how much");
     }
     Ok(ProcessorAnswer::Approved { amount, captured: message.captured, under_review: message.under_review })
 }
@@ -143,8 +144,8 @@ pub(crate) fn amount(number: Option<&RawValue>, currency: Option<&str>) -> Resul
 }
 
 /// What is waited for. Only an authorization waits for anybody but the processor.
-fn waiting(message: OperationBody<'_>) -> Result<Waiting, &'static str> {
-    if message.kind != "AUTHORIZE" {
+fn waiting(message: OperationBody<'_>, kind: OpKind) -> Result<Waiting, &'static str> {
+    if kind != OpKind::Authorize {
         return Ok(Waiting::Processor);
     }
     if let Some(action) = message.action {

@@ -35,6 +35,14 @@ impl Default for BreakerRules {
     }
 }
 
+impl BreakerRules {
+    /// The usual rules but for how many calls raise the suspicion and the longest pause.
+    pub fn of(failures: usize, longest_pause: Duration) -> Self {
+        let usual = Self::default();
+        Self { failures, first_pause: usual.first_pause.min(longest_pause), longest_pause, ..usual }
+    }
+}
+
 /// What the breaker does with calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakerState {

@@ -10,12 +10,13 @@ use actix_web::web::Bytes;
 use awc::error::{ConnectError, SendRequestError};
 use awc::{Client, Connector};
 use dropin_kernel::OpId;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 use zeroize::Zeroizing;
 
 use crate::config::ProcessorConfig;
 use crate::guard::Guard;
+use crate::room::Place;
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
 /// How long an idle connection is kept: less than servers keep theirs, so that a call rarely meets one that was just closed.
@@ -87,7 +88,7 @@ pub(crate) struct Job {
     /// When nobody waits for the answer any more.
     pub(crate) until: Instant,
     /// Its place among the calls under way.
-    pub(crate) place: OwnedSemaphorePermit,
+    pub(crate) place: Place,
 }
 
 /// Runs until every sender is gone.

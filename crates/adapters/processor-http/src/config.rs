@@ -27,11 +27,13 @@ pub struct Room {
     pub payments: usize,
     /// Questions: status, abandon, journal. They never take the place of a payment, nor a payment theirs.
     pub questions: usize,
+    /// How much of either one merchant may have, in percent: the rest is left to others however slowly its calls are answered.
+    pub share: u8,
 }
 
 impl Default for Room {
     fn default() -> Self {
-        Self { payments: 128, questions: 64 }
+        Self { payments: 128, questions: 64, share: 50 }
     }
 }
 

@@ -1,15 +1,15 @@
 //! Stands before the client: so many calls at once and no more, and none while the processor answers nobody.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::time::timeout;
+use dropin_kernel::MerchantId;
+use tokio::sync::watch;
 
 use crate::breaker::{Breaker, BreakerState, Change};
 use crate::config::ProcessorConfig;
-use crate::health::{Asked, Occupancy, Outcomes, ProcessorHealth};
+use crate::health::{Asked, Outcomes, ProcessorHealth};
+use crate::room::{Compartment, Place};
 
 /// Why a call was not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +18,8 @@ pub(crate) enum HeldBack {
     Open,
     #[error("too many calls to the processor are under way")]
     Full,
+    #[error("this merchant has as many calls to the processor under way as one may have")]
+    Share,
 }
 
 #[derive(Debug)]
@@ -32,66 +34,31 @@ pub(crate) struct Guard {
     pub(crate) outcomes: Outcomes,
 }
 
-/// A room of its own, so that calls of one kind never use up what the other needs.
-#[derive(Debug)]
-struct Compartment {
-    room: usize,
-    free: Arc<Semaphore>,
-    waiting: AtomicUsize,
-}
-
-impl Compartment {
-    fn new(room: usize) -> Self {
-        let room = room.clamp(1, Semaphore::MAX_PERMITS);
-        Self { room, free: Arc::new(Semaphore::new(room)), waiting: AtomicUsize::new(0) }
-    }
-
-    fn occupancy(&self) -> Occupancy {
-        let under_way = self.room.saturating_sub(self.free.available_permits());
-        Occupancy { room: self.room, under_way, waiting: self.waiting.load(Ordering::Relaxed) }
-    }
-}
-
-/// One who waits in line, also when he goes away.
-struct InLine<'a>(&'a AtomicUsize);
-
-impl<'a> InLine<'a> {
-    fn new(waiting: &'a AtomicUsize) -> Self {
-        waiting.fetch_add(1, Ordering::Relaxed);
-        Self(waiting)
-    }
-}
-
-impl Drop for InLine<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl Guard {
     pub(crate) fn new(config: &ProcessorConfig) -> Self {
         Self {
             name: config.name.clone(),
             breaker: Mutex::new(Breaker::new(config.breaker)),
             holding: watch::Sender::new(false),
-            payments: Compartment::new(config.room.payments),
-            questions: Compartment::new(config.room.questions),
+            payments: Compartment::new(config.room.payments, config.room.share),
+            questions: Compartment::new(config.room.questions, config.room.share),
             outcomes: Outcomes::new(),
         }
     }
 
     /// Waits for a place, in line and no longer than `patience`. Whoever holds the place is under way.
-    pub(crate) async fn enter(&self, asked: Asked, patience: Duration) -> Result<OwnedSemaphorePermit, HeldBack> {
+    pub(crate) async fn enter(
+        &self,
+        asked: Asked,
+        merchant: Option<MerchantId>,
+        patience: Duration,
+    ) -> Result<Place, HeldBack> {
         let compartment = if asked.is_payment() { &self.payments } else { &self.questions };
         let mut holding = self.holding.subscribe();
-        let _in_line = InLine::new(&compartment.waiting);
         tokio::select! {
             biased;
             _ = holding.wait_for(|holding| *holding) => Err(HeldBack::Open),
-            place = timeout(patience, Arc::clone(&compartment.free).acquire_owned()) => match place {
-                Ok(Ok(place)) => Ok(place),
-                Ok(Err(_)) | Err(_) => Err(HeldBack::Full),
-            },
+            place = compartment.enter(merchant, patience) => place,
         }
     }
 
@@ -163,13 +130,14 @@ mod tests {
     use super::*;
     use crate::breaker::BreakerRules;
     use crate::config::Room;
+    use crate::health::Occupancy;
 
     const LONG: Duration = Duration::from_secs(60);
 
     fn guard() -> Guard {
         let config = ProcessorConfig::new("http://127.0.0.1:1", String::new(), LONG).unwrap();
         let breaker = BreakerRules { failures: 1, ..BreakerRules::default() };
-        Guard::new(&config.with_room(Room { payments: 1, questions: 0 }).with_breaker(breaker))
+        Guard::new(&config.with_room(Room { payments: 1, questions: 0, share: 50 }).with_breaker(breaker))
     }
 
     fn open(guard: &Guard) {
@@ -180,9 +148,9 @@ mod tests {
     #[actix_web::test]
     async fn whoever_waits_in_line_hears_at_once_that_calls_are_held_back() {
         let guard = guard();
-        let place = guard.enter(Asked::Capture, LONG).await.unwrap();
+        let place = guard.enter(Asked::Capture, None, LONG).await.unwrap();
         {
-            let mut waiter = pin!(guard.enter(Asked::Refund, LONG));
+            let mut waiter = pin!(guard.enter(Asked::Refund, None, LONG));
             assert!(waiter.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
             assert_eq!(guard.health().payments, Occupancy { room: 1, under_way: 1, waiting: 1 });
             open(&guard);
@@ -190,19 +158,20 @@ mod tests {
         }
         assert_eq!(guard.health().payments, Occupancy { room: 1, under_way: 1, waiting: 0 });
         drop(place);
-        assert_eq!(guard.enter(Asked::Void, LONG).await.err(), Some(HeldBack::Open), "with a place free");
-        assert_eq!(guard.enter(Asked::Status, LONG).await.err(), Some(HeldBack::Open));
+        assert_eq!(guard.enter(Asked::Void, None, LONG).await.err(), Some(HeldBack::Open), "with a place free");
+        assert_eq!(guard.enter(Asked::Status, None, LONG).await.err(), Some(HeldBack::Open));
         assert!(!guard.ended(true));
-        assert!(guard.enter(Asked::Void, LONG).await.is_ok());
+        assert!(guard.enter(Asked::Void, None, LONG).await.is_ok());
     }
 
     #[actix_web::test]
     async fn a_place_goes_to_the_first_in_line_and_a_line_has_an_end() {
         let guard = guard();
-        let place = guard.enter(Asked::Authorize, LONG).await.unwrap();
-        assert_eq!(guard.enter(Asked::Authorize, Duration::from_millis(1)).await.err(), Some(HeldBack::Full));
+        let place = guard.enter(Asked::Authorize, None, LONG).await.unwrap();
+        assert_eq!(guard.enter(Asked::Authorize, None, Duration::from_millis(1)).await.err(), Some(HeldBack::Full));
         {
-            let (mut first, mut second) = (pin!(guard.enter(Asked::Void, LONG)), pin!(guard.enter(Asked::Void, LONG)));
+            let (mut first, mut second) =
+                (pin!(guard.enter(Asked::Void, None, LONG)), pin!(guard.enter(Asked::Void, None, LONG)));
             let mut context = Context::from_waker(Waker::noop());
             assert!(first.as_mut().poll(&mut context).is_pending() && second.as_mut().poll(&mut context).is_pending());
             drop(place);
@@ -215,12 +184,16 @@ mod tests {
     #[actix_web::test]
     async fn every_kind_of_call_has_its_room_and_no_room_is_without_a_place() {
         let guard = guard();
-        let _payment = guard.enter(Asked::Capture, LONG).await.unwrap();
-        let question = guard.enter(Asked::Status, LONG).await.unwrap();
+        let _payment = guard.enter(Asked::Capture, None, LONG).await.unwrap();
+        let question = guard.enter(Asked::Status, None, LONG).await.unwrap();
         for asked in [Asked::Abandon, Asked::Journal, Asked::Authorize, Asked::Refund] {
-            assert_eq!(guard.enter(asked, Duration::from_millis(1)).await.err(), Some(HeldBack::Full), "{asked:?}");
+            assert_eq!(
+                guard.enter(asked, None, Duration::from_millis(1)).await.err(),
+                Some(HeldBack::Full),
+                "{asked:?}"
+            );
         }
         drop(question);
-        assert!(guard.enter(Asked::Abandon, LONG).await.is_ok());
+        assert!(guard.enter(Asked::Abandon, None, LONG).await.is_ok());
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use dropin_ports::{ProcessorAnswer, StatusAnswer};
 
 use crate::breaker::BreakerState;
+use crate::guard::HeldBack;
 
 /// How things stand with the processor, as this process sees it; counts are since its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,8 @@ pub struct OutcomeCount {
     /// authorize, capture, void, refund, status, abandon or journal.
     pub call: &'static str,
     /// Of a payment: approved, declined, pending, abandoned, unknown, not_sent. Of a question: known, absent, unreachable. Of the journal:
-    /// read, unreachable. Of all: held_back, by our own guard.
+    /// read, unreachable. Of all: held_back, by our own guard; of all but the journal: over_share, because its merchant has as many calls under
+    /// way as one may have.
     pub outcome: &'static str,
     /// How many.
     pub count: u64,
@@ -81,9 +83,9 @@ impl Asked {
     const fn outcomes(self) -> &'static [&'static str] {
         match self {
             Self::Authorize | Self::Capture | Self::Void | Self::Refund => {
-                &["approved", "declined", "pending", "abandoned", "unknown", "not_sent", HELD_BACK]
+                &["approved", "declined", "pending", "abandoned", "unknown", "not_sent", HELD_BACK, OVER_SHARE]
             }
-            Self::Status | Self::Abandon => &["known", "absent", "unreachable", HELD_BACK],
+            Self::Status | Self::Abandon => &["known", "absent", UNREACHABLE, HELD_BACK, OVER_SHARE],
             Self::Journal => &[READ, UNREACHABLE, HELD_BACK],
         }
     }
@@ -91,10 +93,20 @@ impl Asked {
 
 /// Our own guard did not let it pass.
 pub(crate) const HELD_BACK: &str = "held_back";
+/// Our own guard did not let it pass, because its merchant has its share.
+const OVER_SHARE: &str = "over_share";
 /// A page of the journal.
 pub(crate) const READ: &str = "read";
 /// No page of the journal.
 pub(crate) const UNREACHABLE: &str = "unreachable";
+
+/// The word for what our own guard did not let pass.
+pub(crate) const fn of_held_back(held_back: HeldBack) -> &'static str {
+    match held_back {
+        HeldBack::Open | HeldBack::Full => HELD_BACK,
+        HeldBack::Share => OVER_SHARE,
+    }
+}
 
 /// The word for an answer to a payment.
 pub(crate) const fn of_effect(answer: &ProcessorAnswer) -> &'static str {
@@ -163,7 +175,10 @@ mod tests {
             StatusAnswer::Unreachable { why: why() },
         ];
         for asked in Asked::ALL {
-            outcomes.count(asked, HELD_BACK);
+            outcomes.count(asked, of_held_back(HeldBack::Open));
+            if asked != Asked::Journal {
+                outcomes.count(asked, of_held_back(HeldBack::Share));
+            }
             match asked {
                 Asked::Journal => [READ, UNREACHABLE].iter().for_each(|word| outcomes.count(asked, word)),
                 _ if asked.is_payment() => effects.iter().for_each(|answer| outcomes.count(asked, of_effect(answer))),
@@ -171,7 +186,7 @@ mod tests {
             }
         }
         let after = outcomes.all();
-        assert_eq!((before.len(), after.len()), (39, 39));
+        assert_eq!((before.len(), after.len()), (45, 45));
         assert!(before.iter().all(|one| one.count == 0) && after.iter().all(|one| one.count == 1), "{after:?}");
     }
 }

@@ -10,15 +10,17 @@ mod health;
 mod journal;
 mod measure;
 mod request;
+mod room;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dropin_kernel::OpId;
+use dropin_kernel::{MerchantId, OpId};
+use dropin_order::OpKind;
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, Processor, ProcessorAnswer, ProcessorJournal,
-    RefundRequest, StatusAnswer, VoidRequest,
+    Question, RefundRequest, StatusAnswer, VoidRequest,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
@@ -67,10 +69,10 @@ impl HttpProcessor {
     }
 
     /// Never waits much longer than the deadline, whatever happens on the other thread.
-    async fn call(&self, asked: Asked, call: Call) -> Result<Reply, HeldBack> {
+    async fn call(&self, asked: Asked, merchant: Option<MerchantId>, call: Call) -> Result<Reply, HeldBack> {
         let until = Instant::now() + self.deadline;
         // A call that is held back is still in our hands: it was surely not sent. Half of the time is left for one that passes.
-        let place = self.guard.enter(asked, self.deadline / 2).await?;
+        let place = self.guard.enter(asked, merchant, self.deadline / 2).await?;
         let (reply, answer) = oneshot::channel();
         if self.calls.send(Job { call, reply, until, place }).is_err() {
             return Ok(Reply::NotSent("the processor client has stopped".to_owned()));
@@ -82,27 +84,36 @@ impl HttpProcessor {
         })
     }
 
-    async fn effect(&self, asked: Asked, path: &str, key: OpId, body: Zeroizing<Vec<u8>>) -> ProcessorAnswer {
-        let (answer, outcome) = match self.call(asked, Call::effect(path, key, body)).await {
+    async fn effect(&self, about: Question, body: Zeroizing<Vec<u8>>) -> ProcessorAnswer {
+        let (asked, path) = match about.kind {
+            OpKind::Authorize => (Asked::Authorize, "/v1/authorizations"),
+            OpKind::Capture => (Asked::Capture, "/v1/captures"),
+            OpKind::Void => (Asked::Void, "/v1/voids"),
+            OpKind::Refund => (Asked::Refund, "/v1/refunds"),
+        };
+        let call = Call::effect(path, about.key, body);
+        let (answer, outcome) = match self.call(asked, Some(about.merchant_id), call).await {
             Ok(reply) => {
-                let answer = answer::effect(reply, key);
+                let answer = answer::effect(reply, about.key, about.kind);
                 let outcome = health::of_effect(&answer);
                 (answer, outcome)
             }
-            Err(_held_back) => (ProcessorAnswer::NotSent, health::HELD_BACK),
+            Err(held_back) => (ProcessorAnswer::NotSent, health::of_held_back(held_back)),
         };
         self.guard.outcomes.count(asked, outcome);
         answer
     }
 
-    async fn question(&self, asked: Asked, key: OpId, call: Call) -> StatusAnswer {
-        let (answer, outcome) = match self.call(asked, call).await {
+    async fn question(&self, asked: Asked, about: Question, call: Call) -> StatusAnswer {
+        let (answer, outcome) = match self.call(asked, Some(about.merchant_id), call).await {
             Ok(reply) => {
-                let answer = answer::status(reply, key);
+                let answer = answer::status(reply, about.key, about.kind);
                 let outcome = health::of_status(&answer);
                 (answer, outcome)
             }
-            Err(held_back) => (StatusAnswer::Unreachable { why: held_back.to_string() }, health::HELD_BACK),
+            Err(held_back) => {
+                (StatusAnswer::Unreachable { why: held_back.to_string() }, health::of_held_back(held_back))
+            }
         };
         self.guard.outcomes.count(asked, outcome);
         answer
@@ -112,31 +123,35 @@ impl HttpProcessor {
 #[async_trait]
 impl Processor for HttpProcessor {
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
-        let (key, body) = (request.key, request::authorize(&request));
+        let (about, body) = (about(request.key, request.merchant_id, OpKind::Authorize), request::authorize(&request));
         // Its card is wiped before anybody waits.
         drop(request);
-        self.effect(Asked::Authorize, "/v1/authorizations", key, body).await
+        self.effect(about, body).await
     }
 
     async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
-        self.effect(Asked::Capture, "/v1/captures", request.key, request::capture(&request)).await
+        self.effect(about(request.key, request.merchant_id, OpKind::Capture), request::capture(&request)).await
     }
 
     async fn void(&self, request: VoidRequest) -> ProcessorAnswer {
-        self.effect(Asked::Void, "/v1/voids", request.key, request::void(&request)).await
+        self.effect(about(request.key, request.merchant_id, OpKind::Void), request::void(&request)).await
     }
 
     async fn refund(&self, request: RefundRequest) -> ProcessorAnswer {
-        self.effect(Asked::Refund, "/v1/refunds", request.key, request::refund(&request)).await
+        self.effect(about(request.key, request.merchant_id, OpKind::Refund), request::refund(&request)).await
     }
 
-    async fn status(&self, key: OpId) -> StatusAnswer {
-        self.question(Asked::Status, key, Call::look_up(key)).await
+    async fn status(&self, question: Question) -> StatusAnswer {
+        self.question(Asked::Status, question, Call::look_up(question.key)).await
     }
 
-    async fn abandon(&self, key: OpId) -> StatusAnswer {
-        self.question(Asked::Abandon, key, Call::abandon(key)).await
+    async fn abandon(&self, question: Question) -> StatusAnswer {
+        self.question(Asked::Abandon, question, Call::abandon(question.key)).await
     }
+}
+
+fn about(key: OpId, merchant_id: MerchantId, kind: OpKind) -> Question {
+    Question { key, merchant_id, kind }
 }
 
 #[async_trait]
@@ -146,7 +161,7 @@ impl ProcessorJournal for HttpProcessor {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let (page, outcome) = match self.call(Asked::Journal, Call::journal(after, limit)).await {
+        let (page, outcome) = match self.call(Asked::Journal, None, Call::journal(after, limit)).await {
             Ok(reply) => {
                 let page = journal::page(reply, after, limit);
                 let outcome = if page.is_ok() { health::READ } else { health::UNREACHABLE };

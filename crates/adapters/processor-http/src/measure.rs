@@ -17,11 +17,11 @@ impl Measured for HttpProcessor {
 fn measures(health: &ProcessorHealth) -> Vec<Measure> {
     let states = BreakerState::ALL
         .into_iter()
-        .map(|state| Reading { labels: vec![("state", state.as_str())], value: u64::from(state == health.breaker) });
+        .map(|state| Reading { labels: vec![("state", state.as_str().into())], value: u64::from(state == health.breaker) });
     let rooms = [("payments", health.payments), ("questions", health.questions)];
     let of_rooms = |number: fn(&Occupancy) -> usize| {
         let reading = |(room, occupancy): &(&'static str, Occupancy)| Reading {
-            labels: vec![("room", *room)],
+            labels: vec![("room", (*room).into())],
             value: number(occupancy) as u64,
         };
         rooms.iter().map(reading).collect()
@@ -29,7 +29,7 @@ fn measures(health: &ProcessorHealth) -> Vec<Measure> {
     let ended = health
         .outcomes
         .iter()
-        .map(|one| Reading { labels: vec![("call", one.call), ("outcome", one.outcome)], value: one.count });
+        .map(|one| Reading { labels: vec![("call", one.call.into()), ("outcome", one.outcome.into())], value: one.count });
     let stands = |name, help, readings| Measure { name, help, counts_up: false, readings };
     let counted = |name, help, readings| Measure { name, help, counts_up: true, readings };
     vec![

@@ -118,7 +118,7 @@ fn number_token(amount: &Amount) -> Box<RawValue> {
 
 #[cfg(test)]
 mod tests {
-    use dropin_kernel::{OpId, OrderId};
+    use dropin_kernel::{MerchantId, OpId, OrderId};
     use dropin_money::Currency;
     use serde_json::{Value, json};
 
@@ -130,6 +130,10 @@ mod tests {
         ID.parse().unwrap()
     }
 
+    fn merchant() -> MerchantId {
+        ID.parse().unwrap()
+    }
+
     fn amount() -> Amount {
         Amount::from_minor(Currency::Usd, 2_990).unwrap()
     }
@@ -137,7 +141,7 @@ mod tests {
     fn asking(means: Means, return_url: Option<&str>, country: Option<&str>) -> AuthorizeRequest {
         let order_id: OrderId = ID.parse().unwrap();
         let (return_url, country) = (return_url.map(str::to_owned), country.map(str::to_owned));
-        AuthorizeRequest { key: key(), order_id, amount: amount(), means, return_url, country }
+        AuthorizeRequest { key: key(), merchant_id: merchant(), order_id, amount: amount(), means, return_url, country }
     }
 
     fn read(body: &[u8]) -> Value {
@@ -162,10 +166,10 @@ mod tests {
     #[test]
     fn what_follows_names_the_authorization() {
         let money = json!({"AuthorizationKey": ID, "Amount": 29.9, "Currency": "USD"});
-        let (key, authorization, amount) = (key(), key(), amount());
-        assert_eq!(read(&capture(&CaptureRequest { key, authorization, amount: amount.clone() })), money);
-        assert_eq!(read(&refund(&RefundRequest { key, authorization, amount })), money);
-        assert_eq!(read(&void(&VoidRequest { key, authorization })), json!({"AuthorizationKey": ID}));
+        let (key, merchant_id, authorization, amount) = (key(), merchant(), key(), amount());
+        assert_eq!(read(&capture(&CaptureRequest { key, merchant_id, authorization, amount: amount.clone() })), money);
+        assert_eq!(read(&refund(&RefundRequest { key, merchant_id, authorization, amount })), money);
+        assert_eq!(read(&void(&VoidRequest { key, merchant_id, authorization })), json!({"AuthorizationKey": ID}));
     }
 
     #[test]

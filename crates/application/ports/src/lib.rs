@@ -9,10 +9,12 @@ mod measure;
 mod outbox;
 mod payment;
 mod processor;
+mod rate_store;
 mod session;
 mod stash;
 mod store;
 mod system;
+mod wallet;
 mod webhook;
 
 pub use access::{
@@ -30,10 +32,12 @@ pub use payment::{
 };
 pub use processor::{
     AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, Means, Processor, ProcessorAnswer,
-    ProcessorJournal, RefundRequest, StatusAnswer, VoidRequest, Waiting,
+    ProcessorJournal, Question, RefundRequest, StatusAnswer, VoidRequest, Waiting,
 };
+pub use rate_store::{FeedLook, FeedState, OfferSet, OffersInserted, RateBoard, RateStore};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
 pub use stash::{StashEntry, StashKey, StashStore, StashSummary};
 pub use store::{Actor, Applied, Changed, History, NewEvent, PastStep, StoreError, StoreHealth, Subject};
 pub use system::{Clock, IdSource};
+pub use wallet::{WalletCredentials, WalletFailure, WalletProvider, WalletSessionRequest, WalletStore};
 pub use webhook::{WebhookRequest, WebhookSender};

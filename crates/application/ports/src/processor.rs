@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use dropin_card::Card;
-use dropin_kernel::{OpId, OrderId, Timestamp};
+use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Amount;
-use dropin_order::{BankDetails, DeclineReason};
+use dropin_order::{BankDetails, DeclineReason, OpKind};
 
 /// What an authorization is paid with.
 #[derive(Debug)]
@@ -18,6 +18,8 @@ pub enum Means {
 pub struct AuthorizeRequest {
     /// Idempotency key.
     pub key: OpId,
+    /// Whose payment it is: merchants share the way to the processor fairly.
+    pub merchant_id: MerchantId,
     /// The Order, for the processor's own records.
     pub order_id: OrderId,
     /// How much to reserve.
@@ -35,6 +37,8 @@ pub struct AuthorizeRequest {
 pub struct CaptureRequest {
     /// Idempotency key.
     pub key: OpId,
+    /// Whose payment it is: merchants share the way to the processor fairly.
+    pub merchant_id: MerchantId,
     /// The authorization to take from.
     pub authorization: OpId,
     /// How much to take; the rest is released.
@@ -46,6 +50,8 @@ pub struct CaptureRequest {
 pub struct VoidRequest {
     /// Idempotency key.
     pub key: OpId,
+    /// Whose payment it is: merchants share the way to the processor fairly.
+    pub merchant_id: MerchantId,
     /// The authorization to end.
     pub authorization: OpId,
 }
@@ -55,10 +61,23 @@ pub struct VoidRequest {
 pub struct RefundRequest {
     /// Idempotency key.
     pub key: OpId,
+    /// Whose payment it is: merchants share the way to the processor fairly.
+    pub merchant_id: MerchantId,
     /// The authorization whose captured money is given back.
     pub authorization: OpId,
     /// How much.
     pub amount: Amount,
+}
+
+/// An operation that is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question {
+    /// Its idempotency key.
+    pub key: OpId,
+    /// Whose payment it is: merchants share the way to the processor fairly.
+    pub merchant_id: MerchantId,
+    /// What was asked under the key; an answer about anything else is none.
+    pub kind: OpKind,
 }
 
 /// What a pending operation waits for.
@@ -147,10 +166,10 @@ pub trait Processor: Send + Sync {
     async fn refund(&self, request: RefundRequest) -> ProcessorAnswer;
 
     /// What became of the operation with this key.
-    async fn status(&self, key: OpId) -> StatusAnswer;
+    async fn status(&self, question: Question) -> StatusAnswer;
 
     /// Makes the processor refuse the key for ever, unless it has acted under it already: then that is the answer.
-    async fn abandon(&self, key: OpId) -> StatusAnswer;
+    async fn abandon(&self, question: Question) -> StatusAnswer;
 }
 
 /// One line of the processor's own books: an effect, or a change of one.

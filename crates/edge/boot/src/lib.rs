@@ -6,7 +6,9 @@ mod config;
 mod docs;
 mod listen;
 mod logs;
+mod private_memory;
 mod process;
+mod processor;
 mod service;
 mod settings;
 mod stop;
@@ -17,7 +19,9 @@ pub use config::{ConfigArgs, ConfigError, Loaded, hide_password, load};
 pub use docs::DocsArgs;
 pub use listen::ListenArgs;
 pub use logs::{LogFormat, start_logs};
+pub use private_memory::keep_memory_private;
 pub use process::{Failure, Process};
+pub use processor::ProcessorLimitArgs;
 pub use service::{Context, NoArgs, Parts, serve};
 pub use settings::{
     AddressArgs, KeyArgs, LogArgs, Mode, ModeArgs, ProcessorArgs, PublicArgs, PublicUrls, Secret, StoreArgs,

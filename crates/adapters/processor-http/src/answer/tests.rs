@@ -16,7 +16,8 @@ fn answer(status: u16, body: &str) -> Reply {
 fn means(kind: &str, outcome: &str, members: Value) -> ProcessorAnswer {
     let mut body = json!({"Key": KEY, "Kind": kind, "Outcome": outcome, "Reference": "r"});
     body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-    effect(answer(200, &body.to_string()), key())
+    let asked = OpKind::from_code(kind).unwrap_or(OpKind::Authorize);
+    effect(answer(200, &body.to_string()), key(), asked)
 }
 
 fn yes(amount: Option<Amount>) -> ProcessorAnswer {
@@ -34,8 +35,8 @@ fn ten() -> Amount {
 #[test]
 fn an_answer_about_another_operation_is_no_answer() {
     let other = r#"{"Key":"00000000-1d2e-4f3a-8b4c-5d6e7f809112","Kind":"AUTHORIZE","Outcome":"APPROVED","Amount":10.00,"Currency":"USD"}"#;
-    assert!(is_unclear(&effect(answer(200, other), key())));
-    assert!(matches!(status(answer(200, other), key()), StatusAnswer::Unreachable { .. }));
+    assert!(is_unclear(&effect(answer(200, other), key(), OpKind::Authorize)));
+    assert!(matches!(status(answer(200, other), key(), OpKind::Authorize), StatusAnswer::Unreachable { .. }));
 }
 
 #[test]
@@ -43,9 +44,9 @@ fn only_a_whole_and_sensible_answer_is_a_yes() {
     let whole = format!(
         r#"{{"Key":"{KEY}","Kind":"AUTHORIZE","Outcome":"APPROVED","Reference":"r","Amount":10.00,"Currency":"USD"}}"#
     );
-    assert_eq!(effect(answer(200, &whole), key()), yes(Some(ten())));
+    assert_eq!(effect(answer(200, &whole), key(), OpKind::Authorize), yes(Some(ten())));
     for odd in ["", "null", "{}", r#"{"Outcome":"APPROVED"}"#, &whole[..40]] {
-        assert!(is_unclear(&effect(answer(200, odd), key())), "{odd}");
+        assert!(is_unclear(&effect(answer(200, odd), key(), OpKind::Authorize)), "{odd}");
     }
     for odd in [
         json!({"Amount": "10", "Currency": "USD"}),
@@ -63,7 +64,21 @@ fn only_a_whole_and_sensible_answer_is_a_yes() {
         assert!(is_unclear(&means(kind, outcome, json!({"Amount": 10, "Currency": "USD"}))), "{kind} {outcome}");
     }
     for status in [201, 204, 302, 400, 401, 404, 408, 409, 422, 429, 500, 502, 503] {
-        assert!(is_unclear(&effect(answer(status, &whole), key())), "{status}");
+        assert!(is_unclear(&effect(answer(status, &whole), key(), OpKind::Authorize)), "{status}");
+    }
+}
+
+#[test]
+fn an_answer_about_another_kind_than_was_asked_for_is_no_answer() {
+    for outcome in ["APPROVED", "DECLINED", "PENDING", "ABANDONED"] {
+        let body =
+            format!(r#"{{"Key":"{KEY}","Kind":"CAPTURE","Outcome":"{outcome}","Amount":10.00,"Currency":"USD"}}"#);
+        assert!(!is_unclear(&effect(answer(200, &body), key(), OpKind::Capture)), "{outcome}");
+        for asked in [OpKind::Authorize, OpKind::Void, OpKind::Refund] {
+            assert!(is_unclear(&effect(answer(200, &body), key(), asked)), "{outcome} {asked:?}");
+            let known = status(answer(200, &body), key(), asked);
+            assert!(matches!(known, StatusAnswer::Unreachable { .. }), "{outcome} {asked:?}");
+        }
     }
 }
 
@@ -168,18 +183,31 @@ fn whoever_is_waited_for_otherwise_is_the_provider_or_the_processor() {
 
 #[test]
 fn absent_only_when_the_processor_says_so_itself() {
-    assert_eq!(status(answer(404, r#"{"Code":"OPERATION_NOT_FOUND","Message":"m"}"#), key()), StatusAnswer::Absent);
+    assert_eq!(
+        status(answer(404, r#"{"Code":"OPERATION_NOT_FOUND","Message":"m"}"#), key(), OpKind::Authorize),
+        StatusAnswer::Absent
+    );
     for (code, body) in [(404, "not found"), (404, r#"{"Code":"NOT_FOUND"}"#), (500, "{}"), (200, "{}")] {
-        assert!(matches!(status(answer(code, body), key()), StatusAnswer::Unreachable { .. }), "{code} {body}");
+        assert!(
+            matches!(status(answer(code, body), key(), OpKind::Authorize), StatusAnswer::Unreachable { .. }),
+            "{code} {body}"
+        );
     }
 }
 
 #[test]
 fn an_abandoned_key_is_told_apart_from_other_conflicts() {
-    assert_eq!(effect(answer(409, r#"{"Code":"KEY_ABANDONED"}"#), key()), ProcessorAnswer::Abandoned);
-    assert!(is_unclear(&effect(answer(409, r#"{"Code":"OTHER"}"#), key())));
     assert_eq!(
-        status(answer(200, &format!(r#"{{"Key":"{KEY}","Kind":"AUTHORIZE","Outcome":"ABANDONED"}}"#)), key()),
+        effect(answer(409, r#"{"Code":"KEY_ABANDONED"}"#), key(), OpKind::Authorize),
+        ProcessorAnswer::Abandoned
+    );
+    assert!(is_unclear(&effect(answer(409, r#"{"Code":"OTHER"}"#), key(), OpKind::Authorize)));
+    assert_eq!(
+        status(
+            answer(200, &format!(r#"{{"Key":"{KEY}","Kind":"AUTHORIZE","Outcome":"ABANDONED"}}"#)),
+            key(),
+            OpKind::Authorize
+        ),
         StatusAnswer::Known(ProcessorAnswer::Abandoned)
     );
 }
@@ -190,5 +218,5 @@ fn texts_may_be_written_with_escapes() {
         r#"{{"Key":"{KEY}","Kind":"AUTHORIZE","Outcome":"PENDING","Action":{{"Redirect":"https:\/\/bank.example\/"}}}}"#
     );
     let waits = Waiting::Shopper { page: "https://bank.example/".to_owned(), until: None };
-    assert_eq!(effect(answer(200, &body), key()), ProcessorAnswer::Pending(waits));
+    assert_eq!(effect(answer(200, &body), key(), OpKind::Authorize), ProcessorAnswer::Pending(waits));
 }

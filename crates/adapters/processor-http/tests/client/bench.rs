@@ -5,9 +5,12 @@ use std::time::{Duration, Instant};
 
 use actix_web::{App, HttpServer, rt};
 use dropin_card::Card;
-use dropin_kernel::{OpId, OrderId};
+use dropin_kernel::{MerchantId, OpId, OrderId};
 use dropin_money::{Amount, Currency};
-use dropin_ports::{AuthorizeRequest, CaptureRequest, Means, Processor, ProcessorAnswer, StatusAnswer, Waiting};
+use dropin_order::OpKind;
+use dropin_ports::{
+    AuthorizeRequest, CaptureRequest, Means, Processor, ProcessorAnswer, Question, StatusAnswer, Waiting,
+};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use sandbox_processor::{Config, Hosting, SandboxProcessor, Waits};
 use uuid::Uuid;
@@ -55,6 +58,20 @@ pub(crate) fn key() -> OpId {
     OpId::new(Uuid::new_v4())
 }
 
+/// A merchant that has asked for nothing yet.
+pub(crate) fn merchant() -> MerchantId {
+    MerchantId::new(Uuid::new_v4())
+}
+
+/// A question about an authorization.
+pub(crate) fn about(key: OpId) -> Question {
+    question(key, OpKind::Authorize)
+}
+
+pub(crate) fn question(key: OpId, kind: OpKind) -> Question {
+    Question { key, merchant_id: merchant(), kind }
+}
+
 pub(crate) fn eur(minor: i64) -> Amount {
     Amount::from_minor(Currency::Eur, minor).unwrap()
 }
@@ -72,11 +89,19 @@ pub(crate) fn method(key: OpId, id: &str, minor: i64) -> AuthorizeRequest {
 fn asking(key: OpId, means: Means, minor: i64) -> AuthorizeRequest {
     let order_id = OrderId::new(Uuid::new_v4());
     let return_url = Some("https://shop.example/back".to_owned());
-    AuthorizeRequest { key, order_id, amount: eur(minor), means, return_url, country: Some("NL".to_owned()) }
+    AuthorizeRequest {
+        key,
+        merchant_id: merchant(),
+        order_id,
+        amount: eur(minor),
+        means,
+        return_url,
+        country: Some("NL".to_owned()),
+    }
 }
 
 pub(crate) fn capture(authorization: OpId, minor: i64) -> CaptureRequest {
-    CaptureRequest { key: key(), authorization, amount: eur(minor) }
+    CaptureRequest { key: key(), merchant_id: merchant(), authorization, amount: eur(minor) }
 }
 
 pub(crate) fn approved(minor: i64) -> ProcessorAnswer {
@@ -85,10 +110,10 @@ pub(crate) fn approved(minor: i64) -> ProcessorAnswer {
 
 impl Bench {
     /// Asks until the operation is no longer pending, and gives what became of it.
-    pub(crate) async fn outcome(&self, key: OpId) -> ProcessorAnswer {
+    pub(crate) async fn outcome(&self, key: OpId, kind: OpKind) -> ProcessorAnswer {
         let begun = Instant::now();
         loop {
-            match self.processor.status(key).await {
+            match self.processor.status(question(key, kind)).await {
                 StatusAnswer::Known(ProcessorAnswer::Pending(_)) => {}
                 StatusAnswer::Known(answer) => return answer,
                 other => panic!("{other:?}"),

@@ -2,11 +2,11 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use actix_web::rt;
-use dropin_ports::{Processor, ProcessorAnswer, ProcessorJournal, StatusAnswer};
-use dropin_processor_http::{BreakerRules, BreakerState, HttpProcessor, Room};
+use dropin_ports::{AuthorizeRequest, Processor, ProcessorAnswer, ProcessorJournal, Question, StatusAnswer};
+use dropin_processor_http::{BreakerRules, BreakerState, HttpProcessor, Occupancy, Room};
 use futures_util::future::join_all;
 
-use crate::bench::{PLAIN, approved, bench, card, config_for, key, method};
+use crate::bench::{PLAIN, about, approved, bench, card, config_for, key, merchant, method};
 use crate::log_lines;
 use crate::puppet::{Mood, Puppet};
 
@@ -17,7 +17,7 @@ const RULES: BreakerRules = BreakerRules {
     longest_pause: Duration::from_millis(200),
     probe_deadline: Duration::from_millis(200),
 };
-const ROOM: Room = Room { payments: 16, questions: 4 };
+const ROOM: Room = Room { payments: 16, questions: 4, share: 50 };
 /// No answer comes within this where none is wanted; every other one does.
 const DEADLINE: Duration = Duration::from_secs(1);
 
@@ -61,8 +61,10 @@ async fn a_processor_that_is_not_there_is_left_alone_until_it_is() {
     until_state(&processor, BreakerState::Open).await;
     assert_eq!(count(&processor, "authorize", "not_sent"), 5);
     assert_eq!(pay(&processor).await, ProcessorAnswer::NotSent);
-    assert!(matches!(processor.status(key()).await, StatusAnswer::Unreachable { why } if why.contains("held back")));
-    assert!(matches!(processor.abandon(key()).await, StatusAnswer::Unreachable { .. }));
+    assert!(
+        matches!(processor.status(about(key())).await, StatusAnswer::Unreachable { why } if why.contains("held back"))
+    );
+    assert!(matches!(processor.abandon(about(key())).await, StatusAnswer::Unreachable { .. }));
     assert!(processor.journal(0, 1).await.is_err());
     for call in ["authorize", "status", "abandon", "journal"] {
         assert_eq!(count(&processor, call, "held_back"), 1, "{call}");
@@ -70,7 +72,7 @@ async fn a_processor_that_is_not_there_is_left_alone_until_it_is() {
     let puppet = Puppet::start_at(free, Mood::Well).await;
     until_state(&processor, BreakerState::Closed).await;
     assert_eq!(pay(&processor).await, approved(1_00));
-    assert_eq!(processor.status(key()).await, StatusAnswer::Absent);
+    assert_eq!(processor.status(about(key())).await, StatusAnswer::Absent);
     assert_eq!((processor.health().opened, puppet.payments().ever()), (1, 1));
     let lines = log_lines::about(&free.to_string());
     assert_eq!(lines.len(), 2, "{lines:?}");
@@ -176,12 +178,12 @@ async fn payments_and_questions_have_rooms_of_their_own() {
         async move { join_all((0..ROOM.payments).map(|_| pay(&processor))).await }
     });
     until("a room full of payments", || puppet.payments().now() == ROOM.payments).await;
-    assert_eq!(processor.status(key()).await, StatusAnswer::Absent);
+    assert_eq!(processor.status(about(key())).await, StatusAnswer::Absent);
     puppet.turn(Mood::Discreet);
     assert!(payments.await.unwrap().iter().all(|answer| *answer == approved(1_00)));
     let questions = rt::spawn({
         let processor = processor.clone();
-        async move { join_all((0..ROOM.questions).map(|_| processor.status(key()))).await }
+        async move { join_all((0..ROOM.questions).map(|_| processor.status(about(key())))).await }
     });
     until("a room full of questions", || puppet.questions().now() == ROOM.questions).await;
     assert_eq!(processor.health().questions.under_way, ROOM.questions);
@@ -204,4 +206,31 @@ async fn the_line_is_left_after_half_the_deadline() {
     assert_eq!(*last, ProcessorAnswer::NotSent);
     assert!(*left < Duration::from_millis(1_900), "{left:?}");
     assert!(answers[..ROOM.payments].iter().all(|(answer, _)| is_unknown(answer)), "{answers:?}");
+}
+
+#[actix_web::test]
+async fn one_merchant_with_cards_that_never_answer_leaves_half_the_room_to_others() {
+    let bench = bench(DEADLINE).await;
+    let patient = Duration::from_secs(20);
+    let processor = HttpProcessor::start(config_for(&bench.base, patient).with_room(ROOM).with_breaker(RULES)).unwrap();
+    let (greedy, other) = (merchant(), merchant());
+    let of = |merchant_id, number| AuthorizeRequest { merchant_id, ..card(key(), number, 1_00) };
+    let crowd: Vec<_> = (0..4 * ROOM.payments)
+        .map(|_| {
+            let (processor, request) = (processor.clone(), of(greedy, "4000000000003014"));
+            rt::spawn(async move { processor.authorize(request).await })
+        })
+        .collect();
+    until("a crowd", || {
+        let Occupancy { under_way, waiting, .. } = processor.health().payments;
+        under_way + waiting == crowd.len()
+    })
+    .await;
+    for _ in 0..ROOM.payments {
+        assert_eq!(processor.authorize(of(other, PLAIN)).await, approved(1_00));
+    }
+    assert_eq!(processor.health().payments.under_way, ROOM.payments / 2);
+    let question = || Question { merchant_id: greedy, ..about(key()) };
+    assert_eq!(processor.status(question()).await, StatusAnswer::Absent, "the other room is another matter");
+    crowd.iter().for_each(rt::task::JoinHandle::abort);
 }

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use dropin_kernel::OpId;
-use dropin_order::DeclineReason;
+use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{Processor, ProcessorAnswer, ProcessorJournal, StatusAnswer, VoidRequest, Waiting};
 use sandbox_processor::Waits;
 
-use crate::bench::{PLAIN, approved, bench, bench_with, capture, card, eur, key, method, press};
+use crate::bench::{PLAIN, about, approved, bench, bench_with, capture, card, eur, key, merchant, method, press};
 
 const PATIENT: Duration = Duration::from_secs(5);
 
@@ -32,7 +32,7 @@ async fn pages_of_methods_are_decided_by_the_shopper() {
         let key = key();
         let page = bench.page_of(method(key, id, 5_00)).await;
         press(&page, choice).await;
-        assert_eq!(bench.processor.status(key).await, StatusAnswer::Known(outcome), "{id} {choice}");
+        assert_eq!(bench.processor.status(about(key)).await, StatusAnswer::Known(outcome), "{id} {choice}");
     }
 }
 
@@ -45,8 +45,8 @@ async fn a_lender_may_look_at_it_first() {
         let page = bench.page_of(method(key, "PAYLATER", 5_00)).await;
         press(&page, "review").await;
         let looked_at = StatusAnswer::Known(ProcessorAnswer::Pending(Waiting::Review));
-        assert_eq!(bench.processor.status(key).await, looked_at);
-        assert_eq!(bench.outcome(key).await, outcome);
+        assert_eq!(bench.processor.status(about(key)).await, looked_at);
+        assert_eq!(bench.outcome(key, OpKind::Authorize).await, outcome);
     }
 }
 
@@ -56,7 +56,7 @@ async fn a_page_that_nobody_uses_expires() {
     let bench = bench_with(PATIENT, waits).await;
     let key = key();
     bench.page_of(method(key, "PAYPAL", 5_00)).await;
-    assert_eq!(bench.outcome(key).await, declined(DeclineReason::Expired));
+    assert_eq!(bench.outcome(key, OpKind::Authorize).await, declined(DeclineReason::Expired));
 }
 
 #[actix_web::test]
@@ -73,7 +73,7 @@ async fn a_transfer_names_the_account_in_the_shoppers_country() {
     assert!(to.iban.is_some_and(|iban| iban.starts_with("NL")));
     assert_eq!(to.extra_bank_data, None, "an empty text says nothing");
     press(&sandbox_page(&bench.base, key).await, "arrived").await;
-    assert_eq!(bench.processor.status(key).await, StatusAnswer::Known(paid(5_00)));
+    assert_eq!(bench.processor.status(about(key)).await, StatusAnswer::Known(paid(5_00)));
 }
 
 /// Where the sandbox lets one play the bank; our client has no use for it.
@@ -89,10 +89,10 @@ async fn a_void_stops_what_still_waits_for_the_shopper() {
     let bench = bench(PATIENT).await;
     let authorization = key();
     bench.page_of(method(authorization, "PAYPAL", 5_00)).await;
-    let answer = bench.processor.void(VoidRequest { key: key(), authorization }).await;
+    let answer = bench.processor.void(VoidRequest { key: key(), merchant_id: merchant(), authorization }).await;
     assert!(matches!(answer, ProcessorAnswer::Approved { .. }), "{answer:?}");
     let stopped = StatusAnswer::Known(declined(DeclineReason::Voided));
-    assert_eq!(bench.processor.status(authorization).await, stopped);
+    assert_eq!(bench.processor.status(about(authorization)).await, stopped);
 }
 
 #[actix_web::test]
@@ -104,7 +104,7 @@ async fn the_journal_is_read_in_pages() {
     bench.processor.capture(capture(authorization, 4_00)).await;
     press(&bench.page_of(method(ideal, "IDEAL", 5_00)).await, "pay").await;
     let abandoned = key();
-    bench.processor.abandon(abandoned).await;
+    bench.processor.abandon(about(abandoned)).await;
     let mut entries = Vec::new();
     loop {
         let after = entries.last().map_or(0, |last: &dropin_ports::JournalEntry| last.number);

@@ -53,7 +53,7 @@ impl Payments {
             let change = change(&order, &actor, *step, Some(operation.clone()), key_use);
             match self.store.change_order(change).await? {
                 OrderChanged::Done => {
-                    let conclusion = self.ask(&operation, Asker::Waiting).await?;
+                    let conclusion = self.ask(order.merchant_id, &operation, Asker::Waiting).await?;
                     return Ok(Told::Concluded(answer::cancelled(channel, &conclusion.order)));
                 }
                 OrderChanged::KeyTaken => return Ok(Told::KeyTaken),

@@ -34,7 +34,7 @@ impl Payments {
         let Ok(VoidPlan::Ask(step)) = order.plan_expiry(self.clock.now()) else { return Ok(()) };
         let operation = self.prepare_void(order, &step).await?;
         match self.store.change_order(change(order, &Actor::System, *step, Some(operation.clone()), None)).await? {
-            OrderChanged::Done => self.finish(operation).await,
+            OrderChanged::Done => self.finish(order.merchant_id, operation).await,
             OrderChanged::Stale | OrderChanged::KeyTaken | OrderChanged::DuplicateRefund => Ok(()),
         }
     }

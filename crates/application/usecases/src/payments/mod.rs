@@ -23,11 +23,11 @@ mod way_back;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_kernel::OpId;
+use dropin_kernel::{MerchantId, OpId};
 use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, Refund};
 use dropin_ports::{
     Actor, Applied, CaptureRequest, ClaimedOperation, Clock, History, IdSource, Payment, PaymentStore, Processor,
-    ProcessorAnswer, RefundRequest, Settled, StoreError, Subject, VoidRequest,
+    ProcessorAnswer, Question, RefundRequest, Settled, StoreError, Subject, VoidRequest,
 };
 use dropin_session::Session;
 
@@ -124,29 +124,34 @@ pub(crate) struct Conclusion {
 }
 
 impl Payments {
-    /// Asks for an operation that was prepared, and writes down what came of it. The follow-up of a submit; harmless to repeat.
+    /// Asks for an operation of this merchant's that was prepared, and writes down what came of it. The follow-up of a submit; harmless to
+    /// repeat.
     ///
     /// # Errors
     /// [`StoreError`]; the operation then stays open and the settler finishes it.
-    pub async fn finish(&self, operation: Operation) -> Result<(), StoreError> {
-        self.ask(&operation, Asker::Nobody).await.map(drop)
+    pub async fn finish(&self, merchant: MerchantId, operation: Operation) -> Result<(), StoreError> {
+        self.ask(merchant, &operation, Asker::Nobody).await.map(drop)
     }
 
     /// Asks for anything but an authorization, whose card only the shopper's flow has.
-    async fn ask(&self, operation: &Operation, asker: Asker) -> Result<Conclusion, StoreError> {
-        let answer = self.call(operation).await?;
+    async fn ask(&self, merchant: MerchantId, operation: &Operation, asker: Asker) -> Result<Conclusion, StoreError> {
+        let answer = self.call(merchant, operation).await?;
         let terms = Terms { asker, accept: false };
         self.conclude(operation.id, answer, terms).await.map_err(after_asking)
     }
 
-    async fn call(&self, operation: &Operation) -> Result<ProcessorAnswer, StoreError> {
+    async fn call(&self, merchant_id: MerchantId, operation: &Operation) -> Result<ProcessorAnswer, StoreError> {
         let (key, amount) = (operation.id, operation.amount.clone());
         let about = operation.authorization.ok_or_else(|| corrupt("an operation without its authorization"));
         Ok(match operation.kind {
             OpKind::Authorize => return Err(corrupt("an authorization is never asked for again")),
-            OpKind::Capture => self.processor.capture(CaptureRequest { key, authorization: about?, amount }).await,
-            OpKind::Void => self.processor.void(VoidRequest { key, authorization: about? }).await,
-            OpKind::Refund => self.processor.refund(RefundRequest { key, authorization: about?, amount }).await,
+            OpKind::Capture => {
+                self.processor.capture(CaptureRequest { key, merchant_id, authorization: about?, amount }).await
+            }
+            OpKind::Void => self.processor.void(VoidRequest { key, merchant_id, authorization: about? }).await,
+            OpKind::Refund => {
+                self.processor.refund(RefundRequest { key, merchant_id, authorization: about?, amount }).await
+            }
         })
     }
 
@@ -226,6 +231,11 @@ impl Payments {
         let authorization = operations.into_iter().find(|operation| operation.kind == OpKind::Authorize);
         authorization.ok_or_else(|| corrupt("an Order without an authorization"))
     }
+}
+
+/// What is asked about an operation of this merchant's.
+fn question(merchant_id: MerchantId, operation: &Operation) -> Question {
+    Question { key: operation.id, merchant_id, kind: operation.kind }
 }
 
 /// The history row of a step of `order`, which is how it stood before.

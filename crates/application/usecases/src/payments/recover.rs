@@ -8,7 +8,7 @@ use dropin_order::OpKind;
 use dropin_ports::{ClaimedOperation, Payment, ProcessorAnswer, StatusAnswer, StoreError};
 
 use super::decide::Terms;
-use super::{Asker, Conclusion, Payments};
+use super::{Asker, Conclusion, Payments, question};
 
 impl Payments {
     /// Takes over operations that are due, at most `limit`, oldest first. Each is then finished with [`Payments::settle_one`].
@@ -31,8 +31,9 @@ impl Payments {
     /// Asks about an operation and does what follows at once; `None` when there is no such operation.
     pub(super) async fn look(&self, id: OpId) -> Result<Option<Conclusion>, StoreError> {
         let Some(payment) = self.store.find_payment(id).await? else { return Ok(None) };
+        let merchant = payment.order.merchant_id;
         let answer = if payment.operation.state.is_open() {
-            match self.processor.status(id).await {
+            match self.processor.status(question(merchant, &payment.operation)).await {
                 StatusAnswer::Absent => self.absent(&payment).await?,
                 answer => answer,
             }
@@ -49,17 +50,18 @@ impl Payments {
         let mut conclusion = self.conclude(id, answer, terms).await?;
         // What follows is asked for at once; what is tried again waits until it is due.
         if let Some(next) = conclusion.follow_up.take_if(|next| next.tries == 0) {
-            self.finish(next).await?;
+            self.finish(merchant, next).await?;
         }
         Ok(Some(conclusion))
     }
 
     /// What to do about an operation that the processor surely never did.
     async fn absent(&self, payment: &Payment) -> Result<StatusAnswer, StoreError> {
+        let merchant = payment.order.merchant_id;
         match payment.operation.kind {
-            OpKind::Authorize => Ok(self.processor.abandon(payment.operation.id).await),
+            OpKind::Authorize => Ok(self.processor.abandon(question(merchant, &payment.operation)).await),
             OpKind::Capture | OpKind::Void | OpKind::Refund => {
-                self.call(&payment.operation).await.map(StatusAnswer::Known)
+                self.call(merchant, &payment.operation).await.map(StatusAnswer::Known)
             }
         }
     }

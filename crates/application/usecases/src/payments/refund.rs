@@ -77,7 +77,7 @@ impl Payments {
             change.refund = Some(refund);
             match self.store.change_order(change).await? {
                 OrderChanged::Done => {
-                    let conclusion = self.ask(&operation, Asker::Waiting).await?;
+                    let conclusion = self.ask(order.merchant_id, &operation, Asker::Waiting).await?;
                     let refund = conclusion.refund.ok_or_else(|| corrupt("a refund's operation without its refund"))?;
                     return Ok(Told::Concluded(answer::refunded(&refund)));
                 }

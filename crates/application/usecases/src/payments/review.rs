@@ -6,7 +6,7 @@ use dropin_ports::{Actor, ChangeOrder, NewEvent, OrderChanged, ProcessorAnswer, 
 
 use super::capture::change;
 use super::decide::Terms;
-use super::{Asker, DECISIONS, Payments, busy, corrupt, remembered};
+use super::{Asker, DECISIONS, Payments, busy, corrupt, question, remembered};
 
 /// What came of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Payments {
             self.breathe(round).await;
             let (order, _session) = self.store.find_order_anywhere(id).await?.ok_or(ReviewError::NotFound)?;
             if let Some(operation) = self.differing(&order).await? {
-                return if approve { self.accept(&operation).await } else { Err(ReviewError::MoneyMoved) };
+                return if approve { self.accept(&order, &operation).await } else { Err(ReviewError::MoneyMoved) };
             }
             let (change, operation) = match self.review_step(&order, approve, &actor).await? {
                 Some(prepared) => prepared,
@@ -58,7 +58,7 @@ impl Payments {
             let after = change.order.next.clone();
             match (self.store.change_order(change).await?, operation) {
                 (OrderChanged::Done, Some(operation)) => {
-                    let conclusion = self.ask(&operation, Asker::Nobody).await?;
+                    let conclusion = self.ask(order.merchant_id, &operation, Asker::Nobody).await?;
                     let pending = conclusion.state.is_open() || conclusion.follow_up.is_some();
                     return Ok(ReviewOutcome { order: conclusion.order, pending });
                 }
@@ -135,8 +135,8 @@ impl Payments {
     }
 
     /// Takes what the processor did as it is, as long as it is less than was asked.
-    async fn accept(&self, operation: &Operation) -> Result<ReviewOutcome, ReviewError> {
-        let answer = match self.processor.status(operation.id).await {
+    async fn accept(&self, order: &Order, operation: &Operation) -> Result<ReviewOutcome, ReviewError> {
+        let answer = match self.processor.status(question(order.merchant_id, operation)).await {
             StatusAnswer::Known(answer @ ProcessorAnswer::Approved { .. }) => answer,
             StatusAnswer::Unreachable { why } => return Err(ReviewError::NotAcceptable(why)),
             other => return Err(ReviewError::NotAcceptable(format!("it says {other:?} now"))),
@@ -148,7 +148,7 @@ impl Payments {
             return Err(ReviewError::NotAcceptable(why));
         }
         if let Some(next) = conclusion.follow_up.filter(|next| next.tries == 0) {
-            self.finish(next).await?;
+            self.finish(order.merchant_id, next).await?;
         }
         let found = self.store.find_order_anywhere(operation.order_id).await?;
         let (order, _session) = found.ok_or(ReviewError::NotFound)?;

@@ -8,7 +8,7 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, RefundRequest, StatusAnswer, VoidRequest,
+    AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, Question, RefundRequest, StatusAnswer, VoidRequest,
 };
 use tokio::sync::Notify;
 
@@ -88,11 +88,11 @@ impl Processor for Script {
         self.answer(OpKind::Refund, request.key, Some(&request.amount))
     }
 
-    async fn status(&self, _key: OpId) -> StatusAnswer {
+    async fn status(&self, _: Question) -> StatusAnswer {
         self.statuses.lock().unwrap().pop_front().unwrap_or(StatusAnswer::Absent)
     }
 
-    async fn abandon(&self, _key: OpId) -> StatusAnswer {
+    async fn abandon(&self, _: Question) -> StatusAnswer {
         StatusAnswer::Known(ProcessorAnswer::Abandoned)
     }
 }
