@@ -9,7 +9,7 @@ use dropin_ports::{
     AccessStore, AnswerStore, AuditStore, AuthorizationPrepared, ChangeOrder, ChangeSession, Changed, Delivery,
     DeliveryKey, DeliveryResult, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, OrderChanged,
     OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, SessionStore, Settled, Settlement, StashEntry,
-    StashKey, StashStore, StashUse, StoreError, StoreHealth,
+    StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -44,6 +44,8 @@ pub struct Bench {
     pub answers: Arc<dyn AnswerStore>,
     /// Cards.
     pub stash: Arc<dyn StashStore>,
+    /// Wallets.
+    pub wallets: Arc<dyn WalletStore>,
     /// Notifications.
     pub outbox: Arc<dyn OutboxStore>,
     /// Readiness.
@@ -63,6 +65,7 @@ impl Bench {
             + AuditStore
             + AnswerStore
             + StashStore
+            + WalletStore
             + OutboxStore
             + StoreHealth
             + 'static,
@@ -76,6 +79,7 @@ impl Bench {
             audit: store.clone(),
             answers: store.clone(),
             stash: store.clone(),
+            wallets: store.clone(),
             outbox: store.clone(),
             health: store,
             raw: Box::new(raw),

@@ -154,7 +154,15 @@ macro_rules! all_cases {
                 stuck_operations_are_counted
                 a_page_shows_one_state
             }
+            wallet {
+                an_identity_is_replaced_and_removed
+                certificates_that_end_first_come_first
+                a_domain_is_registered_checked_and_registered_anew
+                domains_are_the_merchants_own
+            }
             stash {
+                posts_at_once_are_all_there
+                live_entries_are_counted_up_to_a_limit
                 an_entry_is_replaced_by_the_next
                 only_the_exact_key_finds_an_entry
                 purging_takes_expired_entries_only
@@ -183,6 +191,7 @@ macro_rules! all_cases {
             }
             damage {
                 a_damaged_session_is_corrupt
+                a_merchant_with_damaged_methods_is_corrupt
                 a_damaged_order_is_corrupt
                 a_damaged_account_for_a_transfer_is_corrupt
                 a_damaged_refund_is_corrupt

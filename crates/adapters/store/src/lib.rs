@@ -16,6 +16,7 @@ mod migrate;
 mod outbox;
 mod payment;
 mod postgres;
+mod rates;
 mod rows;
 mod schema;
 mod session;

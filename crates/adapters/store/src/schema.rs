@@ -18,6 +18,7 @@ tables! {
         session_lifetime_micros -> BigInt,
         created_at -> SqlInstant,
         sandbox -> Bool,
+        methods -> Nullable<SqlDocument>,
     }
     merchant_currency (merchant_id, currency) {
         merchant_id -> SqlId,
@@ -118,6 +119,8 @@ tables! {
         state -> Text,
         created_at -> SqlInstant,
         updated_at -> SqlInstant,
+        settlement_currency -> Nullable<Text>,
+        settlement_minor -> Nullable<BigInt>,
     }
     checkout (order_id) {
         order_id -> SqlId,
@@ -201,6 +204,57 @@ tables! {
         usable -> Bool,
         created_at -> SqlInstant,
         expires_at -> SqlInstant,
+    }
+    wallet_identity (merchant_id) {
+        merchant_id -> SqlId,
+        merchant_identifier -> Text,
+        country -> Text,
+        sealed -> Binary,
+        expires_at -> SqlInstant,
+        set_at -> SqlInstant,
+    }
+    wallet_domain (merchant_id, domain) {
+        merchant_id -> SqlId,
+        domain -> Text,
+        file -> Text,
+        state -> Text,
+        checked_at -> Nullable<SqlInstant>,
+        failure -> Nullable<Text>,
+        registered_at -> SqlInstant,
+    }
+    merchant_rates (merchant_id) {
+        merchant_id -> SqlId,
+        form -> Text,
+        settlement_currency -> Text,
+        markups -> SqlDocument,
+    }
+    rate_table (position) {
+        position -> BigInt,
+        document -> SqlDocument,
+        accepted_at -> SqlInstant,
+    }
+    rate_feed (id) {
+        id -> Integer,
+        checked_at -> SqlInstant,
+        next_at -> SqlInstant,
+        stale_at -> Nullable<SqlInstant>,
+        left_behind -> SqlDocument,
+        problem -> Nullable<Text>,
+        refused -> SqlDocument,
+    }
+    rate_offer_set (merchant_id, number) {
+        merchant_id -> SqlId,
+        number -> BigInt,
+        settlement_currency -> Text,
+        created_at -> SqlInstant,
+        expires_at -> SqlInstant,
+    }
+    rate_offer (id) {
+        id -> SqlId,
+        merchant_id -> SqlId,
+        set_number -> BigInt,
+        currency -> Text,
+        rate -> Text,
     }
     answer (merchant_id, digest) {
         merchant_id -> SqlId,

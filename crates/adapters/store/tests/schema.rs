@@ -10,6 +10,7 @@ use common::{RawPostgres, RawSqlite};
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use dropin_access::DomainState;
 use dropin_order::{Account, Channel, OpKind, OpState, OrderState, RefundState, VoidCause};
 use dropin_session::{CancelReason, FailureReason, SessionStateKind};
 use dropin_store_contract::Raw;
@@ -106,6 +107,7 @@ fn check_lists_are_the_domains() {
     both.assert_list("processor_op_channel_known", Channel::ALL.map(Channel::as_str));
     both.assert_list("refund_state_known", RefundState::ALL.map(RefundState::as_str));
     both.assert_list("purchase_order_voiding_known", VoidCause::ALL.map(VoidCause::as_str));
+    both.assert_list("wallet_domain_state_known", DomainState::ALL.map(DomainState::as_str));
     // Every actor of the port is written and read by a case of the contract.
     both.assert_list("history_actor_known", ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);
 }

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
-mod address;
 mod client;
 #[cfg(test)]
 mod hostile;

@@ -1,8 +1,7 @@
 use std::net::IpAddr;
 
+use dropin_access::address;
 use url::{Host, Url};
-
-use crate::address;
 
 /// Where notifications may go (decisions.md section 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

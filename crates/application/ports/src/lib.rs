@@ -10,6 +10,7 @@ mod outbox;
 mod payment;
 mod processor;
 mod rate_store;
+mod rates;
 mod session;
 mod stash;
 mod store;
@@ -35,6 +36,7 @@ pub use processor::{
     ProcessorJournal, Question, RefundRequest, StatusAnswer, VoidRequest, Waiting,
 };
 pub use rate_store::{FeedLook, FeedState, OfferSet, OffersInserted, RateBoard, RateStore};
+pub use rates::{RateFeed, RateSourceError, Refreshed, SourceFailure};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
 pub use stash::{StashEntry, StashKey, StashStore, StashSummary};
 pub use store::{Actor, Applied, Changed, History, NewEvent, PastStep, StoreError, StoreHealth, Subject};

@@ -1,10 +1,12 @@
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 
 /// One number, with what tells it from the others of its sort.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// Names and values of labels; never anything that a caller wrote.
-    pub labels: Vec<(&'static str, &'static str)>,
+    pub labels: Vec<(&'static str, Cow<'static, str>)>,
     /// The number.
     pub value: u64,
 }

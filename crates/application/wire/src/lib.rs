@@ -17,6 +17,7 @@ pub mod session;
 pub mod shopper;
 pub mod stash;
 mod text;
+pub mod wallet;
 
 pub use error::{ErrorBody, ErrorCode, FieldError};
 pub use request::RequestError;

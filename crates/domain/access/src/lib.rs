@@ -1,16 +1,24 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod address;
 mod credential;
 mod endpoint;
 mod merchant;
 mod origin;
 mod permission;
+mod rates;
 mod user;
+mod wallet;
 
 pub use credential::{PasswordHash, Retiring, SealedSecret};
 pub use endpoint::Endpoint;
 pub use merchant::Merchant;
 pub use origin::{InvalidOrigin, Origin};
 pub use permission::{Permission, Permissions, UnknownPermission};
+pub use rates::{RateChange, RateForm, RateSettings, UnknownRateForm};
 pub use user::ApiUser;
+pub use wallet::{
+    DomainCheck, DomainState, InvalidHost, InvalidWallet, MerchantIdentifier, RegisteredDomain, ValidationUrlRefused,
+    WalletDomain, WalletHost, WalletHosts, WalletIdentity,
+};

@@ -16,3 +16,4 @@ pub mod race;
 pub mod refund;
 pub mod session;
 pub mod stash;
+pub mod wallet;

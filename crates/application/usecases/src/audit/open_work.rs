@@ -65,7 +65,7 @@ fn by_kind_and_state(
     let groups = OpKind::ALL.into_iter().flat_map(|kind| states().map(move |state| (kind, state)));
     let readings = groups.map(|(kind, state)| {
         let group = open.iter().find(|group| group.kind == kind && group.state == state);
-        Reading { labels: vec![("kind", kind.as_str()), ("state", state.as_str())], value: group.map_or(0, &number) }
+        Reading { labels: vec![("kind", kind.as_str().into()), ("state", state.as_str().into())], value: group.map_or(0, &number) }
     });
     Measure { name, help, counts_up: false, readings: readings.collect() }
 }
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!((count.readings.len(), age.readings.len()), (12, 12));
         for (measure, number) in [(count, 3), (age, 600)] {
             let some: Vec<_> = measure.readings.iter().filter(|reading| reading.value != 0).collect();
-            assert_eq!(some, [&Reading { labels: vec![("kind", "CAPTURE"), ("state", "UNKNOWN")], value: number }]);
+            assert_eq!(some, [&Reading { labels: vec![("kind", "CAPTURE".into()), ("state", "UNKNOWN".into())], value: number }]);
         }
         assert_eq!((stuck.name, stuck.readings[0].value), ("dropin_operations_stuck", 2));
     }

@@ -4,16 +4,16 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether the address belongs to the machine itself.
-pub(crate) fn is_loopback(address: IpAddr) -> bool {
+pub fn is_loopback(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.is_loopback(),
         IpAddr::V6(v6) => v6.is_loopback(),
     }
 }
 
-/// Whether no notification may ever go there, in a sandbox neither: link-local (and with it most metadata services), multicast,
+/// Whether we may never call there, in a sandbox neither: link-local (and with it most metadata services), multicast,
 /// broadcast, and the address that stands for none.
-pub(crate) fn is_never_a_receiver(address: IpAddr) -> bool {
+pub fn is_never_a_receiver(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => {
             v4.is_link_local()
@@ -27,7 +27,7 @@ pub(crate) fn is_never_a_receiver(address: IpAddr) -> bool {
 }
 
 /// Whether the address is publicly routed, and so is every IPv4 address that it carries inside.
-pub(crate) fn is_public(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
         IpAddr::V6(v6) => is_public_v6(v6),

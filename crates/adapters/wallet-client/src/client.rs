@@ -1,0 +1,147 @@
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dropin_access::WalletDomain;
+use dropin_kernel::Timestamp;
+use dropin_ports::{WalletCredentials, WalletFailure, WalletProvider, WalletSessionRequest};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::identity::Identity;
+use crate::names::{Names, SystemNames};
+use crate::thread;
+
+/// Calls under way at once, over all merchants.
+const MOST: usize = 64;
+/// Calls under way at once for one merchant, so that nobody's page uses up what the others need.
+const MOST_OF_ONE: usize = 16;
+
+/// Limits of one call, and whom to believe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientConfig {
+    /// File with the root certificates of the sandbox's own provider, read when it is called; `None` in production, where the system's roots are
+    /// believed alone.
+    pub sandbox_roots: Option<PathBuf>,
+    /// Whether domains of this machine are looked at, over http.
+    pub sandbox: bool,
+    /// Longest time until a connection stands, finding the address included; the TLS handshake has as much again.
+    pub connect_deadline: Duration,
+    /// Longest time for all of it.
+    pub deadline: Duration,
+    /// Most bytes of an answer; a longer one is none.
+    pub answer_limit: usize,
+}
+
+impl ClientConfig {
+    /// 3 s to connect, 8 s in all (the wallet gives a page 30 s), 64 KiB of the answer.
+    pub const fn production() -> Self {
+        Self {
+            sandbox_roots: None,
+            sandbox: false,
+            connect_deadline: Duration::from_secs(3),
+            deadline: Duration::from_secs(8),
+            answer_limit: 64 * 1024,
+        }
+    }
+
+    /// The same, and the sandbox's own provider, which proves itself by a root in the file `roots`.
+    pub const fn sandbox(roots: PathBuf) -> Self {
+        Self { sandbox_roots: Some(roots), sandbox: true, ..Self::production() }
+    }
+}
+
+/// What the thread does.
+pub(crate) enum Work {
+    Session { identity: Box<Identity>, request: WalletSessionRequest, told: oneshot::Sender<Result<Vec<u8>, String>> },
+    Association { domain: WalletDomain, told: oneshot::Sender<Result<Vec<u8>, String>> },
+}
+
+/// Calls the wallet's provider. The HTTP client lives on a thread of its own, since it cannot move between threads; the thread ends with the last
+/// clone of this handle.
+#[derive(Clone)]
+pub struct WalletClient {
+    inbox: mpsc::UnboundedSender<Work>,
+    under_way: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+impl WalletClient {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(config: ClientConfig) -> io::Result<Self> {
+        Self::start_with(config, Arc::new(SystemNames))
+    }
+
+    pub(crate) fn start_with(config: ClientConfig, names: Arc<dyn Names>) -> io::Result<Self> {
+        let (inbox, work) = mpsc::unbounded_channel();
+        std::thread::Builder::new().name("wallet".to_owned()).spawn(move || thread::run(config, names, work))?;
+        Ok(Self { inbox, under_way: Arc::default() })
+    }
+
+    /// A place among the calls under way; `None` when there is none left.
+    fn enter(&self, merchant: &str) -> Option<Place> {
+        let mut under_way = lock(&self.under_way);
+        let all: usize = under_way.values().sum();
+        let own = under_way.get(merchant).copied().unwrap_or_default();
+        if MOST <= all || MOST_OF_ONE <= own {
+            return None;
+        }
+        under_way.insert(merchant.to_owned(), own + 1);
+        Some(Place { under_way: self.under_way.clone(), merchant: merchant.to_owned() })
+    }
+}
+
+/// A place among the calls under way, until it is dropped.
+struct Place {
+    under_way: Arc<Mutex<HashMap<String, usize>>>,
+    merchant: String,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut under_way = lock(&self.under_way);
+        match under_way.get_mut(&self.merchant) {
+            Some(count) if 1 < *count => *count -= 1,
+            _ => drop(under_way.remove(&self.merchant)),
+        }
+    }
+}
+
+fn lock(under_way: &Mutex<HashMap<String, usize>>) -> MutexGuard<'_, HashMap<String, usize>> {
+    under_way.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl WalletProvider for WalletClient {
+    fn inspect(&self, credentials: &WalletCredentials) -> Result<Timestamp, WalletFailure> {
+        Identity::read(credentials).map(|identity| identity.ends).map_err(WalletFailure::Credentials)
+    }
+
+    async fn start_session(
+        &self,
+        credentials: WalletCredentials,
+        request: WalletSessionRequest,
+    ) -> Result<Vec<u8>, WalletFailure> {
+        let _place = self.enter(&request.identifier).ok_or(WalletFailure::Busy)?;
+        let identity = Box::new(Identity::read(&credentials).map_err(WalletFailure::Credentials)?);
+        let (told, answer) = oneshot::channel();
+        self.ask(Work::Session { identity, request, told }, answer).await.map_err(WalletFailure::Provider)
+    }
+
+    async fn fetch_association(&self, domain: &WalletDomain) -> Result<Vec<u8>, String> {
+        let (told, answer) = oneshot::channel();
+        self.ask(Work::Association { domain: domain.clone(), told }, answer).await
+    }
+}
+
+impl WalletClient {
+    async fn ask(&self, work: Work, answer: oneshot::Receiver<Result<Vec<u8>, String>>) -> Result<Vec<u8>, String> {
+        let stopped = || "the wallet client has stopped".to_owned();
+        self.inbox.send(work).map_err(|_stopped| stopped())?;
+        answer.await.unwrap_or_else(|_stopped| Err(stopped()))
+    }
+}

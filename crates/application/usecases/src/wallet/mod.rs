@@ -1,0 +1,19 @@
+//! The mobile wallet: who may show its button, the payment sessions that its provider gives, and what merchants set up for it (contract, Wallet
+//! token method and Wallet onboarding rules; decisions.md section 7).
+
+mod certificates;
+mod offers;
+mod sessions;
+mod setup;
+
+pub use certificates::WalletCertificates;
+pub use offers::WalletOffers;
+pub use sessions::{WalletSessionAsk, WalletSessionError, WalletSessions};
+pub use setup::{SetWallet, WalletSetup, WalletSetupError};
+
+use dropin_kernel::MerchantId;
+
+/// What a merchant's certificate and key are sealed for.
+fn owner(merchant: MerchantId) -> String {
+    format!("wallet of {merchant}")
+}

@@ -1,0 +1,2 @@
+DROP TABLE wallet_domain;
+DROP TABLE wallet_identity;
