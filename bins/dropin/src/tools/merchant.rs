@@ -126,6 +126,7 @@ async fn set(merchants: &Merchants, wanted: &SetMerchant) -> Result<(), Failure>
         currencies: some(!settings.currencies.is_empty()).map(|()| settings.currencies.clone()),
         origins: some(settings.no_origins || !settings.origins.is_empty()).map(|()| settings.origins.clone()),
         session_lifetime: settings.session_lifetime,
+        methods: None,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
     let shown = of_merchant(&merchant);

@@ -13,7 +13,7 @@ use dropin_ports::{
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::lane::Verdict;
-use crate::rows::{CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, permission_words};
+use crate::rows::{CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, methods_document, permission_words};
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
 use crate::sql::{Id, Instant};
 use crate::store::Store;
@@ -168,6 +168,10 @@ fn set_merchant(
     if let Some(lifetime) = settings.session_lifetime {
         let micros = merchant::session_lifetime_micros.eq(lifetime_micros(lifetime)?);
         diesel::update(merchant::table.find(key)).set(micros).execute(connection)?;
+    }
+    if let Some(methods) = &settings.methods {
+        let document = merchant::methods.eq(methods_document(methods)?);
+        diesel::update(merchant::table.find(key)).set(document).execute(connection)?;
     }
     if let Some(currencies) = &settings.currencies {
         diesel::delete(merchant_currency::table.filter(merchant_currency::merchant_id.eq(key))).execute(connection)?;

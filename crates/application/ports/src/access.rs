@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
+use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{EndpointId, MerchantId, Timestamp};
 use dropin_money::Currency;
 
@@ -60,6 +61,8 @@ pub struct MerchantSettings {
     pub origins: Option<Vec<Origin>>,
     /// How long an unpaid Session lives, for Sessions created from now on.
     pub session_lifetime: Option<Duration>,
+    /// What is particular about its payment methods, in place of all that was.
+    pub methods: Option<MerchantMethods>,
 }
 
 /// One change to an API user.

@@ -4,6 +4,7 @@ use std::time::Duration;
 use dropin_access::{
     ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring, SealedSecret,
 };
+use dropin_catalogue::{Adjustment, Adjustments, Channel, MerchantMethods, Range, Region, find_method};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_ports::{AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, UserChange, UserInserted};
@@ -16,12 +17,35 @@ use AccountChanged::{Done, Ended, Missing};
 pub async fn a_merchant_comes_back_whole(bench: Arc<Bench>) {
     let mut new = new_merchant(true);
     new.merchant.currencies = Currency::ALL.iter().rev().copied().collect();
+    new.merchant.methods = particular_methods();
     assert_eq!(bench.access.insert_merchant(new.clone()).await, Ok(MerchantInserted::Done));
     assert_eq!(bench.access.find_merchant(new.merchant.id).await, Ok(Some(new.merchant.clone())));
     assert_eq!(bench.access.find_user(&new.user.username).await, Ok(Some(new.user.clone())));
     assert_eq!(bench.access.list_users(new.merchant.id).await, Ok(vec![new.user]));
     let endpoint = new.endpoint.unwrap();
     assert_eq!(bench.access.list_endpoints(new.merchant.id).await, Ok(vec![endpoint]));
+}
+
+/// Everything that can be particular about methods.
+fn particular_methods() -> MerchantMethods {
+    let mut adjustments = Adjustments::default();
+    let off = Adjustment { offered: Some(false), ..Adjustment::default() };
+    adjustments.set(find_method("PAYPAL").unwrap(), off);
+    let narrow = Adjustment {
+        offered: Some(true),
+        countries: Some(vec!["NL".to_owned(), "DE".to_owned()]),
+        currencies: Some(vec![Currency::Eur]),
+        amounts: Some(vec![
+            Range { currency: Currency::Eur, least: 5, most: Some(7) },
+            Range { currency: Currency::Kwd, least: 0, most: None },
+        ]),
+        channels: Some(vec![Channel::DropIn]),
+        recurring: Some(false),
+        sandbox: Some(true),
+    };
+    adjustments.set(find_method("IDEAL").unwrap(), narrow);
+    let pay_later_clients = [(Region::Europe, "größe".to_owned()), (Region::Oceania, "oc-1".to_owned())].into();
+    MerchantMethods { adjustments, pay_later_clients }
 }
 
 pub async fn a_user_name_is_taken_once(bench: Arc<Bench>) {
@@ -90,16 +114,21 @@ pub async fn a_merchant_is_set_in_parts(bench: Arc<Bench>) {
         currencies: Some(vec![Currency::Eur, Currency::Usd]),
         origins: Some(vec![Origin::parse("https://new.example").unwrap()]),
         session_lifetime: Some(Duration::from_micros(61_000_001)),
+        methods: Some(particular_methods()),
     };
     let changed = Merchant {
         currencies: vec![Currency::Eur, Currency::Usd],
         origins: vec![Origin::parse("https://new.example").unwrap()],
         session_lifetime: Duration::from_micros(61_000_001),
+        methods: particular_methods(),
         ..named
     };
     assert_eq!(set(whole).await, changed);
     let bare = MerchantSettings { origins: Some(vec![]), ..MerchantSettings::default() };
-    assert_eq!(set(bare).await, Merchant { origins: vec![], ..changed });
+    let changed = Merchant { origins: vec![], ..changed };
+    assert_eq!(set(bare).await, changed);
+    let plain = MerchantSettings { methods: Some(MerchantMethods::default()), ..MerchantSettings::default() };
+    assert_eq!(set(plain).await, Merchant { methods: MerchantMethods::default(), ..changed });
     assert_eq!(bench.access.find_merchant(other.id).await, Ok(Some(other)), "nobody else");
 }
 

@@ -40,6 +40,27 @@ pub async fn a_damaged_session_is_corrupt(bench: Arc<Bench>) {
     }
 }
 
+pub async fn a_merchant_with_damaged_methods_is_corrupt(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let adjusted = |what: &str| format!(r#"{{"adjustments": {{"IDEAL": {{{what}}}}}, "pay_later_clients": {{}}}}"#);
+    for document in [
+        "{}".to_owned(),
+        r#"{"adjustments": {"hush": {}}, "pay_later_clients": {}}"#.to_owned(),
+        r#"{"adjustments": {}, "pay_later_clients": {"hush": "x"}}"#.to_owned(),
+        adjusted(r#""countries": ["hush"]"#),
+        adjusted(r#""currencies": ["ZZZ"]"#),
+        adjusted(r#""channels": ["hush"]"#),
+        adjusted(r#""amounts": [{"currency": "ZZZ", "least": 1, "most": 2}]"#),
+        adjusted(r#""hush": true"#),
+    ] {
+        let damage = format!("UPDATE merchant SET methods = '{document}' WHERE id = '{}'", merchant.id);
+        bench.raw.execute(&damage).unwrap();
+        assert_corrupt(bench.access.find_merchant(merchant.id).await, "merchant", &document);
+    }
+    let refused = bench.raw.execute(&format!("UPDATE merchant SET methods = '[]' WHERE id = '{}'", merchant.id));
+    assert!(format!("{refused:?}").contains("merchant_methods_object"), "{refused:?}");
+}
+
 pub async fn a_damaged_order_is_corrupt(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;

@@ -4,14 +4,13 @@ use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_access::{
     ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring, SealedSecret,
 };
-use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
 
-use super::{currency, missing};
+use super::{currency, methods, missing};
 use crate::fault::{Fault, corrupt};
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
-use crate::sql::{Id, Instant};
+use crate::sql::{Document, Id, Instant};
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = merchant)]
@@ -21,6 +20,7 @@ pub(crate) struct MerchantRow {
     session_lifetime_micros: i64,
     created_at: Instant,
     sandbox: bool,
+    methods: Option<Document>,
 }
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -75,6 +75,7 @@ impl MerchantRow {
             session_lifetime_micros: lifetime_micros(merchant.session_lifetime)?,
             created_at: Instant(merchant.created_at),
             sandbox: merchant.sandbox,
+            methods: methods::write(&merchant.methods)?,
         })
     }
 
@@ -91,7 +92,7 @@ impl MerchantRow {
                 .collect::<Result<_, _>>()?,
             origins: origins.iter().map(OriginRow::restore).collect::<Result<_, _>>()?,
             session_lifetime: Duration::from_micros(lifetime),
-            methods: MerchantMethods::default(),
+            methods: methods::read(self.methods.as_ref())?,
             sandbox: self.sandbox,
             created_at: self.created_at.0,
         })

@@ -3,8 +3,10 @@
 mod access;
 mod bank;
 mod billing;
+mod methods;
 mod operation;
 mod order;
+mod rates;
 mod refund;
 mod session;
 mod terms;
@@ -13,8 +15,10 @@ pub(crate) use access::{
     CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, permission_words, retiring,
 };
 pub(crate) use billing::ProfileRow;
+pub(crate) use methods::write as methods_document;
 pub(crate) use operation::{OpRow, read_kind, read_state};
 pub(crate) use order::{OrderRow, bank_document};
+pub(crate) use rates::{FeedRow, OfferRow, OfferSetRow, RateDocument, RatesRow, TableDocument};
 pub(crate) use refund::RefundRow;
 pub(crate) use session::{SessionRow, StateColumns, TermsChange};
 

@@ -122,6 +122,7 @@ impl Merchants {
             currencies: wanted.currencies.map(|currencies| check_currencies(&mut wrong, currencies)),
             origins: wanted.origins.map(|origins| self.check_origins(&mut wrong, origins)),
             session_lifetime: wanted.session_lifetime,
+            methods: wanted.methods,
         };
         if settings.session_lifetime.is_some_and(|lifetime| !(SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lifetime))
         {

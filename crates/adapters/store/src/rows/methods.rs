@@ -1,0 +1,118 @@
+//! The document that holds what is particular about a merchant's payment methods. Limits are whole minor units of their currency.
+
+use std::collections::BTreeMap;
+
+use dropin_catalogue::{Adjustment, Channel, MerchantMethods, Range, Region, find_method};
+use dropin_money::Currency;
+use dropin_validation::Country;
+use serde::{Deserialize, Serialize};
+
+use super::{currency, read_document, write_document};
+use crate::fault::{Fault, corrupt};
+use crate::sql::Document;
+
+const TABLE: &str = "merchant";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MethodsDocument {
+    adjustments: BTreeMap<String, AdjustmentDocument>,
+    pay_later_clients: BTreeMap<String, String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AdjustmentDocument {
+    offered: Option<bool>,
+    countries: Option<Vec<String>>,
+    currencies: Option<Vec<String>>,
+    amounts: Option<Vec<RangeDocument>>,
+    channels: Option<Vec<String>>,
+    recurring: Option<bool>,
+    sandbox: Option<bool>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RangeDocument {
+    currency: String,
+    least: i64,
+    most: Option<i64>,
+}
+
+/// The document; none when nothing is particular.
+pub(crate) fn write(methods: &MerchantMethods) -> Result<Option<Document>, Fault> {
+    if methods.is_empty() {
+        return Ok(None);
+    }
+    let adjustments = methods.adjustments.iter().map(|(id, one)| (id.to_owned(), AdjustmentDocument::new(one)));
+    let clients = methods.pay_later_clients.iter().map(|(region, id)| (region.as_str().to_owned(), id.clone()));
+    write_document(&MethodsDocument { adjustments: adjustments.collect(), pay_later_clients: clients.collect() })
+        .map(Some)
+}
+
+/// What a document says.
+pub(super) fn read(stored: Option<&Document>) -> Result<MerchantMethods, Fault> {
+    let mut methods = MerchantMethods::default();
+    let Some(stored) = stored else { return Ok(methods) };
+    let document: MethodsDocument = read_document(TABLE, stored)?;
+    for (id, adjustment) in document.adjustments {
+        let method = find_method(&id).ok_or_else(|| corrupt(TABLE, "an adjusted method is none"))?;
+        methods.adjustments.set(method, adjustment.restore()?);
+    }
+    for (name, client) in document.pay_later_clients {
+        let region = Region::ALL.into_iter().find(|region| region.as_str() == name);
+        methods.pay_later_clients.insert(region.ok_or_else(|| corrupt(TABLE, "a region is none"))?, client);
+    }
+    Ok(methods)
+}
+
+impl AdjustmentDocument {
+    fn new(adjustment: &Adjustment) -> Self {
+        let codes = |all: &Vec<Currency>| all.iter().map(|currency| currency.code().to_owned()).collect();
+        let ranges = |all: &Vec<Range>| all.iter().map(RangeDocument::new).collect();
+        let channels = |all: &Vec<Channel>| all.iter().map(|channel| channel.as_str().to_owned()).collect();
+        Self {
+            offered: adjustment.offered,
+            countries: adjustment.countries.clone(),
+            currencies: adjustment.currencies.as_ref().map(codes),
+            amounts: adjustment.amounts.as_ref().map(ranges),
+            channels: adjustment.channels.as_ref().map(channels),
+            recurring: adjustment.recurring,
+            sandbox: adjustment.sandbox,
+        }
+    }
+
+    fn restore(self) -> Result<Adjustment, Fault> {
+        for country in self.countries.iter().flatten() {
+            Country::parse("", country).map_err(|_unknown| corrupt(TABLE, "a method's country is none"))?;
+        }
+        let channel = |name: &String| {
+            let found = Channel::ALL.into_iter().find(|channel| channel.as_str() == name);
+            found.ok_or_else(|| corrupt(TABLE, "a method's channel is none"))
+        };
+        Ok(Adjustment {
+            offered: self.offered,
+            countries: self.countries,
+            currencies: every(self.currencies, |code| currency(TABLE, code))?,
+            amounts: every(self.amounts, RangeDocument::restore)?,
+            channels: every(self.channels, channel)?,
+            recurring: self.recurring,
+            sandbox: self.sandbox,
+        })
+    }
+}
+
+fn every<T, U>(list: Option<Vec<T>>, read: impl Fn(&T) -> Result<U, Fault>) -> Result<Option<Vec<U>>, Fault> {
+    list.map(|list| list.iter().map(read).collect()).transpose()
+}
+
+impl RangeDocument {
+    fn new(range: &Range) -> Self {
+        Self { currency: range.currency.code().to_owned(), least: range.least, most: range.most }
+    }
+
+    fn restore(&self) -> Result<Range, Fault> {
+        Ok(Range { currency: currency(TABLE, &self.currency)?, least: self.least, most: self.most })
+    }
+}

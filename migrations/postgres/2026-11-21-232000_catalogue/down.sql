@@ -1,0 +1,2 @@
+-- Every merchant offers what the deployment does.
+ALTER TABLE merchant DROP COLUMN methods;
