@@ -28,7 +28,7 @@ pub struct Limits {
 impl Default for Limits {
     /// Stale after two missed publications (with weekends and holidays that is two to six days; one may be late or lost without harm), the
     /// supplement after five, a working week, since few sources of rare currencies are as punctual. Jumps up to 20 %: from 1999 to
-    /// October 2026 the ECB's files hold eight larger ones in 190,000, all in crises that a person would have wanted to look at.
+    /// October 2026 the ECB's files hold seven larger ones among 198,000 quotes, all in crises that a person would have wanted to look at.
     fn default() -> Self {
         Self { stale_after: 2, supplement_stale_after: 5, jump_percent: 20, confirmed: BTreeSet::new() }
     }

@@ -72,17 +72,15 @@ impl Table {
     /// - A quote of a future day, one older than what stands, and one that jumps beyond the limit are refused, each for itself: the former
     ///   quote stays and grows old. A jump stays refused until a person confirms it or the source comes back into the limit.
     /// - A currency that a source no longer quotes keeps its last quote, which is left behind in time ([`Table::left_behind`]).
-    /// - Invented and real rates never stand side by side: whichever comes last removes the other.
+    /// - Invented and real rates never stand side by side: real ones remove those of the sandbox, and the sandbox everything else.
     #[must_use]
     pub fn merge(&self, sources: &[SourceTable], now: Timestamp, limits: &Limits) -> Merged {
-        let mut sources: Vec<&SourceTable> = sources.iter().collect();
+        let sandbox = sources.iter().any(|table| table.source == Source::Sandbox);
+        let mut sources: Vec<_> = sources.iter().filter(|table| (table.source == Source::Sandbox) == sandbox).collect();
         sources.sort_by_key(|table| table.source);
-        let is_sandbox = |source: Source| source == Source::Sandbox;
         let mut quotes = self.quotes.clone();
-        match sources.last() {
-            Some(last) if is_sandbox(last.source) => quotes.clear(),
-            Some(_) => quotes.retain(|_, quote| !is_sandbox(quote.source)),
-            None => {}
+        if !sources.is_empty() {
+            quotes.retain(|_, quote| (quote.source == Source::Sandbox) == sandbox);
         }
         let today = now.to_offset_date_time().date();
         let mut refused = Vec::new();
@@ -241,6 +239,7 @@ mod tests {
         let production = sandbox.merge(std::slice::from_ref(&real), noon(MONDAY), &limits);
         assert_eq!(shown(&production.table)[..2], ["USD 1.1 primary", "GBP 0.8 primary"]);
         assert_eq!((production.refused.len(), production.table.quotes().count()), (0, 4));
+        assert_eq!(production.table.merge(&[real, invented.clone()], noon(MONDAY), &limits).table, sandbox);
         assert_eq!(production.table.merge(&[invented], noon(MONDAY), &limits).table, sandbox);
         assert_eq!(production.table.merge(&[], noon(MONDAY), &limits).table, production.table);
     }
