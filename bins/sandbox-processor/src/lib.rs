@@ -9,6 +9,7 @@ mod faults;
 mod html;
 mod http;
 mod ledger;
+mod onsite;
 mod pages;
 mod perform;
 mod program;
@@ -136,20 +137,24 @@ impl SandboxProcessor {
         Ok(Self(Arc::new(Shared { config, hosting, store, faults: Faults::default() })))
     }
 
-    /// Mounts the caller's routes under `/v1` and the shopper's under `/pages`, relative to the application or scope whose
+    /// Mounts the caller's routes under `/v1` and those for browsers under `/pages` and `/onsite`, relative to the application or scope whose
     /// `configure` takes this.
     pub fn configure(&self) -> impl FnOnce(&mut ServiceConfig) + use<> {
         let processor = self.clone();
         move |config| {
             pages::mount(processor.clone(), config);
+            onsite::mount(config);
             http::mount(processor, config);
         }
     }
 
-    /// Mounts the shopper's routes alone, under `/pages`: for a listener that browsers reach and callers need not.
+    /// Mounts what browsers need alone, under `/pages` and `/onsite`: for a listener that they reach and callers need not.
     pub fn configure_pages(&self) -> impl FnOnce(&mut ServiceConfig) + use<> {
         let processor = self.clone();
-        move |config| pages::mount(processor, config)
+        move |config| {
+            pages::mount(processor, config);
+            onsite::mount(config);
+        }
     }
 
     fn store(&self) -> &Store {

@@ -283,3 +283,22 @@ async fn pages_can_be_shown_without_the_callers_routes() {
     assert_eq!(inner.operation(&key).await.outcome(), "APPROVED");
     assert_eq!(outer.operation(&key).await.status, 404);
 }
+
+#[actix_web::test]
+async fn the_messaging_script_is_there_for_each_region_and_no_other() {
+    let running = Running::start().await;
+    let caller = &running.caller;
+    let scripts: Vec<_> = join_all(["eu", "na", "oc"].map(|region| async move {
+        let script = caller.open(&format!("/onsite/{region}/script.js")).await;
+        assert_eq!(script.status, 200, "{region}");
+        script.text
+    }))
+    .await;
+    assert!(scripts.iter().all(|script| script.contains("pay-later-placement")));
+    for nowhere in
+        ["/onsite/eu", "/onsite/us/script.js", "/onsite/EU/script.js", "/onsite/../eu/script.js", "/onsite//script.js"]
+    {
+        assert_eq!(caller.open(nowhere).await.status, 404, "{nowhere}");
+    }
+    running.stop().await;
+}

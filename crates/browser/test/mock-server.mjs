@@ -7,7 +7,10 @@ import { createServer } from "node:http";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const dist = join(dirname(fileURLToPath(import.meta.url)), "../dist");
+const here = dirname(fileURLToPath(import.meta.url));
+const dist = join(here, "../dist");
+/** The pay-later provider's script, as its sandbox serves it. */
+const onsite = join(here, "../../../bins/sandbox-processor/src/onsite/script.js");
 const TYPES = { js: "text/javascript; charset=utf-8", html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", json: "application/json" };
 
 export const CARDS = [
@@ -245,6 +248,10 @@ export class Mock {
   /** The pages that shoppers are sent to. */
   serveBank(request, response) {
     const url = new URL(request.url, this.bankUrl);
+    if (url.pathname.startsWith("/onsite/")) {
+      const headers = { "Content-Type": TYPES.js, "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
+      return response.writeHead(200, headers).end(readFileSync(onsite));
+    }
     const back = `${this.assetUrl}/v1/return/${url.searchParams.get("session")}`;
     const links = Object.keys(RESULTS).map((result) => `<p><a id="${result}" href="${back}?result=${result}">${result}</a></p>`);
     response.writeHead(url.pathname === "/confirm" ? 200 : 404, { "Content-Type": "text/html; charset=utf-8" }).end(`<!doctype html>
@@ -260,7 +267,7 @@ export class Mock {
     const asset = new URL(this.assetUrl).origin;
     if (url.pathname === "/strict") {
       headers["Content-Security-Policy"] =
-        `default-src 'none'; script-src ${asset}; frame-src ${asset}; require-trusted-types-for 'script'; trusted-types 'none'`;
+        `default-src 'none'; script-src ${asset} ${this.bankUrl}; frame-src ${asset}; require-trusted-types-for 'script'; trusted-types 'none'`;
     }
     if (url.pathname === "/isolated") {
       headers["Cross-Origin-Opener-Policy"] = "same-origin";
@@ -275,7 +282,17 @@ export class Mock {
 <html lang="${lang}" dir="${lang.startsWith("ar") ? "rtl" : "ltr"}"><head><meta charset="utf-8"><title>Shop</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">${style}
 <script src="${this.assetUrl}/v1/dropin.js" crossorigin="anonymous"></script></head>
-<body><main><h1>Fern &amp; Fjord</h1><h2>Payment</h2><div id="pay"></div></main></body></html>`);
+<body><main><h1>Fern &amp; Fjord</h1><h2>Payment</h2><div id="pay"></div>${this.messages(url.searchParams)}</main></body></html>`);
+  }
+
+  /** The pay-later provider's script and placements, where a test asks for them. */
+  messages(query) {
+    const region = query.get("onsite");
+    if (region === null) return "";
+    const text = (value) => value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+    const attributes = (one) => Object.entries(one).map(([name, value]) => ` ${name}="${text(value)}"`).join("");
+    const tags = JSON.parse(query.get("placements")).map((one) => `<pay-later-placement${attributes(one)}></pay-later-placement>`);
+    return `${tags.join("")}<script src="${this.bankUrl}/onsite/${region}/script.js" crossorigin="anonymous" data-client-id="${text(query.get("client"))}"></script>`;
   }
 }
 
