@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dropin_boot::{
-    AccessArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, ProcessorLimitArgs, StoreArgs,
+    AccessArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, ProcessorLimitArgs, StashArgs,
+    StashLimitArgs, StoreArgs,
 };
 use dropin_kernel::{EndpointId, EventId};
 
@@ -81,6 +82,10 @@ pub(crate) struct ServeArgs {
     pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) docs: DocsArgs,
+    #[command(flatten)]
+    pub(crate) stash: StashArgs,
+    #[command(flatten)]
+    pub(crate) stash_limits: StashLimitArgs,
     /// Public address of the Session and Order APIs ({base_url}) [default: where the service listens]
     #[arg(long, env = "DROPIN_BASE_URL", value_name = "URL")]
     pub(crate) base_url: Option<String>,

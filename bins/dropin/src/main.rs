@@ -1,6 +1,13 @@
 //! Dropin in one process, and its command line.
 
+use std::alloc::System;
 use std::process::ExitCode;
+
+use zeroizing_alloc::ZeroAlloc;
+
+/// What this program gives back is wiped first: some of it held cards.
+#[global_allocator]
+static MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
 fn main() -> ExitCode {
     dropin::main()

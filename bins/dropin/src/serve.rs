@@ -24,7 +24,7 @@ use dropin_usecases::audit::OpenWork;
 use dropin_usecases::deliver::{Delivering, Pace};
 use dropin_usecases::payments::{Checkouts, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
-use dropin_usecases::stash::{KEY_PERIOD, STASH_LIFETIME, Stashing};
+use dropin_usecases::stash::{Door, KEY_PERIOD, Stashing};
 use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
 use notifier::NotifierDeps;
 use sandbox_processor::{Hosting, SandboxProcessor};
@@ -168,6 +168,10 @@ struct Service {
     payments: Option<Payments>,
     addresses: Addresses,
     asset_origin: Origin,
+    /// How long what was stashed waits for its payment.
+    lifetime: Duration,
+    /// What the stash remembers of merchants.
+    door: Arc<Door>,
     /// Whether the API documents are served.
     docs: bool,
 }
@@ -205,7 +209,7 @@ impl Service {
             gate,
             secrets,
             vault: match parts.need_cards() {
-                true => Some(open_vault(&context)?),
+                true => Some(open_vault(&context, cli.serve.stash.lifetime())?),
                 false => None,
             },
             sessions: Sessions {
@@ -218,6 +222,8 @@ impl Service {
             payments,
             addresses: addresses.clone(),
             asset_origin: Origin::parse(&addresses.public.asset_origin())?,
+            lifetime: cli.serve.stash.lifetime(),
+            door: Arc::new(Door::new(cli.serve.stash_limits.stash_entries)),
             docs: cli.serve.docs.shown(cli.mode.mode),
             context,
         })
@@ -335,14 +341,15 @@ impl Service {
             vault: self.vault.clone()?,
             clock: self.context.clock.clone(),
             asset_origin: self.asset_origin.clone(),
-            lifetime: STASH_LIFETIME,
+            lifetime: self.lifetime,
+            door: self.door.clone(),
         };
         Some(StashApiDeps { stashing })
     }
 }
 
-fn open_vault(context: &Context) -> Result<Arc<StashKeys>, Failure> {
-    let keys = Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, STASH_LIFETIME)?);
+fn open_vault(context: &Context, lifetime: Duration) -> Result<Arc<StashKeys>, Failure> {
+    let keys = Arc::new(StashKeys::open(&context.keys.join("stash"), KEY_PERIOD, lifetime)?);
     StashKeys::rotate_in_background(&keys, context.clock.clone())?;
     Ok(keys)
 }

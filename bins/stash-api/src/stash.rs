@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError, web};
 use dropin_access::Merchant;
-use dropin_http::{ApiError, FormBody, json};
+use dropin_http::{ApiError, FormBody, count_for, json};
 use dropin_wire::stash::StashBody;
 use zeroize::Zeroize;
 
@@ -13,6 +15,7 @@ use crate::{address, form};
 /// Stashes a card or a wallet's token.
 pub(crate) async fn post(request: HttpRequest, payload: web::Payload, deps: web::Data<StashApiDeps>) -> HttpResponse {
     answer(&request, &deps, async |merchant| {
+        count_for(&request, merchant.id)?;
         let stash_id = address::stash_id(&request)?;
         let form = read_form(&request, payload).await?;
         let stashed = deps.stashing.put(&merchant, stash_id, form.fingerprint, form.data).await?;
@@ -37,7 +40,7 @@ pub(crate) async fn preflight(request: HttpRequest, deps: web::Data<StashApiDeps
 async fn answer(
     request: &HttpRequest,
     deps: &StashApiDeps,
-    work: impl AsyncFnOnce(Merchant) -> Result<HttpResponse, ApiError>,
+    work: impl AsyncFnOnce(Arc<Merchant>) -> Result<HttpResponse, ApiError>,
 ) -> HttpResponse {
     let visitor = match Visitor::of(request) {
         Ok(visitor) => visitor,

@@ -23,7 +23,7 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{Checkouts, Payments, Shopper, Timing};
-use dropin_usecases::stash::Stashing;
+use dropin_usecases::stash::{Door, Stashing};
 use dropin_validation::UrlPolicy;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -187,6 +187,7 @@ impl Api {
             clock,
             asset_origin: dropin_access::Origin::parse("http://assets.example").unwrap(),
             lifetime: Duration::from_secs(1_800),
+            door: Arc::new(Door::new(0)),
         };
         let server = Server::new("checkout-api")
             .listen(SocketAddr::from(([127, 0, 0, 1], 0)))

@@ -1,6 +1,7 @@
 //! The door for cards, over HTTP and on a real store.
 
 mod canary;
+mod limits;
 mod pages;
 mod posts;
 mod world;

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use dropin_access::{ApiUser, Merchant, Origin, PasswordHash, Permissions};
 use dropin_boot::SystemClock;
-use dropin_http::{Running, Server};
+use dropin_http::{Limits, Running, Server};
 use dropin_kernel::{ApiUserId, MerchantId, Timestamp};
 use dropin_keyring::StashKeys;
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, Clock, NewMerchant, StashKey, StashStore, StashSummary};
 use dropin_store::{Role, Store, StoreConfig};
-use dropin_usecases::stash::{STASH_LIFETIME, Stashing};
+use dropin_usecases::stash::{Door, STASH_LIFETIME, Stashing};
 use stash_api::{StashApiDeps, configure};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -57,6 +57,11 @@ impl Answer {
 
 impl World {
     pub(crate) async fn start() -> Self {
+        Self::start_with(Limits::default(), 0).await
+    }
+
+    /// With these limits of the listener, and so many live entries for the merchant.
+    pub(crate) async fn start_with(limits: Limits, live_entries: u32) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = open_store(folder.path());
         let merchant = Merchant {
@@ -80,11 +85,12 @@ impl World {
             clock: Arc::new(SystemClock),
             asset_origin: Origin::parse(ASSETS).expect("an origin"),
             lifetime: STASH_LIFETIME,
+            door: Arc::new(Door::new(live_entries)),
         };
         let server = Server::new("stash-api").listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
         // Under a prefix, as in the all-in-one.
         let deps = StashApiDeps { stashing };
-        let server = server.mount("/stash", configure(deps)).start().expect("listening");
+        let server = server.mount("/stash", configure(deps)).limits(limits).start().expect("listening");
         Self { folder, store, server }
     }
 

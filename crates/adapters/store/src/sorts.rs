@@ -11,6 +11,8 @@ use crate::connection::AnyConnection;
 use crate::create::Creation;
 use crate::find::Search;
 use crate::lane::{self, Kind, Queue, Step, Together};
+use crate::payment::{Preparation, Settling};
+use crate::stash::Put;
 use crate::store::{Store, spawn};
 
 /// Threads, and so connections to PostgreSQL, for each sort: one sends while the other's statement runs. More would make the bunches smaller.
@@ -64,6 +66,9 @@ macro_rules! sorts {
 sorts! {
     creations: Creation, Write, "dropin-store-new";
     searches: Search, Read, "dropin-store-get";
+    preparations: Preparation, Write, "dropin-store-pre";
+    settlements: Settling, Write, "dropin-store-set";
+    puts: Put, Write, "dropin-store-put";
 }
 
 impl Store {

@@ -1,21 +1,25 @@
 use async_trait::async_trait;
+use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Nullable, Text};
 use dropin_card::StashedKind;
-use dropin_kernel::Timestamp;
+use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{SealedCard, StashEntry, StashKey, StashStore, StashSummary, StashUse, StoreError};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::lane::Verdict;
+use crate::lane::{Together, Verdict, Work};
 use crate::schema::stash;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
 
+/// An entry to put, on PostgreSQL with others that wait.
+pub(crate) struct Put(StashEntry);
+
 statement! {
     /// Puts an entry, in place of the one that was there.
-    Put<'a> {
+    PutOne<'a> {
         merchant: Id => SqlId,
         stash_id: &'a str => Text,
         fingerprint: &'a str => Text,
@@ -28,6 +32,26 @@ statement! {
     }
     postgres PUT;
     sqlite PUT;
+}
+
+statement! {
+    /// Puts entries of different keys, in place of those that were there.
+    PutSome<'a> {
+        merchants: Vec<Id> => Array<SqlId>,
+        stash_ids: Vec<&'a str> => Array<Text>,
+        fingerprints: Vec<&'a str> => Array<Text>,
+        key_ids: Vec<&'a str> => Array<Text>,
+        ciphertexts: Vec<&'a [u8]> => Array<Binary>,
+        schemes: Vec<Option<&'static str>> => Array<Nullable<Text>>,
+        usable: Vec<bool> => Array<Bool>,
+        created: Vec<Instant> => Array<SqlInstant>,
+        expire: Vec<Instant> => Array<SqlInstant>,
+    }
+    on Pg, PgConnection, "INSERT INTO stash \
+            (merchant_id, stash_id, fingerprint, key_id, ciphertext, scheme, usable, created_at, expires_at) \
+        SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?) \
+        ON CONFLICT (merchant_id, stash_id, fingerprint) DO UPDATE SET key_id = excluded.key_id, ciphertext = excluded.ciphertext, \
+            scheme = excluded.scheme, usable = excluded.usable, created_at = excluded.created_at, expires_at = excluded.expires_at";
 }
 
 const PUT: &str = "INSERT INTO stash \
@@ -45,6 +69,65 @@ statement! {
 
 const PURGE: &str = "DELETE FROM stash WHERE expires_at <= ? AND (merchant_id, stash_id, fingerprint) IN \
     (SELECT merchant_id, stash_id, fingerprint FROM stash WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)";
+
+statement! {
+    /// Counts live entries of a merchant.
+    Count { merchant: Id => SqlId, now: Instant => SqlInstant, most: i64 => BigInt, }
+    postgres COUNT;
+    sqlite COUNT;
+    returns BigInt;
+}
+
+const COUNT: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM stash WHERE merchant_id = ? AND expires_at > ? LIMIT ?) AS some";
+
+impl Work for Put {
+    type Answer = ();
+
+    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<()>, Fault> {
+        let Self(entry) = self;
+        let put = PutOne {
+            merchant: Id(entry.key.merchant_id.uuid()),
+            stash_id: &entry.key.stash_id,
+            fingerprint: &entry.key.fingerprint,
+            key_id: &entry.sealed.key_id,
+            ciphertext: &entry.sealed.bytes,
+            scheme: entry.summary.kind.method_id(),
+            usable: entry.summary.usable,
+            created_at: Instant(entry.created_at),
+            expires_at: Instant(entry.expires_at),
+        };
+        on_each!(connection, inner => put.execute(inner))?;
+        Ok(Verdict::Keep(()))
+    }
+}
+
+impl Together for Put {
+    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<()>>, Fault> {
+        let key = |at: usize| (all[at].0.key.merchant_id, &all[at].0.key.stash_id, &all[at].0.key.fingerprint);
+        let mut places: Vec<_> = (0..all.len()).collect();
+        // In one order everywhere, so that two of these never wait for each other; of one key those who came first.
+        places.sort_by_key(|at| key(*at));
+        // A row can be put once by a statement: who comes later with the same key is done alone, after it.
+        places.dedup_by_key(|at| key(*at));
+        let some: Vec<_> = places.iter().map(|at| &all[*at].0).collect();
+        let put = PutSome {
+            merchants: some.iter().map(|one| Id(one.key.merchant_id.uuid())).collect(),
+            stash_ids: some.iter().map(|one| one.key.stash_id.as_str()).collect(),
+            fingerprints: some.iter().map(|one| one.key.fingerprint.as_str()).collect(),
+            key_ids: some.iter().map(|one| one.sealed.key_id.as_str()).collect(),
+            ciphertexts: some.iter().map(|one| one.sealed.bytes.as_slice()).collect(),
+            schemes: some.iter().map(|one| one.summary.kind.method_id()).collect(),
+            usable: some.iter().map(|one| one.summary.usable).collect(),
+            created: some.iter().map(|one| Instant(one.created_at)).collect(),
+            expire: some.iter().map(|one| Instant(one.expires_at)).collect(),
+        };
+        put.execute(connection)?;
+        let mut answers = vec![None; all.len()];
+        places.iter().for_each(|at| answers[*at] = Some(()));
+        Ok(answers)
+    }
+}
 
 statement! {
     /// Takes a live entry out.
@@ -65,20 +148,14 @@ const CONSUME: &str = "DELETE FROM stash WHERE merchant_id = ? AND stash_id = ? 
 #[async_trait]
 impl StashStore for Store {
     async fn put_stash(&self, entry: StashEntry) -> Result<(), StoreError> {
-        self.write(move |connection| {
-            let put = Put {
-                merchant: Id(entry.key.merchant_id.uuid()),
-                stash_id: &entry.key.stash_id,
-                fingerprint: &entry.key.fingerprint,
-                key_id: &entry.sealed.key_id,
-                ciphertext: &entry.sealed.bytes,
-                scheme: entry.summary.kind.method_id(),
-                usable: entry.summary.usable,
-                created_at: Instant(entry.created_at),
-                expires_at: Instant(entry.expires_at),
-            };
-            on_each!(connection, inner => put.execute(inner))?;
-            Ok(Verdict::Keep(()))
+        self.beside_others(Put(entry)).await
+    }
+
+    async fn count_stash(&self, merchant: MerchantId, now: Timestamp, most: u32) -> Result<u32, StoreError> {
+        self.read(move |connection| {
+            let count = Count { merchant: Id(merchant.uuid()), now: Instant(now), most: i64::from(most) };
+            let live: i64 = on_each!(connection, inner => count.get_result(inner)).in_table("stash")?;
+            Ok(u32::try_from(live).unwrap_or(u32::MAX))
         })
         .await
     }

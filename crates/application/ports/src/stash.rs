@@ -49,6 +49,9 @@ pub trait StashStore: Send + Sync {
     /// What may be known of the live entry; `None` when unseen, used or expired.
     async fn peek_stash(&self, key: &StashKey, now: Timestamp) -> Result<Option<StashSummary>, StoreError>;
 
+    /// How many live entries a merchant has; counts no further than `most`.
+    async fn count_stash(&self, merchant: MerchantId, now: Timestamp, most: u32) -> Result<u32, StoreError>;
+
     /// Deletes entries that have expired, at most `limit`; says how many.
     async fn purge_stash(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError>;
 }

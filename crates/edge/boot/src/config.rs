@@ -65,6 +65,9 @@ pub enum ConfigError {
     /// The database URL would be cut in the midst of its password, and the rest of that be taken for a host, which logs show.
     #[error("the user name or password in DATABASE_URL holds @ or /, which ends it: write %40 for @ and %2F for /")]
     DatabasePassword,
+    /// A server of the wallet's provider is on this machine, in production.
+    #[error("--wallet-hosts (DROPIN_WALLET_HOSTS) names a server of this machine, which only a sandbox may have: name the provider's own servers")]
+    WalletHosts,
     /// An address that has to be a URL is none.
     #[error("{name} has to be an absolute http or https URL without query, for example {example}")]
     Url {

@@ -13,6 +13,7 @@ mod service;
 mod settings;
 mod stop;
 mod system;
+mod wallet;
 
 pub use access::AccessArgs;
 pub use config::{ConfigArgs, ConfigError, Loaded, hide_password, load};
@@ -24,7 +25,9 @@ pub use process::{Failure, Process};
 pub use processor::ProcessorLimitArgs;
 pub use service::{Context, NoArgs, Parts, serve};
 pub use settings::{
-    AddressArgs, KeyArgs, LogArgs, Mode, ModeArgs, ProcessorArgs, PublicArgs, PublicUrls, Secret, StoreArgs,
+    AddressArgs, KeyArgs, LogArgs, Mode, ModeArgs, ProcessorArgs, PublicArgs, PublicUrls, Secret, StashArgs,
+    StashLimitArgs, StoreArgs,
 };
 pub use stop::{stop_on_signals, stopped};
 pub use system::{SystemClock, SystemIds};
+pub use wallet::WalletArgs;

@@ -50,6 +50,8 @@ struct ServiceArgs<C: Args> {
 pub struct Context {
     /// The store, which implements every store port. Clones share it.
     pub store: Store,
+    /// Folder for what is kept on this machine.
+    pub data: PathBuf,
     /// The folder with the keys.
     pub keys: PathBuf,
     /// Whether money moves.
@@ -132,6 +134,7 @@ async fn start<C: Args>(
     let store = Store::open(StoreConfig::new(database, Role::Service))?;
     let context = Context {
         store: store.clone(),
+        data: settings.store.data.clone(),
         keys: settings.keys.folder(&settings.store.data),
         mode: settings.mode.mode,
         clock: Arc::new(SystemClock),

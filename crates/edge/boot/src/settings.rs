@@ -4,8 +4,10 @@ use std::fmt;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use dropin_usecases::stash::{LIVE_ENTRIES, STASH_LIFETIME};
 use dropin_validation::UrlPolicy;
 use url::Url;
 
@@ -186,6 +188,35 @@ impl ProcessorArgs {
         let variable = "PROCESSOR_KEY";
         secret(variable, self.processor_key_file.as_deref())?.ok_or(ConfigError::MissingSecret { variable })
     }
+}
+
+/// How long what was stashed waits for its payment. The same for every program that opens the stash's keys, which live as long.
+#[derive(Debug, Clone, Args)]
+pub struct StashArgs {
+    /// Seconds that a stashed card or wallet token waits for its payment, 60 to 86400
+    #[arg(
+        long,
+        env = "DROPIN_STASH_LIFETIME",
+        default_value_t = STASH_LIFETIME.as_secs(),
+        value_parser = clap::value_parser!(u64).range(60..=86_400),
+        value_name = "SECONDS"
+    )]
+    pub stash_lifetime: u64,
+}
+
+impl StashArgs {
+    /// The lifetime.
+    pub fn lifetime(&self) -> Duration {
+        Duration::from_secs(self.stash_lifetime)
+    }
+}
+
+/// How much is stashed.
+#[derive(Debug, Clone, Args)]
+pub struct StashLimitArgs {
+    /// Stashed cards and wallet tokens of one merchant that may wait at once; 0: any number
+    #[arg(long, env = "DROPIN_STASH_ENTRIES", default_value_t = LIVE_ENTRIES, value_name = "NUMBER")]
+    pub stash_entries: u32,
 }
 
 /// Under which addresses browsers reach this deployment.

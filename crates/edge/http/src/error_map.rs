@@ -1,5 +1,6 @@
 //! The one map from what goes wrong inside to what a caller is told. Every match names every case.
 
+use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use dropin_kernel::Violation;
 use dropin_money::{Amount, Currency};
 use dropin_ports::{KeyringError, StoreError};
@@ -11,6 +12,7 @@ use dropin_usecases::payments::{
 };
 use dropin_usecases::sessions::{CancelSessionError, CreateSessionError, GetSessionError, ReplaceSessionError};
 use dropin_usecases::stash::StashError;
+use dropin_usecases::wallet::WalletSessionError;
 use dropin_wire::{ErrorCode, FieldError, RequestError};
 
 use crate::ApiError;
@@ -176,8 +178,47 @@ impl From<SubmitError> for ApiError {
                     state.as_str()
                 ),
             ),
+            SubmitError::RateExpired => Self::new(
+                ErrorCode::RateOfferExpired,
+                "The exchange rate of this payment was guaranteed for a while that is over. The shop has to price it anew: go back to it.",
+            ),
             SubmitError::Card(violation) | SubmitError::Method(violation) => fields(vec![violation]),
             SubmitError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<WalletSessionError> for ApiError {
+    fn from(error: WalletSessionError) -> Self {
+        match error {
+            WalletSessionError::MerchantNotFound => {
+                Self::new(ErrorCode::MerchantNotFound, "There is no merchant with this MerchantId.")
+            }
+            WalletSessionError::NoWallet => Self::new(
+                ErrorCode::NotFound,
+                "This merchant has no wallet certificate that counts, so its pages cannot show the button; getPaymentMethods lists who has.",
+            ),
+            WalletSessionError::Origin => Self::new(
+                ErrorCode::NotAuthorized,
+                "Pages of this origin may not ask for this merchant; register the origin with the merchant's account.",
+            ),
+            WalletSessionError::Domain => Self::new(
+                ErrorCode::NotAuthorized,
+                "This domain is not registered for the merchant's wallet, or its association file was not found there yet; register and check it.",
+            ),
+            WalletSessionError::Invalid(violations) => fields(violations),
+            WalletSessionError::Busy => Self::new(
+                ErrorCode::RateLimited,
+                "Too many payment sessions are being asked for. Wait as many seconds as the header Retry-After says.",
+            )
+            .retry_soon(),
+            WalletSessionError::Provider(why) => Self::new(
+                ErrorCode::WalletProviderFailed,
+                "The wallet's provider gave no payment session. The shopper may try again, or pay otherwise.",
+            )
+            .with_detail(why),
+            WalletSessionError::Keyring(error) => error.into(),
+            WalletSessionError::Store(error) => error.into(),
         }
     }
 }
@@ -262,6 +303,10 @@ impl From<StashError> for ApiError {
         match error {
             StashError::MerchantNotFound => {
                 Self::new(ErrorCode::MerchantNotFound, "There is no merchant with this id; use your MerchantId.")
+            }
+            StashError::Full => {
+                let message = "Too many cards and tokens wait in this merchant's stash. Each leaves it when it is paid with or expires; try again in a minute.";
+                Self::new(ErrorCode::RateLimited, message).with_header(RETRY_AFTER, HeaderValue::from_static("60"))
             }
             StashError::Keyring(error) => error.into(),
             StashError::Store(error) => error.into(),

@@ -35,6 +35,7 @@ pub use caller::{Authenticated, Caller, Gate};
 pub use error::ApiError;
 pub use flows::{FlowError, Flows};
 pub use limits::Limits;
+pub use observe::count_for;
 pub use open::{Parameters, mount_open};
 pub use openapi::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs, document};
 pub use operation::{Operation, mount};

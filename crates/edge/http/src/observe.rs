@@ -121,6 +121,16 @@ pub(crate) fn note_merchant(request: &HttpRequest, merchant: MerchantId) -> Resu
     standing.map_or(Ok(()), |standing| standing.prove(merchant))
 }
 
+/// Counts a public request against the merchant that it names, which has to exist: as many in a second as a merchant's own, and apart from
+/// them, so that strangers lock nobody out of its API.
+///
+/// # Errors
+/// 429 RATE_LIMITED when too many requests name the merchant.
+pub fn count_for(request: &HttpRequest, merchant: MerchantId) -> Result<(), ApiError> {
+    let standing = request.extensions().get::<Rc<Standing>>().cloned();
+    standing.map_or(Ok(()), |standing| standing.name(merchant))
+}
+
 /// One line of the access log and one count, both written when it is dropped: also when the caller went away first.
 struct Line {
     started: Instant,

@@ -39,6 +39,8 @@ const MEMORY: usize = 10_000;
 /// The rates of one server, and whom it knows; shared by its workers.
 pub(crate) struct Rates {
     merchants: Option<DefaultKeyedRateLimiter<MerchantId>>,
+    /// Requests that name a merchant and prove nothing. Apart from its own, so that strangers use up none of those.
+    named: Option<DefaultKeyedRateLimiter<MerchantId>>,
     clients: Option<DefaultKeyedRateLimiter<Client>>,
     proven: Proven,
     metrics: Arc<Metrics>,
@@ -46,8 +48,9 @@ pub(crate) struct Rates {
 
 impl Rates {
     pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Arc<Self> {
-        let (merchants, clients) = (limiter(limits.merchant_rate), limiter(limits.client_rate));
-        Arc::new(Self { merchants, clients, proven: Proven::default(), metrics })
+        let (merchants, named) = (limiter(limits.merchant_rate), limiter(limits.merchant_rate));
+        let clients = limiter(limits.client_rate);
+        Arc::new(Self { merchants, named, clients, proven: Proven::default(), metrics })
     }
 
     /// Looks at a request before anything else does. The second is 429 RATE_LIMITED when its client address is over the rate.
@@ -65,7 +68,7 @@ impl Rates {
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(TIDY);
             while let Some(rates) = rates.upgrade() {
-                if let Some(merchants) = &rates.merchants {
+                for merchants in [&rates.merchants, &rates.named].into_iter().flatten() {
                     merchants.retain_recent();
                     merchants.shrink_to_fit();
                 }
@@ -83,6 +86,12 @@ impl Rates {
     fn merchant(&self, merchant: MerchantId) -> Result<(), ApiError> {
         let limited = &self.metrics.events.limited_merchant;
         take(self.merchants.as_ref(), &merchant, limited, "this merchant's requests")
+    }
+
+    /// Counts a request against the merchant that it names; 429 RATE_LIMITED over the rate.
+    fn named(&self, merchant: MerchantId) -> Result<(), ApiError> {
+        let limited = &self.metrics.events.limited_merchant;
+        take(self.named.as_ref(), &merchant, limited, "shoppers' requests for this merchant")
     }
 
     /// Counts a request against its client address; 429 RATE_LIMITED over the rate.
@@ -192,6 +201,11 @@ impl Standing {
             self.rates.proven.note(credentials);
         }
         self.rates.merchant(merchant)
+    }
+
+    /// The request names a merchant without proving it; 429 RATE_LIMITED when too many do. Only for merchants that exist.
+    pub(crate) fn name(&self, merchant: MerchantId) -> Result<(), ApiError> {
+        self.rates.named(merchant)
     }
 
     /// The request has its answer. Credentials that prove nothing any more, or are only shown where nobody asks for them, lose their trust.

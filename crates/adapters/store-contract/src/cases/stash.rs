@@ -61,6 +61,45 @@ pub async fn only_the_exact_key_finds_an_entry(bench: Arc<Bench>) {
     assert_eq!(bench.stash.peek_stash(&beside.key, at(0)).await, Ok(Some(beside.summary)));
 }
 
+pub async fn posts_at_once_are_all_there(bench: Arc<Bench>) {
+    let ((merchant, _), (other, _)) = (bench.merchant().await, bench.merchant().await);
+    let mut entries: Vec<_> = (0..100).map(|at| entry([merchant.id, other.id][at % 2], at(100))).collect();
+    for (count, one) in entries.iter_mut().enumerate() {
+        one.sealed.key_id = format!("key-{count}");
+    }
+    // Ten browsers that send the same thing at once.
+    let again: Vec<_> = entries[..10].to_vec();
+    let posts = entries.iter().chain(&again).cloned().map(|one| {
+        let stash = bench.stash.clone();
+        tokio::spawn(async move { stash.put_stash(one).await.unwrap() })
+    });
+    // All of them are under way before any is waited for.
+    let posts: Vec<_> = posts.collect();
+    for post in posts {
+        post.await.unwrap();
+    }
+    for one in &entries {
+        assert_eq!(bench.stash.peek_stash(&one.key, at(0)).await, Ok(Some(one.summary)));
+    }
+    assert_eq!(bench.count("stash", "1 = 1"), 100);
+    for (count, one) in entries.iter().enumerate() {
+        let row = format!("stash_id = '{}' AND key_id = 'key-{count}'", one.key.stash_id);
+        assert_eq!(bench.count("stash", &row), 1, "{row}");
+    }
+}
+
+pub async fn live_entries_are_counted_up_to_a_limit(bench: Arc<Bench>) {
+    let ((merchant, _), (other, _)) = (bench.merchant().await, bench.merchant().await);
+    for end in [100, 101, 200, 200] {
+        bench.stash.put_stash(entry(merchant.id, at(end))).await.unwrap();
+    }
+    bench.stash.put_stash(entry(other.id, at(200))).await.unwrap();
+    assert_eq!(bench.stash.count_stash(merchant.id, at(0), 10).await, Ok(4));
+    assert_eq!(bench.stash.count_stash(merchant.id, at(100), 10).await, Ok(3));
+    assert_eq!(bench.stash.count_stash(merchant.id, at(100), 2).await, Ok(2));
+    assert_eq!(bench.stash.count_stash(other.id, at(200), 2).await, Ok(0));
+}
+
 pub async fn purging_takes_expired_entries_only(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let mut entries = vec![];

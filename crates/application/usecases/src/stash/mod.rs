@@ -1,5 +1,7 @@
 //! Cards and wallet tokens on their way to one authorization (contract, Stash; decisions.md section 8).
 
+mod door;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +11,8 @@ use dropin_kernel::MerchantId;
 use dropin_ports::{
     AccessStore, Clock, KeyringError, StashEntry, StashKey, StashStore, StashSummary, StashVault, StoreError,
 };
+
+pub use door::{Door, LIVE_ENTRIES};
 
 /// How long an entry lives unless configured (decisions.md section 8).
 pub const STASH_LIFETIME: Duration = Duration::from_secs(30 * 60);
@@ -34,6 +38,8 @@ pub struct Stashing {
     pub asset_origin: Origin,
     /// How long an entry lives; [`STASH_LIFETIME`] unless configured.
     pub lifetime: Duration,
+    /// What is remembered of merchants.
+    pub door: Arc<Door>,
 }
 
 /// What the caller is told.
@@ -53,6 +59,9 @@ pub enum StashError {
     /// There is no such merchant.
     #[error("there is no merchant with this id")]
     MerchantNotFound,
+    /// The merchant has as many live entries as it may have.
+    #[error("the merchant's stash is full")]
+    Full,
     /// The vault failed.
     #[error(transparent)]
     Keyring(#[from] KeyringError),
@@ -66,8 +75,9 @@ impl Stashing {
     ///
     /// # Errors
     /// [`StashError::MerchantNotFound`], [`StashError::Store`].
-    pub async fn merchant(&self, id: MerchantId) -> Result<Merchant, StashError> {
-        self.access.find_merchant(id).await?.ok_or(StashError::MerchantNotFound)
+    pub async fn merchant(&self, id: MerchantId) -> Result<Arc<Merchant>, StashError> {
+        let found = self.door.merchant(id, self.access.as_ref(), self.clock.now()).await?;
+        found.ok_or(StashError::MerchantNotFound)
     }
 
     /// Whether a page of `origin` (the header as a browser sends it) may stash cards for `merchant`: the card frame always, and the origins
@@ -88,6 +98,9 @@ impl Stashing {
         data: StashedData,
     ) -> Result<Stashed, StashError> {
         let now = self.clock.now();
+        if !self.door.admit(merchant.id, self.store.as_ref(), now).await? {
+            return Err(StashError::Full);
+        }
         let (last4, kind, warnings) = (data.last4(), data.kind(), data.warnings(now));
         let key = StashKey { merchant_id: merchant.id, stash_id: stash_id.clone(), fingerprint };
         let sealed = self.vault.seal(&data, &key, now)?;

@@ -1,0 +1,191 @@
+//! What a running stash-api keeps of a card in its memory: nothing, once the browser has its answer and has gone.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use dropin_access::{ApiUser, Merchant, PasswordHash, Permissions};
+use dropin_kernel::{ApiUserId, MerchantId, Timestamp};
+use dropin_money::Currency;
+use dropin_ports::{AccessStore, NewMerchant};
+use dropin_store::{Role, Store, StoreConfig};
+use uuid::Uuid;
+
+const MERCHANT: MerchantId = MerchantId::new(Uuid::from_u128(0x6f1c_3b2a_1d2e_4f3a_8b4c_5d6e_7f80_9113));
+
+/// The program itself, killed when dropped.
+struct Program(Child, SocketAddr);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+async fn make_merchant(url: &str) {
+    let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
+    let merchant = Merchant {
+        id: MERCHANT,
+        name: "Shop".to_owned(),
+        currencies: vec![Currency::Usd],
+        origins: vec![],
+        session_lifetime: Duration::from_secs(86_400),
+        methods: Default::default(),
+        sandbox: true,
+        created_at: Timestamp::from_micros(0),
+    };
+    let id = ApiUserId::new(Uuid::from_u128(1));
+    let user = ApiUser::new(id, MERCHANT, "api".to_owned(), PasswordHash(vec![0; 32]), Permissions::all());
+    store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.unwrap();
+    store.close();
+}
+
+impl Program {
+    async fn start(folder: &Path) -> Self {
+        let url = format!("sqlite://{}", folder.join("dropin.db").display());
+        make_merchant(&url).await;
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = free.local_addr().unwrap();
+        drop(free);
+        let child = Command::new(env!("CARGO_BIN_EXE_stash-api"))
+            .env_clear()
+            .args(["--listen", &address.to_string(), "--data"])
+            .arg(folder)
+            .env("DATABASE_URL", url)
+            .env("RUST_LOG", "debug")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut program = Self(child, address);
+        let begun = Instant::now();
+        while TcpStream::connect(program.1).is_err() {
+            assert!(program.0.try_wait().unwrap().is_none(), "it ended at once");
+            assert!(begun.elapsed() < Duration::from_secs(30), "it does not listen");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        program
+    }
+
+    /// How often any of these texts stands in its memory; an error where the system does not let one look.
+    fn memory_holds(&self, texts: &[String]) -> io::Result<usize> {
+        let (maps, memory) = (format!("/proc/{}/maps", self.0.id()), format!("/proc/{}/mem", self.0.id()));
+        let memory = File::open(memory)?;
+        let mut found = 0;
+        for line in fs::read_to_string(maps)?.lines().filter(|line| line.contains(" rw")) {
+            let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
+            let [from, to] = [from, to].map(|end| u64::from_str_radix(end, 16).unwrap());
+            // In pieces that overlap, so that none hides a text on its border.
+            let mut piece = vec![0; 1 << 20];
+            for start in (from..to).step_by(piece.len() - 64) {
+                let length = piece.len().min(usize::try_from(to - start).unwrap());
+                // Parts that are mapped and not there (guard pages) are refused.
+                let read = memory.read_at(&mut piece[..length], start).unwrap_or_default();
+                found += count(&piece[..read], texts);
+            }
+        }
+        Ok(found)
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.1).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream
+    }
+
+    fn send(&self, content_type: &str, body: &str) -> String {
+        let mut stream = self.connect();
+        stream.write_all(head(content_type, body.len()).as_bytes()).unwrap();
+        stream.write_all(body.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    }
+}
+
+fn count(bytes: &[u8], texts: &[String]) -> usize {
+    let begins = |first: u8| move |(_, byte): &(usize, &u8)| **byte == first;
+    let places = |text: &String| {
+        let starts = bytes.iter().enumerate().filter(begins(text.as_bytes()[0]));
+        starts.filter(|(at, _)| bytes[*at..].starts_with(text.as_bytes())).count()
+    };
+    texts.iter().map(places).sum()
+}
+
+fn head(content_type: &str, length: usize) -> String {
+    format!(
+        "POST /{MERCHANT}/cart HTTP/1.1\r\nHost: stash\r\nConnection: close\r\nContent-Type: {content_type}\r\n\
+         Content-Length: {length}\r\n\r\n"
+    )
+}
+
+/// A number in the range of the published 4242 4242 4242 4242, with its check digit.
+fn number(count: u32) -> String {
+    let body = format!("42424242{:07}", 1_000_003 * (count + 1) % 9_999_991);
+    let double = |digit: u32| if digit < 5 { 2 * digit } else { 2 * digit - 9 };
+    let digits = body.bytes().map(|digit| u32::from(digit - b'0'));
+    let sum: u32 = digits.enumerate().map(|(at, digit)| if at % 2 == 0 { double(digit) } else { digit }).sum();
+    format!("{body}{}", (10 - sum % 10) % 10)
+}
+
+fn form(number: &str) -> String {
+    format!(
+        r#"DeviceFingerprint=f&card={{"Name":"Ana","Number":"{number}","VerificationCode":"123","Expiry":{{"Year":"2035","Month":"12"}}}}"#
+    )
+}
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+#[tokio::test]
+async fn no_number_stays_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Program::start(folder.path()).await;
+    let numbers: Vec<_> = (0..24).map(number).collect();
+    // The search itself: a number that is on its way is found, or the system lets nobody look, which is what it was told.
+    let mut open = program.connect();
+    let half = form(&numbers[0]);
+    open.write_all(format!("{}{half}", head(FORM, half.len() + 1)).as_bytes()).unwrap();
+    let begun = Instant::now();
+    loop {
+        match program.memory_holds(&numbers) {
+            Ok(0) => assert!(begun.elapsed() < Duration::from_secs(30), "the search finds nothing that is there"),
+            Ok(_) => break,
+            Err(error) => {
+                assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+                return;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    drop(open);
+    for (at, number) in numbers.iter().enumerate() {
+        let form = form(number);
+        let (content_type, body, status) = match at % 6 {
+            0 | 1 => (FORM, form, "200"),
+            2 => (FORM, form.replace("\"}}", "\"}"), "400"),
+            3 => (FORM, format!("{form}&padding={}", "x".repeat(64 * 1024)), "413"),
+            4 => ("application/json", form, "415"),
+            _ => (FORM, form.replace("123", "12"), "200"),
+        };
+        assert_eq!(program.send(content_type, &body), status, "{at}");
+    }
+    let begun = Instant::now();
+    loop {
+        let found = program.memory_holds(&numbers).unwrap();
+        if found == 0 {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "{found} numbers are still in memory");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let limits = fs::read_to_string(format!("/proc/{}/limits", program.0.id())).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
+}
