@@ -22,6 +22,7 @@ const HELP: &str = "\
 cargo xtask test            every check and test; installs what the machine lacks (`cargo xtask test --help`)
 cargo xtask bench sessions  how fast Sessions are, beside what the machine gives (`cargo xtask bench --help`)
 cargo xtask bench payments  how many whole payments per second, and what each costs
+cargo xtask bench stash     how many cards per second the stash takes
 cargo xtask docs            writes docs/errors.md and docs/state-machines.md from the code
 cargo xtask openapi         writes docs/openapi from the code and what the running service answers
 cargo xtask fuzz-api        schemathesis against the running service (`cargo xtask fuzz-api --help`)

@@ -12,10 +12,10 @@ use crate::command::captured;
 use crate::failure::{Failure, Outcome};
 
 /// Connections of a closed loop, as in the ceilings measured before.
-const CLOSED_CONNECTIONS: u32 = 32;
+pub(crate) const CLOSED_CONNECTIONS: u32 = 32;
 /// Connections at a fixed rate: many more than answers are waited for at once.
 const PACED_CONNECTIONS: u32 = 256;
-const THREADS: u32 = 2;
+pub(crate) const THREADS: u32 = 2;
 
 const SCRIPT: &str = include_str!("load.lua");
 /// The body of every request, with a place for the reference and one for a number.
@@ -85,25 +85,7 @@ impl Load<'_> {
         seconds: u32,
         rate: Option<u32>,
     ) -> Outcome<Sample> {
-        let mut wrk = self.wrk(bench, files, target, seconds, rate);
-        let load1 = usage::load1()?;
-        let server_cpu = || target.postmaster.map(usage::cpu_of_server).transpose();
-        let (program_before, server_before) = (usage::cpu_of(target.process)?, server_cpu()?);
-        let said = captured(&mut wrk)?;
-        let (program_after, server_after) = (usage::cpu_of(target.process)?, server_cpu()?);
-        let report = Report::read(&said)?;
-        if report.broken > 0 {
-            eprintln!("warning: {} of {} requests got no answer", report.broken, report.requests + report.broken);
-        }
-        let per_request = |spent: Duration| spent.as_secs_f64() * 1e6 / report.requests.max(1) as f64;
-        let server = server_before.zip(server_after).map(|(before, after)| after.saturating_sub(before));
-        Ok(Sample {
-            program_cpu: Some(per_request(program_after.saturating_sub(program_before))),
-            server_cpu: server.map(per_request),
-            peak_mib: Some(usage::memory_of(target.process)?.peak),
-            load1,
-            ..report.sample()
-        })
+        measured(&mut self.wrk(bench, files, target, seconds, rate), target)
     }
 
     fn wrk(
@@ -124,6 +106,28 @@ impl Load<'_> {
         wrk.arg(if self.method == "GET" { nothing } else { &files.body }).arg(self.known.unwrap_or(nothing));
         wrk
     }
+}
+
+/// Runs a wrk whose script reports as ours do, and measures what it takes.
+pub(crate) fn measured(wrk: &mut std::process::Command, target: &Target) -> Outcome<Sample> {
+    let load1 = usage::load1()?;
+    let server_cpu = || target.postmaster.map(usage::cpu_of_server).transpose();
+    let (program_before, server_before) = (usage::cpu_of(target.process)?, server_cpu()?);
+    let said = captured(wrk)?;
+    let (program_after, server_after) = (usage::cpu_of(target.process)?, server_cpu()?);
+    let report = Report::read(&said)?;
+    if report.broken > 0 {
+        eprintln!("warning: {} of {} requests got no answer", report.broken, report.requests + report.broken);
+    }
+    let per_request = |spent: Duration| spent.as_secs_f64() * 1e6 / report.requests.max(1) as f64;
+    let server = server_before.zip(server_after).map(|(before, after)| after.saturating_sub(before));
+    Ok(Sample {
+        program_cpu: Some(per_request(program_after.saturating_sub(program_before))),
+        server_cpu: server.map(per_request),
+        peak_mib: Some(usage::memory_of(target.process)?.peak),
+        load1,
+        ..report.sample()
+    })
 }
 
 /// What the script says at the end.

@@ -1,5 +1,5 @@
 //! `cargo xtask bench …`. `sessions`: how fast the Session API is, beside what the machine and simpler programs give; `payments`: how many
-//! whole payments per second.
+//! whole payments per second; `stash`: how many cards per second.
 
 mod compare;
 mod figures;
@@ -12,6 +12,7 @@ mod run;
 mod service;
 mod sessions;
 mod size;
+mod stash;
 mod usage;
 
 use std::process::Command;
@@ -129,11 +130,17 @@ pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
     match arguments {
         ["sessions", options @ ..] if !asks_for_help => sessions_task(&Plan::parse(options)?),
         ["payments", options @ ..] if !asks_for_help => payments::task(options),
+        ["stash", options @ ..] if !asks_for_help => stash::task(options),
         ["sessions", ..] => print_help(HELP),
+        ["stash", ..] => print_help(stash::HELP),
         ["payments", ..] => print_help(payments::HELP),
-        [] | ["--help" | "-h", ..] => print_help(&format!("{HELP}\n{}", payments::HELP)),
-        [other, ..] => Err(Failure::new(format!("`{other}` is no bench\n\n{HELP}\n{}", payments::HELP))),
+        [] | ["--help" | "-h", ..] => print_help(&all_help()),
+        [other, ..] => Err(Failure::new(format!("`{other}` is no bench\n\n{}", all_help()))),
     }
+}
+
+fn all_help() -> String {
+    [HELP, payments::HELP, stash::HELP].join("\n")
 }
 
 fn print_help(text: &str) -> Outcome<()> {
