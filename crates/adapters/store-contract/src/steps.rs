@@ -48,6 +48,7 @@ pub(crate) fn refund(payment: &Payment, reference: &str, amount: Option<&Amount>
         merchant_id: payment.order.merchant_id,
         reference: reference.to_owned(),
         amount: amount.clone(),
+        settlement: None,
         description: Some("Zu groß 👕 \"XL\"".to_owned()),
         state: RefundState::InProgress,
         created_at: now,

@@ -8,15 +8,15 @@ use std::time::Duration;
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
 use dropin_card::{Scheme, StashedKind};
 use dropin_kernel::{
-    ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId, SessionId,
-    Timestamp,
+    ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
+    RateOfferId, SessionId, Timestamp,
 };
 use dropin_money::{Amount, Currency};
 use dropin_order::{BankDetails, NewOrder, Operation, Order};
 use dropin_ports::{
     Actor, History, NewEvent, NewMerchant, NewSession, SealedCard, StashEntry, StashKey, StashSummary, Subject,
 };
-use dropin_session::{BillingChoice, Session, SessionTerms};
+use dropin_session::{BillingChoice, SaleRate, Session, SessionTerms};
 use dropin_validation::{
     Address, BillingDetails, BillingProfile, BirthDate, Country, Discount, Email, Item, Phone, Region, ShippingDetails,
     Text, Totals, UrlPolicy, WebUrl, total_amount,
@@ -156,9 +156,20 @@ pub(crate) fn terms() -> SessionTerms {
         allow_contract: None,
         open_contract: None,
         total: Amount::zero(usd),
+        rate: None,
         billing_choice: BillingChoice::Supplied,
         billing: bare_profile(),
     })
+}
+
+/// The guaranteed rate of a sale, whatever it settles for.
+pub(crate) fn sale_rate() -> SaleRate {
+    SaleRate {
+        offer_id: RateOfferId::new(fresh()),
+        rate: "0.000000010203040506".parse().unwrap(),
+        settlement: minor(Currency::Bhd, 999_999_999_999_999),
+        expires_at: at(3_600),
+    }
 }
 
 /// Terms that use every field, at the edges of what is allowed.
@@ -187,6 +198,7 @@ pub(crate) fn full_terms() -> SessionTerms {
         discounts: Some(vec![Discount { name: text("Spring"), amount: minor(kwd, 2) }]),
         allow_contract: Some(false),
         open_contract: Some(false),
+        rate: Some(sale_rate()),
         billing: profile(Some("customer-1")),
         ..terms()
     })

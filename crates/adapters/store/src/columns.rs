@@ -50,7 +50,8 @@ macro_rules! op_columns {
 macro_rules! refund_columns {
     () => {
         "refund.id, refund.order_id, refund.merchant_id, refund.reference, refund.currency, refund.amount_minor, \
-            refund.description, refund.state, refund.created_at, refund.updated_at"
+            refund.description, refund.state, refund.created_at, refund.updated_at, refund.settlement_currency, \
+            refund.settlement_minor"
     };
 }
 

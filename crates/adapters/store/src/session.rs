@@ -1,11 +1,12 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
-use dropin_kernel::{BillingProfileId, Change, MerchantId, OrderId, SessionId, Timestamp};
+use dropin_kernel::{BillingProfileId, Change, MerchantId, OrderId, RateOfferId, SessionId, Timestamp};
 use dropin_order::Order;
 use dropin_ports::{
     ChangeSession, Changed, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError,
 };
+use dropin_rates::Offer;
 use dropin_session::{BillingChoice, Session, SessionStateKind};
 use dropin_validation::BillingProfile;
 
@@ -19,7 +20,7 @@ use crate::schema::{billing_profile, merchant_reference, session};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
-use crate::{answers, journal};
+use crate::{answers, journal, rates};
 
 #[async_trait]
 impl SessionStore for Store {
@@ -91,6 +92,10 @@ impl SessionStore for Store {
             found.map(|row| row.restore()).transpose()
         })
         .await
+    }
+
+    async fn find_rate_offer(&self, merchant: MerchantId, id: RateOfferId) -> Result<Option<Offer>, StoreError> {
+        self.read(move |connection| rates::offer(connection, merchant, id)).await
     }
 
     async fn find_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<Vec<Session>, StoreError> {

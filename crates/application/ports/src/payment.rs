@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use dropin_kernel::{Change, MerchantId, OpId, OrderId, RefundId, Timestamp};
 use dropin_order::{LedgerTransaction, OpKind, OpState, Operation, Order, Refund};
-use dropin_session::Session;
+use dropin_session::{SaleRate, Session};
 
 use crate::answers::{KeyUse, StoredAnswer};
 use crate::keyring::SealedCard;
@@ -186,6 +186,8 @@ pub struct OrderDossier {
     pub refunds: Vec<Refund>,
     /// Its life, oldest step first.
     pub history: Vec<PastStep>,
+    /// The guaranteed rate that its Session was priced by.
+    pub rate: Option<SaleRate>,
 }
 
 /// Orders and the operations asked of the processor.

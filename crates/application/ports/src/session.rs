@@ -1,6 +1,7 @@
 use async_trait::async_trait;
-use dropin_kernel::{BillingProfileId, Change, MerchantId, SessionId};
+use dropin_kernel::{BillingProfileId, Change, MerchantId, RateOfferId, SessionId};
 use dropin_order::Order;
+use dropin_rates::Offer;
 use dropin_session::Session;
 use dropin_validation::{BillingProfile, Text};
 
@@ -75,7 +76,7 @@ pub struct SessionWithOrder {
     pub order: Option<Order>,
 }
 
-/// Sessions and billing profiles.
+/// Sessions, and the billing profiles and rate offers that they refer to.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Writes a new Session, its MerchantReference (unique per merchant for ever) and, when its billing choice is `Supplied`, its billing
@@ -108,6 +109,9 @@ pub trait SessionStore: Send + Sync {
         merchant: MerchantId,
         reference: &Text,
     ) -> Result<Option<BillingProfile>, StoreError>;
+
+    /// The merchant's own rate offer, expired or not; `None` also for another merchant's.
+    async fn find_rate_offer(&self, merchant: MerchantId, id: RateOfferId) -> Result<Option<Offer>, StoreError>;
 
     /// Sessions in state CREATED whose time was over at `now`, oldest first, at most `limit`.
     async fn find_expired_sessions(

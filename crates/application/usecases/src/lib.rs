@@ -7,6 +7,8 @@ pub mod audit;
 pub mod catalogue;
 pub mod deliver;
 pub mod payments;
+pub mod rates;
+mod recent;
 pub mod sessions;
 pub mod stash;
 pub mod wallet;

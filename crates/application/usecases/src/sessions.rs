@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use dropin_kernel::{BillingProfileId, Change, EventId, SessionId, Timestamp, Violation, ViolationCode};
+use dropin_kernel::{
+    BillingProfileId, Change, EventId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation, ViolationCode,
+};
 use dropin_money::Currency;
 use dropin_ports::{
     Actor, ChangeSession, Changed, Clock, History, IdSource, Inserted, NewEvent, NewSession, ReplaceSession, Replaced,
@@ -10,7 +12,7 @@ use dropin_ports::{
 };
 use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTrigger, Transition, WrongState};
 use dropin_validation::{BillingProfile, UrlPolicy};
-use dropin_wire::session::{BillingWish, Reading, SessionRequest};
+use dropin_wire::session::{BillingWish, RateWish, Reading, SessionDraft, SessionRequest};
 use dropin_wire::{RequestError, event};
 
 use crate::access::Caller;
@@ -124,7 +126,7 @@ impl Sessions {
         reply: Reply<Session>,
     ) -> Result<Told, CreateSessionError> {
         let now = self.clock.now();
-        let draft = SessionRequest::parse(body, self.reading(now))?;
+        let draft = self.draft(caller, body, now).await??;
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
         if !caller.merchant.accepts(draft.currency) {
             return Err(CreateSessionError::CurrencyNotEnabled(draft.currency));
@@ -174,7 +176,7 @@ impl Sessions {
         reply: Reply<Session>,
     ) -> Result<Told, ReplaceSessionError> {
         let now = self.clock.now();
-        let draft = SessionRequest::parse(body, self.reading(now))?;
+        let draft = self.draft(caller, body, now).await??;
         let session = self.find(caller, id, now).await?.ok_or(ReplaceSessionError::NotFound)?;
         let created = session.as_created().map_err(|WrongState { found }| ReplaceSessionError::WrongState(found))?;
         if !admitted(expected, &session) {
@@ -253,8 +255,30 @@ impl Sessions {
         Ok(done)
     }
 
-    fn reading(&self, now: Timestamp) -> Reading {
-        Reading { url_policy: self.url_policy, today: now.to_offset_date_time().date() }
+    /// What a request asks for.
+    async fn draft(
+        &self,
+        caller: &Caller,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<Result<SessionDraft, RequestError>, StoreError> {
+        let input = match SessionRequest::read(body) {
+            Ok(input) => input,
+            Err(error) => return Ok(Err(error)),
+        };
+        let rate = match &input.rate_offer_id {
+            None => RateWish::None,
+            Some(raw) => {
+                let found = match raw.parse::<RateOfferId>() {
+                    Ok(id) => self.store.find_rate_offer(caller.merchant.id, id).await?,
+                    // What is no id of ours names no offer either.
+                    Err(ParseIdError) => None,
+                };
+                RateWish::found(found, now)
+            }
+        };
+        let reading = Reading { url_policy: self.url_policy, today: now.to_offset_date_time().date() };
+        Ok(SessionDraft::parse(&input, reading, &rate).map_err(RequestError::from))
     }
 
     /// The merchant's own Session as it is at `now`.

@@ -5,7 +5,7 @@ use dropin_kernel::{BillingProfileId, MerchantId, SessionId, Timestamp};
 use dropin_session::Session;
 use dropin_validation::{BillingProfile, UrlPolicy};
 use dropin_wire::order::CaptureRequest;
-use dropin_wire::session::{BillingWish, Reading, SessionBody, SessionRequest};
+use dropin_wire::session::{BillingWish, RateWish, Reading, SessionBody, SessionDraft, SessionRequest};
 use uuid::Uuid;
 
 const READING: Reading = Reading { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
@@ -37,12 +37,17 @@ const TYPICAL: &str = r#"{
 /// The least that is accepted.
 const SMALLEST: &str = r#"{"MerchantReference":"order-1","AutoCapture":true,"Currency":"USD","CompleteUrl":"https://shop.example/paid","CancelUrl":"https://shop.example/cart","Items":[{"Name":"Mug","Amount":29.90,"Quantity":1}],"BillingProfile":{"Name":"Ana","Email":"ana@shop.example","Address":{"Street":"Hauptstr. 1","City":"Berlin","Country":"DE"}}}"#;
 
+fn draft(body: &str) -> SessionDraft {
+    let input = SessionRequest::read(body.as_bytes()).expect("the request is well formed");
+    SessionDraft::parse(&input, READING, &RateWish::None).expect("the request is valid")
+}
+
 fn session_requests(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("session request");
     for (name, body) in [("smallest", SMALLEST), ("typical", TYPICAL)] {
         group.throughput(Throughput::Bytes(body.len() as u64));
         group.bench_function(name, |bench| {
-            bench.iter(|| SessionRequest::parse(body.as_bytes(), READING).expect("the request is valid"));
+            bench.iter(|| draft(body));
         });
     }
     group.finish();
@@ -50,7 +55,7 @@ fn session_requests(criterion: &mut Criterion) {
 
 /// The answer to the typical request, as JSON text.
 fn session_answers(criterion: &mut Criterion) {
-    let draft = SessionRequest::parse(TYPICAL.as_bytes(), READING).expect("the request is valid");
+    let draft = draft(TYPICAL);
     let BillingWish::Supplied(details) = draft.billing.clone() else { unreachable!("the request supplies a profile") };
     let (profile, session, merchant) = (Uuid::from_u128(1), Uuid::from_u128(2), Uuid::from_u128(3));
     let terms = draft.into_terms(BillingProfile { id: BillingProfileId::new(profile), details: *details });

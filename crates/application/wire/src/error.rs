@@ -59,6 +59,8 @@ error_codes! {
         "Another request changed the same Session at the same time, or the first one with this Idempotency-Key still runs.";
     InvalidSessionState = "INVALID_SESSION_STATE", 409, "The Session is not in a state that allows this.";
     SessionChanged = "SESSION_CHANGED", 409, "The Session changed since it was shown to the shopper.";
+    RateOfferExpired = "RATE_OFFER_EXPIRED", 409,
+        "The rate offer that the Session is priced by expired before it was paid; the merchant can replace the Session.";
     InvalidOrderState = "INVALID_ORDER_STATE", 409, "The Order is not in a state that allows this.";
     PreconditionFailed = "PRECONDITION_FAILED", 412, "The Session is another version than If-Match names.";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, "The body is larger than this address takes.";
@@ -67,6 +69,9 @@ error_codes! {
         "The Idempotency-Key came with another body before; every new request needs a new key.";
     RateLimited = "RATE_LIMITED", 429, "Too many requests; the header Retry-After says how long to wait.";
     InternalServerError = "INTERNAL_SERVER_ERROR", 500, "A defect of the service; report the X-Request-Id.";
+    RatesStale = "RATES_STALE", 503, "The exchange rates are too old to guarantee any; the header Retry-After says when they are looked at again.";
+    WalletProviderFailed = "WALLET_PROVIDER_FAILED", 502,
+        "The wallet's provider gave no payment session; the shopper may try again, or pay otherwise.";
     ServiceUnavailable = "SERVICE_UNAVAILABLE", 503, "Something the service needs is away; nothing was changed.";
     OutcomeUnknown = "OUTCOME_UNKNOWN", 503, "It could not be learned in time whether this was done; safe to repeat.";
 }

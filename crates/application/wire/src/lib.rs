@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 mod bank;
+pub mod catalogue;
 pub mod checkout;
 mod error;
 pub mod event;
@@ -10,6 +11,7 @@ mod member;
 mod number;
 pub mod order;
 mod people;
+pub mod rates;
 mod refund;
 mod request;
 pub mod schema;

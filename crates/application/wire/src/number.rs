@@ -1,14 +1,21 @@
 use dropin_money::Amount;
+use dropin_rates::Rate;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// An amount on its way out: the exact number with all decimals of its currency, never through a float.
+/// An amount or rate on its way out: the exact number, an amount with all decimals of its currency, never through a float.
 #[derive(Debug, Clone)]
 pub(crate) struct ExactNumber(Box<RawValue>);
 
 impl From<&Amount> for ExactNumber {
     fn from(amount: &Amount) -> Self {
         Self(RawValue::from_string(amount.to_string()).expect("an amount displays as a JSON number"))
+    }
+}
+
+impl From<Rate> for ExactNumber {
+    fn from(rate: Rate) -> Self {
+        Self(RawValue::from_string(rate.to_string()).expect("a rate displays as a JSON number"))
     }
 }
 

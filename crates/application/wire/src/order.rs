@@ -3,6 +3,8 @@
 use dropin_kernel::{Timestamp, Violations};
 use dropin_money::Decimal;
 use dropin_order::{Order, Refund};
+use dropin_rates::settlement_amount;
+use dropin_session::SaleRate;
 use dropin_validation::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -148,7 +150,7 @@ pub struct OrderBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::Id)]
     session_id: Option<String>,
-    /// Whether a person has to look at it before it may be captured.
+    /// Whether it is held by our review or the pay-later provider's; captured, if asked for, when that is over.
     under_review: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String)]
@@ -165,6 +167,22 @@ pub struct OrderBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::Amount)]
     refunded_amount: Option<ExactNumber>,
+    /// The rate offer that it is priced by, when there is one and the Order is retrieved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
+    rate_offer_id: Option<String>,
+    /// Units of Currency for one unit of SettlementCurrency; beside RateOfferId.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::RateNumber)]
+    rate: Option<ExactNumber>,
+    /// What CapturedAmount is settled for at that rate, and before the capture what the Session's TotalAmount is; beside RateOfferId.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
+    settlement_amount: Option<ExactNumber>,
+    /// What the merchant is paid out in; beside RateOfferId.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::CurrencyCode)]
+    settlement_currency: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::Moment)]
     created_at: Option<String>,
@@ -248,12 +266,16 @@ impl<'a> OrderBody<'a> {
             state: order.state.as_str(),
             merchant_reference: &order.merchant_reference,
             session_id: order.session_id.map(|id| id.to_string()),
-            under_review: order.under_review,
+            under_review: order.is_held(),
             payment_method: None,
             currency: None,
             authorized_amount: None,
             captured_amount: None,
             refunded_amount: None,
+            rate_offer_id: None,
+            rate: None,
+            settlement_amount: None,
+            settlement_currency: None,
             created_at: None,
             updated_at: None,
             expires_at: None,
@@ -291,6 +313,23 @@ impl<'a> OrderBody<'a> {
             refunds: Some(refunds.iter().map(RefundBody::from).collect()),
             history: Some(life.into_iter().map(StepBody::from).collect()),
             ..Self::full(order)
+        }
+    }
+
+    /// With the guaranteed rate of the sale, if it has one, and what is settled at it: what was captured, and until then the whole.
+    #[must_use]
+    pub fn at_rate(self, order: &Order, sale: Option<&SaleRate>) -> Self {
+        let Some(sale) = sale else { return self };
+        let captured = order.amounts.captured();
+        let currency = sale.settlement.currency();
+        // Less than the whole, which fits.
+        let settled = settlement_amount(captured, currency, sale.rate).ok().filter(|_| !captured.is_zero());
+        Self {
+            rate_offer_id: Some(sale.offer_id.to_string()),
+            rate: Some(sale.rate.into()),
+            settlement_amount: Some(settled.as_ref().unwrap_or(&sale.settlement).into()),
+            settlement_currency: Some(currency.code()),
+            ..self
         }
     }
 

@@ -19,6 +19,15 @@ pub struct RefundBody<'a> {
     amount: ExactNumber,
     #[schema(value_type = schema::CurrencyCode)]
     currency: &'static str,
+    /// What it takes from the settlement, at the rate of the sale; of Orders with a RateOfferId. The refunds of an Order add up to what all of them together
+    /// come to at that rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
+    settlement_amount: Option<ExactNumber>,
+    /// Beside SettlementAmount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::CurrencyCode)]
+    settlement_currency: Option<&'static str>,
     /// When it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String)]
@@ -37,6 +46,8 @@ impl<'a> From<&'a Refund> for RefundBody<'a> {
             state: refund.state.as_str(),
             amount: (&refund.amount).into(),
             currency: refund.amount.currency().code(),
+            settlement_amount: refund.settlement.as_ref().map(ExactNumber::from),
+            settlement_currency: refund.settlement.as_ref().map(|amount| amount.currency().code()),
             description: refund.description.as_deref(),
             created_at: refund.created_at.to_string(),
             updated_at: refund.updated_at.to_string(),

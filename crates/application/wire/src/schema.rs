@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use dropin_catalogue::methods;
+use dropin_catalogue::{Class, methods};
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
 use dropin_order::{OrderState, RefundState};
@@ -80,6 +80,9 @@ named! {
     AmountRequest = |schema| schema.schema_type(Type::Number).minimum(Some(0)).maximum(Some(999_999_999_999.999));
     /// An exact decimal number with all decimals of its currency.
     Amount = |schema| schema.schema_type(Type::Number).minimum(Some(0));
+    /// Units of the shopper's currency for one unit of the merchant's settlement currency: an exact decimal number above zero, with at most 15 significant
+    /// digits.
+    RateNumber = |schema| schema.schema_type(Type::Number).minimum(Some(0.00000001)).maximum(Some(1_000_000_000));
     /// How many; a whole number may be written `2.0`.
     Quantity = |schema| schema.schema_type(Type::Integer).minimum(Some(1)).maximum(Some(1_000_000));
     /// State of a Session; COMPLETED, CANCELLED and FAILED never change.
@@ -95,6 +98,8 @@ named! {
     Actor = |schema| one_of(schema, ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);
     /// Id of a payment method of the catalogue.
     MethodId = |schema| one_of(schema, methods().map(|method| method.id));
+    /// How a method is paid with.
+    MethodClass = |schema| one_of(schema, [Class::Card, Class::Online, Class::Offline].map(Class::as_str));
     /// What came of a capture or a cancel.
     CaptureReason = |schema| one_of(schema, ["Captured", "PendingNotification", "UnderReview"]);
     /// What is wrong with a card.

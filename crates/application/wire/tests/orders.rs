@@ -31,6 +31,7 @@ fn some_refund(description: Option<&str>) -> Refund {
         merchant_id: id::<MerchantId>(2),
         reference: "refund-1".to_owned(),
         amount: Amount::from_minor(Currency::Usd, 1_000).unwrap(),
+        settlement: None,
         description: description.map(str::to_owned),
         state: RefundState::InProgress,
         created_at: NOW,

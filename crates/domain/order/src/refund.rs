@@ -44,6 +44,8 @@ pub struct Refund {
     pub reference: String,
     /// How much.
     pub amount: Amount,
+    /// What that takes from the merchant's settlement, at the rate of the sale; of sales at a guaranteed rate only (decisions.md section 5).
+    pub settlement: Option<Amount>,
     /// For the merchant's own records.
     pub description: Option<String>,
     /// Where it stands.

@@ -6,6 +6,7 @@ use dropin_validation::{
 };
 use time::Date;
 
+use crate::rate::{RateWish, SaleRate};
 use crate::session::{BillingChoice, SessionTerms};
 
 /// What the meaning of a request depends on besides its text.
@@ -47,7 +48,7 @@ pub struct SessionInput {
     pub tax: Option<SentNumber>,
     /// Discounts
     pub discounts: Option<Vec<DiscountInput>>,
-    /// RateOfferId
+    /// RateOfferId; what it leads to is looked up first
     pub rate_offer_id: Option<String>,
     /// AllowContract
     pub allow_contract: Option<bool>,
@@ -82,6 +83,7 @@ pub struct SessionDraft {
     open_contract: Option<bool>,
     money: Money,
     total: Amount,
+    rate: Option<SaleRate>,
 }
 
 /// Everything of a request that counts in its currency.
@@ -94,24 +96,25 @@ struct Money {
 }
 
 impl SessionDraft {
-    /// Checks what the members mean.
+    /// Checks what the members mean; `rate` is what the RateOfferId led to.
     ///
     /// # Errors
     /// Every wrong meaning at once (decisions.md section 2).
-    pub fn parse(input: &SessionInput, reading: Reading) -> Result<Self, Violations> {
+    pub fn parse(input: &SessionInput, reading: Reading, rate: &RateWish) -> Result<Self, Violations> {
         let mut all = Violations::new();
         let merchant_reference = all.check(Text::parse("MerchantReference", &input.merchant_reference));
         let complete_url = all.check(WebUrl::parse("CompleteUrl", &input.complete_url, reading.url_policy));
         let cancel_url = all.check(WebUrl::parse("CancelUrl", &input.cancel_url, reading.url_policy));
-        let currency = input.currency.as_deref().and_then(|code| all.check(parse_currency(code)));
+        let currency = rate.currency(input.currency.as_deref().map(parse_currency), &mut all);
         // Without a currency, amounts are held against the one with the most decimals: what is wrong there is wrong in all.
         let money = Money::parse(input, currency.unwrap_or(Currency::Kwd), &mut all);
         let open_contract = input.open_contract == Some(true);
         let total =
             currency.zip(money.as_ref()).and_then(|(currency, money)| all.check(money.total(currency, open_contract)));
+        let rate = total.as_ref().and_then(|total| all.check(rate.sale(total)));
         let billing = input.billing(&mut all, reading.today);
         input.refuse_what_is_not_offered(&mut all);
-        let whole = match (merchant_reference, complete_url, cancel_url, currency, money, total, billing) {
+        let whole = match (merchant_reference, complete_url, cancel_url, currency, money, total, rate, billing) {
             (
                 Some(merchant_reference),
                 Some(complete_url),
@@ -119,6 +122,7 @@ impl SessionDraft {
                 Some(currency),
                 Some(money),
                 Some(total),
+                Some(rate),
                 Some(billing),
             ) => Some(Self {
                 currency,
@@ -132,6 +136,7 @@ impl SessionDraft {
                 open_contract: input.open_contract,
                 money,
                 total,
+                rate,
             }),
             _ => None,
         };
@@ -159,6 +164,7 @@ impl SessionDraft {
             allow_contract: self.allow_contract,
             open_contract: self.open_contract,
             total: self.total,
+            rate: self.rate,
             billing_choice,
             billing,
         }
@@ -252,13 +258,9 @@ impl SessionInput {
         supplied.or(reference).or(id)
     }
 
-    /// What this deployment cannot do is refused, never silently left out: no rate offer exists and no contract is made here. `false` asks
-    /// for nothing and is accepted.
+    /// What this deployment cannot do is refused, never silently left out: no contract is made here. `false` asks for nothing and is
+    /// accepted.
     fn refuse_what_is_not_offered(&self, all: &mut Violations) {
-        if self.rate_offer_id.is_some() {
-            let why = "there is no such rate offer: guaranteed rates are not offered here; send Currency in its place";
-            all.push("RateOfferId", ViolationCode::NotFound, why);
-        }
         for (name, asked) in [("AllowContract", self.allow_contract), ("OpenContract", self.open_contract)] {
             if asked == Some(true) {
                 all.push(name, ViolationCode::NotAllowed, "contracts are not offered here; leave it out or send false");

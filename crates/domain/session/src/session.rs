@@ -2,6 +2,7 @@ use dropin_kernel::{MerchantId, PaymentId, Revision, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_validation::{BillingProfile, Discount, Item, ShippingDetails, Text, WebUrl};
 
+use crate::rate::SaleRate;
 use crate::state::SessionState;
 
 /// How the merchant named the billing profile: exactly one way (contract, note under the Session table).
@@ -44,6 +45,8 @@ pub struct SessionTerms {
     pub open_contract: Option<bool>,
     /// The exact sum of the above (contract, Session.TotalAmount); positive.
     pub total: Amount,
+    /// The guaranteed rate that it is priced by, when a RateOfferId was supplied.
+    pub rate: Option<SaleRate>,
     /// How the billing profile was named.
     pub billing_choice: BillingChoice,
     /// The billing profile itself.

@@ -25,6 +25,9 @@ pub enum SubmitRefused {
     /// Its time is over (the sweeper will write that down).
     #[error("the Session has expired")]
     Expired,
+    /// The guarantee of the rate that it is priced by has ended; the merchant can replace the Session.
+    #[error("the rate offer has expired")]
+    RateExpired,
 }
 
 /// Proof that a Session is CREATED; carries what may be done in that state.
@@ -124,6 +127,9 @@ impl Created<'_> {
         }
         if self.0.expires_at <= now {
             return Err(SubmitRefused::Expired);
+        }
+        if self.0.terms.rate.as_ref().is_some_and(|rate| rate.expires_at <= now) {
+            return Err(SubmitRefused::RateExpired);
         }
         Ok(self.0.moved(SessionTrigger::Submit, SessionState::Processing { order, attempt }, now))
     }

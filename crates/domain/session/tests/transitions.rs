@@ -8,8 +8,8 @@ use dropin_kernel::{
 };
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_session::{
-    BillingChoice, CancelReason, FailureReason, Session, SessionEvent, SessionState, SessionStateKind, SessionTerms,
-    SessionTrigger, SubmitRefused, TRANSITIONS, Transition,
+    BillingChoice, CancelReason, FailureReason, SaleRate, Session, SessionEvent, SessionState, SessionStateKind,
+    SessionTerms, SessionTrigger, SubmitRefused, TRANSITIONS, Transition,
 };
 use dropin_validation::{
     Address, BillingDetails, BillingProfile, Country, Email, Item, ItemInput, Text, UrlPolicy, WebUrl,
@@ -72,6 +72,7 @@ fn terms(reference: &str, price: &str) -> SessionTerms {
         allow_contract: None,
         open_contract: None,
         total: Amount::from_decimal(Currency::Usd, &Decimal::parse(price).unwrap()).unwrap(),
+        rate: None,
         billing_choice: BillingChoice::Supplied,
         billing: BillingProfile { id: id::<BillingProfileId>(9), details },
     }
@@ -205,6 +206,25 @@ fn time_ends_a_session_at_its_moment_and_not_before() {
         assert_eq!(change.next.state, SessionState::Cancelled { reason: CancelReason::Expired });
         assert_eq!(submit(late), Err(SubmitRefused::Expired));
     }
+}
+
+#[test]
+fn no_payment_begins_at_a_rate_whose_guarantee_has_ended() {
+    let mut session = created();
+    let expires_at = Timestamp::from_micros(EXPIRES_AT.micros() - 5);
+    let settlement = Amount::from_minor(Currency::Eur, 2_676).unwrap();
+    let rate = SaleRate { offer_id: id(8), rate: "1.1172".parse().unwrap(), settlement, expires_at };
+    session.terms.rate = Some(rate);
+    let submit = |now| session.as_created().unwrap().submit(session.revision, id(3), id(4), now);
+    let (begun, _) = submit(Timestamp::from_micros(expires_at.micros() - 1)).unwrap();
+    assert_eq!(submit(expires_at).map(drop), Err(SubmitRefused::RateExpired));
+    assert_eq!(submit(EXPIRES_AT).map(drop), Err(SubmitRefused::Expired));
+    // What was begun in time is authorized after the end.
+    let (completed, _) = begun.next.as_processing().unwrap().authorized(EXPIRES_AT);
+    assert_eq!(completed.next.terms.rate, session.terms.rate);
+    // The merchant prices it anew.
+    let (replaced, _) = session.as_created().unwrap().replace(terms("order-1", "29.90"), expires_at);
+    assert_eq!(replaced.next.terms.rate, None);
 }
 
 #[test]

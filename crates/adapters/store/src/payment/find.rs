@@ -10,7 +10,7 @@ use dropin_session::Session;
 use crate::columns::{ColumnsOf, op_columns, order_columns, profile_columns, refund_columns, session_columns};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::journal;
+use crate::{journal, rates};
 use crate::rows::{OpRow, OrderRow, ProfileRow, RefundRow, SessionRow};
 use crate::schema::{checkout, purchase_order};
 use crate::sql::{Document, Id, Instant, SqlId, SqlInstant};
@@ -258,7 +258,9 @@ pub(super) fn dossier(
     if revision != order.revision.number() {
         return Err(Fault::Again);
     }
-    Ok(Some(OrderDossier { order, refunds, history }))
+    // Nobody changes the terms of a Session that is paid.
+    let rate = order.session_id.map(|session| rates::of_session(connection, session)).transpose()?.flatten();
+    Ok(Some(OrderDossier { order, refunds, history, rate }))
 }
 
 /// The Orders whose time was over. A row that makes no sense is loud, and must not keep the others from ending.

@@ -2,6 +2,7 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
+use dropin_money::Amount;
 use dropin_order::Refund;
 
 use crate::connection::AnyConnection;
@@ -22,20 +23,24 @@ statement! {
         state: &'static str => Text,
         created_at: Instant => SqlInstant,
         updated_at: Instant => SqlInstant,
+        settlement_currency: Option<&'static str> => Nullable<Text>,
+        settlement: Option<i64> => Nullable<BigInt>,
     }
     postgres INSERT;
     sqlite INSERT;
 }
 
 const INSERT: &str = "INSERT INTO refund \
-        (id, order_id, merchant_id, reference, currency, amount_minor, description, state, created_at, updated_at) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (order_id, reference) DO NOTHING";
+        (id, order_id, merchant_id, reference, currency, amount_minor, description, state, created_at, updated_at, \
+        settlement_currency, settlement_minor) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (order_id, reference) DO NOTHING";
 
 statement! {
     /// What became of a refund that was in progress.
     Decide {
         state: &'static str => Text,
         amount: i64 => BigInt,
+        settlement: Option<i64> => Nullable<BigInt>,
         updated_at: Instant => SqlInstant,
         id: Id => SqlId,
         order: Id => SqlId,
@@ -45,7 +50,7 @@ statement! {
     sqlite DECIDE;
 }
 
-const DECIDE: &str = "UPDATE refund SET state = ?, amount_minor = ?, updated_at = ? \
+const DECIDE: &str = "UPDATE refund SET state = ?, amount_minor = ?, settlement_minor = ?, updated_at = ? \
     WHERE id = ? AND order_id = ? AND currency = ? AND state = 'IN_PROGRESS'";
 
 /// Inserts a new refund; `false` when its Order has one with that reference.
@@ -61,6 +66,8 @@ pub(super) fn insert(connection: &mut AnyConnection, refund: &Refund) -> Result<
         state: refund.state.as_str(),
         created_at: Instant(refund.created_at),
         updated_at: Instant(refund.updated_at),
+        settlement_currency: refund.settlement.as_ref().map(|amount| amount.currency().code()),
+        settlement: refund.settlement.as_ref().map(Amount::minor),
     };
     Ok(on_each!(connection, inner => insert.execute(inner))? == 1)
 }
@@ -70,6 +77,7 @@ pub(super) fn decide(connection: &mut AnyConnection, refund: &Refund) -> Result<
     let decide = Decide {
         state: refund.state.as_str(),
         amount: refund.amount.minor(),
+        settlement: refund.settlement.as_ref().map(Amount::minor),
         updated_at: Instant(refund.updated_at),
         id: Id(refund.id.uuid()),
         order: Id(refund.order_id.uuid()),

@@ -1,5 +1,6 @@
 use diesel::prelude::{Queryable, Selectable};
 use dropin_kernel::{MerchantId, OrderId, RefundId};
+use dropin_money::Amount;
 use dropin_order::{Refund, RefundState};
 
 use super::{amount, currency, missing};
@@ -22,19 +23,32 @@ pub(crate) struct RefundRow {
     state: String,
     created_at: Instant,
     updated_at: Instant,
+    settlement_currency: Option<String>,
+    settlement_minor: Option<i64>,
 }
 
 impl RefundRow {
+    /// Both columns or none, as a constraint says.
+    fn settlement(&self) -> Result<Option<Amount>, Fault> {
+        match (&self.settlement_currency, self.settlement_minor) {
+            (None, None) => Ok(None),
+            (Some(code), Some(minor)) => amount(TABLE, currency(TABLE, code)?, minor).map(Some),
+            _ => Err(missing(TABLE, "half of the settlement")),
+        }
+    }
+
     pub(crate) fn restore(self) -> Result<Refund, Fault> {
         let amount = amount(TABLE, currency(TABLE, &self.currency)?, self.amount_minor)?;
         if amount.is_zero() {
             return Err(missing(TABLE, "the amount"));
         }
+        let settlement = self.settlement()?;
         Ok(Refund {
             id: RefundId::new(self.id.0),
             order_id: OrderId::new(self.order_id.0),
             merchant_id: MerchantId::new(self.merchant_id.0),
             reference: self.reference,
+            settlement,
             amount,
             description: self.description,
             state: RefundState::from_code(&self.state).ok_or_else(|| corrupt(TABLE, "the state is unknown"))?,

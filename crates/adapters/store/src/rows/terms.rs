@@ -8,6 +8,7 @@ use dropin_validation::{
 use serde::{Deserialize, Serialize};
 
 use super::billing::RecipientDocument;
+use super::rates::RateDocument;
 use super::{amount, missing, text};
 use crate::fault::{Fault, corrupt};
 
@@ -29,6 +30,8 @@ pub(super) struct TermsDocument {
     allow_contract: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     open_contract: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rate: Option<RateDocument>,
     billing: BillingDocument,
 }
 
@@ -91,6 +94,7 @@ impl TermsDocument {
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(discount).collect()),
             allow_contract: terms.allow_contract,
             open_contract: terms.open_contract,
+            rate: terms.rate.as_ref().map(RateDocument::new),
             billing: match &terms.billing_choice {
                 BillingChoice::Supplied => BillingDocument::Supplied,
                 BillingChoice::ByReference(reference) => BillingDocument::ByReference(reference.as_str().to_owned()),
@@ -142,6 +146,7 @@ impl TermsDocument {
             discounts,
             allow_contract: self.allow_contract,
             open_contract: self.open_contract,
+            rate: self.rate.as_ref().map(|rate| rate.restore()).transpose()?,
             total,
             billing_choice: match &self.billing {
                 BillingDocument::Supplied => BillingChoice::Supplied,

@@ -9,7 +9,7 @@ use dropin_kernel::Timestamp;
 use dropin_ports::{AccessStore, Clock, Fingerprint, Secrets, StoreError};
 
 use super::failures::{Door, FailureLimit, Failures};
-use super::seen::{Recalled, Seen};
+use crate::recent::{Recalled, Recent};
 
 /// An authenticated API user and its merchant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +102,8 @@ pub struct Authenticator {
     secrets: Arc<dyn Secrets>,
     clock: Arc<dyn Clock>,
     sandbox: bool,
-    seen: Seen,
+    /// Who was right, by a keyed hash of user name and password together. Only what was right is kept, so that nobody fills it with guesses.
+    seen: Recent<Fingerprint, Arc<Caller>>,
     failures: Failures,
 }
 
@@ -115,7 +116,7 @@ impl Authenticator {
         sandbox: bool,
         limit: FailureLimit,
     ) -> Self {
-        Self { store, secrets, clock, sandbox, seen: Seen::default(), failures: Failures::new(limit) }
+        Self { store, secrets, clock, sandbox, seen: Recent::default(), failures: Failures::new(limit) }
     }
 
     /// Lets in who gives a right user name and password; `client` is where the request comes from.
@@ -130,7 +131,7 @@ impl Authenticator {
     ) -> Result<Arc<Caller>, AuthenticateError> {
         let key = self.secrets.fingerprint(&[username.as_bytes(), password.as_bytes()]);
         let caller = match self.seen.recall(&key, Instant::now()) {
-            Recalled::Seen(caller) => caller,
+            Recalled::Known(caller) => caller,
             Recalled::Due => self.look_up(key, client, username, password).await?,
             Recalled::Unknown => self.look_up_stranger(key, client, username, password).await?,
         };

@@ -5,7 +5,6 @@ mod endpoints;
 mod failures;
 mod known;
 mod merchants;
-mod seen;
 mod users;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use dropin_kernel::{OrderId, RefundId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
 use dropin_order::{Channel, Operation, Order, OrderState, Refund, RefundRefused, RefundState, Step};
 use dropin_ports::{Actor, KeyUse, OrderChanged, OrderName, StoreError};
+use dropin_rates::refund_share;
 
 use super::capture::{change, parse_amount};
 use super::{Asker, DECISIONS, Payments, answer, busy, corrupt};
@@ -45,7 +46,7 @@ pub enum RefundError {
 }
 
 impl Payments {
-    /// Refunds `ask.amount`, or all that is left. The same reference with the same amount, or none, tells of the first one.
+    /// Refunds `ask.amount`, or all that is left. The same reference with the same amount as was asked for, or none, tells of the first one.
     ///
     /// Must not be cancelled halfway; run it where a dropped connection cannot.
     ///
@@ -67,12 +68,14 @@ impl Payments {
             let amount = number.map(|number| parse_amount(&order, number)).transpose().map_err(RefundError::Amount)?;
             if let Some(known) = self.store.find_refund_by_reference(order.id, &ask.reference).await? {
                 return match amount {
-                    Some(other) if other != known.amount => Err(RefundError::DuplicateReference),
+                    Some(amount) if !self.was_asked(&known, &amount).await? => Err(RefundError::DuplicateReference),
                     _ => Ok(Told::Loose(answer::known_refund(&known))),
                 };
             }
             let (step, amount) = order.plan_refund(amount.as_ref(), self.clock.now()).map_err(refused)?;
-            let (operation, refund) = self.prepare_refund(&order, &step, amount, ask).await?;
+            let settlement = self.share(&order, &amount).await?;
+            let (operation, mut refund) = self.prepare_refund(&order, &step, amount, ask).await?;
+            refund.settlement = settlement;
             let mut change = change(&order, &actor, step, Some(operation.clone()), key_use);
             change.refund = Some(refund);
             match self.store.change_order(change).await? {
@@ -86,6 +89,36 @@ impl Payments {
             }
         }
         Err(busy("refunded").into())
+    }
+
+    /// What a refund of `amount` takes from the settlement, of a sale at a guaranteed rate. Whatever is refunded at the same time changes the
+    /// Order, and this is decided anew.
+    async fn share(&self, order: &Order, amount: &Amount) -> Result<Option<Amount>, StoreError> {
+        let found = match order.session_id {
+            None => None,
+            Some(_) => self.store.find_order_anywhere(order.id).await?,
+        };
+        let Some(sale) = found.and_then(|(_, session)| session?.terms.rate) else { return Ok(None) };
+        let dossier = self.store.find_dossier(order.merchant_id, &OrderName::Id(order.id)).await?;
+        let before = dossier.map(|dossier| dossier.refunds).unwrap_or_default();
+        let (mut refunded, mut settled) = (Amount::zero(amount.currency()), Amount::zero(sale.settlement.currency()));
+        for refund in before.iter().filter(|refund| refund.state != RefundState::Failed) {
+            refunded = refunded.checked_add(&refund.amount).map_err(|_other| corrupt("refunds that do not add up"))?;
+            if let Some(share) = &refund.settlement {
+                settled = settled.checked_add(share).map_err(|_other| corrupt("settlements that do not add up"))?;
+            }
+        }
+        let share = refund_share(sale.rate, &refunded, &settled, amount);
+        share.map(Some).map_err(|_beyond| corrupt("a refund that is more than its sale"))
+    }
+
+    /// Whether `amount` is what the merchant asked for: the refund itself is of less where somebody accepted that the processor gave less.
+    async fn was_asked(&self, known: &Refund, amount: &Amount) -> Result<bool, StoreError> {
+        if *amount == known.amount {
+            return Ok(true);
+        }
+        let operations = self.store.list_operations(known.order_id).await?;
+        Ok(operations.iter().any(|operation| operation.refund == Some(known.id) && operation.amount == *amount))
     }
 
     async fn prepare_refund(
@@ -103,6 +136,7 @@ impl Payments {
             merchant_id: order.merchant_id,
             reference: ask.reference.clone(),
             amount: amount.clone(),
+            settlement: None,
             description: ask.description.clone(),
             state: RefundState::InProgress,
             created_at: now,

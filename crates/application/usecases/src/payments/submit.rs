@@ -46,6 +46,9 @@ pub enum SubmitError {
     /// Another attempt was made, or its time is over.
     #[error("the Session is {}", .0.as_str())]
     WrongState(SessionStateKind),
+    /// The guarantee of the rate that it is priced by has ended; the merchant can replace the Session.
+    #[error("the rate offer has expired")]
+    RateExpired,
     /// The stashed card cannot be used.
     #[error("the stashed card cannot be used")]
     Card(Violation),
@@ -109,6 +112,7 @@ impl Shopper {
             .map_err(|refused| match refused {
                 SubmitRefused::Changed { .. } => SubmitError::Changed,
                 SubmitRefused::Expired => SubmitError::WrongState(SessionStateKind::Cancelled),
+                SubmitRefused::RateExpired => SubmitError::RateExpired,
             })?;
         let (till, terms) = (self.till(), &session.terms);
         let merchant = self.merchant(session.merchant_id).await?;

@@ -30,6 +30,22 @@ pub struct SessionBody<'a> {
     /// TaxAmount, ShippingAmount, DutyAmount and every Item.Amount, less every Discount.
     #[schema(value_type = schema::Amount)]
     total_amount: ExactNumber,
+    /// The rate offer that it is priced by, when there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
+    rate_offer_id: Option<String>,
+    /// Units of Currency for one unit of SettlementCurrency; beside RateOfferId.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::RateNumber)]
+    rate: Option<ExactNumber>,
+    /// What TotalAmount is settled for, at that rate; beside RateOfferId.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Amount)]
+    settlement_amount: Option<ExactNumber>,
+    /// What the merchant is paid out in; beside RateOfferId.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::CurrencyCode)]
+    settlement_currency: Option<&'static str>,
     items: Vec<ItemBody<'a>>,
     /// When it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,6 +134,10 @@ impl<'a> SessionBody<'a> {
             cancel_url: terms.cancel_url.as_str(),
             currency: terms.currency.code(),
             total_amount: (&terms.total).into(),
+            rate_offer_id: terms.rate.as_ref().map(|rate| rate.offer_id.to_string()),
+            rate: terms.rate.as_ref().map(|rate| rate.rate.into()),
+            settlement_amount: terms.rate.as_ref().map(|rate| (&rate.settlement).into()),
+            settlement_currency: terms.rate.as_ref().map(|rate| rate.settlement.currency().code()),
             items: terms.items.iter().map(ItemBody::from).collect(),
             tax_amount: terms.tax.as_ref().map(ExactNumber::from),
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(DiscountBody::from).collect()),

@@ -5,5 +5,5 @@ mod request;
 
 pub use body::SessionBody;
 pub(crate) use body::{DiscountBody, ItemBody};
-pub use dropin_session::{BillingWish, Reading, SessionDraft};
+pub use dropin_session::{BillingWish, RateWish, Reading, SessionDraft};
 pub use request::SessionRequest;

@@ -1,5 +1,5 @@
 use dropin_kernel::Violations;
-use dropin_session::{Reading, SessionDraft, SessionInput, no_billing_choice};
+use dropin_session::{SessionInput, no_billing_choice};
 use dropin_validation::{DiscountInput, ItemInput, SentNumber};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -15,16 +15,16 @@ use crate::schema;
 pub enum SessionRequest {}
 
 impl SessionRequest {
-    /// Reads the body.
+    /// Reads the body; what its members mean is for [`SessionDraft::parse`](dropin_session::SessionDraft::parse), once it is known what a
+    /// RateOfferId leads to.
     ///
     /// # Errors
-    /// Malformed JSON; else every wrong type and missing member; else every wrong meaning (decisions.md section 2).
-    pub fn parse(body: &[u8], reading: Reading) -> Result<SessionDraft, RequestError> {
+    /// Malformed JSON; else every wrong type and missing member (decisions.md section 2).
+    pub fn read(body: &[u8]) -> Result<SessionInput, RequestError> {
         let dto: SessionDto = read_object(body)?;
         let mut all = Violations::new();
         let input = dto.shape("", &mut all);
-        let input = all.into_result(input)?;
-        Ok(SessionDraft::parse(&input, reading)?)
+        Ok(all.into_result(input)?)
     }
 }
 
@@ -41,6 +41,7 @@ schema::sent_as! { SessionRequest => SessionDto; }
 /// - TotalAmount is TaxAmount, ShippingDetails.ShippingAmount, ShippingDetails.DutyAmount and every Items\[\].Amount, less every Discounts\[\].Amount.
 ///   Quantity does not multiply. It must be more than zero and have at most 12 digits before the point.
 /// - An amount has at most as many decimals as its Currency.
+/// - Currency is required unless there is a RateOfferId, whose currency it then is.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = SessionRequest)]
@@ -57,7 +58,8 @@ struct SessionDto {
     /// Where the shopper goes when a redirect fails or is cancelled; the page with the drop-in.
     #[schema(value_type = schema::WebUrl)]
     cancel_url: Member<String>,
-    #[schema(value_type = schema::CurrencyCode)]
+    /// Required unless RateOfferId names one; both must say the same.
+    #[schema(value_type = Option<schema::CurrencyCode>)]
     currency: Member<String>,
     /// What is paid for.
     #[schema(value_type = Vec<ItemDto>, min_items = 1, max_items = 500)]
@@ -83,7 +85,7 @@ struct SessionDto {
     /// Each is subtracted from TotalAmount, which may not become negative.
     #[schema(value_type = Option<Vec<DiscountDto>>, max_items = 500)]
     discounts: Member<List<DiscountDto>>,
-    /// Guaranteed rates are not offered yet: refused with NOT_FOUND.
+    /// The Id of a rate offer that getRates lists: fixes the exchange rate, and the Currency when that is left out.
     #[schema(value_type = Option<schema::Text>)]
     rate_offer_id: Member<String>,
     /// Contracts are not offered yet: true is refused with VALUE_NOT_ALLOWED.

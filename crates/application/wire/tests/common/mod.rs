@@ -9,7 +9,7 @@ use dropin_order::{BankDetails, NewOrder, Order};
 use dropin_session::{CancelReason, FailureReason, Session, SessionState};
 use dropin_validation::{BillingProfile, UrlPolicy};
 use dropin_wire::RequestError;
-use dropin_wire::session::{BillingWish, Reading, SessionDraft, SessionRequest};
+use dropin_wire::session::{BillingWish, RateWish, Reading, SessionDraft, SessionRequest};
 
 pub(crate) const READING: Reading =
     Reading { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
@@ -44,7 +44,10 @@ pub(crate) const LARGEST: &str = r#"{
 }"#;
 
 pub(crate) fn parse(body: impl AsRef<[u8]>) -> Result<SessionDraft, RequestError> {
-    SessionRequest::parse(body.as_ref(), READING)
+    let input = SessionRequest::read(body.as_ref())?;
+    // No merchant has any offer here.
+    let rate = if input.rate_offer_id.is_some() { RateWish::found(None, NOW) } else { RateWish::None };
+    Ok(SessionDraft::parse(&input, READING, &rate)?)
 }
 
 /// The field errors as `Field CODE`.

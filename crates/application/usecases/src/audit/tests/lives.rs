@@ -120,6 +120,7 @@ impl Life {
             merchant_id: self.order.merchant_id,
             reference: "a refund".to_owned(),
             amount: amount.clone(),
+            settlement: None,
             description: None,
             state: RefundState::InProgress,
             created_at: NOW,

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use dropin_money::Amount;
 use dropin_order::{OpState, Refund};
 use dropin_ports::{ProcessorAnswer, StoreError};
+use dropin_rates::settlement_amount;
 
 use super::super::corrupt;
 use super::draft::Draft;
@@ -29,13 +31,23 @@ pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorAnswer, terms: Ter
     Ok(())
 }
 
-fn succeeded(draft: &mut Draft<'_>, refund: &Refund, given: &dropin_money::Amount) -> Result<(), StoreError> {
+fn succeeded(draft: &mut Draft<'_>, refund: &Refund, given: &Amount) -> Result<(), StoreError> {
     let now = draft.settlement.now;
     draft.settlement.state = OpState::Approved;
-    draft.settlement.refund = Some(Refund { amount: given.clone(), ..refund.decided(true, now) });
+    let settlement = settled(draft, refund, given);
+    draft.settlement.refund = Some(Refund { amount: given.clone(), settlement, ..refund.decided(true, now) });
     let step = draft.order().refund_succeeded(&refund.amount, given, draft.ledger_id(), now);
     draft.order_step(step.ok_or_else(|| corrupt("a refund that the Order knows nothing of"))?);
     Ok(())
+}
+
+/// What it takes from the settlement. Where less is given than was asked for, less is taken too, and the next refund makes up for what is amiss.
+fn settled(draft: &Draft<'_>, refund: &Refund, given: &Amount) -> Option<Amount> {
+    let asked = refund.settlement.clone()?;
+    let sale = draft.payment.session.as_ref().and_then(|session| session.terms.rate.as_ref());
+    let less = sale.filter(|_| *given < refund.amount);
+    let less = less.and_then(|sale| settlement_amount(given, asked.currency(), sale.rate).ok());
+    Some(less.filter(|less| *less < asked).unwrap_or(asked))
 }
 
 fn refused(draft: &mut Draft<'_>, state: OpState, retryable: bool, refund: &Refund) -> Result<(), StoreError> {
