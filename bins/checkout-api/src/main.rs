@@ -19,7 +19,7 @@ use dropin_keyring::{MasterKey, StashKeys};
 use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_usecases::access::{Authenticator, FailureLimit, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
-use dropin_usecases::payments::{Checkouts, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
+use dropin_usecases::payments::{Checkouts, Looks, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::stash::KEY_PERIOD;
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletOffers, WalletSessions};
 use dropin_wallet_client::{ClientConfig, WalletClient};
@@ -86,17 +86,12 @@ fn main() -> ExitCode {
         let secrets = Arc::new(MasterKey::of_deployment(&context.keys, &context.store).await?);
         let asset_origin = Origin::parse(&public.asset_origin())?;
         let sandbox = context.mode == Mode::Sandbox;
-        let association = AssociationFile {
-            store: store.clone(),
-            domain: WalletDomain::of_origin(asset_origin.as_str(), sandbox),
-        };
+        let association =
+            AssociationFile { store: store.clone(), domain: WalletDomain::of_origin(asset_origin.as_str(), sandbox) };
         let certificates = WalletCertificates { store: store.clone(), clock: context.clock.clone() };
         let wallets = wallet_sessions(context, &concerns.wallet, secrets.clone(), asset_origin)?;
-        let offers = WalletOffers {
-            store: store.clone(),
-            clock: context.clock.clone(),
-            checkout_url: concerns.checkout_url,
-        };
+        let offers =
+            WalletOffers { store: store.clone(), clock: context.clock.clone(), checkout_url: concerns.checkout_url };
         let merchant = MerchantDeps {
             gate: gate(context, secrets, concerns.access.limit()),
             checkouts,
@@ -108,6 +103,7 @@ fn main() -> ExitCode {
         let (sessions, merchants) = (store.clone(), KnownMerchants::new(store.clone()));
         let deps = CheckoutDeps {
             shopper: Shopper {
+                looks: Looks::default(),
                 sessions,
                 merchants,
                 stash: store,

@@ -22,7 +22,7 @@ use dropin_usecases::access::{Authenticator, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::deliver::{Delivering, Pace};
-use dropin_usecases::payments::{Checkouts, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
+use dropin_usecases::payments::{Checkouts, Looks, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::stash::{Door, KEY_PERIOD, Stashing};
 use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
@@ -325,7 +325,16 @@ impl Service {
         };
         let (sessions, merchants, stash) = (self.store(), KnownMerchants::new(self.store()), self.store());
         let shopper = CheckoutDeps {
-            shopper: Shopper { sessions, merchants, stash, vault, payments, return_base, catalogue },
+            shopper: Shopper {
+                sessions,
+                merchants,
+                stash,
+                vault,
+                payments,
+                return_base,
+                catalogue,
+                looks: Looks::default(),
+            },
             flows,
             stash_url: self.addresses.public.stash.clone(),
             sandbox: self.context.mode == Mode::Sandbox,

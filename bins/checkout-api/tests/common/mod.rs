@@ -22,7 +22,7 @@ use dropin_ports::{AccessStore, Clock, KeyringError, SealedCard, StashBinding, S
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::answers::{Answers, KEEP};
-use dropin_usecases::payments::{Checkouts, Payments, Shopper, Timing};
+use dropin_usecases::payments::{Checkouts, Looks, Payments, Shopper, Timing};
 use dropin_usecases::stash::{Door, Stashing};
 use dropin_validation::UrlPolicy;
 use serde_json::{Value, json};
@@ -167,6 +167,7 @@ impl Api {
         let (stop, stopping) = watch::channel(false);
         let shopper = CheckoutDeps {
             shopper: Shopper {
+                looks: Looks::default(),
                 sessions: shared.clone(),
                 merchants: KnownMerchants::new(shared.clone()),
                 stash: shared.clone(),

@@ -6,7 +6,6 @@ use dropin_boot::{Failure, SystemClock};
 use dropin_order::Operation;
 use dropin_ports::{Clock, PaymentStore};
 use dropin_store::Store;
-use dropin_usecases::audit::is_stuck;
 use serde_json::{Map, Value, json};
 
 use super::{MOST, say, say_lines};
@@ -20,14 +19,18 @@ pub(super) async fn list(store: &Store, wanted: &ListOperations) -> Result<(), F
     let now = SystemClock.now();
     let mut open = store.list_open_operations(if wanted.stuck { MOST_OPEN } else { MOST }).await?;
     if wanted.stuck {
-        open.retain(|operation| is_stuck(operation, now));
+        open.retain(|operation| operation.stuck(now).is_some());
         open.truncate(MOST as usize);
     }
     if wanted.output.json {
         let rows = open.iter().map(|operation| {
             let mut row = of(operation);
             row.insert("AgeSeconds".to_owned(), now.since(operation.created_at).as_secs().into());
-            row.insert("Stuck".to_owned(), is_stuck(operation, now).into());
+            let stuck = operation.stuck(now);
+            row.insert("Stuck".to_owned(), stuck.is_some().into());
+            if let Some(stuck) = stuck {
+                row.insert("Advice".to_owned(), stuck.advice().into());
+            }
             Value::from(row)
         });
         return say(&Value::from_iter(rows).to_string());
@@ -39,7 +42,7 @@ pub(super) async fn list(store: &Store, wanted: &ListOperations) -> Result<(), F
             Duration::ZERO => format!("next look in {}", age(operation.due_at.since(now))),
             overdue => format!("due for {}", age(overdue)),
         };
-        let mark = if is_stuck(operation, now) { "  STUCK" } else { "" };
+        let mark = operation.stuck(now).map(|stuck| format!("  STUCK: {}", stuck.advice())).unwrap_or_default();
         format!(
             "{}  {kind:<9}  {} {}  {state:<8}  for {since}  {} tries  {next}  order {}{mark}",
             operation.id,

@@ -25,16 +25,24 @@ use crate::store::Store;
 /// Most values of one list in a statement: SQLite takes no more than 32,766.
 const LIST: usize = 10_000;
 
+/// What `Operation::stuck` says, but for the last of its rules, which each database words in its own way. A case of the kit compares them.
+macro_rules! stuck {
+    () => {
+        "SELECT count(*) FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') \
+            AND (CASE state WHEN 'UNKNOWN' THEN created_at < ? ELSE due_at < ? END OR epoch - tries > 20"
+    };
+}
+
 statement! {
     /// Has the words of the partial index, so that this is used.
     Stuck { unknown_since: Instant => SqlInstant, due_since: Instant => SqlInstant, }
-    postgres STUCK;
-    sqlite STUCK;
+    postgres concat!(
+        stuck!(),
+        " OR (state = 'PREPARED' AND due_at > created_at + INTERVAL '600 seconds'))"
+    );
+    sqlite concat!(stuck!(), " OR (state = 'PREPARED' AND due_at > created_at + 600000000))");
     returns BigInt;
 }
-
-const STUCK: &str = "SELECT count(*) FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') \
-    AND CASE state WHEN 'UNKNOWN' THEN created_at < ? ELSE due_at < ? END";
 
 #[async_trait]
 impl AuditStore for Store {

@@ -13,10 +13,8 @@ mod rules;
 mod tests;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use dropin_kernel::Timestamp;
-use dropin_order::{OpState, Operation};
 use dropin_ports::{AuditStore, AuditedOrder, Clock, JournalUnavailable, ProcessorJournal, StoreError};
 
 use self::journal::Journal;
@@ -25,20 +23,6 @@ pub use self::report::{Disagreement, Finding, MOST_FINDINGS, Report};
 
 /// Orders read in one state of the database.
 const PAGE: u32 = 200;
-
-/// How long an outcome may stay open without anybody's doing before somebody has to look (decisions.md section 4).
-pub const STUCK_AFTER: Duration = Duration::from_secs(10 * 60);
-
-/// Whether somebody has to look after an operation: its outcome has been unknown for too long, or it is due and nobody takes it up. One that the
-/// processor accepted may wait for a shopper or a bank for days, and is not stuck as long as it is asked about.
-pub fn is_stuck(operation: &Operation, now: Timestamp) -> bool {
-    let since = match operation.state {
-        OpState::Unknown => operation.created_at,
-        OpState::Prepared | OpState::Pending => operation.due_at,
-        OpState::Approved | OpState::Declined | OpState::Abandoned => return false,
-    };
-    STUCK_AFTER < now.since(since)
-}
 
 /// Why the books could not be verified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -328,7 +328,7 @@ fn actions_are_completed_when_the_order_is_captured_or_cancelled() {
 
 #[test]
 fn a_refusal_names_the_order() {
-    let body = utf_8(declined(&started(None, "VISA")));
+    let body = utf_8(declined(&started(None, "VISA"), true));
     assert!(body.starts_with(r#"{"Code":"PAYMENT_DECLINED","Message":"#), "{body}");
     assert!(body.ends_with(&format!(r#","OrderId":"{ORDER}"}}"#)), "{body}");
 }

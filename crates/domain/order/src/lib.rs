@@ -14,7 +14,7 @@ mod step;
 pub use amounts::{Amounts, MoneyRule};
 pub use bank::BankDetails;
 pub use ledger::{Account, LedgerEntry, LedgerTransaction};
-pub use operation::{Channel, DeclineReason, OpKind, OpState, Operation};
+pub use operation::{Channel, DeclineReason, OpKind, OpState, Operation, STUCK_AFTER, Stuck, TAKEN_IN_VAIN};
 pub use order::{NewOrder, Order, VoidCause};
 pub use plan::{CapturePlan, CaptureRefused, RefundRefused, ReviewRefused, VoidPlan};
 pub use refund::{Refund, RefundState};

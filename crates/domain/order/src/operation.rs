@@ -1,5 +1,13 @@
+use std::time::Duration;
+
 use dropin_kernel::{OpId, OrderId, RefundId, Timestamp};
 use dropin_money::Amount;
+
+/// How long an outcome may stay open without anybody's doing before somebody has to look (decisions.md section 4).
+pub const STUCK_AFTER: Duration = Duration::from_secs(10 * 60);
+/// How many more times than its status was asked for in vain an operation may be taken over, before it is plain that what the processor says of it
+/// cannot be written down.
+pub const TAKEN_IN_VAIN: i64 = 20;
 
 /// What is asked of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +141,33 @@ pub enum DeclineReason {
     NeverSent,
 }
 
+/// Why somebody has to look after an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stuck {
+    /// Its outcome has been unknown for too long.
+    Unknown,
+    /// It is due, and nobody takes it up.
+    Untouched,
+    /// It is taken up again and again, and nothing comes of it: what the processor says of it cannot be written down.
+    InVain,
+    /// The processor has refused it so often that it is asked for only seldom, or refused what our books call possible.
+    Refused,
+}
+
+impl Stuck {
+    /// A sentence for whoever looks after it.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::Unknown => {
+                "its outcome is unknown for long: does the settler reach the processor, and what do its books say of the key?"
+            }
+            Self::Untouched => "nobody takes it up: does a settler run?",
+            Self::InVain => "what the processor says of it cannot be written down: the settler's log says why",
+            Self::Refused => "the processor refuses it again and again: compare the Order with its books",
+        }
+    }
+}
+
 /// One thing asked of the processor, written down before it is asked. Its id is the processor's idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
@@ -154,7 +189,7 @@ pub struct Operation {
     pub state: OpState,
     /// How often somebody took it over; a late answer of an earlier holder is recognised by it.
     pub epoch: i64,
-    /// How often its status was asked for without a clear answer.
+    /// How often its status was asked for without a clear answer, and how often the same thing was refused before.
     pub tries: u32,
     /// When somebody must look after it again, while it is open.
     pub due_at: Timestamp,
@@ -202,9 +237,35 @@ impl Operation {
         Self { channel, ..self }
     }
 
+    /// Why somebody has to look after it at `now`, if so. One that the processor accepted may wait for a shopper or a bank for days, and is not stuck
+    /// as long as it is asked about.
+    pub fn stuck(&self, now: Timestamp) -> Option<Stuck> {
+        if !self.state.is_open() {
+            return None;
+        }
+        if self.state == OpState::Unknown && STUCK_AFTER < now.since(self.created_at) {
+            return Some(Stuck::Unknown);
+        }
+        if TAKEN_IN_VAIN < self.epoch.saturating_sub(self.tries.into()) {
+            return Some(Stuck::InVain);
+        }
+        if self.state == OpState::Prepared && STUCK_AFTER < self.due_at.since(self.created_at) {
+            return Some(Stuck::Refused);
+        }
+        let untouched = self.state != OpState::Unknown && STUCK_AFTER < now.since(self.due_at);
+        untouched.then_some(Stuck::Untouched)
+    }
+
+    /// About how often the same thing was refused before. Each takeover asked one of the questions that `tries` counts too, so this is one too few after
+    /// the first time, and never too many.
+    pub fn refusals(&self) -> u32 {
+        let asked = u32::try_from(self.epoch).unwrap_or(u32::MAX);
+        self.tries.saturating_sub(asked)
+    }
+
     /// The same thing asked once more under a new key, after this one was refused for now.
     pub fn again(&self, id: OpId, now: Timestamp, due_at: Timestamp) -> Self {
-        let tries = self.tries.saturating_add(1);
+        let tries = self.refusals().saturating_add(1);
         Self { id, state: OpState::Prepared, epoch: 0, tries, due_at, created_at: now, ..self.clone() }
     }
 

@@ -71,7 +71,7 @@ pub struct Order {
     pub revision: Revision,
     /// Where it stands.
     pub state: OrderState,
-    /// Held by fraud review; orthogonal to the state.
+    /// Held by our own review; orthogonal to the state. Merchants are told [`Order::is_held`].
     pub under_review: bool,
     /// Whether the merchant has been told of it; an attempt that fails inside its Session never is.
     pub shown: bool,
@@ -132,6 +132,13 @@ impl Order {
     /// The stream its notifications are ordered in.
     pub fn payment_id(&self) -> PaymentId {
         self.session_id.map_or_else(|| PaymentId::new(self.id.uuid()), PaymentId::from)
+    }
+
+    /// Whether it is held by a review, so that a capture waits: ours, or the pay-later provider's as long as that has approved nothing. What merchants
+    /// are told as UnderReview, in every answer and notification.
+    pub fn is_held(&self) -> bool {
+        let theirs = self.state == OrderState::CommitAccepted && self.amounts.total_authorized().is_zero();
+        self.under_review || theirs
     }
 
     /// Whether its time was over at `now`; written down by a sweeper a little later.

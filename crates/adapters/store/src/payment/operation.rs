@@ -4,6 +4,7 @@
 //! prepared once; a test compares them with the domain's.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
@@ -22,6 +23,9 @@ use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 
 const TABLE: &str = "processor_op";
+
+/// How long what the processor has accepted lets others go first, so that nothing waits for ever.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 statement! {
     /// A new operation.
@@ -67,13 +71,19 @@ statement! {
 const POSTPONE: &str = "UPDATE processor_op SET state = ?, due_at = ?, tries = tries + 1 \
     WHERE id = ? AND epoch = ? AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
 
+macro_rules! due {
+    () => {
+        "SELECT id FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= ? \
+            ORDER BY CASE WHEN state = 'PENDING' AND due_at > ? THEN 1 ELSE 0 END, due_at, position LIMIT ?"
+    };
+}
+
 statement! {
-    /// The operations that are due, oldest first. What another settler holds right now is skipped, not waited for.
-    Due { now: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres "SELECT id FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= ? \
-        ORDER BY due_at, position LIMIT ? FOR UPDATE SKIP LOCKED";
-    sqlite "SELECT id FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= ? \
-        ORDER BY due_at, position LIMIT ?";
+    /// The operations that are due: those that somebody may wait for go before those that the processor has accepted, unless these have been due for
+    /// long; then the oldest first. What another settler holds right now is skipped, not waited for.
+    Due { now: Instant => SqlInstant, patient_since: Instant => SqlInstant, limit: i64 => BigInt, }
+    postgres concat!(due!(), " FOR UPDATE SKIP LOCKED");
+    sqlite due!();
     returns SqlId;
 }
 
@@ -102,6 +112,11 @@ statement! {
 const COUNT: &str = "SELECT kind, state, count(*), min(created_at) FROM processor_op \
     WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') GROUP BY kind, state ORDER BY kind, state";
 
+/// How often its status was asked for, as it is stored.
+pub(crate) fn tries(operation: &Operation) -> Result<i32, Fault> {
+    i32::try_from(operation.tries).map_err(|_beyond| Fault::Refused("too many tries to be stored".to_owned()))
+}
+
 /// Inserts a new operation.
 pub(super) fn insert(connection: &mut AnyConnection, operation: &Operation) -> Result<(), Fault> {
     let insert = Insert {
@@ -115,8 +130,7 @@ pub(super) fn insert(connection: &mut AnyConnection, operation: &Operation) -> R
         refund: operation.refund.map(|refund| Id(refund.uuid())),
         channel: operation.channel.as_str(),
         epoch: operation.epoch,
-        tries: i32::try_from(operation.tries)
-            .map_err(|_beyond| Fault::Refused("too many tries to be stored".to_owned()))?,
+        tries: tries(operation)?,
         due_at: Instant(operation.due_at),
         created_at: Instant(operation.created_at),
     };
@@ -165,7 +179,9 @@ pub(super) fn claim(
     lease_until: Timestamp,
     limit: u32,
 ) -> Result<Vec<ClaimedOperation>, Fault> {
-    let due = Due { now: Instant(now), limit: i64::from(limit) };
+    let patient_since = now.micros().saturating_sub(i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX));
+    let patient_since = Instant(Timestamp::from_micros(patient_since));
+    let due = Due { now: Instant(now), patient_since, limit: i64::from(limit) };
     let due: Vec<Id> = on_each!(connection, inner => due.load(inner)).in_table(TABLE)?;
     if due.is_empty() {
         return Ok(Vec::new());
@@ -211,8 +227,9 @@ mod tests {
             .map(|state| format!("'{}'", state.as_str()))
             .collect();
         let list = format!("state IN ({})", open.join(", "));
-        let due = diesel::debug_query::<diesel::pg::Pg, _>(&Due { now: Instant(Timestamp::from_micros(0)), limit: 1 })
-            .to_string();
+        let zero = Instant(Timestamp::from_micros(0));
+        let due =
+            diesel::debug_query::<diesel::pg::Pg, _>(&Due { now: zero, patient_since: zero, limit: 1 }).to_string();
         for text in [CLOSE, POSTPONE, OPEN, COUNT, &due] {
             assert!(text.contains(&list), "{text} should have {list}");
         }

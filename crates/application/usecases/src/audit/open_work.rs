@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dropin_kernel::Timestamp;
-use dropin_order::{OpKind, OpState};
+use dropin_order::{OpKind, OpState, STUCK_AFTER};
 use dropin_ports::{AuditStore, Clock, Measure, Measured, OpenOperations, PaymentStore, Reading};
-
-use super::STUCK_AFTER;
 
 /// Operations at the processor whose outcome is not known yet.
 #[derive(Clone)]
@@ -49,7 +47,7 @@ fn measures(open: &[OpenOperations], stuck: u64, now: Timestamp) -> Vec<Measure>
         ),
         Measure::now(
             "dropin_operations_stuck",
-            "Operations unknown for over ten minutes, or due for as long without anybody taking them up.",
+            "Operations that somebody has to look after: unknown for over ten minutes, not taken up, or refused or taken up in vain again and again.",
             stuck,
         ),
     ]
@@ -65,7 +63,10 @@ fn by_kind_and_state(
     let groups = OpKind::ALL.into_iter().flat_map(|kind| states().map(move |state| (kind, state)));
     let readings = groups.map(|(kind, state)| {
         let group = open.iter().find(|group| group.kind == kind && group.state == state);
-        Reading { labels: vec![("kind", kind.as_str().into()), ("state", state.as_str().into())], value: group.map_or(0, &number) }
+        Reading {
+            labels: vec![("kind", kind.as_str().into()), ("state", state.as_str().into())],
+            value: group.map_or(0, &number),
+        }
     });
     Measure { name, help, counts_up: false, readings: readings.collect() }
 }
@@ -83,7 +84,10 @@ mod tests {
         assert_eq!((count.readings.len(), age.readings.len()), (12, 12));
         for (measure, number) in [(count, 3), (age, 600)] {
             let some: Vec<_> = measure.readings.iter().filter(|reading| reading.value != 0).collect();
-            assert_eq!(some, [&Reading { labels: vec![("kind", "CAPTURE".into()), ("state", "UNKNOWN".into())], value: number }]);
+            assert_eq!(
+                some,
+                [&Reading { labels: vec![("kind", "CAPTURE".into()), ("state", "UNKNOWN".into())], value: number }]
+            );
         }
         assert_eq!((stuck.name, stuck.readings[0].value), ("dropin_operations_stuck", 2));
     }

@@ -5,7 +5,6 @@ use dropin_money::Amount;
 use dropin_order::{Account, OpKind, OpState, Operation, Order, OrderState, RefundState};
 use dropin_ports::{Balance, OrderBooks, PlacedOperation};
 
-use super::is_stuck;
 use super::journal::{Done, Journal};
 use super::report::{Disagreement, Finding, Report};
 
@@ -299,6 +298,13 @@ impl<'a> Case<'a> {
             let words = format!("the processor voided it, and it is {}", order.state.as_str());
             self.add(Disagreement::Operations, Some(void.operation.id), words);
         }
+        let open = self.of(OpKind::Authorize).find(|placed| ended && placed.operation.state.is_open());
+        let late = open.and_then(|placed| Some((placed, self.journal?.done(placed)?)));
+        if let Some((placed, done)) = late.filter(|(_placed, done)| done.captured) {
+            let (amount, state) = (money(&done.amount), order.state.as_str());
+            let words = format!("{amount} came after its end, and it is {state}: give it back at the processor");
+            self.add(Disagreement::UnexplainedMoney, Some(placed.operation.id), words);
+        }
         let Some(placed) = self.approved(OpKind::Authorize).next() else { return };
         let Done { amount, captured } = self.done(placed);
         let (id, amount, state) = (placed.operation.id, money(&amount), order.state.as_str());
@@ -334,9 +340,7 @@ impl<'a> Case<'a> {
     fn stuck(&mut self, now: Timestamp) {
         for placed in &self.books.operations {
             let operation = &placed.operation;
-            if !is_stuck(operation, now) {
-                continue;
-            }
+            let Some(stuck) = operation.stuck(now) else { continue };
             let (kind, state) = (operation.kind.as_str(), operation.state.as_str());
             let minutes = now.since(operation.created_at).as_secs() / 60;
             let there = match self.journal.map(|journal| journal.done(placed)) {
@@ -345,7 +349,8 @@ impl<'a> Case<'a> {
                 None => String::new(),
             };
             let words = format!(
-                "its {kind} has been {state} for {minutes} minutes.{there} Does a settler run, and reach the processor?"
+                "its {kind} has been {state} for {minutes} minutes.{there} Somebody has to look: {}",
+                stuck.advice()
             );
             self.add(Disagreement::Stuck, Some(operation.id), words);
         }

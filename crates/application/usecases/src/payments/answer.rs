@@ -1,7 +1,7 @@
 //! What whoever asked for an operation is told, rendered where the outcome is written: when nobody waits for it any more, the settler gives it to
 //! the request's key.
 
-use dropin_order::{Channel, OpKind, Operation, Order, OrderState, Refund};
+use dropin_order::{Channel, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::StoredAnswer;
 use dropin_wire::{ErrorCode, checkout, order as wire};
 
@@ -16,19 +16,22 @@ pub(super) fn of(operation: &Operation, now: &Conclusion) -> Option<StoredAnswer
         // What follows the authorization of a checkout belongs to its answer.
         OpKind::Authorize => {
             let captured_next = now.follow_up.as_ref().is_some_and(|next| next.kind == OpKind::Capture);
-            (!captured_next).then(|| paid(order))
+            (!captured_next).then(|| paid(order, now.state))
         }
-        OpKind::Capture if channel == Channel::CheckoutPayment => Some(paid(order)),
+        OpKind::Capture if channel == Channel::CheckoutPayment => Some(paid(order, OpState::Approved)),
         OpKind::Capture => Some(captured(channel, order)),
         OpKind::Void => Some(cancelled(channel, order)),
         OpKind::Refund => now.refund.as_ref().map(refunded),
     }
 }
 
-/// A server-to-server checkout.
-pub(super) fn paid(order: &Order) -> StoredAnswer {
+/// A server-to-server checkout, and what became of its authorization.
+pub(super) fn paid(order: &Order, authorization: OpState) -> StoredAnswer {
     match order.state {
-        OrderState::ProcessingFailed => answer(ErrorCode::PaymentDeclined.status(), checkout::declined(order)),
+        OrderState::ProcessingFailed => {
+            let reached = authorization != OpState::Abandoned;
+            answer(ErrorCode::PaymentDeclined.status(), checkout::declined(order, reached))
+        }
         _ => answer(200, checkout::answered(order)),
     }
 }

@@ -7,7 +7,7 @@ use dropin_catalogue::{Catalogue, Channel};
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Currency};
 use dropin_order::NewOrder;
-use dropin_ports::{Actor, CheckoutRecord, KeyUse, StashStore, StashVault, StoreError};
+use dropin_ports::{Actor, CheckoutRecord, KeyUse, OrderName, StashStore, StashVault, StoreError};
 
 use super::till::{Attempt, Begun, Buyer, Tender, TenderError, Till, not_offered};
 use super::{Asker, DECISIONS, Payments, answer, busy};
@@ -24,9 +24,9 @@ pub struct CheckoutAsk {
     pub total: Amount,
     /// The consumer's country, ISO 3166-1 alpha-2.
     pub country: String,
-    /// Id of the payment method.
-    pub method: String,
-    /// Where the card waits; of card methods only.
+    /// Id of the payment method; a stashed wallet token needs none.
+    pub method: Option<String>,
+    /// Where the card or the token waits; of card methods and wallets only.
     pub stash_id: Option<String>,
     /// Of the browser that stashed the card.
     pub fingerprint: String,
@@ -107,7 +107,13 @@ impl Checkouts {
         }
         for _ in 0..DECISIONS {
             let now = self.payments.clock.now();
-            let tender = self.tender(caller, ask, now).await?;
+            let tender = match self.tender(caller, ask, now).await {
+                // The stash may be used up by this very checkout, sent before.
+                Err(CheckoutError::Stash(_)) if self.is_known(caller, &ask.reference).await? => {
+                    return Err(CheckoutError::DuplicateReference);
+                }
+                tender => tender?,
+            };
             let attempt = self.attempt(caller, ask, tender, key_use, now);
             match self.till().begin(attempt).await? {
                 Begun::Prepared(prepared) => {
@@ -116,7 +122,7 @@ impl Checkouts {
                         Some(capture) => self.payments.ask(caller.merchant.id, &capture, Asker::Nobody).await?.order,
                         None => conclusion.order,
                     };
-                    return Ok(Told::Concluded(answer::paid(&order)));
+                    return Ok(Told::Concluded(answer::paid(&order, conclusion.state)));
                 }
                 Begun::KeyTaken => return Ok(Told::KeyTaken),
                 Begun::DuplicateReference => return Err(CheckoutError::DuplicateReference),
@@ -125,6 +131,12 @@ impl Checkouts {
             }
         }
         Err(busy("paid").into())
+    }
+
+    /// Whether the merchant has made an Order under this reference.
+    async fn is_known(&self, caller: &Caller, reference: &str) -> Result<bool, StoreError> {
+        let name = OrderName::Reference(reference.to_owned());
+        Ok(self.payments.store.find_order(caller.merchant.id, &name).await?.is_some())
     }
 
     async fn tender(
@@ -141,17 +153,30 @@ impl Checkouts {
             channel: Channel::Checkout,
         };
         let buyer = Buyer { purchase, fingerprint: &ask.fingerprint };
-        let Some(stash_id) = &ask.stash_id else { return Ok(self.till().method(&buyer, &ask.method)?) };
+        let missing = |field, why: &str| CheckoutError::Method(Violation::new(field, ViolationCode::Missing, why));
+        let method = ask.method.as_deref();
+        let Some(stash_id) = &ask.stash_id else {
+            let method = method.ok_or_else(|| missing("PaymentMethod", "is required without a StashId"))?;
+            return Ok(self.till().method(&buyer, method)?);
+        };
         // Before the card is looked at, so that the merchant learns of the method that it named.
-        let named = purchase.offer(&self.catalogue, &ask.method);
+        let named = method.map(|id| purchase.offer(&self.catalogue, id)).transpose();
         let named = named.map_err(|refusal| CheckoutError::Method(not_offered(refusal)))?;
         let tender = self.till().card(&buyer, stash_id, now).await?;
-        if tender.method.id != named.id {
-            let why = format!("the stashed card is a {}", tender.method.id);
-            let violation = Violation::new("PaymentMethod", ViolationCode::Conflict, why);
-            return Err(CheckoutError::Method(violation));
+        match named {
+            Some(named) if named.id != tender.method.id => {
+                let why = format!("what is stashed is a {}", tender.method.id);
+                let violation = Violation::new("PaymentMethod", ViolationCode::Conflict, why);
+                Err(CheckoutError::Method(violation))
+            }
+            None if !tender.method.token => {
+                Err(missing("PaymentMethod", "is required: what is stashed is a card, and no wallet's token"))
+            }
+            _ if !tender.method.token && ask.return_url.is_none() => {
+                Err(missing("Return", "is required for a card: the shopper comes back to it"))
+            }
+            _ => Ok(tender),
         }
-        Ok(tender)
     }
 
     fn attempt(

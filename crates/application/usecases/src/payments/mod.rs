@@ -11,6 +11,7 @@ mod capture;
 mod checkout;
 mod decide;
 mod expire;
+mod looks;
 mod orders;
 mod recover;
 mod refund;
@@ -36,6 +37,7 @@ use self::decide::Terms;
 pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
 pub use checkout::{CheckoutAsk, CheckoutError, Checkouts};
+pub use looks::Looks;
 pub use orders::OrderError;
 pub use refund::{RefundAsk, RefundError};
 pub use review::{ReviewError, ReviewOutcome};
@@ -174,7 +176,7 @@ impl Payments {
             let moot = matches!(answer, ProcessorAnswer::Declined { .. }) && self.holds_nothing(&payment).await?;
             let answer = if moot { &nothing_held } else { &answer };
             let mut decision = decide::decide(self, &payment, answer, terms)?;
-            let nothing_new = decision.order.is_none() && decision.follow_up.is_none();
+            let nothing_new = decision.order.is_none() && decision.session.is_none() && decision.follow_up.is_none();
             if decision.state.is_open() && nothing_new {
                 // Nothing changes but the time of the next look; whoever took the operation over since plans his own.
                 let holder = ClaimedOperation { id: key, epoch: payment.operation.epoch };

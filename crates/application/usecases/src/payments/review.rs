@@ -1,7 +1,7 @@
 //! Somebody who runs the deployment decides about an Order that is held for review (decisions.md section 4).
 
 use dropin_kernel::{EventId, OrderId};
-use dropin_order::{OpState, Operation, Order, OrderState, ReviewRefused, Step, VoidPlan};
+use dropin_order::{OpKind, OpState, Operation, Order, OrderState, ReviewRefused, Step, VoidPlan};
 use dropin_ports::{Actor, ChangeOrder, NewEvent, OrderChanged, ProcessorAnswer, StatusAnswer, StoreError};
 
 use super::capture::change;
@@ -27,7 +27,9 @@ pub enum ReviewError {
     #[error(transparent)]
     Refused(#[from] ReviewRefused),
     /// Money has moved already: it can only be accepted.
-    #[error("the processor has moved money already: approve it as it is, then refund if it must go back")]
+    #[error(
+        "the processor has moved money already, so it can only be approved as it is; what must go back is refunded then, or given back at the processor when the Order's life is over"
+    )]
     MoneyMoved,
     /// The processor does not say what it did, or did more than was asked.
     #[error("the processor's books must be put right first: {0}")]
@@ -123,23 +125,25 @@ impl Payments {
         }
     }
 
-    /// The open operation of an Order under review because the processor did another amount than was asked.
+    /// The open operation of an Order under review because the processor did another amount than was asked, or of one whose life was over when the money
+    /// came.
     async fn differing(&self, order: &Order) -> Result<Option<Operation>, StoreError> {
         let held = order.under_review
             && (order.state != OrderState::PaymentAuthorized || !order.amounts.capture_pending().is_zero());
-        if !held {
+        if !held && !order.state.is_final() {
             return Ok(None);
         }
+        let wanted = |one: &Operation| one.state == OpState::Unknown && (held || one.kind == OpKind::Authorize);
         let operations = self.store.list_operations(order.id).await?;
-        Ok(operations.into_iter().rev().find(|operation| operation.state == OpState::Unknown))
+        Ok(operations.into_iter().rev().find(wanted))
     }
 
-    /// Takes what the processor did as it is, as long as it is less than was asked.
+    /// Takes what the processor did as it is, as long as it is less than was asked, or nobody's business any more.
     async fn accept(&self, order: &Order, operation: &Operation) -> Result<ReviewOutcome, ReviewError> {
         let answer = match self.processor.status(question(order.merchant_id, operation)).await {
             StatusAnswer::Known(answer @ ProcessorAnswer::Approved { .. }) => answer,
             StatusAnswer::Unreachable { why } => return Err(ReviewError::NotAcceptable(why)),
-            other => return Err(ReviewError::NotAcceptable(format!("it says {other:?} now"))),
+            other => return Err(ReviewError::NotAcceptable(said(&other).to_owned())),
         };
         let terms = Terms { asker: Asker::Nobody, accept: true };
         let conclusion = self.conclude(operation.id, answer, terms).await?;
@@ -154,5 +158,18 @@ impl Payments {
         let (order, _session) = found.ok_or(ReviewError::NotFound)?;
         let pending = !order.amounts.capture_pending().is_zero();
         Ok(ReviewOutcome { order, pending })
+    }
+}
+
+/// What the processor says where it should say that it was done.
+fn said(answer: &StatusAnswer) -> &'static str {
+    match answer {
+        StatusAnswer::Known(ProcessorAnswer::Approved { .. }) => "it was done",
+        StatusAnswer::Known(ProcessorAnswer::Declined { .. }) => "now it says that it refused it",
+        StatusAnswer::Known(ProcessorAnswer::Pending(_)) => "now it says that it has not decided yet",
+        StatusAnswer::Known(ProcessorAnswer::Abandoned) => "it was told to refuse it for ever",
+        StatusAnswer::Absent => "now it knows nothing of it",
+        StatusAnswer::Known(ProcessorAnswer::Unknown { .. } | ProcessorAnswer::NotSent)
+        | StatusAnswer::Unreachable { .. } => "it cannot be asked now",
     }
 }

@@ -10,12 +10,14 @@ use dropin_kernel::{MerchantId, SessionId};
 use dropin_order::{BankDetails, Order};
 use dropin_ports::{SessionStore, SessionWithOrder, StashStore, StashVault, StoreError};
 use dropin_session::{CancelReason, Session, SessionState, SessionStateKind};
+use dropin_wire::wallet::TokenMethodBody;
 
-use super::Payments;
+use super::{Looks, Payments};
 use super::till::Till;
 use crate::access::KnownMerchants;
 use crate::catalogue::Purchase;
 use crate::sessions::as_of;
+use crate::wallet::WalletOffers;
 
 /// When the browser's long poll looks again for the first time; short enough to feel immediate.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
@@ -39,6 +41,10 @@ pub struct Shopper {
     pub return_base: String,
     /// Says what may be paid with what.
     pub catalogue: Arc<Catalogue>,
+    /// Says which merchants may offer the wallet.
+    pub wallets: WalletOffers,
+    /// Keeps shoppers who come back from asking the processor too often.
+    pub looks: Looks,
 }
 
 /// What a shopper may see of a Session: nothing of billing, nothing of the merchant's credentials.
@@ -50,6 +56,8 @@ pub struct ShopperView {
     pub merchant: Arc<Merchant>,
     /// What it may be paid with.
     pub methods: Vec<Offered>,
+    /// The wallets that it may be paid with.
+    pub token_methods: Vec<TokenMethodBody>,
     /// Origins whose pages may embed the drop-in for it.
     pub origins: Vec<String>,
 }
@@ -133,11 +141,12 @@ impl Shopper {
         let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
         let merchant = self.merchant(session.merchant_id).await?;
         let methods = purchase(&session, &merchant).offers(&self.catalogue);
+        let token_methods = self.wallets.of(merchant.id, &methods).await?;
         let mut origins: Vec<_> = merchant.origins.iter().map(|origin| origin.as_str().to_owned()).collect();
         origins.extend([session.terms.complete_url.origin(), session.terms.cancel_url.origin()]);
         origins.sort();
         origins.dedup();
-        Ok(ShopperView { session, merchant, methods, origins })
+        Ok(ShopperView { session, merchant, methods, token_methods, origins })
     }
 
     /// How the attempt stands; waits up to `wait` while the Session is in the state `from`.

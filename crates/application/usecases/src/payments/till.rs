@@ -1,12 +1,12 @@
 //! What a payment in the drop-in and one from server to server have in common: what it is paid with, the durable record, the question.
 
 use dropin_card::{StashedData, StashedKind};
-use dropin_catalogue::{Catalogue, Class, Offered, Refusal};
+use dropin_catalogue::{Catalogue, Offered, Refusal};
 use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
-use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger};
+use dropin_order::{Channel, NewOrder, Operation, Order, OrderState, OrderTrigger};
 use dropin_ports::{
-    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, History, KeyUse, KeyringError, Means,
-    PrepareAuthorization, ProcessorAnswer, SealedCard, StashKey, StashStore, StashUse, StashVault, StoreError, Subject,
+    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, History, KeyUse, Means, PrepareAuthorization,
+    ProcessorAnswer, SealedCard, StashKey, StashStore, StashUse, StashVault, StoreError, Subject,
 };
 use dropin_session::{Session, Transition};
 
@@ -85,7 +85,7 @@ pub(super) fn not_offered(refusal: Refusal) -> Violation {
 }
 
 impl Till<'_> {
-    /// The method of the stashed card, which must be usable here.
+    /// The method of the stashed card or wallet's token, which must be usable here.
     pub(super) async fn card(&self, buyer: &Buyer<'_>, stash_id: &str, now: Timestamp) -> Result<Tender, TenderError> {
         let key = StashKey {
             merchant_id: buyer.purchase.merchant.id,
@@ -101,29 +101,20 @@ impl Till<'_> {
             let why = "the card's number, expiry or code is not valid: stash it again, corrected";
             return Err(refuse(ViolationCode::Invalid, why));
         }
-        let StashedKind::Card(scheme) = summary.kind else {
-            return Err(refuse(
-                ViolationCode::NotAllowed,
-                "is a wallet's token, which is not accepted for this payment: use a card",
-            ));
+        let why = match summary.kind {
+            StashedKind::Card(_) => "cards of this scheme are not accepted for this payment: use another card",
+            StashedKind::Wallet(_) => "is a wallet's token, which is not accepted for this payment: use a card",
         };
-        let why = "cards of this scheme are not accepted for this payment: use another card";
-        let scheme = scheme.ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
-        let method = self.offered(buyer, scheme.as_str(), true);
+        let id = summary.kind.method_id().ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
+        let method = buyer.purchase.stashed(self.catalogue, id);
         let method = method.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
         Ok(Tender { method, stash: Some(StashUse { key, summary }) })
     }
 
     /// The method without a card that has this id, which must be usable here.
     pub(super) fn method(&self, buyer: &Buyer<'_>, id: &str) -> Result<Tender, TenderError> {
-        let method = self.offered(buyer, id, false);
+        let method = buyer.purchase.method(self.catalogue, id);
         method.map(|method| Tender { method, stash: None }).map_err(|refusal| TenderError::Method(not_offered(refusal)))
-    }
-
-    /// The method with this id when it may be used here, and its class is Card or is not.
-    fn offered(&self, buyer: &Buyer<'_>, id: &str, card: bool) -> Result<Offered, Refusal> {
-        let method = buyer.purchase.offer(self.catalogue, id)?;
-        if (method.class == Class::Card) == card { Ok(method) } else { Err(Refusal::Unknown) }
     }
 
     /// Writes everything down that must be known before the processor is asked.
@@ -177,10 +168,9 @@ impl Till<'_> {
         let Prepared { operation, order, country, card } = prepared;
         let means = match card {
             None => Ok(Means::Method(order.payment_method.clone())),
-            Some((sealed, key)) => self.vault.open(&sealed, &key).and_then(|data| match data {
-                StashedData::Card(card) => Ok(Means::Card(card)),
-                // Never taken in for a payment ([`Till::card`]).
-                StashedData::WalletToken(_) => Err(KeyringError::CannotOpen),
+            Some((sealed, key)) => self.vault.open(&sealed, &key).map(|data| match data {
+                StashedData::Card(card) => Means::Card(card),
+                StashedData::WalletToken(token) => Means::WalletToken(token),
             }),
         };
         let answer = match means {
@@ -199,7 +189,7 @@ impl Till<'_> {
             Err(error) => {
                 let operation = operation.id.to_string();
                 log::error!(operation = operation.as_str(), error:% = error; "a stashed card cannot be opened: the attempt fails");
-                ProcessorAnswer::Declined { reason: DeclineReason::NeverSent, retryable: false }
+                ProcessorAnswer::NotSent
             }
         };
         let terms = Terms { asker: Asker::Nobody, accept: false };

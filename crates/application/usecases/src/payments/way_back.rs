@@ -19,14 +19,15 @@ pub enum WayBack {
 }
 
 impl Shopper {
-    /// Asks the processor what became of the payment whose page sent the shopper here, and waits up to `wait` until it is known.
+    /// Asks the processor what became of the payment whose page sent the shopper here, unless it was asked about it just now, and waits up to
+    /// `wait` until it is known.
     ///
     /// # Errors
     /// [`ShopperError`].
     pub async fn came_back(&self, id: OrderId, wait: Duration) -> Result<WayBack, ShopperError> {
         let store = &self.payments.store;
         let (order, _session) = store.find_order_anywhere(id).await?.ok_or(ShopperError::NotFound)?;
-        if order.state == OrderState::Processing {
+        if order.state == OrderState::Processing && self.looks.may_ask(id, self.payments.clock.now()) {
             self.look_after(&order).await?;
         }
         patiently(wait, || async {

@@ -18,8 +18,9 @@ use dropin_store_contract::{fresh, insertable, new_merchant};
 use dropin_usecases::access::{Caller, KnownMerchants};
 use dropin_usecases::answers::Told;
 use dropin_usecases::payments::{
-    CaptureError, CheckoutAsk, Checkouts, Payments, RefundAsk, RefundError, Shopper, Submit, Submitted, Timing,
+    CaptureError, CheckoutAsk, Checkouts, Looks, Payments, RefundAsk, RefundError, Shopper, Submit, Submitted, Timing,
 };
+use dropin_usecases::wallet::WalletOffers;
 use dropin_wire::shopper::SubmitMeans;
 use uuid::Uuid;
 
@@ -98,6 +99,7 @@ impl World {
         let return_base = "http://localhost:8083".to_owned();
         let catalogue = Arc::new(Catalogue::of_sandbox());
         let shopper = Shopper {
+            looks: Looks::default(),
             sessions: shared.clone(),
             merchants: KnownMerchants::new(shared.clone()),
             stash: shared.clone(),
@@ -105,6 +107,11 @@ impl World {
             payments: payments.clone(),
             return_base: return_base.clone(),
             catalogue: catalogue.clone(),
+            wallets: WalletOffers {
+                store: shared.clone(),
+                clock: clock.clone(),
+                checkout_url: "http://localhost:8083".to_owned(),
+            },
         };
         let checkouts =
             Checkouts { payments: payments.clone(), stash: shared, vault: Arc::new(NoVault), return_base, catalogue };
@@ -140,7 +147,7 @@ impl World {
             reference: reference.clone(),
             total: usd(1_000),
             country: "US".to_owned(),
-            method: method.to_owned(),
+            method: Some(method.to_owned()),
             stash_id: None,
             fingerprint: "browser".to_owned(),
             capture,

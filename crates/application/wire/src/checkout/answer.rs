@@ -55,7 +55,7 @@ impl<'a> From<&'a Order> for CheckoutBody<'a> {
             order_id: order.id.to_string(),
             reference_id: &order.merchant_reference,
             state: order.state.as_str(),
-            under_review: is_under_review(order),
+            under_review: order.is_held(),
             expiry: order.expires_at.map(|end| end.to_string()),
             authorized: is_authorized(order),
             completed: is_completed(order),
@@ -73,12 +73,6 @@ fn is_authorized(order: &Order) -> bool {
         OrderState::Processing | OrderState::ProcessingFailed | OrderState::Cancelled | OrderState::Declined => false,
     };
     live && !order.amounts.total_authorized().is_zero()
-}
-
-/// Ours, or the pay-later provider's as long as that has approved nothing.
-fn is_under_review(order: &Order) -> bool {
-    let theirs = order.state == OrderState::CommitAccepted && order.amounts.total_authorized().is_zero();
-    order.under_review || theirs
 }
 
 /// After a capture of a part the rest is released, and so never all of it taken.
@@ -115,9 +109,15 @@ pub fn answered(order: &Order) -> Vec<u8> {
     serde_json::to_vec(&CheckoutBody::from(order)).expect("a checkout has string keys only")
 }
 
-/// The body of the answer to a checkout that issuer or screening refused: the Error object PAYMENT_DECLINED with OrderId.
-pub fn declined(order: &Order) -> Vec<u8> {
-    let message = "The payment was refused and nothing was charged. Ask the shopper for another means of payment and send a new ReferenceId.";
+/// The body of the answer to a checkout that failed: the Error object PAYMENT_DECLINED with OrderId. `reached` says whether issuer or screening refused
+/// it; otherwise it never came to them.
+pub fn declined(order: &Order, reached: bool) -> Vec<u8> {
+    let message = if reached {
+        "The payment was refused and nothing was charged. Ask the shopper for another means of payment and send a new ReferenceId."
+    } else {
+        "The payment never reached the processor and nothing was charged. Nothing is wrong with the means of payment: let the shopper pay again \
+         later, with a new ReferenceId; a card has to be stashed again."
+    };
     let body = ErrorBody::new(ErrorCode::PaymentDeclined, message).with_order(order.id);
     serde_json::to_vec(&body).expect("an Error object has string keys only")
 }
@@ -125,6 +125,6 @@ pub fn declined(order: &Order) -> Vec<u8> {
 /// The body of the answer to a capture or a cancel of `order`, as it stands after it.
 pub fn acted(order: &Order) -> Vec<u8> {
     let completed = matches!(order.state, OrderState::Processed | OrderState::Cancelled);
-    let body = ActedBody { order_id: order.id.to_string(), completed, under_review: is_under_review(order) };
+    let body = ActedBody { order_id: order.id.to_string(), completed, under_review: order.is_held() };
     serde_json::to_vec(&body).expect("the answer has string keys only")
 }

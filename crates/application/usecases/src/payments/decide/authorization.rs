@@ -9,12 +9,12 @@ use dropin_session::{FailureReason, SessionStateKind};
 
 use super::super::corrupt;
 use super::draft::Draft;
-use super::{Approved, PAGE_AFTER, Terms};
+use super::{Approved, PAGE_AFTER, PENDING_PAUSE, Terms};
 
 pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorAnswer, terms: Terms) -> Result<(), StoreError> {
     match answer {
         ProcessorAnswer::Unknown { why } => draft.unclear(why),
-        _ if draft.order().state.is_final() => late(draft, answer),
+        _ if draft.order().state.is_final() => late(draft, answer, terms),
         ProcessorAnswer::Approved { amount: None, .. } => draft.unclear("approved, but no amount was named"),
         ProcessorAnswer::Approved { amount: Some(amount), captured, under_review } => {
             match (draft.order().state, captured) {
@@ -32,23 +32,25 @@ pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorAnswer, terms: Ter
     Ok(())
 }
 
-/// The Order's life is over, so nobody wants the money any more: what is reserved is voided at once.
-fn late(draft: &mut Draft<'_>, answer: &ProcessorAnswer) {
+/// The Order's life is over, so nobody wants the money any more: what is reserved is voided at once; what was taken is for a person to give back, and
+/// stays open, and so in sight, until somebody says that this was done.
+fn late(draft: &mut Draft<'_>, answer: &ProcessorAnswer, terms: Terms) {
     let operation = &draft.payment.operation;
+    let (id, order, now) = (operation.id.to_string(), operation.order_id.to_string(), draft.settlement.now);
     match answer {
-        ProcessorAnswer::Approved { captured, .. } => {
-            let (id, order) = (operation.id.to_string(), operation.order_id.to_string());
-            if *captured {
-                log::error!(
-                    operation = id.as_str(), order = order.as_str();
-                    "money arrived for an Order whose life is over: give it back at the processor"
-                );
-            } else {
-                log::warn!(operation = id.as_str(), order = order.as_str(); "authorized after the Order's end: voided at once");
-                let now = draft.settlement.now;
-                let void = operation.void(draft.with.op_id(), now, now.plus(draft.with.timing.lease));
-                draft.settlement.follow_up = Some(void);
-            }
+        ProcessorAnswer::Approved { captured: true, .. } if terms.accept => draft.settlement.state = OpState::Approved,
+        ProcessorAnswer::Approved { captured: true, .. } => {
+            log::error!(
+                operation = id.as_str(), order = order.as_str();
+                "money arrived for an Order whose life is over: give it back at the processor, then say so with `dropin order review ORDER approve`"
+            );
+            draft.settlement.state = OpState::Unknown;
+            draft.settlement.due_at = now.plus(PENDING_PAUSE.1);
+        }
+        ProcessorAnswer::Approved { captured: false, .. } => {
+            log::warn!(operation = id.as_str(), order = order.as_str(); "authorized after the Order's end: voided at once");
+            let void = operation.void(draft.with.op_id(), now, now.plus(draft.with.timing.lease));
+            draft.settlement.follow_up = Some(void);
             draft.settlement.state = OpState::Approved;
         }
         ProcessorAnswer::Declined { .. } => draft.settlement.state = OpState::Declined,
@@ -165,10 +167,21 @@ fn pending(draft: &mut Draft<'_>, waiting: &Waiting) -> Result<(), StoreError> {
                 "the processor has not decided an authorization for long, and names nobody that it waits for"
             );
         }
+        Waiting::Processor if fresh => shopper_is_back(draft),
         Waiting::Shopper { .. } | Waiting::Transfer { .. } | Waiting::Review | Waiting::Processor => {}
     }
     draft.look_again(OpState::Pending);
     Ok(())
+}
+
+/// The processor waits for nobody but itself: the shopper has done their part on the page.
+fn shopper_is_back(draft: &mut Draft<'_>) {
+    let now = draft.settlement.now;
+    let returned = draft.session().and_then(|session| session.as_redirected().ok().map(|there| there.returned(now)));
+    if let Some(returned) = returned {
+        let order = draft.order().clone();
+        draft.session_step(returned, &order);
+    }
 }
 
 fn redirect(draft: &mut Draft<'_>, page: &str, until: Option<Timestamp>) -> Result<(), StoreError> {

@@ -120,7 +120,7 @@ impl Draft<'_> {
     /// The same thing is asked again later under a new key: the reservation stays.
     fn again_later(&mut self, at_least: Duration) {
         let operation = &self.payment.operation;
-        let pause = FIRST_RETRY.saturating_mul(1 << operation.tries.min(16)).min(LONGEST_RETRY).max(at_least);
+        let pause = FIRST_RETRY.saturating_mul(1 << operation.refusals().min(16)).min(LONGEST_RETRY).max(at_least);
         let due_at = self.settlement.now.plus(pause);
         self.settlement.follow_up = Some(operation.again(self.with.op_id(), self.settlement.now, due_at));
     }
