@@ -6,6 +6,7 @@ mod command;
 mod docs;
 mod failure;
 mod fuzz;
+mod history;
 mod http1;
 mod layers;
 mod openapi;

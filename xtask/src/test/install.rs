@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::account::is_root;
 use crate::command::{captured, cargo, rendered, succeeds, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
-use crate::{fuzz, postgres};
+use crate::{fuzz, history, postgres};
 
 /// The folders with a package.json; each gets exactly what its package-lock.json names.
 pub(crate) const NPM_FOLDERS: [&str; 2] = ["crates/browser", "tests/browser"];
@@ -66,7 +66,8 @@ pub(crate) fn install() -> Outcome<()> {
     check_toolchain()?;
     STEPS.into_iter().try_for_each(provide)?;
     check_node()?;
-    fuzz::install()?;
+    let schemathesis = fuzz::install()?;
+    history::install(&schemathesis.with_file_name("python"))?;
     NPM_FOLDERS.iter().try_for_each(|folder| install_with_npm(&workspace_root().join(folder)))
 }
 

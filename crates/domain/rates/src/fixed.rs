@@ -54,7 +54,7 @@ mod tests {
         let on = |day| conversion_on(day).map(|fixed| (fixed.currency, fixed.rate().to_string())).collect::<Vec<_>>();
         assert_eq!(on(date!(2022 - 12 - 31)), []);
         let kuna = (Currency::Hrk, "7.5345".to_owned());
-        assert_eq!(on(date!(2025 - 12 - 31)), [kuna.clone()]);
+        assert_eq!(on(date!(2025 - 12 - 31)), std::slice::from_ref(&kuna));
         assert_eq!(on(date!(2026 - 01 - 01)), [kuna, (Currency::Bgn, "1.95583".to_owned())]);
     }
 }
