@@ -24,6 +24,7 @@ pub(crate) async fn view(deps: web::Data<CheckoutDeps>, id: PathId<SessionId>) -
         merchant_name: &view.merchant.name,
         origins: &view.origins,
         methods: &view.methods,
+        token_methods: &view.token_methods,
         stash_url: &deps.stash_url,
         sandbox: deps.sandbox,
     });
@@ -44,7 +45,7 @@ pub(crate) async fn submit(
         .run(async move {
             let submitted = shopper.submit(id.0, submit).await?;
             if let Some(next) = submitted.follow_up {
-                finish_later(&flows, shopper.payments.clone(), submitted.merchant_id, next);
+                finish_later(&flows, shopper.payments.clone(), next);
             }
             Ok::<_, SubmitError>(submitted.progress)
         })

@@ -43,6 +43,8 @@ pub(crate) enum Refusal {
     NoOperation,
     #[error("Nothing is under review with this key. Only a PAYLATER authorization with Review true can be decided.")]
     NotInReview,
+    #[error("This program does not play the wallet's provider; start it with --wallet-listen.")]
+    NoWallet,
     #[error("This address does not take this method.")]
     WrongMethod(&'static str),
     #[error("The key was abandoned: it is refused for ever. Use a new key.")]
@@ -74,6 +76,7 @@ impl Refusal {
             Self::NoRoute => "NOT_FOUND",
             Self::NoOperation => "OPERATION_NOT_FOUND",
             Self::WrongMethod(_) => "METHOD_NOT_ALLOWED",
+            Self::NoWallet => "NO_WALLET",
             Self::NotInReview => "NOT_IN_REVIEW",
             Self::KeyAbandoned => "KEY_ABANDONED",
             Self::TooLarge => "PAYLOAD_TOO_LARGE",
@@ -91,7 +94,7 @@ impl ResponseError for Refusal {
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::NoRoute | Self::NoOperation => StatusCode::NOT_FOUND,
             Self::WrongMethod(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Self::KeyAbandoned | Self::NotInReview => StatusCode::CONFLICT,
+            Self::KeyAbandoned | Self::NotInReview | Self::NoWallet => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::OnPurpose | Self::Store => StatusCode::INTERNAL_SERVER_ERROR,
@@ -155,10 +158,29 @@ pub(crate) fn mount(processor: SandboxProcessor, config: &mut web::ServiceConfig
             .service(resource("/operations/{key}", "GET").route(web::get().to(operation)))
             .service(resource("/operations/{key}/abandon", "POST").route(web::post().to(abandon)))
             .service(resource("/operations/{key}/review", "PUT").route(web::put().to(review)))
+            .service(resource("/wallet/identities", "POST").route(web::post().to(issue_identity)))
             .service(resource("/journal", "GET").route(web::get().to(journal)))
             .service(resource("/faults", "GET, PUT").route(web::get().to(show_faults)).route(web::put().to(set_faults)))
             .default_service(web::to(no_route)),
     );
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct IdentityBody {
+    certificate: String,
+    private_key: String,
+}
+
+/// Issues a merchant's certificate for the sandbox's wallet provider.
+async fn issue_identity(processor: Processor, body: Body) -> Result<HttpResponse, Refusal> {
+    let identifier = wire::parse_identity(&read(body)?).map_err(Refusal::Malformed)?;
+    let authority = processor.wallet().ok_or(Refusal::NoWallet)?;
+    let issued = authority.issue(&identifier).map_err(|error| {
+        log::error!("no certificate for the wallet: {error}");
+        Refusal::Store
+    })?;
+    Ok(HttpResponse::Ok().json(IdentityBody { certificate: issued.certificate, private_key: issued.key }))
 }
 
 /// The answer to an address that does not exist.

@@ -19,6 +19,8 @@ mod rules;
 mod shopper;
 mod statement;
 mod store;
+mod token;
+mod wallet;
 mod wire;
 mod words;
 
@@ -35,6 +37,7 @@ use crate::store::Store;
 
 pub use crate::program::{Arguments, RunError, run};
 pub use crate::store::OpenError;
+pub use crate::wallet::{WalletAuthority, WalletError, WalletIdentity};
 
 /// How a processor is set up.
 #[derive(Clone)]
@@ -70,6 +73,8 @@ pub struct Hosting {
     pub public_url: Option<String>,
     /// How long pages, reviews and transfers wait.
     pub waits: Waits,
+    /// Issues merchants' certificates for the wallet, where the program plays the wallet's provider too.
+    pub wallet: Option<WalletAuthority>,
 }
 
 /// How long pages, reviews and transfers wait; by default as decisions.md sections 3 and 4 say.
@@ -171,6 +176,10 @@ impl SandboxProcessor {
 
     fn silence(&self) -> Duration {
         self.0.config.silence
+    }
+
+    fn wallet(&self) -> Option<&WalletAuthority> {
+        self.0.hosting.wallet.as_ref()
     }
 
     fn waits(&self) -> Waits {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use actix_web::body::MessageBody;
@@ -11,7 +11,7 @@ use actix_web::http::Method;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, HttpResponse, HttpServer, web};
 
-use crate::{Config, Hosting, OpenError, SandboxProcessor, Waits, http};
+use crate::{Config, Hosting, OpenError, SandboxProcessor, Waits, WalletAuthority, WalletError, http};
 
 /// How long running calls may take to finish after a stop signal, in seconds.
 const STOP_SECONDS: u64 = 5;
@@ -59,13 +59,27 @@ pub struct Arguments {
     /// How a pay-later review ends by itself
     #[arg(long, env = "SANDBOX_PROCESSOR_REVIEW_DECISION", default_value = "approve", value_parser = ["approve", "decline"])]
     pub review_decision: String,
+    /// Address on which to play the mobile wallet's provider too, over TLS with client certificates; loopback only [default: none]
+    #[arg(long, env = "SANDBOX_PROCESSOR_WALLET_LISTEN")]
+    pub wallet_listen: Option<SocketAddr>,
+    /// Folder of the wallet provider's certificates [default: wallet beside the SQLite file]
+    #[arg(long, env = "SANDBOX_PROCESSOR_WALLET_FOLDER")]
+    pub wallet_folder: Option<PathBuf>,
     /// How long the money of a bank transfer is waited for, in milliseconds
     #[arg(long, env = "SANDBOX_PROCESSOR_TRANSFER_MS", default_value_t = 1_209_600_000)]
     pub transfer_ms: u64,
 }
 
 impl Arguments {
-    fn hosting(&self) -> Hosting {
+    fn wallet(&self) -> Result<Option<WalletAuthority>, RunError> {
+        if self.wallet_listen.is_none() {
+            return Ok(None);
+        }
+        let beside = || self.database.parent().unwrap_or(Path::new(".")).join("wallet");
+        Ok(Some(WalletAuthority::open(&self.wallet_folder.clone().unwrap_or_else(beside))?))
+    }
+
+    fn hosting(&self, wallet: Option<WalletAuthority>) -> Hosting {
         let waits = Waits {
             challenge: Duration::from_millis(self.challenge_ms),
             page: Duration::from_millis(self.page_ms),
@@ -74,7 +88,7 @@ impl Arguments {
             review_approves: self.review_decision == "approve",
             transfer: Duration::from_millis(self.transfer_ms),
         };
-        Hosting { public_url: self.public_url.clone(), waits }
+        Hosting { public_url: self.public_url.clone(), waits, wallet }
     }
 }
 
@@ -99,6 +113,9 @@ pub enum RunError {
     /// The store cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The wallet's provider cannot be played.
+    #[error(transparent)]
+    Wallet(#[from] WalletError),
     /// The address is taken, or the server broke.
     #[error("cannot serve on {listen}: {source}")]
     Serve {
@@ -115,10 +132,13 @@ pub enum RunError {
 /// [`RunError`], each with what to do about it.
 pub async fn run(arguments: Arguments) -> Result<(), RunError> {
     let listen = arguments.listen;
-    if !listen.ip().is_loopback() {
-        return Err(RunError::NotLoopback(listen));
+    for listen in [Some(listen), arguments.wallet_listen].into_iter().flatten() {
+        if !listen.ip().is_loopback() {
+            return Err(RunError::NotLoopback(listen));
+        }
     }
-    let hosting = arguments.hosting();
+    let (wallet, wallet_listen) = (arguments.wallet()?, arguments.wallet_listen);
+    let hosting = arguments.hosting(wallet.clone());
     let config = Config {
         key: read_key(arguments.key_file)?,
         database: arguments.database,
@@ -126,6 +146,14 @@ pub async fn run(arguments: Arguments) -> Result<(), RunError> {
         silence: Duration::from_millis(arguments.silence_ms),
     };
     let processor = SandboxProcessor::open_with(config, hosting)?;
+    if let Some((wallet, listen)) = wallet.zip(wallet_listen) {
+        let listener = TcpListener::bind(listen).map_err(|source| RunError::Serve { listen, source })?;
+        actix_web::rt::spawn(wallet.serve(listener)?);
+        log::info!(
+            "playing the wallet's provider on https://{listen}; its root is in {}",
+            wallet.root_file().display()
+        );
+    }
     let failed = |source| RunError::Serve { listen, source };
     let listener = TcpListener::bind(listen).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;

@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::card::{Card, Offers, Verdict};
 use crate::request::{Authorization, Request};
+use crate::token;
 use crate::words::{Kind, Method, Stage};
 
 /// Longest OrderId, in characters.
@@ -29,10 +30,19 @@ struct Body {
     order_id: Field,
     authorization_key: Field,
     card: Option<CardBody>,
+    token: Option<TokenBody>,
     method: Field,
     return_url: Field,
     review_allowed: Field,
     shopper_country: Field,
+}
+
+/// A wallet's token.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct TokenBody {
+    r#type: Field,
+    data: Field,
 }
 
 #[derive(Deserialize)]
@@ -68,12 +78,17 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
     let method = parse_method(body.method)?;
     let return_url = body.return_url.map(|url| parse_return_url(Some(url))).transpose()?;
     let review_allowed = parse_flag("ReviewAllowed", body.review_allowed)?;
+    let offers = Offers { return_url: return_url.is_some(), review: review_allowed };
     let (last4, verdict) = match (method, body.card) {
-        (Method::Card, card) => {
-            let card = parse_card(card.ok_or("Card is missing.")?)?;
-            let offers = Offers { return_url: return_url.is_some(), review: review_allowed };
-            (Some(card.last4().to_owned()), card.verdict(now, offers))
-        }
+        (Method::Card, card) => match (card, body.token) {
+            (Some(_), Some(_)) => return Err("Send either Card or Token.".to_owned()),
+            (None, Some(token)) => (None, parse_token(token, offers)?),
+            (card, None) => {
+                let card = parse_card(card.ok_or("Card is missing.")?)?;
+                (Some(card.last4().to_owned()), card.verdict(now, offers))
+            }
+        },
+        (_, _) if body.token.is_some() => return Err("Token must be left out unless Method is CARD.".to_owned()),
         (_, Some(_)) => return Err("Card must be left out unless Method is CARD.".to_owned()),
         (Method::BankTransfer, None) => (None, Verdict::Await(Stage::Transfer)),
         (_, None) if return_url.is_none() => return Err("ReturnUrl is missing; this Method needs it.".to_owned()),
@@ -89,6 +104,35 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         shopper_country: body.shopper_country.map(|country| parse_country(Some(country))).transpose()?,
         review_allowed,
     })
+}
+
+/// A wallet's token stands for a card; nothing of it is kept.
+fn parse_token(token: TokenBody, offers: Offers) -> Result<Verdict, String> {
+    if text("Token.Type", token.r#type)? != "APPLEPAY" {
+        return Err("Token.Type must be APPLEPAY.".to_owned());
+    }
+    let data = token.data.ok_or("Token.Data is missing.")?;
+    Ok(token::verdict(data.get(), offers)?)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct IdentityBody {
+    merchant_identifier: Field,
+}
+
+/// Reads for which merchant a wallet certificate is asked.
+///
+/// # Errors
+/// A message for the caller.
+pub(crate) fn parse_identity(body: &[u8]) -> Result<String, String> {
+    let body: IdentityBody = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
+    let identifier = text("MerchantIdentifier", body.merchant_identifier)?;
+    // What an X.509 common name may hold (RFC 5280, ub-common-name).
+    match (1..=64).contains(&identifier.len()) && identifier.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(identifier),
+        false => Err("MerchantIdentifier must be 1 to 64 visible ASCII characters.".to_owned()),
+    }
 }
 
 fn parse_method(method: Field) -> Result<Method, String> {

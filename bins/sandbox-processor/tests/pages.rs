@@ -238,7 +238,7 @@ async fn faults_hit_pages_and_reviews() {
 
 #[actix_web::test]
 async fn pages_are_where_the_configuration_says() {
-    let hosting = |url: &str| Hosting { public_url: Some(url.to_owned()), waits: Waits::default() };
+    let hosting = |url: &str| Hosting { public_url: Some(url.to_owned()), ..Hosting::default() };
     let folder = tempfile::tempdir().unwrap();
     for wrong in ["", "pay.example", "ftp://pay.example", "https://pay.example/?x", "https://a:b@pay.example"] {
         let config = Config {

@@ -8,6 +8,8 @@ use dropin_wire::checkout::{
     ActedBody, CancelRequest, CaptureRequest, CheckoutBody, CheckoutRequest, QueryRequest, RefundRequest,
 };
 use dropin_wire::order::RefundBody;
+use dropin_wire::schema::{Text, WebUrl};
+use dropin_wire::wallet::MerchantSession;
 
 use crate::OPERATIONS;
 
@@ -32,13 +34,14 @@ const SERVICE: ServiceDocs = ServiceDocs {
 
 /// The document, with these exchanges as its examples, as JSON text.
 pub fn document(exchanges: &[Exchange]) -> String {
-    dropin_http::document(SERVICE, OPERATIONS, &[pay(), capture(), cancel(), refund(), query()], exchanges)
+    let operations = [pay(), capture(), cancel(), refund(), query(), wallet_session()];
+    dropin_http::document(SERVICE, OPERATIONS, &operations, exchanges)
 }
 
 const TAG: &str = "Checkout";
 
 fn pay() -> OperationDocs {
-    let text = "Pays for the shopper: with a stashed card (PaymentMethod of class Card and StashId), by a redirect (class Online: send the shopper to \
+    let text = "Pays for the shopper: with a stashed card (PaymentMethod of class Card and StashId), with a wallet's stashed token (StashId alone), by a redirect (class Online: send the shopper to \
         Action.Redirect, who comes back to Return) or by bank transfer (class Offline: show BankDetails). A card may need Action.Redirect too, for 3-D Secure. \
         An outcome that is not known yet is answered 200 with Authorized, Completed and Captured false: notifications tell, and so does the query.";
     OperationDocs::new(TAG, "checkout", "Pay", text)
@@ -100,4 +103,29 @@ fn query() -> OperationDocs {
         .takes::<QueryRequest>("Which Order.")
         .answers(Answer::json::<CheckoutBody<'_>>(200, "How the payment stands."))
         .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::OrderNotFound])
+}
+
+fn wallet_session() -> OperationDocs {
+    let text = "Called by a page with the wallet's button, from the wallet's merchant-validation callback; hand the answer to its completion function unchanged. \
+        The address is the PaymentSessionUrl of the wallet's entry in TokenMethods. A page of an origin that the merchant registered may read the answers (CORS); the \
+        session is for its domain, which has to be registered for the wallet and verified. Nothing is called but the wallet provider's own servers.";
+    OperationDocs::new("Wallet", "startWalletSession", "Start a wallet's payment session", text)
+        .id("MerchantId", "The merchant's id; no secret.")
+        .required_parameter::<WebUrl>("validationURL", "As the wallet gave it to the page, unchanged.")
+        .required_parameter::<Text>(
+            "displayName",
+            "The merchant's name as the shopper shall see it; at most 64 characters.",
+        )
+        .parameter::<Text>("domainName", "The page's domain, for callers without an Origin; of a page, Origin tells.")
+        .answers(Answer::json::<MerchantSession>(
+            200,
+            "The provider's answer, byte for byte; it may have more members.",
+        ))
+        .refuses(&[
+            ErrorCode::InvalidRequest,
+            ErrorCode::NotAuthorized,
+            ErrorCode::MerchantNotFound,
+            ErrorCode::NotFound,
+            ErrorCode::WalletProviderFailed,
+        ])
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used, reason = "every test file takes what it needs; tests fail by panicking")]
 
 mod processor;
+mod wallet;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,40 +10,52 @@ use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
-use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_checkout};
-use dropin_access::{Permission, Permissions};
+use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_association, configure_checkout};
+use dropin_access::{Origin, Permission, Permissions, WalletDomain, WalletHost, WalletHosts};
 use dropin_boot::{SystemClock, SystemIds};
-use dropin_card::{Card, StashedData};
+use dropin_card::{Card, StashedData, Wallet, WalletToken};
 use dropin_catalogue::Catalogue;
 use dropin_http::{Flows, Gate, Running, Server};
 use dropin_kernel::Timestamp;
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
-use dropin_ports::{AccessStore, Clock, KeyringError, SealedCard, StashBinding, StashVault};
+use dropin_ports::{
+    AccessStore, Clock, KeyringError, MerchantSettings, SealedCard, StashBinding, StashVault, WalletCredentials,
+};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{Checkouts, Looks, Payments, Shopper, Timing};
 use dropin_usecases::stash::{Door, Stashing};
+use dropin_usecases::wallet::{AssociationFile, SetWallet, WalletOffers, WalletSessions, WalletSetup};
 use dropin_validation::UrlPolicy;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 pub(crate) use processor::{Bank, redirect};
+pub(crate) use wallet::Gateway;
 
 pub(crate) const CARD: &str = "4242424242424242";
 const FINGERPRINT: &str = "a browser";
 
-/// A vault that writes nothing down: every card in it is the same published test number.
+/// A vault that seals nothing: every card in it is the same published test number, and tokens are as they came.
 struct OneCard;
 
 impl StashVault for OneCard {
-    fn seal(&self, _: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
-        Ok(SealedCard { key_id: "none".to_owned(), bytes: vec![0; 64] })
+    fn seal(&self, data: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
+        let bytes = match data {
+            StashedData::Card(_) => vec![0; 64],
+            StashedData::WalletToken(token) => token.expose_data().as_bytes().to_vec(),
+        };
+        Ok(SealedCard { key_id: "none".to_owned(), bytes })
     }
 
-    fn open(&self, _: &SealedCard, _: StashBinding<'_>) -> Result<StashedData, KeyringError> {
-        Ok(card())
+    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashedData, KeyringError> {
+        if sealed.bytes[0] == 0 {
+            return Ok(card());
+        }
+        let data = String::from_utf8(sealed.bytes.clone()).unwrap();
+        Ok(StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data)))
     }
 }
 
@@ -113,6 +126,8 @@ pub(crate) struct Api {
     store: Store,
     merchants: Merchants,
     stashing: Stashing,
+    pub(crate) gateway: Arc<Gateway>,
+    setup: WalletSetup,
     address: SocketAddr,
     client: awc::Client,
     _server: Running,
@@ -149,6 +164,35 @@ impl Api {
         let return_base = "http://assets.example".to_owned();
         let catalogue = Arc::new(Catalogue::of_sandbox());
         let vault = Arc::new(OneCard);
+        let gateway = Arc::new(Gateway::default());
+        let setup = WalletSetup {
+            store: shared.clone(),
+            secrets: secrets.clone(),
+            provider: gateway.clone(),
+            clock: clock.clone(),
+            sandbox: false,
+        };
+        let asset_origin = Origin::parse("http://assets.example").unwrap();
+        let hosts = WalletHost::PUBLISHED.map(|name| WalletHost::parse(name).unwrap()).to_vec();
+        let wallets = WalletSessions {
+            store: shared.clone(),
+            access: shared.clone(),
+            secrets: secrets.clone(),
+            provider: gateway.clone(),
+            clock: clock.clone(),
+            hosts: WalletHosts::new(hosts),
+            asset_origin: asset_origin.clone(),
+            sandbox: false,
+        };
+        let offers = WalletOffers {
+            store: shared.clone(),
+            clock: clock.clone(),
+            checkout_url: "https://pay.example".to_owned(),
+        };
+        let association = AssociationFile {
+            store: shared.clone(),
+            domain: Some(WalletDomain::parse("assets.example", false).unwrap()),
+        };
         let limit = FailureLimit::default();
         let gate = Gate(Arc::new(Authenticator::new(shared.clone(), secrets, clock.clone(), false, limit)));
         let merchant = MerchantDeps {
@@ -163,11 +207,13 @@ impl Api {
             answers: Answers { store: shared.clone(), clock: clock.clone(), keep: KEEP },
             flows: flows.clone(),
             url_policy: UrlPolicy::Production,
+            wallets,
         };
         let (stop, stopping) = watch::channel(false);
         let shopper = CheckoutDeps {
             shopper: Shopper {
                 looks: Looks::default(),
+                wallets: offers,
                 sessions: shared.clone(),
                 merchants: KnownMerchants::new(shared.clone()),
                 stash: shared.clone(),
@@ -186,7 +232,7 @@ impl Api {
             access: shared,
             vault,
             clock,
-            asset_origin: dropin_access::Origin::parse("http://assets.example").unwrap(),
+            asset_origin,
             lifetime: Duration::from_secs(1_800),
             door: Arc::new(Door::new(0)),
         };
@@ -195,6 +241,7 @@ impl Api {
             .unwrap()
             .mount("", configure_checkout(merchant))
             .mount("", configure(shopper))
+            .mount("", configure_association(association))
             .start()
             .unwrap();
         let address = server.addresses()[0];
@@ -207,6 +254,8 @@ impl Api {
             store,
             merchants,
             stashing,
+            gateway,
+            setup,
             address,
             client,
             _server: server,
@@ -278,6 +327,36 @@ impl Api {
         let merchant = self.stashing.merchant(self.ana.merchant.parse().unwrap()).await.unwrap();
         self.stashing.put(&merchant, reference.to_owned(), FINGERPRINT.to_owned(), card()).await.unwrap();
         let mut cart = self.cart(reference, json!({"PaymentMethod": "VISA", "StashId": reference}));
+        for (name, value) in change.as_object().unwrap() {
+            cart[name] = value.clone();
+        }
+        cart
+    }
+
+    /// A wallet for Ana, whose button may stand on `domain`.
+    pub(crate) async fn wallet(&self, domain: &str) {
+        let credentials = WalletCredentials { certificate: "certificate".to_owned(), key: "key".to_owned().into() };
+        let identifier = "merchant.example.shop".to_owned();
+        let id = self.ana.merchant.parse().unwrap();
+        self.setup.set(id, SetWallet { identifier, country: "NL".to_owned(), credentials }).await.unwrap();
+        self.setup.add_domain(id, domain, wallet::FILE).await.unwrap();
+        self.setup.check_domain(id, domain).await.unwrap();
+    }
+
+    /// Ana's origins.
+    pub(crate) async fn origins(&self, origins: &[&str]) {
+        let origins = origins.iter().map(|origin| Origin::parse(origin).unwrap()).collect();
+        let settings = MerchantSettings { origins: Some(origins), ..MerchantSettings::default() };
+        let set = self.merchants.set(self.ana.merchant.parse().unwrap(), settings).await;
+        set.map_err(|error| error.to_string()).unwrap();
+    }
+
+    /// One that is paid with a wallet's stashed token.
+    pub(crate) async fn tokened(&self, reference: &str, data: &str, change: Value) -> Value {
+        let merchant = self.stashing.merchant(self.ana.merchant.parse().unwrap()).await.unwrap();
+        let token = StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data));
+        self.stashing.put(&merchant, reference.to_owned(), FINGERPRINT.to_owned(), token).await.unwrap();
+        let mut cart = self.cart(reference, json!({"PaymentMethod": null, "StashId": reference, "Return": null}));
         for (name, value) in change.as_object().unwrap() {
             cart[name] = value.clone();
         }

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use dropin_money::Amount;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, Question, RefundRequest, StatusAnswer, VoidRequest,
-    Waiting,
+    AuthorizeRequest, CaptureRequest, Means, Processor, ProcessorAnswer, Question, RefundRequest, StatusAnswer,
+    VoidRequest, Waiting,
 };
 
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub(crate) struct Bank {
     known: Mutex<Option<StatusAnswer>>,
     /// What was asked, in order.
     pub(crate) asked: Mutex<Vec<&'static str>>,
+    /// The data of wallets' tokens that were paid with.
+    pub(crate) tokens: Mutex<Vec<String>>,
     /// Where pages were to send the shopper back.
     pub(crate) way_back: Mutex<Option<String>>,
 }
@@ -46,6 +48,9 @@ impl Bank {
 impl Processor for Bank {
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
         *self.way_back.lock().unwrap() = request.return_url;
+        if let Means::WalletToken(token) = &request.means {
+            self.tokens.lock().unwrap().push(token.expose_data().to_owned());
+        }
         self.answer("authorize", Some(request.amount))
     }
 

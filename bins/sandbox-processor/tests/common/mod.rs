@@ -264,7 +264,7 @@ impl Running {
 
     /// With pages that wait as `waits` says.
     pub(crate) async fn start_waiting(waits: Waits) -> Self {
-        let hosting = Hosting { public_url: None, waits };
+        let hosting = Hosting { waits, ..Hosting::default() };
         Self::start_with(tempfile::tempdir().expect("a folder"), Duration::ZERO, Duration::from_millis(50), hosting)
             .await
     }

@@ -1,6 +1,6 @@
 //! What we ask: PascalCase JSON, amounts as exact decimals, card data in one buffer that wipes itself.
 
-use dropin_card::Card;
+use dropin_card::{Card, WalletToken};
 use dropin_money::Amount;
 use dropin_ports::{AuthorizeRequest, CaptureRequest, Means, RefundRequest, VoidRequest};
 use serde::Serialize;
@@ -22,6 +22,8 @@ struct Authorization<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     card: Option<CardBody<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<TokenBody<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     return_url: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shopper_country: Option<&'a str>,
@@ -36,6 +38,14 @@ struct CardBody<'a> {
     expiry_year: &'a str,
     expiry_month: &'a str,
     name: &'a str,
+}
+
+/// A wallet's token: it stands for a card, and its data go through as they came.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct TokenBody<'a> {
+    r#type: &'static str,
+    data: &'a RawValue,
 }
 
 /// A capture or a refund.
@@ -54,10 +64,12 @@ struct Void {
 }
 
 pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
-    let (method, card) = match &request.means {
-        Means::Card(card) => ("CARD", Some(card)),
-        Means::Method(method) => (method.as_str(), None),
+    let (method, card, token) = match &request.means {
+        Means::Card(card) => ("CARD", Some(card), None),
+        Means::WalletToken(token) => ("CARD", None, Some(token)),
+        Means::Method(method) => (method.as_str(), None, None),
     };
+    let data = token.map_or("{}", WalletToken::expose_data);
     let number = card.map(Card::expose_digits);
     let digits = number.as_ref().map_or("", |number| number.as_str());
     let free = [
@@ -67,6 +79,7 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
         card.map_or("", Card::expiry_year),
         card.map_or("", Card::expiry_month),
         card.map_or("", Card::name),
+        token.map_or("", WalletToken::expose_data),
         request.return_url.as_deref().unwrap_or_default(),
         request.country.as_deref().unwrap_or_default(),
     ];
@@ -81,6 +94,10 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
             expiry_year: card.expiry_year(),
             expiry_month: card.expiry_month(),
             name: card.name(),
+        }),
+        token: token.map(|token| TokenBody {
+            r#type: token.wallet().as_str(),
+            data: serde_json::from_str(data).expect("the stash takes a token's data as a JSON object"),
         }),
         return_url: request.return_url.as_deref(),
         shopper_country: request.country.as_deref(),
@@ -161,6 +178,18 @@ mod tests {
             read(&authorize(&asking(Means::Method("BANKTRANSFER".to_owned()), None, None))),
             json!({"Amount": 29.9, "Currency": "USD", "OrderId": ID, "Method": "BANKTRANSFER", "ReviewAllowed": true})
         );
+    }
+
+    #[test]
+    fn a_wallets_token_goes_through_byte_for_byte() {
+        let data = "{ \"token\":{\"paymentData\" : {\"data\":\"\\u00e9/+==\",\"n\":1.50e0}}}";
+        let token = WalletToken::new(dropin_card::Wallet::ApplePay, data);
+        let body = authorize(&asking(Means::WalletToken(token), None, None));
+        let text = std::str::from_utf8(&body).unwrap();
+        let expected = format!("\"Token\":{{\"Type\":\"APPLEPAY\",\"Data\":{data}}}");
+        assert!(text.contains(&expected), "{text}");
+        assert_eq!(read(&body)["Method"], "CARD");
+        assert!(read(&body).get("Card").is_none());
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl ClientConfig {
     }
 
     /// The same, and the sandbox's own provider, which proves itself by a root in the file `roots`.
-    pub const fn sandbox(roots: PathBuf) -> Self {
+    pub fn sandbox(roots: PathBuf) -> Self {
         Self { sandbox_roots: Some(roots), sandbox: true, ..Self::production() }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use actix_tls::connect::{Connector as TcpConnector, Resolver};
-use actix_web::http::header::{CONTENT_TYPE, USER_AGENT};
+use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use actix_web::rt::{System, spawn};
 use awc::error::{ConnectError, SendRequestError};
 use awc::{Client, ClientResponse, Connector};
@@ -127,6 +127,7 @@ impl Caller {
         if status != 200 {
             return Err(format!("it answered with the status {status}"));
         }
+        let length = answer.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         let mut read = Vec::new();
         while let Some(chunk) = answer.next().await {
             let chunk = chunk.map_err(|_broken| "its answer broke off")?;
@@ -134,6 +135,10 @@ impl Caller {
                 return Err("its answer is too long".to_owned());
             }
             read.extend_from_slice(&chunk);
+        }
+        // The end of the connection looks like the end of the answer.
+        if length.is_some_and(|length: usize| read.len() < length) {
+            return Err("its answer broke off".to_owned());
         }
         Ok(read)
     }

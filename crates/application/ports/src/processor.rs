@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use dropin_card::Card;
+use dropin_card::{Card, WalletToken};
 use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{BankDetails, DeclineReason, OpKind};
@@ -9,6 +9,8 @@ use dropin_order::{BankDetails, DeclineReason, OpKind};
 pub enum Means {
     /// A card; wiped when dropped.
     Card(Card),
+    /// What a wallet gave instead of a card, byte for byte; wiped when dropped.
+    WalletToken(WalletToken),
     /// A method of the catalogue without a card, by its id, for example `PAYPAL`.
     Method(String),
 }

@@ -17,6 +17,7 @@ use crate::request::RequestError;
 use crate::schema;
 use crate::session::{DiscountBody, ItemBody};
 use crate::stash::{STASH_ID_FORM, is_stash_id};
+use crate::wallet::TokenMethodBody;
 
 /// What the shopper's view of a Session is made of.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,8 @@ pub struct ViewSource<'a> {
     pub origins: &'a [String],
     /// What it may be paid with.
     pub methods: &'a [Offered],
+    /// The wallets that it may be paid with.
+    pub token_methods: &'a [TokenMethodBody],
     /// {stash_url}: where the card goes.
     pub stash_url: &'a str,
     /// Whether the deployment is a sandbox.
@@ -72,6 +75,8 @@ pub struct ShopperViewBody<'a> {
     #[schema(value_type = Vec<DiscountBody>)]
     discounts: Option<Vec<DiscountBody<'a>>>,
     payment_methods: Vec<MethodBody>,
+    /// Wallets, for whose button the page itself has to be asked; empty when there is none.
+    token_methods: &'a [TokenMethodBody],
     /// {stash_url}: where the card goes.
     stash_url: &'a str,
     /// Whether no money moves.
@@ -109,6 +114,7 @@ impl<'a> ShopperViewBody<'a> {
             duty_amount: terms.shipping.as_ref().map(|shipping| (&shipping.duty_amount).into()),
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(DiscountBody::from).collect()),
             payment_methods: source.methods.iter().filter(|method| !method.token).map(method).collect(),
+            token_methods: source.token_methods,
             stash_url: source.stash_url,
             sandbox: source.sandbox,
         }

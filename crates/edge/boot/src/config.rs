@@ -68,6 +68,17 @@ pub enum ConfigError {
     /// A server of the wallet's provider is on this machine, in production.
     #[error("--wallet-hosts (DROPIN_WALLET_HOSTS) names a server of this machine, which only a sandbox may have: name the provider's own servers")]
     WalletHosts,
+    /// The file that adjusts payment methods makes no sense.
+    #[error("{path}: {message}")]
+    Catalogue {
+        /// Which file.
+        path: PathBuf,
+        /// Where and what.
+        message: String,
+    },
+    /// The address of the messaging script is none.
+    #[error("pay_later_script_url has to be an http or https URL, for example https://{{region}}.later.example/lib.js")]
+    Script,
     /// An address that has to be a URL is none.
     #[error("{name} has to be an absolute http or https URL without query, for example {example}")]
     Url {

@@ -2,12 +2,14 @@
 #![deny(missing_docs)]
 
 mod access;
+mod catalogue;
 mod config;
 mod docs;
 mod listen;
 mod logs;
 mod private_memory;
 mod process;
+mod rates;
 mod processor;
 mod service;
 mod settings;
@@ -16,12 +18,14 @@ mod system;
 mod wallet;
 
 pub use access::AccessArgs;
+pub use catalogue::{CatalogueArgs, read_adjustments};
 pub use config::{ConfigArgs, ConfigError, Loaded, hide_password, load};
 pub use docs::DocsArgs;
 pub use listen::ListenArgs;
 pub use logs::{LogFormat, start_logs};
 pub use private_memory::keep_memory_private;
 pub use process::{Failure, Process};
+pub use rates::{OfferArgs, RateFeedArgs};
 pub use processor::ProcessorLimitArgs;
 pub use service::{Context, NoArgs, Parts, serve};
 pub use settings::{

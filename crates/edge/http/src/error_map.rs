@@ -7,9 +7,11 @@ use dropin_ports::{KeyringError, StoreError};
 use dropin_session::SessionStateKind;
 use dropin_usecases::access::{AuthenticateError, NotPermitted};
 use dropin_usecases::answers::RepeatError;
+use dropin_usecases::catalogue::MethodsError;
 use dropin_usecases::payments::{
     CancelError, CaptureError, CheckoutError, OrderError, RefundError, ShopperError, SubmitError,
 };
+use dropin_usecases::rates::RatesError;
 use dropin_usecases::sessions::{CancelSessionError, CreateSessionError, GetSessionError, ReplaceSessionError};
 use dropin_usecases::stash::StashError;
 use dropin_usecases::wallet::WalletSessionError;
@@ -298,6 +300,17 @@ impl From<RepeatError> for ApiError {
     }
 }
 
+impl From<MethodsError> for ApiError {
+    fn from(error: MethodsError) -> Self {
+        match error {
+            MethodsError::MerchantNotFound => {
+                Self::new(ErrorCode::MerchantNotFound, "There is no merchant with this id; use your MerchantId.")
+            }
+            MethodsError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<StashError> for ApiError {
     fn from(error: StashError) -> Self {
         match error {
@@ -310,6 +323,22 @@ impl From<StashError> for ApiError {
             }
             StashError::Keyring(error) => error.into(),
             StashError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RatesError> for ApiError {
+    fn from(error: RatesError) -> Self {
+        match error {
+            RatesError::MerchantNotFound => {
+                Self::new(ErrorCode::MerchantNotFound, "There is no merchant with this id; use your MerchantId.")
+            }
+            RatesError::Stale { retry_after } => Self::new(
+                ErrorCode::RatesStale,
+                "The exchange rates are too old to guarantee any. Show prices in your own currency, and ask again when Retry-After says.",
+            )
+            .retry_after(retry_after),
+            RatesError::Store(error) => error.into(),
         }
     }
 }

@@ -10,7 +10,7 @@ use dropin_order::NewOrder;
 use dropin_ports::{Actor, CheckoutRecord, KeyUse, OrderName, StashStore, StashVault, StoreError};
 
 use super::till::{Attempt, Begun, Buyer, Tender, TenderError, Till, not_offered};
-use super::{Asker, DECISIONS, Payments, answer, busy};
+use super::{DECISIONS, Payments, answer, busy};
 use crate::access::Caller;
 use crate::answers::Told;
 use crate::catalogue::Purchase;
@@ -118,11 +118,12 @@ impl Checkouts {
             match self.till().begin(attempt).await? {
                 Begun::Prepared(prepared) => {
                     let conclusion = self.till().authorize(*prepared).await?;
-                    let order = match conclusion.follow_up.filter(|next| next.tries == 0) {
-                        Some(capture) => self.payments.ask(caller.merchant.id, &capture, Asker::Nobody).await?.order,
-                        None => conclusion.order,
+                    let (state, order) = (conclusion.state, conclusion.order.clone());
+                    let order = match conclusion.into_next().filter(|next| next.operation.tries == 0) {
+                        Some(capture) => self.payments.go_on(capture).await?.order,
+                        None => order,
                     };
-                    return Ok(Told::Concluded(answer::paid(&order, conclusion.state)));
+                    return Ok(Told::Concluded(answer::paid(&order, state)));
                 }
                 Begun::KeyTaken => return Ok(Told::KeyTaken),
                 Begun::DuplicateReference => return Err(CheckoutError::DuplicateReference),

@@ -12,8 +12,8 @@ use dropin_ports::{SessionStore, SessionWithOrder, StashStore, StashVault, Store
 use dropin_session::{CancelReason, Session, SessionState, SessionStateKind};
 use dropin_wire::wallet::TokenMethodBody;
 
-use super::{Looks, Payments};
 use super::till::Till;
+use super::{Looks, Payments};
 use crate::access::KnownMerchants;
 use crate::catalogue::Purchase;
 use crate::sessions::as_of;

@@ -5,8 +5,8 @@ use dropin_catalogue::{Catalogue, Offered, Refusal};
 use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
 use dropin_order::{Channel, NewOrder, Operation, Order, OrderState, OrderTrigger};
 use dropin_ports::{
-    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, History, KeyUse, Means, PrepareAuthorization,
-    ProcessorAnswer, SealedCard, StashKey, StashStore, StashUse, StashVault, StoreError, Subject,
+    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, History, KeyUse, Means, Payment,
+    PrepareAuthorization, ProcessorAnswer, SealedCard, StashKey, StashStore, StashUse, StashVault, StoreError, Subject,
 };
 use dropin_session::{Session, Transition};
 
@@ -73,8 +73,7 @@ pub(super) enum Begun {
 
 /// A payment that was written down and may now be asked for.
 pub(super) struct Prepared {
-    operation: Operation,
-    order: Order,
+    payment: Payment,
     country: String,
     card: Option<(SealedCard, StashKey)>,
 }
@@ -142,11 +141,17 @@ impl Till<'_> {
         let started = OrderTrigger::Start.as_str();
         history.push(step(Subject::Order(order.id), started, None, OrderState::Processing.as_str()));
         let key = tender.stash.as_ref().map(|stash| stash.key.clone());
+        let payment = Payment {
+            operation: operation.clone(),
+            order: order.clone(),
+            session: session.as_ref().map(|(change, _row)| change.next.clone()),
+            refund: None,
+        };
         let prepare = PrepareAuthorization {
             session: session.map(|(change, _row)| change),
-            order: order.clone(),
+            order,
             checkout,
-            operation: operation.clone(),
+            operation,
             stash: tender.stash,
             now,
             history,
@@ -154,7 +159,7 @@ impl Till<'_> {
         };
         Ok(match self.payments.store.prepare_authorization(prepare).await? {
             AuthorizationPrepared::Done(sealed) => {
-                Begun::Prepared(Box::new(Prepared { operation, order, country, card: sealed.zip(key) }))
+                Begun::Prepared(Box::new(Prepared { payment, country, card: sealed.zip(key) }))
             }
             // Missing now, and there a moment ago: used, expired, or replaced by another card.
             AuthorizationPrepared::Stale | AuthorizationPrepared::StashMissing => Begun::Stale,
@@ -165,7 +170,8 @@ impl Till<'_> {
 
     /// Asks the processor and writes down what it said.
     pub(super) async fn authorize(&self, prepared: Prepared) -> Result<Conclusion, StoreError> {
-        let Prepared { operation, order, country, card } = prepared;
+        let Prepared { payment, country, card } = prepared;
+        let (operation, order) = (&payment.operation, &payment.order);
         let means = match card {
             None => Ok(Means::Method(order.payment_method.clone())),
             Some((sealed, key)) => self.vault.open(&sealed, &key).map(|data| match data {
@@ -193,6 +199,6 @@ impl Till<'_> {
             }
         };
         let terms = Terms { asker: Asker::Nobody, accept: false };
-        self.payments.conclude(operation.id, answer, terms).await.map_err(after_asking)
+        self.payments.conclude_known(payment, answer, terms).await.map_err(after_asking)
     }
 }

@@ -1,11 +1,13 @@
 //! The mobile wallet: who may show its button, the payment sessions that its provider gives, and what merchants set up for it (contract, Wallet
 //! token method and Wallet onboarding rules; decisions.md section 7).
 
+mod association;
 mod certificates;
 mod offers;
 mod sessions;
 mod setup;
 
+pub use association::AssociationFile;
 pub use certificates::WalletCertificates;
 pub use offers::WalletOffers;
 pub use sessions::{WalletSessionAsk, WalletSessionError, WalletSessions};

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use dropin_card::Wallet;
+use dropin_catalogue::{Class, Offered};
 use dropin_kernel::MerchantId;
 use dropin_ports::{Clock, StoreError, WalletStore};
 use dropin_wire::wallet::{TokenMethodBody, network_of};
@@ -16,25 +18,24 @@ pub struct WalletOffers {
 }
 
 impl WalletOffers {
-    /// The wallet's entry for a merchant, where the card methods with the ids `cards` may be used; `None` when the merchant has no certificate
-    /// that counts, or when the wallet knows none of the schemes.
+    /// The wallets of a merchant who may offer `methods` for a payment: one when Apple Pay is among them, with the networks of the cards that are
+    /// among them too, and when the merchant has a certificate that counts.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn of(
-        &self,
-        merchant: MerchantId,
-        cards: impl IntoIterator<Item = &str>,
-    ) -> Result<Option<TokenMethodBody>, StoreError> {
-        let networks: Vec<_> = cards.into_iter().filter_map(network_of).collect();
-        if networks.is_empty() {
-            return Ok(None);
+    pub async fn of(&self, merchant: MerchantId, methods: &[Offered]) -> Result<Vec<TokenMethodBody>, StoreError> {
+        let wallet = methods.iter().any(|method| method.token && method.id == Wallet::ApplePay.as_str());
+        let cards = methods.iter().filter(|method| method.class == Class::Card && !method.token);
+        let networks: Vec<_> = cards.filter_map(|card| network_of(card.id)).collect();
+        if !wallet || networks.is_empty() {
+            return Ok(Vec::new());
         }
         let identity = self.store.find_wallet(merchant).await?;
         let now = self.clock.now();
-        Ok(identity.filter(|identity| identity.is_valid_at(now)).map(|identity| {
+        let entry = identity.filter(|identity| identity.is_valid_at(now)).map(|identity| {
             let url = format!("{}/v1/wallet/{merchant}/session", self.checkout_url.trim_end_matches('/'));
             TokenMethodBody::apple_pay(identity.identifier.as_str(), networks, &identity.country, url)
-        }))
+        });
+        Ok(entry.into_iter().collect())
     }
 }

@@ -9,8 +9,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
 use dropin_access::{DomainState, Merchant, Origin, WalletDomain, WalletHost, WalletHosts};
+use dropin_catalogue::{Ask, Catalogue, Channel, MerchantMethods};
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_keyring::MasterKey;
+use dropin_money::Currency;
 use dropin_ports::{
     AccessStore, Clock, Measured, WalletCredentials, WalletFailure, WalletProvider, WalletSessionRequest, WalletStore,
 };
@@ -283,14 +285,27 @@ async fn a_certificate_that_ended_ends_the_button() {
         clock: world.clock.clone(),
         checkout_url: "https://pay.example/".to_owned(),
     };
-    let cards = || ["VISA", "DINERS", "MC"];
-    let entry = serde_json::to_value(offers.of(world.ana.id, cards()).await.unwrap().unwrap()).unwrap();
+    let (catalogue, currencies) = (Catalogue::of_sandbox(), [Currency::Eur]);
+    let all = catalogue.offers(&Ask {
+        country: None,
+        currencies: &currencies,
+        amount: None,
+        merchant: &MerchantMethods::default(),
+        sandbox: true,
+        recurring: false,
+        channel: Channel::DropIn,
+    });
+    let entries = offers.of(world.ana.id, &all).await.unwrap();
+    let entry = serde_json::to_value(&entries[0]).unwrap();
     let parameters = &entry["Parameters"];
-    assert_eq!(parameters["SupportedNetworks"], json!(["visa", "masterCard"]));
+    assert_eq!(parameters["SupportedNetworks"], json!(["visa", "masterCard", "amex", "discover", "jcb"]));
     let url = format!("https://pay.example/v1/wallet/{}/session", world.ana.id);
     assert_eq!(parameters["PaymentSessionUrl"], json!(url));
-    assert_eq!(offers.of(world.bob.id, cards()).await, Ok(None));
-    assert_eq!(offers.of(world.ana.id, ["DINERS"]).await, Ok(None));
+    assert_eq!(offers.of(world.bob.id, &all).await, Ok(vec![]));
+    let [wallet, cards]: [Vec<_>; 2] =
+        [true, false].map(|token| all.iter().copied().filter(|one| one.token == token).collect());
+    assert_eq!(offers.of(world.ana.id, &cards).await, Ok(vec![]), "without Apple Pay");
+    assert_eq!(offers.of(world.ana.id, &wallet).await, Ok(vec![]), "without a card");
     let watched = WalletCertificates { store: world.store.clone(), clock: world.clock.clone() };
     let left = async || {
         let told = watched.measure().await.unwrap();
@@ -303,7 +318,7 @@ async fn a_certificate_that_ended_ends_the_button() {
     assert_eq!((left().await, watched.warn().await), (30 * 86_400, Ok(1)));
     world.clock.0.fetch_add(30 * DAY, Ordering::SeqCst);
     assert_eq!((left().await, watched.warn().await), (0, Ok(1)));
-    assert_eq!(offers.of(world.ana.id, cards()).await, Ok(None));
+    assert_eq!(offers.of(world.ana.id, &all).await, Ok(vec![]));
     assert_eq!(world.start(Some(PAGE), &ask(GOOD)).await, Err(WalletSessionError::NoWallet));
     assert_eq!(world.calls(), 0);
 }

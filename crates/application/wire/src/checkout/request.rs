@@ -28,11 +28,11 @@ pub struct CheckoutRequest {
     pub document: String,
     /// Consumer.Country, ISO 3166-1 alpha-2.
     pub country: String,
-    /// PaymentMethod: of the catalogue; whether it may be used is not known yet.
-    pub method: String,
-    /// Where the card waits; exactly with a method of class Card.
+    /// PaymentMethod: of the catalogue; whether it may be used is not known yet. Left out only with a stash, which then has to hold a wallet's token.
+    pub method: Option<String>,
+    /// Where the card or the wallet's token waits; exactly with a method of class Card, or without one.
     pub stash_id: Option<String>,
-    /// Where the shopper comes back to; always with methods of class Card and Online.
+    /// Where the shopper comes back to; always with methods of class Card and Online, but for wallets.
     pub return_url: Option<String>,
     /// Whether to capture as soon as it is authorized.
     pub capture: bool,
@@ -48,7 +48,8 @@ pub struct CheckoutRequest {
 ///   the point.
 /// - PaymentMethod must be of the catalogue, and one for Consumer.Country and ConsumerCurrency.
 /// - StashId is required for a method of class Card and refused with any other (CONFLICT).
-/// - Return is required for methods of class Card (3-D Secure) and Online.
+/// - PaymentMethod may be left out when the stash holds a wallet's token, which carries the method; beside it APPLEPAY may stand.
+/// - Return is required for methods of class Card (3-D Secure) and Online, but not for a wallet's token.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = CheckoutRequest)]
@@ -61,7 +62,7 @@ struct CheckoutDto {
     reference_id: Member<String>,
     #[schema(value_type = schema::CurrencyCode)]
     consumer_currency: Member<String>,
-    #[schema(value_type = schema::MethodId)]
+    #[schema(value_type = Option<schema::MethodId>)]
     payment_method: Member<String>,
     /// true: captured as soon as it is authorized. false when left out.
     #[schema(value_type = Option<bool>)]
@@ -74,7 +75,7 @@ struct CheckoutDto {
     /// Of the shopper's browser: the one that the card was stashed with.
     #[schema(value_type = schema::Text)]
     device_fingerprint: Member<String>,
-    /// Where the card waits.
+    /// Where the card or the wallet's token waits.
     #[schema(value_type = Option<schema::StashId>)]
     stash_id: Member<String>,
     /// Where the shopper comes back to from a hosted page; OrderId and State are appended to its query.
@@ -109,8 +110,8 @@ impl Shape for CheckoutDto {
         let merchant_id = self.merchant_id.required(path, "MerchantId", all);
         let reference_id = self.reference_id.required(path, "ReferenceId", all);
         let consumer_currency = self.consumer_currency.required(path, "ConsumerCurrency", all);
-        let payment_method = if self.contract_id.is_there() {
-            // A contract names the method too (decisions.md section 6).
+        let payment_method = if self.contract_id.is_there() || self.stash_id.is_there() {
+            // A contract names the method too, and so does a wallet's token (decisions.md section 6).
             self.payment_method.optional(path, "PaymentMethod", all)
         } else {
             self.payment_method.required(path, "PaymentMethod", all)
@@ -177,7 +178,7 @@ impl CheckoutRequest {
         let method = input.payment_method.as_deref().and_then(|id| all.check(parse_method(id)));
         input.check_stash(method, all);
         let return_url = input.return_url.as_ref().map(|url| all.check(WebUrl::parse("Return", url, policy)));
-        if return_url.is_none() && method.is_some_and(|method| method.class != Class::Offline) {
+        if return_url.is_none() && method.is_some_and(|method| method.class != Class::Offline && !method.token) {
             let why = "is required for methods of class Card and Online: the shopper comes back to it";
             all.push("Return", ViolationCode::Missing, why);
         }
@@ -191,7 +192,7 @@ impl CheckoutRequest {
             total: total?,
             document,
             country: consumer.country.to_owned(),
-            method: method?.id.to_owned(),
+            method: method.map(|method| method.id.to_owned()),
             stash_id: input.stash_id,
             return_url: return_url.flatten().map(|url| url.as_str().to_owned()),
             capture: input.capture,

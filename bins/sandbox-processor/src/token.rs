@@ -1,0 +1,84 @@
+//! Simulated tokens of the mobile wallet, and what each of them does.
+
+use serde_json::Value;
+
+use crate::card::{Malformed, Offers, Verdict};
+use crate::words::{Reason, Scenario, Stage};
+
+/// What happens to an authorization with the payment object `data` of the wallet, when the caller can do what `offers` says. A simulated wallet
+/// says what it wants in the member `sandbox` of `token.paymentData`, where a real one has ciphertext; without it, the payment is approved.
+pub(crate) fn verdict(data: &str, offers: Offers) -> Result<Verdict, Malformed> {
+    let data: Value = serde_json::from_str(data).map_err(|_malformed| "Token.Data must be a JSON object.")?;
+    if !data.is_object() {
+        return Err("Token.Data must be a JSON object.");
+    }
+    let wanted = match data.pointer("/token/paymentData/sandbox") {
+        None => "approve",
+        Some(word) => word.as_str().unwrap_or_default(),
+    };
+    Ok(match wanted {
+        "approve" => Verdict::Approve(Scenario::Plain),
+        "decline" => Verdict::Decline(Reason::GenericDecline),
+        "insufficient_funds" => Verdict::Decline(Reason::InsufficientFunds),
+        "review" if offers.review => Verdict::ApproveUnderReview,
+        "review" => Verdict::Decline(Reason::GenericDecline),
+        "challenge" if offers.return_url => Verdict::Await(Stage::Page),
+        "challenge" => Verdict::Decline(Reason::GenericDecline),
+        "pending_capture" => Verdict::Approve(Scenario::PendingCapture),
+        "refused_capture" => Verdict::Approve(Scenario::RefusedCapture),
+        "pending_refund" => Verdict::Approve(Scenario::PendingRefund),
+        "failing_refund" => Verdict::Approve(Scenario::FailingRefund),
+        "lost_answer" => Verdict::Approve(Scenario::LostAnswer),
+        "silence" => Verdict::Silence,
+        _ => {
+            return Err(
+                "Token.Data.token.paymentData.sandbox must be approve, decline, insufficient_funds, review, challenge, pending_capture, \
+                        refused_capture, pending_refund, failing_refund, lost_answer or silence.",
+            );
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_does_what_it_says() {
+        let with = |word: &str| format!(r#"{{"token":{{"paymentData":{{"sandbox":{word}}}}}}}"#);
+        let all = Offers { return_url: true, review: true };
+        for (word, expected) in [
+            ("\"approve\"", Verdict::Approve(Scenario::Plain)),
+            ("\"decline\"", Verdict::Decline(Reason::GenericDecline)),
+            ("\"insufficient_funds\"", Verdict::Decline(Reason::InsufficientFunds)),
+            ("\"review\"", Verdict::ApproveUnderReview),
+            ("\"challenge\"", Verdict::Await(Stage::Page)),
+            ("\"pending_capture\"", Verdict::Approve(Scenario::PendingCapture)),
+            ("\"refused_capture\"", Verdict::Approve(Scenario::RefusedCapture)),
+            ("\"pending_refund\"", Verdict::Approve(Scenario::PendingRefund)),
+            ("\"failing_refund\"", Verdict::Approve(Scenario::FailingRefund)),
+            ("\"lost_answer\"", Verdict::Approve(Scenario::LostAnswer)),
+            ("\"silence\"", Verdict::Silence),
+        ] {
+            assert_eq!(verdict(&with(word), all), Ok(expected), "{word}");
+        }
+        for limited in ["\"review\"", "\"challenge\""] {
+            let alone = verdict(&with(limited), Offers::default());
+            assert_eq!(alone, Ok(Verdict::Decline(Reason::GenericDecline)), "what the caller cannot do");
+        }
+        for wrong in ["\"\"", "1", "null", "\"4242424242424242\""] {
+            let message = verdict(&with(wrong), all).unwrap_err();
+            assert!(!message.contains("4242"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_says_nothing_is_approved() {
+        for data in ["{}", r#"{"token":{}}"#, r#"{"token":{"paymentData":{"version":"EC_v1"}}}"#] {
+            assert_eq!(verdict(data, Offers::default()), Ok(Verdict::Approve(Scenario::Plain)), "{data}");
+        }
+        for none in ["", "[]", "1", "null"] {
+            assert!(verdict(none, Offers::default()).is_err(), "{none}");
+        }
+    }
+}
