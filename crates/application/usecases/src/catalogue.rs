@@ -1,8 +1,17 @@
 //! Payment methods: what a merchant offers for a payment, decided for every door by the one function of the catalogue.
 
+use std::sync::Arc;
+
 use dropin_access::Merchant;
-use dropin_catalogue::{Ask, Catalogue, Channel, Offered, Refusal};
+use dropin_catalogue::{Ask, Catalogue, Channel, Class, Offered, PAY_LATER, Refusal, Region};
+use dropin_kernel::MerchantId;
 use dropin_money::Amount;
+use dropin_ports::StoreError;
+use dropin_validation::Country;
+use dropin_wire::catalogue::{ListedMethodBody, MethodParametersBody, MethodsBody, MethodsQuery};
+
+use crate::access::KnownMerchants;
+use crate::wallet::WalletOffers;
 
 /// What is known of a payment that is about to be made.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +39,16 @@ impl Purchase<'_> {
         self.asked(|ask| catalogue.offer(id, ask))
     }
 
+    /// The card scheme or wallet with this id, when it may be paid with a stashed card or token of that.
+    pub(crate) fn stashed(&self, catalogue: &Catalogue, id: &str) -> Result<Offered, Refusal> {
+        self.offer(catalogue, id).and_then(|method| of_class(method, method.class == Class::Card))
+    }
+
+    /// The method without a card with this id, when it may be paid with that.
+    pub(crate) fn method(&self, catalogue: &Catalogue, id: &str) -> Result<Offered, Refusal> {
+        self.offer(catalogue, id).and_then(|method| of_class(method, method.class != Class::Card))
+    }
+
     fn asked<T>(&self, answer: impl FnOnce(&Ask<'_>) -> T) -> T {
         answer(&Ask {
             country: Some(self.country),
@@ -42,3 +61,97 @@ impl Purchase<'_> {
         })
     }
 }
+
+fn of_class(method: Offered, right: bool) -> Result<Offered, Refusal> {
+    if right { Ok(method) } else { Err(Refusal::Class) }
+}
+
+/// The lists of methods that anybody may read (contract, getPaymentMethods; decisions.md section 7).
+#[derive(Clone)]
+pub struct MethodLists {
+    /// Merchants, by their public ids.
+    pub merchants: KnownMerchants,
+    /// Says what may be paid with what.
+    pub catalogue: Arc<Catalogue>,
+    /// Merchants' wallets.
+    pub wallets: WalletOffers,
+    /// Address of the pay-later provider's messaging script, with `{region}` in it; `None` where there is none.
+    pub pay_later_script: Option<String>,
+}
+
+/// Why there is no list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MethodsError {
+    /// There is no such merchant.
+    #[error("there is no merchant with this id")]
+    MerchantNotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl MethodLists {
+    /// What the merchant's checkout takes, as far as the query tells.
+    ///
+    /// # Errors
+    /// [`MethodsError`].
+    pub async fn list(&self, query: &MethodsQuery) -> Result<MethodsBody, MethodsError> {
+        let id: MerchantId = query.merchant_id.parse().map_err(|_no_id| MethodsError::MerchantNotFound)?;
+        let merchant = self.merchants.find(id).await?.ok_or(MethodsError::MerchantNotFound)?;
+        let offered = listed(&self.catalogue, &merchant, query);
+        let token_methods = self.wallets.of(id, &offered).await?;
+        let language = query.locale.as_ref().map_or("en", |locale| locale.language());
+        let entry =
+            |method: Offered| ListedMethodBody::new(method, language, self.parameters(&merchant, method, query));
+        Ok(MethodsBody {
+            payment_methods: offered.into_iter().filter(|method| !method.token).map(entry).collect(),
+            token_methods,
+        })
+    }
+
+    /// Of the pay-later method, in a region that is known and where the merchant has an account; none of any other.
+    fn parameters(&self, merchant: &Merchant, method: Offered, query: &MethodsQuery) -> MethodParametersBody {
+        let none = MethodParametersBody::default();
+        if method.id != PAY_LATER {
+            return none;
+        }
+        let country = query.country.map(Country::code);
+        let Some(region) = Region::of(country, query.currency, query.locale.as_ref()) else { return none };
+        match (pay_later_client(merchant, region), &self.pay_later_script) {
+            (Some(client_id), Some(script)) => MethodParametersBody {
+                client_id: Some(client_id),
+                on_site_java_script_url: Some(script.replace("{region}", region.as_str())),
+            },
+            _ => none,
+        }
+    }
+}
+
+/// The merchant's own client id with the pay-later provider; every sandbox account has one: `sandbox-eu`, `sandbox-na` or `sandbox-oc`.
+fn pay_later_client(merchant: &Merchant, region: Region) -> Option<String> {
+    let own = merchant.methods.pay_later_clients.get(&region).cloned();
+    own.or_else(|| merchant.sandbox.then(|| format!("sandbox-{}", region.as_str())))
+}
+
+/// The methods of a list: those that a checkout which says the same is taken with.
+fn listed(catalogue: &Catalogue, merchant: &Merchant, query: &MethodsQuery) -> Vec<Offered> {
+    let chosen = query.currency.map(|currency| [currency]);
+    // The checkout takes no currency that is not enabled, whatever the method.
+    let currencies = match &chosen {
+        Some(currency) if merchant.accepts(currency[0]) => &currency[..],
+        Some(_) => &[],
+        None => &merchant.currencies,
+    };
+    catalogue.offers(&Ask {
+        country: query.country.map(Country::code),
+        currencies,
+        amount: query.amount.as_ref(),
+        merchant: &merchant.methods,
+        sandbox: merchant.sandbox,
+        recurring: false,
+        channel: Channel::Checkout,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,8 @@ pub struct Ask<'a> {
 pub enum Refusal {
     /// No method of this id that the processor can do.
     Unknown,
+    /// Paid with another way: a card has to be stashed, and nothing else is.
+    Class,
     /// Switched off, in this deployment or for the merchant.
     Off,
     /// Not in a sandbox.
@@ -52,6 +54,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unknown | Self::Off => "is not offered here: send one of the Ids that getPaymentMethods lists",
+            Self::Class => "needs a stashed card: send its StashId",
             Self::Sandbox => "cannot be tried out in a sandbox: use another method",
             Self::Recurring => "cannot be charged again later: use another method",
             Self::Channel => "cannot be paid with here: use another method",
@@ -93,6 +96,11 @@ impl Catalogue {
     /// What the sandbox processor can do (decisions.md section 10), without adjustments.
     pub fn of_sandbox() -> Self {
         Self::new(Method::is_in_sandbox, &Adjustments::default())
+    }
+
+    /// Whether the processor can do the method with this id.
+    pub fn has(&self, id: &str) -> bool {
+        self.methods.iter().any(|(method, _)| method.id == id)
     }
 
     /// The methods that may be used, in the order they are shown; wallets with a token too.
