@@ -2,14 +2,15 @@
 
 mod merchant;
 mod money;
+mod wallet;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dropin_boot::{
-    AccessArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, ProcessorLimitArgs, StashArgs,
-    StashLimitArgs, StoreArgs,
+    AccessArgs, CatalogueArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, OfferArgs, ProcessorLimitArgs, RateFeedArgs,
+    StashArgs, StashLimitArgs, StoreArgs, WalletArgs,
 };
 use dropin_kernel::{EndpointId, EventId};
 
@@ -17,6 +18,7 @@ pub(crate) use merchant::{CreateMerchant, EndpointCommand, MerchantCommand, Secr
 pub(crate) use money::{
     Decision, LedgerCommand, ListOperations, OpCommand, OrderCommand, ProcessorFlags, ReviewOrder, VerifyLedger,
 };
+pub(crate) use wallet::{DomainCommand, SetWallet, WalletCommand};
 
 /// A drop-in payment service in one process: without a command it serves everything, with a demo shop to try it out.
 #[derive(Debug, Parser)]
@@ -81,11 +83,19 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) access: AccessArgs,
     #[command(flatten)]
+    pub(crate) catalogue: CatalogueArgs,
+    #[command(flatten)]
     pub(crate) docs: DocsArgs,
+    #[command(flatten)]
+    pub(crate) wallet: WalletArgs,
     #[command(flatten)]
     pub(crate) stash: StashArgs,
     #[command(flatten)]
     pub(crate) stash_limits: StashLimitArgs,
+    #[command(flatten)]
+    pub(crate) rates: RateFeedArgs,
+    #[command(flatten)]
+    pub(crate) offers: OfferArgs,
     /// Public address of the Session and Order APIs ({base_url}) [default: where the service listens]
     #[arg(long, env = "DROPIN_BASE_URL", value_name = "URL")]
     pub(crate) base_url: Option<String>,
@@ -131,6 +141,12 @@ pub(crate) enum Command {
     /// The books
     #[command(subcommand)]
     Ledger(LedgerCommand),
+    /// Exchange rates
+    #[command(subcommand)]
+    Rates(RatesCommand),
+    /// The mobile wallet: merchants' certificates and domains
+    #[command(subcommand)]
+    Wallet(WalletCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -171,6 +187,12 @@ pub(crate) struct Which {
 pub(crate) enum NotificationState {
     /// Given up after the last retry
     Parked,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RatesCommand {
+    /// Show the rates in force, how old they are, and which were not believed
+    Show(Output),
 }
 
 #[derive(Debug, Clone, Copy, Args)]

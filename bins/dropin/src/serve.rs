@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix_web::web::ServiceConfig;
 use checkout_api::{CheckoutDeps, MerchantDeps};
-use dropin_access::Origin;
+use dropin_access::{Origin, WalletDomain, WalletHosts};
 use dropin_boot::{
     Context, Failure, Mode, Process, ProcessorLimitArgs, Secret, SystemClock, SystemIds, keep_memory_private,
 };
@@ -17,14 +17,19 @@ use dropin_keyring::{MasterKey, StashKeys};
 use dropin_notification::Schedule;
 use dropin_ports::StoreHealth;
 use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
+use dropin_rates::OfferPolicy;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
+use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::deliver::{Delivering, Pace};
 use dropin_usecases::payments::{Checkouts, Looks, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
+use dropin_usecases::rates::{RateWatch, Rates};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::stash::{Door, KEY_PERIOD, Stashing};
+use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletOffers, WalletSessions};
+use dropin_wallet_client::WalletClient;
 use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
 use notifier::NotifierDeps;
 use sandbox_processor::{Hosting, SandboxProcessor};
@@ -36,6 +41,7 @@ use crate::cli::{Cli, Target};
 use crate::demo::{self, Credentials};
 use crate::plan::{self, Addresses, Parts};
 use crate::shop::{self, Shop, ShopConfig};
+use crate::wallet::{self, WalletSandbox};
 use crate::{banner, files, tools};
 
 /// How long the sandbox processor stays silent where a test number asks for it: longer than [`PROCESSOR_DEADLINE`], and short
@@ -58,7 +64,8 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     let inner = inner_listener(cli, &parts)?;
     let inner_address = inner.as_ref().and_then(|inner| inner.addresses().first().copied());
     let addresses = Addresses::find(cli, &parts, listens, inner_address)?;
-    let processor = open_processor(cli, &parts, &addresses)?;
+    let wallet = WalletSandbox::open(cli, &parts)?;
+    let processor = open_processor(cli, &parts, &addresses, wallet.as_ref())?;
     let store = match parts.need_store() {
         true => Some(Store::open(StoreConfig::new(database, Role::Service))?),
         false => None,
@@ -73,7 +80,8 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         if let Some(processor) = processor {
             server = mount_processor(processor, inner, server, &mut process)?;
         }
-        let assemble = |store| Service::assemble(cli, &parts, &addresses, &process, store, secrets.clone());
+        let hosts = wallet::hosts(cli, wallet.as_ref())?;
+        let assemble = |store| Service::assemble(cli, &parts, &addresses, &process, store, secrets.clone(), hosts);
         let service = store.clone().map(assemble).transpose()?;
         let server = mount(cli, &parts, service.as_ref(), server);
         let server = server.ready_until(process.stop.clone()).metrics_on(cli.serve.listener.metrics_listen)?;
@@ -82,13 +90,24 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
             service.run_in(&mut process, &parts)?;
         }
     }
+    let demo_wallet = store.as_ref().zip(secrets.clone()).zip(wallet.as_ref().map(|wallet| wallet.authority.clone()));
+    let demo_wallet = demo_wallet.map(|((store, secrets), authority)| (store.clone(), secrets, authority));
     let shop = match parts.has(Target::Shop) {
         true => Some(open_shop(cli, &addresses, store.as_ref().zip(secrets), &process).await?),
         false => None,
     };
     let demo = shop.as_ref().map(|(_, credentials)| credentials);
     banner::print(cli, &parts, &addresses, demo)?;
-    if let Some((shop, _)) = shop {
+    if let Some(wallet) = wallet {
+        process.add_local_service("wallet provider", wallet::run(wallet.serve()?, process.stop.clone()));
+    }
+    if let Some((shop, credentials)) = shop {
+        if let Some((store, secrets, authority)) = demo_wallet {
+            let setup = tools::wallet_setup(cli, &store, secrets)?;
+            demo::wallet(&setup, &authority, &credentials).await?;
+            let stop = process.stop.clone();
+            process.add_service("demo wallet", async move { demo::prove_domain(setup, credentials, stop).await });
+        }
         process.add_local_service("demo shop", async move {
             if let Err(error) = shop.run().await {
                 log::error!("the demo shop broke: {error}");
@@ -112,7 +131,12 @@ fn inner_listener(cli: &Cli, parts: &Parts) -> Result<Option<Server>, Failure> {
 }
 
 /// Opens the sandbox processor. Its pages are found where browsers find the service, however we reach the processor ourselves.
-fn open_processor(cli: &Cli, parts: &Parts, addresses: &Addresses) -> Result<Option<SandboxProcessor>, Failure> {
+fn open_processor(
+    cli: &Cli,
+    parts: &Parts,
+    addresses: &Addresses,
+    wallet: Option<&WalletSandbox>,
+) -> Result<Option<SandboxProcessor>, Failure> {
     if !parts.has(Target::SandboxProcessor) {
         return Ok(None);
     }
@@ -122,7 +146,11 @@ fn open_processor(cli: &Cli, parts: &Parts, addresses: &Addresses) -> Result<Opt
         capture_delay: sandbox_processor::Config::DEFAULT_CAPTURE_DELAY,
         silence: SILENCE,
     };
-    let hosting = Hosting { public_url: Some(format!("{}{}", addresses.base, plan::SANDBOX)), ..Hosting::default() };
+    let hosting = Hosting {
+        public_url: Some(format!("{}{}", addresses.base, plan::SANDBOX)),
+        wallet: wallet.map(|wallet| wallet.authority.clone()),
+        ..Hosting::default()
+    };
     Ok(Some(SandboxProcessor::open_with(config, hosting)?))
 }
 
@@ -163,11 +191,19 @@ struct Service {
     /// Only where a part stashes cards or pays with them.
     vault: Option<Arc<StashKeys>>,
     sessions: Sessions,
+    rates: Rates,
+    /// Only where the feed of exchange rates is looked at.
+    rate_watch: Option<RateWatch>,
     /// Only where a part asks the processor for something.
     processor: Option<Arc<HttpProcessor>>,
     payments: Option<Payments>,
+    /// Only where a part lets pages ask for the wallet's payment sessions.
+    wallets: Option<WalletSessions>,
     addresses: Addresses,
     asset_origin: Origin,
+    catalogue: Arc<Catalogue>,
+    /// Where the pay-later provider's messaging script is.
+    pay_later_script: Option<String>,
     /// How long what was stashed waits for its payment.
     lifetime: Duration,
     /// What the stash remembers of merchants.
@@ -184,9 +220,11 @@ impl Service {
         process: &Process,
         store: Store,
         secrets: Option<Arc<MasterKey>>,
+        wallet_hosts: WalletHosts,
     ) -> Result<Self, Failure> {
         let context = Context {
             store: store.clone(),
+            data: cli.store.data.clone(),
             keys: cli.keys.folder(&cli.store.data),
             mode: cli.mode.mode,
             clock: Arc::new(SystemClock),
@@ -205,11 +243,28 @@ impl Service {
         let gate = secrets
             .clone()
             .map(|secrets| Gate(Arc::new(Authenticator::new(access, secrets, context.clock.clone(), sandbox, limit))));
+        let asset_origin = Origin::parse(&addresses.public.asset_origin())?;
+        let pages = match parts.has(Target::SandboxProcessor) {
+            true => format!("{}{}", addresses.base, plan::SANDBOX),
+            false => addresses.processor.clone(),
+        };
+        let wallets = match &secrets {
+            Some(secrets) if parts.has(Target::CheckoutApi) => {
+                Some(wallets(cli, &context, secrets.clone(), wallet_hosts, asset_origin.clone())?)
+            }
+            _ => None,
+        };
         Ok(Self {
             gate,
+            wallets,
             secrets,
             vault: match parts.need_cards() {
                 true => Some(open_vault(&context, cli.serve.stash.lifetime())?),
+                false => None,
+            },
+            rates: rates(&context, cli.serve.offers.policy()?),
+            rate_watch: match parts.has(Target::Settler) {
+                true => settler::rates_watch(&context, &cli.serve.rates)?,
                 false => None,
             },
             sessions: Sessions {
@@ -221,7 +276,9 @@ impl Service {
             processor,
             payments,
             addresses: addresses.clone(),
-            asset_origin: Origin::parse(&addresses.public.asset_origin())?,
+            asset_origin,
+            catalogue: Arc::new(cli.serve.catalogue.open()?),
+            pay_later_script: cli.serve.catalogue.pay_later_script(context.mode, &pages)?,
             lifetime: cli.serve.stash.lifetime(),
             door: Arc::new(Door::new(cli.serve.stash_limits.stash_entries)),
             docs: cli.serve.docs.shown(cli.mode.mode),
@@ -234,17 +291,21 @@ impl Service {
             let clock = self.context.clock.clone();
             server = server.watch(Arc::new(OpenWork { payments: self.store(), audit: self.store(), clock }));
         }
+        if let Some(rates) = &self.rate_watch {
+            server = server.watch(Arc::new(rates.clone()));
+        }
         if let Some(processor) = &self.processor {
             server = server.watch(processor.clone());
         }
         let callable = self.payments.clone().zip(self.gate.clone());
         if let Some((payments, gate)) = callable.filter(|_| parts.has(Target::SessionApi)) {
-            let (sessions, flows) = (self.sessions.clone(), self.context.flows.clone());
+            let (sessions, rates, flows) = (self.sessions.clone(), self.rates.clone(), self.context.flows.clone());
+            let answers = self.answers();
             server = server.mount(
                 "",
                 session_api::openapi::DOCS.beside(
                     self.docs,
-                    session_api::configure(SessionApiDeps { gate, sessions, answers: self.answers(), payments, flows }),
+                    session_api::configure(SessionApiDeps { gate, sessions, rates, answers, payments, flows }),
                 ),
             );
         }
@@ -256,9 +317,20 @@ impl Service {
             let assets = checkout_api::configure(shopper);
             server = server
                 .mount(plan::CHECKOUT, checkout_api::openapi::DOCS.beside(self.docs, checkout))
-                .mount(plan::ASSET, checkout_api::openapi::shopper::DOCS.beside(self.docs, assets));
+                .mount(plan::ASSET, checkout_api::openapi::shopper::DOCS.beside(self.docs, assets))
+                .mount("", checkout_api::configure_association(self.association()))
+                .watch(Arc::new(self.certificates()));
         }
         server
+    }
+
+    fn association(&self) -> AssociationFile {
+        let sandbox = self.context.mode == Mode::Sandbox;
+        AssociationFile { store: self.store(), domain: WalletDomain::of_origin(self.asset_origin.as_str(), sandbox) }
+    }
+
+    fn certificates(&self) -> WalletCertificates {
+        WalletCertificates { store: self.store(), clock: self.context.clock.clone() }
     }
 
     fn answers(&self) -> Answers {
@@ -271,9 +343,13 @@ impl Service {
         if let Some(deps) = self.stash().filter(|_| parts.has(Target::StashApi)) {
             process.add_service("stash purge", stash_api::run(deps, stop()));
         }
+        if parts.has(Target::CheckoutApi) {
+            let watch = checkout_api::watch_certificates(self.certificates(), stop());
+            process.add_service("wallet certificates", watch);
+        }
         if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::Settler)) {
             let deps =
-                SettlerDeps { payments, sessions: self.sessions.clone(), answers: self.answers(), poll: settler::POLL };
+                SettlerDeps { payments, sessions: self.sessions.clone(), answers: self.answers(), rates: self.rate_watch.clone(), poll: settler::POLL };
             process.add_service("settler", settler::run(deps, stop()));
         }
         if let Some(secrets) = self.secrets.clone().filter(|_| parts.has(Target::Notifier)) {
@@ -308,7 +384,7 @@ impl Service {
         let (vault, payments) = self.vault.clone().zip(self.payments.clone())?;
         let flows = self.context.flows.clone();
         let return_base = self.addresses.public.asset.clone();
-        let catalogue = Arc::new(Catalogue::of_sandbox());
+        let (catalogue, merchants) = (self.catalogue.clone(), KnownMerchants::new(self.store()));
         let checkouts = Checkouts {
             payments: payments.clone(),
             stash: self.store(),
@@ -316,16 +392,26 @@ impl Service {
             return_base: return_base.clone(),
             catalogue: catalogue.clone(),
         };
+        let clock = self.context.clock.clone();
+        let offers = WalletOffers { store: self.store(), clock, checkout_url: self.addresses.checkout.clone() };
         let merchant = MerchantDeps {
             gate: self.gate.clone()?,
             checkouts,
             answers: self.answers(),
             flows: flows.clone(),
             url_policy: self.sessions.url_policy,
+            wallets: self.wallets.clone()?,
+            methods: MethodLists {
+                merchants: merchants.clone(),
+                catalogue: catalogue.clone(),
+                wallets: offers.clone(),
+                pay_later_script: self.pay_later_script.clone(),
+            },
         };
-        let (sessions, merchants, stash) = (self.store(), KnownMerchants::new(self.store()), self.store());
+        let (sessions, stash) = (self.store(), self.store());
         let shopper = CheckoutDeps {
             shopper: Shopper {
+                wallets: offers,
                 sessions,
                 merchants,
                 stash,
@@ -363,6 +449,23 @@ fn open_vault(context: &Context, lifetime: Duration) -> Result<Arc<StashKeys>, F
     Ok(keys)
 }
 
+fn wallets(
+    cli: &Cli,
+    context: &Context,
+    secrets: Arc<MasterKey>,
+    hosts: WalletHosts,
+    asset_origin: Origin,
+) -> Result<WalletSessions, Failure> {
+    let (store, sandbox) = (Arc::new(context.store.clone()), context.mode == Mode::Sandbox);
+    let config = match sandbox {
+        true => dropin_wallet_client::ClientConfig::sandbox(cli.serve.wallet.root(&context.data)),
+        false => dropin_wallet_client::ClientConfig::production(),
+    };
+    let provider = Arc::new(WalletClient::start(config)?);
+    let clock = context.clock.clone();
+    Ok(WalletSessions { store: store.clone(), access: store, secrets, provider, clock, hosts, asset_origin, sandbox })
+}
+
 fn processor(url: &str, key: Secret, limits: &ProcessorLimitArgs) -> Result<Arc<HttpProcessor>, Failure> {
     let config = ProcessorConfig::new(url, key.expose().to_owned(), PROCESSOR_DEADLINE)?
         .with_room(Room {
@@ -372,6 +475,11 @@ fn processor(url: &str, key: Secret, limits: &ProcessorLimitArgs) -> Result<Arc<
         })
         .with_breaker(BreakerRules::of(limits.processor_failures, limits.pause()));
     Ok(Arc::new(HttpProcessor::start(config)?))
+}
+
+fn rates(context: &Context, policy: OfferPolicy) -> Rates {
+    let store = Arc::new(context.store.clone());
+    Rates::new(store.clone(), store, context.clock.clone(), context.ids.clone(), policy)
 }
 
 fn payments(context: &Context, processor: Arc<HttpProcessor>) -> Payments {

@@ -3,15 +3,17 @@
 
 pub mod openapi;
 mod orders;
+mod rates;
 mod refunds;
 mod sessions;
 
 use actix_web::http::Method;
 use actix_web::web;
 use dropin_access::Permission;
-use dropin_http::{Flows, Gate, Operation, mount};
+use dropin_http::{Flows, Gate, Operation, mount_open};
 use dropin_usecases::answers::Answers;
 use dropin_usecases::payments::Payments;
+use dropin_usecases::rates::Rates;
 use dropin_usecases::sessions::Sessions;
 
 /// What the service works with.
@@ -23,6 +25,8 @@ pub struct SessionApiDeps {
     pub sessions: Sessions,
     /// Orders and what is asked of them.
     pub payments: Payments,
+    /// Exchange rates.
+    pub rates: Rates,
     /// Answers for whoever repeats a request.
     pub answers: Answers,
     /// Where captures, cancels and refunds run.
@@ -33,9 +37,12 @@ pub struct SessionApiDeps {
 pub fn configure(deps: SessionApiDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     move |config| {
         config.app_data(web::Data::new(deps.gate.clone())).app_data(web::Data::new(deps.clone()));
-        mount(config, OPERATIONS);
+        mount_open(config, OPERATIONS, &[GET_RATES]);
     }
 }
+
+/// Where rates are; merchants' pages read them.
+const GET_RATES: &str = "/v2.2/getRates";
 
 /// Every operation of the Session and Order API.
 pub const OPERATIONS: &[Operation] = &[
@@ -115,5 +122,12 @@ pub const OPERATIONS: &[Operation] = &[
         path: "/v1/order/{OrderId}/refund/{RefundId}",
         permission: Some(Permission::OrderRead),
         handler: || web::to(refunds::get),
+    },
+    Operation {
+        name: "getRates",
+        method: Method::GET,
+        path: GET_RATES,
+        permission: None,
+        handler: || web::to(rates::get),
     },
 ];

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{AccessArgs, Context, DocsArgs, Mode, Parts, ProcessorArgs, ProcessorLimitArgs, serve};
+use dropin_boot::{AccessArgs, Context, DocsArgs, Mode, OfferArgs, Parts, ProcessorArgs, ProcessorLimitArgs, serve};
 use dropin_http::Gate;
 use dropin_keyring::MasterKey;
 use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_usecases::access::Authenticator;
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
+use dropin_usecases::rates::Rates;
 use dropin_usecases::sessions::Sessions;
 use session_api::{SessionApiDeps, configure, openapi};
 
@@ -24,6 +25,8 @@ struct Concerns {
     access: AccessArgs,
     #[command(flatten)]
     docs: DocsArgs,
+    #[command(flatten)]
+    offers: OfferArgs,
 }
 
 fn main() -> ExitCode {
@@ -51,6 +54,13 @@ fn main() -> ExitCode {
                 ids: context.ids.clone(),
                 url_policy: context.mode.url_policy(),
             },
+            rates: Rates::new(
+                store.clone(),
+                store.clone(),
+                context.clock.clone(),
+                context.ids.clone(),
+                concerns.offers.policy()?,
+            ),
             answers: Answers { store: store.clone(), clock: context.clock.clone(), keep: KEEP },
             payments: Payments {
                 store,

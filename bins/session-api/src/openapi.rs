@@ -3,7 +3,8 @@
 use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
 use dropin_wire::order::{CaptureRequest, OrderBody, RefundBody, RefundListBody, RefundRequest};
-use dropin_wire::schema::Text;
+use dropin_wire::rates::RatesBody;
+use dropin_wire::schema::{Id, Text};
 use dropin_wire::session::{SessionBody, SessionRequest};
 
 use crate::OPERATIONS;
@@ -47,11 +48,13 @@ fn operations() -> Vec<OperationDocs> {
         refund(),
         list_refunds(),
         get_refund(),
+        get_rates(),
     ]
 }
 
 const SESSIONS: &str = "Sessions";
 const ORDERS: &str = "Orders";
+const RATES: &str = "Rates";
 const SESSION_ID: (&str, &str) = ("SessionId", "Identifier of the Session, from the answer that created it.");
 const ORDER_ID: (&str, &str) = ("OrderId", "Identifier of the Order, from a notification or from Session.Order.");
 
@@ -201,4 +204,24 @@ fn get_refund() -> OperationDocs {
         .id(REFUND_ID.0, REFUND_ID.1)
         .answers(Answer::json::<RefundBody<'_>>(200, "The refund."))
         .refuses(&[ErrorCode::OrderNotFound, ErrorCode::RefundNotFound])
+}
+
+fn get_rates() -> OperationDocs {
+    let text = "The exchange rates of a merchant, to build a currency selector with and to convert prices: Rate is how many units of Currency one unit of the \
+        merchant's settlement currency costs. A merchant with spot rates gets Rates, which are indications; one with guaranteed rates gets RateOffers, by \
+        whose Id a Session is priced. Called from pages of any origin; it takes no secret. A currency that no rate is known of is left out. Keep the answer \
+        as long as Cache-Control says.";
+    OperationDocs::new(RATES, "getRates", "Retrieve exchange rates", text)
+        .required_parameter::<Id>("merchantId", "The merchant's id; no secret.")
+        .reads_a_version()
+        .answers(
+            Answer::json::<RatesBody>(200, "Rates, or RateOffers.")
+                .with_etag()
+                .header("Cache-Control", "`public`, and in max-age the seconds until something may change.")
+                .header(
+                    "Warning",
+                    "`110`, and the day that spot rates are of, when they are older than they should be.",
+                ),
+        )
+        .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::RatesStale])
 }

@@ -50,8 +50,10 @@ impl Sought {
 }
 
 fn shown(known: &IfNoneMatch, dossier: &OrderDossier) -> HttpResponse {
-    let OrderDossier { order, refunds, history } = dossier;
-    known.answer(&Version::of_order(order), || OrderBody::with_life(order, refunds, history.iter().map(step)))
+    let OrderDossier { order, refunds, history, rate } = dossier;
+    known.answer(&Version::of_order(order), || {
+        OrderBody::with_life(order, refunds, history.iter().map(step)).at_rate(order, rate.as_ref())
+    })
 }
 
 /// Who of ours decided is not the merchant's business; that it was one of ours is.

@@ -1,13 +1,18 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod feed;
+
 use std::time::Duration;
 
 use dropin_usecases::answers::Answers;
 use dropin_usecases::payments::Payments;
+use dropin_usecases::rates::RateWatch;
 use dropin_usecases::sessions::Sessions;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+
+pub use feed::rates_watch;
 
 /// Operations or Sessions taken over in one transaction.
 const BATCH: u32 = 64;
@@ -28,6 +33,8 @@ pub struct SettlerDeps {
     pub sessions: Sessions,
     /// Answers that are kept for a while.
     pub answers: Answers,
+    /// The feed of exchange rates, if there is one.
+    pub rates: Option<RateWatch>,
     /// How often to look for due work.
     pub poll: Duration,
 }
@@ -38,8 +45,9 @@ pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
     let sessions = sessions(&deps, stop.clone());
     let orders = orders(&deps, stop.clone());
     let answers = answers(&deps, stop.clone());
+    let rates = rates(&deps, stop.clone());
     log::info!("settler: looking for due work every {} ms", deps.poll.as_millis());
-    tokio::join!(operations, sessions, orders, answers);
+    tokio::join!(operations, sessions, orders, answers, rates);
     // The loops end with the signal; a closed channel means that whoever started us is gone.
     drop(stop.wait_for(|stopping| *stopping).await);
 }
@@ -93,16 +101,10 @@ async fn sessions(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
 /// already true.
 async fn orders(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
-        let more = match deps.payments.expire_orders(BATCH).await {
-            Ok(expired) => expired == BATCH,
-            Err(error) => {
-                log::warn!(error:% = error; "settler: cannot end Orders whose time is over; trying again");
-                false
-            }
-        };
-        if !more {
-            pause(deps.poll * 4, &mut stop).await;
+        if let Err(error) = deps.payments.expire_orders(BATCH).await {
+            log::warn!(error:% = error; "settler: cannot end every Order whose time is over; trying again");
         }
+        pause(deps.poll * 4, &mut stop).await;
     }
 }
 
@@ -119,6 +121,26 @@ async fn answers(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
         if !more {
             pause(deps.poll * 20, &mut stop).await;
         }
+    }
+}
+
+/// A look that is broken off at the end loses nothing: the next one finds the same.
+async fn rates(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    let Some(watch) = &deps.rates else { return };
+    while !*stop.borrow() {
+        let mut stopping = stop.clone();
+        let looked = tokio::select! {
+            looked = watch.look() => looked,
+            _ = stopping.wait_for(|stopping| *stopping) => return,
+        };
+        let until_next = match looked {
+            Ok(()) => watch.every,
+            Err(error) => {
+                log::warn!(error:% = error; "settler: cannot keep exchange rates; trying again");
+                deps.poll * 20
+            }
+        };
+        pause(until_next, &mut stop).await;
     }
 }
 

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{Context, Parts, ProcessorArgs, ProcessorLimitArgs, serve};
+use dropin_boot::{Context, Parts, ProcessorArgs, ProcessorLimitArgs, RateFeedArgs, serve};
 use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::sessions::Sessions;
-use settler::{POLL, SettlerDeps, run};
+use settler::{POLL, SettlerDeps, rates_watch, run};
 
 #[derive(Args)]
 struct Concerns {
@@ -18,10 +18,12 @@ struct Concerns {
     processor: ProcessorArgs,
     #[command(flatten)]
     limits: ProcessorLimitArgs,
+    #[command(flatten)]
+    rates: RateFeedArgs,
 }
 
 fn main() -> ExitCode {
-    serve("settler", 8087, async |context: &Context, Concerns { processor, limits }: Concerns| {
+    serve("settler", 8087, async |context: &Context, Concerns { processor, limits, rates }: Concerns| {
         let store = Arc::new(context.store.clone());
         let key = processor.key()?.expose().to_owned();
         let config = ProcessorConfig::new(&processor.processor_url, key, PROCESSOR_DEADLINE)?
@@ -49,9 +51,15 @@ fn main() -> ExitCode {
                 ids: context.ids.clone(),
                 url_policy: context.mode.url_policy(),
             },
+            rates: rates_watch(context, &rates)?,
             poll: POLL,
         };
+        let rates = deps.rates.clone();
         let settler = run(deps, context.stop.clone());
-        Ok(Parts::new().run("settler", settler).watch(Arc::new(open)).watch(processor))
+        let parts = Parts::new().run("settler", settler).watch(Arc::new(open)).watch(processor);
+        Ok(match rates {
+            Some(rates) => parts.watch(Arc::new(rates)),
+            None => parts,
+        })
     })
 }

@@ -4,9 +4,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use dropin_access::{Origin, Permission};
+use dropin_access::{Origin, Permission, RateForm};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
+use dropin_rates::Markup;
 
 use super::Output;
 
@@ -54,6 +55,15 @@ pub(crate) struct CreateMerchant {
     /// Currency that it may charge in, such as USD; may be repeated [default: all]
     #[arg(long = "currency", value_name = "CODE", value_parser = Currency::from_str)]
     pub(crate) currencies: Vec<Currency>,
+    /// Form of its exchange rates: spot (indications) or guaranteed (offers that Sessions are priced by) [default: spot]
+    #[arg(long, value_name = "FORM", value_parser = RateForm::from_str)]
+    pub(crate) rates: Option<RateForm>,
+    /// Currency that it is paid out in [default: EUR]
+    #[arg(long, value_name = "CODE", value_parser = Currency::from_str)]
+    pub(crate) settlement_currency: Option<Currency>,
+    /// What is put on the rate of a currency, in basis points, such as BRL=250 for 2.5 %; may be repeated
+    #[arg(long = "markup", value_name = "CODE=POINTS", value_parser = markup)]
+    pub(crate) markups: Vec<(Currency, Markup)>,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -87,6 +97,15 @@ pub(crate) struct MerchantSettings {
     /// How long its unpaid Sessions live, such as 24h; for Sessions created from now on
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) session_lifetime: Option<Duration>,
+    /// Form of its exchange rates: spot (indications) or guaranteed (offers that Sessions are priced by)
+    #[arg(long, value_name = "FORM", value_parser = RateForm::from_str)]
+    pub(crate) rates: Option<RateForm>,
+    /// Currency that it is paid out in; offers that were made keep theirs
+    #[arg(long, value_name = "CODE", value_parser = Currency::from_str)]
+    pub(crate) settlement_currency: Option<Currency>,
+    /// What is put on the rate of a currency, in basis points, such as BRL=250 for 2.5 %; 0 takes it off; may be repeated
+    #[arg(long = "markup", value_name = "CODE=POINTS", value_parser = markup)]
+    pub(crate) markups: Vec<(Currency, Markup)>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -189,6 +208,15 @@ pub(crate) enum SecretCommand {
     },
 }
 
+/// A markup as people write it: a currency and basis points.
+fn markup(text: &str) -> Result<(Currency, Markup), String> {
+    let advice = || "must be a currency and basis points, such as BRL=250 for 2.5 %".to_owned();
+    let (code, points) = text.split_once('=').ok_or_else(advice)?;
+    let currency = code.parse().map_err(|_unknown| advice())?;
+    let points = points.parse().map_err(|_not_a_number| advice())?;
+    Ok((currency, Markup::from_basis_points(points).map_err(|error| error.to_string())?))
+}
+
 /// A time as people write it: a whole number and s, m, h or d; 0 needs no unit.
 fn time(text: &str) -> Result<Duration, String> {
     let advice = || "must be a whole number with s, m, h or d, such as 30m or 24h".to_owned();
@@ -227,6 +255,13 @@ mod tests {
         let Ok(MerchantCommand::Create(create)) = parse(line) else { panic!() };
         assert_eq!(create.currencies, [Currency::Usd, Currency::Eur]);
         assert!(create.output.json && create.origins.len() == 1);
+        let line = "create --name N --rates guaranteed --settlement-currency USD --markup BRL=250 --markup JPY=1";
+        let Ok(MerchantCommand::Create(create)) = parse(line) else { panic!() };
+        let points: Vec<_> = create.markups.iter().map(|(code, markup)| (code.code(), markup.basis_points())).collect();
+        assert_eq!((create.rates, points.as_slice()), (Some(RateForm::Guaranteed), &[("BRL", 250), ("JPY", 1)][..]));
+        for wrong in ["--rates=SPOT", "--markup=BRL", "--markup=BRL=2.5", "--markup=BRL=2001", "--markup=XXX=1"] {
+            assert!(parse(&format!("create --name N {wrong}")).is_err(), "{wrong}");
+        }
         for wrong in ["--origin=https://shop.example/path", "--currency=XXX"] {
             assert!(parse(&format!("create --name N {wrong}")).is_err());
         }

@@ -3,14 +3,16 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use dropin_access::{ApiUser, Endpoint, Merchant, Permission, Permissions};
+use dropin_access::{ApiUser, Endpoint, Merchant, Permission, Permissions, RateChange, RateForm, RateSettings};
 use dropin_boot::Failure;
 use dropin_kernel::Violation;
 use dropin_keyring::{MasterKey, MasterKeyError};
 use dropin_money::Currency;
-use dropin_ports::{AccessStore, MerchantSettings};
+use dropin_ports::{AccessStore, MerchantSettings, RateStore};
+use dropin_rates::Markup;
 use dropin_store::Store;
 use dropin_usecases::access::{self, Account, AccountError, Merchants};
+use dropin_usecases::rates::set_rates;
 use serde_json::{Map, Value, json};
 
 use super::{merchants, say, say_lines};
@@ -23,9 +25,11 @@ use crate::demo::Credentials;
 pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> Result<(), Failure> {
     match command {
         MerchantCommand::List(output) => list(store, *output).await,
-        MerchantCommand::Show { id, output } => show(&Account::load(store, *id).await.map_err(explain)?, *output),
-        MerchantCommand::Create(wanted) => create(&open(cli, store, true).await?, wanted).await,
-        MerchantCommand::Set(wanted) => set(&open(cli, store, false).await?, wanted).await,
+        MerchantCommand::Show { id, output } => {
+            show(store, &Account::load(store, *id).await.map_err(explain)?, *output).await
+        }
+        MerchantCommand::Create(wanted) => create(&open(cli, store, true).await?, store, wanted).await,
+        MerchantCommand::Set(wanted) => set(&open(cli, store, false).await?, store, wanted).await,
         MerchantCommand::User(command) => user(&open(cli, store, false).await?, command).await,
         MerchantCommand::Endpoint(command) => endpoint(&open(cli, store, false).await?, command).await,
         MerchantCommand::Secret(command) => secret(&open(cli, store, false).await?, command).await,
@@ -76,7 +80,7 @@ fn in_flags(violation: &Violation) -> String {
     format!("{flag} {}", violation.message)
 }
 
-async fn create(merchants: &Merchants, wanted: &CreateMerchant) -> Result<(), Failure> {
+async fn create(merchants: &Merchants, store: &Store, wanted: &CreateMerchant) -> Result<(), Failure> {
     let currencies = if wanted.currencies.is_empty() { Currency::ALL.to_vec() } else { wanted.currencies.clone() };
     let created = merchants
         .create(access::CreateMerchant {
@@ -87,6 +91,10 @@ async fn create(merchants: &Merchants, wanted: &CreateMerchant) -> Result<(), Fa
         })
         .await
         .map_err(explain)?;
+    let change = rate_change(wanted.rates, wanted.settlement_currency, &wanted.markups);
+    if !change.is_empty() {
+        set_rates(store, created.merchant_id, change).await.map_err(explain)?;
+    }
     let credentials = Credentials::from(created);
     if wanted.output.json {
         return say(&serde_json::to_string(&credentials)?);
@@ -111,14 +119,15 @@ async fn list(store: &Store, output: Output) -> Result<(), Failure> {
     say_lines(lines, "There is no merchant yet; create one with `dropin merchant create --name NAME`.")
 }
 
-fn show(account: &Account, output: Output) -> Result<(), Failure> {
+async fn show(store: &Store, account: &Account, output: Output) -> Result<(), Failure> {
     let mut shown = of_merchant(&account.merchant);
+    shown["Rates"] = of_rates(&store.find_rate_settings(account.merchant.id).await?);
     shown["Users"] = Value::from_iter(account.users.iter().map(of_user));
     shown["Endpoints"] = Value::from_iter(account.endpoints.iter().map(of_endpoint));
     say(&if output.json { shown.to_string() } else { serde_json::to_string_pretty(&shown)? })
 }
 
-async fn set(merchants: &Merchants, wanted: &SetMerchant) -> Result<(), Failure> {
+async fn set(merchants: &Merchants, store: &Store, wanted: &SetMerchant) -> Result<(), Failure> {
     let settings = &wanted.settings;
     let some = |list: bool| list.then_some(());
     let change = MerchantSettings {
@@ -129,7 +138,9 @@ async fn set(merchants: &Merchants, wanted: &SetMerchant) -> Result<(), Failure>
         methods: None,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
-    let shown = of_merchant(&merchant);
+    let change = rate_change(settings.rates, settings.settlement_currency, &settings.markups);
+    let mut shown = of_merchant(&merchant);
+    shown["Rates"] = of_rates(&set_rates(store, wanted.id, change).await.map_err(explain)?);
     say(&if wanted.output.json { shown.to_string() } else { serde_json::to_string_pretty(&shown)? })
 }
 
@@ -260,6 +271,19 @@ fn of_merchant(merchant: &Merchant) -> Value {
         "SessionLifetimeSeconds": merchant.session_lifetime.as_secs(),
         "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),
         "Origins": Value::from_iter(merchant.origins.iter().map(|origin| origin.as_str())),
+    })
+}
+
+fn rate_change(form: Option<RateForm>, settlement: Option<Currency>, markups: &[(Currency, Markup)]) -> RateChange {
+    RateChange { form, settlement, markups: markups.iter().copied().collect() }
+}
+
+fn of_rates(settings: &RateSettings) -> Value {
+    let points = |(code, markup): (&Currency, &Markup)| (code.code().to_owned(), markup.basis_points().into());
+    json!({
+        "Form": settings.form.word(),
+        "SettlementCurrency": settings.pricing.settlement.code(),
+        "MarkupBasisPoints": Value::Object(settings.pricing.markups.iter().map(points).collect()),
     })
 }
 

@@ -6,6 +6,8 @@ mod notification;
 mod operations;
 mod order;
 mod processor;
+mod rates;
+mod wallet;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,9 +20,11 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::Merchants;
 
 use crate::cli::{
-    Cli, Command, LedgerCommand, MerchantCommand, NotificationCommand, NotificationState, OpCommand, OrderCommand,
+    Cli, Command, LedgerCommand, MerchantCommand, NotificationCommand, NotificationState, OpCommand, OrderCommand, RatesCommand,
 };
 use crate::files;
+
+pub(crate) use wallet::setup as wallet_setup;
 
 /// Most rows that a list shows.
 const MOST: u32 = 1_000;
@@ -60,6 +64,8 @@ async fn perform(cli: &Cli, command: &Command, store: &Store) -> Result<ExitCode
         Command::Op(OpCommand::List(wanted)) => operations::list(store, wanted).await,
         Command::Order(OrderCommand::Show { id, output }) => order::show(store, *id, *output).await,
         Command::Order(OrderCommand::Review(wanted)) => order::review(cli, store, wanted).await,
+        Command::Wallet(command) => wallet::run(cli, store, command).await,
+        Command::Rates(RatesCommand::Show(output)) => rates::show(store, *output).await,
         Command::Ledger(LedgerCommand::Verify(wanted)) => return ledger::verify(cli, store, wanted).await,
     }
     .map(|()| ExitCode::SUCCESS)

@@ -25,10 +25,12 @@ use dropin_ports::{
     AuthorizeRequest, CaptureRequest, Clock, Processor, ProcessorAnswer, Question, RefundRequest, StatusAnswer,
     VoidRequest,
 };
+use dropin_rates::OfferPolicy;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, Merchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
+use dropin_usecases::rates::Rates;
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
 use serde_json::{Value, json};
@@ -188,6 +190,13 @@ impl Api {
             url_policy: UrlPolicy::Production,
         };
         let answers = Answers { store: Arc::new(inner.clone()), clock: clock.clone(), keep: KEEP };
+        let rates = Rates::new(
+            Arc::new(inner.clone()),
+            Arc::new(inner.clone()),
+            clock.clone(),
+            ids.clone(),
+            OfferPolicy::default(),
+        );
         let flows = Flows::start().unwrap();
         let payments = Payments {
             store: Arc::new(inner.clone()),
@@ -201,6 +210,7 @@ impl Api {
         let deps = SessionApiDeps {
             gate,
             sessions: sessions.clone(),
+            rates,
             answers: answers.clone(),
             payments: payments.clone(),
             flows: flows.clone(),

@@ -7,13 +7,14 @@ use async_trait::async_trait;
 use dropin_card::StashedKind;
 use dropin_card::StashedKind;
 use dropin_kernel::LedgerTransactionId;
-use dropin_kernel::{AttemptId, BillingProfileId, MerchantId, OpId, OrderId, SessionId, Timestamp};
+use dropin_kernel::{AttemptId, BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, SessionId, Timestamp};
 use dropin_order::{NewOrder, OpState, Operation, Order};
 use dropin_ports::{
     Actor, AuthorizationPrepared, ChangeSession, Changed, History, IdSource, Inserted, NewSession, PaymentStore,
     PrepareAuthorization, ReplaceSession, Replaced, SealedCard, SessionStore, SessionWithOrder, Settled, Settlement,
     StashEntry, StashKey, StashStore, StashSummary, StashUse, StoreError, Subject,
 };
+use dropin_rates::Offer;
 use dropin_session::{FailureReason, Session, SessionStateKind};
 use dropin_store::Store;
 use dropin_validation::{BillingProfile, Text};
@@ -203,6 +204,10 @@ impl SessionStore for Meddling {
         reference: &Text,
     ) -> Result<Option<BillingProfile>, StoreError> {
         self.inner.find_profile_by_reference(merchant, reference).await
+    }
+
+    async fn find_rate_offer(&self, merchant: MerchantId, id: RateOfferId) -> Result<Option<Offer>, StoreError> {
+        self.inner.find_rate_offer(merchant, id).await
     }
 
     async fn find_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<Vec<Session>, StoreError> {

@@ -99,7 +99,7 @@ impl RateStore for Store {
         self.write(move |connection| {
             let row = FeedRow::new(&look.state)?;
             let note = NoteFeed {
-                id: 1,
+                id: row.id,
                 checked_at: row.checked_at,
                 next_at: row.next_at,
                 stale_at: row.stale_at,

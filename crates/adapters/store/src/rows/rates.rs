@@ -165,7 +165,7 @@ struct RefusedDocument {
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = rate_feed)]
 pub(crate) struct FeedRow {
-    id: i32,
+    pub(crate) id: i32,
     pub(crate) checked_at: Instant,
     pub(crate) next_at: Instant,
     pub(crate) stale_at: Option<Instant>,

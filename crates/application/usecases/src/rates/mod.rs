@@ -53,7 +53,7 @@ pub struct RatesShown {
     /// What was shown may be kept until then.
     pub until: Timestamp,
     /// The day that the rates are of, when they are older than they should be; spot rates are shown all the same.
-    pub stale: Option<Option<Date>>,
+    pub stale: Option<Date>,
 }
 
 /// Why no rates are shown.
@@ -104,6 +104,11 @@ impl Rates {
             Known::Shown(shown) => Ok(shown),
             Known::Stale(until) => Err(stale(until, now)),
         }
+    }
+
+    /// For how long it may be kept from now on, in whole seconds; at least one.
+    pub fn keeps(&self, shown: &RatesShown) -> u64 {
+        shown.until.since(self.clock.now()).as_secs().max(1)
     }
 
     /// The day of the next change cannot be told where the feed was never looked at, or is not looked at any more.
@@ -184,19 +189,15 @@ fn spot(
     let stale = board.is_stale(now);
     // From then on they are shown with a warning.
     let until = board.state.stale_at.filter(|at| now < *at).map_or(next, |at| at.min(next));
-    RatesShown::new(&body, until, stale.then(|| board.table.date()))
+    // Only what has a day grows old.
+    RatesShown::new(&body, until, board.table.date().filter(|_| stale))
 }
 
 impl RatesShown {
-    fn new(body: &RatesBody, until: Timestamp, stale: Option<Option<Date>>) -> Self {
+    fn new(body: &RatesBody, until: Timestamp, stale: Option<Date>) -> Self {
         let body = body.bytes();
         let digest = Sha256::digest(&body);
         let tag = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         Self { body, tag, until, stale }
-    }
-
-    /// For how long it may be kept, in whole seconds; at least one.
-    pub fn keeps(&self, now: Timestamp) -> u64 {
-        self.until.since(now).as_secs().max(1)
     }
 }

@@ -98,10 +98,9 @@ impl Measured for RateWatch {
         let now = self.clock.now();
         let state = board.as_ref().map(|board| &board.state);
         let refused = |why: Refusal| state.map_or(0, |state| state.refused.iter().filter(|one| one.why == why).count());
-        let readings = Refusal::ALL.into_iter().map(|why| Reading {
-            labels: vec![("reason", why.as_str().into())],
-            value: refused(why) as u64,
-        });
+        let readings = Refusal::ALL
+            .into_iter()
+            .map(|why| Reading { labels: vec![("reason", why.as_str().into())], value: refused(why) as u64 });
         Ok(vec![
             Measure {
                 name: "dropin_rates_refused",
