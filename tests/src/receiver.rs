@@ -38,6 +38,13 @@ struct Shared {
     expected: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
+/// What proves the merchant's domain to the wallet's provider; its page serves it.
+pub const ASSOCIATION: &str = "The page of the tests' merchant.\n";
+
+async fn association() -> HttpResponse {
+    HttpResponse::Ok().content_type("text/plain").body(ASSOCIATION)
+}
+
 /// A merchant's real HTTP endpoint; verifies every signature as the merchant's developer is told to.
 #[derive(Clone)]
 pub struct Receiver {
@@ -59,6 +66,7 @@ impl Receiver {
                 .route("/webhook", web::post().to(receive))
                 .route("/pay", web::get().to(page))
                 .route("/pay.js", web::get().to(script))
+                .route("/.well-known/apple-developer-merchantid-domain-association", web::get().to(association))
         });
         let server = server.workers(1).disable_signals().listen(listener).expect("listens").run();
         rt::spawn(server);

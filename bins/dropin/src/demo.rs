@@ -1,14 +1,22 @@
 //! The demo merchant: made once, its credentials kept so that a restart shows the same ones.
 
 use std::path::Path;
+use std::time::Duration;
 
-use dropin_access::Origin;
+use dropin_access::{DomainState, Origin};
 use dropin_boot::Failure;
 use dropin_money::Currency;
+use dropin_ports::WalletCredentials;
 use dropin_usecases::access::{AuthenticateError, CreateMerchant, MerchantCreated, Merchants, authenticate};
+use dropin_usecases::wallet::{SetWallet, WalletSetup, WalletSetupError};
+use sandbox_processor::WalletAuthority;
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 
 use crate::files;
+
+/// Between two looks for the shop's file: the shop has only just begun to listen.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// A new merchant's credentials as scripts and the shop read them. No Debug: they are secret.
 #[derive(Clone, Serialize, Deserialize)]
@@ -43,6 +51,46 @@ pub(crate) fn read(file: &Path) -> Result<Option<Credentials>, Failure> {
         let (file, line) = (file.display(), error.line());
         format!("{file} does not hold credentials (line {line}); remove it to have new ones made").into()
     })
+}
+
+/// What proves the demo shop's domain to the sandbox's wallet provider; the shop serves it.
+pub(crate) const ASSOCIATION: &str = "This is the demo shop of a Dropin sandbox.\n";
+
+/// Sets the demo merchant's wallet up, once: a certificate of the sandbox's own provider.
+pub(crate) async fn wallet(
+    setup: &WalletSetup,
+    authority: &WalletAuthority,
+    credentials: &Credentials,
+) -> Result<(), Failure> {
+    let merchant = credentials.merchant_id.parse()?;
+    match setup.identity(merchant).await {
+        Ok(identity) if identity.is_valid_at(setup.clock.now()) => return Ok(()),
+        Ok(_) | Err(WalletSetupError::NoWallet) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let identifier = "merchant.demo.shop.localhost".to_owned();
+    let issued = authority.issue(&identifier)?;
+    let credentials = WalletCredentials { certificate: issued.certificate, key: issued.key.into() };
+    setup.set(merchant, SetWallet { identifier, country: "US".to_owned(), credentials }).await?;
+    Ok(())
+}
+
+/// Registers the shop's domain and looks for its file there, until it was found or `stop` turns true.
+pub(crate) async fn prove_domain(setup: WalletSetup, credentials: Credentials, mut stop: watch::Receiver<bool>) {
+    let shop = credentials.shop_url.as_deref().and_then(|url| url.split_once("://"));
+    let (Some((_, domain)), Ok(merchant)) = (shop, credentials.merchant_id.parse()) else { return };
+    if let Err(error) = setup.add_domain(merchant, domain, ASSOCIATION).await {
+        log::warn!("the demo shop shows no wallet: {error}");
+        return;
+    }
+    while !*stop.borrow() {
+        match setup.check_domain(merchant, domain).await {
+            Ok(checked) if checked.state() == DomainState::Verified => return,
+            Ok(_) => {}
+            Err(error) => log::warn!("the demo shop's domain cannot be checked: {error}"),
+        }
+        drop(tokio::time::timeout(PAUSE, stop.wait_for(|stopping| *stopping)).await);
+    }
 }
 
 /// The demo merchant's credentials from `file`; makes the merchant when there is none, when the store does not know it,

@@ -8,6 +8,7 @@ mod plan;
 mod serve;
 pub mod shop;
 mod tools;
+mod wallet;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

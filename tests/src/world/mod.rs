@@ -8,6 +8,7 @@ mod postgres;
 mod program;
 mod shopper;
 mod topology;
+mod wallet;
 
 use std::cell::RefCell;
 use std::path::PathBuf;

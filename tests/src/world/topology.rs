@@ -62,7 +62,7 @@ impl Programs {
     }
 
     fn start_all_in_one(&mut self, folder: &Path) {
-        let [listen, shop, processor] = free_ports();
+        let [listen, shop, processor, wallet] = free_ports();
         let mut command =
             ["dropin", "--listen", &listen, "--shop-listen", &shop, "--no-demo"].map(str::to_owned).to_vec();
         let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
@@ -80,7 +80,8 @@ impl Programs {
             command.extend(["--target".to_owned(), SERVICES[..5].join(",")]);
             self.addresses.insert("sandbox-processor", format!("http://{processor}"));
             environment.push(("PROCESSOR_URL".to_owned(), self.addresses["sandbox-processor"].clone()));
-            self.start_processor(processor, folder);
+            environment.push(wallet_hosts(&wallet));
+            self.start_processor(processor, &wallet, folder);
         }
         self.running.insert("dropin", Program::start("dropin", command, environment, folder));
     }
@@ -91,11 +92,11 @@ impl Programs {
         self.topology == Topology::Split || self.environment.iter().any(is_its)
     }
 
-    fn start_processor(&mut self, listen: String, folder: &Path) {
+    fn start_processor(&mut self, listen: String, wallet: &str, folder: &Path) {
         let database = folder.join("processor.db").display().to_string();
         let mut environment = self.environment.clone();
-        let own = [("LISTEN", &listen), ("DATABASE", &database), ("KEY", &self.key)];
-        environment.extend(own.map(|(name, value)| (format!("SANDBOX_PROCESSOR_{name}"), value.clone())));
+        let own = [("LISTEN", listen.as_str()), ("DATABASE", &database), ("KEY", &self.key), ("WALLET_LISTEN", wallet)];
+        environment.extend(own.map(|(name, value)| (format!("SANDBOX_PROCESSOR_{name}"), value.to_owned())));
         let command = vec!["sandbox-processor".to_owned()];
         let program = Program::start("sandbox-processor", command, environment, folder);
         self.running.insert("sandbox-processor", program);
@@ -104,17 +105,18 @@ impl Programs {
     fn start_split(&mut self, folder: &Path, database: &str) {
         self.command_line.push(("DATABASE_URL".to_owned(), database.to_owned()));
         self.run_dropin(&["migrate"]);
-        let ports: [String; 6] = free_ports();
+        let [ports @ .., wallet]: [String; 7] = free_ports();
         for (service, listen) in SERVICES.into_iter().zip(&ports) {
             self.addresses.insert(service, format!("http://{listen}"));
         }
         self.addresses.insert("checkout", self.addresses["checkout-api"].clone());
         for (service, listen) in SERVICES.into_iter().zip(ports) {
             if service == "sandbox-processor" {
-                self.start_processor(listen, folder);
+                self.start_processor(listen, &wallet, folder);
                 continue;
             }
-            let environment = self.environment_of(&listen);
+            let mut environment = self.environment_of(&listen);
+            environment.push(wallet_hosts(&wallet));
             let program = Program::start(service, vec![service.to_owned()], environment, folder);
             self.running.insert(service, program);
         }
@@ -128,6 +130,7 @@ impl Programs {
             pair("PROCESSOR_URL", &self.addresses["sandbox-processor"]),
             pair("PROCESSOR_KEY", &self.key),
             pair("DROPIN_ASSET_URL", &self.addresses["checkout-api"]),
+            pair("DROPIN_CHECKOUT_URL", &self.addresses["checkout-api"]),
             pair("DROPIN_STASH_URL", &self.addresses["stash-api"]),
         ]);
         environment
@@ -279,6 +282,11 @@ pub fn check_example(service: &str) -> String {
         Command::new(binary(service)).arg("--check-config").env_clear().envs(variables).output().expect("it starts");
     assert!(output.status.success(), "{service}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Where the services find the wallet's provider that the processor's program plays.
+fn wallet_hosts(address: &str) -> (String, String) {
+    ("DROPIN_WALLET_HOSTS".to_owned(), format!("wallet-gateway.localhost={address}"))
 }
 
 /// Addresses of free ports on loopback, all different.

@@ -19,6 +19,7 @@ mod settler;
 mod shop;
 mod tenants;
 mod transfers;
+mod wallet;
 
 /// What a Session with AutoCapture that is paid sends.
 const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];

@@ -116,6 +116,8 @@ const ROWS: &[(&str, Row)] = &[
     ("paymentProgress", Row::BySessionAlone),
     ("submitPayment", Row::Case),
     ("stashCard", Row::Case),
+    // In wallet.rs.
+    ("startWalletSession", Row::Case),
 ];
 
 /// Ids that stand in the body of a Session.

@@ -49,6 +49,7 @@ pub(super) fn configure(app: &mut web::ServiceConfig) {
                 .route("/shop.js", web::get().to(|| async { File::Shop.answer() }))
                 .route("/checkout.js", web::get().to(|| async { File::Checkout.answer() }))
                 .route("/counter.js", web::get().to(|| async { File::Counter.answer() }))
+                .route("/.well-known/apple-developer-merchantid-domain-association", web::get().to(association))
                 .route("/kit.js", web::get().to(|| async { File::Kit.answer() }))
                 .route("/icon.svg", web::get().to(|| async { File::Icon.answer() }))
                 .route("/api/catalogue", web::get().to(catalogue))
@@ -62,6 +63,11 @@ pub(super) fn configure(app: &mut web::ServiceConfig) {
                 )
                 .default_service(web::to(|| async { Err::<HttpResponse, _>(Refusal::NoSuchPage) })),
         );
+}
+
+/// What proves to the sandbox's wallet provider that this is the shop.
+async fn association() -> HttpResponse {
+    HttpResponse::Ok().content_type("text/plain").body(crate::demo::ASSOCIATION)
 }
 
 async fn page(shop: Shop) -> HttpResponse {

@@ -10,7 +10,7 @@ use crate::settings::Mode;
 #[derive(Debug, Clone, Args)]
 pub struct WalletArgs {
     /// Servers of the wallet's provider that pages may name, separated by commas; in a sandbox also its own provider, as NAME.localhost=127.0.0.1:PORT
-    /// [default: the published ones; in a sandbox wallet-gateway.localhost=127.0.0.1:8087]
+    /// [default: the published ones; in a sandbox wallet-gateway.localhost=127.0.0.1:8088]
     #[arg(long, env = "DROPIN_WALLET_HOSTS", value_delimiter = ',', value_parser = WalletHost::parse, value_name = "HOST")]
     pub wallet_hosts: Vec<WalletHost>,
     /// File with the root certificate of the sandbox's own wallet provider [default: wallet/root.pem in the data folder]
@@ -29,7 +29,7 @@ impl WalletArgs {
             return Err(ConfigError::WalletHosts);
         }
         let default = match mode {
-            Mode::Sandbox => vec![format!("{}=127.0.0.1:8087", WalletHost::SANDBOX)],
+            Mode::Sandbox => vec![format!("{}=127.0.0.1:8088", WalletHost::SANDBOX)],
             // The test environment's is for who asks for it.
             Mode::Production => WalletHost::PUBLISHED[..2].iter().map(|name| (*name).to_owned()).collect(),
         };

@@ -63,7 +63,7 @@ pub async fn only_the_exact_key_finds_an_entry(bench: Arc<Bench>) {
 
 pub async fn posts_at_once_are_all_there(bench: Arc<Bench>) {
     let ((merchant, _), (other, _)) = (bench.merchant().await, bench.merchant().await);
-    let mut entries: Vec<_> = (0..100).map(|at| entry([merchant.id, other.id][at % 2], at(100))).collect();
+    let mut entries: Vec<_> = (0..100).map(|count| entry([merchant.id, other.id][count % 2], at(100))).collect();
     for (count, one) in entries.iter_mut().enumerate() {
         one.sealed.key_id = format!("key-{count}");
     }

@@ -1,0 +1,73 @@
+//! The mobile wallet, from its certificate to the refund of what it paid (contract, Wallet token method; decisions.md sections 6 and 7).
+
+use dropin_tests::cards;
+use serde_json::json;
+
+use crate::{AUTHORIZED, PAID};
+
+both! {
+    with &[];
+
+    async fn a_wallet_pays_in_the_drop_in_and_from_server_to_server(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let shopper = world.shopper(&session);
+        assert_eq!(shopper.view().await["TokenMethods"], json!([]), "no certificate, no button");
+        let key = world.set_wallet_up().await;
+        let view = shopper.view().await;
+        let parameters = &view["TokenMethods"][0]["Parameters"];
+        assert_eq!(view["TokenMethods"][0]["Type"], "APPLEPAY", "{view}");
+        assert_eq!(parameters["MerchantIdentifier"], "merchant.example.tests", "{view}");
+
+        // What the page's callbacks do.
+        let url = parameters["PaymentSessionUrl"].as_str().unwrap();
+        assert!(url.starts_with(&world.checkout), "{url}");
+        let validation_url = "https://wallet-gateway.localhost/paymentservices/startSession";
+        let answer = world.wallet_session(url, validation_url, &world.receiver.origin()).await;
+        assert_eq!((answer.status, &answer.json()["domainName"]), (200, &json!("localhost")), "{}\n{}", answer.text(), world.programs.logged());
+        assert_eq!(answer.header("access-control-allow-origin"), Some(world.receiver.origin().as_str()));
+        for (wrong, origin, status) in [
+            ("https://wallet-gateway.localhost.evil.example/x", world.receiver.origin(), 400),
+            (validation_url, "https://evil.example".to_owned(), 403),
+        ] {
+            assert_eq!(world.wallet_session(url, wrong, &origin).await.status, status, "{wrong} {origin}");
+        }
+
+        // startWalletSession: another merchant of the same page has a wallet of its own, or none.
+        let stranger = world.another_merchant().await;
+        let of_stranger = url.replace(&world.merchant.id, &stranger.id);
+        assert_eq!(world.wallet_session(&of_stranger, validation_url, &world.receiver.origin()).await.status, 403);
+
+        let token = world.stash_token("approve").await;
+        let answer = shopper.submit(view["Version"].as_i64().unwrap(), &token).await;
+        assert_eq!((answer.status, &answer.json()["State"]), (200, &json!("COMPLETED")), "{}", answer.text());
+        world.receiver.expect(&session, &PAID).await;
+        let order = world.merchant.order_of(&session).await;
+        assert_eq!((&order["State"], &order["PaymentMethod"]), (&json!("PROCESSED"), &json!("APPLEPAY")), "{order}");
+        let refund = world.merchant.refund(&order, "r-1", Some("9.90")).await;
+        assert_eq!((refund.status, &refund.json()["State"]), (201, &json!("SUCCEEDED")), "{}", refund.text());
+        world.receiver.expect(&session, &[&PAID[..], &["REFUND_SUCCEEDED"]].concat()).await;
+
+        let token = world.stash_token("approve").await;
+        let paid = world.merchant.post_checkout("", None, &world.token_checkout(&token)).await;
+        assert_eq!((paid.status, &paid.json()["Captured"]), (200, &json!(true)), "{}", paid.text());
+        let order = paid.json()["OrderId"].as_str().unwrap().to_owned();
+        world.receiver.expect(&order, &PAID[1..]).await;
+        let again = world.merchant.post_checkout("", None, &world.token_checkout(&token)).await;
+        assert_eq!(again.status, 400, "a token pays once: {}", again.text());
+        let token = world.stash_token("decline").await;
+        let declined = world.merchant.post_checkout("", None, &world.token_checkout(&token)).await;
+        assert_eq!((declined.status, declined.code().as_str()), (402, "PAYMENT_DECLINED"));
+
+        // Nobody sees the key again.
+        let shown = world.programs.run_dropin(&["wallet", "show", &world.merchant.id, "--json"]);
+        assert!(shown.contains("VERIFIED"), "{shown}");
+        let secret = key.lines().nth(1).unwrap();
+        assert!(!shown.contains(secret) && !world.programs.logged().contains(secret));
+        world.programs.run_dropin(&["wallet", "remove", &world.merchant.id]);
+        let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
+        assert_eq!(world.shopper(&session).view().await["TokenMethods"], json!([]));
+        let progress = world.pay(&session, cards::VISA).await;
+        assert_eq!(progress["State"], "COMPLETED", "{progress}");
+        world.receiver.expect(&session, &AUTHORIZED).await;
+    }
+}
