@@ -35,13 +35,16 @@ const localesPlugin = {
   },
 };
 
+/** Without the spaces that mean nothing in custom properties, which esbuild leaves alone. */
+const tight = (css) => css.replace(/(--[\w-]+): /g, "$1:").replace(/(var\(--[\w-]+), /g, "$1,");
+
 /** Style sheets in scripts, as text. They are shortened: what has to be readable where it runs is the script. */
 const sheetsPlugin = {
   name: "sheets",
   setup(esbuild) {
     esbuild.onLoad({ filter: /\.css$/ }, async ({ path }) => {
       const { code } = await transform(readFileSync(path), { loader: "css", minify: true, target: common.target });
-      return { contents: code.trim(), loader: "text" };
+      return { contents: tight(code).trim(), loader: "text" };
     });
   },
 };
@@ -57,23 +60,23 @@ const common = {
   tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
 };
 
-/** The readable output with tabs and without the comments that esbuild keeps or makes in some places: they are in the sources. */
-function slim(text) {
+/** The readable output with tabs, its outermost level at the margin, and without the comments that esbuild keeps or makes in some places: they are in the sources. */
+function slim(text, outer) {
   return text
-    .replace(/^ *\/\*(?:[^*]|\*(?!\/))*\*\/\n|^ +\/\/ .*\n/gm, "")
+    .replace(/^\/\/ src\/.*\n|^ *\/\*(?:[^*]|\*(?!\/))*\*\/\n|^ +\/\/ .*\n/gm, "")
     .replaceAll("/* @__PURE__ */ ", "")
-    .replace(/^( {2})+/gm, (indent) => "\t".repeat(indent.length / 2))
+    .replace(/^( {2})+/gm, (indent) => "\t".repeat(indent.length / 2 - outer))
     .replace(/\n{2,}/g, "\n");
 }
 
-async function script(entry, name) {
+async function script(entry, name, format = "iife") {
   const banner = { js: `// Dropin: ${name}. Built from crates/browser/src by \`npm run build\`; do not edit.` };
-  const options = { ...common, entryPoints: [entry], format: "iife", plugins: [localesPlugin, sheetsPlugin], banner };
-  return Buffer.from(slim((await build(options)).outputFiles[0].text));
+  const options = { ...common, entryPoints: [entry], plugins: [localesPlugin, sheetsPlugin], banner, format };
+  return slim((await build(options)).outputFiles[0].text, format === "iife" ? 1 : 0);
 }
 
 async function style(entry) {
-  return (await build({ ...common, entryPoints: [entry], minify: true })).outputFiles[0].contents;
+  return Buffer.from(tight((await build({ ...common, entryPoints: [entry], minify: true })).outputFiles[0].text));
 }
 
 /** Fills the addresses of the frame's own files, so that a cached file of another build is never mixed in. */
@@ -111,11 +114,21 @@ ${outputs.map(asset).join("\n")}
 `;
 }
 
+/** Parts that only some shoppers need, by what sources call their addresses. */
+const lazy = { WALLET: ["wallet.js", await script("src/wallet/wallet.ts", "wallet.js", "esm")], DIALOG: ["dialog.js", await script("src/dialog/dialog.ts", "dialog.js", "esm")] };
+
+/** They are loaded by their content's name, so that a cached file of another build is never mixed in. */
+function loading(text) {
+  const named = (_, name) => `import("./${lazy[name][0]}?${hash("sha256", lazy[name][1], "hex").slice(0, 12)}")`;
+  return Buffer.from(text.replace(/\bimport\(([A-Z]+)\)/g, named));
+}
+
 const parts = {
-  "dropin.js": await script("src/shell/init.ts", "dropin.js"),
-  "frame.js": await script("src/frame/frame.ts", "frame.js"),
+  "dropin.js": loading(await script("src/shell/init.ts", "dropin.js")),
+  "frame.js": loading(await script("src/frame/frame.ts", "frame.js")),
+  ...Object.fromEntries(Object.values(lazy).map(([name, text]) => [name, Buffer.from(text)])),
   "frame.css": await style("src/frame/frame.css"),
-  "challenge.js": await script("src/challenge/challenge.ts", "challenge.js"),
+  "challenge.js": Buffer.from(await script("src/challenge/challenge.ts", "challenge.js")),
   "dropin.d.ts": read("dropin.d.ts"),
 };
 for (const name of ["frame", "challenge"]) parts[`${name}.html`] = page(read(`src/${name}/${name}.html`).toString(), parts);

@@ -1,593 +1,589 @@
 // Dropin: dropin.js. Built from crates/browser/src by `npm run build`; do not edit.
 (() => {
-	function baseOf(source) {
-		const url = new URL(source);
-		const folder = /^.*\/v1\//.exec(url.pathname)?.[0];
-		return new URL(folder ?? ".", url);
+function baseOf(source) {
+	const url = new URL(source);
+	const folder = /^.*\/v1\//.exec(url.pathname)?.[0];
+	return new URL(folder ?? ".", url);
+}
+function isWebAddress(text) {
+	return /^https?:\/\/[^\s/]/i.test(text);
+}
+var PROTOCOL = 1;
+var CARDS = "CARD";
+var FRAME_SHAPES = {
+	ready: { face: {} },
+	size: { height: 0 },
+	enabled: { enabled: true },
+	busy: { busy: true, text: "" },
+	notice: { text: "" },
+	status: { title: "", text: "" },
+	away: { title: "", text: "", url: "", challenge: true, now: true },
+	wallet: { session: {} },
+	done: { title: "", text: "", details: {} },
+	fail: { code: "", message: "", title: "", text: "", lang: "", dir: "" }
+};
+function matches(value, shapes) {
+	const message = Object(value);
+	const type = String(message["type"]);
+	return Object.hasOwn(shapes, type) && Object.entries(shapes[type] ?? {}).every(([member, sample]) => typeof message[member] === typeof sample && message[member] !== null);
+}
+function isFrameMessage(value) {
+	return matches(value, FRAME_SHAPES);
+}
+function box(part) {
+	return ["color", "radius", "top-width", "right-width", "bottom-width", "left-width"].map((what) => `--${part}--border-${what}`);
+}
+var VARIABLES = [
+	...["primary", "hover", "content", "app", "header"].map((what) => `--color-${what}`),
+	"--font-color",
+	...box("accordion"),
+	...box("input"),
+	"--input--font-color",
+	"--input--background-color",
+	"--button--border-radius"
+];
+var PLAIN = /^[#\w\s.,%()/+-]{1,64}$/;
+var REACHING_OUT = /(?:url|image|set|var|env|attr)\s*\(/i;
+var FONTS = /^[\p{L}\d\s,"'-]{1,200}$/u;
+var UNCHOSEN_FONT = /^"?(?:times(?: new roman)?|serif)"?$/i;
+function isSafe(name, value) {
+	const property = name.endsWith("width") ? "border-top-width" : name.endsWith("radius") ? "border-top-left-radius" : "color";
+	return PLAIN.test(value) && !REACHING_OUT.test(value) && CSS.supports(property, value);
+}
+function applyTheme(element, theme) {
+	const { style } = element;
+	for (const name of VARIABLES) {
+		const value = theme.variables[name] ?? "";
+		style.setProperty(name, isSafe(name, value) ? value : "initial");
 	}
-	function isWebAddress(text) {
-		return /^https?:\/\/[^\s/]/i.test(text);
+	const chosen = FONTS.test(theme.font) && !UNCHOSEN_FONT.test(theme.font);
+	style.setProperty("--d-font", chosen ? `${theme.font}, sans-serif` : "");
+	element.dataset["scheme"] = theme.scheme;
+	inkButtons(element);
+}
+function inkButtons(element) {
+	const probe = element.appendChild(document.createElement("i"));
+	for (const name of ["primary", "hover"]) {
+		probe.style.backgroundColor = `var(--d-${name})`;
+		element.style.setProperty(`--d-on-${name}`, inkOn(getComputedStyle(probe).backgroundColor));
 	}
-	var PROTOCOL = 1;
-	var CARDS = "CARD";
-	var FRAME_SHAPES = {
-		ready: { face: "object" },
-		size: { height: "number" },
-		enabled: { enabled: "boolean" },
-		busy: { busy: "boolean", text: "string" },
-		notice: { text: "string" },
-		status: { title: "string", text: "string" },
-		away: { title: "string", text: "string", url: "string", challenge: "boolean", now: "boolean" },
-		done: { title: "string", text: "string", details: "object" },
-		fail: { code: "string", message: "string", title: "string", text: "string", lang: "string", dir: "string" }
+	probe.remove();
+}
+function inkOn(background) {
+	const [r = 0, g = 0, b = 0] = (/^rgba?\((.*)\)$/.exec(background)?.[1] ?? "").split(/[\s,/]+/).map((channel) => (Number(channel) / 255) ** 2.2);
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.185 ? "#11151c" : "#fff";
+}
+var DARK = "(prefers-color-scheme: dark)";
+function readTheme(host) {
+	const style = getComputedStyle(host);
+	const variables = {};
+	for (const name of VARIABLES) {
+		variables[name] = style.getPropertyValue(name).trim();
+	}
+	const [light, dark] = [/\blight\b/.test(style.colorScheme), /\bdark\b/.test(style.colorScheme)];
+	const scheme = dark && (!light || matchMedia(DARK).matches) ? "dark" : "light";
+	return { variables, scheme, font: style.fontFamily };
+}
+function watchTheme(host, check) {
+	const media = matchMedia(DARK);
+	const marks = new MutationObserver(check);
+	for (let element = host; element !== null; element = element.parentElement) {
+		marks.observe(element, { attributes: true, attributeFilter: ["class", "style", "data-theme", "data-color-scheme"] });
+	}
+	const size = new ResizeObserver(check);
+	size.observe(host);
+	media.addEventListener("change", check);
+	window.addEventListener("load", check);
+	return () => {
+		marks.disconnect();
+		size.disconnect();
+		media.removeEventListener("change", check);
+		window.removeEventListener("load", check);
 	};
-	function matches(value, shapes) {
-		const message = Object(value);
-		const type = String(message["type"]);
-		return Object.hasOwn(shapes, type) && Object.entries(shapes[type] ?? {}).every(([member, kind]) => typeof message[member] === kind && message[member] !== null);
+}
+var SVG = "http://www.w3.org/2000/svg";
+function fill(element, attributes, children) {
+	for (const [name, value] of Object.entries(attributes)) {
+		if (value === true) element.setAttribute(name, "");
+		else if (typeof value === "string") element.setAttribute(name, value);
 	}
-	function isFrameMessage(value) {
-		return matches(value, FRAME_SHAPES);
-	}
-	function box(part) {
-		return ["color", "radius", "top-width", "right-width", "bottom-width", "left-width"].map((what) => `--${part}--border-${what}`);
-	}
-	var VARIABLES = [
-		...["primary", "hover", "content", "app", "header"].map((what) => `--color-${what}`),
-		"--font-color",
-		...box("accordion"),
-		...box("input"),
-		"--input--font-color",
-		"--input--background-color",
-		"--button--border-radius"
-	];
-	var PLAIN = /^[#\w\s.,%()/+-]{1,64}$/;
-	var REACHING_OUT = /(?:url|image|set|var|env|attr)\s*\(/i;
-	var FONTS = /^[\p{L}\d\s,"'-]{1,200}$/u;
-	var UNCHOSEN_FONT = /^"?(?:times(?: new roman)?|serif)"?$/i;
-	function isSafe(name, value) {
-		const property = name.endsWith("width") ? "border-top-width" : name.endsWith("radius") ? "border-top-left-radius" : "color";
-		return PLAIN.test(value) && !REACHING_OUT.test(value) && CSS.supports(property, value);
-	}
-	function applyTheme(element, theme) {
-		const { style } = element;
-		for (const name of VARIABLES) {
-			const value = theme.variables[name] ?? "";
-			style.setProperty(name, isSafe(name, value) ? value : "initial");
-		}
-		const chosen = FONTS.test(theme.font) && !UNCHOSEN_FONT.test(theme.font);
-		style.setProperty("--d-font", chosen ? `${theme.font}, sans-serif` : "");
-		element.dataset["scheme"] = theme.scheme;
-		inkButtons(element);
-	}
-	function inkButtons(element) {
-		const probe = element.appendChild(document.createElement("i"));
-		for (const name of ["primary", "hover"]) {
-			probe.style.backgroundColor = `var(--d-${name})`;
-			element.style.setProperty(`--d-on-${name}`, inkOn(getComputedStyle(probe).backgroundColor));
-		}
-		probe.remove();
-	}
-	function inkOn(background) {
-		const [r = 0, g = 0, b = 0] = (/^rgba?\((.*)\)$/.exec(background)?.[1] ?? "").split(/[\s,/]+/).map((channel) => (Number(channel) / 255) ** 2.2);
-		return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.185 ? "#11151c" : "#fff";
-	}
-	var DARK = "(prefers-color-scheme: dark)";
-	function readTheme(host) {
-		const style = getComputedStyle(host);
-		const variables = {};
-		for (const name of VARIABLES) {
-			variables[name] = style.getPropertyValue(name).trim();
-		}
-		const [light, dark] = [/\blight\b/.test(style.colorScheme), /\bdark\b/.test(style.colorScheme)];
-		const scheme = dark && (!light || matchMedia(DARK).matches) ? "dark" : "light";
-		return { variables, scheme, font: style.fontFamily };
-	}
-	function watchTheme(host, check) {
-		const media = matchMedia(DARK);
-		const marks = new MutationObserver(check);
-		for (let element = host; element !== null; element = element.parentElement) {
-			marks.observe(element, { attributes: true, attributeFilter: ["class", "style", "data-theme", "data-color-scheme"] });
-		}
-		const size = new ResizeObserver(check);
-		size.observe(host);
-		media.addEventListener("change", check);
-		window.addEventListener("load", check);
-		return () => {
-			marks.disconnect();
-			size.disconnect();
-			media.removeEventListener("change", check);
-			window.removeEventListener("load", check);
-		};
-	}
-	var SVG = "http://www.w3.org/2000/svg";
-	function fill(element, attributes, children) {
-		for (const [name, value] of Object.entries(attributes)) {
-			if (value === true) element.setAttribute(name, "");
-			else if (typeof value === "string") element.setAttribute(name, value);
-		}
-		for (const child of children) if (child !== null) element.append(child);
-		return element;
-	}
-	function h(tag, attributes = {}, ...children) {
-		return fill(document.createElement(tag), attributes, children);
-	}
-	function setState(element, name, on) {
-		if (on) element.setAttribute(name, "true");
-		else element.removeAttribute(name);
-	}
-	function icon(name, d) {
-		const path = fill(document.createElementNS(SVG, "path"), { d }, []);
-		return fill(document.createElementNS(SVG, "svg"), { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, [path]);
-	}
-	function setNotice(box2, text) {
-		box2.hidden = text === "";
-		box2.replaceChildren(...text === "" ? [] : [icon("warning", WARNING), h("p", {}, text)]);
-	}
-	function payButton(type, text) {
-		return h("button", { type, class: "pay" }, icon("lock", LOCK), h("span", { class: "spinner" }), text);
-	}
-	var CARD = "M5 5h14a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM3 10h18M7 15h3";
-	var LEAVE = "M14 4h6v6M20 4l-9 9M18 14v4a2 2 0 0 1-2 2H6a2 2 0 0 1-2-2V8a2 2 0 0 1 2-2h4";
-	var BANK = "m4 9 8-5 8 5zM6 12v5M10 12v5M14 12v5M18 12v5M4 20h16";
-	var CHEVRON = "m7 10 5 5 5-5";
-	var LOCK = "M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z";
-	var WARNING = "M12 8v5M12 16.5v.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z";
-	var CHECK = "m6.5 12.5 4 4 7.5-9";
-	var CROSS = "m8 8 8 8M16 8l-8 8";
-	function say(strings, key, values = {}) {
-		return (strings[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
-	}
-	function copyButton(detail, value, row, strings, announce) {
-		const button = h("button", { type: "button", class: "plain", id: `copy-${row}`, "aria-labelledby": `copy-${row} label-${row}` }, say(strings, "copy"));
-		button.addEventListener("click", async () => {
-			try {
-				await navigator.clipboard.writeText(detail.copy);
-			} catch {
-				return getSelection()?.selectAllChildren(value);
-			}
-			button.textContent = say(strings, "copied");
-			announce(`${detail.label}: ${say(strings, "copied")}`);
-		});
-		return button;
-	}
-	function detailList(details, strings, announce) {
-		const rows = details.map((detail, index) => {
-			const row = String(index);
-			const value = h("bdi", {}, detail.text);
-			const button = detail.copy !== "" && isSecureContext ? copyButton(detail, value, row, strings, announce) : null;
-			return h("div", {}, h("dt", { id: `label-${row}` }, detail.label), h("dd", {}, value, button));
-		});
-		return h("dl", {}, ...rows);
-	}
-	var ALLOW = "publickey-credentials-get *; payment *";
-	var Challenge = class {
-		constructor() {
-			this.element = h("dialog", { class: "challenge", "aria-labelledby": "challenge" });
-			this.element.addEventListener("close", () => {
-				if (!this.element.open) this.element.replaceChildren();
-			});
-		}
-		open(source, lang, strings, elsewhere) {
-			const name = say(strings, "challengeTitle");
-			source.hash = new URLSearchParams({ lang, title: name }).toString();
-			const title = h("h3", { id: "challenge", tabindex: "-1", autofocus: true }, name);
-			const close = h("button", { type: "button", class: "plain close", "aria-label": say(strings, "close") }, icon("", CROSS));
-			const frame = h("iframe", { src: source.href, title: name, allow: ALLOW });
-			const leave = h("button", { type: "button", class: "plain" }, say(strings, "elsewhere"));
-			close.addEventListener("click", () => this.element.close());
-			leave.addEventListener("click", elsewhere);
-			this.element.replaceChildren(h("header", {}, title, close), frame, leave);
-			if (!this.element.open) this.element.showModal();
-		}
-		close() {
-			this.element.close();
-		}
-	};
-	var ICONS = { card: CARD, leave: LEAVE, bank: BANK };
-	var Entry = class {
-		constructor({ id, icon: shape }, events, content) {
-			this.marks = h("span", { class: "marks", role: "img" });
-			this.name = h("span", { class: "bone label" });
-			this.line = h("p", { class: "line" });
-			this.notice = h("div", { class: "notice", hidden: true });
-			this.label = h("span");
-			this.button = payButton("button", this.label);
-			const key = id.toLowerCase();
-			const panel = `${key}-panel`;
-			this.toggle = h("button", { type: "button", class: "toggle", id: key, "aria-controls": panel }, icon("method", ICONS[shape]), this.name, icon("chevron", CHEVRON));
-			this.toggle.addEventListener("click", () => events.toggled(id));
-			this.head = h("div", { class: "head" }, h("h3", {}, this.toggle), this.marks);
-			this.button.addEventListener("click", events.pressed);
-			this.button.hidden = events.hideButtons;
-			const body = h("div", { class: "body" }, ...content ?? [this.line, this.notice, this.button]);
-			this.panel = h("div", { id: panel, class: "panel", role: "region", "aria-labelledby": key }, h("div", { class: "clip" }, body));
-			this.element = h("div", { class: "entry" }, this.head, this.panel);
-			this.setOpen(false);
-		}
-		show(method) {
-			this.name.className = "";
-			this.name.textContent = method.name;
-			this.marks.setAttribute("aria-label", method.accepted);
-			this.marks.replaceChildren(...method.marks.map((mark) => h("span", { class: "mark", "aria-hidden": "true" }, mark)));
-			this.line.textContent = method.line;
-			this.label.textContent = method.button;
-		}
-		get open() {
-			return !this.panel.inert;
-		}
-		tag(word) {
-			this.marks.before(word);
-		}
-		setOpen(open) {
-			this.toggle.setAttribute("aria-expanded", String(open));
-			this.panel.inert = !open;
-		}
-		setBusy(busy) {
-			setState(this.toggle, "aria-disabled", busy);
-			setState(this.button, "aria-busy", busy);
-		}
-		setEnabled(enabled) {
-			setState(this.button, "aria-disabled", !enabled);
-		}
-		setNotice(text) {
-			setNotice(this.notice, text);
-		}
-	};
-	var shell_default = ':host{display:block}.root{container-type:inline-size;border-radius:var(--accordion--border-radius, 12px);background-color:var(--color-app, transparent);text-align:start;letter-spacing:normal;text-transform:none}.entry,.status{overflow:hidden;border:0 solid var(--d-line);border-width:var(--accordion--border-top-width, 1px) var(--accordion--border-right-width, 1px) var(--accordion--border-bottom-width, 1px) var(--accordion--border-left-width, 1px);border-radius:inherit;background-color:var(--d-content)}.accordion{display:grid;gap:8px;border-radius:inherit}.waiting .accordion,.root:not(.waiting) .status{display:none}.head{position:relative;display:flex;flex-wrap:wrap;align-items:center;gap:6px 10px;min-block-size:60px;padding:10px 20px;padding-inline-end:52px;background-color:var(--d-header)}h3{margin:0;font:inherit;font-weight:600}.head h3{flex:1;min-block-size:24px}.toggle{display:flex;align-items:center;gap:12px;padding:0;border:0;background:none;color:inherit;font:inherit;cursor:pointer}.toggle:after{content:"";position:absolute;inset:0}.toggle:focus-visible{outline:none}.toggle:focus-visible:after{outline:2px solid var(--d-primary);outline-offset:-4px;border-radius:var(--d-input-radius)}.method{color:var(--d-primary)}.chevron{position:absolute;inset-block:0;inset-inline-end:18px;margin-block:auto;color:var(--d-muted);transition:rotate .18s}[aria-expanded=true] .chevron{rotate:180deg}.head:hover .chevron{color:var(--d-hover)}.marks{display:flex;flex-wrap:wrap;gap:4px}.marks:empty{display:none}.marks .mark{background-color:var(--d-content)}.test{padding:2px 8px;border:1px solid var(--d-notice-line);border-radius:99px;background-color:var(--d-notice);color:var(--d-notice-text);font-size:12px;font-weight:600}@container (max-width: 420px){.head{align-content:start;padding-block:15px;padding-inline-end:20px}.loading .head,.head:has(.mark){min-block-size:84px}.marks{flex-basis:100%;padding-inline-start:36px}.chevron{inset-block:15px auto}.test{margin-inline-end:32px}}.panel{display:grid;grid-template-rows:1fr;transition:grid-template-rows .22s,visibility .22s}.panel[inert]{grid-template-rows:0fr;visibility:hidden}.clip{overflow:hidden}.body{position:relative;padding:14px 20px 20px}.line{padding-block-end:12px;text-wrap:pretty}.body iframe{display:block;inline-size:calc(100% + 8px);block-size:375px;margin:-4px;border:0;color-scheme:inherit;transition:opacity .16s}.loading .body iframe{opacity:0}.skeleton{position:absolute;inset:14px 20px auto;display:grid;gap:32px}.root:not(.loading) .skeleton{display:none}.bones{display:grid;gap:8px}.two{display:grid;grid-template-columns:1fr 1fr;gap:14px}.bone{block-size:48px;border-radius:var(--d-input-radius);background-color:color-mix(in srgb,var(--d-text) 9%,transparent);animation:breathe 1.6s ease-in-out infinite}.label{inline-size:96px;block-size:16px}@keyframes breathe{50%{opacity:.5}}.end{display:grid;justify-items:center;gap:8px;padding:40px 24px 44px;text-align:center}[tabindex]:focus{outline:none}.end h3{font-size:20px}.end p{max-inline-size:44ch;color:var(--d-muted);text-wrap:pretty}.status .spinner{inline-size:36px;block-size:36px;margin-block-end:8px;border-width:3px;color:var(--d-primary)}.status .pay{inline-size:auto;margin-block-start:12px;padding-inline:28px}.badge{padding:14px;border-radius:50%;background-color:color-mix(in srgb,currentcolor 14%,transparent);line-height:0}.badge .icon{inline-size:28px;block-size:28px;stroke-width:2.5}.done .badge{color:var(--d-good)}.fail .badge{color:var(--d-error)}dl{inline-size:100%;margin:16px 0 0;text-align:start}dl div{padding-block:10px;border-block-start:1px solid var(--d-line)}dt{color:var(--d-muted);font-size:14px}dd{display:flex;justify-content:space-between;align-items:center;gap:12px;margin:0;font-weight:600}bdi{min-inline-size:0;overflow-wrap:anywhere}.plain{min-block-size:32px;padding:4px 8px;border:0;border-radius:var(--d-button-radius);background:none;color:var(--d-primary);font:inherit;font-size:14px;cursor:pointer}.plain:hover{color:var(--d-hover);text-decoration:underline}.plain:focus-visible{outline:2px solid var(--d-primary);outline-offset:-2px}.challenge{inline-size:560px;block-size:680px;max-inline-size:calc(100vw - 32px);max-block-size:calc(100dvh - 32px);padding:0;border:1px solid var(--d-line);border-radius:min(var(--accordion--border-radius, 12px),12px);background-color:var(--d-content);color:inherit}.challenge[open]{display:grid;grid-template-rows:auto 1fr auto}.challenge::backdrop{background-color:#0000008c}header{display:flex;align-items:center;justify-content:space-between;gap:12px;padding-block:10px;padding-inline:20px 12px}.close{flex:none;padding:10px;line-height:0}.challenge iframe{inline-size:100%;block-size:100%;border:0;background-color:#fff}.challenge .plain{min-block-size:44px}@media(max-width:560px){.challenge{inline-size:100vw;block-size:100dvh;max-inline-size:none;max-block-size:none;border:0;border-radius:0}}';
-	var tokens_default = "[data-scheme]{color-scheme:light;--d-font: system-ui, sans-serif;--d-primary: var(--color-primary, #2b4acb);--d-hover: var(--color-hover, #2039a3);--d-header: var(--color-header, #fff);--d-content: var(--color-content, #fff);--d-text: var(--font-color, #1a2030);--d-muted: color-mix(in srgb, var(--d-text) 72%, transparent);--d-line: var(--accordion--border-color, #d5d9e2);--d-input: var(--input--background-color, #fff);--d-input-text: var(--input--font-color, #1a2030);--d-input-line: var(--input--border-color, #858d9f);--d-input-radius: var(--input--border-radius, 8px);--d-button-radius: var(--button--border-radius, 8px);--d-error: #b3261e;--d-good: #1b7a43;--d-notice: #fff6dc;--d-notice-line: #d9a514;--d-notice-text: #3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary: var(--color-primary, #9db4ff);--d-hover: var(--color-hover, #bccbff);--d-header: var(--color-header, #1b1f29);--d-content: var(--color-content, #1b1f29);--d-text: var(--font-color, #eceff6);--d-line: var(--accordion--border-color, #373e4d);--d-input: var(--input--background-color, #11141b);--d-input-text: var(--input--font-color, #eceff6);--d-input-line: var(--input--border-color, #798298);--d-error: #ffa199;--d-good: #7ddba0;--d-notice: #332a0d;--d-notice-line: #b98e1d;--d-notice-text: #ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;min-inline-size:36px;block-size:24px;padding-inline:5px;border:1px solid color-mix(in srgb,currentcolor 22%,transparent);border-radius:5px;font-size:10px;font-weight:700;letter-spacing:.03em}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary, #fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover, #fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
-	var sheet;
-	function styles() {
-		if (sheet === void 0) {
-			sheet = new CSSStyleSheet();
-			sheet.replaceSync(tokens_default + shell_default);
-		}
-		return sheet;
-	}
-	function skeleton() {
-		const bone = (name) => h("span", { class: `bone ${name}` });
-		const field = () => h("span", { class: "bones" }, bone("label"), bone(""));
-		const pair = h("span", { class: "two" }, field(), field());
-		return h("div", { class: "skeleton", "aria-hidden": "true" }, field(), pair, field(), bone(""));
-	}
-	var View = class {
-		constructor(source, events) {
-			this.events = events;
-			this.entries = new Map();
-			this.accordion = h("div", { class: "accordion" });
-			this.test = h("span", { class: "test", hidden: true });
-			this.live = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
-			this.status = h("section", { class: "end status", tabindex: "-1", "aria-labelledby": "status" });
-			this.challenge = new Challenge();
-			this.strings = {};
-			this.frame = h("iframe", { src: source, title: "Card details", referrerpolicy: "origin", scrolling: "no" });
-			this.entryOf({ id: CARDS, icon: "card" }, [skeleton(), this.frame]).setOpen(true);
-			this.element = h("div", { class: "root loading" }, this.accordion, this.status, this.live, this.challenge.element);
-		}
-		mount(root) {
-			root.adoptedStyleSheets = [styles()];
-			root.replaceChildren(this.element);
-		}
-		setLoading(loading) {
-			this.element.classList.toggle("loading", loading);
-		}
-		showFace(face) {
-			this.strings = face.strings;
-			this.speak(face.lang, face.dir);
-			this.frame.title = face.frameTitle;
-			this.test.textContent = face.testMode;
-			this.test.hidden = face.testMode === "";
-			this.showMethods(face.methods);
-		}
-		speak(lang, dir) {
-			this.element.lang = lang;
-			this.element.dir = dir;
-		}
-		setSelected(method) {
-			for (const [id, entry] of this.entries) entry.setOpen(id === method);
-		}
-		setBusy(busy, text) {
-			for (const entry of this.entries.values()) entry.setBusy(busy);
-			if (busy && text !== "") this.live.textContent = text;
-			if (!busy) this.showMethodsAgain();
-		}
-		setEnabled(enabled) {
-			for (const entry of this.entries.values()) entry.setEnabled(enabled);
-		}
-		setNotice(method, text) {
-			for (const [id, entry] of this.entries) entry.setNotice(id === method ? text : "");
-			if (text !== "") this.live.textContent = text;
-		}
-		setHeight(height) {
-			this.frame.style.blockSize = `${height}px`;
-		}
-		showStatus(title, text, goOn) {
-			this.challenge.close();
-			if (goOn === void 0 && this.isWaiting && this.status.querySelector("h3")?.textContent === title) return;
-			const { focused } = this;
-			const go = h("button", { type: "button", class: "pay" }, say(this.strings, "goOn"));
-			if (goOn !== void 0) go.addEventListener("click", goOn);
-			const words = [h("h3", { id: "status" }, title), h("p", {}, text)];
-			this.status.replaceChildren(...goOn ? [...words, go] : [h("span", { class: "spinner" }), ...words]);
-			this.element.classList.add("waiting");
-			this.live.textContent = `${title}. ${text}`;
-			if (focused) (goOn ? go : this.status).focus({ preventScroll: true });
-		}
-		openChallenge(source, elsewhere) {
-			this.challenge.open(source, this.element.lang, this.strings, elsewhere);
-		}
-		showEnd(kind, title, text, details) {
-			this.challenge.close();
-			const { focused } = this;
-			const badge = h("span", { class: "badge" }, icon("", kind === "done" ? CHECK : CROSS));
-			const end = h("section", { class: `end ${kind}`, tabindex: "-1", "aria-labelledby": "end" }, badge, h("h3", { id: "end" }, title), h("p", {}, text));
-			if (details.length > 0) end.append(detailList(details, this.strings, (said) => this.live.textContent = said));
-			this.setLoading(false);
-			this.element.classList.remove("waiting");
-			this.status.remove();
-			this.accordion.replaceChildren(h("div", { class: "entry" }, end));
-			this.live.textContent = `${title}. ${text}`;
-			if (focused) end.focus({ preventScroll: true });
-		}
-		get isWaiting() {
-			return this.element.classList.contains("waiting");
-		}
-		get focused() {
-			return this.element.getRootNode().activeElement !== null;
-		}
-		showMethods(methods) {
-			for (const method of methods) this.entryOf(method).show(method);
-			for (const [id, entry] of this.entries) entry.element.hidden = !methods.some((method) => method.id === id);
-			if (methods[0]) this.entryOf(methods[0]).tag(this.test);
-		}
-		entryOf(method, content) {
-			const known = this.entries.get(method.id);
-			if (known !== void 0) return known;
-			const entry = new Entry(method, this.events, content);
-			this.entries.set(method.id, entry);
-			this.accordion.append(entry.element);
-			return entry;
-		}
-		showMethodsAgain() {
-			this.challenge.close();
-			if (!this.isWaiting) return;
-			const { focused } = this;
-			this.element.classList.remove("waiting");
-			const shown = [...this.entries.values()].filter(({ element }) => !element.hidden);
-			const entry = shown.find(({ open }) => open) ?? shown[0];
-			if (focused) entry?.toggle.focus({ preventScroll: true });
-		}
-	};
-	var HANDSHAKE_MS = 35e3;
-	function tell(callback) {
+	for (const child of children) if (child !== null) element.append(child);
+	return element;
+}
+function h(tag, attributes = {}, ...children) {
+	return fill(document.createElement(tag), attributes, children);
+}
+function setState(element, name, on) {
+	if (on) element.setAttribute(name, "true");
+	else element.removeAttribute(name);
+}
+function icon(name, d) {
+	const path = fill(document.createElementNS(SVG, "path"), { d }, []);
+	return fill(document.createElementNS(SVG, "svg"), { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, [path]);
+}
+function setNotice(box2, text) {
+	box2.hidden = text === "";
+	box2.replaceChildren(...text === "" ? [] : [icon("warning", WARNING), h("p", {}, text)]);
+}
+function payButton(type, text) {
+	return h("button", { type, class: "pay" }, icon("lock", LOCK), h("span", { class: "spinner" }), text);
+}
+var CARD = "M5 5h14a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM3 10h18M7 15h3";
+var LEAVE = "M14 4h6v6M20 4l-9 9M18 14v4a2 2 0 0 1-2 2H6a2 2 0 0 1-2-2V8a2 2 0 0 1 2-2h4";
+var BANK = "m4 9 8-5 8 5zM6 12v5M10 12v5M14 12v5M18 12v5M4 20h16";
+var CHEVRON = "m7 10 5 5 5-5";
+var LOCK = "M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z";
+var WARNING = "M12 8v5M12 16.5v.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z";
+var CHECK = "m6.5 12.5 4 4 7.5-9";
+var CROSS = "m8 8 8 8M16 8l-8 8";
+function say(strings, key, values = {}) {
+	return (strings[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+function copyButton(detail, value, row, strings, announce) {
+	const button = h("button", { type: "button", class: "plain", id: `copy-${row}`, "aria-labelledby": `copy-${row} label-${row}` }, say(strings, "copy"));
+	button.addEventListener("click", async () => {
 		try {
-			callback();
-		} catch (error) {
-			reportError(error);
-		}
-	}
-	var canNest = () => !crossOriginIsolated || "credentialless" in HTMLIFrameElement.prototype;
-	var Dropin = class {
-		constructor(host, root, options, base2, earlier) {
-			this.host = host;
-			this.root = root;
-			this.options = options;
-			this.base = base2;
-			this.port = null;
-			this.stopWatching = () => {
-			};
-			this.sentTheme = "";
-			this.state = "loading";
-			this.busy = false;
-			this.enabled = false;
-			this.selected = earlier?.options.id === options.id ? earlier.selected : CARDS;
-			const source = new URL("frame.html", base2);
-			const lang = document.documentElement.lang;
-			const locale = (options.locale ?? (lang || navigator.language)).replaceAll("-", "_");
-			source.search = new URLSearchParams({ session: options.id, locale }).toString();
-			source.hash = lang;
-			const toggled = (method) => this.select(this.selected === method ? "" : method);
-			this.view = new View(source.href, { toggled, pressed: () => this.submitPayment(), hideButtons: options.hideSubmitButton === true });
-			this.view.frame.addEventListener("load", () => this.connect(source.origin));
-			this.awaitFrame();
-			this.view.mount(root);
-			applyTheme(this.view.element, readTheme(host));
-		}
-		submitPayment() {
-			if (this.state === "ready" && this.selected !== "") this.send({ type: "submit" });
-		}
-		unselectPaymentMethod() {
-			this.select("");
-		}
-		retire() {
-			this.state = "over";
-			this.stopTimer();
-			this.disconnect();
-		}
-		disconnect() {
-			this.stopWatching();
-			this.port?.close();
-			this.port = null;
-		}
-		connect(origin) {
-			if (this.state === "over") return;
-			this.disconnect();
-			this.awaitFrame();
-			this.state = "loading";
-			this.view.setLoading(true);
-			this.setEnabled(false);
-			const channel = new MessageChannel();
-			this.port = channel.port1;
-			this.port.onmessage = (event) => {
-				if (isFrameMessage(event.data)) this.heard(event.data);
-			};
-			const offer = { type: "dropin-port", protocol: PROTOCOL };
-			this.view.frame.contentWindow?.postMessage(offer, origin, [channel.port2]);
-			this.send({ type: "setup", hideSubmitButton: this.options.hideSubmitButton === true });
-			this.send({ type: "select", method: this.selected });
-			this.sentTheme = "";
-			this.relayTheme();
-			this.watch();
-		}
-		watch() {
-			this.stopWatching = watchTheme(this.host, () => this.host.isConnected ? this.relayTheme() : this.leave());
-		}
-		awaitFrame() {
-			this.timer ??= setTimeout(() => {
-				const message = "The payment form did not answer. Check that the page's origin is registered for the merchant and its CSP admits the frame.";
-				this.fail("FRAME_UNAVAILABLE", message, "", "");
-			}, HANDSHAKE_MS);
-		}
-		stopTimer() {
-			clearTimeout(this.timer);
-			this.timer = void 0;
-		}
-		leave() {
-			this.stopTimer();
-			this.disconnect();
-		}
-		send(message) {
-			this.port?.postMessage(message);
-		}
-		relayTheme() {
-			const theme = readTheme(this.host);
-			const now = JSON.stringify(theme);
-			if (now === this.sentTheme) return;
-			this.sentTheme = now;
-			applyTheme(this.view.element, theme);
-			this.send({ type: "theme", theme });
-		}
-		heard(message) {
-			if (this.state === "over") return;
-			switch (message.type) {
-				case "ready":
-					return this.show(message.face);
-				case "size":
-					return this.view.setHeight(message.height);
-				case "enabled":
-					return this.setEnabled(message.enabled);
-				case "busy":
-					this.busy = message.busy;
-					return this.view.setBusy(message.busy, message.text);
-				case "notice":
-					return this.view.setNotice(this.selected, message.text);
-				case "status":
-					return this.view.showStatus(message.title, message.text);
-				case "away":
-					this.view.showStatus(message.title, message.text, () => this.goTo(message));
-					if (message.now) this.goTo(message);
-					return;
-				case "done":
-					this.end("done", message.title, message.text, message.details);
-					return tell(() => this.options.onSuccess());
-				case "fail":
-					if (message.title !== "") this.view.speak(message.lang, message.dir);
-					return this.fail(message.code, message.message, message.title, message.text);
-			}
-		}
-		show(face) {
-			this.stopTimer();
-			this.state = "ready";
-			this.view.setLoading(false);
-			this.view.showFace(face);
-			const { methods } = face;
-			const offered = this.selected === "" || methods.some(({ id }) => id === this.selected);
-			if (!offered) this.choose(methods.length === 1 && methods[0]?.id || "");
-			else this.view.setSelected(this.selected);
-		}
-		select(method) {
-			if (this.state === "over" || this.busy || this.selected === method) return;
-			this.choose(method);
-		}
-		choose(method) {
-			this.selected = method;
-			this.view.setSelected(method);
-			this.send({ type: "select", method });
-		}
-		goTo({ url, challenge }) {
-			const leave = () => {
-				this.view.challenge.close();
-				if (isWebAddress(url)) location.assign(url);
-			};
-			if (!challenge || !canNest()) return leave();
-			const source = new URL("challenge.html", this.base);
-			source.search = new URLSearchParams({ session: this.options.id, ...crossOriginIsolated && { isolated: "1" } }).toString();
-			this.view.openChallenge(source, leave);
-		}
-		setEnabled(enabled) {
-			if (this.enabled === enabled) return;
-			this.enabled = enabled;
-			this.view.setEnabled(enabled);
-			tell(() => this.options.onSubmitEnabledChange?.(enabled));
-		}
-		end(kind, title, text, details = []) {
-			this.retire();
-			this.watch();
-			this.setEnabled(false);
-			this.view.showEnd(kind, title, text, details);
-		}
-		fail(errorCode, errorMessage, title, text) {
-			if (title === "") this.view.speak("en", "ltr");
-			this.end("fail", title || "The payment form did not load", text || "Check your connection and load this page again.");
-			tell(() => this.options.onFailure?.({ errorCode, errorMessage }));
-		}
-	};
-	var KINDS = {
-		target: "String",
-		id: "String",
-		onSuccess: "Function",
-		onFailure: "function",
-		hideSubmitButton: "boolean",
-		onSubmitEnabledChange: "function",
-		locale: "string"
-	};
-	function complain(problem) {
-		throw new TypeError(`dropin.init: ${problem}`);
-	}
-	function checkOptions(given) {
-		const options = Object(given);
-		for (const [name, kind] of Object.entries(KINDS)) {
-			const value = options[name] ?? void 0;
-			const required = /^[A-Z]/.test(kind);
-			if (value === void 0 && !required) continue;
-			if (typeof value !== kind.toLowerCase() || value === "") complain(`${name} must be a ${kind.toLowerCase()}${required ? "" : ", or left out"}`);
-		}
-		return options;
-	}
-	function findTarget(selector) {
-		let target = null;
-		try {
-			target = document.querySelector(selector);
+			await navigator.clipboard.writeText(detail.copy);
 		} catch {
-			complain(`target "${selector}" is not a CSS selector`);
+			return getSelection()?.selectAllChildren(value);
 		}
-		return target ?? complain(`no element matches target "${selector}"; call init once the page has it`);
+		button.textContent = say(strings, "copied");
+		announce(`${detail.label}: ${say(strings, "copied")}`);
+	});
+	return button;
+}
+function detailList(details, strings, announce) {
+	const rows = details.map((detail, index) => {
+		const row = String(index);
+		const value = h("bdi", {}, detail.text);
+		const button = detail.copy !== "" && isSecureContext ? copyButton(detail, value, row, strings, announce) : null;
+		return h("div", {}, h("dt", { id: `label-${row}` }, detail.label), h("dd", {}, value, button));
+	});
+	return h("dl", {}, ...rows);
+}
+var ICONS = { card: CARD, leave: LEAVE, bank: BANK };
+var Entry = class {
+	constructor({ id, icon: shape }, events, content) {
+		this.marks = h("span", { class: "marks", role: "img" });
+		this.name = h("span", { class: "bone label" });
+		this.line = h("p", { class: "line" });
+		this.notice = h("div", { class: "notice", hidden: true });
+		this.label = h("span");
+		this.button = payButton("button", this.label);
+		const key = id.toLowerCase();
+		const panel = `${key}-panel`;
+		this.toggle = h("button", { type: "button", class: "toggle", id: key, "aria-controls": panel }, icon("method", ICONS[shape]), this.name, icon("chevron", CHEVRON));
+		this.toggle.addEventListener("click", () => events.toggled(id));
+		this.head = h("div", { class: "head" }, h("h3", {}, this.toggle), this.marks);
+		this.button.addEventListener("click", events.pressed);
+		this.button.hidden = events.hideButtons;
+		const body = h("div", { class: "body" }, ...content ?? [this.line, this.notice, this.button]);
+		this.panel = h("div", { id: panel, class: "panel", role: "region", "aria-labelledby": key }, h("div", { class: "clip" }, body));
+		this.element = h("div", { class: "entry" }, this.head, this.panel);
+		this.setOpen(false);
 	}
-	function isEmpty(target) {
-		return target.childElementCount === 0 && target.textContent?.trim() === "";
+	show(method) {
+		this.name.className = "";
+		this.name.textContent = method.name;
+		this.marks.setAttribute("aria-label", method.accepted);
+		this.marks.replaceChildren(...method.marks.map((mark) => h("span", { class: "mark", "aria-hidden": "true" }, mark)));
+		this.line.textContent = method.line;
+		this.label.textContent = method.button;
 	}
-	var script = document.currentScript;
-	var base = script instanceof HTMLScriptElement && script.src !== "" ? baseOf(script.src) : null;
-	var running = new WeakMap();
-	function rootOf(target) {
-		const earlier = running.get(target);
-		if (!isEmpty(target) || earlier === void 0 && target.shadowRoot !== null) {
-			complain("the target must be an empty element");
+	get open() {
+		return !this.panel.inert;
+	}
+	tag(word) {
+		this.marks.before(word);
+	}
+	setOpen(open) {
+		this.toggle.setAttribute("aria-expanded", String(open));
+		this.panel.inert = !open;
+	}
+	setBusy(busy) {
+		setState(this.toggle, "aria-disabled", busy);
+		setState(this.button, "aria-busy", busy);
+	}
+	setEnabled(enabled) {
+		setState(this.button, "aria-disabled", !enabled);
+	}
+	setNotice(text) {
+		setNotice(this.notice, text);
+	}
+};
+var shell_default = ':host{display:block}.root{container-type:inline-size;border-radius:var(--accordion--border-radius,12px);background-color:var(--color-app,transparent);text-align:start;letter-spacing:normal;text-transform:none}.entry,.status{overflow:hidden;border:0 solid var(--d-line);border-width:var(--accordion--border-top-width,1px) var(--accordion--border-right-width,1px) var(--accordion--border-bottom-width,1px) var(--accordion--border-left-width,1px);border-radius:inherit;background-color:var(--d-content)}.accordion{display:grid;gap:8px;border-radius:inherit}.waiting .accordion,.root:not(.waiting) .status{display:none}.head{position:relative;display:flex;flex-wrap:wrap;align-items:center;gap:6px 10px;min-block-size:60px;padding:10px 20px;padding-inline-end:52px;background-color:var(--d-header)}h3{margin:0;font:inherit;font-weight:600}.head h3{flex:1;min-block-size:24px}.toggle{display:flex;align-items:center;gap:12px;padding:0;border:0;background:none;color:inherit;font:inherit;cursor:pointer}.toggle:after{content:"";position:absolute;inset:0}.toggle:focus-visible{outline:none}.toggle:focus-visible:after{outline:2px solid var(--d-primary);outline-offset:-4px;border-radius:var(--d-input-radius)}.method{color:var(--d-primary)}.chevron{position:absolute;inset-block:0;inset-inline-end:18px;margin-block:auto;color:var(--d-muted);transition:rotate .18s}[aria-expanded=true] .chevron{rotate:180deg}.head:hover .chevron{color:var(--d-hover)}.marks{display:flex;flex-wrap:wrap;gap:4px}.marks:empty{display:none}.marks .mark{background-color:var(--d-content)}.test{padding:2px 8px;border:1px solid var(--d-notice-line);border-radius:99px;background-color:var(--d-notice);color:var(--d-notice-text);font-size:12px;font-weight:600}@container (max-width: 420px){.head{align-content:start;padding-block:15px;padding-inline-end:20px}.loading .head,.head:has(.mark){min-block-size:84px}.marks{flex-basis:100%;padding-inline-start:36px}.chevron{inset-block:15px auto}.test{margin-inline-end:32px}}.panel{display:grid;grid-template-rows:1fr;transition:grid-template-rows .22s,visibility .22s}.panel[inert]{grid-template-rows:0fr;visibility:hidden}.clip{overflow:hidden}.body{position:relative;padding:14px 20px 20px}.line{padding-block-end:12px;text-wrap:pretty}.body iframe{display:block;inline-size:calc(100% + 8px);block-size:375px;margin:-4px;border:0;color-scheme:inherit;transition:opacity .16s}.loading .body iframe{opacity:0}.skeleton{position:absolute;inset:14px 20px auto;display:grid;gap:32px}.root:not(.loading) .skeleton{display:none}.bones{display:grid;gap:8px}.two{display:grid;grid-template-columns:1fr 1fr;gap:14px}.bone{block-size:48px;border-radius:var(--d-input-radius);background-color:color-mix(in srgb,var(--d-text) 9%,transparent);animation:breathe 1.6s ease-in-out infinite}.label{inline-size:96px;block-size:16px}@keyframes breathe{50%{opacity:.5}}.end{display:grid;justify-items:center;gap:8px;padding:40px 24px 44px;text-align:center}[tabindex]:focus{outline:none}.end h3{font-size:20px}.end p{max-inline-size:44ch;color:var(--d-muted);text-wrap:pretty}.status .spinner{inline-size:36px;block-size:36px;margin-block-end:8px;border-width:3px;color:var(--d-primary)}.status .pay{inline-size:auto;margin-block-start:12px;padding-inline:28px}.badge{padding:14px;border-radius:50%;background-color:color-mix(in srgb,currentcolor 14%,transparent);line-height:0}.badge .icon{inline-size:28px;block-size:28px;stroke-width:2.5}.done .badge{color:var(--d-good)}.fail .badge{color:var(--d-error)}dl{inline-size:100%;margin:16px 0 0;text-align:start}dl div{padding-block:10px;border-block-start:1px solid var(--d-line)}dt{color:var(--d-muted);font-size:14px}dd{display:flex;justify-content:space-between;align-items:center;gap:12px;margin:0;font-weight:600}bdi{min-inline-size:0;overflow-wrap:anywhere}.plain{min-block-size:32px;padding:4px 8px;border:0;border-radius:var(--d-button-radius);background:none;color:var(--d-primary);font:inherit;font-size:14px;cursor:pointer}.plain:hover{color:var(--d-hover);text-decoration:underline}.plain:focus-visible{outline:2px solid var(--d-primary);outline-offset:-2px}';
+var tokens_default = "[data-scheme]{color-scheme:light;--d-font:system-ui, sans-serif;--d-primary:var(--color-primary,#2b4acb);--d-hover:var(--color-hover,#2039a3);--d-header:var(--color-header,#fff);--d-content:var(--color-content,#fff);--d-text:var(--font-color,#1a2030);--d-muted:color-mix(in srgb, var(--d-text) 72%, transparent);--d-line:var(--accordion--border-color,#d5d9e2);--d-input:var(--input--background-color,#fff);--d-input-text:var(--input--font-color,#1a2030);--d-input-line:var(--input--border-color,#858d9f);--d-input-radius:var(--input--border-radius,8px);--d-button-radius:var(--button--border-radius,8px);--d-error:#b3261e;--d-good:#1b7a43;--d-notice:#fff6dc;--d-notice-line:#d9a514;--d-notice-text:#3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary:var(--color-primary,#9db4ff);--d-hover:var(--color-hover,#bccbff);--d-header:var(--color-header,#1b1f29);--d-content:var(--color-content,#1b1f29);--d-text:var(--font-color,#eceff6);--d-line:var(--accordion--border-color,#373e4d);--d-input:var(--input--background-color,#11141b);--d-input-text:var(--input--font-color,#eceff6);--d-input-line:var(--input--border-color,#798298);--d-error:#ffa199;--d-good:#7ddba0;--d-notice:#332a0d;--d-notice-line:#b98e1d;--d-notice-text:#ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;min-inline-size:36px;block-size:24px;padding-inline:5px;border:1px solid color-mix(in srgb,currentcolor 22%,transparent);border-radius:5px;font-size:10px;font-weight:700;letter-spacing:.03em}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary,#fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover,#fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
+var sheet;
+function styles() {
+	if (sheet === void 0) {
+		sheet = new CSSStyleSheet();
+		sheet.replaceSync(tokens_default + shell_default);
+	}
+	return sheet;
+}
+function skeleton() {
+	const bone = (name) => h("span", { class: `bone ${name}` });
+	const field = () => h("span", { class: "bones" }, bone("label"), bone(""));
+	const pair = h("span", { class: "two" }, field(), field());
+	return h("div", { class: "skeleton", "aria-hidden": "true" }, field(), pair, field(), bone(""));
+}
+var View = class {
+	constructor(source, events) {
+		this.events = events;
+		this.entries = new Map();
+		this.accordion = h("div", { class: "accordion" });
+		this.test = h("span", { class: "test", hidden: true });
+		this.live = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
+		this.status = h("section", { class: "end status", tabindex: "-1", "aria-labelledby": "status" });
+		this.turn = 0;
+		this.strings = {};
+		this.frame = h("iframe", { src: source, title: "Card details", referrerpolicy: "origin", scrolling: "no" });
+		this.entryOf({ id: CARDS, icon: "card" }, [skeleton(), this.frame]).setOpen(true);
+		this.element = h("div", { class: "root loading" }, this.accordion, this.status, this.live);
+	}
+	mount(root) {
+		root.adoptedStyleSheets = [styles()];
+		root.replaceChildren(this.element);
+	}
+	setLoading(loading) {
+		this.element.classList.toggle("loading", loading);
+	}
+	showFace(face) {
+		this.strings = face.strings;
+		this.speak(face.lang, face.dir);
+		this.frame.title = face.frameTitle;
+		this.test.textContent = face.testMode;
+		this.test.hidden = face.testMode === "";
+		this.showMethods(face.methods);
+	}
+	speak(lang, dir) {
+		this.element.lang = lang;
+		this.element.dir = dir;
+	}
+	setSelected(method) {
+		for (const [id, entry] of this.entries) entry.setOpen(id === method);
+	}
+	setBusy(busy, text) {
+		for (const entry of this.entries.values()) entry.setBusy(busy);
+		if (busy && text !== "") this.live.textContent = text;
+		if (!busy) this.showMethodsAgain();
+	}
+	setEnabled(enabled) {
+		for (const entry of this.entries.values()) entry.setEnabled(enabled);
+	}
+	setNotice(method, text) {
+		for (const [id, entry] of this.entries) entry.setNotice(id === method ? text : "");
+		if (text !== "") this.live.textContent = text;
+	}
+	setHeight(height) {
+		this.frame.style.blockSize = `${height}px`;
+	}
+	showStatus(title, text, goOn) {
+		this.closeChallenge();
+		if (goOn === void 0 && this.isWaiting && this.status.querySelector("h3")?.textContent === title) return;
+		const { focused } = this;
+		const go = h("button", { type: "button", class: "pay" }, say(this.strings, "goOn"));
+		if (goOn !== void 0) go.addEventListener("click", goOn);
+		const words = [h("h3", { id: "status" }, title), h("p", {}, text)];
+		this.status.replaceChildren(...goOn ? [...words, go] : [h("span", { class: "spinner" }), ...words]);
+		this.element.classList.add("waiting");
+		this.live.textContent = `${title}. ${text}`;
+		if (focused) (goOn ? go : this.status).focus({ preventScroll: true });
+	}
+	async openChallenge(source, elsewhere) {
+		const turn = ++this.turn;
+		const part = await import("./dialog.js?228773b744c3").catch(() => null);
+		if (turn !== this.turn || !this.element.isConnected) return;
+		if (part === null) return elsewhere();
+		this.challenge ??= new part.Challenge(this.element);
+		this.challenge.open(source, this.element.lang, this.strings, elsewhere);
+	}
+	closeChallenge() {
+		this.turn += 1;
+		this.challenge?.close();
+	}
+	showEnd(kind, title, text, details) {
+		this.closeChallenge();
+		const { focused } = this;
+		const badge = h("span", { class: "badge" }, icon("", kind === "done" ? CHECK : CROSS));
+		const end = h("section", { class: `end ${kind}`, tabindex: "-1", "aria-labelledby": "end" }, badge, h("h3", { id: "end" }, title), h("p", {}, text));
+		if (details.length > 0) end.append(detailList(details, this.strings, (said) => this.live.textContent = said));
+		this.setLoading(false);
+		this.element.classList.remove("waiting");
+		this.status.remove();
+		this.accordion.replaceChildren(h("div", { class: "entry" }, end));
+		this.live.textContent = `${title}. ${text}`;
+		if (focused) end.focus({ preventScroll: true });
+	}
+	get isWaiting() {
+		return this.element.classList.contains("waiting");
+	}
+	get focused() {
+		return this.element.getRootNode().activeElement !== null;
+	}
+	showMethods(methods) {
+		for (const method of methods) this.entryOf(method).show(method);
+		for (const [id, entry] of this.entries) entry.element.hidden = !methods.some((method) => method.id === id);
+		if (methods[0]) this.entryOf(methods[0]).tag(this.test);
+	}
+	entryOf(method, content) {
+		const known = this.entries.get(method.id);
+		if (known !== void 0) return known;
+		const entry = new Entry(method, this.events, content);
+		this.entries.set(method.id, entry);
+		this.accordion.append(entry.element);
+		return entry;
+	}
+	showMethodsAgain() {
+		this.closeChallenge();
+		if (!this.isWaiting) return;
+		const { focused } = this;
+		this.element.classList.remove("waiting");
+		const shown = [...this.entries.values()].filter(({ element }) => !element.hidden);
+		const entry = shown.find(({ open }) => open) ?? shown[0];
+		if (focused) entry?.toggle.focus({ preventScroll: true });
+	}
+};
+var HANDSHAKE_MS = 35e3;
+function tell(callback) {
+	try {
+		callback();
+	} catch (error) {
+		reportError(error);
+	}
+}
+var canNest = () => !crossOriginIsolated || "credentialless" in HTMLIFrameElement.prototype;
+var Dropin = class {
+	constructor(host, root, options, base2, earlier) {
+		this.host = host;
+		this.root = root;
+		this.options = options;
+		this.base = base2;
+		this.port = null;
+		this.stopWatching = () => {
+		};
+		this.sentTheme = "";
+		this.state = "loading";
+		this.busy = false;
+		this.enabled = false;
+		this.selected = earlier?.options.id === options.id ? earlier.selected : CARDS;
+		const source = new URL("frame.html", base2);
+		const lang = document.documentElement.lang;
+		const locale = (options.locale ?? (lang || navigator.language)).replaceAll("-", "_");
+		source.search = new URLSearchParams({ session: options.id, locale }).toString();
+		source.hash = lang;
+		const toggled = (method) => this.select(this.selected === method ? "" : method);
+		this.view = new View(source.href, { toggled, pressed: () => this.submitPayment(), hideButtons: options.hideSubmitButton === true });
+		this.view.frame.addEventListener("load", () => this.connect(source.origin));
+		this.awaitFrame();
+		this.view.mount(root);
+		applyTheme(this.view.element, readTheme(host));
+	}
+	submitPayment() {
+		if (this.state === "ready" && this.selected !== "") this.send({ type: "submit" });
+	}
+	unselectPaymentMethod() {
+		this.select("");
+	}
+	retire() {
+		this.state = "over";
+		this.stopTimer();
+		this.disconnect();
+		this.wallet?.abort();
+	}
+	disconnect() {
+		this.stopWatching();
+		this.port?.close();
+		this.port = null;
+	}
+	connect(origin) {
+		if (this.state === "over") return;
+		this.disconnect();
+		this.awaitFrame();
+		this.state = "loading";
+		this.view.setLoading(true);
+		this.setEnabled(false);
+		const channel = new MessageChannel();
+		this.port = channel.port1;
+		this.port.onmessage = (event) => {
+			if (isFrameMessage(event.data)) this.heard(event.data);
+		};
+		const offer = { type: "dropin-port", protocol: PROTOCOL };
+		this.view.frame.contentWindow?.postMessage(offer, origin, [channel.port2]);
+		this.send({ type: "setup", hideSubmitButton: this.options.hideSubmitButton === true });
+		this.send({ type: "select", method: this.selected });
+		this.sentTheme = "";
+		this.relayTheme();
+		this.watch();
+	}
+	watch() {
+		this.stopWatching = watchTheme(this.host, () => this.host.isConnected ? this.relayTheme() : this.leave());
+	}
+	awaitFrame() {
+		this.timer ??= setTimeout(() => {
+			const message = "The payment form did not answer. Check that the page's origin is registered for the merchant and its CSP admits the frame.";
+			this.fail("FRAME_UNAVAILABLE", message, "", "");
+		}, HANDSHAKE_MS);
+	}
+	stopTimer() {
+		clearTimeout(this.timer);
+		this.timer = void 0;
+	}
+	leave() {
+		this.stopTimer();
+		this.disconnect();
+	}
+	send(message) {
+		this.port?.postMessage(message);
+	}
+	relayTheme() {
+		const theme = readTheme(this.host);
+		const now = JSON.stringify(theme);
+		if (now === this.sentTheme) return;
+		this.sentTheme = now;
+		applyTheme(this.view.element, theme);
+		this.send({ type: "theme", theme });
+	}
+	heard(message) {
+		if (this.state === "over") return;
+		this.wallet?.heard(message);
+		switch (message.type) {
+			case "ready":
+				return this.show(message.face);
+			case "size":
+				return this.view.setHeight(message.height);
+			case "enabled":
+				return this.setEnabled(message.enabled);
+			case "busy":
+				this.busy = message.busy;
+				return this.view.setBusy(message.busy, message.text);
+			case "notice":
+				return this.view.setNotice(this.selected, message.text);
+			case "status":
+				return this.view.showStatus(message.title, message.text);
+			case "away":
+				this.view.showStatus(message.title, message.text, () => this.goTo(message));
+				if (message.now) this.goTo(message);
+				return;
+			case "done":
+				this.end("done", message.title, message.text, message.details);
+				return tell(() => this.options.onSuccess());
+			case "fail":
+				if (message.title !== "") this.view.speak(message.lang, message.dir);
+				return this.fail(message.code, message.message, message.title, message.text);
 		}
-		if (earlier === void 0) return target.attachShadow({ mode: "open" });
-		earlier.retire();
-		return earlier.root;
 	}
-	function init(given) {
-		if (base === null) complain('load dropin.js by <script src="…/v1/dropin.js">, not as a module or inline');
-		const options = checkOptions(given);
-		const target = findTarget(options.target);
-		const dropin = new Dropin(target, rootOf(target), options, base, running.get(target));
-		running.set(target, dropin);
-		return Object.freeze({
-			submitPayment: () => dropin.submitPayment(),
-			unselectPaymentMethod: () => dropin.unselectPaymentMethod()
-		});
+	show(face) {
+		this.stopTimer();
+		this.state = "ready";
+		this.view.setLoading(false);
+		this.view.showFace(face);
+		void this.offerWallet(face);
+		const { methods } = face;
+		const offered = this.selected === "" || methods.some(({ id }) => id === this.selected);
+		if (!offered) this.choose(methods.length === 1 && methods[0]?.id || "");
+		else this.view.setSelected(this.selected);
 	}
-	if (!("dropin" in window)) Object.defineProperty(window, "dropin", { value: Object.freeze({ init }) });
+	async offerWallet(face) {
+		if (face.view.TokenMethods?.length && "ApplePaySession" in window) {
+			const { WalletButton } = await import("./wallet.js?66a73d36322e");
+			if (this.state === "ready") this.wallet ??= new WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
+		}
+		this.wallet?.show(face);
+	}
+	select(method) {
+		if (this.state === "over" || this.busy || this.selected === method) return;
+		this.choose(method);
+	}
+	choose(method) {
+		this.selected = method;
+		this.view.setSelected(method);
+		this.send({ type: "select", method });
+	}
+	goTo({ url, challenge }) {
+		const leave = () => {
+			this.view.closeChallenge();
+			if (isWebAddress(url)) location.assign(url);
+		};
+		if (!challenge || !canNest()) return leave();
+		const source = new URL("challenge.html", this.base);
+		source.search = new URLSearchParams({ session: this.options.id, ...crossOriginIsolated && { isolated: "1" } }).toString();
+		void this.view.openChallenge(source, leave);
+	}
+	setEnabled(enabled) {
+		if (this.enabled === enabled) return;
+		this.enabled = enabled;
+		this.view.setEnabled(enabled);
+		tell(() => this.options.onSubmitEnabledChange?.(enabled));
+	}
+	end(kind, title, text, details = []) {
+		this.retire();
+		this.watch();
+		this.setEnabled(false);
+		this.view.showEnd(kind, title, text, details);
+	}
+	fail(errorCode, errorMessage, title, text) {
+		if (title === "") this.view.speak("en", "ltr");
+		this.end("fail", title || "The payment form did not load", text || "Check your connection and load this page again.");
+		tell(() => this.options.onFailure?.({ errorCode, errorMessage }));
+	}
+};
+var KINDS = {
+	target: "String",
+	id: "String",
+	onSuccess: "Function",
+	onFailure: "function",
+	hideSubmitButton: "boolean",
+	onSubmitEnabledChange: "function",
+	locale: "string"
+};
+function complain(problem) {
+	throw new TypeError(`dropin.init: ${problem}`);
+}
+function checkOptions(given) {
+	const options = Object(given);
+	for (const [name, kind] of Object.entries(KINDS)) {
+		const value = options[name] ?? void 0;
+		const required = /^[A-Z]/.test(kind);
+		if (value === void 0 && !required) continue;
+		if (typeof value !== kind.toLowerCase() || value === "") complain(`${name} must be a ${kind.toLowerCase()}${required ? "" : ", or left out"}`);
+	}
+	return options;
+}
+function findTarget(selector) {
+	let target = null;
+	try {
+		target = document.querySelector(selector);
+	} catch {
+		complain(`target "${selector}" is not a CSS selector`);
+	}
+	return target ?? complain(`no element matches target "${selector}"; call init once the page has it`);
+}
+function isEmpty(target) {
+	return target.childElementCount === 0 && target.textContent?.trim() === "";
+}
+var script = document.currentScript;
+var base = script instanceof HTMLScriptElement && script.src !== "" ? baseOf(script.src) : null;
+var running = new WeakMap();
+function rootOf(target) {
+	const earlier = running.get(target);
+	if (!isEmpty(target) || earlier === void 0 && target.shadowRoot !== null) {
+		complain("the target must be an empty element");
+	}
+	if (earlier === void 0) return target.attachShadow({ mode: "open" });
+	earlier.retire();
+	return earlier.root;
+}
+function init(given) {
+	if (base === null) complain('load dropin.js by <script src="…/v1/dropin.js">, not as a module or inline');
+	const options = checkOptions(given);
+	const target = findTarget(options.target);
+	const dropin = new Dropin(target, rootOf(target), options, base, running.get(target));
+	running.set(target, dropin);
+	return Object.freeze({
+		submitPayment: () => dropin.submitPayment(),
+		unselectPaymentMethod: () => dropin.unselectPaymentMethod()
+	});
+}
+if (!("dropin" in window)) Object.defineProperty(window, "dropin", { value: Object.freeze({ init }) });
 })();

@@ -2,20 +2,26 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "954fbec9bece2017";
+pub(crate) const VERSION: &str = "ed528181606c4c76";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
         path: "challenge.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/challenge.html"),
-        sha384: "+eYzZYI0fTCmgl9FoVnhyxhqY1NYrR3CZ6M0qa8CoWV1Vf1ZeHR0DEDXHAoXs1kB",
+        sha384: "S77+cpAJNfoMLl44wuA12fyXc6IuabEhrHgHiIajihiw2TerQ+EZEhnyzromlNQv",
     },
     Asset {
         path: "challenge.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/challenge.js"),
-        sha384: "TyZtsf3t6wL9o+rqabt8NloPQwWsfH1w0KYw/MYdMpe9W13MOa6yZ7faIZdiVqMH",
+        sha384: "4rxWdwEAwUgkB00++E7L8lv3T/V5vXRHRpHu5XJCDtZX/uVN+yBfKKXfUeKuKzEu",
+    },
+    Asset {
+        path: "dialog.js",
+        content_type: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../dist/dialog.js"),
+        sha384: "w5kwB0fcN4lo1b3W5n+NkAkPuycweZo+iasQ21o9uHbTAEgO4pNmc49dgqo+cclF",
     },
     Asset {
         path: "dropin.d.ts",
@@ -27,48 +33,54 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "dropin.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.js"),
-        sha384: "wp/B0CfKUlXy45qJQPxtemn/2AKhn4cF34QgAYs1xm1Mo+i3zFWADzmtUTIQwWKL",
+        sha384: "LNkK1B2lsalBQ/iWUhQgDHhMti3dG7oIPaN4AyHlSMnZ0ALZSeMEDzR9QFdFqVk3",
     },
     Asset {
         path: "frame.css",
         content_type: "text/css; charset=utf-8",
         bytes: include_bytes!("../dist/frame.css"),
-        sha384: "NgHeVoYXiFrCg/zsTyzLViTXMMRSsnSTROfCkaOUG6qYs2kUXT2wRxxyTGLOkP2x",
+        sha384: "q9YWGLLQAAFdfejpfm8wKRuQ7cyCpHrhvk92h/vpthJjwYZ8ylurifIgZlsoF6FB",
     },
     Asset {
         path: "frame.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/frame.html"),
-        sha384: "x+vGvRF6BSQjHqQKBHYi/q31fbIHpn6MjiJOP9YmImmec0nY9bEB4KrmCcrKKPKh",
+        sha384: "2M1GFhIh8Y/T4s+IOl4vP3bZ7XwjYeFwykYAPPuE40Z84Vu+H4dLdw21qia0I4dY",
     },
     Asset {
         path: "frame.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/frame.js"),
-        sha384: "3SB/faqlT7Ie9iOlsqLdzvlAwDTHeoSqgnt9ySo/rO48wQosndmQ/bxo+UMHscN9",
+        sha384: "bNg7vWpoHdF5oT9k6ihRddBFcT4RuMeuaeqKZTh5Gf4ZMjpJjmfv/kmRUbvn2S8z",
     },
     Asset {
         path: "locales/ar.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/locales/ar.json"),
-        sha384: "/MFDfkzZgM6Jpn30HzhVIbD/gHUgvy5/okhKxaU24h2mwigAdIwI5fWQtTjORgOU",
+        sha384: "jN1pfiICjos0PJxZAuB9bJH4lL3icXh24TovD46WJvbgfcGr2KrAwlVYsBjS5YW5",
     },
     Asset {
         path: "locales/de.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/locales/de.json"),
-        sha384: "OYZSn1HOvTV5aMTr19zcSq1enVv2An6qzUvS+tr71tij5f9nmVNTulQM3R5/RU4M",
+        sha384: "lBYeeIWCsTkbey8X/gbaxPeiRH3/OThypRitZM9f3qbCVvMPNG0Pg7T3NaoeYlyT",
     },
     Asset {
         path: "locales/en.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/locales/en.json"),
-        sha384: "fZImiDP+Bfl2n4WRdlpplA6VNozFwfmkWyMD/jXf5f5IFiTjfMnbFR6Xd7sYEWIt",
+        sha384: "uPzREO8yQWQ6K425/V8bvxLyB9gTm/WJ5auqiznlLbim5GHnJR3McLqv3iF0EYwo",
     },
     Asset {
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "APuFL2wSyrKuVs/OKFqGTQG/32vm8Y93+WMjPzVEm7W1o4sGdig4iC7pD1gTNPe3",
+        sha384: "Gzi0L0DJehYnAUvkqN/EMLBDEED9CzDWYgUPW12/VSh+xJ3D3Y1GIxddhxexW9qD",
+    },
+    Asset {
+        path: "wallet.js",
+        content_type: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../dist/wallet.js"),
+        sha384: "6R8/Z+b62EQ8rEDeQ5PVp3Iphij8wyOKk6cee40IK6xv5YUSayHjpWepgCOKQviV",
     },
 ];

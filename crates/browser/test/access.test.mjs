@@ -98,8 +98,15 @@ for (const lang of locales) {
     await shop.context.close();
   });
 
-  test(`axe finds nothing in methods beside cards in ${lang}`, async () => {
-    const shop = await open({ others: true });
+  test(`axe finds nothing in a wallet and methods beside cards in ${lang}`, async () => {
+    const context = await world.browser.newContext();
+    await context.addInitScript(() => {
+      window.ApplePaySession = class {
+        static canMakePayments = () => true;
+      };
+    });
+    const shop = await open({ others: true, wallet: true }, { context });
+    await shop.page.locator("#pay .wallet button").waitFor();
     await shop.method("paypal").click();
     world.mock.change(shop.session, 31);
     await shop.payBy("paypal").click();

@@ -154,7 +154,7 @@ test("the bank's page opens in a dialog and the payment goes on when it is done"
   assert.deepEqual(await shop.ends(), []);
   await shop.bank.locator("#confirm").click();
   await endPanel(shop, "done");
-  assert.equal(await shop.dialog.getAttribute("open"), null);
+  assert.equal(await shop.page.locator("#pay dialog[open]").count(), 0);
   assert.equal(await shop.page.locator("#pay dialog iframe").count(), 0);
   assert.equal(await shop.page.evaluate(() => document.querySelector("#pay").shadowRoot.activeElement?.className), "end done", "the focus returns");
   assert.deepEqual(await shop.ends(), [["success"]]);
@@ -170,7 +170,7 @@ test("a bank that could not confirm fails the payment with words of its own", as
   const panel = await endPanel(shop, "fail");
   assert.match(await panel.innerText(), /bank could not make sure that it is you/);
   assert.deepEqual(await shop.ends(), [["failure", "AUTHENTICATION_FAILED", "mock: AUTHENTICATION_FAILED"]]);
-  assert.equal(await shop.dialog.getAttribute("open"), null);
+  assert.equal(await shop.page.locator("#pay dialog[open]").count(), 0);
   await shop.context.close();
 });
 
@@ -178,7 +178,7 @@ test("while the bank's answer is processed the dialog is closed and the status s
   const shop = await challenged();
   world.mock.finish(shop.session, { State: "PROCESSING" });
   await status(shop, "Your payment is being processed").waitFor();
-  assert.equal(await shop.dialog.getAttribute("open"), null);
+  assert.equal(await shop.page.locator("#pay dialog[open]").count(), 0);
   assert.equal(await shop.page.evaluate(() => document.querySelector("#pay").shadowRoot.activeElement?.classList.contains("status")), true, "the focus returns");
   world.mock.finish(shop.session);
   await endPanel(shop, "done");
@@ -251,11 +251,22 @@ test("the bank's page cannot take the shop's away; the shopper can open it in th
   await shop.context.close();
 });
 
+test("where the dialog does not load, the bank's page takes the whole window", async () => {
+  const context = await world.browser.newContext();
+  await context.route("**/dialog.js*", (route) => route.abort());
+  const session = world.mock.session();
+  const shop = await openShop({ session, context });
+  await fill(shop, { number: CHALLENGED });
+  await shop.button().click();
+  await shop.page.waitForURL(world.mock.bankPage(session));
+  await context.close();
+});
+
 test("after a reload the dialog waits to be asked for", async () => {
   const shop = await waiting({ Challenge: true });
   await status(shop, CONFIRM).waitFor();
   await until(() => followed(shop.session, "REDIRECTED") > 0, "the payment to be watched");
-  assert.equal(await shop.dialog.getAttribute("open"), null);
+  assert.equal(await shop.page.locator("#pay dialog[open]").count(), 0);
   await shop.goOn.click();
   await shop.bank.locator("#confirm").click();
   await endPanel(shop, "done");
@@ -307,7 +318,7 @@ test("a new init takes an open dialog away and offers to go on", async () => {
   await shop.init();
   await status(shop, CONFIRM).waitFor();
   await shop.goOn.waitFor();
-  assert.equal(await shop.dialog.getAttribute("open"), null);
+  assert.equal(await shop.page.locator("#pay dialog[open]").count(), 0);
   await shop.goOn.click();
   await shop.bank.locator("#confirm").click();
   await endPanel(shop, "done");

@@ -76,16 +76,35 @@ export class Mock {
   /**
    * `faults` are answers to the next calls of a kind, used up one by one: "reset" drops the connection before the work,
    * "done-reset" after it, a number is answered as that status; "ask" are the progress calls of the page in the dialog. `slow`
-   * keeps the payment PROCESSING until `finish`; `others` offers the methods beside cards.
+   * keeps the payment PROCESSING until `finish`; `others` offers the methods beside cards, `wallet` a wallet; of its payment sessions
+   * the `wallet` fault "empty" is one without members, and a `token` fault is what comes of a token.
    */
-  session({ amount = 29.9, currency = "USD", minorUnits = 2, faults = {}, slow = false, others = false, ...rest } = {}) {
+  session({ amount = 29.9, currency = "USD", minorUnits = 2, faults = {}, slow = false, others = false, wallet = false, ...rest } = {}) {
     const session = {
       SessionId: randomUUID(), State: "CREATED", Version: 1, MerchantId: randomUUID(), MerchantName: "Fern & Fjord",
       MerchantOrigins: [this.shopUrl], Currency: currency, MinorUnits: minorUnits, TotalAmount: amount, Items: [],
       PaymentMethods: others ? [...CARDS, ...OTHERS] : CARDS, StashUrl: `http://127.0.0.1:${this.assetPort}/stash`, Sandbox: false, ...rest,
     };
+    if (wallet) session.TokenMethods = [this.tokenMethod(session.MerchantId)];
     this.sessions.set(session.SessionId, { session, faults, slow, attempts: new Map(), payments: 0, waiting: [] });
     return session.SessionId;
+  }
+
+  tokenMethod(merchant) {
+    const PaymentSessionUrl = `http://127.0.0.1:${this.assetPort}/asset/wallet/${merchant}/session`;
+    return {
+      Type: "APPLEPAY",
+      Parameters: { MerchantIdentifier: "merchant.example", SupportedNetworks: ["visa", "masterCard"], MerchantCapabilities: ["supports3DS"], PaymentSessionUrl, CountryCode: "NL" },
+    };
+  }
+
+  /** The wallet's payment sessions. */
+  walletSession(merchant, request, response) {
+    const entry = [...this.sessions.values()].find(({ session }) => session.MerchantId === merchant);
+    const fault = entry.faults.wallet?.shift();
+    if (fault === "reset") return request.socket.destroy();
+    if (typeof fault === "number") return this.error(response, fault, "WALLET_UNAVAILABLE");
+    this.json(response, 200, fault === "empty" ? {} : { merchantSessionIdentifier: "session-1" });
   }
 
   entry(id) {
@@ -119,6 +138,8 @@ export class Mock {
       if (url.pathname.startsWith("/stash/")) return this.stash(url, body, response);
       const call = /^\/asset\/v1\/shopper\/session\/([^/]+)(?:\/(submit|progress))?$/.exec(url.pathname);
       if (call) return await this.shopper(call[1], call[2] ?? "view", url, body, request, response);
+      const wallet = /^\/asset\/wallet\/([^/]+)\/session$/.exec(url.pathname);
+      if (wallet) return this.walletSession(wallet[1], request, response);
       const returned = /^\/asset\/v1\/return\/([^/]+)$/.exec(url.pathname);
       if (returned) return this.comeBack(returned[1], url, request, response);
       this.file(url, response);
@@ -154,7 +175,7 @@ export class Mock {
     if (attempts.has(order.AttemptId)) return this.progressOf(entry);
     if (session.State !== "CREATED") return { status: 409, error: "INVALID_SESSION_STATE" };
     if (order.Version !== session.Version) return { status: 409, error: "SESSION_CHANGED" };
-    const result = order.PaymentMethod ? this.byMethod(session, order) : this.byCard(session, order);
+    const result = order.PaymentMethod ? this.byMethod(session, order) : this.byStash(entry, order);
     if (result.error) return result;
     attempts.set(order.AttemptId, order);
     entry.payments += 1;
@@ -164,11 +185,12 @@ export class Mock {
     return this.progressOf(entry);
   }
 
-  byCard(session, order) {
+  byStash({ session, faults }, order) {
     const key = `${session.MerchantId}/${order.StashId}/${order.DeviceFingerprint}`;
     const card = this.stashed.get(key);
     if (!card) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "StashId", Code: "NOT_FOUND", Message: "unseen, used or expired" }] };
     this.stashed.delete(key);
+    if (card.Type !== undefined) return faults.token?.shift() ?? { State: "COMPLETED" };
     if (card.Number === CHALLENGED) return { State: "REDIRECTED", RedirectUrl: this.bankPage(session.SessionId), Challenge: true };
     const ErrorCode = DECLINES[card.Number];
     return ErrorCode ? { State: "FAILED", ErrorCode, ErrorMessage: `mock: ${ErrorCode}` } : { State: "COMPLETED" };
@@ -215,9 +237,9 @@ export class Mock {
     const headers = { "Access-Control-Allow-Origin": `http://127.0.0.1:${this.assetPort}` };
     const fault = entry.faults.stash?.shift();
     if (fault === "reset") return response.socket.destroy();
-    const card = JSON.parse(form.get("card"));
+    const card = JSON.parse(form.get("card") ?? form.get("token_data"));
     this.stashed.set(`${merchant}/${id}/${form.get("DeviceFingerprint")}`, card);
-    this.json(response, 200, { StashId: id, Last4: card.Number.slice(-4), Warnings: entry.faults.warnings?.shift() ?? [] }, headers);
+    this.json(response, 200, { StashId: id, Last4: card.Number?.slice(-4), Warnings: entry.faults.warnings?.shift() ?? [] }, headers);
   }
 
   file(url, response) {
@@ -229,7 +251,7 @@ export class Mock {
       "Cross-Origin-Resource-Policy": "cross-origin",
       "X-Content-Type-Options": "nosniff",
     };
-    if (name === "dropin.js") headers["Access-Control-Allow-Origin"] = "*";
+    if (["dropin.js", "wallet.js", "dialog.js"].includes(name)) headers["Access-Control-Allow-Origin"] = "*";
     if (name === "frame.html" || name === "challenge.html") {
       const form = name === "frame.html";
       const origins = this.entry(url.searchParams.get("session"))?.frameAncestors ?? this.shopUrl;

@@ -244,7 +244,7 @@ test("a stash entry that is gone asks the shopper to try again, under a new atte
   const put = world.mock.stashed.set;
   world.mock.stashed.set = () => {};
   await shop.button().click();
-  await shop.frame.getByText("The card details could not be used").first().waitFor();
+  await shop.frame.getByText("The payment details could not be used").first().waitFor();
   world.mock.stashed.set = put;
   assert.deepEqual(await shop.ends(), []);
   await shop.button().click();

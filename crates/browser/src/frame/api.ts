@@ -1,8 +1,17 @@
 // The shopper's calls. The frame is the only network client of the drop-in.
 
-import type { Card } from "./card-form";
-
 export type State = "CREATED" | "PROCESSING" | "REDIRECTED" | "COMPLETED" | "CANCELLED" | "FAILED";
+
+/** A wallet that hands over a token, with what its payment sheet is made of. */
+export interface TokenMethod {
+  readonly Type: string;
+  readonly Parameters: {
+    readonly SupportedNetworks: readonly string[];
+    readonly MerchantCapabilities: readonly string[];
+    readonly PaymentSessionUrl: string;
+    readonly CountryCode: string;
+  };
+}
 
 /** What the shopper may see of the Session. */
 export interface View {
@@ -15,6 +24,8 @@ export interface View {
   readonly MinorUnits: number;
   readonly TotalAmount: number;
   readonly PaymentMethods: readonly { readonly Id: string; readonly Name: string; readonly Class: string }[];
+  /** Wallets that hand over a token. */
+  readonly TokenMethods?: readonly TokenMethod[];
   readonly StashUrl: string;
   readonly Sandbox: boolean;
 }
@@ -45,6 +56,9 @@ export interface Order {
   /** Id of any other method. */
   readonly PaymentMethod?: string;
 }
+
+/** What only the stash may see, as JSON: a card, or what a wallet handed over. */
+export type Secret = { readonly card: string } | { readonly token_data: string };
 
 /** `refused` is the service's word; `unreachable` means nobody knows whether the request arrived: repeat or ask. */
 export type Answer<T> =
@@ -95,9 +109,9 @@ export class Api {
   }
 
   /** The one way card data leaves the frame. */
-  stash(view: View, order: Order, card: Card, signal: AbortSignal): Promise<Answer<{ Warnings: string[] }>> {
+  stash(view: View, order: Order, secret: Secret, signal: AbortSignal): Promise<Answer<{ Warnings: string[] }>> {
     const address = `${view.StashUrl}/${view.MerchantId}/${order.AttemptId}`;
-    const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, card: JSON.stringify(card) });
+    const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, ...secret });
     return this.persist(address, { method: "POST", body }, 15, signal, "Warnings");
   }
 

@@ -5,7 +5,7 @@ import { say, type Strings } from "../shared/strings";
 import { brandOf, FOURS, markOf } from "./brands";
 import { Field } from "./field";
 import { EXPIRY_MASK, grouped, type Mask } from "./mask";
-import { codeProblem, expiryOf, expiryProblem, nameProblem, numberProblem, type Problem } from "./validate";
+import { codeProblem, expiryOf, expiryProblem, LONGEST_NUMBER, nameProblem, numberProblem, type Problem } from "./validate";
 
 /** As the stash takes it. Made of the form when the button is pressed; given to the stash and to nobody else. */
 export interface Card {
@@ -16,8 +16,6 @@ export interface Card {
 }
 
 export type FieldName = "number" | "expiry" | "code" | "name";
-
-const LONGEST_NUMBER = 19;
 
 const NUMBER_MASK: Mask = {
   most: (digits) => brandOf(digits)?.lengths.at(-1) ?? LONGEST_NUMBER,

@@ -6,9 +6,9 @@
 import type { Locale } from "../shared/locale";
 import { CARDS } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
-import { pause, PAUSES, type Answer, type Api, type Order, type Progress, type State, type View } from "./api";
+import { pause, PAUSES, type Answer, type Api, type Order, type Progress, type Secret, type State, type View } from "./api";
 import { detailsOf } from "./bank";
-import type { Card, CardForm, FieldName } from "./card-form";
+import type { CardForm, FieldName } from "./card-form";
 import { faceOf } from "./face";
 import type { Link } from "./link";
 import { closeAttempt, deviceFingerprint, openAttempt } from "./memory";
@@ -70,19 +70,24 @@ export class Checkout {
     this.link.sendEnabled(enabled);
   }
 
-  /** The press of the button, ours or the page's. Does nothing unless the form is open. */
-  async pay(): Promise<void> {
-    if (this.phase !== "form" || this.method === "" || this.resting) return;
-    const card = this.byCard ? this.form.check() : null;
-    if (this.byCard && card === null) return;
+  /**
+   * The press of the button, ours or the page's, or the shopper's word in a wallet's sheet, which handed over `token`. Does nothing
+   * unless the form is open.
+   */
+  async pay(token?: object): Promise<void> {
+    if (this.phase !== "form" || (this.method === "" && !token) || this.resting) return;
+    const byCard = this.byCard && !token;
+    const card = byCard ? this.form.check() : null;
+    if (byCard && card === null) return;
     const signal = this.newFlow();
     this.notify("");
     this.setBusy(true, card === null ? this.paying : "");
     if (card !== null) announce(this.paying);
     const AttemptId = openAttempt(this.sessionId);
     const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint() };
-    const order: Order = card === null ? { ...attempt, PaymentMethod: this.method } : { ...attempt, StashId: AttemptId };
-    if (card === null || (await this.stash(card, order, signal))) await this.follow(signal, order);
+    const secret: Secret | null = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
+    const order: Order = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
+    if (!secret || (await this.stash(secret, order, signal))) await this.follow(signal, order);
   }
 
   private get byCard(): boolean {
@@ -111,9 +116,9 @@ export class Checkout {
     this.begin(notice?.(before, this.view));
   }
 
-  /** Puts the card into the stash; false when the form is open again and says why. */
-  private async stash(card: Card, order: Order, signal: AbortSignal): Promise<boolean> {
-    const answer = await this.api.stash(this.view, order, card, signal);
+  /** Puts a card or a token into the stash; false when the form is open again and says why. */
+  private async stash(secret: Secret, order: Order, signal: AbortSignal): Promise<boolean> {
+    const answer = await this.api.stash(this.view, order, secret, signal);
     if (signal.aborted) return false;
     if (answer.kind === "ok" && answer.body.Warnings.length === 0) return true;
     closeAttempt(this.sessionId);

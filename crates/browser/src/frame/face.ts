@@ -41,6 +41,7 @@ export function faceOf(strings: Strings, locale: Locale, view: View): Face {
     frameTitle: say(strings, "frameTitle"),
     testMode: view.Sandbox ? say(strings, "testMode") : "",
     methods: schemes.length > 0 ? [cardEntry(strings, schemes), ...others] : others,
+    view,
     strings,
   };
 }

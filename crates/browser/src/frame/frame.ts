@@ -11,6 +11,7 @@ import { Checkout } from "./checkout";
 import { isCard } from "./face";
 import { Link, portOffer, type Offer } from "./link";
 import { announce, show, watchHeight } from "./screen";
+import type * as Wallet from "../wallet/wallet";
 
 /** Tells the shell why there is no form; without texts the words are the shell's. */
 function refuse(offer: Offer, strings: Strings, code: string, message: string): void {
@@ -31,6 +32,7 @@ function start(offer: Offer, api: Api, sessionId: string, strings: Strings, view
     if (message.type === "setup") form.hideButton(message.hideSubmitButton);
     else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
     else if (message.type === "select") checkout.select(message.method);
+    else if (message.type === "wallet") void import(WALLET).then((part: typeof Wallet) => part.answer(message.ask, view, offer.origin, link, checkout));
     else void checkout.pay();
   });
   window.addEventListener("pageshow", (event) => {

@@ -7,7 +7,7 @@ export interface Problem {
   readonly values?: Readonly<Record<string, string>>;
 }
 
-const LONGEST_NUMBER = 19;
+export const LONGEST_NUMBER = 19;
 const SHORTEST_NUMBER = 12;
 /** No issuer prints a date further away than this. */
 const YEARS_AHEAD = 25;

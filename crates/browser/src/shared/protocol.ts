@@ -4,6 +4,7 @@
 // code, expiry or name: the guards below are the whole vocabulary, and both sides drop what they do not know.
 
 import type { Strings } from "./strings";
+import type { View } from "../frame/api";
 import type { Theme } from "./theme";
 
 export const PROTOCOL = 1;
@@ -22,7 +23,12 @@ export type ShellMessage =
   | { readonly type: "setup"; readonly hideSubmitButton: boolean }
   | { readonly type: "theme"; readonly theme: Theme }
   | { readonly type: "select"; readonly method: string }
-  | { readonly type: "submit" };
+  | { readonly type: "submit" }
+  | { readonly type: "wallet"; readonly ask: WalletAsk };
+
+/** What the wallet's sheet wants: a payment session, or to pay with what the shopper confirmed (encrypted for the processor). */
+export type WalletAsk = { readonly validationURL: string } | { readonly token: object };
+
 
 /** One entry of the accordion. */
 export interface Method {
@@ -47,6 +53,8 @@ export interface Face {
   /** "" unless this is a sandbox. */
   readonly testMode: string;
   readonly methods: readonly Method[];
+  /** What the service tells of the Session, for a wallet's sheet. */
+  readonly view: View;
   /** The frame's texts, for what the shell draws by itself. */
   readonly strings: Strings;
 }
@@ -73,35 +81,39 @@ export type FrameMessage =
   | { readonly type: "status"; readonly title: string; readonly text: string }
   /** The same, while the payment waits for the shopper at `url`; `now` says to go there at once. A challenge may be framed. */
   | { readonly type: "away"; readonly title: string; readonly text: string; readonly url: string; readonly challenge: boolean; readonly now: boolean }
+  /** The payment session that was asked for; without members when there is none. */
+  | { readonly type: "wallet"; readonly session: object }
   | { readonly type: "done"; readonly title: string; readonly text: string; readonly details: readonly Detail[] }
   | { readonly type: "fail"; readonly code: string; readonly message: string; readonly title: string; readonly text: string; readonly lang: string; readonly dir: string };
 
-/** The members of each message, with what `typeof` says of them. */
-type Shapes = Readonly<Record<string, Readonly<Record<string, string>>>>;
+/** The members of each message, each with a sample of its kind. */
+type Shapes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 const FRAME_SHAPES: Shapes = {
-  ready: { face: "object" },
-  size: { height: "number" },
-  enabled: { enabled: "boolean" },
-  busy: { busy: "boolean", text: "string" },
-  notice: { text: "string" },
-  status: { title: "string", text: "string" },
-  away: { title: "string", text: "string", url: "string", challenge: "boolean", now: "boolean" },
-  done: { title: "string", text: "string", details: "object" },
-  fail: { code: "string", message: "string", title: "string", text: "string", lang: "string", dir: "string" },
+  ready: { face: {} },
+  size: { height: 0 },
+  enabled: { enabled: true },
+  busy: { busy: true, text: "" },
+  notice: { text: "" },
+  status: { title: "", text: "" },
+  away: { title: "", text: "", url: "", challenge: true, now: true },
+  wallet: { session: {} },
+  done: { title: "", text: "", details: {} },
+  fail: { code: "", message: "", title: "", text: "", lang: "", dir: "" },
 };
 
 const SHELL_SHAPES: Shapes = {
-  setup: { hideSubmitButton: "boolean" },
-  theme: { theme: "object" },
-  select: { method: "string" },
+  setup: { hideSubmitButton: true },
+  theme: { theme: {} },
+  select: { method: "" },
   submit: {},
+  wallet: { ask: {} },
 };
 
 function matches(value: unknown, shapes: Shapes): boolean {
   const message = Object(value) as Record<string, unknown>;
   const type = String(message["type"]);
-  return Object.hasOwn(shapes, type) && Object.entries(shapes[type] ?? {}).every(([member, kind]) => typeof message[member] === kind && message[member] !== null);
+  return Object.hasOwn(shapes, type) && Object.entries(shapes[type] ?? {}).every(([member, sample]) => typeof message[member] === typeof sample && message[member] !== null);
 }
 
 export function isPortOffer(value: unknown): value is PortOffer {

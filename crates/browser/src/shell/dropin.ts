@@ -6,6 +6,7 @@ import { applyTheme } from "../shared/theme";
 import type { Options } from "./options";
 import { readTheme, watchTheme } from "./theme";
 import { View } from "./view";
+import type * as Wallet from "../wallet/wallet";
 
 /** Longer than all the frame's own tries to load the Session. */
 const HANDSHAKE_MS = 35_000;
@@ -38,6 +39,7 @@ export class Dropin {
   private selected: string;
   private busy = false;
   private enabled = false;
+  private wallet: Wallet.WalletButton | undefined;
 
   constructor(
     private readonly host: Element,
@@ -76,6 +78,7 @@ export class Dropin {
     this.state = "over";
     this.stopTimer();
     this.disconnect();
+    this.wallet?.abort();
   }
 
   private disconnect(): void {
@@ -144,6 +147,7 @@ export class Dropin {
 
   private heard(message: FrameMessage): void {
     if (this.state === "over") return;
+    this.wallet?.heard(message);
     switch (message.type) {
       case "ready":
         return this.show(message.face);
@@ -176,11 +180,21 @@ export class Dropin {
     this.state = "ready";
     this.view.setLoading(false);
     this.view.showFace(face);
+    void this.offerWallet(face);
     const { methods } = face;
     // What is no longer offered cannot stay chosen, and where there is nothing to choose it is chosen.
     const offered = this.selected === "" || methods.some(({ id }) => id === this.selected);
     if (!offered) this.choose((methods.length === 1 && methods[0]?.id) || "");
     else this.view.setSelected(this.selected);
+  }
+
+  /** The wallet's part is loaded where there is a wallet. */
+  private async offerWallet(face: Face): Promise<void> {
+    if (face.view.TokenMethods?.length && "ApplePaySession" in window) {
+      const { WalletButton }: typeof Wallet = await import(WALLET);
+      if (this.state === "ready") this.wallet ??= new WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
+    }
+    this.wallet?.show(face);
   }
 
   private select(method: string): void {
@@ -197,13 +211,13 @@ export class Dropin {
   /** Takes the shopper where the payment goes on: the bank's page in a dialog, any other in place of this page. */
   private goTo({ url, challenge }: Away): void {
     const leave = (): void => {
-      this.view.challenge.close();
+      this.view.closeChallenge();
       if (isWebAddress(url)) location.assign(url);
     };
     if (!challenge || !canNest()) return leave();
     const source = new URL("challenge.html", this.base);
     source.search = new URLSearchParams({ session: this.options.id, ...(crossOriginIsolated && { isolated: "1" }) }).toString();
-    this.view.openChallenge(source, leave);
+    void this.view.openChallenge(source, leave);
   }
 
   private setEnabled(enabled: boolean): void {

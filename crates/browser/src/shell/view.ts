@@ -5,10 +5,10 @@ import { CHECK, CROSS, h, icon, type Child } from "../shared/dom";
 import { CARDS, type Detail, type Face, type Method } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
 import { detailList } from "./bank";
-import { Challenge } from "./challenge";
 import { Entry, type EntryEvents } from "./entry";
 import shellCss from "./shell.css";
 import tokensCss from "../shared/tokens.css";
+import type * as Dialog from "../dialog/dialog";
 
 let sheet: CSSStyleSheet | undefined;
 
@@ -33,17 +33,19 @@ export class View {
   readonly frame: HTMLIFrameElement;
   /** By method. An entry that is offered no more is hidden. */
   private readonly entries = new Map<string, Entry>();
-  private readonly accordion = h("div", { class: "accordion" });
+  readonly accordion = h("div", { class: "accordion" });
   private readonly test = h("span", { class: "test", hidden: true });
   private readonly live = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
   private readonly status = h("section", { class: "end status", tabindex: "-1", "aria-labelledby": "status" });
-  readonly challenge = new Challenge();
+  /** There once a bank has asked. */
+  private challenge: Dialog.Challenge | undefined;
+  private turn = 0;
   private strings: Strings = {};
 
   constructor(source: string, private readonly events: EntryEvents) {
     this.frame = h("iframe", { src: source, title: "Card details", referrerpolicy: "origin", scrolling: "no" });
     this.entryOf({ id: CARDS, icon: "card" }, [skeleton(), this.frame]).setOpen(true);
-    this.element = h("div", { class: "root loading" }, this.accordion, this.status, this.live, this.challenge.element);
+    this.element = h("div", { class: "root loading" }, this.accordion, this.status, this.live);
   }
 
   /** Draws into `root` in the same task, before anything is loaded. */
@@ -99,7 +101,7 @@ export class View {
 
   /** Takes the place of the methods. `goOn` is what the shopper may do meanwhile; without it there is a sign of work instead. */
   showStatus(title: string, text: string, goOn?: () => void): void {
-    this.challenge.close();
+    this.closeChallenge();
     // Said once, however often the frame says it.
     if (goOn === undefined && this.isWaiting && this.status.querySelector("h3")?.textContent === title) return;
     const { focused } = this;
@@ -112,14 +114,25 @@ export class View {
     if (focused) (goOn ? go : this.status).focus({ preventScroll: true });
   }
 
-  /** The bank's page in a dialog; `source` is the page that nests it. */
-  openChallenge(source: URL, elsewhere: () => void): void {
+  /** The bank's page in a dialog; `source` is the page that nests it. `elsewhere` leaves for it, and is the way where there is no dialog. */
+  async openChallenge(source: URL, elsewhere: () => void): Promise<void> {
+    const turn = ++this.turn;
+    const part: typeof Dialog | null = await import(DIALOG).catch(() => null);
+    // The payment may have gone on meanwhile, or the drop-in be gone.
+    if (turn !== this.turn || !this.element.isConnected) return;
+    if (part === null) return elsewhere();
+    this.challenge ??= new part.Challenge(this.element);
     this.challenge.open(source, this.element.lang, this.strings, elsewhere);
+  }
+
+  closeChallenge(): void {
+    this.turn += 1;
+    this.challenge?.close();
   }
 
   /** Replaces everything, the frame with what was typed in it included. */
   showEnd(kind: "done" | "fail", title: string, text: string, details: readonly Detail[]): void {
-    this.challenge.close();
+    this.closeChallenge();
     const { focused } = this;
     const badge = h("span", { class: "badge" }, icon("", kind === "done" ? CHECK : CROSS));
     const end = h("section", { class: `end ${kind}`, tabindex: "-1", "aria-labelledby": "end" }, badge, h("h3", { id: "end" }, title), h("p", {}, text));
@@ -157,7 +170,7 @@ export class View {
   }
 
   private showMethodsAgain(): void {
-    this.challenge.close();
+    this.closeChallenge();
     if (!this.isWaiting) return;
     const { focused } = this;
     this.element.classList.remove("waiting");

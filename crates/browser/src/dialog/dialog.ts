@@ -1,16 +1,21 @@
-// The dialog with the bank's page. The page inside is of our own origin and nests the bank's, so that the merchant's CSP need
-// not name any bank.
+// Entry of dialog.js: the dialog with the bank's page, which the shell loads when a bank asks. The page inside is of our own origin
+// and nests the bank's, so that the merchant's CSP need not name any bank.
 
 import { CROSS, h, icon } from "../shared/dom";
+import { addStyles } from "../shared/styles";
 import { say, type Strings } from "../shared/strings";
+import css from "./dialog.css";
 
 /** What a bank may need: passkeys, and the browser's own confirmation of a payment. */
 const ALLOW = "publickey-credentials-get *; payment *";
 
 export class Challenge {
-  readonly element = h("dialog", { class: "challenge", "aria-labelledby": "challenge" });
+  private readonly element = h("dialog", { class: "challenge", "aria-labelledby": "challenge" });
 
-  constructor() {
+  /** Draws into `place`. */
+  constructor(place: Element) {
+    addStyles(place, css);
+    place.append(this.element);
     // Closed in whatever way: the bank's page goes, the payment waits.
     this.element.addEventListener("close", () => {
       if (!this.element.open) this.element.replaceChildren();

@@ -1,0 +1,232 @@
+// The wallet's button, with a simulated wallet: shown only where it can pay, a payment by token, and every way out of its sheet.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { endPanel, fill, openShop, until, useWorld, world } from "./harness.mjs";
+
+useWorld();
+
+/** What a wallet's sheet says and hears, on the page; `can` is what it says of itself. */
+function installWallet(can) {
+  window.sheets = [];
+  window.ApplePaySession = class {
+    static STATUS_SUCCESS = 0;
+    static STATUS_FAILURE = 1;
+    static canMakePayments() {
+      if (can === "throws") throw new DOMException("insecure", "InvalidAccessError");
+      return can;
+    }
+    constructor(version, request) {
+      if (!navigator.userActivation.isActive) throw new DOMException("not in a click", "InvalidAccessError");
+      Object.assign(this, { version, request, said: [] });
+      window.sheets.push(this);
+    }
+    begin() {
+      this.said.push(["begin"]);
+      // The sheet asks for its payment session by itself.
+      queueMicrotask(() => this.onvalidatemerchant({ validationURL: "https://wallet.example/paymentSession" }));
+    }
+    abort() {
+      this.said.push(["abort"]);
+    }
+    completeMerchantValidation(session) {
+      this.said.push(["validated", session.merchantSessionIdentifier]);
+    }
+    completePayment({ status }) {
+      this.said.push(["completed", status]);
+    }
+  };
+}
+
+const TOKEN = { token: { paymentData: { version: "EC_v1", data: "c2VhbGVk" }, paymentMethod: { network: "Visa" }, transactionIdentifier: "t-1" } };
+
+async function openWithWallet({ session = {}, can = true, wait = true, ...more } = {}) {
+  const context = await world.browser.newContext({ viewport: more.viewport ?? { width: 1280, height: 900 }, colorScheme: more.colorScheme });
+  if (can !== null) await context.addInitScript(installWallet, can);
+  const shop = await openShop({ session: world.mock.session({ others: true, wallet: true, ...session }), context, ...more });
+  shop.wallet = shop.page.locator("#pay .wallet");
+  shop.pay = shop.wallet.getByRole("button");
+  shop.said = () => shop.page.evaluate(() => window.sheets.map(({ said }) => said));
+  shop.confirm = () => shop.page.evaluate((payment) => window.sheets.at(-1).onpaymentauthorized({ payment }), TOKEN);
+  shop.hearing = (...said) => until(async () => JSON.stringify((await shop.said()).at(-1)) === JSON.stringify(said), `the sheet to hear ${JSON.stringify(said)}`);
+  if (wait) await shop.pay.waitFor();
+  return shop;
+}
+
+const VALIDATED = [["begin"], ["validated", "session-1"]];
+
+for (const path of ["/", "/strict", "/isolated"]) {
+  test(`a payment by wallet on ${path}: the sheet, the payment session, the token to the stash, and one onSuccess`, async () => {
+    const shop = await openWithWallet({ path });
+    assert.equal(await shop.pay.innerText(), "Pay with Apple Pay");
+    await shop.pay.click();
+    await shop.hearing(...VALIDATED);
+    assert.deepEqual(await shop.page.evaluate(() => [window.sheets[0].version, window.sheets[0].request]), [3, {
+      countryCode: "NL", currencyCode: "USD", supportedNetworks: ["visa", "masterCard"], merchantCapabilities: ["supports3DS"],
+      total: { label: "Fern & Fjord", amount: "29.90", type: "final" },
+    }]);
+    const [asked] = world.mock.calls("GET", `${world.mock.entry(shop.session).session.MerchantId}/session`);
+    assert.deepEqual(Object.fromEntries(new URLSearchParams(asked.search)), {
+      validationURL: "https://wallet.example/paymentSession", displayName: "Fern & Fjord", domainName: "localhost",
+    });
+    assert.equal(shop.orders().length, 0, "nothing is paid before the shopper says so");
+    await shop.confirm();
+    await endPanel(shop, "done");
+    await shop.hearing(...VALIDATED, ["completed", 0]);
+    const [order, ...more] = shop.orders();
+    assert.deepEqual(more, []);
+    assert.deepEqual(Object.keys(order).sort(), ["AttemptId", "DeviceFingerprint", "StashId", "Version"]);
+    const [stashed] = world.mock.calls("POST", `/${order.StashId}`);
+    const form = new URLSearchParams(stashed.body);
+    assert.deepEqual([...form.keys()].sort(), ["DeviceFingerprint", "token_data"]);
+    assert.deepEqual(JSON.parse(form.get("token_data")), { Type: "APPLEPAY", Data: TOKEN });
+    assert.equal(form.get("DeviceFingerprint"), order.DeviceFingerprint);
+    assert.deepEqual(await shop.ends(), [["success"]]);
+    assert.deepEqual(shop.problems, []);
+    assert.equal(await shop.page.locator("#pay .wallet").count(), 0, "the button goes with the methods");
+    await shop.context.close();
+  });
+}
+
+test("without a wallet that can pay there is no button, no gap, and nothing is loaded for it but where it might", async () => {
+  const loads = () => world.mock.calls("GET", "/wallet.js").length;
+  for (const [more, loaded] of [
+    [{ can: null }, 0], [{ session: { wallet: false } }, 0], [{ can: false }, 1], [{ can: "throws" }, 1],
+  ]) {
+    const before = loads();
+    const shop = await openWithWallet({ ...more, wait: false });
+    await until(() => loads() - before === loaded, "the wallet's part to be loaded, or not");
+    await fill(shop);
+    const top = (locator) => locator.evaluate((one) => one.getBoundingClientRect().top);
+    assert.equal(await top(shop.page.locator("#pay .entry").first()), await top(shop.page.locator("#pay .root")), JSON.stringify(more));
+    assert.equal(await shop.page.getByRole("button", { name: /Apple Pay/ }).count(), 0);
+    await shop.button().click();
+    await endPanel(shop, "done");
+    assert.equal(loads() - before, loaded);
+    assert.deepEqual(shop.problems, []);
+    await shop.context.close();
+  }
+});
+
+test("a shopper who closes the sheet goes on as if nothing had been", async () => {
+  const shop = await openWithWallet();
+  await shop.pay.click();
+  await shop.hearing(...VALIDATED);
+  await shop.page.evaluate(() => window.sheets[0].oncancel());
+  assert.deepEqual(await shop.ends(), []);
+  await shop.pay.click();
+  await until(async () => (await shop.said()).length === 2, "another sheet");
+  await shop.page.evaluate(() => window.sheets[1].oncancel());
+  await fill(shop);
+  await shop.button().click();
+  await endPanel(shop, "done");
+  assert.equal(shop.orders().length, 1);
+  assert.equal(await shop.page.evaluate(() => window.sheets.flatMap(({ said }) => said).some(([what]) => what === "completed" || what === "abort")), false);
+  await shop.context.close();
+});
+
+test("no payment session closes the sheet, and the other methods are there", async () => {
+  // The browser itself repeats a request whose connection breaks.
+  for (const wallet of [[502], Array(9).fill("reset"), ["empty"]]) {
+    const shop = await openWithWallet({ session: { faults: { wallet } } });
+    await shop.pay.click();
+    await shop.hearing(["begin"], ["abort"]);
+    assert.deepEqual(await shop.ends(), []);
+    await shop.method("banktransfer").click();
+    await shop.payBy("banktransfer").click();
+    await endPanel(shop, "done");
+    await shop.context.close();
+  }
+});
+
+test("a declined token fails the sheet and the Session", async () => {
+  const shop = await openWithWallet({ session: { faults: { token: [{ State: "FAILED", ErrorCode: "PAYMENT_DECLINED", ErrorMessage: "mock" }] } } });
+  await shop.pay.click();
+  await shop.hearing(...VALIDATED);
+  await shop.confirm();
+  await endPanel(shop, "fail");
+  await shop.hearing(...VALIDATED, ["completed", 1]);
+  assert.deepEqual(await shop.ends(), [["failure", "PAYMENT_DECLINED", "mock"]]);
+  await shop.context.close();
+});
+
+test("a token that cannot be used, or a changed total, fails the sheet alone, and the next try pays what is shown", async () => {
+  for (const open of ["card", "none"]) {
+    const shop = await openWithWallet();
+    if (open === "none") await shop.page.evaluate(() => window.instance.unselectPaymentMethod());
+    await shop.pay.click();
+    await shop.hearing(...VALIDATED);
+    world.mock.change(shop.session, 31);
+    await shop.confirm();
+    await shop.hearing(...VALIDATED, ["completed", 1]);
+    const notice = open === "card" ? shop.frame.locator(".notice") : shop.wallet.locator(".notice");
+    await notice.waitFor();
+    assert.match(await notice.innerText(), /from \$29\.90 to \$31\.00/);
+    assert.deepEqual(await shop.ends(), []);
+    await until(async () => (await shop.pay.getAttribute("aria-disabled")) === null, "the button to be ready");
+    // The rest after a change holds for every button.
+    await until(async () => (await shop.button().getAttribute("aria-disabled")) === null, "the form to be ready");
+    await shop.pay.click();
+    await until(async () => (await shop.said()).length === 2, "another sheet");
+    assert.equal(await shop.page.evaluate(() => window.sheets[1].request.total.amount), "31.00");
+    await shop.confirm();
+    await endPanel(shop, "done");
+    assert.equal(world.mock.entry(shop.session).paidAmount, 31);
+    await shop.context.close();
+  }
+});
+
+test("a payment that ends otherwise, or has to go on elsewhere, takes the sheet away", async () => {
+  const shop = await openWithWallet();
+  await fill(shop);
+  await shop.pay.click();
+  await shop.hearing(...VALIDATED);
+  await shop.page.evaluate(() => window.instance.submitPayment());
+  await endPanel(shop, "done");
+  await shop.hearing(...VALIDATED, ["abort"]);
+  await shop.context.close();
+  const away = await openWithWallet({ session: { faults: { token: [{ State: "REDIRECTED", RedirectUrl: "https://bank.example/", Challenge: true }] } } });
+  await away.pay.click();
+  await away.hearing(...VALIDATED);
+  await away.confirm();
+  await away.hearing(...VALIDATED, ["abort"]);
+  await away.context.close();
+  const slow = await openWithWallet({ session: { slow: true } });
+  await slow.pay.click();
+  await slow.hearing(...VALIDATED);
+  await slow.page.clock.install();
+  await slow.confirm();
+  await until(() => world.mock.entry(slow.session).payments === 1, "the payment");
+  await slow.page.clock.fastForward(20_500);
+  await slow.hearing(...VALIDATED, ["abort"]);
+  world.mock.finish(slow.session);
+  await endPanel(slow, "done");
+  assert.deepEqual(await slow.ends(), [["success"]]);
+  await slow.context.close();
+});
+
+test("ten clicks open one sheet, and while a payment is under way none opens", async () => {
+  const shop = await openWithWallet({ session: { slow: true } });
+  await shop.pay.click();
+  await shop.pay.evaluate((button) => {
+    for (let i = 0; i < 10; i++) button.click();
+  });
+  await shop.hearing(...VALIDATED);
+  assert.equal((await shop.said()).length, 1);
+  for (let i = 0; i < 3; i++) await shop.confirm();
+  await until(() => world.mock.entry(shop.session).payments === 1, "the payment");
+  world.mock.finish(shop.session);
+  await endPanel(shop, "done");
+  assert.equal(shop.orders().length, 1);
+  await shop.context.close();
+});
+
+test("the button is in the shopper's language and in reach of the keyboard, first of all", async () => {
+  const shop = await openWithWallet({ lang: "de", options: { hideSubmitButton: true } });
+  assert.equal(await shop.pay.innerText(), "Mit Apple Pay bezahlen");
+  await shop.page.keyboard.press("Tab");
+  assert.equal(await shop.pay.evaluate((button) => button.getRootNode().activeElement === button), true);
+  await shop.page.keyboard.press("Enter");
+  await shop.hearing(...VALIDATED);
+  await shop.context.close();
+});
