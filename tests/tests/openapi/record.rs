@@ -8,6 +8,9 @@ use serde_json::Value;
 /// What stands for every moment.
 const MOMENT: &str = "2026-11-21T12:00:00.000000Z";
 
+/// The same in milliseconds since 1970.
+const NOON: i64 = 1_795_262_400_000;
+
 /// What stands for every page of a processor.
 const PAGE: &str = "https://pages.processor.example/b51f7c";
 
@@ -79,6 +82,10 @@ impl Recorder {
             Value::String(_) if name == "ExpiresAt" || name == "Expiry" => LATER.into(),
             Value::String(_) if name == "Redirect" || name == "RedirectUrl" => PAGE.into(),
             Value::String(_) if name == "User" => USER.into(),
+            Value::String(_) if name == "nonce" => "5f1a20c7".into(),
+            Value::String(_) if name == "merchantSessionIdentifier" => "SSH-1A2B3C".into(),
+            Value::Number(_) if name == "epochTimestamp" => NOON.into(),
+            Value::Number(_) if name == "expiresAt" => (NOON + 300_000).into(),
             Value::String(_) if name.ends_with("At") => MOMENT.into(),
             Value::String(text) => self.stable_text(&text).into(),
             other => other,

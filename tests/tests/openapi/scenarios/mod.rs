@@ -9,6 +9,7 @@ use crate::record::{Call, FORM, JSON, Recorder};
 
 mod checkout;
 mod orders;
+mod wallet;
 
 const UNKNOWN: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
 
@@ -24,6 +25,7 @@ pub(crate) async fn run(world: &World) -> Vec<Exchange> {
     day.orders_are_captured().await;
     day.orders_are_cancelled_and_refunded().await;
     day.a_server_pays().await;
+    day.a_wallet_is_opened().await;
     day.recorder.exchanges
 }
 
