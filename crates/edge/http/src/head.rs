@@ -1,7 +1,7 @@
-//! How much a request's head may hold.
+//! How much a request's head may hold, and how long.
 
 use actix_web::dev::ServiceRequest;
-use actix_web::http::header::HeaderMap;
+use actix_web::http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 
 use crate::ApiError;
 use crate::refusal::head_too_large;
@@ -18,10 +18,28 @@ const LONGEST: usize = 128 * 1024;
 /// 400 INVALID_REQUEST, as over HTTP/1.1.
 pub(crate) fn lighten(request: &mut ServiceRequest) -> Result<(), ApiError> {
     if fits(request.headers()) {
+        detach(request);
         return Ok(());
     }
     *request.headers_mut() = HeaderMap::new();
     Err(head_too_large())
+}
+
+/// Gives every header of a request with a body memory of its own. They point into the buffer that the connection was read into, the body behind
+/// them, and actix keeps the heads of requests that are over for those that come: a card in the body would stay in memory until then.
+fn detach(request: &mut ServiceRequest) {
+    let has_body = |headers: &HeaderMap| {
+        headers.contains_key(TRANSFER_ENCODING) || headers.get(CONTENT_LENGTH).is_some_and(|length| length != "0")
+    };
+    if !has_body(request.headers()) {
+        return;
+    }
+    request.headers_mut().retain(|_, value| {
+        let mut own = HeaderValue::from_bytes(value.as_bytes()).expect("the bytes of a header's value make one");
+        own.set_sensitive(value.is_sensitive());
+        *value = own;
+        true
+    });
 }
 
 fn fits(headers: &HeaderMap) -> bool {
