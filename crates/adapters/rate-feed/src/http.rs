@@ -96,6 +96,10 @@ async fn ask(url: &Url, known: &Validators) -> Result<Answer, RateSourceError> {
     if declared.is_some_and(|declared| body.len() < declared) {
         return Err(unreachable("the answer broke off"));
     }
+    // The HTTP client gives no body of an answer in HTTP/1.1 that says neither its length nor that it comes in chunks.
+    if body.is_empty() {
+        return Err(unreachable("the answer is empty or does not say its length"));
+    }
     Ok(Answer::File(body, validators))
 }
 

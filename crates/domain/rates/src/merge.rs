@@ -125,15 +125,11 @@ fn decide(currency: Currency, former: Option<Quote>, offered: Quote, today: Date
         return Verdict::Take;
     };
     match (former.source, offered.source) {
-        (Source::Primary, Source::Supplement) => {
-            if former.stale_on(limits).is_none_or(|stale| day < stale) {
-                return Verdict::Leave;
-            }
+        (Source::Primary, Source::Supplement) if former.stale_on(limits).is_none_or(|stale| day < stale) => {
+            return Verdict::Leave;
         }
-        (one, other) if one == other => {
-            if matches!(former.dated, Dated::On(known) if day < known) {
-                return Verdict::Refuse(Refusal::Older);
-            }
+        (one, other) if one == other && matches!(former.dated, Dated::On(known) if day < known) => {
+            return Verdict::Refuse(Refusal::Older);
         }
         _ => {}
     }

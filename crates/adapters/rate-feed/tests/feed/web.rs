@@ -116,12 +116,18 @@ async fn answers_that_do_not_end_well() {
     short.truncate(short.len() - 5);
     assert_eq!(outcome(short).await, unreachable("the answer broke off"));
     // Without a length, only the file itself can tell.
-    let endless = format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}", &good[..good.len() - 5]);
+    let endless = format!("HTTP/1.0 200 OK\r\n\r\n{}", &good[..good.len() - 5]);
     assert!(matches!(outcome(endless.into_bytes()).await, Err(RateSourceError::Malformed(_))));
+    let chunk = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{good}\r\n", good.len());
+    assert_eq!(outcome(format!("{chunk}0\r\n\r\n").into_bytes()).await, Ok(Some("1.1".to_owned())));
+    assert!(outcome(chunk.replace("</gesmes:Envelope>", "").into_bytes()).await.is_err());
+    for empty in [answer("200 OK", "", ""), format!("HTTP/1.1 200 OK\r\n\r\n{good}").into_bytes()] {
+        assert_eq!(outcome(empty).await, unreachable("the answer is empty or does not say its length"));
+    }
     let limit = MAX_BYTES;
     let huge = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", limit + 1);
     assert_eq!(outcome(huge.into_bytes()).await, Err(RateSourceError::TooLarge { limit }));
-    let mut more = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_vec();
+    let mut more = b"HTTP/1.0 200 OK\r\n\r\n".to_vec();
     more.resize(limit + 1_000, b' ');
     assert_eq!(outcome(more).await, Err(RateSourceError::TooLarge { limit }));
 }
