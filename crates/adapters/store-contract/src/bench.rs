@@ -8,8 +8,8 @@ use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Re
 use dropin_ports::{
     AccessStore, AnswerStore, AuditStore, AuthorizationPrepared, ChangeOrder, ChangeSession, Changed, Delivery,
     DeliveryKey, DeliveryResult, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, OrderChanged,
-    OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, SessionStore, Settled, Settlement, StashEntry,
-    StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
+    OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, SessionStore, Settled, Settlement,
+    StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -46,6 +46,8 @@ pub struct Bench {
     pub stash: Arc<dyn StashStore>,
     /// Wallets.
     pub wallets: Arc<dyn WalletStore>,
+    /// Exchange rates.
+    pub rates: Arc<dyn RateStore>,
     /// Notifications.
     pub outbox: Arc<dyn OutboxStore>,
     /// Readiness.
@@ -66,6 +68,7 @@ impl Bench {
             + AnswerStore
             + StashStore
             + WalletStore
+            + RateStore
             + OutboxStore
             + StoreHealth
             + 'static,
@@ -80,6 +83,7 @@ impl Bench {
             answers: store.clone(),
             stash: store.clone(),
             wallets: store.clone(),
+            rates: store.clone(),
             outbox: store.clone(),
             health: store,
             raw: Box::new(raw),

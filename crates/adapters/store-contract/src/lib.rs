@@ -101,6 +101,7 @@ macro_rules! all_cases {
             }
             operations {
                 due_operations_are_claimed_oldest_first
+                what_the_processor_accepted_lets_the_unknown_go_first
                 a_lease_excludes_others_until_it_ends
                 concurrent_claims_share_nothing
                 a_late_holder_postpones_nothing
@@ -152,6 +153,7 @@ macro_rules! all_cases {
                 a_damaged_row_is_told_and_the_others_are_read
                 a_transaction_that_lost_an_entry_is_named
                 stuck_operations_are_counted
+                stuck_operations_are_those_of_the_domain
                 a_page_shows_one_state
             }
             wallet {
@@ -188,6 +190,16 @@ macro_rules! all_cases {
                 what_waits_for_a_removed_endpoint_is_parked
                 a_removed_endpoint_is_told_nothing_new
                 what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_claim
+            }
+            rates {
+                the_table_in_force_comes_back_whole
+                of_many_looks_at_the_feed_one_brings_a_table
+                rate_settings_are_set_in_parts
+                of_many_who_set_rates_none_is_lost
+                offers_come_back_whole_and_stay
+                of_many_who_make_offers_one_does
+                an_order_tells_the_rate_of_its_sale
+                a_refund_keeps_what_it_takes_from_the_settlement
             }
             damage {
                 a_damaged_session_is_corrupt
@@ -239,6 +251,7 @@ mod tests {
             include_str!("cases/audit.rs"),
             include_str!("cases/stash.rs"),
             include_str!("cases/outbox.rs"),
+            include_str!("cases/rates.rs"),
             include_str!("cases/damage.rs"),
             include_str!("cases/health.rs"),
         ];

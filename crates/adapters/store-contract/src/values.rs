@@ -8,8 +8,8 @@ use std::time::Duration;
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
 use dropin_card::{Scheme, StashedKind};
 use dropin_kernel::{
-    ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
-    RateOfferId, SessionId, Timestamp,
+    ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId, RateOfferId,
+    SessionId, Timestamp,
 };
 use dropin_money::{Amount, Currency};
 use dropin_order::{BankDetails, NewOrder, Operation, Order};

@@ -1,10 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use dropin_kernel::{MerchantId, OpId, OrderId};
+use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Currency;
-use dropin_order::{Account, OpKind, OpState};
+use dropin_order::{Account, OpKind, OpState, STUCK_AFTER};
 use dropin_ports::{
     AuditedOrder, AuthorizationPrepared, OrderBooks, OrderChanged, OrderName, Payment, PlacedOperation, Settled,
 };
@@ -195,6 +196,34 @@ pub async fn stuck_operations_are_counted(bench: Arc<Bench>) {
     assert_eq!(count(21).await, 2, "due, and nobody takes it up");
     assert_eq!(count(300).await, 2, "pending is looked at when it is due");
     assert_eq!(count(301).await, 3);
+}
+
+/// The statement counts what the domain calls stuck, whatever the reason.
+pub async fn stuck_operations_are_those_of_the_domain(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    // Refused so often that the next try is ten minutes away and more: due at 611, written down at 10. And one a second less.
+    for due in [611, 610] {
+        bench.submitted(merchant.id).await;
+        assert_eq!(bench.payments.claim_due_operations(at(20), at(due), 10).await.unwrap().len(), 1);
+    }
+    for (epoch, tries) in [(21, 0), (20, 0), (40, 20), (41, 20)] {
+        let id = bench.submitted(merchant.id).await.operation.id;
+        bench.payments.settle(outcome(id, OpState::Pending, at(900))).await.unwrap();
+        let counted = format!("UPDATE processor_op SET epoch = {epoch}, tries = {tries} WHERE id = '{id}'");
+        bench.raw.execute(&counted).unwrap();
+    }
+    let id = bench.submitted(merchant.id).await.operation.id;
+    bench.payments.settle(outcome(id, OpState::Unknown, at(2_000))).await.unwrap();
+    let open = bench.payments.list_open_operations(10).await.unwrap();
+    for (now, expected) in [(20, 3), (610, 3), (611, 4), (1_210, 4), (1_211, 5), (1_500, 5), (1_501, 7)] {
+        let since = now_minus(now, STUCK_AFTER);
+        assert_eq!(bench.audit.count_stuck_operations(since).await, Ok(expected), "{now}");
+        assert_eq!(open.iter().filter(|one| one.stuck(at(now)).is_some()).count() as u64, expected, "{now}");
+    }
+}
+
+fn now_minus(now: u64, time: Duration) -> Timestamp {
+    Timestamp::from_micros(at(now).micros() - i64::try_from(time.as_micros()).unwrap())
 }
 
 /// Whatever is written meanwhile, an Order fits its operations and its ledger.

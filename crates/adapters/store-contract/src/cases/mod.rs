@@ -13,6 +13,7 @@ pub mod order;
 pub mod outbox;
 pub mod payment;
 pub mod race;
+pub mod rates;
 pub mod refund;
 pub mod session;
 pub mod stash;

@@ -33,6 +33,19 @@ pub async fn due_operations_are_claimed_oldest_first(bench: Arc<Bench>) {
     assert_eq!((found.epoch, found.due_at, found.tries), (1, at(900), 0));
 }
 
+pub async fn what_the_processor_accepted_lets_the_unknown_go_first(bench: Arc<Bench>) {
+    let ids = due(&bench, &[90, 95, 105]).await;
+    for (id, second) in [(ids[0], 90), (ids[1], 96)] {
+        bench.payments.settle(outcome(id, OpState::Pending, at(second))).await.unwrap();
+    }
+    let claim = async |limit| {
+        let claimed = bench.payments.claim_due_operations(at(105), at(900), limit).await.unwrap();
+        claimed.into_iter().map(|one| one.id).collect::<Vec<_>>()
+    };
+    assert_eq!(claim(2).await, [ids[0], ids[2]], "the first has waited for ten seconds and more");
+    assert_eq!(claim(2).await, [ids[1]]);
+}
+
 pub async fn a_lease_excludes_others_until_it_ends(bench: Arc<Bench>) {
     let ids = due(&bench, &[100]).await;
     let first = bench.payments.claim_due_operations(at(100), at(110), 10).await.unwrap();

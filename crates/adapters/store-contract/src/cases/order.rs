@@ -4,7 +4,7 @@ use dropin_kernel::{OpId, OrderId};
 use dropin_money::Currency;
 use dropin_order::{BankDetails, OpKind, OpState, Operation, Order, OrderState, VoidCause};
 use dropin_ports::{
-    Actor, ChangeOrder, OpenOperations, OrderChanged, OrderName, PastStep, Payment, Settled, StoreError,
+    Actor, ChangeOrder, LapsedOrder, OpenOperations, OrderChanged, OrderName, PastStep, Payment, Settled, StoreError,
 };
 use dropin_session::SessionState;
 
@@ -196,7 +196,7 @@ pub async fn a_promised_capture_is_kept(bench: Arc<Bench>) {
 
 pub async fn lapsed_orders_come_oldest_end_first(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
-    assert_eq!(bench.payments.find_lapsed_orders(at(999_999), 10).await, Ok(vec![]));
+    assert_eq!(bench.payments.find_lapsed_orders(at(999_999), None, 10).await, Ok(vec![]));
     let mut shapes = vec![];
     for (number, end) in [300, 100, 200, 100, 400].into_iter().enumerate() {
         let prepare = checkout(merchant.id, &format!("lapsing-{number}"), at(10));
@@ -215,8 +215,9 @@ pub async fn lapsed_orders_come_oldest_end_first(bench: Arc<Bench>) {
         orders.push(write(shape).await);
     }
     let lapsed = async |second, limit| {
-        let found = bench.payments.find_lapsed_orders(at(second), limit).await.unwrap();
-        found.iter().map(|one| orders.iter().position(|order| order == one).unwrap()).collect::<Vec<_>>()
+        let found = bench.payments.find_lapsed_orders(at(second), None, limit).await.unwrap();
+        let is_it = |one: &LapsedOrder, order: &Order| (order.id, order.expires_at) == (one.id, Some(one.end));
+        found.iter().map(|one| orders.iter().position(|order| is_it(one, order)).unwrap()).collect::<Vec<_>>()
     };
     let of_one_end = |mut found: Vec<usize>| {
         found[..2].sort_unstable();
@@ -225,6 +226,11 @@ pub async fn lapsed_orders_come_oldest_end_first(bench: Arc<Bench>) {
     assert_eq!(lapsed(99, 10).await, [0; 0]);
     assert_eq!(of_one_end(lapsed(300, 10).await), [1, 3, 2, 0], "the end of its time belongs to it no more");
     assert_eq!(of_one_end(lapsed(300, 3).await), [1, 3, 2]);
+    let all = bench.payments.find_lapsed_orders(at(300), None, 10).await.unwrap();
+    for (number, after) in all.iter().enumerate() {
+        let rest = bench.payments.find_lapsed_orders(at(300), Some(*after), 10).await.unwrap();
+        assert_eq!(rest, all[number + 1..], "those of the same end too");
+    }
     // A void or a capture in flight, an end that came, and a review by the provider are left alone.
     let held = |order: &Order| Order { voiding: Some(VoidCause::Merchant), ..order.clone() };
     write(&held(&orders[1])).await;
@@ -241,11 +247,13 @@ pub async fn lapsed_orders_come_oldest_end_first(bench: Arc<Bench>) {
     let capturing = write(&capturing).await;
     assert_eq!(lapsed(300, 10).await, [0; 0]);
     write(&Order { amounts: orders[4].amounts.clone(), ..capturing }).await;
-    assert_eq!(bench.payments.find_lapsed_orders(at(300), 10).await.unwrap().len(), 1);
-    // Without an end it never lapses, and a row that makes no sense keeps no other from it.
+    assert_eq!(bench.payments.find_lapsed_orders(at(300), None, 10).await.unwrap().len(), 1);
+    // Without an end it never lapses, and a row that makes no sense is named as any other.
     write(&Order { expires_at: None, ..orders[4].clone() }).await;
     bench.raw.execute(&format!("UPDATE purchase_order SET currency = 'ZZZ' WHERE id = '{}'", orders[0].id)).unwrap();
-    assert_eq!(bench.payments.find_lapsed_orders(at(999_999), 10).await, Ok(vec![]));
+    let named = bench.payments.find_lapsed_orders(at(999_999), None, 10).await.unwrap();
+    assert_eq!(named, [LapsedOrder { end: at(300), id: orders[0].id }]);
+    assert!(matches!(bench.payments.find_order_anywhere(orders[0].id).await, Err(StoreError::Corrupt { .. })));
 }
 
 pub async fn an_order_is_found_by_its_reference(bench: Arc<Bench>) {
