@@ -83,4 +83,84 @@ macro_rules! on_each {
     };
 }
 
-pub(crate) use {on_each, statement};
+/// Declares rows that are sent as one array per column, for PostgreSQL to put together again: in a text they stand as
+/// `unnest(...) AS alias (columns)`.
+macro_rules! rows {
+    ($(#[$doc:meta])* $rows:ident of $row:ident<$life:lifetime> as $alias:literal { $($field:ident: $rust:ty => $sql:ty,)* }) => {
+        $(#[$doc])*
+        pub(crate) struct $row<$life> { $(pub(crate) $field: $rust,)* }
+
+        #[doc = concat!("Each a [`", stringify!($row), "`].")]
+        #[derive(Default)]
+        pub(crate) struct $rows<$life> { $($field: Vec<$rust>,)* }
+
+        impl<$life> FromIterator<$row<$life>> for $rows<$life> {
+            fn from_iter<I: IntoIterator<Item = $row<$life>>>(rows: I) -> Self {
+                let mut columns = Self::default();
+                for row in rows {
+                    $(columns.$field.push(row.$field);)*
+                }
+                columns
+            }
+        }
+
+        impl diesel::query_builder::QueryFragment<diesel::pg::Pg> for $rows<'_> {
+            fn walk_ast<'b>(
+                &'b self,
+                mut out: diesel::query_builder::AstPass<'_, 'b, diesel::pg::Pg>,
+            ) -> diesel::QueryResult<()> {
+                let mut before = "unnest(";
+                $(
+                    out.push_sql(std::mem::replace(&mut before, ", "));
+                    out.push_bind_param::<diesel::sql_types::Array<$sql>, _>(&self.$field)?;
+                )*
+                let mut before = concat!(") AS ", $alias, " (");
+                $(
+                    out.push_sql(std::mem::replace(&mut before, ", "));
+                    out.push_sql(stringify!($field));
+                )*
+                debug_assert_eq!(before, ", ", "rows have columns");
+                out.push_sql(")");
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Declares a statement of PostgreSQL about [`rows!`], each in the place of a `?` of its text.
+macro_rules! statement_about {
+    ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident: $rows:ty,)* } $text:expr; $(returns $row:ty;)?) => {
+        $(#[$doc])*
+        struct $name<$life> { $($field: $rows,)* }
+
+        impl diesel::query_builder::QueryId for $name<'_> {
+            type QueryId = $name<'static>;
+
+            const HAS_STATIC_QUERY_ID: bool = true;
+        }
+
+        impl diesel::query_builder::QueryFragment<diesel::pg::Pg> for $name<'_> {
+            fn walk_ast<'b>(
+                &'b self,
+                mut out: diesel::query_builder::AstPass<'_, 'b, diesel::pg::Pg>,
+            ) -> diesel::QueryResult<()> {
+                let text: &'static str = $text;
+                let mut parts = text.split('?');
+                out.push_sql(parts.next().unwrap_or_default());
+                $(
+                    diesel::query_builder::QueryFragment::<diesel::pg::Pg>::walk_ast(&self.$field, out.reborrow())?;
+                    out.push_sql(parts.next().unwrap_or_default());
+                )*
+                Ok(())
+            }
+        }
+
+        impl diesel::RunQueryDsl<diesel::PgConnection> for $name<'_> {}
+
+        $(impl diesel::query_builder::Query for $name<'_> {
+            type SqlType = $row;
+        })?
+    };
+}
+
+pub(crate) use {on_each, rows, statement, statement_about};

@@ -9,41 +9,53 @@ use dropin_ports::{History, NewEvent};
 use crate::fault::Fault;
 use crate::journal::{entry_count, row};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::statement;
+use crate::statement::{rows, statement, statement_about};
 
-statement! {
-    /// Appends steps, in their order.
-    AppendHistory<'a> {
-        merchants: Vec<Id> => Array<SqlId>,
-        subject_kinds: Vec<&'static str> => Array<Text>,
-        subjects: Vec<Id> => Array<SqlId>,
-        actor_kinds: Vec<&'static str> => Array<Text>,
-        actor_names: Vec<Option<&'a str>> => Array<Nullable<Text>>,
-        steps: Vec<&'static str> => Array<Text>,
-        before: Vec<Option<&'static str>> => Array<Nullable<Text>>,
-        after: Vec<&'static str> => Array<Text>,
-        happened: Vec<Instant> => Array<SqlInstant>,
+rows! {
+    /// A step to be remembered; `number` says whose.
+    Steps of Step<'a> as "step" {
+        number: i64 => BigInt,
+        merchant_id: Id => SqlId,
+        subject_kind: &'a str => Text,
+        subject_id: Id => SqlId,
+        actor_kind: &'a str => Text,
+        actor_name: Option<&'a str> => Nullable<Text>,
+        what: &'a str => Text,
+        state_before: Option<&'a str> => Nullable<Text>,
+        state_after: &'a str => Text,
+        happened_at: Instant => SqlInstant,
     }
-    on Pg, PgConnection, "INSERT INTO history \
+}
+
+statement_about! {
+    /// Appends steps, in their order.
+    AppendHistory<'a> { steps: Steps<'a>, }
+    "INSERT INTO history \
             (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
-        SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
+            step.state_before, step.state_after, step.happened_at FROM ?";
+}
+
+/// Its row.
+pub(super) fn step(number: i64, step: &History) -> Step<'_> {
+    let row = row(step);
+    Step {
+        number,
+        merchant_id: row.merchant_id,
+        subject_kind: row.subject_kind,
+        subject_id: row.subject_id,
+        actor_kind: row.actor_kind,
+        actor_name: row.actor_name,
+        what: row.what,
+        state_before: row.state_before,
+        state_after: row.state_after,
+        happened_at: row.happened_at,
+    }
 }
 
 /// Remembers steps, in their order.
 pub(crate) fn remember(connection: &mut PgConnection, steps: &[History]) -> Result<(), Fault> {
-    let rows: Vec<_> = steps.iter().map(row).collect();
-    let append = AppendHistory {
-        merchants: rows.iter().map(|row| row.merchant_id).collect(),
-        subject_kinds: rows.iter().map(|row| row.subject_kind).collect(),
-        subjects: rows.iter().map(|row| row.subject_id).collect(),
-        actor_kinds: rows.iter().map(|row| row.actor_kind).collect(),
-        actor_names: rows.iter().map(|row| row.actor_name).collect(),
-        steps: rows.iter().map(|row| row.what).collect(),
-        before: rows.iter().map(|row| row.state_before).collect(),
-        after: rows.iter().map(|row| row.state_after).collect(),
-        happened: rows.iter().map(|row| row.happened_at).collect(),
-    };
-    append.execute(connection)?;
+    AppendHistory { steps: steps.iter().map(|one| step(0, one)).collect() }.execute(connection)?;
     Ok(())
 }
 

@@ -1,0 +1,134 @@
+//! What is written before a processor is asked to authorize.
+
+use std::collections::HashSet;
+
+use diesel::PgConnection;
+use dropin_kernel::Change;
+use dropin_order::{OpKind, Order};
+use dropin_ports::{AuthorizationPrepared, PrepareAuthorization};
+use dropin_session::{Session, SessionStateKind};
+
+use super::{operation, order};
+use crate::connection::AnyConnection;
+use crate::fault::Fault;
+use crate::lane::{Together, Verdict, Work};
+use crate::session::{apply_state, take_checkout_reference};
+use crate::{answers, journal, postgres, stash};
+
+/// An authorization to be prepared.
+pub(crate) struct Preparation(pub(crate) PrepareAuthorization);
+
+/// One that begins the payment of a Session, as a shopper's submit does; anything else is left to the transaction.
+#[derive(Clone, Copy)]
+pub(crate) struct UsualPreparation<'a> {
+    /// Its place among those that came together.
+    pub(crate) place: usize,
+    pub(crate) prepare: &'a PrepareAuthorization,
+    pub(crate) session: &'a Change<Session>,
+}
+
+impl Preparation {
+    fn usual(&self, place: usize) -> Option<UsualPreparation<'_>> {
+        // All fields are named, so that a new one is thought of here.
+        let PrepareAuthorization { session, order, checkout, operation, stash, now: _, history: _, key_use } = &self.0;
+        let change = session.as_ref()?;
+        let pays = change.next.revision == change.expected.next()
+            && change.next.state.kind() == SessionStateKind::Processing
+            && change.next.state.order() == Some(order.id)
+            && change.next.merchant_id == order.merchant_id
+            && order.session_id == Some(change.next.id);
+        let asks = operation.kind == OpKind::Authorize && operation.order_id == order.id && operation.refund.is_none();
+        let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
+        let usual = pays && asks && own && is_fresh(order) && checkout.is_none() && key_use.is_none();
+        usual.then_some(UsualPreparation { place, prepare: &self.0, session: change })
+    }
+}
+
+/// Whether nothing has become of it yet: what the shared statement leaves out is what a new Order does not have.
+fn is_fresh(order: &Order) -> bool {
+    let Order { amounts, expires_at, page, bank_details, voiding, capture_promised, return_url, .. } = order;
+    let moved = [
+        amounts.total_authorized(),
+        amounts.captured(),
+        amounts.capture_pending(),
+        amounts.refunded(),
+        amounts.refund_pending(),
+    ];
+    moved.iter().all(|amount| amount.is_zero())
+        && (expires_at.is_none() && page.is_none() && bank_details.is_none())
+        && (voiding.is_none() && capture_promised.is_none() && return_url.is_none())
+}
+
+/// The reference before the key, as everywhere, so that two never wait for each other; the stash entry last, since any number may ask for it.
+fn prepare(
+    connection: &mut AnyConnection,
+    prepare: &PrepareAuthorization,
+) -> Result<Verdict<AuthorizationPrepared>, Fault> {
+    let PrepareAuthorization { session, order, operation, key_use, .. } = prepare;
+    if order.session_id != session.as_ref().map(|change| change.next.id) {
+        return Err(Fault::Refused("an Order is made with its own Session, or without any".to_owned()));
+    }
+    if session.is_none() && !take_checkout_reference(connection, order)? {
+        // A request that is repeated finds its own reference: then the key tells so.
+        let used = answers::is_used(connection, key_use.as_ref())?;
+        let found = if used { AuthorizationPrepared::KeyTaken } else { AuthorizationPrepared::DuplicateReference };
+        return Ok(Verdict::Undo(found));
+    }
+    // The Order before the Session, which will refer to it. The loser of a race finds the Order of the winner, or the Session changed.
+    match order::insert(connection, order) {
+        Err(fault) if fault.breaks("purchase_order_session_key", "purchase_order.session_id") => {
+            return Ok(Verdict::Undo(AuthorizationPrepared::Stale));
+        }
+        inserted => inserted?,
+    }
+    if let Some(change) = session
+        && !apply_state(connection, change)?
+    {
+        return Ok(Verdict::Undo(AuthorizationPrepared::Stale));
+    }
+    if let Some(record) = &prepare.checkout {
+        order::keep_checkout(connection, order, record)?;
+    }
+    operation::insert(connection, operation)?;
+    // After the operation, to which it refers.
+    if !answers::await_outcome(connection, key_use.as_ref(), operation.id)? {
+        return Ok(Verdict::Undo(AuthorizationPrepared::KeyTaken));
+    }
+    let mut card = None;
+    if let Some(stash) = &prepare.stash {
+        card = stash::consume(connection, stash, prepare.now)?;
+        if card.is_none() {
+            return Ok(Verdict::Undo(AuthorizationPrepared::StashMissing));
+        }
+    }
+    journal::remember_all(connection, &prepare.history)?;
+    Ok(Verdict::Keep(AuthorizationPrepared::Done(card)))
+}
+
+impl Work for Preparation {
+    type Answer = AuthorizationPrepared;
+
+    /// After a statement whose answer got lost, the card is gone with its stash entry: then the Order is there, and that is refused. Whoever
+    /// asked learns that the outcome is unknown, and the settler finds that nothing was ever asked.
+    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<AuthorizationPrepared>, Fault> {
+        prepare(connection, &self.0)
+    }
+}
+
+impl Together for Preparation {
+    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<AuthorizationPrepared>>, Fault> {
+        let (mut sessions, mut entries) = (HashSet::new(), HashSet::new());
+        let mut usual: Vec<_> = all.iter().enumerate().filter_map(|(place, one)| one.usual(place)).collect();
+        // Of those who want the same, the first goes along; the others are told alone that they were too late.
+        usual.retain(|one| {
+            let entry = one.prepare.stash.as_ref().map(|used| &used.key);
+            let entry = entry.map(|key| (key.merchant_id, &key.stash_id, &key.fingerprint));
+            sessions.insert(one.session.next.id) && entry.is_none_or(|entry| entries.insert(entry))
+        });
+        if usual.is_empty() {
+            return Ok(all.iter().map(|_| None).collect());
+        }
+        let mut prepared = postgres::prepare(connection, usual)?;
+        Ok((0..all.len()).map(|place| prepared.remove(&place).map(AuthorizationPrepared::Done)).collect())
+    }
+}

@@ -1,0 +1,45 @@
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+use dropin_order::Operation;
+
+use crate::fault::Fault;
+use crate::payment::tries;
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::rows;
+
+rows! {
+    /// An operation to be written down; `number` says for whom.
+    NewOperations of NewOperation<'a> as "next" {
+        number: i64 => BigInt,
+        id: Id => SqlId,
+        order_id: Id => SqlId,
+        kind: &'a str => Text,
+        state: &'a str => Text,
+        currency: &'a str => Text,
+        minor: i64 => BigInt,
+        authorization_id: Option<Id> => Nullable<SqlId>,
+        channel: &'a str => Text,
+        epoch: i64 => BigInt,
+        tries: i32 => Integer,
+        due_at: Instant => SqlInstant,
+        created_at: Instant => SqlInstant,
+    }
+}
+
+/// Its row.
+pub(super) fn new_operation(number: i64, next: &Operation) -> Result<NewOperation<'_>, Fault> {
+    Ok(NewOperation {
+        number,
+        id: Id(next.id.uuid()),
+        order_id: Id(next.order_id.uuid()),
+        kind: next.kind.as_str(),
+        state: next.state.as_str(),
+        currency: next.amount.currency().code(),
+        minor: next.amount.minor(),
+        authorization_id: next.authorization.map(|authorization| Id(authorization.uuid())),
+        channel: next.channel.as_str(),
+        epoch: next.epoch,
+        tries: tries(next)?,
+        due_at: Instant(next.due_at),
+        created_at: Instant(next.created_at),
+    })
+}

@@ -1,0 +1,266 @@
+use std::collections::BTreeSet;
+
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
+use diesel::{PgConnection, RunQueryDsl};
+use dropin_kernel::Change;
+use dropin_order::{LedgerEntry, LedgerTransaction};
+use dropin_ports::NewEvent;
+
+use super::journal::{Steps, step};
+use super::operation::{NewOperations, new_operation};
+use crate::fault::Fault;
+use crate::journal::entry_count;
+use crate::payment::UsualSettlement;
+use crate::rows::StateColumns;
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{rows, statement_about};
+
+rows! {
+    /// An operation's outcome, with what becomes of its Order and Session; `number` names it in the other rows.
+    Wishes of Wish<'a> as "wish" {
+        number: i64 => BigInt,
+        operation_id: Id => SqlId,
+        operation_state: &'a str => Text,
+        look_at: Instant => SqlInstant,
+        order_id: Id => SqlId,
+        merchant_id: Id => SqlId,
+        expected: i64 => BigInt,
+        revision: i64 => BigInt,
+        state: &'a str => Text,
+        under_review: bool => Bool,
+        shown: bool => Bool,
+        authorized: i64 => BigInt,
+        captured: i64 => BigInt,
+        capture_pending: i64 => BigInt,
+        refunded: i64 => BigInt,
+        refund_pending: i64 => BigInt,
+        updated_at: Instant => SqlInstant,
+        expires_at: Option<Instant> => Nullable<SqlInstant>,
+        page: Option<&'a str> => Nullable<Text>,
+        session_id: Option<Id> => Nullable<SqlId>,
+        session_expected: Option<i64> => Nullable<BigInt>,
+        session_revision: Option<i64> => Nullable<BigInt>,
+        session_state: Option<&'a str> => Nullable<Text>,
+        failure_reason: Option<&'a str> => Nullable<Text>,
+        session_updated_at: Option<Instant> => Nullable<SqlInstant>,
+        payment_id: Option<Id> => Nullable<SqlId>,
+        told: i64 => BigInt,
+        told_at: Option<Instant> => Nullable<SqlInstant>,
+    }
+}
+
+rows! {
+    /// A ledger transaction.
+    Postings of Posting<'a> as "posting" {
+        number: i64 => BigInt,
+        id: Id => SqlId,
+        order_id: Id => SqlId,
+        currency: &'a str => Text,
+        entry_count: i32 => Integer,
+        posted_at: Instant => SqlInstant,
+    }
+}
+
+rows! {
+    /// An entry of a ledger transaction.
+    Entries of Entry<'a> as "entry" {
+        number: i64 => BigInt,
+        transaction_id: Id => SqlId,
+        account: &'a str => Text,
+        minor: i64 => BigInt,
+    }
+}
+
+rows! {
+    /// An event to be told; `place` counts from one within its settlement.
+    Events of Event<'a> as "event" {
+        number: i64 => BigInt,
+        place: i64 => BigInt,
+        event_id: Id => SqlId,
+        event_type: &'a str => Text,
+        body: &'a [u8] => Binary,
+        happened_at: Instant => SqlInstant,
+    }
+}
+
+statement_about! {
+    /// Settles operations, and tells which by their numbers. One that is not as it was when that was decided is left out; one that changes at
+    /// the same moment fails the whole, since what follows from it may be written by then.
+    ///
+    /// Everybody locks in this order: operations, Orders, Sessions, streams (by endpoint and stream); these each in the order of the Orders.
+    /// Each part reads what the one before it returned, so that PostgreSQL keeps to that.
+    Settle<'a> {
+        wishes: Wishes<'a>,
+        follow_ups: NewOperations<'a>,
+        postings: Postings<'a>,
+        entries: Entries<'a>,
+        steps: Steps<'a>,
+        events: Events<'a>,
+    }
+    "WITH wish AS MATERIALIZED (SELECT * FROM ? \
+    ), ready AS MATERIALIZED (SELECT * FROM wish \
+        WHERE (SELECT op.state IN ('PREPARED', 'UNKNOWN', 'PENDING') FROM processor_op AS op \
+                WHERE op.id = wish.operation_id AND op.order_id = wish.order_id) \
+            AND wish.expected = (SELECT o.revision FROM purchase_order AS o \
+                WHERE o.id = wish.order_id AND o.merchant_id = wish.merchant_id) \
+            AND wish.session_expected IS NOT DISTINCT FROM (SELECT s.revision FROM session AS s \
+                WHERE s.id = wish.session_id AND s.merchant_id = wish.merchant_id) \
+    ), closed AS ( \
+        UPDATE processor_op AS op SET state = ready.operation_state, due_at = ready.look_at \
+        FROM ready WHERE op.id = ready.operation_id AND op.state IN ('PREPARED', 'UNKNOWN', 'PENDING') RETURNING ready.* \
+    ), changed AS ( \
+        UPDATE purchase_order AS o SET revision = closed.revision, state = closed.state, under_review = closed.under_review, \
+            shown = closed.shown, authorized_minor = closed.authorized, captured_minor = closed.captured, \
+            capture_pending_minor = closed.capture_pending, refunded_minor = closed.refunded, \
+            refund_pending_minor = closed.refund_pending, updated_at = closed.updated_at, expires_at = closed.expires_at, \
+            page = closed.page, bank_details = NULL, voiding = NULL, capture_promised_minor = NULL \
+        FROM closed WHERE o.id = closed.order_id AND o.merchant_id = closed.merchant_id AND o.revision = closed.expected \
+        RETURNING closed.* \
+    ), moved AS ( \
+        UPDATE session AS s SET revision = changed.session_revision, state = changed.session_state, cancel_reason = NULL, \
+            failure_reason = changed.failure_reason, updated_at = changed.session_updated_at \
+        FROM changed WHERE s.id = changed.session_id AND s.merchant_id = changed.merchant_id \
+            AND s.revision = changed.session_expected RETURNING changed.number \
+    ), done AS MATERIALIZED (SELECT array_agg(number) AS numbers, (SELECT count(*) FROM moved) AS moved FROM changed \
+    ), followed AS ( \
+        INSERT INTO processor_op \
+            (id, order_id, kind, state, currency, amount_minor, authorization_id, channel, epoch, tries, due_at, created_at) \
+        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.channel, \
+            next.epoch, next.tries, next.due_at, next.created_at FROM done, ? WHERE next.number = ANY (done.numbers) \
+    ), posted AS ( \
+        INSERT INTO ledger_transaction (id, order_id, currency, entry_count, posted_at) \
+        SELECT posting.id, posting.order_id, posting.currency, posting.entry_count, posting.posted_at \
+        FROM done, ? WHERE posting.number = ANY (done.numbers) \
+    ), entered AS ( \
+        INSERT INTO ledger_entry (transaction_id, account, minor) SELECT entry.transaction_id, entry.account, entry.minor \
+        FROM done, ? WHERE entry.number = ANY (done.numbers) \
+    ), remembered AS ( \
+        INSERT INTO history \
+            (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
+        SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
+            step.state_before, step.state_after, step.happened_at FROM done, ? WHERE step.number = ANY (done.numbers) \
+    ), so_far AS MATERIALIZED (SELECT ready.number, ready.payment_id, ready.merchant_id, ready.told, ready.told_at, \
+            coalesce((SELECT e.sequence FROM outbox_event AS e WHERE e.payment_id = ready.payment_id \
+                ORDER BY e.sequence DESC LIMIT 1), 0) AS last \
+        FROM done, ready WHERE ready.payment_id IS NOT NULL AND ready.number = ANY (done.numbers) \
+    ), announced AS ( \
+        INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
+        SELECT so_far.payment_id, so_far.last + event.place, event.event_id, so_far.merchant_id, event.event_type, event.body, \
+            event.happened_at FROM so_far JOIN ? ON event.number = so_far.number \
+    ), queued AS ( \
+        INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
+        SELECT endpoint.id, so_far.payment_id, FALSE, so_far.last + 1, so_far.last + so_far.told, 0, so_far.told_at \
+        FROM so_far JOIN endpoint ON endpoint.merchant_id = so_far.merchant_id AND endpoint.removed_at IS NULL \
+        ORDER BY endpoint.id, (SELECT s.id FROM outbox_stream AS s \
+            WHERE s.endpoint_id = endpoint.id AND s.payment_id = so_far.payment_id AND NOT s.detached), so_far.number \
+        ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
+        due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
+            THEN greatest(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END \
+    ) SELECT unnest(CASE WHEN coalesce(cardinality(done.numbers), 0) = (SELECT count(*) FROM ready) \
+        AND done.moved = (SELECT count(session_id) FROM ready) THEN done.numbers ELSE dropin_again() END) FROM done";
+    returns BigInt;
+}
+
+/// Settles with one statement, which is its own transaction, whatever is still as it was when that was decided, and tells the places of those.
+/// No two may be of one Order.
+///
+/// # Errors
+/// Nothing was written, unless the connection is lost.
+pub(crate) fn settle(
+    connection: &mut PgConnection,
+    mut all: Vec<UsualSettlement<'_>>,
+) -> Result<BTreeSet<usize>, Fault> {
+    // In one order everywhere, so that two of these never wait for each other.
+    all.sort_unstable_by_key(|one| one.order.next.id);
+    let numbered = || (1_i64..).zip(&all);
+    let postings = || numbered().flat_map(|(number, one)| one.settlement.ledger.iter().map(move |one| (number, one)));
+    let settle = Settle {
+        wishes: numbered().map(|(number, one)| wish(number, one)).collect(),
+        follow_ups: numbered()
+            .filter_map(|(number, one)| Some(new_operation(number, one.settlement.follow_up.as_ref()?)))
+            .collect::<Result<_, _>>()?,
+        postings: postings().map(|(number, one)| posting(number, one)).collect::<Result<_, _>>()?,
+        entries: postings().flat_map(|(number, one)| entries(number, one)).collect(),
+        steps: numbered()
+            .flat_map(|(number, one)| one.settlement.history.iter().map(move |one| step(number, one)))
+            .collect(),
+        events: numbered()
+            .flat_map(|(number, one)| {
+                (1..).zip(&one.settlement.events).map(move |(place, one)| event(number, place, one))
+            })
+            .collect(),
+    };
+    let written: Vec<i64> = settle.load(connection)?;
+    let numbers: BTreeSet<i64> = written.into_iter().collect();
+    Ok(numbered().filter(|(number, _)| numbers.contains(number)).map(|(_, one)| one.place).collect())
+}
+
+fn wish<'a>(number: i64, one: &UsualSettlement<'a>) -> Wish<'a> {
+    let UsualSettlement { settlement, order: Change { next, expected }, .. } = *one;
+    let session = settlement.session.as_ref();
+    let columns = session.map(|change| StateColumns::new(&change.next));
+    let first = settlement.events.first();
+    Wish {
+        number,
+        operation_id: Id(settlement.operation.uuid()),
+        operation_state: settlement.state.as_str(),
+        look_at: Instant(settlement.due_at),
+        order_id: Id(next.id.uuid()),
+        merchant_id: Id(next.merchant_id.uuid()),
+        expected: expected.number(),
+        revision: next.revision.number(),
+        state: next.state.as_str(),
+        under_review: next.under_review,
+        shown: next.shown,
+        authorized: next.amounts.total_authorized().minor(),
+        captured: next.amounts.captured().minor(),
+        capture_pending: next.amounts.capture_pending().minor(),
+        refunded: next.amounts.refunded().minor(),
+        refund_pending: next.amounts.refund_pending().minor(),
+        updated_at: Instant(next.updated_at),
+        expires_at: next.expires_at.map(Instant),
+        page: next.page.as_deref(),
+        session_id: session.map(|change| Id(change.next.id.uuid())),
+        session_expected: session.map(|change| change.expected.number()),
+        session_revision: columns.as_ref().map(|columns| columns.revision),
+        session_state: columns.as_ref().map(|columns| columns.state),
+        failure_reason: columns.as_ref().and_then(|columns| columns.failure_reason),
+        session_updated_at: columns.map(|columns| columns.updated_at),
+        payment_id: first.map(|event| Id(event.payment_id.uuid())),
+        told: (0..).zip(&settlement.events).map(|(place, _)| place + 1).last().unwrap_or(0),
+        told_at: first.map(|event| Instant(event.at)),
+    }
+}
+
+fn posting<'a>(number: i64, posted: &'a LedgerTransaction) -> Result<Posting<'a>, Fault> {
+    Ok(Posting {
+        number,
+        id: Id(posted.id.uuid()),
+        order_id: Id(posted.order_id.uuid()),
+        currency: posted.currency.code(),
+        entry_count: entry_count(posted)?,
+        posted_at: Instant(posted.at),
+    })
+}
+
+fn entries(number: i64, posted: &LedgerTransaction) -> impl Iterator<Item = Entry<'_>> {
+    let transaction_id = Id(posted.id.uuid());
+    let entry = move |entry: &LedgerEntry| Entry {
+        number,
+        transaction_id,
+        account: entry.account.as_str(),
+        minor: entry.minor,
+    };
+    posted.entries().iter().map(entry)
+}
+
+fn event(number: i64, place: i64, event: &NewEvent) -> Event<'_> {
+    Event {
+        number,
+        place,
+        event_id: Id(event.id.uuid()),
+        event_type: event.event_type,
+        body: &event.body,
+        happened_at: Instant(event.at),
+    }
+}
