@@ -125,14 +125,41 @@ pub(crate) struct Conclusion {
     pub(crate) follow_up: Option<Operation>,
 }
 
+impl Conclusion {
+    /// How things stand when nothing follows.
+    fn of(payment: Payment) -> Self {
+        let Payment { operation, order, session, refund } = payment;
+        Self { state: operation.state, order, session, refund, follow_up: None }
+    }
+
+    /// What must be asked next, with all that it belongs to.
+    fn into_next(self) -> Option<Payment> {
+        let Self { order, session, follow_up, .. } = self;
+        follow_up.map(|operation| Payment { operation, order, session, refund: None })
+    }
+}
+
 impl Payments {
-    /// Asks for an operation of this merchant's that was prepared, and writes down what came of it. The follow-up of a submit; harmless to
-    /// repeat.
+    /// Asks for an operation of this merchant's that was prepared, and writes down what came of it; harmless to repeat.
     ///
     /// # Errors
     /// [`StoreError`]; the operation then stays open and the settler finishes it.
     pub async fn finish(&self, merchant: MerchantId, operation: Operation) -> Result<(), StoreError> {
         self.ask(merchant, &operation, Asker::Nobody).await.map(drop)
+    }
+
+    /// The same for what follows from an outcome that was written down a moment ago.
+    ///
+    /// # Errors
+    /// As for [`Payments::finish`].
+    pub async fn follow_up(&self, next: Payment) -> Result<(), StoreError> {
+        self.go_on(next).await.map(drop)
+    }
+
+    async fn go_on(&self, next: Payment) -> Result<Conclusion, StoreError> {
+        let answer = self.call(next.order.merchant_id, &next.operation).await?;
+        let terms = Terms { asker: Asker::Nobody, accept: false };
+        self.conclude_known(next, answer, terms).await.map_err(after_asking)
     }
 
     /// Asks for anything but an authorization, whose card only the shopper's flow has.
@@ -159,18 +186,35 @@ impl Payments {
 
     /// Writes down what the processor said, and all that follows from it, once: whoever comes second finds it done.
     async fn conclude(&self, key: OpId, answer: ProcessorAnswer, terms: Terms) -> Result<Conclusion, StoreError> {
+        self.conclude_from(key, None, answer, terms).await
+    }
+
+    /// The same for an operation that was written down a moment ago, so that it need not be read: whoever has changed anything since is found
+    /// out when the outcome is written.
+    async fn conclude_known(
+        &self,
+        payment: Payment,
+        answer: ProcessorAnswer,
+        terms: Terms,
+    ) -> Result<Conclusion, StoreError> {
+        self.conclude_from(payment.operation.id, Some(payment), answer, terms).await
+    }
+
+    async fn conclude_from(
+        &self,
+        key: OpId,
+        mut written: Option<Payment>,
+        answer: ProcessorAnswer,
+        terms: Terms,
+    ) -> Result<Conclusion, StoreError> {
         for round in 0..SETTLEMENTS {
             self.breathe(round).await;
-            let payment = self.store.find_payment(key).await?.ok_or_else(|| corrupt("an operation is missing"))?;
-            let known = Conclusion {
-                state: payment.operation.state,
-                order: payment.order.clone(),
-                session: payment.session.clone(),
-                refund: payment.refund.clone(),
-                follow_up: None,
+            let payment = match written.take() {
+                Some(payment) => payment,
+                None => self.store.find_payment(key).await?.ok_or_else(|| corrupt("an operation is missing"))?,
             };
             if !payment.operation.state.is_open() {
-                return Ok(known);
+                return Ok(Conclusion::of(payment));
             }
             let nothing_held = ProcessorAnswer::Declined { reason: DeclineReason::Voided, retryable: false };
             let moot = matches!(answer, ProcessorAnswer::Declined { .. }) && self.holds_nothing(&payment).await?;
@@ -180,9 +224,10 @@ impl Payments {
             if decision.state.is_open() && nothing_new {
                 // Nothing changes but the time of the next look; whoever took the operation over since plans his own.
                 let holder = ClaimedOperation { id: key, epoch: payment.operation.epoch };
-                let known = Conclusion { state: decision.state, ..known };
+                let operation = payment.operation.clone();
+                let known = Conclusion { state: decision.state, ..Conclusion::of(payment) };
                 // Whoever asked with a key need not wait any longer: a notification will tell.
-                let pending = answer::of(&payment.operation, &known);
+                let pending = answer::of(&operation, &known);
                 match self.store.postpone_operation(holder, decision.state, decision.due_at, pending).await? {
                     Applied::Done => return Ok(known),
                     Applied::Stale => continue,

@@ -1,8 +1,8 @@
 //! The shopper pays: prepare, call, settle.
 
-use dropin_kernel::{AttemptId, MerchantId, OrderId, Revision, SessionId, Violation};
-use dropin_order::{NewOrder, Operation};
-use dropin_ports::{Actor, StoreError};
+use dropin_kernel::{AttemptId, OrderId, Revision, SessionId, Violation};
+use dropin_order::NewOrder;
+use dropin_ports::{Actor, Payment, StoreError};
 use dropin_session::{Session, SessionStateKind, SubmitRefused, WrongState};
 use dropin_wire::shopper::SubmitMeans;
 
@@ -28,10 +28,8 @@ pub struct Submit {
 pub struct Submitted {
     /// For the shopper.
     pub progress: Progress,
-    /// Whose Session it is.
-    pub merchant_id: MerchantId,
-    /// A capture to ask for now ([`super::Payments::finish`]); the shopper need not wait for it.
-    pub follow_up: Option<Operation>,
+    /// A capture to ask for now ([`super::Payments::follow_up`]); the shopper need not wait for it.
+    pub follow_up: Option<Payment>,
 }
 
 /// Why a payment was not started. Nothing was charged and nothing will be.
@@ -83,7 +81,7 @@ impl Shopper {
             let session = found.session;
             if session.state.attempt() == Some(submit.attempt) {
                 let progress = Progress::of(&session, found.order.as_ref());
-                return Ok(Submitted { progress, merchant_id: session.merchant_id, follow_up: None });
+                return Ok(Submitted { progress, follow_up: None });
             }
             match self.prepare(&session, &submit).await {
                 Ok(Some(prepared)) => return Ok(self.authorize(prepared).await?),
@@ -149,9 +147,9 @@ impl Shopper {
 
     async fn authorize(&self, prepared: Prepared) -> Result<Submitted, StoreError> {
         let conclusion = self.till().authorize(prepared).await?;
-        let session =
-            conclusion.session.ok_or_else(|| super::corrupt("an attempt in the drop-in without its Session"))?;
-        let progress = Progress::of(&session, Some(&conclusion.order));
-        Ok(Submitted { progress, merchant_id: session.merchant_id, follow_up: conclusion.follow_up })
+        let session = conclusion.session.as_ref();
+        let session = session.ok_or_else(|| super::corrupt("an attempt in the drop-in without its Session"))?;
+        let progress = Progress::of(session, Some(&conclusion.order));
+        Ok(Submitted { progress, follow_up: conclusion.into_next() })
     }
 }
