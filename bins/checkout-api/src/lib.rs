@@ -3,19 +3,24 @@
 
 mod assets;
 mod back;
+mod catalogue;
 mod checkout;
 mod frame;
 pub mod openapi;
 mod shopper;
+mod wallet;
+
+use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::web;
 use dropin_access::Permission;
-use dropin_http::{Flows, Gate, Operation, mount};
-use dropin_kernel::MerchantId;
-use dropin_order::Operation as Asked;
+use dropin_http::{Flows, Gate, Operation, mount, mount_open};
+use dropin_ports::Payment;
 use dropin_usecases::answers::Answers;
+use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::payments::{Checkouts, Payments, Shopper};
+use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletSessions};
 use dropin_validation::UrlPolicy;
 use tokio::sync::watch;
 
@@ -47,6 +52,10 @@ pub struct MerchantDeps {
     pub flows: Flows,
     /// Which URLs a merchant may name.
     pub url_policy: UrlPolicy,
+    /// What merchants offer.
+    pub methods: MethodLists,
+    /// Payment sessions of the wallet's provider.
+    pub wallets: WalletSessions,
 }
 
 /// Mounts {asset_url}: the drop-in's files and the shopper's calls, both under `/v1`.
@@ -62,16 +71,43 @@ pub fn configure(deps: CheckoutDeps) -> impl Fn(&mut web::ServiceConfig) + Clone
 pub fn configure_checkout(deps: MerchantDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     move |config| {
         config.app_data(web::Data::new(deps.gate.clone())).app_data(web::Data::new(deps.clone()));
-        mount(config, OPERATIONS);
+        mount_open(config, OPERATIONS, &[METHODS_PATH]);
+    }
+}
+
+/// Mounts the file that proves our own address to the wallet's provider, at the root of {asset_url}'s host.
+pub fn configure_association(file: AssociationFile) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
+    move |config| {
+        config.app_data(web::Data::new(file.clone())).service(wallet::association_resource());
+    }
+}
+
+/// How often merchants' wallet certificates are looked at.
+const CERTIFICATE_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How soon again when they could not be.
+const CERTIFICATE_RETRY: Duration = Duration::from_secs(60);
+
+/// Warns of wallet certificates that end soon, once a day, until `stop` turns true.
+pub async fn watch_certificates(certificates: WalletCertificates, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let pause = match certificates.warn().await {
+            Ok(_) => CERTIFICATE_PAUSE,
+            Err(error) => {
+                log::warn!("wallet certificates cannot be looked at, trying again: {error}");
+                CERTIFICATE_RETRY
+            }
+        };
+        // Either ends the pause; which one is seen at the top of the loop.
+        drop(tokio::time::timeout(pause, stop.wait_for(|stopping| *stopping)).await);
     }
 }
 
 /// Asks for what follows a payment; nobody waits for it. While stopping nothing new is begun: it is an open operation and the settler finishes
 /// it.
-fn finish_later(flows: &Flows, payments: Payments, merchant: MerchantId, next: Asked) {
+fn finish_later(flows: &Flows, payments: Payments, next: Payment) {
     let begun = flows.spawn(async move {
-        let key = next.id.to_string();
-        if let Err(error) = payments.finish(merchant, next).await {
+        let key = next.operation.id.to_string();
+        if let Err(error) = payments.follow_up(next).await {
             log::warn!(operation = key.as_str(), error:% = error; "what follows a payment is left to the settler");
         }
     });
@@ -79,6 +115,9 @@ fn finish_later(flows: &Flows, payments: Payments, merchant: MerchantId, next: A
         log::info!("stopping: what follows a payment is left to the settler");
     }
 }
+
+/// The one address that pages of every origin may read.
+const METHODS_PATH: &str = "/v2.22/getPaymentMethods";
 
 /// Every operation of the server-to-server checkout.
 pub const OPERATIONS: &[Operation] = &[
@@ -116,6 +155,20 @@ pub const OPERATIONS: &[Operation] = &[
         path: "/v2.21/query",
         permission: Some(Permission::Checkout),
         handler: || web::to(checkout::query),
+    },
+    Operation {
+        name: "getPaymentMethods",
+        method: Method::GET,
+        path: METHODS_PATH,
+        permission: None,
+        handler: || web::to(catalogue::list),
+    },
+    Operation {
+        name: "startWalletSession",
+        method: Method::GET,
+        path: "/v1/wallet/{MerchantId}/session",
+        permission: None,
+        handler: || web::to(wallet::session),
     },
 ];
 

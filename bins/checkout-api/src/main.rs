@@ -10,15 +10,15 @@ use checkout_api::{
 use clap::Args;
 use dropin_access::{Origin, WalletDomain};
 use dropin_boot::{
-    AccessArgs, Context, DocsArgs, Failure, Mode, Parts, ProcessorArgs, ProcessorLimitArgs, PublicArgs, StashArgs,
-    WalletArgs, keep_memory_private, serve,
+    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, Mode, Parts, ProcessorArgs, ProcessorLimitArgs, PublicArgs,
+    StashArgs, WalletArgs, keep_memory_private, serve,
 };
-use dropin_catalogue::Catalogue;
 use dropin_http::Gate;
 use dropin_keyring::{MasterKey, StashKeys};
 use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_usecases::access::{Authenticator, FailureLimit, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
+use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::payments::{Checkouts, Looks, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::stash::KEY_PERIOD;
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletOffers, WalletSessions};
@@ -46,6 +46,8 @@ struct Concerns {
     /// Public address of the server-to-server checkout ({checkout_url}), where pages ask for the wallet's payment sessions
     #[arg(long, env = "DROPIN_CHECKOUT_URL", default_value = "http://127.0.0.1:8083", value_name = "URL")]
     checkout_url: String,
+    #[command(flatten)]
+    catalogue: CatalogueArgs,
     #[command(flatten)]
     docs: DocsArgs,
 }
@@ -75,7 +77,9 @@ fn main() -> ExitCode {
         StashKeys::rotate_in_background(&keys, context.clock.clone())?;
         let public = concerns.public.urls()?;
         let return_base = public.asset.clone();
-        let catalogue = Arc::new(Catalogue::of_sandbox());
+        let catalogue = Arc::new(concerns.catalogue.open()?);
+        let pay_later_script = concerns.catalogue.pay_later_script(context.mode, &concerns.processor.processor_url)?;
+        let merchants = KnownMerchants::new(store.clone());
         let checkouts = Checkouts {
             payments: payments.clone(),
             stash: store.clone(),
@@ -99,8 +103,14 @@ fn main() -> ExitCode {
             flows: context.flows.clone(),
             url_policy: context.mode.url_policy(),
             wallets,
+            methods: MethodLists {
+                merchants: merchants.clone(),
+                catalogue: catalogue.clone(),
+                wallets: offers.clone(),
+                pay_later_script,
+            },
         };
-        let (sessions, merchants) = (store.clone(), KnownMerchants::new(store.clone()));
+        let sessions = store.clone();
         let deps = CheckoutDeps {
             shopper: Shopper {
                 looks: Looks::default(),

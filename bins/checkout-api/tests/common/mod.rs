@@ -25,6 +25,7 @@ use dropin_ports::{
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::answers::{Answers, KEEP};
+use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::payments::{Checkouts, Looks, Payments, Shopper, Timing};
 use dropin_usecases::stash::{Door, Stashing};
 use dropin_usecases::wallet::{AssociationFile, SetWallet, WalletOffers, WalletSessions, WalletSetup};
@@ -208,6 +209,12 @@ impl Api {
             flows: flows.clone(),
             url_policy: UrlPolicy::Production,
             wallets,
+            methods: MethodLists {
+                merchants: KnownMerchants::new(shared.clone()),
+                catalogue: catalogue.clone(),
+                wallets: offers.clone(),
+                pay_later_script: Some("http://sandbox.example/onsite/{region}/script.js".to_owned()),
+            },
         };
         let (stop, stopping) = watch::channel(false);
         let shopper = CheckoutDeps {

@@ -1,10 +1,12 @@
 //! `dropin merchant …`
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use dropin_access::{Origin, Permission, RateForm};
+use dropin_catalogue::{Method, Region, find_method, methods};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_rates::Markup;
@@ -94,6 +96,19 @@ pub(crate) struct MerchantSettings {
     /// Currency that it may charge in; may be repeated; replaces all that it has
     #[arg(long = "currency", value_name = "CODE", value_parser = Currency::from_str)]
     pub(crate) currencies: Vec<Currency>,
+    /// Payment method that it offers, whatever the deployment does; may be repeated
+    #[arg(long = "method", value_name = "ID", value_parser = method)]
+    pub(crate) methods: Vec<&'static Method>,
+    /// Payment method that it does not offer; may be repeated
+    #[arg(long = "no-method", value_name = "ID", value_parser = method)]
+    pub(crate) no_methods: Vec<&'static Method>,
+    /// TOML file that narrows its payment methods, as a deployment's catalogue file does; replaces all that was particular about them, and an
+    /// empty one takes it away
+    #[arg(long, value_name = "FILE")]
+    pub(crate) methods_file: Option<PathBuf>,
+    /// Its client id with the pay-later provider, by region, such as eu=K1234; without an id it is taken away; may be repeated
+    #[arg(long = "pay-later-client", value_name = "REGION=ID", value_parser = pay_later_client)]
+    pub(crate) pay_later_clients: Vec<(Region, Option<String>)>,
     /// How long its unpaid Sessions live, such as 24h; for Sessions created from now on
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) session_lifetime: Option<Duration>,
@@ -217,6 +232,22 @@ fn markup(text: &str) -> Result<(Currency, Markup), String> {
     Ok((currency, Markup::from_basis_points(points).map_err(|error| error.to_string())?))
 }
 
+fn method(id: &str) -> Result<&'static Method, String> {
+    let known = || methods().map(|method| method.id).collect::<Vec<_>>().join(", ");
+    find_method(id).ok_or_else(|| format!("must be one of {}", known()))
+}
+
+fn pay_later_client(text: &str) -> Result<(Region, Option<String>), String> {
+    let advice = "must be eu, na or oc, =, and an id of 1 to 128 of A-Z a-z 0-9 . _ -, such as eu=K1234";
+    let (name, client) = text.split_once('=').ok_or(advice)?;
+    let region = Region::ALL.into_iter().find(|region| region.as_str() == name).ok_or(advice)?;
+    let fits = client.len() <= 128 && client.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    if !fits {
+        return Err(advice.to_owned());
+    }
+    Ok((region, Some(client.to_owned()).filter(|client| !client.is_empty())))
+}
+
 /// A time as people write it: a whole number and s, m, h or d; 0 needs no unit.
 fn time(text: &str) -> Result<Duration, String> {
     let advice = || "must be a whole number with s, m, h or d, such as 30m or 24h".to_owned();
@@ -277,6 +308,27 @@ mod tests {
         };
         assert_eq!(set.settings.session_lifetime, Some(Duration::from_secs(5_400)));
         assert!(parse("user set api-1").is_err());
+    }
+
+    #[test]
+    fn methods_are_named_by_their_ids() {
+        let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+        let line =
+            "--method BLIK --no-method PAYPAL --no-method VISA --pay-later-client eu=K_1.a-2 --pay-later-client oc=";
+        let Ok(MerchantCommand::Set(set)) = parse(&format!("set {id} {line}")) else { panic!() };
+        let ids = |methods: &[&Method]| methods.iter().map(|method| method.id).collect::<Vec<_>>();
+        assert_eq!((ids(&set.settings.methods), ids(&set.settings.no_methods)), (vec!["BLIK"], vec!["PAYPAL", "VISA"]));
+        let clients = [(Region::Europe, Some("K_1.a-2".to_owned())), (Region::Oceania, None)];
+        assert_eq!(set.settings.pay_later_clients, clients);
+        for wrong in [
+            "--method CASH",
+            "--method visa",
+            "--pay-later-client K1",
+            "--pay-later-client us=K1",
+            "--pay-later-client eu=K/1",
+        ] {
+            assert!(parse(&format!("set {id} {wrong}")).is_err(), "{wrong}");
+        }
     }
 
     #[test]

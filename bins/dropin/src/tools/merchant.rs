@@ -4,7 +4,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use dropin_access::{ApiUser, Endpoint, Merchant, Permission, Permissions, RateChange, RateForm, RateSettings};
-use dropin_boot::Failure;
+use dropin_boot::{Failure, read_adjustments};
+use dropin_catalogue::{Adjustment, MerchantMethods, MethodsChange, Range};
 use dropin_kernel::Violation;
 use dropin_keyring::{MasterKey, MasterKeyError};
 use dropin_money::Currency;
@@ -127,6 +128,22 @@ async fn show(store: &Store, account: &Account, output: Output) -> Result<(), Fa
     say(&if output.json { shown.to_string() } else { serde_json::to_string_pretty(&shown)? })
 }
 
+/// What is particular about its methods from now on; `None` when nothing of that is to be set.
+async fn methods_of(store: &Store, wanted: &SetMerchant) -> Result<Option<MerchantMethods>, Failure> {
+    let settings = &wanted.settings;
+    let on = settings.methods.iter().map(|method| (*method, true));
+    let change = MethodsChange {
+        adjustments: settings.methods_file.as_deref().map(read_adjustments).transpose()?,
+        offered: on.chain(settings.no_methods.iter().map(|method| (*method, false))).collect(),
+        pay_later_clients: settings.pay_later_clients.clone(),
+    };
+    if change.is_empty() {
+        return Ok(None);
+    }
+    let account = Account::load(store, wanted.id).await.map_err(explain)?;
+    Ok(Some(account.merchant.methods.changed(change)))
+}
+
 async fn set(merchants: &Merchants, store: &Store, wanted: &SetMerchant) -> Result<(), Failure> {
     let settings = &wanted.settings;
     let some = |list: bool| list.then_some(());
@@ -135,7 +152,7 @@ async fn set(merchants: &Merchants, store: &Store, wanted: &SetMerchant) -> Resu
         currencies: some(!settings.currencies.is_empty()).map(|()| settings.currencies.clone()),
         origins: some(settings.no_origins || !settings.origins.is_empty()).map(|()| settings.origins.clone()),
         session_lifetime: settings.session_lifetime,
-        methods: None,
+        methods: methods_of(store, wanted).await?,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
     let change = rate_change(settings.rates, settings.settlement_currency, &settings.markups);
@@ -271,7 +288,30 @@ fn of_merchant(merchant: &Merchant) -> Value {
         "SessionLifetimeSeconds": merchant.session_lifetime.as_secs(),
         "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),
         "Origins": Value::from_iter(merchant.origins.iter().map(|origin| origin.as_str())),
+        "Methods": Value::from_iter(merchant.methods.adjustments.iter().map(|(id, one)| (id.to_owned(), of_adjustment(one)))),
+        "PayLaterClients": Value::from_iter(
+            merchant.methods.pay_later_clients.iter().map(|(region, id)| (region.as_str().to_owned(), Value::from(id.as_str())))
+        ),
     })
+}
+
+/// What is particular about one method, as far as something is.
+fn of_adjustment(adjustment: &Adjustment) -> Value {
+    let list = |words: Vec<String>| Value::from(words);
+    let codes = |all: &Vec<Currency>| list(all.iter().map(|currency| currency.code().to_owned()).collect());
+    let members = [
+        ("Offered", adjustment.offered.map(Value::from)),
+        ("Countries", adjustment.countries.clone().map(Value::from)),
+        ("Currencies", adjustment.currencies.as_ref().map(codes)),
+        ("Amounts", adjustment.amounts.as_ref().map(|all| list(all.iter().map(Range::to_string).collect()))),
+        (
+            "Channels",
+            adjustment.channels.as_ref().map(|all| list(all.iter().map(|one| one.as_str().to_owned()).collect())),
+        ),
+        ("Recurring", adjustment.recurring.map(Value::from)),
+        ("Sandbox", adjustment.sandbox.map(Value::from)),
+    ];
+    Value::from_iter(members.into_iter().filter_map(|(name, value)| Some((name, value?))))
 }
 
 fn rate_change(form: Option<RateForm>, settlement: Option<Currency>, markups: &[(Currency, Markup)]) -> RateChange {

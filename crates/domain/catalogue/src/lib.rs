@@ -8,7 +8,7 @@ mod method;
 mod pay_later;
 mod table;
 
-pub use adjustment::{Adjustment, Adjustments, MerchantMethods};
+pub use adjustment::{Adjustment, Adjustments, MerchantMethods, MethodsChange};
 pub use catalogue::{Ask, Catalogue, Offered, Refusal};
 pub use locale::Locale;
 pub use method::{Channel, Class, Method, Range, WindowFrom};

@@ -103,7 +103,7 @@ pub fn read_adjustments(path: &Path) -> Result<Adjustments, ConfigError> {
 
 fn adjustments(text: &str) -> Result<Adjustments, String> {
     let tables: BTreeMap<String, AdjustmentDto> = toml::from_str(text).map_err(|error| {
-        let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+        let line = 1 + error.span().map_or(0, |span| text[..span.start].matches('\n').count());
         format!("line {line}: {}", error.message())
     })?;
     let mut all = Adjustments::default();
