@@ -2,6 +2,7 @@
 
 mod account;
 mod bench;
+mod canary;
 mod command;
 mod docs;
 mod failure;
@@ -27,6 +28,7 @@ cargo xtask bench stash     how many cards per second the stash takes
 cargo xtask docs            writes docs/errors.md and docs/state-machines.md from the code
 cargo xtask openapi         writes docs/openapi from the code and what the running service answers
 cargo xtask fuzz-api        schemathesis against the running service (`cargo xtask fuzz-api --help`)
+cargo xtask canary          200 card numbers go through everything and are found nowhere (`cargo xtask canary --help`)
 cargo xtask layers          does every package keep to its layer? (layers.toml)
 cargo xtask pg start        a throw-away PostgreSQL for single tests; prints the line to paste into your shell
 cargo xtask pg stop         stops it and removes its data
@@ -49,6 +51,7 @@ fn run(words: &[&str]) -> Outcome<()> {
     match words {
         ["test", options @ ..] => test::task(options),
         ["bench", options @ ..] => bench::task(options),
+        ["canary", options @ ..] => canary::task(options),
         ["docs"] => docs::write(),
         ["openapi"] => openapi::write(),
         ["fuzz-api", options @ ..] => fuzz::task(options),

@@ -3,7 +3,7 @@
 pub(crate) mod guard;
 pub(crate) mod install;
 pub(crate) mod processes;
-mod run;
+pub(crate) mod run;
 mod stages;
 
 use std::io::Write;
