@@ -28,8 +28,8 @@ pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, 
 pub use measure::{Measure, Measured, Reading};
 pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed};
 pub use payment::{
-    AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, OpenOperations, OrderChanged, OrderDossier,
-    OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement, StashUse,
+    AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, LapsedOrder, OpenOperations, OrderChanged,
+    OrderDossier, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement, StashUse,
 };
 pub use processor::{
     AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, Means, Processor, ProcessorAnswer,

@@ -168,6 +168,15 @@ pub struct OpenOperations {
     pub oldest: Timestamp,
 }
 
+/// An Order whose time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LapsedOrder {
+    /// When it was.
+    pub end: Timestamp,
+    /// The Order.
+    pub id: OrderId,
+}
+
 /// How the merchant names an Order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OrderName {
@@ -230,9 +239,14 @@ pub trait PaymentStore: Send + Sync {
         answer: Option<StoredAnswer>,
     ) -> Result<Applied, StoreError>;
 
-    /// Orders whose time was over at `now` (page, transfer or capture window), without a void or capture in flight; oldest end first, at most
-    /// `limit`.
-    async fn find_lapsed_orders(&self, now: Timestamp, limit: u32) -> Result<Vec<Order>, StoreError>;
+    /// Orders whose time was over at `now` (page, transfer or capture window), without a void or capture in flight; oldest end first, those behind
+    /// `after`, at most `limit`. Those whose rows make no sense are named too.
+    async fn find_lapsed_orders(
+        &self,
+        now: Timestamp,
+        after: Option<LapsedOrder>,
+        limit: u32,
+    ) -> Result<Vec<LapsedOrder>, StoreError>;
 
     /// The merchant's own Order; `None` also for another merchant's, and for one that was never shown.
     async fn find_order(&self, merchant: MerchantId, name: &OrderName) -> Result<Option<Order>, StoreError>;

@@ -256,11 +256,11 @@ impl Operation {
         untouched.then_some(Stuck::Untouched)
     }
 
-    /// About how often the same thing was refused before. Each takeover asked one of the questions that `tries` counts too, so this is one too few after
-    /// the first time, and never too many.
+    /// How often the same thing was refused before, now that it has an outcome: `tries` without the questions that had none, of which each takeover but
+    /// the last asked one. One too many where whoever prepared it got no clear answer either.
     pub fn refusals(&self) -> u32 {
-        let asked = u32::try_from(self.epoch).unwrap_or(u32::MAX);
-        self.tries.saturating_sub(asked)
+        let in_vain = u32::try_from(self.epoch.saturating_sub(1)).unwrap_or(0);
+        self.tries.saturating_sub(in_vain)
     }
 
     /// The same thing asked once more under a new key, after this one was refused for now.
@@ -272,5 +272,66 @@ impl Operation {
     fn about(&self, id: OpId, kind: OpKind, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
         let authorization = Some(self.id);
         Self { kind, authorization, ..Self::authorize(id, self.order_id, amount, now, due_at) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dropin_money::Currency;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_000_000_000_000);
+
+    fn id(number: u8) -> OpId {
+        format!("00000000-0000-0000-0000-{number:012}").parse().unwrap()
+    }
+
+    fn void() -> Operation {
+        let amount = Amount::from_minor(Currency::Eur, 100).unwrap();
+        let authorization =
+            Operation::authorize(id(1), "00000000-0000-0000-0000-000000000003".parse().unwrap(), amount, NOW, NOW);
+        authorization.void(id(2), NOW, NOW.plus(Duration::from_secs(12)))
+    }
+
+    #[test]
+    fn refusals_are_counted_and_questions_are_not() {
+        let mut operation = void();
+        assert_eq!(operation.refusals(), 0);
+        for refused in 1..=5 {
+            operation = operation.again(id(2), NOW, NOW);
+            // Taken over and asked at once; or asked three times in vain before, without an end.
+            for in_vain in [0, 3] {
+                let asked = Operation { epoch: 1 + i64::from(in_vain), tries: refused + in_vain, ..operation.clone() };
+                assert_eq!(asked.refusals(), refused, "{in_vain} questions");
+            }
+            operation = Operation { epoch: 4, tries: refused + 3, ..operation };
+        }
+        assert_eq!(Operation { epoch: 1, ..void() }.refusals(), 0, "whoever prepared it never asked");
+        assert_eq!(Operation { epoch: i64::MAX, tries: 3, ..void() }.refusals(), 3);
+    }
+
+    #[test]
+    fn every_sign_of_what_is_stuck_is_seen() {
+        let (soon, later) = (NOW.plus(STUCK_AFTER), NOW.plus(STUCK_AFTER + Duration::from_secs(1)));
+        let with = |state, epoch, due_at| Operation { state, epoch, due_at, ..void() };
+        for (operation, at, expected) in [
+            (with(OpState::Unknown, 3, later), soon, None),
+            (with(OpState::Unknown, 3, later), later, Some(Stuck::Unknown)),
+            (with(OpState::Prepared, 0, NOW), soon, None),
+            (with(OpState::Prepared, 0, NOW), later, Some(Stuck::Untouched)),
+            (with(OpState::Pending, 0, later), later, None),
+            (with(OpState::Pending, 0, NOW), later, Some(Stuck::Untouched)),
+            (with(OpState::Pending, TAKEN_IN_VAIN, later), NOW, None),
+            (with(OpState::Pending, TAKEN_IN_VAIN + 1, later), NOW, Some(Stuck::InVain)),
+            (Operation { tries: 1, ..with(OpState::Pending, TAKEN_IN_VAIN + 1, later) }, NOW, None),
+            (with(OpState::Prepared, 0, soon), NOW, None),
+            (with(OpState::Prepared, 0, later), NOW, Some(Stuck::Refused)),
+            (with(OpState::Approved, 99, NOW), later, None),
+        ] {
+            assert_eq!(operation.stuck(at), expected, "{operation:?}");
+        }
+        let all = [Stuck::Unknown, Stuck::Untouched, Stuck::InVain, Stuck::Refused].map(Stuck::advice);
+        assert!(all.iter().all(|advice| advice.contains(':')), "what it is, then what to do: {all:?}");
     }
 }

@@ -4,17 +4,18 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use dropin_kernel::{MerchantId, OpId, OrderId, RefundId, Timestamp};
 use dropin_order::{OpKind, Operation, Order, Refund};
-use dropin_ports::{CheckoutRecord, OrderDossier, OrderName, Payment};
+use dropin_ports::{CheckoutRecord, LapsedOrder, OrderDossier, OrderName, Payment};
 use dropin_session::Session;
+use uuid::Uuid;
 
 use crate::columns::{ColumnsOf, op_columns, order_columns, profile_columns, refund_columns, session_columns};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::{journal, rates};
 use crate::rows::{OpRow, OrderRow, ProfileRow, RefundRow, SessionRow};
 use crate::schema::{checkout, purchase_order};
 use crate::sql::{Document, Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
+use crate::{journal, rates};
 
 const TABLE: &str = "purchase_order";
 
@@ -113,18 +114,15 @@ const BY_REFERENCE: &str = concat!(
 
 statement! {
     /// The Orders that may be ended because their time is over. Has the words of the partial index, so that this is used.
-    Lapsed { now: Instant => SqlInstant, limit: i64 => BigInt, }
+    Lapsed { now: Instant => SqlInstant, end: Instant => SqlInstant, id: Id => SqlId, limit: i64 => BigInt, }
     postgres LAPSED;
     sqlite LAPSED;
-    returns ColumnsOf<OrderRow>;
+    returns (SqlInstant, SqlId);
 }
 
-const LAPSED: &str = concat!(
-    "SELECT ",
-    order_columns!(),
-    " FROM purchase_order WHERE state IN ('PROCESSING', 'PAYMENT_AUTHORIZED') AND expires_at IS NOT NULL AND voiding IS NULL \
-        AND capture_pending_minor = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?"
-);
+const LAPSED: &str = "SELECT expires_at, id FROM purchase_order \
+    WHERE state IN ('PROCESSING', 'PAYMENT_AUTHORIZED') AND expires_at IS NOT NULL AND voiding IS NULL \
+        AND capture_pending_minor = 0 AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?";
 
 statement! {
     /// The refunds of an Order, oldest first.
@@ -263,12 +261,18 @@ pub(super) fn dossier(
     Ok(Some(OrderDossier { order, refunds, history, rate }))
 }
 
-/// The Orders whose time was over. A row that makes no sense is loud, and must not keep the others from ending.
-pub(super) fn lapsed(connection: &mut AnyConnection, now: Timestamp, limit: u32) -> Result<Vec<Order>, Fault> {
-    let lapsed = Lapsed { now: Instant(now), limit: i64::from(limit) };
-    let rows: Vec<OrderRow> = on_each!(connection, inner => lapsed.load(inner)).in_table(TABLE)?;
-    let restored = rows.into_iter().map(OrderRow::restore);
-    Ok(restored.filter_map(|one| one.map_err(Fault::into_store_error).ok()).collect())
+/// The Orders whose time was over, without a look at anything else of their rows: one that makes no sense must not keep the others from ending.
+pub(super) fn lapsed(
+    connection: &mut AnyConnection,
+    now: Timestamp,
+    after: Option<LapsedOrder>,
+    limit: u32,
+) -> Result<Vec<LapsedOrder>, Fault> {
+    let beginning = (Timestamp::from_micros(0), Uuid::nil());
+    let (end, id) = after.map_or(beginning, |after| (after.end, after.id.uuid()));
+    let lapsed = Lapsed { now: Instant(now), end: Instant(end), id: Id(id), limit: i64::from(limit) };
+    let found: Vec<(Instant, Id)> = on_each!(connection, inner => lapsed.load(inner)).in_table(TABLE)?;
+    Ok(found.into_iter().map(|(end, id)| LapsedOrder { end: end.0, id: OrderId::new(id.0) }).collect())
 }
 
 /// The refunds of an Order, oldest first.

@@ -2,6 +2,7 @@
 //! The store is the real one; the processor says what each case scripts.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod aftermath;
 mod amounts;
 mod crossings;
 mod endings;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use dropin_kernel::OpId;
@@ -16,8 +17,9 @@ use tokio::sync::Notify;
 pub(crate) struct Script {
     next: Mutex<HashMap<&'static str, VecDeque<ProcessorAnswer>>>,
     statuses: Mutex<VecDeque<StatusAnswer>>,
+    questions: AtomicUsize,
     calls: Mutex<Vec<(OpKind, OpId)>>,
-    /// While it is there, the next capture waits for it.
+    /// While it is there, the next capture or void waits for it.
     pub(crate) gate: Mutex<Option<std::sync::Arc<Gate>>>,
 }
 
@@ -48,13 +50,30 @@ impl Script {
 
     /// What the next question about a key is answered; absent when nothing is left.
     pub(crate) fn know(&self, answer: ProcessorAnswer) {
-        self.statuses.lock().unwrap().push_back(StatusAnswer::Known(answer));
+        self.know_status(StatusAnswer::Known(answer));
+    }
+
+    pub(crate) fn know_status(&self, answer: StatusAnswer) {
+        self.statuses.lock().unwrap().push_back(answer);
+    }
+
+    /// How often it was asked about a key.
+    pub(crate) fn questions(&self) -> usize {
+        self.questions.load(Ordering::SeqCst)
     }
 
     /// How often something was asked, and the keys.
     pub(crate) fn asked(&self, kind: OpKind) -> Vec<OpId> {
         let calls = self.calls.lock().unwrap();
         calls.iter().filter(|(asked, _key)| *asked == kind).map(|(_kind, key)| *key).collect()
+    }
+
+    async fn pass(&self) {
+        let gate = self.gate.lock().unwrap().take();
+        if let Some(gate) = gate {
+            gate.arrived.notify_one();
+            gate.open.notified().await;
+        }
     }
 
     fn answer(&self, kind: OpKind, key: OpId, amount: Option<&Amount>) -> ProcessorAnswer {
@@ -72,15 +91,12 @@ impl Processor for Script {
     }
 
     async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
-        let gate = self.gate.lock().unwrap().take();
-        if let Some(gate) = gate {
-            gate.arrived.notify_one();
-            gate.open.notified().await;
-        }
+        self.pass().await;
         self.answer(OpKind::Capture, request.key, Some(&request.amount))
     }
 
     async fn void(&self, request: VoidRequest) -> ProcessorAnswer {
+        self.pass().await;
         self.answer(OpKind::Void, request.key, None)
     }
 
@@ -89,6 +105,7 @@ impl Processor for Script {
     }
 
     async fn status(&self, _: Question) -> StatusAnswer {
+        self.questions.fetch_add(1, Ordering::SeqCst);
         self.statuses.lock().unwrap().pop_front().unwrap_or(StatusAnswer::Absent)
     }
 

@@ -84,6 +84,7 @@ async fn the_shopper_of_a_checkout_comes_back_with_order_and_state() {
     let (id, _) = world.checkout("PAYPAL", false).await;
     world.script.know(page());
     assert_eq!(world.shopper.came_back(id, Duration::ZERO).await.unwrap(), WayBack::Waiting);
+    world.advance(Duration::from_millis(500));
     world.script.know(approved(&usd(1_000)));
     let back = world.shopper.came_back(id, Duration::ZERO).await.unwrap();
     let expected = format!("https://shop.example/back?cart=1&OrderId={id}&State=PAYMENT_AUTHORIZED#top");

@@ -118,6 +118,10 @@ impl World {
         Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts }
     }
 
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
     pub(crate) fn advance(&self, by: Duration) {
         self.clock.0.fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
     }
