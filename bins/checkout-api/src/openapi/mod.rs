@@ -4,11 +4,12 @@ pub mod shopper;
 
 use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
+use dropin_wire::catalogue::MethodsBody;
 use dropin_wire::checkout::{
     ActedBody, CancelRequest, CaptureRequest, CheckoutBody, CheckoutRequest, QueryRequest, RefundRequest,
 };
 use dropin_wire::order::RefundBody;
-use dropin_wire::schema::{Text, WebUrl};
+use dropin_wire::schema::{AmountRequest, Country, CurrencyCode, Id, LocaleName, Text, WebUrl};
 use dropin_wire::wallet::MerchantSession;
 
 use crate::OPERATIONS;
@@ -34,7 +35,7 @@ const SERVICE: ServiceDocs = ServiceDocs {
 
 /// The document, with these exchanges as its examples, as JSON text.
 pub fn document(exchanges: &[Exchange]) -> String {
-    let operations = [pay(), capture(), cancel(), refund(), query(), wallet_session()];
+    let operations = [pay(), capture(), cancel(), refund(), query(), payment_methods(), wallet_session()];
     dropin_http::document(SERVICE, OPERATIONS, &operations, exchanges)
 }
 
@@ -128,4 +129,29 @@ fn wallet_session() -> OperationDocs {
             ErrorCode::NotFound,
             ErrorCode::WalletProviderFailed,
         ])
+}
+
+fn payment_methods() -> OperationDocs {
+    let text = "What a merchant's checkout takes: what is listed is accepted with the same country, currency and amount, and what is not is refused. Public, and \
+        pages of every origin may read it; keep the answer for as long as Cache-Control says. What is left out does not narrow the list. The pay-later \
+        method's Parameters need one of Country, Currency and Locale, in this order of weight.";
+    OperationDocs::new("Payment methods", "getPaymentMethods", "List payment methods", text)
+        .required_parameter::<Id>("MerchantId", "Whose.")
+        .parameter::<Country>("Country", "The shopper's billing country.")
+        .parameter::<CurrencyCode>(
+            "Currency",
+            "The currency to pay in; the lists are empty when it is not enabled for the merchant.",
+        )
+        .parameter::<AmountRequest>(
+            "Amount",
+            "How much is to be paid, in Currency, which has to be there too: methods have limits.",
+        )
+        .parameter::<LocaleName>("Locale", "In which language the names are wanted.")
+        .reads_a_version()
+        .answers(
+            Answer::json::<MethodsBody>(200, "The methods; either list may be empty.")
+                .with_etag()
+                .header("Cache-Control", "For how long the list may be kept."),
+        )
+        .refuses(&[ErrorCode::MerchantNotFound])
 }

@@ -1,5 +1,10 @@
 //! Both sides of the service on a real port over SQLite, with a processor that answers as the case says.
-#![allow(dead_code, clippy::unwrap_used, reason = "every test file takes what it needs; tests fail by panicking")]
+#![allow(
+    dead_code,
+    unused_imports,
+    clippy::unwrap_used,
+    reason = "every test file takes what it needs; tests fail by panicking"
+)]
 
 mod processor;
 mod wallet;
@@ -355,6 +360,13 @@ impl Api {
         let origins = origins.iter().map(|origin| Origin::parse(origin).unwrap()).collect();
         let settings = MerchantSettings { origins: Some(origins), ..MerchantSettings::default() };
         let set = self.merchants.set(self.ana.merchant.parse().unwrap(), settings).await;
+        set.map_err(|error| error.to_string()).unwrap();
+    }
+
+    /// What is particular about a merchant's methods.
+    pub(crate) async fn methods(&self, user: &User, methods: dropin_catalogue::MerchantMethods) {
+        let settings = MerchantSettings { methods: Some(methods), ..MerchantSettings::default() };
+        let set = self.merchants.set(user.merchant.parse().unwrap(), settings).await;
         set.map_err(|error| error.to_string()).unwrap();
     }
 

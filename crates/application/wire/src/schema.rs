@@ -98,6 +98,8 @@ named! {
     Actor = |schema| one_of(schema, ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);
     /// Id of a payment method of the catalogue.
     MethodId = |schema| one_of(schema, methods().map(|method| method.id));
+    /// A display language: `language_COUNTRY`.
+    LocaleName = |schema| string(schema).pattern(Some("^[a-z]{2,3}_[A-Z]{2}$"));
     /// How a method is paid with.
     MethodClass = |schema| one_of(schema, [Class::Card, Class::Online, Class::Offline].map(Class::as_str));
     /// What came of a capture or a cancel.
