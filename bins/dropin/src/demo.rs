@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dropin_access::{DomainState, Origin};
 use dropin_boot::Failure;
+use dropin_kernel::MerchantId;
 use dropin_money::Currency;
 use dropin_ports::WalletCredentials;
 use dropin_usecases::access::{AuthenticateError, CreateMerchant, MerchantCreated, Merchants, authenticate};
@@ -75,14 +76,20 @@ pub(crate) async fn wallet(
     Ok(())
 }
 
-/// Registers the shop's domain and looks for its file there, until it was found or `stop` turns true.
+/// Registers the shop's domain and looks for its file there until it was found; then, as every service, until `stop` turns true.
 pub(crate) async fn prove_domain(setup: WalletSetup, credentials: Credentials, mut stop: watch::Receiver<bool>) {
     let shop = credentials.shop_url.as_deref().and_then(|url| url.split_once("://"));
-    let (Some((_, domain)), Ok(merchant)) = (shop, credentials.merchant_id.parse()) else { return };
-    if let Err(error) = setup.add_domain(merchant, domain, ASSOCIATION).await {
-        log::warn!("the demo shop shows no wallet: {error}");
-        return;
+    if let (Some((_, domain)), Ok(merchant)) = (shop, credentials.merchant_id.parse()) {
+        match setup.add_domain(merchant, domain, ASSOCIATION).await {
+            Ok(_) => look_for_file(&setup, merchant, domain, &mut stop).await,
+            Err(error) => log::warn!("the demo shop shows no wallet: {error}"),
+        }
     }
+    // Either it turns true, or nobody is left who could say so.
+    drop(stop.wait_for(|stopping| *stopping).await);
+}
+
+async fn look_for_file(setup: &WalletSetup, merchant: MerchantId, domain: &str, stop: &mut watch::Receiver<bool>) {
     while !*stop.borrow() {
         match setup.check_domain(merchant, domain).await {
             Ok(checked) if checked.state() == DomainState::Verified => return,

@@ -29,7 +29,6 @@ use dropin_usecases::rates::{RateWatch, Rates};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::stash::{Door, KEY_PERIOD, Stashing};
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletOffers, WalletSessions};
-use dropin_wallet_client::WalletClient;
 use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
 use notifier::NotifierDeps;
 use sandbox_processor::{Hosting, SandboxProcessor};
@@ -250,7 +249,7 @@ impl Service {
         };
         let wallets = match &secrets {
             Some(secrets) if parts.has(Target::CheckoutApi) => {
-                Some(wallets(cli, &context, secrets.clone(), wallet_hosts, asset_origin.clone())?)
+                Some(wallet::sessions(cli, &context, secrets.clone(), wallet_hosts, asset_origin.clone())?)
             }
             _ => None,
         };
@@ -449,23 +448,6 @@ fn open_vault(context: &Context, lifetime: Duration) -> Result<Arc<StashKeys>, F
     Ok(keys)
 }
 
-fn wallets(
-    cli: &Cli,
-    context: &Context,
-    secrets: Arc<MasterKey>,
-    hosts: WalletHosts,
-    asset_origin: Origin,
-) -> Result<WalletSessions, Failure> {
-    let (store, sandbox) = (Arc::new(context.store.clone()), context.mode == Mode::Sandbox);
-    let config = match sandbox {
-        true => dropin_wallet_client::ClientConfig::sandbox(cli.serve.wallet.root(&context.data)),
-        false => dropin_wallet_client::ClientConfig::production(),
-    };
-    let provider = Arc::new(WalletClient::start(config)?);
-    let clock = context.clock.clone();
-    Ok(WalletSessions { store: store.clone(), access: store, secrets, provider, clock, hosts, asset_origin, sandbox })
-}
-
 fn processor(url: &str, key: Secret, limits: &ProcessorLimitArgs) -> Result<Arc<HttpProcessor>, Failure> {
     let config = ProcessorConfig::new(url, key.expose().to_owned(), PROCESSOR_DEADLINE)?
         .with_room(Room {
@@ -516,6 +498,8 @@ async fn open_shop(
     let config = ShopConfig {
         base_url: addresses.base.clone(),
         asset_url: addresses.public.asset.clone(),
+        checkout_url: addresses.checkout.clone(),
+        merchant_id: credentials.merchant_id.clone(),
         listen,
         public_origin: credentials.shop_url.clone().unwrap_or(shop_url),
         username: credentials.username.clone(),

@@ -1,10 +1,14 @@
 //! The mobile wallet in one process: the sandbox's own provider, and what the services need of it.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
 
 use actix_web::dev::Server;
-use dropin_access::{WalletHost, WalletHosts};
-use dropin_boot::Failure;
+use dropin_access::{Origin, WalletHost, WalletHosts};
+use dropin_boot::{Context, Failure, Mode};
+use dropin_keyring::MasterKey;
+use dropin_usecases::wallet::WalletSessions;
+use dropin_wallet_client::{ClientConfig, WalletClient};
 use sandbox_processor::WalletAuthority;
 use tokio::sync::watch;
 
@@ -46,6 +50,24 @@ pub(crate) fn hosts(cli: &Cli, own: Option<&WalletSandbox>) -> Result<WalletHost
         }
         _ => Ok(cli.serve.wallet.hosts(cli.mode.mode)?),
     }
+}
+
+/// Payment sessions for pages with the wallet's button.
+pub(crate) fn sessions(
+    cli: &Cli,
+    context: &Context,
+    secrets: Arc<MasterKey>,
+    hosts: WalletHosts,
+    asset_origin: Origin,
+) -> Result<WalletSessions, Failure> {
+    let (store, sandbox) = (Arc::new(context.store.clone()), context.mode == Mode::Sandbox);
+    let config = match sandbox {
+        true => ClientConfig::sandbox(cli.serve.wallet.root(&context.data)),
+        false => ClientConfig::production(),
+    };
+    let provider = Arc::new(WalletClient::start(config)?);
+    let clock = context.clock.clone();
+    Ok(WalletSessions { store: store.clone(), access: store, secrets, provider, clock, hosts, asset_origin, sandbox })
 }
 
 /// Serves until somebody asks for a stop.
