@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_card::StashedKind;
-use dropin_card::StashedKind;
 use dropin_kernel::LedgerTransactionId;
 use dropin_kernel::{AttemptId, BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, SessionId, Timestamp};
 use dropin_order::{NewOrder, OpState, Operation, Order};
