@@ -1,6 +1,7 @@
 // The payment: everything a merchant's page has to do to take one. `window.dropin` comes from {asset_url}/v1/dropin.js.
 
 import { ask, h } from "./kit.js";
+import { install, isOn } from "./wallet.js";
 
 const KEY = "stillwater.payment";
 
@@ -43,6 +44,7 @@ export function mountDropin(place, payment, { onSuccess, onFailure }) {
     return;
   }
   place.replaceChildren(h("div", { id: "dropin" }));
+  if (isOn()) install();
   try {
     window.dropin.init({ target: "#dropin", id: payment.SessionId, locale: "en_IE", onSuccess, onFailure });
   } catch (problem) {

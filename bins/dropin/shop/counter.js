@@ -5,10 +5,14 @@ import { ask, copyButton, h, say, total } from "./kit.js";
 const FIRST_CARDS = [
   ["4242 4242 4242 4242", "Visa", "Pays"],
   ["4000 0000 0000 0002", "Visa", "Is declined"],
-  ["4000 0000 0000 2016", "Visa", "Pays; its capture takes a few seconds"],
+  ["4000 0000 0000 3220", "Visa", "The bank asks who pays (3-D Secure)"],
 ];
 
 const MORE_CARDS = [
+  ["4000 0000 0000 2016", "Visa", "Pays; its capture takes a few seconds"],
+  ["4000 0000 0000 9235", "Visa", "Pays, and is held for a review"],
+  ["4000 0000 0000 7726", "Visa", "Pays; a refund takes a few seconds"],
+  ["4000 0000 0000 5126", "Visa", "Pays; a refund fails after a few seconds"],
   ["5555 5555 5555 4444", "Mastercard", "Pays"],
   ["3782 822463 10005", "American Express", "Pays; its code has four digits"],
   ["6011 1111 1111 1117", "Discover", "Pays"],

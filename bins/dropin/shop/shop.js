@@ -3,19 +3,25 @@
 import { createPayment, currentPayment, forget, mountDropin, remember } from "./checkout.js";
 import * as counter from "./counter.js";
 import { ask, drawing, h, money, say, total } from "./kit.js";
+import { convert, promise, readCurrencies } from "./money.js";
+import { message, offerPayLater, questions } from "./paylater.js";
+import * as wallet from "./wallet.js";
 
 const BASKET = "stillwater.basket";
 
 const view = document.getElementById("view");
 const main = document.getElementById("main");
 let catalogue = null;
+let currencies = [];
+/** Whether the shopper could pay later, as far as is known. */
+let payLater = false;
 let basket = load();
 let creating = false;
 /** Why the payment that the address names cannot be shown, if so. */
 let lost = null;
 
 function load() {
-  const fresh = { Currency: "EUR", AutoCapture: true, Lines: [] };
+  const fresh = { Currency: "EUR", Country: "IE", AutoCapture: true, Lines: [] };
   try {
     const kept = JSON.parse(localStorage.getItem(BASKET));
     return kept !== null && Array.isArray(kept.Lines) ? { ...fresh, ...kept } : fresh;
@@ -32,9 +38,9 @@ function save() {
   count.classList.toggle("some", pieces > 0);
 }
 
-const currency = () => catalogue.Currencies.find((one) => one.Code === basket.Currency) ?? catalogue.Currencies[0];
-const column = () => catalogue.Currencies.indexOf(currency());
-const price = (thing) => thing.Prices[column()];
+const currency = () => currencies.find((one) => one.Code === basket.Currency) ?? currencies[0];
+const country = () => catalogue.Countries.find((one) => one.Code === basket.Country) ?? catalogue.Countries[0];
+const price = (thing) => convert(thing.Price, currency());
 const thingOf = (line) => catalogue.Things.find((thing) => thing.Id === line.Id);
 
 function change(id, step) {
@@ -86,7 +92,7 @@ function basketView() {
     ];
   }
   const sum = lines.reduce((all, line) => all + price(thingOf(line)) * line.Quantity, 0);
-  const shipping = catalogue.Shipping[column()];
+  const shipping = convert(catalogue.Shipping, currency());
   return [
     h("h1", {}, "Your basket"),
     h("ul", { class: "lines" }, lines.map(basketLine)),
@@ -94,9 +100,11 @@ function basketView() {
       "dl",
       { class: "sums" },
       sumRow("Things", money(sum, currency())),
-      sumRow("Shipping to Dublin", money(shipping, currency())),
+      sumRow(`Shipping to ${country().Name}`, money(shipping, currency())),
       sumRow("Total", money(sum + shipping, currency()), "grand"),
     ),
+    promise(currency(), catalogue.Home) ? h("p", { class: "aside" }, promise(currency(), catalogue.Home)) : "",
+    payLater ? message(country(), sum + shipping) : "",
     chargeChoice(),
     h("button", { type: "button", class: "primary wide", id: "checkout", onclick: pay }, `Check out`),
     h("p", { class: "notice bad", id: "problem", role: "alert", hidden: true }),
@@ -184,7 +192,7 @@ function payView() {
     h(
       "p",
       { class: "aside" },
-      "The card form belongs to the payment service: what is typed there never touches this shop. Test numbers are ",
+      "The card form belongs to the payment service: what is typed there never touches this shop. Which methods there are depends on the country and the currency above. Test numbers are ",
       h("button", { type: "button", class: "link", onclick: () => document.getElementById("cards-title").scrollIntoView() }, "behind the counter"),
       ".",
     ),
@@ -281,18 +289,55 @@ async function comingBack() {
   }
 }
 
+/** A selector whose choice is the basket's `member`. */
+function selector(id, member, options, changed) {
+  const select = document.getElementById(id);
+  select.replaceChildren(...options.map(([value, text]) => h("option", { value }, text)));
+  select.value = basket[member];
+  select.addEventListener("change", () => {
+    basket[member] = select.value;
+    changed();
+  });
+}
+
+/** A choice of the visitor: prices, and what may be said about paying later, follow it. */
+function chosen() {
+  document.getElementById("currency").value = basket.Currency = currency().Code;
+  document.getElementById("country").value = basket.Country = country().Code;
+  save();
+  if (["shelf", "basket"].includes(route())) redraw();
+  void showPayLater();
+}
+
+async function showPayLater() {
+  payLater = await offerPayLater(catalogue, country(), currency());
+  document.getElementById("questions").replaceChildren(payLater ? questions(country()) : "");
+  if (route() === "basket") redraw();
+}
+
+function walletSwitch() {
+  const box = document.getElementById("wallet-switch");
+  box.checked = wallet.isOn();
+  box.addEventListener("change", () => {
+    wallet.turn(box.checked);
+    // The drop-in looks for a wallet when it starts.
+    if (route() === "pay") redraw();
+  });
+}
+
 async function start() {
   catalogue = await ask("/api/catalogue");
-  const select = document.getElementById("currency");
-  select.append(...catalogue.Currencies.map((one) => h("option", { value: one.Code }, one.Code)));
-  select.value = currency().Code;
-  basket.Currency = currency().Code;
-  select.addEventListener("change", () => {
-    basket.Currency = select.value;
-    save();
-    if (["shelf", "basket"].includes(route())) redraw();
+  currencies = await readCurrencies(catalogue);
+  selector("currency", "Currency", currencies.map(({ Code }) => [Code, Code]), chosen);
+  selector("country", "Country", catalogue.Countries.map(({ Code, Name }) => [Code, Name]), () => {
+    // What people pay in there, if the shop sells in it.
+    const local = currencies.find(({ Code }) => Code === country().Currency);
+    if (local !== undefined) basket.Currency = local.Code;
+    chosen();
   });
-  save();
+  walletSwitch();
+  basket.Currency = currency().Code;
+  chosen();
   counter.onPayment((payment) => {
     const before = currentPayment();
     remember(payment);

@@ -1,4 +1,4 @@
-//! The shop's client of the payment service: three calls, HTTP Basic, JSON.
+//! The shop's client of the payment service: four calls, HTTP Basic, JSON.
 
 use std::io;
 use std::sync::Arc;
@@ -11,6 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
+
+use super::pricing::RateList;
 
 /// Longer than the service takes to ask a slow processor about a capture.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -135,6 +137,12 @@ impl ApiClient {
     pub(super) async fn create_session(&self, request: &impl Serialize) -> Result<Session, ApiError> {
         let url = format!("{}/v1/session", self.base_url);
         self.ask(self.client.post(url), Some(request)).await
+    }
+
+    /// `GET /v2.2/getRates`, the same that the shop's page reads.
+    pub(super) async fn rates(&self, merchant: &str) -> Result<RateList, ApiError> {
+        let url = format!("{}/v2.2/getRates?merchantId={merchant}", self.base_url);
+        self.ask(self.client.get(url), None::<&()>).await
     }
 
     /// `GET /v1/session/{SessionId}`.

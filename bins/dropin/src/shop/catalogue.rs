@@ -5,66 +5,47 @@ use serde_json::value::RawValue;
 
 /// Most pieces of one thing in one purchase.
 pub(super) const MAX_PIECES: u32 = 20;
+/// The currency of the price list, and of the shop's account with the payment service. Every other one is converted by the service's rates.
+pub(super) const HOME: &str = "EUR";
+/// Currencies whose smallest unit is no hundredth, with its decimals (ISO 4217).
+pub(super) const UNUSUAL: [(&str, u32); 8] =
+    [("JPY", 0), ("KRW", 0), ("CLP", 0), ("ISK", 0), ("VND", 0), ("KWD", 3), ("BHD", 3), ("OMR", 3)];
 
-/// A currency the shop prices things in. Amounts are whole numbers of its smallest unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "PascalCase")]
+/// A currency that a shopper pays in. Amounts are whole numbers of its smallest unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Currency {
     /// ISO 4217 code.
-    pub(super) code: &'static str,
+    pub(super) code: String,
     /// Decimals of its smallest unit: 2 for cents, 0 for yen, 3 for fils.
     pub(super) minor_units: u32,
-    #[serde(skip)]
-    column: usize,
 }
 
-/// In the order of the price columns below.
-pub(super) const CURRENCIES: [Currency; 5] = [
-    Currency { code: "EUR", minor_units: 2, column: 0 },
-    Currency { code: "USD", minor_units: 2, column: 1 },
-    Currency { code: "GBP", minor_units: 2, column: 2 },
-    Currency { code: "JPY", minor_units: 0, column: 3 },
-    Currency { code: "KWD", minor_units: 3, column: 4 },
-];
-
 /// One thing on the shelf.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
 pub(super) struct Thing {
     pub(super) id: &'static str,
     pub(super) name: &'static str,
-    pub(super) blurb: &'static str,
-    prices: [u64; CURRENCIES.len()],
+    blurb: &'static str,
+    /// In cents of [`HOME`].
+    pub(super) price: u64,
 }
 
 /// The shelf.
 pub(super) const THINGS: [Thing; 6] = [
-    thing(
-        "mug",
-        "Tidepool mug",
-        "Stoneware, glazed like a rock pool. Holds a long coffee.",
-        [2400, 2600, 2100, 3900, 8_250],
-    ),
-    thing("lamp", "Low lamp", "A brass lamp for the last hour of the day.", [12_900, 13_900, 11_200, 21_000, 43_500]),
-    thing(
-        "notebook",
-        "Field notebook",
-        "Dot grid, sewn to lie flat, 144 pages of no hurry.",
-        [1450, 1550, 1250, 2400, 4_900],
-    ),
-    thing(
-        "plant",
-        "Window fern",
-        "Asks for north light and a little water on Sundays.",
-        [3200, 3400, 2800, 5200, 10_750],
-    ),
-    thing("tea", "Morning tea", "Loose Assam and a little smoke. One hundred grams.", [1190, 1290, 990, 1950, 3_950]),
-    thing("throw", "Linen throw", "Washed linen, heavy enough for an open window.", [8900, 9600, 7700, 14_500, 29_900]),
+    thing("mug", "Tidepool mug", "Stoneware, glazed like a rock pool. Holds a long coffee.", 2400),
+    thing("lamp", "Low lamp", "A brass lamp for the last hour of the day.", 12_900),
+    thing("notebook", "Field notebook", "Dot grid, sewn to lie flat, 144 pages of no hurry.", 1450),
+    thing("plant", "Window fern", "Asks for north light and a little water on Sundays.", 3200),
+    thing("tea", "Morning tea", "Loose Assam and a little smoke. One hundred grams.", 1190),
+    thing("throw", "Linen throw", "Washed linen, heavy enough for an open window.", 8900),
 ];
 
-const SHIPPING: [u64; CURRENCIES.len()] = [490, 590, 450, 800, 1_500];
+/// What sending a parcel costs, in cents of [`HOME`].
+pub(super) const SHIPPING: u64 = 490;
 
-const fn thing(id: &'static str, name: &'static str, blurb: &'static str, prices: [u64; CURRENCIES.len()]) -> Thing {
-    Thing { id, name, blurb, prices }
+const fn thing(id: &'static str, name: &'static str, blurb: &'static str, price: u64) -> Thing {
+    Thing { id, name, blurb, price }
 }
 
 impl Thing {
@@ -72,31 +53,23 @@ impl Thing {
     pub(super) fn find(id: &str) -> Option<&'static Self> {
         THINGS.iter().find(|thing| thing.id == id)
     }
-
-    /// Price of one piece, in the currency's smallest unit.
-    pub(super) fn price(&self, currency: Currency) -> u64 {
-        self.prices[currency.column]
-    }
 }
 
 impl Currency {
-    /// The currency with this code, if the shop prices things in it.
-    pub(super) fn find(code: &str) -> Option<Self> {
-        CURRENCIES.into_iter().find(|currency| currency.code == code)
-    }
-
-    /// What sending a parcel costs, in the smallest unit.
-    pub(super) fn shipping(self) -> u64 {
-        SHIPPING[self.column]
+    /// The currency with this code; `None` where that is no ISO 4217 code. Whether the shop takes it, its rates say.
+    pub(super) fn parse(code: &str) -> Option<Self> {
+        let is_code = code.len() == 3 && code.bytes().all(|letter| letter.is_ascii_uppercase());
+        let unusual = UNUSUAL.iter().find(|(unusual, _)| *unusual == code);
+        is_code.then(|| Self { code: code.to_owned(), minor_units: unusual.map_or(2, |(_, minor_units)| *minor_units) })
     }
 
     /// The amount as a JSON number with this currency's decimals: text from end to end, never a float.
-    pub(super) fn number(self, amount: u64) -> Box<RawValue> {
+    pub(super) fn number(&self, amount: u64) -> Box<RawValue> {
         RawValue::from_string(self.text(amount)).expect("digits with one point are a JSON number")
     }
 
     /// The amount as text with this currency's decimals, e.g. `29.90`.
-    pub(super) fn text(self, amount: u64) -> String {
+    fn text(&self, amount: u64) -> String {
         let unit = 10_u64.pow(self.minor_units);
         match self.minor_units {
             0 => amount.to_string(),

@@ -6,14 +6,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::catalogue::{Currency, MAX_PIECES, THINGS, Thing};
+use super::catalogue::{Currency, HOME, MAX_PIECES, SHIPPING, THINGS, Thing};
+use super::customers::{Country, Person};
+use super::pricing::Pricing;
 use super::refusal::Refusal;
 
-/// What the browser may say: things, quantities, a currency and when to charge. No price, no total.
+/// What the browser may say: things, quantities, a country, a currency and when to charge. No price, no rate, no total.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Basket {
     currency: String,
+    country: Option<String>,
     auto_capture: bool,
     lines: Vec<Line>,
 }
@@ -33,7 +36,11 @@ pub(super) struct SessionRequest {
     auto_capture: bool,
     complete_url: String,
     cancel_url: String,
-    currency: &'static str,
+    /// Left out where an offer names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_offer_id: Option<String>,
     items: Vec<Item>,
     billing_profile: Person,
     shipping_details: Shipping,
@@ -48,24 +55,6 @@ struct Item {
     quantity: u32,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Person {
-    name: &'static str,
-    email: &'static str,
-    phone: &'static str,
-    address: Address,
-}
-
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Address {
-    street: &'static str,
-    city: &'static str,
-    country: &'static str,
-    postcode: &'static str,
-}
-
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct Shipping {
@@ -75,56 +64,78 @@ struct Shipping {
     to: Person,
 }
 
-/// The customer everybody is in this shop. A real one would take this from its customer's account.
-const CUSTOMER: Person = Person {
-    name: "Robin Example",
-    email: "robin@example.com",
-    phone: "+35315550100",
-    address: Address { street: "7 Harbour Lane", city: "Dublin", country: "IE", postcode: "D01 X2Y3" },
-};
-
 impl Basket {
-    /// Prices the basket from the shop's own list and writes the request down.
+    /// The currency to find a rate for; `None` when the price list is in it.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`] when it is none.
+    pub(super) fn foreign_currency(&self) -> Result<Option<Currency>, Refusal> {
+        let currency = Currency::parse(&self.currency).ok_or_else(|| invalid("Choose the currency in the list."))?;
+        Ok(Some(currency).filter(|currency| currency.code != HOME))
+    }
+
+    /// Checks the basket before anybody is asked anything.
     ///
     /// # Errors
     /// [`Refusal::Invalid`], saying what to change.
-    pub(super) fn into_request(self, origin: &str) -> Result<SessionRequest, Refusal> {
-        let Some(currency) = Currency::find(&self.currency) else {
-            return Err(invalid("The shop has no prices in this currency; choose another one."));
-        };
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        if Country::customer(self.country.as_deref()).is_none() {
+            return Err(invalid("The shop does not send to this country; choose another one."));
+        }
         if self.lines.is_empty() {
             return Err(invalid("The basket is empty; put something into it first."));
         }
         if self.lines.len() > THINGS.len() {
             return Err(invalid("The basket names a thing twice; reload the page and try again."));
         }
-        let items = self.lines.iter().map(|line| item(line, currency)).collect::<Result<Vec<_>, _>>()?;
+        self.lines.iter().try_for_each(|line| line.thing().map(drop))
+    }
+
+    /// Prices the basket from the shop's own list and writes the request down.
+    ///
+    /// # Errors
+    /// [`Refusal::Invalid`], saying what to change.
+    pub(super) fn into_request(self, pricing: &Pricing, origin: &str) -> Result<SessionRequest, Refusal> {
+        self.check()?;
+        let customer = Country::customer(self.country.as_deref()).ok_or_else(|| invalid("Choose a country."))?;
+        let currency = &pricing.currency;
+        let price = |cents| {
+            pricing.convert(cents).ok_or_else(|| invalid("The shop cannot price in this currency now; choose another."))
+        };
+        let item = |line: &Line| {
+            let thing = line.thing()?;
+            // As it was shown: the price of one piece is converted, not that of the line.
+            let amount = currency.number(price(thing.price)?.saturating_mul(line.quantity.into()));
+            Ok::<_, Refusal>(Item { name: thing.name, amount, quantity: line.quantity })
+        };
+        let items = self.lines.iter().map(item).collect::<Result<Vec<_>, _>>()?;
         Ok(SessionRequest {
             merchant_reference: next_reference(),
             auto_capture: self.auto_capture,
             complete_url: format!("{origin}/paid?session={{SessionId}}"),
             cancel_url: format!("{origin}/cancelled?session={{SessionId}}"),
-            currency: currency.code,
+            currency: pricing.offer.is_none().then(|| currency.code.clone()),
+            rate_offer_id: pricing.offer.clone(),
             items,
-            billing_profile: CUSTOMER,
+            billing_profile: customer,
             shipping_details: Shipping {
-                shipping_amount: currency.number(currency.shipping()),
+                shipping_amount: currency.number(price(SHIPPING)?),
                 duty_amount: currency.number(0),
-                to: CUSTOMER,
+                to: customer,
             },
         })
     }
 }
 
-fn item(line: &Line, currency: Currency) -> Result<Item, Refusal> {
-    let Some(thing) = Thing::find(&line.id) else {
-        return Err(invalid("The basket holds something the shop does not sell; reload the page."));
-    };
-    if !(1..=MAX_PIECES).contains(&line.quantity) {
-        return Err(Refusal::Invalid(format!("Choose between 1 and {MAX_PIECES} pieces of {}.", thing.name)));
+impl Line {
+    fn thing(&self) -> Result<&'static Thing, Refusal> {
+        let unknown = || invalid("The basket holds something the shop does not sell; reload the page.");
+        let thing = Thing::find(&self.id).ok_or_else(unknown)?;
+        if !(1..=MAX_PIECES).contains(&self.quantity) {
+            return Err(Refusal::Invalid(format!("Choose between 1 and {MAX_PIECES} pieces of {}.", thing.name)));
+        }
+        Ok(thing)
     }
-    let amount = thing.price(currency) * u64::from(line.quantity);
-    Ok(Item { name: thing.name, amount: currency.number(amount), quantity: line.quantity })
 }
 
 fn invalid(message: &str) -> Refusal {

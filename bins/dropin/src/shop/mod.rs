@@ -12,7 +12,9 @@ mod api;
 mod book;
 mod catalogue;
 mod checkout;
+mod customers;
 mod pages;
+mod pricing;
 mod refusal;
 mod routes;
 mod stream;
@@ -47,6 +49,10 @@ pub struct ShopConfig {
     pub base_url: String,
     /// `{asset_url}`, under which `/v1/dropin.js` lies; may carry a path, e.g. `http://127.0.0.1:8080/asset`.
     pub asset_url: String,
+    /// `{checkout_url}`, where pages read which payment methods there are, e.g. `http://127.0.0.1:8080/checkout`.
+    pub checkout_url: String,
+    /// The merchant's public id, which pages ask with.
+    pub merchant_id: String,
     /// Where to listen; loopback only. Port 0 takes a free one.
     pub listen: SocketAddr,
     /// Scheme, host and port that shoppers type, e.g. `http://localhost:8081`: one of the merchant's registered origins.
@@ -64,6 +70,8 @@ impl fmt::Debug for ShopConfig {
         f.debug_struct("ShopConfig")
             .field("base_url", &self.base_url)
             .field("asset_url", &self.asset_url)
+            .field("checkout_url", &self.checkout_url)
+            .field("merchant_id", &self.merchant_id)
             .field("listen", &self.listen)
             .field("public_origin", &self.public_origin)
             .field("username", &self.username)
@@ -106,6 +114,10 @@ impl Shop {
 /// Everything the handlers share. One per shop.
 struct Counter {
     site: Site,
+    merchant_id: String,
+    /// Where the page reads rates and payment methods.
+    rates_url: String,
+    methods_url: String,
     book: Book,
     verifier: Verifier,
     stop: watch::Receiver<bool>,
@@ -125,12 +137,17 @@ pub async fn serve(config: ShopConfig, stop: watch::Receiver<bool>) -> io::Resul
     }
     let base_url = service_url("base_url", &config.base_url)?;
     let asset_url = service_url("asset_url", &config.asset_url)?;
+    let checkout_url = service_url("checkout_url", &config.checkout_url)?;
+    let service_origins = [origin_of("base_url", &base_url)?, origin_of("checkout_url", &checkout_url)?];
     let public_origin = origin_of("public_origin", &config.public_origin)?;
     let asset_origin = origin_of("asset_url", &asset_url)?;
     let verifier = Verifier::new(&config.webhook_secret)
         .map_err(|_not_base64| wrong("webhook_secret must look like whsec_<base64>; it is shown when it is made"))?;
     let counter = web::Data::new(Counter {
-        site: Site::new(&asset_url, &asset_origin, &public_origin),
+        site: Site::new(&asset_url, &asset_origin, &service_origins, &public_origin),
+        rates_url: format!("{base_url}/v2.2/getRates?merchantId={}", config.merchant_id),
+        methods_url: format!("{checkout_url}/v2.22/getPaymentMethods?MerchantId={}", config.merchant_id),
+        merchant_id: config.merchant_id,
         book: Book::default(),
         verifier,
         stop: stop.clone(),

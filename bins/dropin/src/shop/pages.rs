@@ -10,6 +10,9 @@ const SHOP: &str = include_str!("../../shop/shop.js");
 const CHECKOUT: &str = include_str!("../../shop/checkout.js");
 const COUNTER: &str = include_str!("../../shop/counter.js");
 const KIT: &str = include_str!("../../shop/kit.js");
+const MONEY: &str = include_str!("../../shop/money.js");
+const PAY_LATER: &str = include_str!("../../shop/paylater.js");
+const WALLET: &str = include_str!("../../shop/wallet.js");
 const MOTIFS: &str = include_str!("../../shop/motifs.svg");
 const ICON: &str = include_str!("../../shop/icon.svg");
 
@@ -35,15 +38,18 @@ pub(super) enum File {
     Checkout,
     Counter,
     Kit,
+    Money,
+    PayLater,
+    Wallet,
     Icon,
 }
 
 impl Site {
     /// `asset_url` and the origins have been checked: they are plain http(s) addresses.
-    pub(super) fn new(asset_url: &str, asset_origin: &str, public_origin: &str) -> Self {
+    pub(super) fn new(asset_url: &str, asset_origin: &str, services: &[String], public_origin: &str) -> Self {
         Self {
             index: INDEX.replace(DRAWINGS, MOTIFS).replace(ASSET_URL, &escape(asset_url)),
-            policy: policy(asset_origin),
+            policy: policy(asset_origin, services),
             origin: public_origin.to_owned(),
         }
     }
@@ -53,7 +59,8 @@ impl Site {
         &self.origin
     }
 
-    /// The Content-Security-Policy of every answer: the drop-in needs its script and its frame allowed, and nothing else.
+    /// The Content-Security-Policy of every answer. The drop-in needs its script and its frame allowed, and nothing else; the currency selector needs
+    /// getRates, and the messages about paying later need getPaymentMethods and their provider's script, which the sandbox serves beside the service.
     pub(super) fn policy(&self) -> &str {
         &self.policy
     }
@@ -73,6 +80,9 @@ impl File {
             Self::Checkout => file(JAVASCRIPT, CHECKOUT),
             Self::Counter => file(JAVASCRIPT, COUNTER),
             Self::Kit => file(JAVASCRIPT, KIT),
+            Self::Money => file(JAVASCRIPT, MONEY),
+            Self::PayLater => file(JAVASCRIPT, PAY_LATER),
+            Self::Wallet => file(JAVASCRIPT, WALLET),
             Self::Icon => file("image/svg+xml", ICON),
         }
     }
@@ -82,10 +92,15 @@ fn file(kind: &'static str, body: impl Into<String>) -> HttpResponse {
     HttpResponse::Ok().insert_header((header::CONTENT_TYPE, kind)).body(body.into())
 }
 
-fn policy(asset_origin: &str) -> String {
+fn policy(asset_origin: &str, services: &[String]) -> String {
+    let mut services = services.to_vec();
+    services.dedup();
+    let connect = services.join(" ");
+    services.retain(|origin| origin != asset_origin);
+    let scripts: String = services.iter().map(|origin| format!(" {origin}")).collect();
     format!(
-        "default-src 'none'; script-src 'self' {asset_origin}; frame-src {asset_origin}; style-src 'self'; connect-src 'self'; \
-         img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self' {asset_origin}{scripts}; frame-src {asset_origin}; style-src 'self'; \
+         connect-src 'self' {connect}; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 }
 

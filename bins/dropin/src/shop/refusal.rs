@@ -21,6 +21,9 @@ pub(super) enum Refusal {
     /// No payment with this id.
     #[error("The shop knows no such payment. Start again from the basket.")]
     NoSuchPayment,
+    /// The service gives no rate for the currency.
+    #[error("There is no exchange rate for this currency at the moment. Choose another currency, or try again later.")]
+    NoRate,
     /// There is no Order yet.
     #[error("There is nothing to ship yet: the payment has not been authorized.")]
     NothingToShip,
@@ -43,6 +46,7 @@ impl Refusal {
             Self::Foreign(_) => "FOREIGN_ORIGIN",
             Self::NoSuchPage => "NOT_FOUND",
             Self::NoSuchPayment => "PAYMENT_NOT_FOUND",
+            Self::NoRate => "NO_RATE",
             Self::NothingToShip => "NOTHING_TO_SHIP",
             Self::Api(error) => error.code(),
         }
@@ -55,7 +59,7 @@ impl ResponseError for Refusal {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::Foreign(_) => StatusCode::FORBIDDEN,
             Self::NoSuchPage | Self::NoSuchPayment => StatusCode::NOT_FOUND,
-            Self::NothingToShip => StatusCode::CONFLICT,
+            Self::NoRate | Self::NothingToShip => StatusCode::CONFLICT,
             Self::Api(error) => error.status(),
         }
     }

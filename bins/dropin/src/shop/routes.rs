@@ -1,5 +1,7 @@
 //! The routes of the shop.
 
+use std::collections::BTreeMap;
+
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header;
@@ -11,9 +13,11 @@ use uuid::Uuid;
 use super::Counter;
 use super::api::{ApiClient, ApiError, Order};
 use super::book::{Receipt, Stage};
-use super::catalogue::{CURRENCIES, Currency, MAX_PIECES, THINGS};
+use super::catalogue::{HOME, MAX_PIECES, SHIPPING, THINGS, Thing, UNUSUAL};
 use super::checkout::Basket;
+use super::customers::{COUNTRIES, Country};
 use super::pages::File;
+use super::pricing::Pricing;
 use super::refusal::Refusal;
 use super::stream;
 use super::webhook::Doubt;
@@ -51,6 +55,9 @@ pub(super) fn configure(app: &mut web::ServiceConfig) {
                 .route("/counter.js", web::get().to(|| async { File::Counter.answer() }))
                 .route("/.well-known/apple-developer-merchantid-domain-association", web::get().to(association))
                 .route("/kit.js", web::get().to(|| async { File::Kit.answer() }))
+                .route("/money.js", web::get().to(|| async { File::Money.answer() }))
+                .route("/paylater.js", web::get().to(|| async { File::PayLater.answer() }))
+                .route("/wallet.js", web::get().to(|| async { File::Wallet.answer() }))
                 .route("/icon.svg", web::get().to(|| async { File::Icon.answer() }))
                 .route("/api/catalogue", web::get().to(catalogue))
                 .route("/api/notifications", web::get().to(notifications))
@@ -74,38 +81,32 @@ async fn page(shop: Shop) -> HttpResponse {
     shop.site.page()
 }
 
+/// Everything that the page shows, and where it asks the service by itself.
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-struct Shelf {
-    currencies: &'static [Currency],
+struct Shelf<'a> {
+    /// The currency of `Price` and `Shipping`, which are in cents and for showing: the checkout prices by itself.
+    home: &'static str,
+    /// Decimals of the currencies that have other than two.
+    minor_units: BTreeMap<&'static str, u32>,
+    countries: &'static [Country],
     max_pieces: u32,
-    things: Vec<ShelfThing>,
-    /// In the order of `Currencies`, in their smallest unit.
-    shipping: Vec<u64>,
+    things: &'static [Thing],
+    shipping: u64,
+    rates_url: &'a str,
+    methods_url: &'a str,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct ShelfThing {
-    id: &'static str,
-    name: &'static str,
-    blurb: &'static str,
-    /// For showing, in the order of `Currencies`, in their smallest unit. The checkout looks prices up again.
-    prices: Vec<u64>,
-}
-
-async fn catalogue() -> HttpResponse {
-    let things = THINGS.iter().map(|thing| ShelfThing {
-        id: thing.id,
-        name: thing.name,
-        blurb: thing.blurb,
-        prices: CURRENCIES.iter().map(|currency| thing.price(*currency)).collect(),
-    });
+async fn catalogue(shop: Shop) -> HttpResponse {
     HttpResponse::Ok().json(Shelf {
-        currencies: &CURRENCIES,
+        home: HOME,
+        minor_units: BTreeMap::from(UNUSUAL),
+        countries: &COUNTRIES,
         max_pieces: MAX_PIECES,
-        things: things.collect(),
-        shipping: CURRENCIES.iter().map(|currency| currency.shipping()).collect(),
+        things: &THINGS,
+        shipping: SHIPPING,
+        rates_url: &shop.rates_url,
+        methods_url: &shop.methods_url,
     })
 }
 
@@ -143,7 +144,16 @@ impl Payment {
 
 /// Creates the Session and tells the browser its id: the only thing the drop-in needs.
 async fn checkout(shop: Shop, api: Api, basket: web::Json<Basket>) -> Result<HttpResponse, Refusal> {
-    let request = basket.into_inner().into_request(shop.site.origin())?;
+    let basket = basket.into_inner();
+    basket.check()?;
+    let pricing = match basket.foreign_currency()? {
+        None => Pricing::home(),
+        Some(currency) => {
+            let rates = api.rates(&shop.merchant_id).await?;
+            Pricing::by(&rates, currency).ok_or(Refusal::NoRate)?
+        }
+    };
+    let request = basket.into_request(&pricing, shop.site.origin())?;
     let session = api.create_session(&request).await?;
     shop.book.open(session.session_id);
     Ok(HttpResponse::Ok().json(Payment::new(session, Some(Stage::AwaitingPayment))))

@@ -73,23 +73,52 @@ async fn a_late_older_notification_does_not_take_the_purchase_back() {
 #[actix_web::test]
 async fn prices_come_from_the_server_whatever_the_browser_says() {
     let world = World::open().await;
+    world.answers(200, json!({"Rates": [{"Currency": "EUR", "Rate": 1}, {"Currency": "KWD", "Rate": 0.3331}]}));
     world.answers(201, session("CREATED", None));
     let basket = json!({
-        "Currency": "KWD", "AutoCapture": true, "TotalAmount": 0.001,
+        "Currency": "KWD", "Country": "NL", "Rate": 0.001, "AutoCapture": true, "TotalAmount": 0.001,
         "Lines": [{"Id": "mug", "Quantity": 2, "Amount": 0.001, "Price": 1}, {"Id": "tea", "Quantity": 1}],
     });
     let (status, answer) = world.post("/api/checkout", basket).await;
     assert_eq!((status, &answer["SessionId"]), (200, &json!(SESSION)));
     assert!(answer.get("BillingProfile").is_none(), "billing details stay on the server: {answer}");
     let asked = world.asked();
-    let (line, headers, body) = &asked[0];
+    assert_eq!(asked[0].0, "GET /v2.2/getRates");
+    let (line, headers, body) = &asked[1];
     assert_eq!(line, "POST /v1/session");
     // shop:only-for-this-test
     assert_eq!(headers.get("authorization").unwrap(), "Basic c2hvcDpvbmx5LWZvci10aGlzLXRlc3Q=");
-    assert!(body.contains(r#""Amount":16.500,"Quantity":2"#), "{body}");
-    assert!(body.contains(r#""Amount":3.950,"Quantity":1"#), "{body}");
-    assert!(body.contains(r#""ShippingAmount":1.500"#) && body.contains(r#""Currency":"KWD""#), "{body}");
+    assert!(body.contains(r#""Amount":15.988,"Quantity":2"#), "{body}");
+    assert!(body.contains(r#""Amount":3.964,"Quantity":1"#), "{body}");
+    assert!(body.contains(r#""ShippingAmount":1.632"#) && body.contains(r#""Currency":"KWD""#), "{body}");
+    assert!(body.contains(r#""City":"Amsterdam","Country":"NL""#) && !body.contains("RateOfferId"), "{body}");
     assert!(body.contains("/paid?session={SessionId}"), "{body}");
+}
+
+#[actix_web::test]
+async fn a_guaranteed_offer_is_named_and_a_currency_without_a_rate_is_not_sold_in() {
+    let world = World::open().await;
+    let rates =
+        json!({"RateOffers": [{"Currency": "USD", "Id": "offer-1", "Expiry": "2026-11-22T20:00:00Z", "Rate": 1.1}]});
+    let basket =
+        |currency: &str| json!({"Currency": currency, "AutoCapture": true, "Lines": [{"Id": "mug", "Quantity": 1}]});
+    world.answers(200, rates.clone());
+    world.answers(201, session("CREATED", None));
+    assert_eq!(world.post("/api/checkout", basket("USD")).await.0, 200);
+    let body = &world.asked()[1].2;
+    assert!(body.contains(r#""RateOfferId":"offer-1""#) && body.contains(r#""Amount":26.40"#), "{body}");
+    assert!(!body.contains(r#""Currency""#), "the offer says it: {body}");
+    for (status, list, expected) in [
+        (200, rates, (409, "NO_RATE")),
+        (200, json!({"Rates": []}), (409, "NO_RATE")),
+        (200, json!({"Rates": [{"Currency": "GBP", "Rate": 0}]}), (409, "NO_RATE")),
+        (503, json!({"Code": "RATES_STALE", "Message": "x"}), (503, "PAYMENT_SERVICE_BUSY")),
+    ] {
+        world.answers(status, list);
+        let (status, answer) = world.post("/api/checkout", basket("GBP")).await;
+        assert_eq!((status, answer["Code"].as_str()), (expected.0, Some(expected.1)), "{answer}");
+        assert_eq!(world.asked().len(), 1, "no Session was made");
+    }
 }
 
 #[actix_web::test]
@@ -102,7 +131,11 @@ async fn refuses_baskets_that_make_no_sense_before_asking_anybody() {
         ("none of it", basket("EUR", json!([{"Id": "mug", "Quantity": 0}]))),
         ("too many", basket("EUR", json!([{"Id": "mug", "Quantity": 21}]))),
         ("less than none", basket("EUR", json!([{"Id": "mug", "Quantity": -1}]))),
-        ("no such currency", basket("XXX", json!([{"Id": "mug", "Quantity": 1}]))),
+        ("no currency", basket("usd", json!([{"Id": "mug", "Quantity": 1}]))),
+        (
+            "no country",
+            json!({"Currency": "EUR", "Country": "AQ", "AutoCapture": true, "Lines": [{"Id": "mug", "Quantity": 1}]}),
+        ),
         ("not a basket", json!(["mug"])),
     ] {
         let (status, answer) = world.post("/api/checkout", body).await;
@@ -193,10 +226,10 @@ async fn every_answer_carries_the_policy_and_the_page_names_the_script() {
         let policy = headers.get("content-security-policy").unwrap_or_else(|| panic!("{path}")).to_str().unwrap();
         for part in [
             "default-src 'none'",
-            "script-src 'self' http://127.0.0.1:8080;",
+            "script-src 'self' http://127.0.0.1:8080 http://127.0.0.1:",
             "frame-src http://127.0.0.1:8080;",
             "style-src 'self';",
-            "connect-src 'self';",
+            "connect-src 'self' http://127.0.0.1:",
             "form-action 'none'",
         ] {
             assert!(policy.contains(part), "{path}: {part} missing in {policy}");

@@ -49,6 +49,8 @@ pub(super) fn config(base_url: &str) -> ShopConfig {
     ShopConfig {
         base_url: base_url.to_owned(),
         asset_url: "http://127.0.0.1:8080/asset".to_owned(),
+        checkout_url: "http://127.0.0.1:8080/checkout".to_owned(),
+        merchant_id: "5b8f2a0e-4c1d-4e9a-9a57-1c2d3e4f5a6b".to_owned(),
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         public_origin: ORIGIN.to_owned(),
         username: "shop".to_owned(),

@@ -1,0 +1,83 @@
+//! Who buys here: one person, at home in the country that the visitor chose. A real shop would take this from its customer's account.
+
+use serde::Serialize;
+
+/// A country that the shop sends to.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Country {
+    /// ISO 3166-1 alpha-2.
+    code: &'static str,
+    name: &'static str,
+    /// What people pay in there.
+    currency: &'static str,
+    #[serde(skip)]
+    customer: Person,
+}
+
+/// As the payment service takes it.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Person {
+    name: &'static str,
+    email: &'static str,
+    phone: &'static str,
+    address: Address,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Address {
+    street: &'static str,
+    city: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region: Option<&'static str>,
+    country: &'static str,
+    postcode: &'static str,
+}
+
+/// In the order of the selector; the first is chosen where nothing is known.
+pub(super) const COUNTRIES: [Country; 10] = [
+    country("IE", "Ireland", "EUR", "+35315550100", ["7 Harbour Lane", "Dublin", "D01 X2Y3"]),
+    country("NL", "Netherlands", "EUR", "+31205550100", ["Voorbeeldkade 7", "Amsterdam", "1011 AB"]),
+    country("DE", "Germany", "EUR", "+493055501000", ["Beispielweg 7", "Berlin", "10115"]),
+    country("FR", "France", "EUR", "+33155501000", ["7 rue de l’Exemple", "Paris", "75001"]),
+    country("GB", "United Kingdom", "GBP", "+442055501000", ["7 Sample Street", "London", "SW1A 1AA"]),
+    country("SE", "Sweden", "SEK", "+46855501000", ["Exempelgatan 7", "Stockholm", "111 22"]),
+    country("CH", "Switzerland", "CHF", "+41445550100", ["Musterweg 7", "Zürich", "8001"]),
+    Country {
+        customer: Person {
+            address: Address { region: Some("NY"), ..address("US", ["7 Sample Street", "New York", "10001"]) },
+            ..person("US", "+12125550100", ["", "", ""])
+        },
+        ..country("US", "United States", "USD", "", ["", "", ""])
+    },
+    country("AU", "Australia", "AUD", "+61255501000", ["7 Sample Street", "Sydney", "2000"]),
+    country("JP", "Japan", "JPY", "+81355501000", ["1-2-3 Rei", "Tokyo", "100-0001"]),
+];
+
+const fn country(
+    code: &'static str,
+    name: &'static str,
+    currency: &'static str,
+    phone: &'static str,
+    lines: [&'static str; 3],
+) -> Country {
+    Country { code, name, currency, customer: person(code, phone, lines) }
+}
+
+const fn person(country: &'static str, phone: &'static str, lines: [&'static str; 3]) -> Person {
+    Person { name: "Robin Example", email: "robin@example.com", phone, address: address(country, lines) }
+}
+
+const fn address(country: &'static str, [street, city, postcode]: [&'static str; 3]) -> Address {
+    Address { street, city, region: None, country, postcode }
+}
+
+impl Country {
+    /// The customer in the country with this code; in the first one when none is named.
+    pub(super) fn customer(code: Option<&str>) -> Option<Person> {
+        let wanted = code.unwrap_or(COUNTRIES[0].code);
+        COUNTRIES.iter().find(|country| country.code == wanted).map(|country| country.customer)
+    }
+}
