@@ -1,4 +1,4 @@
-//! The tables of docs/errors.md and docs/state-machines.md, made from the code that decides.
+//! The tables of docs/errors.md, docs/state-machines.md and docs/payment-methods.md, made from the code that decides.
 //!
 //! `cargo xtask docs` (this test with DROPIN_REGENERATE=1) writes them; without it, the test compares.
 
@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use dropin_catalogue::{Method, PayOption, Region, WindowFrom, methods};
 use dropin_kernel::ViolationCode;
 use dropin_order::{OrderEvent, OrderState};
 use dropin_session::{SessionEvent, SessionStateKind};
@@ -134,6 +135,69 @@ fn state_machines() -> String {
         .collect();
     machine(&mut page, "Order", &OrderState::ALL.map(OrderState::as_str), &moves);
     page
+}
+
+fn payment_methods() -> String {
+    let mut page = String::from(
+        "# Payment methods\n\n\
+         Generated from the table of methods by `cargo xtask docs`; a test compares. Change the code, not this file.\n\n\
+         What is publicly known of each method, in the order of every list. Which of them are offered depends on what the processor can do (the sandbox's can do\n\
+         those marked), on the deployment's catalogue file and on the merchant: see OPERATIONS.md. Countries are billing countries (ISO 3166-1); limits are of one\n\
+         payment. Waits: how long the shopper is waited for. Capture: how long an authorization may be captured; the first capture ends it, and where a part\n\
+         is possible the rest is released.\n\n\
+         | Id | Name | Class | Sandbox | Countries | Currencies | Limits | Again without the shopper | Capture | In part | Refunds | Waits | Source |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for method in methods() {
+        let [countries, currencies, limits] = method.reach();
+        let class = if method.token { "token method" } else { method.class.as_str() };
+        let yes = |yes: bool| if yes { "yes" } else { "no" };
+        writeln!(
+            page,
+            "| {} | {} | {class} | {} | {countries} | {currencies} | {limits} | {} | {} | {} | {} | {} | {} |",
+            method.id,
+            method.name,
+            yes(method.is_in_sandbox()),
+            yes(method.recurring),
+            window(method),
+            yes(method.partial_capture),
+            yes(method.refunds),
+            time(method.patience),
+            method.source,
+        )
+        .unwrap();
+    }
+    page.push_str("\n## Pay later, by region\n\n| Region | Ways of paying |\n|---|---|\n");
+    for region in Region::ALL {
+        let ways = region.options().iter().map(|option| match option {
+            PayOption::Now => "now".to_owned(),
+            PayOption::After(days) => format!("after {days} days"),
+            PayOption::Instalments(count) => format!("in {count} instalments"),
+        });
+        writeln!(page, "| {} | {} |", region.as_str(), ways.collect::<Vec<_>>().join(", ")).unwrap();
+    }
+    page
+}
+
+fn window(method: &Method) -> String {
+    let from = match method.window_from {
+        WindowFrom::Authorization => "",
+        WindowFrom::Creation => " from the Order's creation",
+    };
+    format!("{}{from}", time(method.capture_window))
+}
+
+fn time(time: std::time::Duration) -> String {
+    match time.as_secs() / 60 {
+        minutes if minutes % 1_440 == 0 => format!("{} d", minutes / 1_440),
+        minutes if minutes % 60 == 0 => format!("{} h", minutes / 60),
+        minutes => format!("{minutes} min"),
+    }
+}
+
+#[test]
+fn the_table_of_payment_methods() {
+    committed("payment-methods.md", &payment_methods(), "docs");
 }
 
 #[test]

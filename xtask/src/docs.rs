@@ -3,7 +3,7 @@
 use crate::command::{cargo, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 
-/// Runs the test that compares docs/errors.md and docs/state-machines.md, told to write them instead.
+/// Runs the test that compares docs/errors.md, docs/state-machines.md and docs/payment-methods.md, told to write them instead.
 pub(crate) fn write() -> Outcome<()> {
     let mut command = cargo();
     command.args(["test", "--package", "dropin-tests", "--test", "generated"]).env("DROPIN_REGENERATE", "1");

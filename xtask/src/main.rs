@@ -25,7 +25,7 @@ cargo xtask test            every check and test; installs what the machine lack
 cargo xtask bench sessions  how fast Sessions are, beside what the machine gives (`cargo xtask bench --help`)
 cargo xtask bench payments  how many whole payments per second, and what each costs
 cargo xtask bench stash     how many cards per second the stash takes
-cargo xtask docs            writes docs/errors.md and docs/state-machines.md from the code
+cargo xtask docs            writes docs/errors.md, docs/state-machines.md and docs/payment-methods.md from the code
 cargo xtask openapi         writes docs/openapi from the code and what the running service answers
 cargo xtask fuzz-api        schemathesis against the running service (`cargo xtask fuzz-api --help`)
 cargo xtask canary          200 card numbers go through everything and are found nowhere (`cargo xtask canary --help`)

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod browser;
+mod canary;
 mod cancels;
+mod catalogue;
 mod checkout;
 mod faults;
 mod hosted;
@@ -11,6 +13,7 @@ mod hygiene;
 mod numbers;
 mod payment;
 mod races;
+mod rates;
 mod refunds;
 mod repeats;
 mod reviews;

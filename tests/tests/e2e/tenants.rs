@@ -118,6 +118,9 @@ const ROWS: &[(&str, Row)] = &[
     ("stashCard", Row::Case),
     // In wallet.rs.
     ("startWalletSession", Row::Case),
+    // By MerchantId alone, which is public; see `rates` and `catalogue`.
+    ("getRates", Row::Case),
+    ("getPaymentMethods", Row::Case),
 ];
 
 /// Ids that stand in the body of a Session.
