@@ -119,8 +119,8 @@ const lazy = { WALLET: ["wallet.js", await script("src/wallet/wallet.ts", "walle
 
 /** They are loaded by their content's name, so that a cached file of another build is never mixed in. */
 function loading(text) {
-  const named = (_, name) => `import("./${lazy[name][0]}?${hash("sha256", lazy[name][1], "hex").slice(0, 12)}")`;
-  return Buffer.from(text.replace(/\bimport\(([A-Z]+)\)/g, named));
+  const named = (name) => JSON.stringify(`./${lazy[name][0]}?${hash("sha256", lazy[name][1], "hex").slice(0, 12)}`);
+  return Buffer.from(text.replace(/\b(?:WALLET|DIALOG)\b(?=[,)])/g, named));
 }
 
 const parts = {

@@ -292,7 +292,7 @@ var View = class {
 	}
 	async openChallenge(source, elsewhere) {
 		const turn = ++this.turn;
-		const part = await import("./dialog.js?228773b744c3").catch(() => null);
+		const part = await import(new URL("./dialog.js?228773b744c3", source).href).catch(() => null);
 		if (turn !== this.turn || !this.element.isConnected) return;
 		if (part === null) return elsewhere();
 		this.challenge ??= new part.Challenge(this.element);
@@ -486,8 +486,8 @@ var Dropin = class {
 	}
 	async offerWallet(face) {
 		if (face.view.TokenMethods?.length && "ApplePaySession" in window) {
-			const { WalletButton } = await import("./wallet.js?66a73d36322e");
-			if (this.state === "ready") this.wallet ??= new WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
+			const part = await import(new URL("./wallet.js?66a73d36322e", this.base).href).catch(() => null);
+			if (part !== null && this.state === "ready") this.wallet ??= new part.WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
 		}
 		this.wallet?.show(face);
 	}

@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "ed528181606c4c76";
+pub(crate) const VERSION: &str = "24e71339ab5ac7c5";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -33,7 +33,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "dropin.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.js"),
-        sha384: "LNkK1B2lsalBQ/iWUhQgDHhMti3dG7oIPaN4AyHlSMnZ0ALZSeMEDzR9QFdFqVk3",
+        sha384: "HddAXcrit/Zocmua0bWaFpHsCe8H/YKIeCn/+8pL1YAGGTzKapMYa12SRuGQiBnU",
     },
     Asset {
         path: "frame.css",
@@ -75,7 +75,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "Gzi0L0DJehYnAUvkqN/EMLBDEED9CzDWYgUPW12/VSh+xJ3D3Y1GIxddhxexW9qD",
+        sha384: "gXPzu/Cuf3JPTTwf2aAuTz4i3WXRMYLSc/IPFB61h16OFnjMes/bdgTvgKWM+RY1",
     },
     Asset {
         path: "wallet.js",

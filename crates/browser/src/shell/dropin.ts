@@ -191,8 +191,9 @@ export class Dropin {
   /** The wallet's part is loaded where there is a wallet. */
   private async offerWallet(face: Face): Promise<void> {
     if (face.view.TokenMethods?.length && "ApplePaySession" in window) {
-      const { WalletButton }: typeof Wallet = await import(WALLET);
-      if (this.state === "ready") this.wallet ??= new WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
+      // From our address: a script that the page loads without CORS has none of its own to begin from.
+      const part: typeof Wallet | null = await import(new URL(WALLET, this.base).href).catch(() => null);
+      if (part !== null && this.state === "ready") this.wallet ??= new part.WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
     }
     this.wallet?.show(face);
   }

@@ -117,7 +117,7 @@ export class View {
   /** The bank's page in a dialog; `source` is the page that nests it. `elsewhere` leaves for it, and is the way where there is no dialog. */
   async openChallenge(source: URL, elsewhere: () => void): Promise<void> {
     const turn = ++this.turn;
-    const part: typeof Dialog | null = await import(DIALOG).catch(() => null);
+    const part: typeof Dialog | null = await import(new URL(DIALOG, source).href).catch(() => null);
     // The payment may have gone on meanwhile, or the drop-in be gone.
     if (turn !== this.turn || !this.element.isConnected) return;
     if (part === null) return elsewhere();
