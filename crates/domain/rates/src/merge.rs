@@ -170,7 +170,16 @@ mod tests {
             let merged = Table::default().merge(&order, noon(MONDAY), &Limits::default());
             assert_eq!(shown(&merged.table), wanted);
             assert_eq!(merged.refused, []);
+            // What nobody is asked about any more raises no alarm.
+            let absurd = says(Source::Primary, MONDAY, &[("BGN", "9"), ("HRK", "1"), ("EUR", "3")]);
+            let again = merged.table.merge(&[absurd], noon(MONDAY), &Limits::default());
+            assert_eq!(again, Merged { table: merged.table, refused: Vec::new() });
         }
+        // Sources that contradict each other: the main feed is not held against the supplement of the same look.
+        let other =
+            [says(Source::Supplement, MONDAY, &[("USD", "9")]), says(Source::Primary, MONDAY, &[("USD", "1.1")])];
+        let merged = Table::default().merge(&other, noon(MONDAY), &Limits::default());
+        assert_eq!((shown(&merged.table)[0].as_str(), merged.refused.len()), ("USD 1.1 primary", 0));
     }
 
     #[test]
@@ -204,6 +213,8 @@ mod tests {
             assert_eq!(merged.refused.iter().map(|quote| quote.why).collect::<Vec<_>>(), [why]);
             assert_eq!(merged.table, before.table);
         }
+        let tomorrow = says(Source::Primary, date!(2026 - 11 - 18), &[("USD", "1.12")]);
+        assert_eq!(before.table.merge(&[tomorrow], noon(TUESDAY), &limits).refused, []);
         let corrected = says(Source::Primary, TUESDAY, &[("USD", "1.12")]);
         assert_eq!(shown(&before.table.merge(&[corrected], noon(TUESDAY), &limits).table)[0], "USD 1.12 primary");
     }
@@ -217,7 +228,15 @@ mod tests {
         let now = says(Source::Supplement, TUESDAY, &[("RUB", "94")]);
         let merged = before.table.merge(&[now], noon(TUESDAY), &limits);
         assert_eq!(shown(&merged.table)[0], "RUB 94 supplement");
-        // And gives it back.
+        // Not before the main feed has missed as many publications as make it stale.
+        let before = Table::default().merge(&[says(Source::Primary, MONDAY, &[("RUB", "95")])], noon(MONDAY), &limits);
+        for (day, source) in [(TUESDAY, "RUB 95 primary"), (date!(2026 - 11 - 18), "RUB 94 supplement")] {
+            let offered = says(Source::Supplement, day, &[("RUB", "94")]);
+            assert_eq!(shown(&before.table.merge(&[offered], noon(day), &limits).table)[0], source);
+        }
+        // And gives it back, even when the main feed's day is a little older.
+        let earlier = says(Source::Primary, MONDAY, &[("RUB", "93")]);
+        assert_eq!(shown(&merged.table.merge(&[earlier], noon(TUESDAY), &limits).table)[0], "RUB 93 primary");
         let quoted_again = says(Source::Primary, TUESDAY, &[("RUB", "93")]);
         assert_eq!(shown(&merged.table.merge(&[quoted_again], noon(TUESDAY), &limits).table)[0], "RUB 93 primary");
     }
@@ -237,6 +256,8 @@ mod tests {
         assert_eq!((production.refused.len(), production.table.quotes().count()), (0, 4));
         assert_eq!(production.table.merge(&[real, invented.clone()], noon(MONDAY), &limits).table, sandbox);
         assert_eq!(production.table.merge(&[invented], noon(MONDAY), &limits).table, sandbox);
-        assert_eq!(production.table.merge(&[], noon(MONDAY), &limits).table, production.table);
+        for table in [sandbox, production.table] {
+            assert_eq!(table.merge(&[], noon(MONDAY), &limits).table, table);
+        }
     }
 }

@@ -245,5 +245,7 @@ mod tests {
         assert_eq!(cross(Currency::Eur, Currency::Eur), Some("1".to_owned()));
         assert_eq!(cross(Currency::Usd, Currency::Rub), None);
         assert_eq!(cross(Currency::Rub, Currency::Rub), None);
+        let stored = Table::from_iter([(Currency::Eur, quote("2", Source::Primary, today))]);
+        assert_eq!((stored.is_empty(), stored.per_euro(Currency::Eur)), (true, Some(Rate::ONE)));
     }
 }

@@ -12,8 +12,6 @@ use super::{Days, FormatError, Place, Wrong, add, currency, day, finish};
 
 /// Deepest nesting; the ECB's is four.
 const MAX_DEPTH: usize = 8;
-/// Most attributes of one element; the ECB's have two.
-const MAX_ATTRIBUTES: usize = 4;
 
 pub(super) fn days(text: &str) -> Result<Days, FormatError> {
     let mut reader = Reader::from_str(text);
@@ -97,7 +95,7 @@ impl Walk {
     }
 }
 
-/// The attributes of a Cube. Others are refused: a multiplier, for instance, would give its rate another meaning.
+/// The attributes of a Cube. Others are refused, with the first that is met: a multiplier, for instance, would give its rate another meaning.
 #[derive(Default)]
 struct Cube<'a> {
     time: Option<std::borrow::Cow<'a, str>>,
@@ -108,11 +106,8 @@ struct Cube<'a> {
 impl<'a> Cube<'a> {
     fn read(element: &'a BytesStart<'_>) -> Result<Self, Wrong> {
         let mut cube = Self::default();
-        for (count, attribute) in element.attributes().enumerate() {
+        for attribute in element.attributes() {
             let attribute = attribute.map_err(|_malformed| Wrong::Syntax)?;
-            if MAX_ATTRIBUTES <= count {
-                return Err(Wrong::Layout("an element has too many attributes"));
-            }
             if attribute.value.contains('&') {
                 return Err(Wrong::Entity);
             }

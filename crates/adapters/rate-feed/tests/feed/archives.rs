@@ -76,7 +76,10 @@ fn deflated_and_stored() {
     assert_eq!(read_days(&Entry::new(CSV).archive()), read_days(CSV));
     let stored = Entry { method: 0, data: CSV.to_vec(), ..Entry::new(CSV) };
     assert_eq!(read_days(&stored.archive()), read_days(CSV));
-    let commented = Entry { comment: b"a comment with PK\x05\x06 in it".to_vec(), ..Entry::new(CSV) };
+    let commented = Entry {
+        comment: b"a comment with PK\x05\x06 in it, and what looks like a record after it".to_vec(),
+        ..Entry::new(CSV)
+    };
     assert_eq!(read_days(&commented.archive()), read_days(CSV));
 }
 
