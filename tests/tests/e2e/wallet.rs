@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{AUTHORIZED, PAID};
 
-both! {
+crate::both! {
     with &[];
 
     async fn a_wallet_pays_in_the_drop_in_and_from_server_to_server(world: &World) {
