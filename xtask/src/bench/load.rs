@@ -49,7 +49,7 @@ pub(crate) struct Target {
 #[derive(Clone, Debug)]
 pub(crate) struct Load<'a> {
     pub(crate) method: &'static str,
-    pub(crate) path: &'static str,
+    pub(crate) path: &'a str,
     /// File of ids and references, one pair a line, for what works on one that exists.
     pub(crate) known: Option<&'a Path>,
 }

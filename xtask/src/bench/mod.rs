@@ -1,5 +1,6 @@
 //! `cargo xtask bench …`. `sessions`: how fast the Session API is, beside what the machine and simpler programs give; `payments`: how many
-//! whole payments per second; `stash`: how many cards per second.
+//! whole payments per second; `rates`: how often exchange rates are
+//! shown; `stash`: how many cards per second.
 
 mod compare;
 mod figures;
@@ -8,6 +9,7 @@ mod load;
 mod memory;
 pub(crate) mod payments;
 mod pgbench;
+mod rates;
 mod run;
 mod service;
 mod sessions;
@@ -130,8 +132,10 @@ pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
     match arguments {
         ["sessions", options @ ..] if !asks_for_help => sessions_task(&Plan::parse(options)?),
         ["payments", options @ ..] if !asks_for_help => payments::task(options),
+        ["rates", options @ ..] if !asks_for_help => rates::task(options),
         ["stash", options @ ..] if !asks_for_help => stash::task(options),
         ["sessions", ..] => print_help(HELP),
+        ["rates", ..] => print_help(rates::HELP),
         ["stash", ..] => print_help(stash::HELP),
         ["payments", ..] => print_help(payments::HELP),
         [] | ["--help" | "-h", ..] => print_help(&all_help()),
@@ -140,7 +144,7 @@ pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
 }
 
 fn all_help() -> String {
-    [HELP, payments::HELP, stash::HELP].join("\n")
+    [HELP, payments::HELP, rates::HELP, stash::HELP].join("\n")
 }
 
 fn print_help(text: &str) -> Outcome<()> {

@@ -6,6 +6,7 @@ mod aftermath;
 mod amounts;
 mod crossings;
 mod endings;
+mod guarantees;
 mod promises;
 mod script;
 mod shopping;
