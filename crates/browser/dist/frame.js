@@ -752,7 +752,7 @@ var Checkout = class {
 	}
 	refused(answer, sent) {
 		closeAttempt(this.sessionId);
-		if (sent === null || answer.status === 404) {
+		if (sent === null || answer.status === 404 || answer.code === "RATE_OFFER_EXPIRED") {
 			this.fail(answer.code, answer.message);
 		} else if (answer.code === "SESSION_CHANGED") {
 			void this.reload((before, now) => this.changeOf(before, now));

@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "24e71339ab5ac7c5";
+pub(crate) const VERSION: &str = "d8f179a37cff35dc";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -45,13 +45,13 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "frame.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/frame.html"),
-        sha384: "2M1GFhIh8Y/T4s+IOl4vP3bZ7XwjYeFwykYAPPuE40Z84Vu+H4dLdw21qia0I4dY",
+        sha384: "5tj/Fktm1jioJlFN5BdAsZaH2qBFgiLIZmlO+hQy55BD6SLaBZhSLlpVAqvdh2Xw",
     },
     Asset {
         path: "frame.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/frame.js"),
-        sha384: "bNg7vWpoHdF5oT9k6ihRddBFcT4RuMeuaeqKZTh5Gf4ZMjpJjmfv/kmRUbvn2S8z",
+        sha384: "HCwlNGnk60ZXpY+EYLD11NL6NWe2fj3WsuEEbjA6SHmIFh4Imwy4NBwhvcjhbIu+",
     },
     Asset {
         path: "locales/ar.json",
@@ -75,7 +75,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "gXPzu/Cuf3JPTTwf2aAuTz4i3WXRMYLSc/IPFB61h16OFnjMes/bdgTvgKWM+RY1",
+        sha384: "vYog6uM0KuiW57grg9ZhkwLJTGoxKZIDxezaYHehLMZU+H24vAdfnKQ+7RPTsa68",
     },
     Asset {
         path: "wallet.js",

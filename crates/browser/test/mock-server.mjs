@@ -175,6 +175,7 @@ export class Mock {
     if (attempts.has(order.AttemptId)) return this.progressOf(entry);
     if (session.State !== "CREATED") return { status: 409, error: "INVALID_SESSION_STATE" };
     if (order.Version !== session.Version) return { status: 409, error: "SESSION_CHANGED" };
+    if (entry.rateExpired) return { status: 409, error: "RATE_OFFER_EXPIRED" };
     const result = order.PaymentMethod ? this.byMethod(session, order) : this.byStash(entry, order);
     if (result.error) return result;
     attempts.set(order.AttemptId, order);

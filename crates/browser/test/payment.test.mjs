@@ -33,6 +33,18 @@ test("a declined card ends the Session: onFailure once, with the code, and a cle
   await shop.context.close();
 });
 
+test("a rate whose guarantee has ended is a failure that the shop hears of", async () => {
+  const session = world.mock.session();
+  world.mock.entry(session).rateExpired = true;
+  const shop = await openShop({ session });
+  await fill(shop);
+  await shop.button().click();
+  await endPanel(shop, "fail");
+  assert.deepEqual(await shop.ends(), [["failure", "RATE_OFFER_EXPIRED", "mock: RATE_OFFER_EXPIRED"]]);
+  assert.equal(world.mock.entry(session).payments, 0);
+  await shop.context.close();
+});
+
 test("ten clicks and ten calls are one request and one payment", async () => {
   const session = world.mock.session({ slow: true });
   const shop = await openShop({ session });

@@ -165,7 +165,8 @@ export class Checkout {
   /** What a refusal means; false when there is another payment to follow instead. */
   private refused(answer: Extract<Answer<Progress>, { kind: "refused" }>, sent: Order | null): boolean {
     closeAttempt(this.sessionId);
-    if (sent === null || answer.status === 404) {
+    // A rate whose guarantee has ended is for the shop to renew: nothing in this Session can be paid until then.
+    if (sent === null || answer.status === 404 || answer.code === "RATE_OFFER_EXPIRED") {
       this.fail(answer.code, answer.message);
     } else if (answer.code === "SESSION_CHANGED") {
       void this.reload((before, now) => this.changeOf(before, now));
