@@ -1,5 +1,6 @@
 //! The door for cards, over HTTP and on a real store.
 
+mod backup;
 mod canary;
 mod limits;
 mod pages;

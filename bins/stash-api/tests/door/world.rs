@@ -13,7 +13,7 @@ use dropin_keyring::StashKeys;
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, Clock, NewMerchant, StashKey, StashStore, StashSummary};
 use dropin_store::{Role, Store, StoreConfig};
-use dropin_usecases::stash::{Door, STASH_LIFETIME, Stashing};
+use dropin_usecases::stash::{Door, KEY_PERIOD, STASH_LIFETIME, Stashing};
 use stash_api::{StashApiDeps, configure};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -64,20 +64,8 @@ impl World {
     pub(crate) async fn start_with(limits: Limits, live_entries: u32) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = open_store(folder.path());
-        let merchant = Merchant {
-            id: MERCHANT,
-            name: "Shop".to_owned(),
-            currencies: vec![Currency::Usd],
-            origins: vec![Origin::parse(SHOP).expect("an origin")],
-            session_lifetime: Duration::from_secs(86_400),
-            methods: Default::default(),
-            sandbox: true,
-            created_at: Timestamp::from_micros(0),
-        };
-        let (id, password) = (ApiUserId::new(Uuid::from_u128(1)), PasswordHash(vec![0; 32]));
-        let user = ApiUser::new(id, MERCHANT, "api".to_owned(), password, Permissions::all());
-        store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.expect("a merchant");
-        let keys = StashKeys::open(&folder.path().join("keys"), Duration::from_secs(3_600), STASH_LIFETIME);
+        insert_merchant(&store).await;
+        let keys = StashKeys::open(&folder.path().join("keys"), KEY_PERIOD, STASH_LIFETIME);
         let stashing = Stashing {
             store: Arc::new(store.clone()),
             access: Arc::new(store.clone()),
@@ -133,6 +121,23 @@ impl World {
 pub(crate) fn open_store(folder: &Path) -> Store {
     let url = format!("sqlite://{}", folder.join("dropin.db").display());
     Store::open(StoreConfig::new(url, Role::Service)).expect("a store")
+}
+
+/// Makes the merchant of these tests.
+pub(crate) async fn insert_merchant(store: &Store) {
+    let merchant = Merchant {
+        id: MERCHANT,
+        name: "Shop".to_owned(),
+        currencies: vec![Currency::Usd],
+        origins: vec![Origin::parse(SHOP).expect("an origin")],
+        session_lifetime: Duration::from_secs(86_400),
+        methods: Default::default(),
+        sandbox: true,
+        created_at: Timestamp::from_micros(0),
+    };
+    let (id, password) = (ApiUserId::new(Uuid::from_u128(1)), PasswordHash(vec![0; 32]));
+    let user = ApiUser::new(id, MERCHANT, "api".to_owned(), password, Permissions::all());
+    store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.expect("a merchant");
 }
 
 /// The address of a stash entry of the merchant.

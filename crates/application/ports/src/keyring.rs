@@ -33,9 +33,9 @@ impl std::fmt::Debug for SealedCard {
 /// What a sealed card is bound to; opening it under any other binding fails.
 pub type StashBinding<'a> = &'a StashKey;
 
-/// The hourly keys of the stash. Only stash-api and checkout-api may open it.
+/// The keys of the stash, each of a short time. Only stash-api and checkout-api may open it.
 pub trait StashVault: Send + Sync {
-    /// Encrypts with the key of the hour.
+    /// Encrypts with the key of the moment.
     ///
     /// # Errors
     /// [`KeyringError::Unavailable`].

@@ -17,8 +17,9 @@ pub use door::{Door, LIVE_ENTRIES};
 /// How long an entry lives unless configured (decisions.md section 8).
 pub const STASH_LIFETIME: Duration = Duration::from_secs(30 * 60);
 
-/// How long cards are sealed under one key before the next takes its place.
-pub const KEY_PERIOD: Duration = Duration::from_secs(60 * 60);
+/// How long is sealed under one key before the next takes its place. Such that with [`STASH_LIFETIME`] and some minutes for clocks and the look
+/// around, a key is gone an hour after anything was sealed under it: a backup of the database that is older opens nothing.
+pub const KEY_PERIOD: Duration = Duration::from_secs(20 * 60);
 
 /// Expired entries deleted in one transaction.
 const PURGE_BATCH: u32 = 1_000;
