@@ -121,6 +121,9 @@ macro_rules! all_cases {
                 of_many_checkouts_one_gets_the_reference
                 of_many_outcomes_of_a_refund_one_wins
             }
+            beside {
+                payments_at_once_stay_apart
+            }
             journal {
                 sequences_are_dense_and_in_the_order_of_the_changes
                 events_exist_without_an_endpoint

@@ -12,7 +12,7 @@ use crate::create::Creation;
 use crate::find::Search;
 use crate::lane::{self, Kind, Queue, Step, Together};
 use crate::payment::{Preparation, Settling};
-use crate::stash::Put;
+use crate::stash::{Peek, Put};
 use crate::store::{Store, spawn};
 
 /// Threads, and so connections to PostgreSQL, for each sort: one sends while the other's statement runs. More would make the bunches smaller.
@@ -66,6 +66,7 @@ macro_rules! sorts {
 sorts! {
     creations: Creation, Write, "dropin-store-new";
     searches: Search, Read, "dropin-store-get";
+    peeks: Peek, Read, "dropin-store-see";
     preparations: Preparation, Write, "dropin-store-pre";
     settlements: Settling, Write, "dropin-store-set";
     puts: Put, Write, "dropin-store-put";

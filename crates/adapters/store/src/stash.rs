@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -11,7 +13,7 @@ use crate::fault::{Fault, InTable, corrupt};
 use crate::lane::{Together, Verdict, Work};
 use crate::schema::stash;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
+use crate::statement::{on_each, rows, statement, statement_about};
 use crate::store::Store;
 
 /// An entry to put, on PostgreSQL with others that wait.
@@ -129,6 +131,78 @@ impl Together for Put {
     }
 }
 
+/// A live entry is looked for.
+pub(crate) struct Peek {
+    key: StashKey,
+    now: Timestamp,
+}
+
+rows! {
+    /// Where an entry is looked for; `number` names it in the answer.
+    Places of Place<'a> as "wish" {
+        number: i64 => BigInt,
+        merchant_id: Id => SqlId,
+        stash_id: &'a str => Text,
+        fingerprint: &'a str => Text,
+        now: Instant => SqlInstant,
+    }
+}
+
+statement_about! {
+    /// What is known of live entries.
+    PeekSome<'a> { places: Places<'a>, }
+    "SELECT wish.number, stash.scheme, stash.usable FROM ? JOIN stash ON stash.merchant_id = wish.merchant_id \
+        AND stash.stash_id = wish.stash_id AND stash.fingerprint = wish.fingerprint AND stash.expires_at > wish.now";
+    returns (BigInt, Nullable<Text>, Bool);
+}
+
+impl Peek {
+    fn place(&self, number: i64) -> Place<'_> {
+        let Self { key, now } = self;
+        Place {
+            number,
+            merchant_id: Id(key.merchant_id.uuid()),
+            stash_id: &key.stash_id,
+            fingerprint: &key.fingerprint,
+            now: Instant(*now),
+        }
+    }
+}
+
+impl Work for Peek {
+    type Answer = Option<StashSummary>;
+
+    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Self::Answer>, Fault> {
+        let Self { key, now } = self;
+        let found: Option<(Option<String>, bool)> = stash::table
+            .filter(stash::merchant_id.eq(Id(key.merchant_id.uuid())))
+            .filter(stash::stash_id.eq(&key.stash_id))
+            .filter(stash::fingerprint.eq(&key.fingerprint))
+            .filter(stash::expires_at.gt(Instant(*now)))
+            .select((stash::scheme, stash::usable))
+            .first(connection)
+            .optional()
+            .in_table("stash")?;
+        let summary = found.map(|(scheme, usable)| Ok::<_, Fault>(StashSummary { kind: read_kind(scheme)?, usable }));
+        summary.transpose().map(Verdict::Keep)
+    }
+}
+
+impl Together for Peek {
+    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
+        let peek = PeekSome { places: (0..).zip(all).map(|(number, one)| one.place(number)).collect() };
+        let found: Vec<(i64, Option<String>, bool)> = peek.load(connection).in_table("stash")?;
+        let mut found: HashMap<i64, _> =
+            found.into_iter().map(|(number, scheme, usable)| (number, (scheme, usable))).collect();
+        let answer = |number| match found.remove(&number) {
+            None => Some(None),
+            // A row that makes no sense is told when it is read alone.
+            Some((scheme, usable)) => read_kind(scheme).ok().map(|kind| Some(StashSummary { kind, usable })),
+        };
+        Ok((0..).zip(all).map(|(number, _)| number).map(answer).collect())
+    }
+}
+
 statement! {
     /// Takes a live entry out.
     Consume<'a> {
@@ -161,20 +235,7 @@ impl StashStore for Store {
     }
 
     async fn peek_stash(&self, key: &StashKey, now: Timestamp) -> Result<Option<StashSummary>, StoreError> {
-        let key = key.clone();
-        self.read(move |connection| {
-            let found: Option<(Option<String>, bool)> = stash::table
-                .filter(stash::merchant_id.eq(Id(key.merchant_id.uuid())))
-                .filter(stash::stash_id.eq(&key.stash_id))
-                .filter(stash::fingerprint.eq(&key.fingerprint))
-                .filter(stash::expires_at.gt(Instant(now)))
-                .select((stash::scheme, stash::usable))
-                .first(connection)
-                .optional()
-                .in_table("stash")?;
-            found.map(|(scheme, usable)| Ok(StashSummary { kind: read_kind(scheme)?, usable })).transpose()
-        })
-        .await
+        self.beside_others(Peek { key: key.clone(), now }).await
     }
 
     async fn purge_stash(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {

@@ -4,6 +4,7 @@
 pub mod access;
 pub mod answers;
 pub mod audit;
+pub mod beside;
 pub mod checkout;
 pub mod damage;
 pub mod health;
