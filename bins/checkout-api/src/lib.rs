@@ -119,7 +119,8 @@ fn finish_later(flows: &Flows, payments: Payments, next: Payment) {
 /// The one address that pages of every origin may read.
 const METHODS_PATH: &str = "/v2.22/getPaymentMethods";
 
-/// Every operation of the server-to-server checkout.
+/// Every operation of the server-to-server checkout. What captures, cancels or refunds works on any Order of the merchant's, those of Sessions too, and so
+/// takes the permission that the Order API asks for the same.
 pub const OPERATIONS: &[Operation] = &[
     Operation {
         name: "checkout",
@@ -132,21 +133,21 @@ pub const OPERATIONS: &[Operation] = &[
         name: "captureCheckout",
         method: Method::POST,
         path: "/v2.21/capture",
-        permission: Some(Permission::Checkout),
+        permission: Some(Permission::OrderCapture),
         handler: || web::to(checkout::capture),
     },
     Operation {
         name: "cancelCheckout",
         method: Method::POST,
         path: "/v2.21/cancel",
-        permission: Some(Permission::Checkout),
+        permission: Some(Permission::OrderCapture),
         handler: || web::to(checkout::cancel),
     },
     Operation {
         name: "refundCheckout",
         method: Method::POST,
         path: "/v2.21/refund",
-        permission: Some(Permission::Checkout),
+        permission: Some(Permission::OrderRefund),
         handler: || web::to(checkout::refund),
     },
     Operation {

@@ -82,6 +82,22 @@ async fn whoever_is_back_before_the_processor_knows_is_told_to_wait() {
 }
 
 #[actix_web::test]
+async fn whoever_waits_is_told_so_in_a_language_of_theirs() {
+    let api = Api::start().await;
+    let order = away(&api, "order-1").await;
+    for (accepted, begins, words) in [
+        ("de-AT,de;q=0.9,en;q=0.5", "<html lang=\"de\" dir=\"ltr\">", "Bitte bezahlen Sie nicht noch einmal"),
+        ("xx, ../en;q=0.9, ar", "<html lang=\"ar\" dir=\"rtl\">", "<p>"),
+        ("xx,*", "<html lang=\"en\" dir=\"ltr\">", "do not pay again"),
+        ("", "<html lang=\"en\" dir=\"ltr\">", "do not pay again"),
+    ] {
+        let page = api.browse(&format!("/v1/return/{order}"), &[("accept-language", accepted)]).await;
+        is_a_page(&page, words);
+        assert!(page.text.contains(begins) && page.text.contains("http-equiv=\"refresh\""), "{accepted}: {page:?}");
+    }
+}
+
+#[actix_web::test]
 async fn an_address_that_no_header_can_carry_is_written_as_one_that_can() {
     let api = Api::start().await;
     api.bank.will_say(redirect("https://wallet.example/pay"));
