@@ -99,7 +99,7 @@ impl Bench {
     }
 
     /// A merchant with an endpoint.
-    pub(crate) async fn merchant(&self) -> (Merchant, Endpoint) {
+    pub async fn merchant(&self) -> (Merchant, Endpoint) {
         let new = new_merchant(true);
         let found = (new.merchant.clone(), new.endpoint.clone().unwrap());
         assert_eq!(self.access.insert_merchant(new).await, Ok(MerchantInserted::Done));
@@ -156,7 +156,7 @@ impl Bench {
     }
 
     /// A Session that was submitted, with its operation open.
-    pub(crate) async fn submitted(&self, merchant: MerchantId) -> Payment {
+    pub async fn submitted(&self, merchant: MerchantId) -> Payment {
         let session = self.session(merchant).await;
         self.submitted_with(&session).await
     }
@@ -212,7 +212,7 @@ pub(crate) fn changing(change: Change<Session>, history: History, events: Vec<Ne
 }
 
 /// What follows from the approval of a payment's authorization.
-pub(crate) fn approval(payment: &Payment) -> Settlement {
+pub fn approval(payment: &Payment) -> Settlement {
     let now = at(20);
     let session = payment.session.as_ref().unwrap();
     let (session_change, _) = session.as_processing().unwrap().authorized(now);

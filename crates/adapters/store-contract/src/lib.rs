@@ -7,7 +7,7 @@ pub mod cases;
 mod steps;
 mod values;
 
-pub use bench::{Bench, Raw};
+pub use bench::{Bench, Raw, approval};
 pub use values::{fresh, insertable, new_merchant};
 
 /// Runs one case on an empty store, on a runtime with several threads.

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod outbox;
+mod payments;
 mod together;
 
 use std::time::{Duration, Instant};

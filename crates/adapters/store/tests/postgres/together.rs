@@ -14,7 +14,7 @@ use crate::common::postgres::Database;
 use crate::{migrated, wait_for};
 
 /// Who waits for a lock in the test's database.
-const STUCK: &str =
+pub(crate) const STUCK: &str =
     "SELECT pid::text AS value FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
 
 /// Inserts `all` at once, while the table of references is locked so that they come to wait together, and answers in their order.
@@ -85,14 +85,14 @@ impl log::Log for Recorder {
 }
 
 /// From now on what is logged can be looked at.
-fn record() {
+pub(crate) fn record() {
     if log::set_logger(&Recorder).is_ok() {
         log::set_max_level(log::LevelFilter::Info);
     }
 }
 
 #[track_caller]
-fn expect_logged(parts: &[&str]) {
+pub(crate) fn expect_logged(parts: &[&str]) {
     let logged = LOGGED.lock().unwrap().clone();
     assert!(logged.iter().any(|line| parts.iter().all(|part| line.contains(part))), "{parts:?} in none of {logged:#?}");
 }
