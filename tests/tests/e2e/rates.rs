@@ -70,6 +70,7 @@ crate::both! { with &[];
         let first = refund(world, &order, "part", Some("9.99")).await;
         assert_eq!(first, settled(999, &rate));
         assert_eq!(first + refund(world, &order, "rest", None).await, settled(2_990, &rate));
+        world.receiver.expect(&session, &[&crate::PAID[..], &["REFUND_SUCCEEDED"; 2]].concat()).await;
         // Another merchant's offer is as one that does not exist.
         let stranger = world.another_merchant().await;
         let of_nobody = json!({"Currency": null, "RateOfferId": uuid::Uuid::new_v4()});
