@@ -199,6 +199,16 @@ impl World {
         self.database.as_ref().map_or_else(file, |database| database.url.clone())
     }
 
+    /// The whole database as text; `None` when it is a file in [`World::data`].
+    pub fn dump(&self) -> Option<String> {
+        self.database.as_ref().map(Database::dump)
+    }
+
+    /// The folder of the database server with its write-ahead log, everything written out, and what the server logs; none when there is no server.
+    pub fn database_files(&self) -> Option<PathBuf> {
+        self.database.as_ref().map(Database::files)
+    }
+
     /// Ends every connection to the database and lets no new one in.
     pub fn cut_the_database(&self) {
         self.database.as_ref().expect("PostgreSQL").cut();

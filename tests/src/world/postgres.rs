@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A database of one test's own on the throw-away PostgreSQL.
@@ -29,6 +30,17 @@ impl Database {
         let output = Command::new("pg_dump").arg(&self.url).output().expect("pg_dump starts");
         assert!(output.status.success(), "pg_dump: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The server's folder, everything written out; the throw-away server's log lies beside its data.
+    pub(super) fn files(&self) -> PathBuf {
+        psql(&self.admin, "CHECKPOINT");
+        let output = Command::new("psql").args([&self.admin, "-XAtc", "SHOW data_directory"]).output();
+        let output = output.expect("psql starts");
+        assert!(output.status.success(), "psql: {}", String::from_utf8_lossy(&output.stderr));
+        let data = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        let folder = data.parent().filter(|folder| folder.join("server.log").exists());
+        folder.map_or(data.clone(), PathBuf::from)
     }
 
     /// Ends every connection and lets no new one in.
