@@ -30,12 +30,17 @@ impl Page {
         }
     }
 
-    /// What the page may reach, beside its own files and calls: the stash, or the bank wherever it is.
+    /// What the page may reach, beside its own files and calls: the stash, and where the wallet's payment sessions are; or the bank wherever it is.
     fn reach(self, deps: &CheckoutDeps) -> String {
         match self {
             Self::Frame => {
-                let stash = Url::parse(&deps.stash_url).map(|url| url.origin().ascii_serialization());
-                format!("style-src 'self'; connect-src 'self' {}", stash.unwrap_or_default())
+                let origin = |url: &str| Url::parse(url).ok().map(|url| url.origin().ascii_serialization());
+                let mut others: Vec<_> = [&deps.stash_url, &deps.shopper.wallets.checkout_url]
+                    .into_iter()
+                    .filter_map(|url| origin(url))
+                    .collect();
+                others.dedup();
+                format!("style-src 'self'; connect-src 'self' {}", others.join(" "))
             }
             Self::Challenge if deps.sandbox => "connect-src 'self'; frame-src http: https:".to_owned(),
             Self::Challenge => "connect-src 'self'; frame-src https:".to_owned(),

@@ -486,7 +486,7 @@ var Dropin = class {
 	}
 	async offerWallet(face) {
 		if (face.view.TokenMethods?.length && "ApplePaySession" in window) {
-			const part = await import(new URL("./wallet.js?66a73d36322e", this.base).href).catch(() => null);
+			const part = await import(new URL("./wallet.js?d51fc074ef34", this.base).href).catch(() => null);
 			if (part !== null && this.state === "ready") this.wallet ??= new part.WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
 		}
 		this.wallet?.show(face);

@@ -924,7 +924,7 @@ function start(offer, api, sessionId, strings, view, locale) {
 		if (message.type === "setup") form.hideButton(message.hideSubmitButton);
 		else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
 		else if (message.type === "select") checkout.select(message.method);
-		else if (message.type === "wallet") void import("./wallet.js?66a73d36322e").then((part2) => part2.answer(message.ask, view, offer.origin, link, checkout));
+		else if (message.type === "wallet") void import("./wallet.js?d51fc074ef34").then((part2) => part2.answer(message.ask, view, offer.origin, link, checkout));
 		else void checkout.pay();
 	});
 	window.addEventListener("pageshow", (event) => {

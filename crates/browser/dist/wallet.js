@@ -137,7 +137,7 @@ async function answer(ask, view, origin, link, checkout) {
 async function paymentSession(view, origin, validationURL) {
 	try {
 		const url = new URL(view.TokenMethods?.[0]?.Parameters.PaymentSessionUrl ?? "");
-		url.search = new URLSearchParams({ validationURL, displayName: view.MerchantName, domainName: new URL(origin).hostname }).toString();
+		url.search = new URLSearchParams({ validationURL, displayName: view.MerchantName, domainName: new URL(origin).host }).toString();
 		const given = await fetch(url, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(PATIENCE_MS2) });
 		const session = await given.json();
 		return given.ok ? Object(session) : {};

@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "d8f179a37cff35dc";
+pub(crate) const VERSION: &str = "629e1f9214b3a600";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -33,7 +33,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "dropin.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.js"),
-        sha384: "HddAXcrit/Zocmua0bWaFpHsCe8H/YKIeCn/+8pL1YAGGTzKapMYa12SRuGQiBnU",
+        sha384: "vrlWuQ3PYG9DJsnq/KWTFPiYvLhMiujH8bNrvo27au/AEwqFFVEdkaut18puBVMB",
     },
     Asset {
         path: "frame.css",
@@ -45,13 +45,13 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "frame.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/frame.html"),
-        sha384: "5tj/Fktm1jioJlFN5BdAsZaH2qBFgiLIZmlO+hQy55BD6SLaBZhSLlpVAqvdh2Xw",
+        sha384: "+S6VmYUxwoCsi/zKox9ci2dXpcJbfs6wPv0sfnnb1bnCajI8ZAa1lxuCFHyfS/A8",
     },
     Asset {
         path: "frame.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/frame.js"),
-        sha384: "HCwlNGnk60ZXpY+EYLD11NL6NWe2fj3WsuEEbjA6SHmIFh4Imwy4NBwhvcjhbIu+",
+        sha384: "E0/N3muj8bxUhhxaToPNyHz6eVsHNk6C0UvNbVQyj+bXcY663GzJLY9f+G3R5lmt",
     },
     Asset {
         path: "locales/ar.json",
@@ -75,12 +75,12 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "vYog6uM0KuiW57grg9ZhkwLJTGoxKZIDxezaYHehLMZU+H24vAdfnKQ+7RPTsa68",
+        sha384: "0dND2bwrKeIeHpYbG+Gz1tme45eN1+8ideggzxft9DP2RzZEcIPWdt7Fpqp+8lpr",
     },
     Asset {
         path: "wallet.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/wallet.js"),
-        sha384: "6R8/Z+b62EQ8rEDeQ5PVp3Iphij8wyOKk6cee40IK6xv5YUSayHjpWepgCOKQviV",
+        sha384: "yAiIlPGVVyhGKCRy9Eh/G9GM1v0Es+ZquCiKFk2EMKuYVub4cuYlVI+ZkBPooWdB",
     },
 ];

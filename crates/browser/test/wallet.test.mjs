@@ -67,7 +67,7 @@ for (const path of ["/", "/strict", "/isolated"]) {
     }]);
     const [asked] = world.mock.calls("GET", `${world.mock.entry(shop.session).session.MerchantId}/session`);
     assert.deepEqual(Object.fromEntries(new URLSearchParams(asked.search)), {
-      validationURL: "https://wallet.example/paymentSession", displayName: "Fern & Fjord", domainName: "localhost",
+      validationURL: "https://wallet.example/paymentSession", displayName: "Fern & Fjord", domainName: new URL(world.mock.shopUrl).host,
     });
     assert.equal(shop.orders().length, 0, "nothing is paid before the shopper says so");
     await shop.confirm();

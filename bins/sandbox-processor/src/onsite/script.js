@@ -136,13 +136,13 @@
   };
   const hidden = sheetOf(":host { display: none !important; }");
   const look = sheetOf(`
-    :host { display: block; font: 400 14px/1.5 system-ui, sans-serif; text-align: start; }
+    :host { display: block; font: 400 14px/1.5 system-ui, sans-serif; }
     .message { margin: 0; }
     .mark { display: inline-block; padding: 0 8px; border: 1px solid; border-radius: 99px; font-size: 12px; font-weight: 700; }
     .link { padding: 4px 0; border: 0; background: none; color: inherit; font: inherit; text-decoration: underline; text-underline-offset: 3px; cursor: pointer; }
     :focus-visible { outline: 2px solid; outline-offset: 2px; }
     h2:focus { outline: none; }
-    dialog { box-sizing: border-box; inline-size: min(480px, calc(100vw - 32px)); padding: 24px; border: 1px solid; border-radius: 14px; color: canvastext; background: canvas; color-scheme: inherit; }
+    dialog { box-sizing: border-box; inline-size: min(480px, calc(100vw - 32px)); padding: 24px; border: 1px solid; border-radius: 14px; color: canvastext; background: canvas; color-scheme: inherit; text-align: start; }
     dialog::backdrop { background: rgb(0 0 0 / 45%); }
     h2 { margin: 0; font-size: 20px; line-height: 1.3; }
     dl { margin: 16px 0; }

@@ -18,7 +18,7 @@ export async function answer(ask: WalletAsk, view: View, origin: string, link: L
 async function paymentSession(view: View, origin: string, validationURL: string): Promise<object> {
   try {
     const url = new URL(view.TokenMethods?.[0]?.Parameters.PaymentSessionUrl ?? "");
-    url.search = new URLSearchParams({ validationURL, displayName: view.MerchantName, domainName: new URL(origin).hostname }).toString();
+    url.search = new URLSearchParams({ validationURL, displayName: view.MerchantName, domainName: new URL(origin).host }).toString();
     const given = await fetch(url, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(PATIENCE_MS) });
     const session: unknown = await given.json();
     return given.ok ? (Object(session) as object) : {};
