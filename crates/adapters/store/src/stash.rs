@@ -81,7 +81,7 @@ statement! {
 }
 
 const COUNT: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM stash WHERE merchant_id = ? AND expires_at > ? LIMIT ?) AS some";
+    "SELECT count(*) FROM (SELECT 1 FROM stash WHERE merchant_id = ? AND expires_at > ? LIMIT ?) AS live";
 
 impl Work for Put {
     type Answer = ();
