@@ -8,3 +8,4 @@ mod configuration;
 mod paying;
 mod program;
 mod serving;
+mod wallets;
