@@ -76,7 +76,7 @@ mod tests {
             if asked == 0 {
                 return Err("the database is away".to_owned());
             }
-            let labels = vec![("kind", "CAPTURE"), ("state", "UNKNOWN")];
+            let labels = vec![("kind", "CAPTURE".into()), ("state", "UNKNOWN".into())];
             let counted = vec![Reading { labels, value: asked }];
             let by_kind = Measure { name: "by_kind_total", help: "Some.", counts_up: true, readings: counted };
             Ok(vec![Measure::now("asked", "How often.", asked), by_kind])
