@@ -6,11 +6,13 @@ mod common;
 use common::{LATER, NOW, bank_details, fields, id, ledger, started};
 use dropin_kernel::{LedgerTransactionId, OrderId};
 use dropin_money::{Amount, Currency};
-use dropin_order::{Order, OrderState, VoidCause};
+use dropin_order::{Order, OrderEvent, OrderState, VoidCause};
 use dropin_validation::UrlPolicy;
 use dropin_wire::checkout::{
     CancelRequest, CaptureRequest, CheckoutRequest, OrderQuery, QueryRequest, RefundRequest, acted, answered, declined,
 };
+use dropin_wire::event;
+use dropin_wire::order::OrderBody;
 use serde_json::{Value, json};
 
 /// Every member that may be sent, but ContractId.
@@ -51,7 +53,7 @@ fn refused(body: &Value) -> Vec<String> {
 fn a_checkout_with_everything() {
     let request = parse(&whole());
     assert_eq!((request.reference.as_str(), request.fingerprint.as_str()), ("order-1", "f"));
-    assert_eq!((request.method.as_str(), request.country.as_str(), request.capture), ("VISA", "US", true));
+    assert_eq!((request.method.as_deref(), request.country.as_str(), request.capture), (Some("VISA"), "US", true));
     assert_eq!(request.total, Amount::from_minor(Currency::Eur, 2_000).unwrap(), "Quantity multiplies");
     assert_eq!(request.stash_id.as_deref(), Some("cart-1"));
     assert_eq!(request.return_url.as_deref(), Some("https://shop.example/back?a=1"));
@@ -180,7 +182,7 @@ fn a_method_takes_what_its_class_needs() {
     let (stash, back) = (|| json!("cart-1"), || json!("https://shop.example/back"));
     assert_eq!(refused(&method("VISA", Value::Null, Value::Null)), ["Return FIELD_MISSING", "StashId FIELD_MISSING"]);
     for (id, class_needs_return) in [("PAYPAL", true), ("BANKTRANSFER", false)] {
-        assert_eq!(parse(&method(id, Value::Null, back())).method, id);
+        assert_eq!(parse(&method(id, Value::Null, back())).method.as_deref(), Some(id));
         let conflict = ["PaymentMethod CONFLICT", "StashId CONFLICT"];
         assert_eq!(refused(&method(id, stash(), back())), conflict, "{id}");
         let without =
@@ -331,4 +333,33 @@ fn a_refusal_names_the_order() {
     let body = utf_8(declined(&started(None, "VISA"), true));
     assert!(body.starts_with(r#"{"Code":"PAYMENT_DECLINED","Message":"#), "{body}");
     assert!(body.ends_with(&format!(r#","OrderId":"{ORDER}"}}"#)), "{body}");
+}
+
+#[test]
+fn a_failure_that_never_reached_the_processor_blames_no_means_of_payment() {
+    let order = started(None, "VISA");
+    assert!(utf_8(declined(&order, true)).contains("another means of payment"));
+    let unreached = utf_8(declined(&order, false));
+    assert!(!unreached.contains("another means of payment") && unreached.contains("ReferenceId"), "{unreached}");
+    assert!(unreached.ends_with(&format!(r#","OrderId":"{ORDER}"}}"#)), "{unreached}");
+}
+
+#[test]
+fn an_order_under_review_says_so_everywhere() {
+    let begun = started(None, "PAYLATER");
+    let theirs = begun.taken_into_review(NOW).unwrap().change.next;
+    let approved = theirs.provider_approved(&theirs.total.clone(), ledger(), NOW).unwrap().change.next;
+    let (ours, free) = (authorized(&begun, true), authorized(&begun, false));
+    for (order, held) in [(&begun, false), (&theirs, true), (&approved, false), (&ours, true), (&free, false)] {
+        let answers = [
+            told(order),
+            utf_8(acted(order)),
+            serde_json::to_string(&OrderBody::brief(order)).unwrap(),
+            serde_json::to_string(&OrderBody::captured(order, "UnderReview")).unwrap(),
+            utf_8(event::order_changed(OrderEvent::CommitAccepted, order)),
+        ];
+        for answer in answers {
+            assert!(answer.contains(&format!(r#""UnderReview":{held}"#)), "{:?}: {answer}", order.state);
+        }
+    }
 }

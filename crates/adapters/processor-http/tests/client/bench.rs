@@ -37,7 +37,7 @@ pub(crate) async fn bench_with(deadline: Duration, waits: Waits) -> Bench {
         capture_delay: Duration::from_millis(200),
         silence: Duration::from_secs(60),
     };
-    let sandbox = SandboxProcessor::open_with(config, Hosting { public_url: None, waits }).unwrap();
+    let sandbox = SandboxProcessor::open_with(config, Hosting { waits, ..Hosting::default() }).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let server = HttpServer::new(move || App::new().configure(sandbox.configure()))
