@@ -61,6 +61,11 @@ export async function tabs(browser, input) {
   return Promise.all(pages.map(ended));
 }
 
+/** Waits until the service has the payment. */
+async function begun({ progress }) {
+  while ((await (await fetch(progress)).json()).State === "CREATED") await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
 /** Reloads the page while the payment is under way. */
 export async function reload(browser, input) {
   const page = await open(await browser.newContext(), input);
@@ -68,6 +73,7 @@ export async function reload(browser, input) {
   const sent = page.waitForRequest((request) => request.url().endsWith("/submit"));
   await button(page).click();
   await sent;
+  await begun(input);
   await page.reload();
   return ended(page);
 }
@@ -99,7 +105,7 @@ export async function gone(browser, input) {
   const page = await open(context, input);
   await fill(page, input.number);
   await button(page).click();
-  while ((await (await fetch(input.progress)).json()).State === "CREATED") await page.waitForTimeout(20);
+  await begun(input);
   await context.close();
   return {};
 }
@@ -116,17 +122,26 @@ export async function challenge(browser, input) {
   return seen;
 }
 
-/** A method whose page takes the place of the shop's; `press` is the button of that page. The shop's own pages are not there: their addresses are enough. */
+/**
+ * Methods whose page takes the place of the shop's, one shopper after another; `press` is the button of that page. The shop's own pages
+ * are not there: that the browser asks for them is enough.
+ */
 export async function away(browser, input) {
-  const context = await browser.newContext();
-  await context.route("https://shop.example/**", (route) => route.fulfill({ contentType: "text/plain", body: "the shop" }));
-  const page = await open(context, input);
-  const key = input.method.toLowerCase();
-  await page.locator(`#pay #${key}`).click();
-  await page.locator(`#pay #${key}-panel .pay`).click();
-  await page.getByRole("button", { name: input.press, exact: true }).click();
-  await page.waitForURL("https://shop.example/**");
-  return { end: page.url(), problems: page.problems };
+  const seen = [];
+  for (const step of input.shoppers) {
+    const context = await browser.newContext();
+    const page = await open(context, step);
+    const key = step.method.toLowerCase();
+    await page.locator(`#pay #${key}`).click();
+    await page.locator(`#pay #${key}-panel .pay`).click();
+    const back = page.waitForRequest((request) => request.isNavigationRequest() && request.url().startsWith("https://shop.example/"), { timeout: LIMIT });
+    // Nothing is there, so the way ends with an error of the browser's.
+    const problems = [...page.problems];
+    await page.getByRole("button", { name: step.press, exact: true }).click({ noWaitAfter: true });
+    seen.push({ end: (await back).url(), problems });
+    await context.close();
+  }
+  return seen;
 }
 
 /** A bank transfer: the shopper is told where to send the money, and is done. */
@@ -169,4 +184,51 @@ export async function shop(browser, input) {
   await page.locator("#payment-panel", { hasText: "COMPLETED" }).waitFor();
   await picture("paid");
   return { problems, stream: await page.locator("#stream").innerText(), panel: await page.locator("#payment-panel").innerText() };
+}
+
+/** A visitor of the demo shop who looks at prices elsewhere, pays with the simulated wallet, and then at a bank at home. */
+export async function tour(browser, input) {
+  const context = await browser.newContext({ viewport: input.viewport });
+  const page = await context.newPage();
+  page.setDefaultTimeout(LIMIT);
+  const problems = [];
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(String(error)));
+  await page.goto(input.shop);
+  const price = page.locator("#view .price").first();
+  await price.waitFor();
+  const prices = { currencies: await page.locator("#currency option").count() };
+  for (const [currency, shown] of [["EUR", "€"], ["JPY", "¥"], ["KWD", "KWD"]]) {
+    await page.locator("#currency").selectOption(currency);
+    await page.locator("#view .price", { hasText: shown }).first().waitFor();
+    prices[currency] = (await price.innerText()).replace(/\u00a0/g, " ");
+  }
+  await page.locator("#country").selectOption("US");
+  await page.locator("#view .price", { hasText: "US$" }).first().waitFor();
+  await page.locator("#view button").first().click();
+  await page.locator(".basket-link").click();
+  const message = page.locator("#view pay-later-placement .message");
+  await message.waitFor();
+  const later = await message.innerText();
+  await page.locator("#questions pay-later-placement button").click();
+  await page.getByRole("dialog", { name: "How paying later works" }).getByRole("button", { name: "Close" }).click();
+  await page.locator("#wallet-switch").check();
+  await page.locator("#checkout").click();
+  await page.locator("#dropin .wallet button").click();
+  await page.locator(".sheet .primary:not([aria-disabled])").click();
+  await page.locator(".thanks.paid").waitFor();
+  const paid = [await page.locator(".sums .grand dd").innerText()];
+  await page.locator("#view a", { hasText: "Back to the shelf" }).click();
+  await page.locator("#country").selectOption("NL");
+  await page.locator("#view .price", { hasText: "€" }).first().waitFor();
+  await page.locator("#view button").first().click();
+  await page.locator(".basket-link").click();
+  await page.locator("#checkout").click();
+  await page.locator("#dropin #ideal").click();
+  await page.locator("#dropin #ideal-panel .pay").click();
+  await page.getByRole("button", { name: "Pay", exact: true }).click();
+  await page.waitForURL(/\/paid\?session=/);
+  await page.locator(".thanks.paid").waitFor();
+  paid.push(await page.locator(".sums .grand dd").innerText());
+  return { problems, prices, later, paid };
 }

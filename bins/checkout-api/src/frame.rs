@@ -34,18 +34,21 @@ impl Page {
     fn reach(self, deps: &CheckoutDeps) -> String {
         match self {
             Self::Frame => {
-                let origin = |url: &str| Url::parse(url).ok().map(|url| url.origin().ascii_serialization());
-                let mut others: Vec<_> = [&deps.stash_url, &deps.shopper.wallets.checkout_url]
-                    .into_iter()
-                    .filter_map(|url| origin(url))
-                    .collect();
-                others.dedup();
-                format!("style-src 'self'; connect-src 'self' {}", others.join(" "))
+                let others = origins([&deps.stash_url, &deps.shopper.wallets.checkout_url]);
+                format!("style-src 'self'; connect-src 'self' {others}")
             }
             Self::Challenge if deps.sandbox => "connect-src 'self'; frame-src http: https:".to_owned(),
             Self::Challenge => "connect-src 'self'; frame-src https:".to_owned(),
         }
     }
+}
+
+/// The origins of these addresses, each once.
+fn origins(urls: [&str; 2]) -> String {
+    let origin = |url: &str| Url::parse(url).ok().map(|url| url.origin().ascii_serialization());
+    let mut origins: Vec<_> = urls.into_iter().filter_map(origin).collect();
+    origins.dedup();
+    origins.join(" ")
 }
 
 #[derive(serde::Deserialize)]
@@ -99,4 +102,18 @@ fn content_security_policy(reach: &str, ancestors: &[String]) -> String {
          require-trusted-types-for 'script'; trusted-types 'none'",
         ancestors.join(" ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_reaches_the_stash_and_the_wallets_sessions_wherever_they_are() {
+        assert_eq!(
+            origins(["https://stash.example/in", "https://pay.example/checkout"]),
+            "https://stash.example https://pay.example"
+        );
+        assert_eq!(origins(["http://127.0.0.1:8080/stash", "http://127.0.0.1:8080/checkout"]), "http://127.0.0.1:8080");
+    }
 }

@@ -155,6 +155,14 @@ impl Merchant {
         request
     }
 
+    /// Changes of a Session request: a Dutch customer who pays in euros, at once.
+    pub fn dutch(&self) -> Value {
+        let mut billing = self.session_request(json!({}))["BillingProfile"].clone();
+        billing["Address"] =
+            json!({"Street": "Voorbeeld 1", "City": "Amsterdam", "Country": "NL", "Postcode": "1011 AB"});
+        json!({"AutoCapture": true, "Currency": "EUR", "BillingProfile": billing})
+    }
+
     /// POST /v1/session with these bytes.
     pub async fn post_session(&self, body: Vec<u8>) -> Answer {
         self.call("POST", "/v1/session", Some(body)).await

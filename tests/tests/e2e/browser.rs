@@ -54,7 +54,9 @@ crate::both! {
     async fn a_reload_in_the_middle_pays_once(world: &World) {
         world.faults(json!({"Mode": "slow", "DelayMs": 1500, "Remaining": 1, "Kinds": ["AUTHORIZE"]})).await;
         let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
-        let seen = browser::run("reload", &world.page_for(&session, cards::VISA)).await;
+        let mut input = world.page_for(&session, cards::VISA);
+        input["progress"] = json!(format!("{}/v1/shopper/session/{session}/progress", world.asset));
+        let seen = browser::run("reload", &input).await;
         assert_eq!(heard(&seen), &json!([["success"]]), "{seen}");
         world.receiver.expect(&session, &PAID).await;
         world.journal_has(&session, &CHARGED).await;
@@ -88,17 +90,37 @@ crate::both! {
         }
     }
 
-    /// A wallet's page in place of the shop's, and back to CompleteUrl or CancelUrl.
-    async fn a_shopper_pays_on_a_wallets_page(world: &World) {
-        for (press, end, events) in [("Pay", "paid?session=", &PAID[..]), ("Cancel and go back", "cart", &["SESSION_FAILED"])] {
-            let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
-            let mut input = world.page_for(&session, "");
-            input["method"] = json!("PAYPAL");
-            input["press"] = json!(press);
-            let seen = browser::run("away", &input).await;
-            assert_eq!(seen["problems"], json!([]), "{seen}");
-            assert!(seen["end"].as_str().is_some_and(|url| url.starts_with(&format!("https://shop.example/{end}"))), "{seen}");
-            world.receiver.expect(&session, events).await;
+    /// Every page that takes the place of the shop's, and back to CompleteUrl or CancelUrl.
+    async fn shoppers_pay_on_pages_elsewhere(world: &World) {
+        let failed: &[&str] = &["SESSION_FAILED"];
+        let reviewed = ["SESSION_COMPLETED", "ORDER_COMMIT_ACCEPTED", "ORDER_PROCESSED"];
+        let ways = [
+            ("PAYPAL", "Pay", "paid?session=", &PAID[..]),
+            ("PAYPAL", "Cancel and go back", "cart", failed),
+            ("IDEAL", "Pay", "paid?session=", &["SESSION_COMPLETED", "ORDER_PROCESSED"]),
+            ("IDEAL", "Cancel and go back", "cart", failed),
+            ("PAYLATER", "Approve", "paid?session=", &PAID[..]),
+            ("PAYLATER", "Let the lender review it", "paid?session=", &reviewed),
+            ("PAYLATER", "Cancel and go back", "cart", failed),
+        ];
+        let (mut sessions, mut shoppers) = (Vec::new(), Vec::new());
+        for (method, press, ..) in ways {
+            let session = world.merchant.create_session(world.merchant.dutch()).await;
+            let mut shopper = world.page_for(&session, "");
+            shopper["method"] = json!(method);
+            shopper["press"] = json!(press);
+            shoppers.push(shopper);
+            sessions.push(session);
+        }
+        let seen = browser::run("away", &json!({"shoppers": shoppers})).await;
+        for (index, (method, press, end, events)) in ways.into_iter().enumerate() {
+            let (seen, session) = (&seen[index], &sessions[index]);
+            assert_eq!(seen["problems"], json!([]), "{method} {press}: {seen}");
+            let expected = format!("https://shop.example/{end}");
+            assert!(seen["end"].as_str().is_some_and(|url| url.starts_with(&expected)), "{method} {press}: {seen}");
+            world.receiver.expect(session, events).await;
+            let state = if events == failed { "FAILED" } else { "COMPLETED" };
+            assert_eq!(world.merchant.session(session).await["State"], state, "{method} {press}");
         }
     }
 

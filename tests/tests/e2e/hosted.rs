@@ -42,13 +42,6 @@ async fn sent_to(world: &World, method: &str, change: Value) -> Away {
     away
 }
 
-/// A Dutch customer who pays in euros.
-fn dutch(world: &World) -> Value {
-    let mut billing = world.merchant.session_request(json!({}))["BillingProfile"].clone();
-    billing["Address"] = json!({"Street": "Voorbeeld 1", "City": "Amsterdam", "Country": "NL", "Postcode": "1011 AB"});
-    json!({"AutoCapture": true, "Currency": "EUR", "BillingProfile": billing})
-}
-
 impl Away {
     /// The shopper presses a button and comes back; where the way ends, and the Progress then.
     async fn presses(&self, world: &World, choice: &str) -> (String, Value) {
@@ -166,7 +159,7 @@ crate::both! { with super::PATIENT;
 
     /// IDEAL: paid on its page, nothing to authorize or capture.
     async fn a_bank_pays_at_once_or_cancels(world: &World) {
-        let away = sent_to(world, "IDEAL", dutch(world)).await;
+        let away = sent_to(world, "IDEAL", world.merchant.dutch()).await;
         away.succeeds(world, "pay").await;
         world.receiver.expect(&away.session, &["SESSION_COMPLETED", "ORDER_PROCESSED"]).await;
         world.journal_has(&away.session, &[ON_PAGE, CHARGED[0]]).await;
@@ -174,7 +167,7 @@ crate::both! { with super::PATIENT;
         assert_eq!((thousandths_of(&text, "AuthorizedAmount"), thousandths_of(&text, "CapturedAmount")), (29_900, 29_900));
         let refund = world.merchant.refund(&away.order(world).await, "r", None).await;
         assert_eq!(refund.json()["State"], "SUCCEEDED", "{}", refund.text());
-        sent_to(world, "IDEAL", dutch(world)).await.fails(world, "cancel", "CANCELLED_BY_SHOPPER").await;
+        sent_to(world, "IDEAL", world.merchant.dutch()).await.fails(world, "cancel", "CANCELLED_BY_SHOPPER").await;
         world.receiver.expect(&away.session, &["SESSION_COMPLETED", "ORDER_PROCESSED", "REFUND_SUCCEEDED"]).await;
     }
 
@@ -269,7 +262,7 @@ mod abandoned {
                 challenged(world, json!({"AutoCapture": true})).await,
                 sent_to(world, "PAYPAL", json!({"AutoCapture": true})).await,
                 sent_to(world, "PAYLATER", json!({"AutoCapture": true})).await,
-                sent_to(world, "IDEAL", dutch(world)).await,
+                sent_to(world, "IDEAL", world.merchant.dutch()).await,
             ];
             for away in &all {
                 is_told(world, &away.session).await;

@@ -3,7 +3,7 @@
 use dropin_tests::{browser, cards, world::Demo};
 use serde_json::json;
 
-/// Pick a thing, pay it, and see the Order and the notifications arrive; once charged at once, once when it ships.
+/// Pick a thing, pay it, and see the Order and the notifications arrive: charged at once, when it ships, by wallet, and at a bank.
 #[actix_web::test]
 async fn a_newcomer_clicks_through_the_shop() {
     let demo = Demo::start().await;
@@ -21,5 +21,13 @@ async fn a_newcomer_clicks_through_the_shop() {
     let seen = browser::run("shop", &later).await;
     assert_eq!(seen["problems"], json!([]), "{seen}");
     assert_eq!(seen["stream"].as_str().map(|stream| stream.matches("ORDER_PROCESSED").count()), Some(2), "{seen}");
+    let seen = browser::run("tour", &json!({"shop": demo.shop, "viewport": {"width": 1280, "height": 900}})).await;
+    assert_eq!(seen["problems"], json!([]), "{seen}");
+    assert!(seen["prices"]["currencies"].as_u64().is_some_and(|count| count > 50), "{seen}");
+    // At the rates of the sandbox's own feed.
+    let prices = (&seen["prices"]["EUR"], &seen["prices"]["JPY"], &seen["prices"]["KWD"]);
+    assert_eq!(prices, (&json!("€24.00"), &json!("JP¥3,840"), &json!("KWD 8.160")), "{seen}");
+    assert!(seen["later"].as_str().is_some_and(|text| text.contains("4 payments")), "{seen}");
+    assert_eq!(seen["paid"], json!(["US$31.79", "€28.90"]), "{seen}");
     demo.finish().await;
 }
