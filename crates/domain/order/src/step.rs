@@ -277,7 +277,7 @@ impl Order {
         }))
     }
 
-    /// The processor gave `given` back, of `reserved`.
+    /// The processor gave `given` back, of `reserved`. A hold ends with the refund that it is about: the one of which less was accepted, or the last.
     ///
     /// `None` when that much was not reserved, or in no state to refund.
     pub fn refund_succeeded(
@@ -289,9 +289,10 @@ impl Order {
     ) -> Option<Step> {
         let released = self.amounts.release_refund(reserved).ok()?;
         let amounts = released.reserve_refund(given).and_then(|held| held.post_refund(given)).ok()?;
+        let accepted = given != reserved;
         let step = self.moved(OrderTrigger::RefundSucceeded, now).ok()?.with(|order| {
             order.amounts = amounts;
-            order.under_review = false;
+            order.under_review &= !accepted && order.has_open_refund();
         });
         Some(step.posting(ledger, Account::Captured, Account::Refunded, given))
     }
@@ -301,6 +302,14 @@ impl Order {
     /// `None` when that much was not reserved, or in no state to refund.
     pub fn refund_failed(&self, amount: &Amount, now: Timestamp) -> Option<Step> {
         let amounts = self.amounts.release_refund(amount).ok()?;
-        Some(self.moved(OrderTrigger::RefundFailed, now).ok()?.with(|order| order.amounts = amounts))
+        Some(self.moved(OrderTrigger::RefundFailed, now).ok()?.with(|order| {
+            order.amounts = amounts;
+            order.under_review &= order.has_open_refund();
+        }))
+    }
+
+    /// Whether a refund is under way, which may be the one that a captured Order is held for.
+    fn has_open_refund(&self) -> bool {
+        !self.amounts.refund_pending().is_zero()
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dropin_kernel::OrderId;
-use dropin_order::{OpKind, Order, OrderState};
+use dropin_order::{OpKind, OpState, Operation, Order, OrderState};
 use dropin_ports::StoreError;
 use dropin_session::{Session, SessionStateKind};
 
@@ -40,7 +40,9 @@ impl Shopper {
 
     async fn look_after(&self, order: &Order) -> Result<(), StoreError> {
         let operations = self.payments.store.list_operations(order.id).await?;
-        let open = operations.iter().find(|one| one.kind == OpKind::Authorize && one.state.is_open());
+        // One that is only prepared has sent nobody to a page: it may be on its way to the processor right now, and must not be abandoned.
+        let waits = |one: &&Operation| one.state.is_open() && one.state != OpState::Prepared;
+        let open = operations.iter().filter(|one| one.kind == OpKind::Authorize).find(waits);
         match open {
             Some(authorization) => self.payments.look(authorization.id).await.map(drop),
             None => Ok(()),

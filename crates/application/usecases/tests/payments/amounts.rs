@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use dropin_order::OpKind;
+use dropin_order::{OpKind, RefundState};
 use dropin_ports::ProcessorAnswer;
 use dropin_usecases::payments::ReviewError;
 
-use crate::script::approved;
+use crate::script::{approved, declined};
 use crate::world::{World, body, usd};
 
 #[tokio::test]
@@ -109,4 +109,35 @@ async fn a_refund_of_less_is_held_until_somebody_accepts_it() {
     let order = world.order(id).await;
     assert_eq!((order.amounts.refunded(), order.amounts.refund_pending()), (&usd(300), &usd(0)));
     assert_eq!(world.refunds(id).await[0].amount, usd(300));
+}
+
+#[tokio::test]
+async fn a_hold_ends_when_the_processor_takes_back_what_it_did_otherwise() {
+    let world = World::new().await;
+    let id = world.captured().await;
+    world.script.say(OpKind::Refund, approved(&usd(300)));
+    drop(world.refund(id, "r1", Some("4.00")).await.unwrap());
+    assert!(world.order(id).await.under_review);
+    world.script.know(declined(false));
+    assert_eq!(world.settle_after(Duration::from_secs(61)).await, 1);
+    let order = world.order(id).await;
+    assert_eq!(world.refunds(id).await[0].state, RefundState::Failed);
+    assert_eq!((order.under_review, order.amounts.refundable()), (false, usd(1_000)), "nothing is left to be reviewed");
+}
+
+#[tokio::test]
+async fn a_refund_as_asked_ends_no_hold_of_another() {
+    let world = World::new().await;
+    let id = world.captured().await;
+    world.script.say(OpKind::Refund, approved(&usd(300)));
+    drop(world.refund(id, "r1", Some("4.00")).await.unwrap());
+    for (name, said) in [("r2", approved(&usd(100))), ("r3", declined(false))] {
+        world.script.say(OpKind::Refund, said);
+        drop(world.refund(id, name, Some("1.00")).await.unwrap());
+        assert!(world.order(id).await.under_review, "r1 is not decided after {name}");
+    }
+    world.script.know(approved(&usd(300)));
+    drop(world.payments.review(id, true, "ana").await.unwrap());
+    let order = world.order(id).await;
+    assert_eq!((order.under_review, order.amounts.refunded()), (false, &usd(400)));
 }

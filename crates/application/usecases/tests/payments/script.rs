@@ -19,7 +19,7 @@ pub(crate) struct Script {
     statuses: Mutex<VecDeque<StatusAnswer>>,
     questions: AtomicUsize,
     calls: Mutex<Vec<(OpKind, OpId)>>,
-    /// While it is there, the next capture or void waits for it.
+    /// While it is there, the next authorization, capture or void waits for it.
     pub(crate) gate: Mutex<Option<std::sync::Arc<Gate>>>,
 }
 
@@ -87,6 +87,7 @@ impl Script {
 #[async_trait]
 impl Processor for Script {
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
+        self.pass().await;
         self.answer(OpKind::Authorize, request.key, Some(&request.amount))
     }
 

@@ -1,13 +1,14 @@
 //! Sessions whose shopper is sent elsewhere.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_order::{DeclineReason, OpKind};
-use dropin_ports::{ProcessorAnswer, SessionStore, Waiting};
+use dropin_ports::{PaymentStore, ProcessorAnswer, SessionStore, Waiting};
 use dropin_session::SessionStateKind;
 use dropin_usecases::payments::WayBack;
 
-use crate::script::approved;
+use crate::script::{Gate, approved};
 use crate::world::{World, usd};
 
 fn page() -> ProcessorAnswer {
@@ -89,4 +90,21 @@ async fn the_shopper_of_a_checkout_comes_back_with_order_and_state() {
     let back = world.shopper.came_back(id, Duration::ZERO).await.unwrap();
     let expected = format!("https://shop.example/back?cart=1&OrderId={id}&State=PAYMENT_AUTHORIZED#top");
     assert_eq!(back, WayBack::To(expected));
+}
+
+#[tokio::test]
+async fn nobody_who_loads_the_page_ends_a_payment_that_is_being_asked_for() {
+    let world = Arc::new(World::new().await);
+    let gate = Arc::new(Gate::default());
+    *world.script.gate.lock().unwrap() = Some(gate.clone());
+    let paying = tokio::spawn({
+        let world = world.clone();
+        async move { world.checkout("PAYPAL", false).await.0 }
+    });
+    gate.arrived.notified().await;
+    let [authorization] = &world.store.list_open_operations(10).await.unwrap()[..] else { panic!("an authorization") };
+    let back = world.shopper.came_back(authorization.order_id, Duration::ZERO).await.unwrap();
+    assert_eq!((back, world.script.questions()), (WayBack::Waiting, 0), "its holder is still about to ask");
+    gate.open.notify_one();
+    assert_eq!(world.state(paying.await.unwrap()).await, "PAYMENT_AUTHORIZED");
 }
