@@ -133,7 +133,7 @@ pub enum StashForm {}
 impl PartialSchema for StashForm {
     fn schema() -> RefOr<Schema> {
         let form = ObjectBuilder::new()
-            .description(Some("What a browser stashes: either card or token_data."))
+            .description(Some("What a browser stashes: the browser, and exactly one of card and token_data."))
             .schema_type(Type::Object);
         let form =
             form.property("DeviceFingerprint", Ref::from_schema_name(Text::name())).required("DeviceFingerprint");

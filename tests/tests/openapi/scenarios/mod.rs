@@ -265,6 +265,10 @@ impl Day<'_> {
         )
         .await;
         self.stash("good", "A card that can be charged", address, form(card("2031")), 200).await;
+        let token = json!({"Type": "APPLEPAY", "Data": {"token": {"paymentData": {"version": "EC_v1", "data": "…"}}}});
+        let token = json!({"DeviceFingerprint": "b7c41f", "token_data": token.to_string()});
+        let summary = "What a wallet gave, with a payment object much shortened";
+        self.stash("walletToken", summary, &address.replace(attempt, "cart-2"), token, 200).await;
         let summary = "A card without its number";
         self.stash("fieldErrors", summary, address, form(json!({"Expiry": {"Year": "2031", "Month": "12"}})), 400)
             .await;
