@@ -13,6 +13,7 @@ use dropin_wire::event;
 use dropin_wire::order::{CaptureRequest, OrderBody};
 use dropin_wire::session::SessionBody;
 use dropin_wire::shopper::{ProgressBody, ShopperViewBody, SubmitMeans, SubmitRequest, ViewSource};
+use dropin_wire::wallet::TokenMethodBody;
 
 fn text(body: &impl serde::Serialize) -> String {
     serde_json::to_string(body).unwrap()
@@ -165,6 +166,12 @@ fn view(session: &Session) -> String {
         merchant_name: "Mugs & more",
         origins: &["https://shop.example".to_owned()],
         methods: &methods[..1],
+        token_methods: &[TokenMethodBody::apple_pay(
+            "merchant.m",
+            vec!["visa"],
+            "DE",
+            "https://pay.example/s".to_owned(),
+        )],
         stash_url: "http://127.0.0.1:8080/stash",
         sandbox: true,
     }))
@@ -180,6 +187,8 @@ fn the_shoppers_view() {
             "MerchantOrigins":["https://shop.example"],"Currency":"USD","MinorUnits":2,"TotalAmount":29.90,
             "Items":[{"Name":"Mug","Amount":29.90,"Quantity":1}],
             "PaymentMethods":[{"Id":"VISA","Name":"Visa","Class":"Card"}],
+            "TokenMethods":[{"Type":"APPLEPAY","Parameters":{"MerchantIdentifier":"merchant.m","SupportedNetworks":["visa"],
+            "MerchantCapabilities":["supports3DS"],"PaymentSessionUrl":"https://pay.example/s","CountryCode":"DE"}}],
             "StashUrl":"http://127.0.0.1:8080/stash","Sandbox":true}"#
         )
     );
