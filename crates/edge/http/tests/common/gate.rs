@@ -53,7 +53,17 @@ impl AccessStore for Users {
     async fn find_merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreError> {
         let (name, session_lifetime) = ("A shop".to_owned(), Duration::from_secs(60));
         let (currencies, origins) = (Vec::new(), Vec::new());
-        Ok(Some(Merchant { id, name, currencies, origins, session_lifetime, sandbox: true, created_at: EPOCH }))
+        let methods = Default::default();
+        Ok(Some(Merchant {
+            id,
+            name,
+            currencies,
+            origins,
+            methods,
+            session_lifetime,
+            sandbox: true,
+            created_at: EPOCH,
+        }))
     }
 
     async fn insert_merchant(&self, _: NewMerchant) -> Result<MerchantInserted, StoreError> {
