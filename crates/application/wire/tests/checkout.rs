@@ -190,6 +190,9 @@ fn a_method_takes_what_its_class_needs() {
         assert_eq!(without.is_err(), class_needs_return, "{id}");
     }
     assert_eq!(refused(&method("BITCOIN", stash(), back())), ["PaymentMethod VALUE_NOT_ALLOWED"]);
+    let token = parse(&with(json!({"PaymentMethod": null, "StashId": "cart-1", "Return": null})));
+    assert_eq!((token.method, token.return_url), (None, None), "a wallet's token may wait there");
+    assert_eq!(parse(&method("APPLEPAY", stash(), Value::Null)).method.as_deref(), Some("APPLEPAY"));
 }
 
 #[test]
