@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dropin_boot::{
-    AccessArgs, CatalogueArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, OfferArgs, ProcessorLimitArgs, RateFeedArgs,
-    StashArgs, StashLimitArgs, StoreArgs, WalletArgs,
+    AccessArgs, CatalogueArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, OfferArgs,
+    ProcessorLimitArgs, RateFeedArgs, StashArgs, StashLimitArgs, StoreArgs, WalletArgs,
 };
 use dropin_kernel::{EndpointId, EventId};
 

@@ -347,8 +347,13 @@ impl Service {
             process.add_service("wallet certificates", watch);
         }
         if let Some(payments) = self.payments.clone().filter(|_| parts.has(Target::Settler)) {
-            let deps =
-                SettlerDeps { payments, sessions: self.sessions.clone(), answers: self.answers(), rates: self.rate_watch.clone(), poll: settler::POLL };
+            let deps = SettlerDeps {
+                payments,
+                sessions: self.sessions.clone(),
+                answers: self.answers(),
+                rates: self.rate_watch.clone(),
+                poll: settler::POLL,
+            };
             process.add_service("settler", settler::run(deps, stop()));
         }
         if let Some(secrets) = self.secrets.clone().filter(|_| parts.has(Target::Notifier)) {

@@ -20,7 +20,8 @@ pub(crate) const HIGH_LIMITS: [(&str, &str); 2] =
     [("DROPIN_MERCHANT_RATE", "1000000"), ("DROPIN_CLIENT_RATE", "1000000")];
 
 /// Nobody listens there: no Session of the bench is paid.
-pub(crate) const NO_PROCESSOR: [(&str, &str); 2] = [("PROCESSOR_URL", "http://127.0.0.1:9"), ("PROCESSOR_KEY", "bench")];
+pub(crate) const NO_PROCESSOR: [(&str, &str); 2] =
+    [("PROCESSOR_URL", "http://127.0.0.1:9"), ("PROCESSOR_KEY", "bench")];
 
 /// Which program, on which database.
 #[derive(Clone, Debug)]

@@ -20,7 +20,8 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::Merchants;
 
 use crate::cli::{
-    Cli, Command, LedgerCommand, MerchantCommand, NotificationCommand, NotificationState, OpCommand, OrderCommand, RatesCommand,
+    Cli, Command, LedgerCommand, MerchantCommand, NotificationCommand, NotificationState, OpCommand, OrderCommand,
+    RatesCommand,
 };
 use crate::files;
 

@@ -15,9 +15,10 @@ impl Measured for HttpProcessor {
 }
 
 fn measures(health: &ProcessorHealth) -> Vec<Measure> {
-    let states = BreakerState::ALL
-        .into_iter()
-        .map(|state| Reading { labels: vec![("state", state.as_str().into())], value: u64::from(state == health.breaker) });
+    let states = BreakerState::ALL.into_iter().map(|state| Reading {
+        labels: vec![("state", state.as_str().into())],
+        value: u64::from(state == health.breaker),
+    });
     let rooms = [("payments", health.payments), ("questions", health.questions)];
     let of_rooms = |number: fn(&Occupancy) -> usize| {
         let reading = |(room, occupancy): &(&'static str, Occupancy)| Reading {
@@ -26,10 +27,10 @@ fn measures(health: &ProcessorHealth) -> Vec<Measure> {
         };
         rooms.iter().map(reading).collect()
     };
-    let ended = health
-        .outcomes
-        .iter()
-        .map(|one| Reading { labels: vec![("call", one.call.into()), ("outcome", one.outcome.into())], value: one.count });
+    let ended = health.outcomes.iter().map(|one| Reading {
+        labels: vec![("call", one.call.into()), ("outcome", one.outcome.into())],
+        value: one.count,
+    });
     let stands = |name, help, readings| Measure { name, help, counts_up: false, readings };
     let counted = |name, help, readings| Measure { name, help, counts_up: true, readings };
     vec![

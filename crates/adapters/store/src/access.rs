@@ -13,7 +13,9 @@ use dropin_ports::{
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::lane::Verdict;
-use crate::rows::{CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, methods_document, permission_words};
+use crate::rows::{
+    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, methods_document, permission_words,
+};
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
 use crate::sql::{Id, Instant};
 use crate::store::Store;

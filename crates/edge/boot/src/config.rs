@@ -66,7 +66,9 @@ pub enum ConfigError {
     #[error("the user name or password in DATABASE_URL holds @ or /, which ends it: write %40 for @ and %2F for /")]
     DatabasePassword,
     /// A server of the wallet's provider is on this machine, in production.
-    #[error("--wallet-hosts (DROPIN_WALLET_HOSTS) names a server of this machine, which only a sandbox may have: name the provider's own servers")]
+    #[error(
+        "--wallet-hosts (DROPIN_WALLET_HOSTS) names a server of this machine, which only a sandbox may have: name the provider's own servers"
+    )]
     WalletHosts,
     /// The file that adjusts payment methods makes no sense.
     #[error("{path}: {message}")]

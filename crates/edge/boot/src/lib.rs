@@ -9,8 +9,8 @@ mod listen;
 mod logs;
 mod private_memory;
 mod process;
-mod rates;
 mod processor;
+mod rates;
 mod service;
 mod settings;
 mod stop;
@@ -25,8 +25,8 @@ pub use listen::ListenArgs;
 pub use logs::{LogFormat, start_logs};
 pub use private_memory::keep_memory_private;
 pub use process::{Failure, Process};
-pub use rates::{OfferArgs, RateFeedArgs};
 pub use processor::ProcessorLimitArgs;
+pub use rates::{OfferArgs, RateFeedArgs};
 pub use service::{Context, NoArgs, Parts, serve};
 pub use settings::{
     AddressArgs, KeyArgs, LogArgs, Mode, ModeArgs, ProcessorArgs, PublicArgs, PublicUrls, Secret, StashArgs,
