@@ -69,9 +69,9 @@ error_codes! {
         "The Idempotency-Key came with another body before; every new request needs a new key.";
     RateLimited = "RATE_LIMITED", 429, "Too many requests; the header Retry-After says how long to wait.";
     InternalServerError = "INTERNAL_SERVER_ERROR", 500, "A defect of the service; report the X-Request-Id.";
-    RatesStale = "RATES_STALE", 503, "The exchange rates are too old to guarantee any; the header Retry-After says when they are looked at again.";
     WalletProviderFailed = "WALLET_PROVIDER_FAILED", 502,
         "The wallet's provider gave no payment session; the shopper may try again, or pay otherwise.";
+    RatesStale = "RATES_STALE", 503, "The exchange rates are too old to guarantee any; the header Retry-After says when they are looked at again.";
     ServiceUnavailable = "SERVICE_UNAVAILABLE", 503, "Something the service needs is away; nothing was changed.";
     OutcomeUnknown = "OUTCOME_UNKNOWN", 503, "It could not be learned in time whether this was done; safe to repeat.";
 }
