@@ -124,7 +124,7 @@ impl<'a> Flows<'a> {
         let created = self.expect(merchant.post_session(session.to_string().into_bytes()).await, &[201]);
         let id = created.json()["SessionId"].as_str().unwrap().to_owned();
         self.expect(merchant.replace(&id, json!({"Card": card(number)})).await, &[200]);
-        for body in [format!("{{\"Card\": \"{number}\""), format!("{number}"), format!("{{\"Items\": {number}}}")] {
+        for body in [format!("{{\"Card\": \"{number}\""), number.to_owned(), format!("{{\"Items\": {number}}}")] {
             self.expect(merchant.post_session(body.into_bytes()).await, &[400]);
         }
         let amount = json!({"Items": [{"Name": "Mug", "Amount": number, "Quantity": number}], "Currency": number});
