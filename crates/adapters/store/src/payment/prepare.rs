@@ -46,7 +46,29 @@ impl Preparation {
 
 /// Whether nothing has become of it yet: what the shared statement leaves out is what a new Order does not have.
 fn is_fresh(order: &Order) -> bool {
-    let Order { amounts, expires_at, page, bank_details, voiding, capture_promised, return_url, .. } = order;
+    // All fields are named, so that a new one is thought of here and in the statement.
+    let Order {
+        id: _,
+        merchant_id: _,
+        session_id: _,
+        merchant_reference: _,
+        revision: _,
+        state: _,
+        under_review: _,
+        shown: _,
+        total: _,
+        amounts,
+        auto_capture: _,
+        payment_method: _,
+        created_at: _,
+        updated_at: _,
+        expires_at,
+        page,
+        bank_details,
+        voiding,
+        capture_promised,
+        return_url,
+    } = order;
     let moved = [
         amounts.total_authorized(),
         amounts.captured(),

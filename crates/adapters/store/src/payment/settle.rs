@@ -44,7 +44,28 @@ impl Settling {
             now: _,
         } = &self.0;
         let order = order.as_ref()?;
-        let Order { id, merchant_id, bank_details, voiding, capture_promised, .. } = &order.next;
+        let Order {
+            id,
+            merchant_id,
+            session_id: _,
+            merchant_reference: _,
+            revision: _,
+            state: _,
+            under_review: _,
+            shown: _,
+            total: _,
+            amounts: _,
+            auto_capture: _,
+            payment_method: _,
+            created_at: _,
+            updated_at: _,
+            expires_at: _,
+            page: _,
+            bank_details,
+            voiding,
+            capture_promised,
+            return_url: _,
+        } = &order.next;
         let plain = bank_details.is_none() && voiding.is_none() && capture_promised.is_none();
         let counts_on = order.next.revision == order.expected.next()
             && session.as_ref().is_none_or(|change| change.next.revision == change.expected.next());

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use dropin_order::OpState;
+use dropin_kernel::LedgerTransactionId;
+use dropin_money::Amount;
+use dropin_order::{Amounts, OpState};
 use dropin_ports::{DeliveryResult, OutboxStore, Payment, PaymentStore, Settled, StoreError};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{Bench, Raw, approval};
@@ -96,6 +98,50 @@ async fn one_that_somebody_changes_meanwhile_leaves_those_beside_it_alone() {
         }
     }
     expect_logged(&["INFO a shared statement of ", "each is done alone", "too many writers at once"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_the_database_refuses_leaves_those_beside_it_alone() {
+    let (database, store, bench, payments) = submitted(20).await;
+    let holder = holder(&database, "LOCK TABLE ledger_transaction IN SHARE ROW EXCLUSIVE MODE");
+    let spoilt = |number: usize, payment: &Payment| {
+        let mut settlement = approval(payment);
+        match number {
+            // More than the total, one event twice, and two ledger transactions of one name.
+            3 => {
+                let order = &mut settlement.order.as_mut().unwrap().next;
+                let more = Amount::from_minor(order.total.currency(), order.total.minor() + 1).unwrap();
+                order.amounts = Amounts::authorized(more);
+            }
+            7 => settlement.events[0].id = settlement.events[1].id,
+            11 | 12 => settlement.ledger[0].id = LedgerTransactionId::new(payments[2].order.id.uuid()),
+            _ => {}
+        }
+        settlement
+    };
+    let settling: Vec<_> = payments
+        .iter()
+        .enumerate()
+        .map(|(number, payment)| {
+            let (store, settlement) = (store.clone(), spoilt(number, payment));
+            tokio::spawn(async move { store.settle(settlement).await })
+        })
+        .collect();
+    wait_for(&RawPostgres::open(&database.url()), &format!("EXISTS ({STUCK})"));
+    holder.execute("ROLLBACK").unwrap();
+    let mut refused = Vec::new();
+    for (number, one) in settling.into_iter().enumerate() {
+        match one.await.unwrap() {
+            Ok(settled) => assert_eq!(settled, Settled::Done, "{number}"),
+            Err(StoreError::Refused(_)) => refused.push(number),
+            Err(error) => panic!("{number}: {error}"),
+        }
+    }
+    let of_two = refused.iter().filter(|number| [11, 12].contains(*number)).count();
+    assert!(refused.contains(&3) && refused.contains(&7) && refused.len() == 3 && of_two == 1, "{refused:?}");
+    let count = |rows: &str| bench.raw.values(&format!("SELECT count(*)::text AS value FROM {rows}")).remove(0);
+    let kept = [count("ledger_transaction"), count("outbox_event"), count("processor_op WHERE state = 'APPROVED'")];
+    assert_eq!(kept, ["17", "34", "17"], "nothing of a refused one");
 }
 
 #[tokio::test(flavor = "multi_thread")]
