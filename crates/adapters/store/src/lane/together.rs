@@ -1,7 +1,8 @@
 //! Work of one sort, done for whoever waits with one statement of PostgreSQL that is its own transaction.
 //!
-//! What a round trip, a plan's start and a COMMIT cost is shared by all who wait at that moment; nobody waits for others to come. What the
-//! statement does not settle, and everything when it fails, is done alone and in a transaction.
+//! What a round trip, a plan's start and a COMMIT cost is shared by all who wait at that moment. Nobody waits for others to come unless such a
+//! statement is under way, and then for a moment only. What the statement does not settle, and everything when it fails, is done alone and in
+//! a transaction.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -34,7 +35,8 @@ pub(crate) trait Together: Work + Sized {
 /// Serves the queue until it is closed and empty.
 pub(crate) fn serve<W: Together>(queue: &Queue<Step<W>>, url: &str) {
     let mut lane = Lane::new(url, SETTINGS);
-    while let Some(steps) = queue.take(BATCH) {
+    while let Some(mut bunch) = queue.take_bunch(BATCH) {
+        let steps = std::mem::take(&mut bunch.jobs);
         for step in together(&mut lane, steps) {
             lane.execute(Box::new(step));
         }
