@@ -125,6 +125,6 @@ mod tests {
             assert!(all.contains(&&option), "{option:?}");
         }
         let known = |option: &&PayOption| matches!(option, Now | After(14 | 21 | 30) | Instalments(3 | 4));
-        assert!(all.iter().all(|option| known(option)), "{all:?}");
+        assert!(all.iter().all(known), "{all:?}");
     }
 }

@@ -132,6 +132,30 @@ fn a_merchant_narrows_what_is_left_and_alone_is_touched_by_it() {
 }
 
 #[test]
+fn a_merchant_narrows_a_method_that_is_used_everywhere() {
+    let dutch = Adjustment {
+        countries: Some(vec!["NL".to_owned()]),
+        currencies: Some(vec![Currency::Eur]),
+        ..Adjustment::default()
+    };
+    let (catalogue, merchant) = (Catalogue::of_sandbox(), particular("VISA", dutch));
+    assert_eq!(refusal(&catalogue, "VISA", &ask("NL", EUR, &merchant)), None);
+    assert_eq!(refusal(&catalogue, "VISA", &ask("DE", EUR, &merchant)), Some(Refusal::Country));
+    assert_eq!(refusal(&catalogue, "VISA", &ask("NL", &[Currency::Usd], &merchant)), Some(Refusal::Currency));
+}
+
+#[test]
+fn a_deployments_limit_takes_the_place_of_the_tables() {
+    let limit = Range { currency: Currency::Eur, least: 500, most: Some(6_000_000) };
+    let wider = Adjustment { amounts: Some(vec![limit]), ..Adjustment::default() };
+    let (catalogue, plain) = (deployed("IDEAL", wider), MerchantMethods::default());
+    for (minor, expected) in [(499, Some(Refusal::Amount(limit))), (500, None), (5_000_001, None)] {
+        let amount = eur(minor);
+        assert_eq!(refusal(&catalogue, "IDEAL", &Ask { amount: Some(&amount), ..ask("NL", EUR, &plain) }), expected);
+    }
+}
+
+#[test]
 fn of_on_and_off_the_merchants_word_counts_first() {
     let on = || Adjustment { offered: Some(true), ..Adjustment::default() };
     for (deployment, merchant, expected) in [
