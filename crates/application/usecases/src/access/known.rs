@@ -73,3 +73,57 @@ impl std::fmt::Debug for KnownMerchants {
         f.write_str("KnownMerchants(..)")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use dropin_kernel::MerchantId;
+    use dropin_store::{Role, Store, StoreConfig};
+    use dropin_store_contract::new_merchant;
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// Nobody in it, and somebody of whom it is known how he is found.
+    async fn known() -> (KnownMerchants, MerchantId, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
+        let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
+        let new = new_merchant(false);
+        let id = new.merchant.id;
+        store.insert_merchant(new).await.unwrap();
+        (KnownMerchants::new(Arc::new(store)), id, folder)
+    }
+
+    #[tokio::test]
+    async fn somebody_is_remembered_for_a_second_and_nobody_never() {
+        let (merchants, id, _folder) = known().await;
+        let asked = Instant::now();
+        assert_eq!(merchants.find(MerchantId::new(Uuid::from_u128(7))).await, Ok(None));
+        let found = merchants.find(id).await.unwrap().unwrap();
+        assert_eq!(merchants.memory.read().unwrap().len(), 1);
+        let (at, _) = merchants.memory.read().unwrap()[&id].clone();
+        assert!(asked <= at && Arc::ptr_eq(&found, &merchants.recall(id, at + FRESH / 2).unwrap()));
+        assert!(merchants.recall(id, at + FRESH).is_none());
+        merchants.keep(Arc::new(Merchant { name: "Older".to_owned(), ..(*found).clone() }), at - FRESH / 2);
+        assert_eq!(merchants.recall(id, at).unwrap().name, found.name, "an older answer replaces no newer one");
+    }
+
+    #[tokio::test]
+    async fn its_size_is_bounded() {
+        let (merchants, id, _folder) = known().await;
+        let (one, start) = (merchants.find(id).await.unwrap().unwrap(), Instant::now());
+        let number = AtomicU32::new(1);
+        let add = |at| {
+            let id = MerchantId::new(Uuid::from_u128(number.fetch_add(1, Ordering::Relaxed).into()));
+            merchants.keep(Arc::new(Merchant { id, ..(*one).clone() }), at);
+            merchants.memory.read().unwrap().len()
+        };
+        while add(start) < MOST {}
+        assert_eq!(add(start + FRESH), 1, "what is of no use any more goes first");
+        for _ in 0..2 * MOST {
+            assert!(add(start + FRESH) <= MOST);
+        }
+    }
+}
