@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use dropin_boot::{
-    AccessArgs, CatalogueArgs, ConfigArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, OfferArgs,
+    AccessArgs, CatalogueArgs, ConfigArgs, DeliveryArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, OfferArgs,
     ProcessorLimitArgs, RateFeedArgs, StashArgs, StashLimitArgs, StoreArgs, WalletArgs,
 };
 use dropin_kernel::{EndpointId, EventId};
@@ -117,6 +117,8 @@ pub(crate) struct ServeArgs {
     pub(crate) processor_key_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) processor_limits: ProcessorLimitArgs,
+    #[command(flatten)]
+    pub(crate) delivery: DeliveryArgs,
     /// File with the demo merchant's credentials [default: demo-merchant.json in the data folder]
     #[arg(long, env = "DROPIN_MERCHANT_FILE", value_name = "FILE")]
     pub(crate) merchant_file: Option<PathBuf>,

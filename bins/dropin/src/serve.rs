@@ -207,6 +207,8 @@ struct Service {
     lifetime: Duration,
     /// What the stash remembers of merchants.
     door: Arc<Door>,
+    /// Notifications under way to one endpoint at once.
+    endpoint_slots: u32,
     /// Whether the API documents are served.
     docs: bool,
 }
@@ -280,6 +282,7 @@ impl Service {
             pay_later_script: cli.serve.catalogue.pay_later_script(context.mode, &pages)?,
             lifetime: cli.serve.stash.lifetime(),
             door: Arc::new(Door::new(cli.serve.stash_limits.stash_entries)),
+            endpoint_slots: cli.serve.delivery.endpoint_slots,
             docs: cli.serve.docs.shown(cli.mode.mode),
             context,
         })
@@ -375,7 +378,7 @@ impl Service {
             clock: self.context.clock.clone(),
             ids: self.context.ids.clone(),
             schedule: Schedule::standard(),
-            pace: Pace::default(),
+            pace: Pace { per_endpoint: self.endpoint_slots, ..Pace::default() },
         })
     }
 

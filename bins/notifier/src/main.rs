@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use dropin_boot::{Context, Mode, NoArgs, Parts, serve};
+use dropin_boot::{Context, DeliveryArgs, Mode, Parts, serve};
 use dropin_keyring::MasterKey;
 use dropin_notification::Schedule;
 use dropin_usecases::deliver::{Delivering, Pace};
@@ -11,7 +11,7 @@ use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
 use notifier::{NotifierDeps, run};
 
 fn main() -> ExitCode {
-    serve("notifier", 8085, async |context: &Context, _none: NoArgs| {
+    serve("notifier", 8085, async |context: &Context, delivery: DeliveryArgs| {
         let policy = match context.mode {
             Mode::Sandbox => TargetPolicy::Sandbox,
             Mode::Production => TargetPolicy::Production,
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
             clock: context.clock.clone(),
             ids: context.ids.clone(),
             schedule: Schedule::standard(),
-            pace: Pace { send_deadline: client.deadline, ..Pace::default() },
+            pace: Pace { per_endpoint: delivery.endpoint_slots, send_deadline: client.deadline, ..Pace::default() },
         };
         let deps = NotifierDeps { delivering, wakeups: Arc::default() };
         Ok(Parts::new().run("notifier", run(deps, context.stop.clone())))

@@ -15,7 +15,7 @@ use crate::receiver::{Arrival, Receiver};
 use crate::world::{KINDS, World, until};
 
 fn pace() -> Pace {
-    Pace { poll: Duration::from_millis(5), ..Pace::default() }
+    Pace { per_endpoint: 8, poll: Duration::from_millis(5), ..Pace::default() }
 }
 
 #[tokio::test]

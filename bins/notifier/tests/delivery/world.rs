@@ -133,7 +133,7 @@ impl World {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             schedule: Schedule::new(vec![Duration::from_millis(20)], Duration::from_secs(3_600)).expect("a delay"),
-            pace: Pace { poll: Duration::from_millis(5), ..Pace::default() },
+            pace: Pace { per_endpoint: 8, poll: Duration::from_millis(5), ..Pace::default() },
         }
     }
 

@@ -32,10 +32,10 @@ pub struct Pace {
 }
 
 impl Default for Pace {
-    /// Eight per endpoint, 512 in all, a lease of 15 s over a deadline of 10 s, a look every 250 ms.
+    /// 32 per endpoint, 512 in all, a lease of 15 s over a deadline of 10 s, a look every 250 ms.
     fn default() -> Self {
         Self {
-            per_endpoint: 8,
+            per_endpoint: 32,
             in_flight: 512,
             lease: Duration::from_secs(15),
             send_deadline: Duration::from_secs(10),

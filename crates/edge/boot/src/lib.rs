@@ -4,6 +4,7 @@
 mod access;
 mod catalogue;
 mod config;
+mod delivery;
 mod docs;
 mod listen;
 mod logs;
@@ -20,6 +21,7 @@ mod wallet;
 pub use access::AccessArgs;
 pub use catalogue::{CatalogueArgs, read_adjustments};
 pub use config::{ConfigArgs, ConfigError, Loaded, hide_password, load};
+pub use delivery::DeliveryArgs;
 pub use docs::DocsArgs;
 pub use listen::ListenArgs;
 pub use logs::{LogFormat, start_logs};

@@ -20,7 +20,7 @@ fn delivering(world: &Arc<World>) -> Delivering {
         clock: world.clone(),
         ids: world.clone(),
         schedule: Schedule::standard(),
-        pace: Pace { poll: Duration::from_millis(5), debounce: Duration::ZERO, ..Pace::default() },
+        pace: Pace { per_endpoint: 8, poll: Duration::from_millis(5), debounce: Duration::ZERO, ..Pace::default() },
     }
 }
 
