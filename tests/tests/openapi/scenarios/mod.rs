@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::record::{Call, FORM, JSON, Recorder};
 
 mod checkout;
+mod listings;
 mod orders;
 mod wallet;
 
@@ -16,7 +17,12 @@ const UNKNOWN: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
 /// Makes every call that a document shows.
 pub(crate) async fn run(world: &World) -> Vec<Exchange> {
     let authorization = world.merchant.authorization();
-    let hosts = vec![(world.stash.clone(), "https://stash.example"), (world.receiver.origin(), "https://shop.example")];
+    let hosts = vec![
+        (world.stash.clone(), "https://stash.example"),
+        (world.checkout.clone(), "https://checkout.example"),
+        (world.processor.clone(), "https://processor.example"),
+        (world.receiver.origin(), "https://shop.example"),
+    ];
     let mut day = Day { world, authorization, recorder: Recorder::with_hosts(hosts) };
     let session = day.sessions_are_created().await;
     day.a_session_is_read_replaced_and_cancelled(&session).await;
@@ -26,6 +32,7 @@ pub(crate) async fn run(world: &World) -> Vec<Exchange> {
     day.orders_are_cancelled_and_refunded().await;
     day.a_server_pays().await;
     day.a_wallet_is_opened().await;
+    day.pages_list().await;
     day.recorder.exchanges
 }
 
