@@ -104,6 +104,7 @@ pub(crate) fn session(merchant: MerchantId) -> NewSession {
         discounts: None,
         allow_contract: None,
         open_contract: None,
+        rate: None,
         total: usd(2_990 + 499 + 500 + 100),
         billing_choice: BillingChoice::Supplied,
         billing: BillingProfile { id: BillingProfileId::new(ordered()), details },

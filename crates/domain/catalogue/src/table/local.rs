@@ -49,8 +49,7 @@ pub(super) const LOCAL: &[Method] = &[
     ),
     Method::online("P24", "Przelewy24", "przelewy24.pl; docs.stripe.com/payments/p24")
         .only(&["PL"], &[Currency::Eur, Currency::Pln]),
-    Method::online("EPS", "eps", "eps-ueberweisung.at; docs.stripe.com/payments/eps")
-        .only(&["AT"], &[Currency::Eur]),
+    Method::online("EPS", "eps", "eps-ueberweisung.at; docs.stripe.com/payments/eps").only(&["AT"], &[Currency::Eur]),
     briefly(Method::online("MBWAY", "MB WAY", "docs.stripe.com/payments/mb-way").only(&["PT"], &[Currency::Eur]), 15)
         .within(&[range(Currency::Eur, 50, 500_000)]),
     Method::offline("MULTIBANCO", "Multibanco", 7, "docs.stripe.com/payments/multibanco")
