@@ -216,6 +216,11 @@ async fn operations_that_the_amounts_do_not_tell_of_are_seen() {
     let void = life.operations[0].void(OpId::new(fresh()), NOW, NOW);
     life.operations.push(void);
     assert_journal_shows(&life, "paid too late", &[UnexplainedMoney]).await;
+    let mut life = Life::late();
+    life.operations[0].state = OpState::Unknown;
+    assert_eq!(found(&life, true).await, [], "authorized too late, and about to be voided");
+    life.journal[0].captured = true;
+    assert_journal_shows(&life, "paid too late, and nobody has given it back", &[UnexplainedMoney]).await;
 }
 
 #[tokio::test]
