@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 /// How a process that is told twice to stop ends: as if killed by the interrupt.
@@ -9,18 +10,19 @@ const ENDED_BY_SIGNAL: i32 = 130;
 const ONE_WISH: Duration = Duration::from_secs(1);
 
 /// Becomes `true` at the first ctrl-c or SIGTERM; one more, a second later or after that,
-/// ends the process at once.
+/// ends the process at once. Signals count from this call on, not only when somebody has waited for the first time.
 ///
 /// Has to be called inside a tokio runtime.
 pub fn stop_on_signals() -> watch::Sender<bool> {
     let stop = watch::Sender::new(false);
     let sender = stop.clone();
+    let mut signals = Signals::listen();
     tokio::spawn(async move {
-        signal().await;
+        signals.next().await;
         log::info!("stopping; a second signal ends the process at once");
         sender.send_replace(true);
         tokio::time::sleep(ONE_WISH).await;
-        signal().await;
+        signals.next().await;
         std::process::exit(ENDED_BY_SIGNAL);
     });
     stop
@@ -32,18 +34,45 @@ pub async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn signal() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = interrupted => {}
-            _ = terminate.recv() => {}
-        }
-        return;
+/// What asks for a stop. Where the system lets nobody listen, it ends the process by itself.
+struct Signals {
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+}
+
+impl Signals {
+    fn listen() -> Self {
+        Self { interrupt: signal(SignalKind::interrupt()).ok(), terminate: signal(SignalKind::terminate()).ok() }
     }
-    if interrupted.await.is_err() {
-        // No signals here: the process stops when it is ended.
+
+    async fn next(&mut self) {
+        tokio::select! {
+            () = received(&mut self.interrupt) => {}
+            () = received(&mut self.terminate) => {}
+        }
+    }
+}
+
+async fn received(signal: &mut Option<Signal>) {
+    let heard = match signal {
+        Some(signal) => signal.recv().await,
+        None => None,
+    };
+    if heard.is_none() {
         std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_signal_before_anybody_waited_stops_too() {
+        let stop = stop_on_signals();
+        // Nothing else has run on this thread since: without a listener, this ends the whole test.
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM)
+            .expect("our own process");
+        stopped(&mut stop.subscribe()).await;
     }
 }
