@@ -1,24 +1,18 @@
-//! Serving: the parts are composed here, from the same libraries as the small programs.
+//! What the parts that use the store are made of, and how they are mounted and run.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::web::ServiceConfig;
 use checkout_api::{CheckoutDeps, MerchantDeps};
 use dropin_access::{Origin, WalletDomain, WalletHosts};
-use dropin_boot::{
-    Context, Failure, Mode, Process, ProcessorLimitArgs, Secret, SystemClock, SystemIds, keep_memory_private,
-};
+use dropin_boot::{Context, Failure, Mode, Process, ProcessorLimitArgs, Secret, SystemClock, SystemIds};
 use dropin_catalogue::Catalogue;
 use dropin_http::{Gate, Server};
 use dropin_keyring::{MasterKey, StashKeys};
 use dropin_notification::Schedule;
-use dropin_ports::StoreHealth;
 use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_rates::OfferPolicy;
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::Store;
 use dropin_usecases::access::{Authenticator, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
@@ -31,158 +25,17 @@ use dropin_usecases::stash::{Door, KEY_PERIOD, Stashing};
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletOffers, WalletSessions};
 use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
 use notifier::NotifierDeps;
-use sandbox_processor::{Hosting, SandboxProcessor};
 use session_api::SessionApiDeps;
 use settler::SettlerDeps;
 use stash_api::StashApiDeps;
 
 use crate::cli::{Cli, Target};
-use crate::demo::{self, Credentials};
 use crate::plan::{self, Addresses, Parts};
-use crate::shop::{self, Shop, ShopConfig};
-use crate::wallet::{self, WalletSandbox};
-use crate::{banner, files, tools};
-
-/// How long the sandbox processor stays silent where a test number asks for it: longer than [`PROCESSOR_DEADLINE`], and short
-/// enough that a stop of this process is not held up by it.
-const SILENCE: Duration = Duration::from_secs(10);
-
-/// Serves until somebody asks for a stop.
-pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
-    let parts = Parts::chosen(cli)?;
-    let database = cli.store.url()?;
-    files::make_folder(&cli.store.data)?;
-    if parts.need_cards() {
-        keep_memory_private()?;
-    }
-    let mut process = Process::start()?;
-    let server = Server::new("dropin").listen(cli.serve.listen);
-    // The shop alone listens for itself, perhaps on a machine where the service has its address.
-    let server = if parts.need_listener() { Some(server?) } else { None };
-    let listens = server.as_ref().and_then(|server| server.addresses().first().copied()).unwrap_or(cli.serve.listen);
-    let inner = inner_listener(cli, &parts)?;
-    let inner_address = inner.as_ref().and_then(|inner| inner.addresses().first().copied());
-    let addresses = Addresses::find(cli, &parts, listens, inner_address)?;
-    let wallet = WalletSandbox::open(cli, &parts)?;
-    let processor = open_processor(cli, &parts, &addresses, wallet.as_ref())?;
-    let store = match parts.need_store() {
-        true => Some(Store::open(StoreConfig::new(database, Role::Service))?),
-        false => None,
-    };
-    let secrets = match &store {
-        Some(store) if parts.need_master_key() => {
-            Some(Arc::new(MasterKey::of_deployment(&cli.keys.folder(&cli.store.data), store).await?))
-        }
-        _ => None,
-    };
-    if let Some(mut server) = server {
-        if let Some(processor) = processor {
-            server = mount_processor(processor, inner, server, &mut process)?;
-        }
-        let hosts = wallet::hosts(cli, wallet.as_ref())?;
-        let assemble = |store| Service::assemble(cli, &parts, &addresses, &process, store, secrets.clone(), hosts);
-        let service = store.clone().map(assemble).transpose()?;
-        let server = mount(cli, &parts, service.as_ref(), server);
-        let server = server.ready_until(process.stop.clone()).metrics_on(cli.serve.listener.metrics_listen)?;
-        process.add_server(server.start()?);
-        if let Some(service) = service {
-            service.run_in(&mut process, &parts)?;
-        }
-    }
-    let demo_wallet = store.as_ref().zip(secrets.clone()).zip(wallet.as_ref().map(|wallet| wallet.authority.clone()));
-    let demo_wallet = demo_wallet.map(|((store, secrets), authority)| (store.clone(), secrets, authority));
-    let shop = match parts.has(Target::Shop) {
-        true => Some(open_shop(cli, &addresses, store.as_ref().zip(secrets), &process).await?),
-        false => None,
-    };
-    let demo = shop.as_ref().map(|(_, credentials)| credentials);
-    banner::print(cli, &parts, &addresses, demo)?;
-    if let Some(wallet) = wallet {
-        process.add_local_service("wallet provider", wallet::run(wallet.serve()?, process.stop.clone()));
-    }
-    if let Some((shop, credentials)) = shop {
-        if let Some((store, secrets, authority)) = demo_wallet {
-            let setup = tools::wallet_setup(cli, &store, secrets)?;
-            demo::wallet(&setup, &authority, &credentials).await?;
-            let stop = process.stop.clone();
-            process.add_service("demo wallet", async move { demo::prove_domain(setup, credentials, stop).await });
-        }
-        process.add_local_service("demo shop", async move {
-            if let Err(error) = shop.run().await {
-                log::error!("the demo shop broke: {error}");
-            }
-        });
-    }
-    let code = process.until_stopped().await;
-    if let Some(store) = store {
-        store.close();
-    }
-    Ok(code)
-}
-
-/// Where the service speaks TLS, the sandbox processor gets a listener of its own on loopback: a certificate for the public name
-/// would not be believed there.
-fn inner_listener(cli: &Cli, parts: &Parts) -> Result<Option<Server>, Failure> {
-    if !parts.has(Target::SandboxProcessor) || cli.serve.listener.tls().is_none() {
-        return Ok(None);
-    }
-    Ok(Some(Server::new("sandbox-processor").listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?))
-}
-
-/// Opens the sandbox processor. Its pages are found where browsers find the service, however we reach the processor ourselves.
-fn open_processor(
-    cli: &Cli,
-    parts: &Parts,
-    addresses: &Addresses,
-    wallet: Option<&WalletSandbox>,
-) -> Result<Option<SandboxProcessor>, Failure> {
-    if !parts.has(Target::SandboxProcessor) {
-        return Ok(None);
-    }
-    let config = sandbox_processor::Config {
-        database: cli.store.data.join("processor.db"),
-        key: plan::processor_key(cli)?.expose().to_owned(),
-        capture_delay: sandbox_processor::Config::DEFAULT_CAPTURE_DELAY,
-        silence: SILENCE,
-    };
-    let hosting = Hosting {
-        public_url: Some(format!("{}{}", addresses.base, plan::SANDBOX)),
-        wallet: wallet.map(|wallet| wallet.authority.clone()),
-        ..Hosting::default()
-    };
-    Ok(Some(SandboxProcessor::open_with(config, hosting)?))
-}
-
-/// Mounts the processor where the service is; what is for our own calls stands on the inner listener where there is one.
-fn mount_processor(
-    processor: SandboxProcessor,
-    inner: Option<Server>,
-    server: Server,
-    process: &mut Process,
-) -> Result<Server, Failure> {
-    let pages = processor.clone();
-    let configure = move |config: &mut ServiceConfig| processor.configure()(config);
-    Ok(match inner {
-        Some(inner) => {
-            process.add_server(inner.mount_uncounted("", configure).start()?);
-            server.mount_uncounted(plan::SANDBOX, move |config| pages.configure_pages()(config))
-        }
-        None => server.mount_uncounted(plan::SANDBOX, configure),
-    })
-}
-
-/// Mounts what answers requests.
-fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server) -> Server {
-    if let Some(service) = service {
-        server = service.mount(parts, server).ready_when(Arc::new(service.context.store.clone()));
-    }
-    let listener = &cli.serve.listener;
-    server.tls(listener.tls()).limits(listener.limits()).behind_proxy(listener.behind_proxy)
-}
+use crate::wallet;
 
 /// What the parts that use the store are made of.
-struct Service {
-    context: Context,
+pub(super) struct Service {
+    pub(super) context: Context,
     /// Lets callers in, and remembers whom for all parts together.
     gate: Option<Gate>,
     /// Only where a part checks passwords or signs notifications.
@@ -214,7 +67,7 @@ struct Service {
 }
 
 impl Service {
-    fn assemble(
+    pub(super) fn assemble(
         cli: &Cli,
         parts: &Parts,
         addresses: &Addresses,
@@ -288,7 +141,7 @@ impl Service {
         })
     }
 
-    fn mount(&self, parts: &Parts, mut server: Server) -> Server {
+    pub(super) fn mount(&self, parts: &Parts, mut server: Server) -> Server {
         if parts.has(Target::Settler) {
             let clock = self.context.clock.clone();
             server = server.watch(Arc::new(OpenWork { payments: self.store(), audit: self.store(), clock }));
@@ -340,7 +193,7 @@ impl Service {
     }
 
     /// Starts what works without being asked.
-    fn run_in(&self, process: &mut Process, parts: &Parts) -> Result<(), Failure> {
+    pub(super) fn run_in(&self, process: &mut Process, parts: &Parts) -> Result<(), Failure> {
         let stop = || self.context.stop.clone();
         if let Some(deps) = self.stash().filter(|_| parts.has(Target::StashApi)) {
             process.add_service("stash purge", stash_api::run(deps, stop()));
@@ -479,58 +332,5 @@ fn payments(context: &Context, processor: Arc<HttpProcessor>) -> Payments {
         clock: context.clock.clone(),
         ids: context.ids.clone(),
         timing: Timing::default(),
-    }
-}
-
-/// Opens the shop, a merchant's program: it knows the service by its addresses and its credentials only.
-async fn open_shop(
-    cli: &Cli,
-    addresses: &Addresses,
-    service: Option<(&Store, Arc<MasterKey>)>,
-    process: &Process,
-) -> Result<(Shop, Credentials), Failure> {
-    let listen = free_port(cli.serve.shop_listen)?;
-    let shop_url = format!("http://localhost:{}", listen.port());
-    let file = plan::merchant_file(cli);
-    let credentials = match service {
-        Some((store, secrets)) => {
-            // Says what to do about a schema that is missing or too old.
-            store.ready().await?;
-            demo::merchant(&tools::merchants(cli, store, secrets), &file, &shop_url).await?
-        }
-        None => demo::read(&file)?.ok_or_else(|| {
-            let file = file.display();
-            format!("the shop needs a merchant: write the output of `dropin merchant create --json` to {file}, or name another file with --merchant-file")
-        })?,
-    };
-    let config = ShopConfig {
-        base_url: addresses.base.clone(),
-        asset_url: addresses.public.asset.clone(),
-        checkout_url: addresses.checkout.clone(),
-        merchant_id: credentials.merchant_id.clone(),
-        listen,
-        public_origin: credentials.shop_url.clone().unwrap_or(shop_url),
-        username: credentials.username.clone(),
-        password: credentials.password.clone(),
-        webhook_secret: credentials
-            .webhook_secret
-            .clone()
-            .ok_or("the shop's merchant has no webhook URL; create it with --webhook-url")?,
-    };
-    let shop = shop::serve(config, process.stop.clone()).await.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => format!(
-            "{listen} is in use: stop the program that listens there, or choose another address with --shop-listen"
-        )
-        .into(),
-        _ => Failure::from(error),
-    })?;
-    Ok((shop, credentials))
-}
-
-/// The merchant has to know the shop's port before the shop listens, so a port left to the system is chosen here.
-fn free_port(listen: SocketAddr) -> Result<SocketAddr, Failure> {
-    match listen.port() {
-        0 => Ok(TcpListener::bind(listen)?.local_addr()?),
-        _ => Ok(listen),
     }
 }

@@ -1,0 +1,68 @@
+//! The demo shop beside the service.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use dropin_boot::{Failure, Process};
+use dropin_keyring::MasterKey;
+use dropin_ports::StoreHealth;
+use dropin_store::Store;
+
+use crate::cli::Cli;
+use crate::demo::{self, Credentials};
+use crate::plan::{self, Addresses};
+use crate::shop::{self, Shop, ShopConfig};
+use crate::tools;
+
+/// Opens the shop, a merchant's program: it knows the service by its addresses and its credentials only.
+pub(super) async fn open_shop(
+    cli: &Cli,
+    addresses: &Addresses,
+    service: Option<(&Store, Arc<MasterKey>)>,
+    process: &Process,
+) -> Result<(Shop, Credentials), Failure> {
+    let listen = free_port(cli.serve.shop_listen)?;
+    let shop_url = format!("http://localhost:{}", listen.port());
+    let file = plan::merchant_file(cli);
+    let credentials = match service {
+        Some((store, secrets)) => {
+            // Says what to do about a schema that is missing or too old.
+            store.ready().await?;
+            demo::merchant(&tools::merchants(cli, store, secrets), &file, &shop_url).await?
+        }
+        None => demo::read(&file)?.ok_or_else(|| {
+            let file = file.display();
+            format!("the shop needs a merchant: write the output of `dropin merchant create --json` to {file}, or name another file with --merchant-file")
+        })?,
+    };
+    let config = ShopConfig {
+        base_url: addresses.base.clone(),
+        asset_url: addresses.public.asset.clone(),
+        checkout_url: addresses.checkout.clone(),
+        merchant_id: credentials.merchant_id.clone(),
+        listen,
+        public_origin: credentials.shop_url.clone().unwrap_or(shop_url),
+        username: credentials.username.clone(),
+        password: credentials.password.clone(),
+        webhook_secret: credentials
+            .webhook_secret
+            .clone()
+            .ok_or("the shop's merchant has no webhook URL; create it with --webhook-url")?,
+    };
+    let shop = shop::serve(config, process.stop.clone()).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => format!(
+            "{listen} is in use: stop the program that listens there, or choose another address with --shop-listen"
+        )
+        .into(),
+        _ => Failure::from(error),
+    })?;
+    Ok((shop, credentials))
+}
+
+/// The merchant has to know the shop's port before the shop listens, so a port left to the system is chosen here.
+fn free_port(listen: SocketAddr) -> Result<SocketAddr, Failure> {
+    match listen.port() {
+        0 => Ok(TcpListener::bind(listen)?.local_addr()?),
+        _ => Ok(listen),
+    }
+}
