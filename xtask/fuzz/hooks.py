@@ -33,6 +33,8 @@ COUNTRIES = {
     "MX": {"Region": "CMX", "Postcode": "06000"},
     "BR": {"Postcode": "01310-100"},
 }
+# Some of what PAYPAL charges in.
+PAYPAL = ["AUD", "CAD", "EUR", "GBP", "USD"]
 IDENTIFIERS = {"BR": "529.982.247-25", "AR": "20123456", "IN": "ABCDE1234F"}
 
 schemathesis.openapi.format("country", st.sampled_from(["DE", "IE", "JP", "NG", "US", "CA", "MX", "BR", "AR", "IN"]))
@@ -165,6 +167,8 @@ def before_call(context, case, kwargs):
     if name == "paymentProgress" and case.query and "from" in case.query:
         # Whoever asks from the state that a Session is in waits as long as it says.
         case.query["wait"] = "0"
+    if name == "getPaymentMethods" and case.query:
+        ask_for_a_country(case.query, chance)
     if name == "startWalletSession":
         # The page's domain is not verified, and the provider is not asked.
         name_text = str((case.query or {}).get("displayName") or "Fuzz")[:64].strip() or "Fuzz"
@@ -199,6 +203,14 @@ def pay_for_real(case, chance):
         case.body["Version"] = case.body["Version"] + 1
 
 
+def ask_for_a_country(query, chance):
+    """A code is one of ISO 3166-1, and an amount is of a currency."""
+    if query.get("Country") is not None:
+        query["Country"] = chance.choice(["DE", "IE", "JP", "NG", *COUNTRIES])
+    if query.get("Amount") is not None:
+        query["Currency"], query["Amount"] = "EUR", chance.choice(["0", "24.95", "1000"])
+
+
 def stash_one(body):
     """Exactly one of two."""
     if "card" in body:
@@ -231,8 +243,9 @@ def fill_a_cart(body, chance):
     body.pop("ContractId", None)
     if not body.get("Return"):
         body["Return"] = "https://shop.example/back"
-    # The other two are not for every country and currency.
-    body["PaymentMethod"] = chance.choice(["VISA", "PAYPAL", "BANKTRANSFER"])
+    # The others are not for every country, and PAYPAL not for every currency.
+    methods = ["VISA", "BANKTRANSFER"] + ["PAYPAL"] * (body["ConsumerCurrency"] in PAYPAL)
+    body["PaymentMethod"] = chance.choice(methods)
     if body["PaymentMethod"] == "VISA":
         body["StashId"], body["DeviceFingerprint"] = new_card(), "fuzz"
     else:
@@ -247,6 +260,10 @@ def follow_the_words(body, chance):
     """The conditions of SessionRequest's description."""
     if chance.random() < 0.9:
         body["MerchantReference"] = str(uuid.uuid4())
+    # An offer holds for a day and for one merchant; none that the tool makes up exists.
+    body.pop("RateOfferId", None)
+    if not body.get("Currency"):
+        body["Currency"] = "EUR"
     decimals = DECIMALS.get(body["Currency"], 2)
 
     def amount(value, least=0, most=1_000_000):
@@ -261,7 +278,6 @@ def follow_the_words(body, chance):
         discount["Amount"] = amount(discount["Amount"], least=10**-decimals, most=1)
     if body.get("TaxAmount") is not None:
         body["TaxAmount"] = amount(body["TaxAmount"])
-    body.pop("RateOfferId", None)
     for contract in ("AllowContract", "OpenContract"):
         if body.get(contract):
             body[contract] = False
