@@ -75,8 +75,8 @@ impl RateWatch {
 /// Loud where somebody has to act; a quote that is refused look after look is told once.
 fn tell(look: &FeedLook, known: &[RefusedQuote]) {
     if let Some(table) = &look.table {
-        let day = table.date().map_or_else(|| "no day".to_owned(), |day| day.to_string());
-        log::info!("rates: a new table is in force, of {day}, with {} currencies", table.quotes().count());
+        let day = table.date().map_or_else(|| "without a day".to_owned(), |day| format!("of {day}"));
+        log::info!("rates: a new table is in force, {day}, with {} currencies", table.quotes().count());
     }
     if let Some(problem) = &look.state.problem {
         log::warn!("rates: the feed cannot be read, what it said before stays: {problem}");
