@@ -98,6 +98,12 @@ pub(crate) fn run(config: ProcessorConfig, guard: Arc<Guard>, mut inbox: mpsc::U
         while let Some(Job { call, reply, until, place }) = inbox.recv().await {
             let caller = Rc::clone(&caller);
             spawn(async move {
+                if until <= Instant::now() {
+                    // It waited here too long, which says nothing about the processor. Its place is free before its asker hears of it.
+                    drop(place);
+                    drop(reply.send(Reply::NotSent("nobody waits for the answer any more".to_owned())));
+                    return;
+                }
                 let answer = caller.send(call, until).await;
                 if caller.guard.ended(answer.is_answer()) {
                     spawn(watch_over(Rc::clone(&caller)));
@@ -186,4 +192,39 @@ fn never_left(error: &SendRequestError) -> bool {
         error,
         SendRequestError::Url(_) | SendRequestError::Connect(Io(_) | NoRecords | Resolver(_) | Timeout | Unresolved)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::health::Asked;
+
+    #[actix_web::test]
+    async fn what_is_taken_up_too_late_is_never_sent() {
+        let processor = TcpListener::bind("127.0.0.1:0").unwrap();
+        processor.set_nonblocking(true).unwrap();
+        let base = format!("http://{}", processor.local_addr().unwrap());
+        let config = ProcessorConfig::new(&base, String::new(), Duration::from_secs(60)).unwrap();
+        let guard = Arc::new(Guard::new(&config));
+        let (calls, inbox) = mpsc::unbounded_channel();
+        let shared = Arc::clone(&guard);
+        std::thread::spawn(move || run(config, shared, inbox));
+        let ask = async |until| {
+            let place = guard.enter(Asked::Capture, None, Duration::from_secs(60)).await.unwrap();
+            let (reply, answer) = oneshot::channel();
+            let body = Zeroizing::new(b"{}".to_vec());
+            let call = Call::effect("/v1/captures", NOBODYS_KEY.parse().unwrap(), body);
+            assert!(calls.send(Job { call, reply, until, place }).is_ok());
+            answer.await.unwrap()
+        };
+        assert!(matches!(ask(Instant::now()).await, Reply::NotSent(_)));
+        assert_eq!(guard.health().payments.under_way, 0);
+        assert_eq!(processor.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "nobody came");
+        // One that is in time arrives, and here nobody answers it.
+        assert!(matches!(ask(Instant::now() + Duration::from_millis(300)).await, Reply::Unclear(_)));
+        assert!(processor.accept().is_ok());
+    }
 }
