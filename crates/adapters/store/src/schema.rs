@@ -48,6 +48,8 @@ tables! {
         previous_secret -> Nullable<Binary>,
         previous_until -> Nullable<SqlInstant>,
         removed_at -> Nullable<SqlInstant>,
+        event_types -> Nullable<Text>,
+        retry -> Nullable<Text>,
     }
     billing_profile (id) {
         id -> SqlId,
@@ -186,6 +188,8 @@ tables! {
         attempt -> Integer,
         first_try -> Nullable<SqlInstant>,
         due_at -> SqlInstant,
+        uncounted -> Integer,
+        leased -> Bool,
     }
     outbox_parked (endpoint_id, event_id) {
         position -> BigInt,

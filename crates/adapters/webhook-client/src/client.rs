@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_notification::AttemptOutcome;
-use dropin_ports::{WebhookRequest, WebhookSender};
+use dropin_ports::{Sent, WebhookRequest, WebhookSender};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::target::TargetPolicy;
@@ -52,7 +52,7 @@ impl Names for SystemNames {
 }
 
 /// One request and where its outcome goes.
-pub(crate) type Job = (WebhookRequest, oneshot::Sender<AttemptOutcome>);
+pub(crate) type Job = (WebhookRequest, oneshot::Sender<Sent>);
 
 /// Sends notifications. The HTTP client lives on a thread of its own, since it cannot move between threads; the thread ends with the last
 /// clone of this handle.
@@ -79,12 +79,12 @@ impl WebhookClient {
 
 #[async_trait]
 impl WebhookSender for WebhookClient {
-    async fn send(&self, request: WebhookRequest) -> AttemptOutcome {
+    async fn send(&self, request: WebhookRequest) -> Sent {
         const STOPPED: AttemptOutcome = AttemptOutcome::Failed { why: "the webhook client has stopped" };
         let (outcome, told) = oneshot::channel();
         if self.inbox.send((request, outcome)).await.is_err() {
-            return STOPPED;
+            return STOPPED.into();
         }
-        told.await.unwrap_or(STOPPED)
+        told.await.unwrap_or_else(|_stopped| STOPPED.into())
     }
 }

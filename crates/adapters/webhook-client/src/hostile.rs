@@ -141,7 +141,7 @@ fn failed(why: &'static str) -> AttemptOutcome {
 async fn outcome_of(manner: Manner) -> (AttemptOutcome, Receiver) {
     let receiver = Receiver::start(manner).await;
     let started = Instant::now();
-    let outcome = client().send(request(receiver.url())).await;
+    let outcome = client().send(request(receiver.url())).await.outcome;
     assert!(started.elapsed() < DEADLINE + Duration::from_secs(5), "held for {:?}", started.elapsed());
     (outcome, receiver)
 }
@@ -237,7 +237,7 @@ async fn nobody_there_is_told_as_such() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("bound");
     drop(listener);
-    let outcome = client().send(request(format!("http://{address}/"))).await;
+    let outcome = client().send(request(format!("http://{address}/"))).await.outcome;
     assert_eq!(outcome, failed("the connection was refused"));
 }
 
@@ -246,7 +246,7 @@ async fn a_connection_is_used_again() {
     let receiver = Receiver::start(Manner::Says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_owned())).await;
     let client = client();
     for _ in 0..5 {
-        assert_eq!(client.send(request(receiver.url())).await, answered(200));
+        assert_eq!(client.send(request(receiver.url())).await.outcome, answered(200));
     }
     assert_eq!(receiver.connections(), 1);
 }
@@ -256,7 +256,7 @@ async fn a_connection_that_timed_out_is_not_used_again() {
     let receiver = Receiver::start(Manner::IsSilent).await;
     let client = client();
     for _ in 0..2 {
-        assert_eq!(client.send(request(receiver.url())).await, failed("no complete answer in time"));
+        assert_eq!(client.send(request(receiver.url())).await.outcome, failed("no complete answer in time"));
     }
     assert_eq!(receiver.connections(), 2);
 }
@@ -270,12 +270,12 @@ async fn silent_receivers_do_not_delay_another() {
     let waiting: Vec<_> = (0..200)
         .map(|_| {
             let (client, request) = (client.clone(), request(silent.url()));
-            tokio::spawn(async move { client.send(request).await })
+            tokio::spawn(async move { client.send(request).await.outcome })
         })
         .collect();
     for _ in 0..20 {
         let sent = timeout(Duration::from_secs(10), client.send(request(quick.url()))).await;
-        assert_eq!(sent.expect("no delay"), answered(200));
+        assert_eq!(sent.expect("no delay").outcome, answered(200));
     }
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
 }
@@ -292,7 +292,7 @@ impl Names for Played {
 
 async fn production_with(names: Vec<SocketAddr>, url: &str) -> AttemptOutcome {
     let client = WebhookClient::start_with(config(TargetPolicy::Production), Arc::new(Played(names)));
-    client.expect("a thread").send(request(url.to_owned())).await
+    client.expect("a thread").send(request(url.to_owned())).await.outcome
 }
 
 #[tokio::test]
@@ -342,6 +342,6 @@ async fn the_address_that_was_checked_is_the_one_that_is_called() {
     let receiver = Receiver::start(says("200 OK")).await;
     let names = Arc::new(Rebinding(receiver.address, AtomicUsize::new(0)));
     let client = WebhookClient::start_with(config(TargetPolicy::Sandbox), names.clone()).expect("a thread");
-    assert_eq!(client.send(request("http://shop.test/hook".to_owned())).await, answered(200));
+    assert_eq!(client.send(request("http://shop.test/hook".to_owned())).await.outcome, answered(200));
     assert_eq!((names.1.load(Ordering::SeqCst), receiver.connections()), (1, 1), "asked once, called there");
 }

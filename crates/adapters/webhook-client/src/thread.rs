@@ -13,7 +13,7 @@ use awc::error::{ConnectError, SendRequestError};
 use awc::{Client, Connector};
 use dropin_kernel::Timestamp;
 use dropin_notification::AttemptOutcome;
-use dropin_ports::WebhookRequest;
+use dropin_ports::{Sent, WebhookRequest};
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::mpsc;
@@ -31,6 +31,9 @@ const KEEP_ALIVE: Duration = Duration::from_secs(4);
 /// How old a client gets. Its pool never closes what nobody asks for again, so it goes as a whole, once its last answer is there.
 const RENEWAL: Duration = Duration::from_secs(60);
 
+/// Bytes of the answer that are kept for the history.
+const KEPT: usize = 4 * 1024;
+
 /// Runs until every sender is gone.
 pub(crate) fn run(config: ClientConfig, names: Arc<dyn Names>, mut jobs: mpsc::Receiver<Job>) {
     System::new().block_on(async move {
@@ -45,7 +48,7 @@ pub(crate) fn run(config: ClientConfig, names: Arc<dyn Names>, mut jobs: mpsc::R
             spawn(async move {
                 let outcome = match timeout(config.deadline, send(&client, &config, request)).await {
                     Ok(outcome) => outcome,
-                    Err(_late) => failed("no complete answer in time"),
+                    Err(_late) => failed("no complete answer in time").into(),
                 };
                 // Whoever asked may be gone; the notification is then sent again after its lease.
                 drop(told.send(outcome));
@@ -106,13 +109,13 @@ impl Resolve for GuardedNames {
     }
 }
 
-async fn send(client: &Client, config: &ClientConfig, request: WebhookRequest) -> AttemptOutcome {
+async fn send(client: &Client, config: &ClientConfig, request: WebhookRequest) -> Sent {
     let url = match config.policy.check(&request.url) {
         Ok(url) => url,
-        Err(refused) => return failed(refused.why()),
+        Err(refused) => return failed(refused.why()).into(),
     };
     let Some(headers) = signature::headers(&request) else {
-        return failed("the notification cannot be signed");
+        return failed("the notification cannot be signed").into();
     };
     let mut post = client
         .post(url.as_str())
@@ -123,20 +126,23 @@ async fn send(client: &Client, config: &ClientConfig, request: WebhookRequest) -
     }
     let mut answer = match post.send_body(request.body).await {
         Ok(answer) => answer,
-        Err(error) => return failed(why(&error)),
+        Err(error) => return failed(why(&error)).into(),
     };
     let declared = header(answer.headers(), CONTENT_LENGTH.as_str()).and_then(|text| text.parse::<usize>().ok());
-    let mut read = 0;
+    let (mut read, mut kept) = (0, Vec::new());
     while read < config.answer_limit {
         match answer.next().await {
-            Some(Ok(chunk)) => read += chunk.len(),
+            Some(Ok(chunk)) => {
+                kept.extend(chunk.iter().take(KEPT - kept.len()));
+                read += chunk.len();
+            }
             // The end of the connection looks like the end of the answer.
             None if declared.is_none_or(|declared| declared <= read) => break,
-            None | Some(Err(_)) => return failed("the answer broke off"),
+            None | Some(Err(_)) => return failed("the answer broke off").into(),
         }
     }
     let retry_after = header(answer.headers(), RETRY_AFTER.as_str()).and_then(|text| delay(text, request.at));
-    AttemptOutcome::Answered { status: answer.status().as_u16(), retry_after }
+    Sent { outcome: AttemptOutcome::Answered { status: answer.status().as_u16(), retry_after }, answer: kept }
 }
 
 const fn failed(why: &'static str) -> AttemptOutcome {

@@ -25,8 +25,10 @@ pub use access::{
 pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
 pub use audit::{AuditStore, AuditedOrder, Balance, OrderBooks, OrderFile, PlacedOperation};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
-pub use measure::{Measure, Measured, Reading};
-pub use outbox::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed};
+pub use measure::{Measure, Measured, Reading, Spread, Values};
+pub use outbox::{
+    AttemptRecord, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, OutboxStore, ParkedEvent, Replayed,
+};
 pub use payment::{
     AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, LapsedOrder, OpenOperations, OrderChanged,
     OrderDossier, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement, StashUse,
@@ -42,4 +44,4 @@ pub use stash::{StashEntry, StashKey, StashStore, StashSummary};
 pub use store::{Actor, Applied, Changed, History, NewEvent, PastStep, StoreError, StoreHealth, Subject};
 pub use system::{Clock, IdSource};
 pub use wallet::{WalletCredentials, WalletFailure, WalletProvider, WalletSessionRequest, WalletStore};
-pub use webhook::{WebhookRequest, WebhookSender};
+pub use webhook::{Sent, WebhookRequest, WebhookSender};

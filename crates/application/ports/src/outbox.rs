@@ -1,6 +1,9 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
 use dropin_access::SealedSecret;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
+use dropin_notification::Schedule;
 
 use crate::store::StoreError;
 
@@ -38,6 +41,21 @@ pub struct Delivery {
     pub body: Vec<u8>,
     /// When the first try at this notification was made.
     pub first_try: Timestamp,
+    /// How many of the tries the schedule does not count: looks whether a dead endpoint is back, and tries that our own death ended.
+    pub uncounted: u32,
+    /// When what it tells happened.
+    pub happened_at: Timestamp,
+    /// When the endpoint wants to be tried again; `None` for the deployment's schedule.
+    pub retry: Option<Schedule>,
+    /// Whether it was claimed because an earlier lease had run out: whoever held that died or was too slow.
+    pub lease_expired: bool,
+}
+
+impl Delivery {
+    /// Which of the tries that count this is, from 1.
+    pub fn tries(&self) -> u32 {
+        self.key.attempt.saturating_sub(self.uncounted).max(1)
+    }
 }
 
 /// What came of a try.
@@ -52,6 +70,57 @@ pub enum DeliveryResult {
     },
     /// Parked: the stream goes on without it.
     Parked,
+    /// Try the same again then, and do not count this try: it was only a look whether a dead endpoint is back, or was never made.
+    Held {
+        /// When.
+        at: Timestamp,
+    },
+}
+
+/// One try for the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptRecord {
+    /// Where it went.
+    pub endpoint_id: EndpointId,
+    /// The notification.
+    pub event_id: EventId,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// HTTP status, if an answer came.
+    pub status: Option<u16>,
+    /// What happened instead of an answer.
+    pub why: Option<&'static str>,
+    /// Beginning of the answer's body, without secrets; at most 4 KiB.
+    pub answer: Vec<u8>,
+}
+
+/// What came of one try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishedTry {
+    /// Which.
+    pub key: DeliveryKey,
+    /// What came of it.
+    pub result: DeliveryResult,
+    /// For the history; `None` when nothing was sent.
+    pub record: Option<AttemptRecord>,
+}
+
+impl FinishedTry {
+    /// Without anything for the history.
+    pub const fn new(key: DeliveryKey, result: DeliveryResult) -> Self {
+        Self { key, result, record: None }
+    }
+}
+
+/// What came of writing down what came of tries.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct FinishedDeliveries {
+    /// The next notification of each stream that goes on, under a lease.
+    pub next: Vec<Delivery>,
+    /// Results that came too late and changed nothing: somebody else has the stream by now, or had its end.
+    pub fenced: u32,
 }
 
 /// A notification that was given up and can be replayed.
@@ -103,14 +172,14 @@ pub trait OutboxStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Delivery>, StoreError>;
 
-    /// Writes what came of tries, all in one transaction; a result whose key no longer matches is ignored. Returns the next notification of
-    /// each stream that goes on, under a lease until `lease_until`.
+    /// Writes what came of tries with their records, all in one transaction; a result whose key no longer matches changes nothing (its record is
+    /// written all the same, because it was sent). Returns the next notification of each stream that goes on, under a lease until `lease_until`.
     async fn finish_deliveries(
         &self,
-        results: Vec<(DeliveryKey, DeliveryResult)>,
+        results: Vec<FinishedTry>,
         now: Timestamp,
         lease_until: Timestamp,
-    ) -> Result<Vec<Delivery>, StoreError>;
+    ) -> Result<FinishedDeliveries, StoreError>;
 
     /// When the next stream is due; `None` when nothing waits.
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError>;

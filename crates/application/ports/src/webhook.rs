@@ -19,9 +19,25 @@ pub struct WebhookRequest {
     pub at: Timestamp,
 }
 
+/// What came of sending once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// Whether and how the receiver answered.
+    pub outcome: AttemptOutcome,
+    /// Beginning of the answer's body, without secrets; at most 4 KiB.
+    pub answer: Vec<u8>,
+}
+
+impl From<AttemptOutcome> for Sent {
+    /// Without a body.
+    fn from(outcome: AttemptOutcome) -> Self {
+        Self { outcome, answer: Vec::new() }
+    }
+}
+
 /// Sends notifications to addresses that merchants chose.
 #[async_trait]
 pub trait WebhookSender: Send + Sync {
     /// Sends once: no redirects, a limit on time and on what is read of the answer.
-    async fn send(&self, request: WebhookRequest) -> AttemptOutcome;
+    async fn send(&self, request: WebhookRequest) -> Sent;
 }

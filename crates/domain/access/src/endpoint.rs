@@ -1,4 +1,5 @@
 use dropin_kernel::{EndpointId, MerchantId};
+use dropin_notification::{EventFilter, Schedule};
 
 use crate::credential::{Retiring, SealedSecret};
 
@@ -15,11 +16,22 @@ pub struct Endpoint {
     pub secret: SealedSecret,
     /// Signs too, while it still counts (decisions.md section 9: several signatures while a secret rotates).
     pub previous: Option<Retiring<SealedSecret>>,
+    /// What is particular about it.
+    pub settings: EndpointSettings,
+}
+
+/// What an endpoint may have of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EndpointSettings {
+    /// What it is told of; `None` for everything.
+    pub events: Option<EventFilter>,
+    /// When a notification that failed is tried again; `None` for the deployment's schedule.
+    pub retry: Option<Schedule>,
 }
 
 impl Endpoint {
-    /// A new endpoint with one secret.
+    /// A new endpoint with one secret, told of everything.
     pub fn new(id: EndpointId, merchant_id: MerchantId, url: String, secret: SealedSecret) -> Self {
-        Self { id, merchant_id, url, secret, previous: None }
+        Self { id, merchant_id, url, secret, previous: None, settings: EndpointSettings::default() }
     }
 }

@@ -8,15 +8,17 @@ mod merchant;
 mod origin;
 mod permission;
 mod rates;
+mod target;
 mod user;
 mod wallet;
 
 pub use credential::{PasswordHash, Retiring, SealedSecret};
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, EndpointSettings};
 pub use merchant::Merchant;
 pub use origin::{InvalidOrigin, Origin};
 pub use permission::{Permission, Permissions, UnknownPermission};
 pub use rates::{RateChange, RateForm, RateSettings, UnknownRateForm};
+pub use target::{TargetPolicy, TargetRefused};
 pub use user::ApiUser;
 pub use wallet::{
     DomainCheck, DomainState, InvalidHost, InvalidWallet, MerchantIdentifier, RegisteredDomain, ValidationUrlRefused,

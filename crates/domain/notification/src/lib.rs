@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod filter;
 mod schedule;
 
-pub use schedule::{AttemptOutcome, Schedule, Verdict};
+pub use filter::{EventFilter, EventFilterError};
+pub use schedule::{AttemptOutcome, Schedule, ScheduleError, Verdict};

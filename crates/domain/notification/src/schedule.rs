@@ -1,3 +1,5 @@
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use dropin_kernel::Timestamp;
@@ -79,6 +81,62 @@ impl Schedule {
     }
 }
 
+/// What is wrong with a written schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a schedule is written as the waits between tries, then a semicolon and when to give up, for example 5s,30s,2m,10m,1h;72h: 1 to 32 waits from \
+     1s to 7d with s, m, h or d, and an end of at most 30d"
+)]
+pub struct ScheduleError;
+
+/// Waits in one schedule, at most.
+const MOST_DELAYS: usize = 32;
+const LONGEST_DELAY: Duration = Duration::from_secs(7 * 86_400);
+const LATEST_END: Duration = Duration::from_secs(30 * 86_400);
+
+impl FromStr for Schedule {
+    type Err = ScheduleError;
+
+    fn from_str(text: &str) -> Result<Self, ScheduleError> {
+        let (delays, end) = text.split_once(';').ok_or(ScheduleError)?;
+        let delays = delays.split(',').map(|word| span(word, LONGEST_DELAY)).collect::<Result<Vec<_>, _>>()?;
+        if MOST_DELAYS < delays.len() {
+            return Err(ScheduleError);
+        }
+        Self::new(delays, span(end, LATEST_END)?).ok_or(ScheduleError)
+    }
+}
+
+/// Units of time with their seconds, longest first.
+const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+
+/// Reads a span of time of at least a second.
+fn span(word: &str, longest: Duration) -> Result<Duration, ScheduleError> {
+    let word = word.trim();
+    let unit = UNITS.iter().find(|(letter, _)| word.ends_with(*letter)).ok_or(ScheduleError)?;
+    let number = word.trim_end_matches(unit.0);
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) || number.len() + 1 != word.len() {
+        return Err(ScheduleError);
+    }
+    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit.1)).ok_or(ScheduleError)?;
+    let span = Duration::from_secs(seconds);
+    if (Duration::from_secs(1)..=longest).contains(&span) { Ok(span) } else { Err(ScheduleError) }
+}
+
+/// A span of time in the longest unit that divides it.
+fn written(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let (letter, unit) = UNITS.into_iter().find(|(_, unit)| seconds.is_multiple_of(*unit)).unwrap_or(('s', 1));
+    format!("{}{letter}", seconds / unit)
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let delays: Vec<String> = self.delays.iter().copied().map(written).collect();
+        write!(f, "{};{}", delays.join(","), written(self.give_up_after))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +184,38 @@ mod tests {
             }
         };
         assert_eq!((wait(429, 1), wait(503, 2), wait(500, 1), wait(429, 100)), (3_600, 7_200, 5, 43_200));
+    }
+
+    #[test]
+    fn a_schedule_is_written_and_read() {
+        let standard = Schedule::standard();
+        assert_eq!(standard.to_string(), "5s,30s,2m,10m,30m,1h,3h,6h,12h;3d");
+        assert_eq!(standard.to_string().parse(), Ok(standard));
+        assert_eq!(" 90s , 1d;30d".parse::<Schedule>().unwrap().to_string(), "90s,1d;30d");
+        let many = format!("{};1d", vec!["1s"; 33].join(","));
+        for wrong in [
+            "",
+            ";",
+            "5s",
+            "5s;",
+            ";72h",
+            "0s;1d",
+            "5;1d",
+            "-5s;1d",
+            "5ss;1d",
+            "1.5s;1d",
+            "5s,;1d",
+            "8d;9d",
+            "5s;31d",
+            "5s;0s",
+            "+5s;1d",
+            "18446744073709551616s;1d",
+            "18446744073709551615d;1d",
+            "5µ;1d",
+            &many,
+        ] {
+            assert_eq!(wrong.parse::<Schedule>(), Err(ScheduleError), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use dropin_kernel::MerchantId;
 use dropin_order::{OpState, Operation, OrderState};
 use dropin_ports::{
-    AuthorizationPrepared, Changed, DeliveryResult, Payment, PrepareAuthorization, Settled, Settlement, StashEntry,
+    AuthorizationPrepared, Changed, DeliveryResult, FinishedTry, Payment, PrepareAuthorization, Settled, Settlement,
+    StashEntry,
 };
 use tokio::task::JoinHandle;
 
@@ -162,8 +163,8 @@ async fn deliver_while_capturing(bench: &Bench, captures: &[Payment]) {
         let mut leased = bench.claim(at(100)).await;
         while !leased.is_empty() {
             sent += leased.len();
-            let results = leased.iter().map(|one| (one.key, DeliveryResult::Acknowledged)).collect();
-            leased = bench.outbox.finish_deliveries(results, at(101), at(116)).await.unwrap();
+            let results = leased.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();
+            leased = bench.outbox.finish_deliveries(results, at(101), at(116)).await.unwrap().next;
         }
         tokio::task::yield_now().await;
     }

@@ -3,7 +3,10 @@ use std::sync::Arc;
 
 use dropin_access::SealedSecret;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
-use dropin_ports::{AccountChanged, Delivery, DeliveryKey, DeliveryResult, EndpointChange, ParkedEvent, Replayed};
+use dropin_ports::{
+    AccountChanged, Delivery, DeliveryKey, DeliveryResult, EndpointChange, FinishedDeliveries, FinishedTry,
+    ParkedEvent, Replayed,
+};
 
 use crate::Bench;
 use crate::bench::{capture, captured, outcome};
@@ -288,8 +291,8 @@ pub async fn what_is_parked_again_replaces_what_was_parked(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     bench.authorized(merchant.id).await;
     let neighbour = bench.claim(at(210)).await.remove(0);
-    let results = vec![(neighbour.key, Parked), (replayed.key, Parked)];
-    let next = bench.outbox.finish_deliveries(results, at(211), at(226)).await.unwrap();
+    let results = vec![FinishedTry::new(neighbour.key, Parked), FinishedTry::new(replayed.key, Parked)];
+    let next = bench.outbox.finish_deliveries(results, at(211), at(226)).await.unwrap().next;
     assert_eq!(next.iter().map(|next| next.merchant_id).collect::<Vec<_>>(), [merchant.id], "it holds nobody up");
     assert_eq!(parked(&bench, event).await, [(to, 2, at(211))], "once, as it was parked last");
     let events: Vec<_> = bench.outbox.list_parked(10).await.unwrap().into_iter().map(|one| one.event_id).collect();
@@ -317,21 +320,21 @@ pub async fn results_are_written_together(bench: Arc<Bench>) {
         bench.authorized(merchant.id).await;
     }
     let claimed = bench.claim(at(100)).await;
-    let mut results: Vec<_> = keys(&claimed).into_iter().map(|key| (key, Acknowledged)).collect();
-    results[1].1 = Parked;
-    results[2].1 = Retry { at: at(200) };
-    results[3].0.attempt = 7;
+    let mut results: Vec<_> = keys(&claimed).into_iter().map(|key| FinishedTry::new(key, Acknowledged)).collect();
+    results[1].result = Parked;
+    results[2].result = Retry { at: at(200) };
+    results[3].key.attempt = 7;
     results.reverse();
     // The same stream twice in one batch: the first result counts.
-    results.push((claimed[0].key, Parked));
-    let next = bench.outbox.finish_deliveries(results, at(101), at(116)).await.unwrap();
+    results.push(FinishedTry::new(claimed[0].key, Parked));
+    let next = bench.outbox.finish_deliveries(results, at(101), at(116)).await.unwrap().next;
     let mut streams: Vec<_> = next.iter().map(|one| one.key.stream).collect();
     streams.sort_unstable();
     let gone_on = [&claimed[0], &claimed[1], &claimed[4], &claimed[5]].map(|one| one.key.stream);
     assert_eq!(streams, gone_on);
     assert!(sequences(&next).iter().all(|sequence| *sequence == 2));
     assert_eq!(bench.count("outbox_parked", "1 = 1"), 1);
-    assert_eq!(bench.outbox.finish_deliveries(vec![], at(102), at(117)).await, Ok(vec![]));
+    assert_eq!(bench.outbox.finish_deliveries(vec![], at(102), at(117)).await, Ok(FinishedDeliveries::default()));
 }
 
 pub async fn an_idle_queue_has_no_due_time(bench: Arc<Bench>) {

@@ -6,30 +6,30 @@ use dropin_ports::{Delivery, DeliveryKey};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::rows::retiring;
+use crate::rows::{retiring, written};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 
 statement! {
     /// The next notification of streams that are under that very lease, and who is to get it.
     FindLeased { streams: String => Text, lease_until: Instant => SqlInstant, }
-    postgres "SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, \
-            endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, \
-            e.event_id, e.merchant_id, e.event_type, e.body \
+    postgres "SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, \
+            endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, endpoint.retry, \
+            e.event_id, e.merchant_id, e.event_type, e.body, e.happened_at \
         FROM outbox_stream AS s JOIN endpoint ON endpoint.id = s.endpoint_id \
         LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
         WHERE s.id = ANY (string_to_array(?, ',')::bigint[]) AND s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id";
-    sqlite "SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, \
-            endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, \
-            e.event_id, e.merchant_id, e.event_type, e.body \
+    sqlite "SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, \
+            endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, endpoint.retry, \
+            e.event_id, e.merchant_id, e.event_type, e.body, e.happened_at \
         FROM json_each('[' || ? || ']') AS listed CROSS JOIN outbox_stream AS s ON s.id = listed.value \
         JOIN endpoint ON endpoint.id = s.endpoint_id \
         LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
         WHERE s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id";
     returns (
-        (BigInt, SqlId, SqlId, BigInt, Integer, Nullable<SqlInstant>),
-        (Text, Binary, Nullable<Binary>, Nullable<SqlInstant>, Bool),
-        (Nullable<SqlId>, Nullable<SqlId>, Nullable<Text>, Nullable<Binary>),
+        (BigInt, SqlId, SqlId, BigInt, Integer, Nullable<SqlInstant>, Integer),
+        (Text, Binary, Nullable<Binary>, Nullable<SqlInstant>, Bool, Nullable<Text>),
+        (Nullable<SqlId>, Nullable<SqlId>, Nullable<Text>, Nullable<Binary>, Nullable<SqlInstant>),
     );
 }
 
@@ -41,6 +41,7 @@ struct LeasedRow {
     next_sequence: i64,
     attempt: i32,
     first_try: Option<Instant>,
+    uncounted: i32,
 }
 
 #[derive(Queryable)]
@@ -50,6 +51,7 @@ struct ReceiverRow {
     previous_secret: Option<Vec<u8>>,
     previous_until: Option<Instant>,
     is_removed: bool,
+    retry: Option<String>,
 }
 
 /// All of it is missing where there is no such event.
@@ -59,6 +61,7 @@ struct MessageRow {
     merchant_id: Option<Id>,
     event_type: Option<String>,
     body: Option<Vec<u8>>,
+    happened_at: Option<Instant>,
 }
 
 /// What is to be done for streams that have just been leased.
@@ -97,6 +100,7 @@ fn delivery(stream: LeasedRow, receiver: ReceiverRow, message: MessageRow, now: 
         merchant_id: Some(merchant),
         event_type: Some(event_type),
         body: Some(body),
+        happened_at: Some(happened_at),
     } = message
     else {
         return Err(corrupt("outbox_stream", "its next event is missing"));
@@ -117,5 +121,9 @@ fn delivery(stream: LeasedRow, receiver: ReceiverRow, message: MessageRow, now: 
         event_type,
         body,
         first_try: first_try.0,
+        uncounted: u32::try_from(stream.uncounted).map_err(|_negative| corrupt("outbox_stream", "uncounted"))?,
+        happened_at: happened_at.0,
+        retry: written("endpoint", receiver.retry, "retry")?,
+        lease_expired: false,
     })
 }

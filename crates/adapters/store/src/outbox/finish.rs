@@ -5,7 +5,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text};
 use dropin_kernel::Timestamp;
-use dropin_ports::{DeliveryKey, DeliveryResult};
+use dropin_ports::{DeliveryResult, FinishedTry};
 
 use super::{listed, parked};
 use crate::connection::AnyConnection;
@@ -54,10 +54,10 @@ type Told = (Try, DeliveryResult);
 /// Writes what came of tries. Returns the streams whose next notification is leased now.
 pub(super) fn finish(
     connection: &mut AnyConnection,
-    results: &[(DeliveryKey, DeliveryResult)],
+    results: &[FinishedTry],
     now: Timestamp,
     lease_until: Timestamp,
-) -> Result<Vec<i64>, Fault> {
+) -> Result<(Vec<i64>, u32), Fault> {
     let results = first_of_each(results);
     // A late result finds its stream elsewhere: later sequence, later attempt, or gone.
     let (mut going_on, mut left) = match connection {
@@ -69,7 +69,7 @@ pub(super) fn finish(
         match result {
             DeliveryResult::Acknowledged => {}
             DeliveryResult::Parked => parked::park(connection, &stream, now)?,
-            DeliveryResult::Retry { at } => {
+            DeliveryResult::Retry { at } | DeliveryResult::Held { at } => {
                 retry(connection, &stream, *at, now)?;
                 continue;
             }
@@ -78,13 +78,13 @@ pub(super) fn finish(
             going_on.push(stream.id);
         }
     }
-    Ok(going_on)
+    Ok((going_on, 0))
 }
 
 /// The results by the tries that they name; of two for the same, the first counts.
-fn first_of_each(results: &[(DeliveryKey, DeliveryResult)]) -> Vec<Told> {
+fn first_of_each(results: &[FinishedTry]) -> Vec<Told> {
     let mut seen = HashSet::with_capacity(results.len());
-    let named = results.iter().filter_map(|(key, result)| {
+    let named = results.iter().filter_map(|FinishedTry { key, result, .. }| {
         // No stream is at an attempt that its column cannot hold.
         Some(((key.stream, key.sequence, i32::try_from(key.attempt).ok()?), *result))
     });
@@ -149,7 +149,7 @@ fn move_together(
     lease_until: Timestamp,
 ) -> Result<(Vec<i64>, HashMap<Try, StreamRow>), Fault> {
     let retry_at = |result: &DeliveryResult| match result {
-        DeliveryResult::Retry { at } => Some(Instant(*at)),
+        DeliveryResult::Retry { at } | DeliveryResult::Held { at } => Some(Instant(*at)),
         DeliveryResult::Acknowledged | DeliveryResult::Parked => None,
     };
     let together = MoveTogether {

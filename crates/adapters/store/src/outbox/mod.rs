@@ -7,7 +7,7 @@ mod parked;
 
 use async_trait::async_trait;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
-use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed, StoreError};
+use dropin_ports::{Delivery, FinishedDeliveries, FinishedTry, OutboxStore, ParkedEvent, Replayed, StoreError};
 
 use crate::lane::Verdict;
 use crate::store::Store;
@@ -32,14 +32,15 @@ impl OutboxStore for Store {
 
     async fn finish_deliveries(
         &self,
-        results: Vec<(DeliveryKey, DeliveryResult)>,
+        results: Vec<FinishedTry>,
         now: Timestamp,
         lease_until: Timestamp,
-    ) -> Result<Vec<Delivery>, StoreError> {
+    ) -> Result<FinishedDeliveries, StoreError> {
         let finish =
             move |connection: &mut _| finish::finish(connection, &results, now, lease_until).map(Verdict::Keep);
-        let streams = self.write(finish).await?;
-        self.leased(streams, now, lease_until).await
+        let (streams, fenced) = self.write(finish).await?;
+        let next = self.leased(streams, now, lease_until).await?;
+        Ok(FinishedDeliveries { next, fenced })
     }
 
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {

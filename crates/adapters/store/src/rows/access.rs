@@ -1,11 +1,14 @@
+use std::str::FromStr;
 use std::time::Duration;
 
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_access::{
-    ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring, SealedSecret,
+    ApiUser, Endpoint, EndpointSettings, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring,
+    SealedSecret,
 };
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
+use dropin_notification::{EventFilter, Schedule};
 
 use super::{currency, methods, missing};
 use crate::fault::{Fault, corrupt};
@@ -61,6 +64,8 @@ pub(crate) struct EndpointRow {
     secret: Vec<u8>,
     previous_secret: Option<Vec<u8>>,
     previous_until: Option<Instant>,
+    event_types: Option<String>,
+    retry: Option<String>,
 }
 
 fn positions() -> impl Iterator<Item = i32> {
@@ -194,6 +199,8 @@ impl EndpointRow {
             secret: endpoint.secret.0.clone(),
             previous_secret: endpoint.previous.as_ref().map(|old| old.credential.0.clone()),
             previous_until: endpoint.previous.as_ref().map(|old| Instant(old.until)),
+            event_types: endpoint.settings.events.as_ref().map(EventFilter::to_string),
+            retry: endpoint.settings.retry.as_ref().map(Schedule::to_string),
         }
     }
 
@@ -204,6 +211,19 @@ impl EndpointRow {
             url: self.url,
             secret: SealedSecret(self.secret),
             previous: retiring("endpoint", self.previous_secret.map(SealedSecret), self.previous_until)?,
+            settings: EndpointSettings {
+                events: written("endpoint", self.event_types, "event_types")?,
+                retry: written("endpoint", self.retry, "retry")?,
+            },
         })
     }
+}
+
+/// A setting as it was written.
+pub(crate) fn written<T: FromStr>(
+    table: &'static str,
+    text: Option<String>,
+    column: &'static str,
+) -> Result<Option<T>, Fault> {
+    text.map(|text| text.parse().map_err(|_damaged| corrupt(table, column))).transpose()
 }

@@ -12,7 +12,7 @@ mod session;
 mod terms;
 
 pub(crate) use access::{
-    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, permission_words, retiring,
+    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, permission_words, retiring, written,
 };
 pub(crate) use billing::ProfileRow;
 pub(crate) use methods::write as methods_document;

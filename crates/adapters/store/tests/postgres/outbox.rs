@@ -1,7 +1,9 @@
 //! Results of tries beside somebody who tells more of the same payments. The test plays that somebody, with locks held as long as it takes.
 
 use dropin_kernel::Timestamp;
-use dropin_ports::{AccessStore, Delivery, DeliveryResult, MerchantInserted, OutboxStore};
+use dropin_ports::{
+    AccessStore, Delivery, DeliveryResult, FinishedDeliveries, FinishedTry, MerchantInserted, OutboxStore,
+};
 use dropin_store::Store;
 use dropin_store_contract::{Raw, fresh, new_merchant};
 
@@ -71,9 +73,9 @@ impl Queue {
 
     /// Acknowledges all of `deliveries`, in a task of its own.
     fn acknowledge(&self, deliveries: &[Delivery]) -> tokio::task::JoinHandle<Vec<Delivery>> {
-        let results = deliveries.iter().map(|one| (one.key, DeliveryResult::Acknowledged)).collect();
+        let results = deliveries.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();
         let store = self.store.clone();
-        tokio::spawn(async move { store.finish_deliveries(results, at(101), at(116)).await.unwrap() })
+        tokio::spawn(async move { store.finish_deliveries(results, at(101), at(116)).await.unwrap().next })
     }
 
     async fn claim(&self) -> Vec<Delivery> {
@@ -129,7 +131,7 @@ async fn a_lease_that_somebody_else_holds_is_left_to_them() {
     let second = queue.store.claim_deliveries(&[], at(200), at(215), 10, 10).await.unwrap();
     assert_eq!((first.len(), second.len()), (2, 2));
     assert_eq!(queue.acknowledge(&first).await.unwrap(), [], "late");
-    let results = second.iter().map(|one| (one.key, DeliveryResult::Retry { at: at(230) })).collect();
-    assert_eq!(queue.store.finish_deliveries(results, at(201), at(216)).await, Ok(vec![]));
+    let results = second.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Retry { at: at(230) })).collect();
+    assert_eq!(queue.store.finish_deliveries(results, at(201), at(216)).await, Ok(FinishedDeliveries::default()));
     assert_eq!(queue.store.next_delivery_due().await, Ok(Some(at(230))));
 }

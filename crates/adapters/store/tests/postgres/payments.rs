@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dropin_kernel::LedgerTransactionId;
 use dropin_money::Amount;
 use dropin_order::{Amounts, OpState};
-use dropin_ports::{DeliveryResult, OutboxStore, Payment, PaymentStore, Settled, StoreError};
+use dropin_ports::{DeliveryResult, FinishedTry, OutboxStore, Payment, PaymentStore, Settled, StoreError};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{Bench, Raw, approval};
 use tokio::task::JoinHandle;
@@ -160,8 +160,8 @@ async fn settlements_and_results_of_deliveries_never_wait_for_each_other_in_a_ci
         let mut leased = other.claim_deliveries(&[], at(100), at(115), 100, 1_000).await.unwrap();
         while !leased.is_empty() {
             sent += leased.len();
-            let results = leased.iter().map(|one| (one.key, DeliveryResult::Acknowledged)).collect();
-            leased = other.finish_deliveries(results, at(101), at(116)).await.unwrap();
+            let results = leased.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();
+            leased = other.finish_deliveries(results, at(101), at(116)).await.unwrap().next;
         }
     }
     for one in settling {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_notification::{AttemptOutcome, Verdict};
-use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, StoreError, WebhookRequest};
+use dropin_ports::{Delivery, DeliveryResult, FinishedTry, Sent, StoreError, WebhookRequest};
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::{Delivering, Tally};
@@ -23,10 +23,10 @@ struct Slots {
 
 pub(super) struct Flights<'a> {
     by: &'a Delivering,
-    sends: JoinSet<AttemptOutcome>,
+    sends: JoinSet<Sent>,
     flying: HashMap<Id, Delivery>,
     endpoints: HashMap<EndpointId, Slots>,
-    landed: Vec<(DeliveryKey, DeliveryResult)>,
+    landed: Vec<FinishedTry>,
     /// Whether the queue may hold something for us.
     hungry: bool,
     store_is_there: bool,
@@ -152,9 +152,9 @@ impl<'a> Flights<'a> {
         }
     }
 
-    fn note(&mut self, landed: Result<(Id, AttemptOutcome), JoinError>) {
-        let (id, outcome) =
-            landed.unwrap_or_else(|error| (error.id(), AttemptOutcome::Failed { why: "the try ended abnormally" }));
+    fn note(&mut self, landed: Result<(Id, Sent), JoinError>) {
+        let (id, sent) = landed
+            .unwrap_or_else(|error| (error.id(), AttemptOutcome::Failed { why: "the try ended abnormally" }.into()));
         let Some(delivery) = self.flying.remove(&id) else {
             return;
         };
@@ -162,8 +162,8 @@ impl<'a> Flights<'a> {
         if let Some(slots) = self.endpoints.get_mut(&endpoint) {
             slots.busy -= 1;
         }
-        let result = self.judge(&delivery, &outcome);
-        self.landed.push((delivery.key, result));
+        let result = self.judge(&delivery, &sent.outcome);
+        self.landed.push(FinishedTry::new(delivery.key, result));
         // A slot is free, so there may be something to claim for it.
         self.hungry = true;
         self.start_waiting(endpoint);
@@ -201,7 +201,7 @@ impl<'a> Flights<'a> {
         }
         let now = self.by.clock.now();
         let lease_until = now.plus(self.by.pace.lease);
-        let next = self.by.outbox.finish_deliveries(self.landed.clone(), now, lease_until).await?;
+        let next = self.by.outbox.finish_deliveries(self.landed.clone(), now, lease_until).await?.next;
         self.landed.clear();
         self.accept(next, lease_until);
         Ok(())
@@ -219,14 +219,14 @@ impl<'a> Flights<'a> {
     pub(super) fn give_back_waiting(&mut self) {
         let at = self.by.clock.now();
         for (delivery, _) in self.endpoints.values_mut().flat_map(|slots| slots.waiting.drain(..)) {
-            self.landed.push((delivery.key, DeliveryResult::Retry { at }));
+            self.landed.push(FinishedTry::new(delivery.key, DeliveryResult::Retry { at }));
         }
     }
 }
 
 impl Delivering {
     /// One try, as a task of its own.
-    fn send(&self, delivery: &Delivery, body: Vec<u8>) -> impl Future<Output = AttemptOutcome> + Send + use<> {
+    fn send(&self, delivery: &Delivery, body: Vec<u8>) -> impl Future<Output = Sent> + Send + use<> {
         let endpoint = delivery.endpoint_id;
         let owner = endpoint.to_string();
         let opened = delivery.secrets.iter().map(|secret| self.secrets.open_secret(&owner, secret));
@@ -244,7 +244,7 @@ impl Delivering {
                 Ok(request) => webhooks.send(request).await,
                 Err(error) => {
                     log::error!("the secret of endpoint {endpoint} cannot be opened: {error}");
-                    AttemptOutcome::Failed { why: "the endpoint's secret cannot be opened" }
+                    AttemptOutcome::Failed { why: "the endpoint's secret cannot be opened" }.into()
                 }
             }
         }

@@ -9,7 +9,8 @@ use dropin_access::{PasswordHash, SealedSecret};
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{
-    Delivery, DeliveryKey, DeliveryResult, Fingerprint, KeyringError, ParkedEvent, Replayed, WebhookRequest,
+    Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries, FinishedTry, KeyringError, ParkedEvent,
+    Replayed, Sent, WebhookRequest,
 };
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -50,6 +51,10 @@ impl Stream {
             event_type: "ORDER_PROCESSED".to_owned(),
             body: b"{}".to_vec(),
             first_try: self.first_try.unwrap_or(Timestamp::from_micros(0)),
+            uncounted: 0,
+            happened_at: Timestamp::from_micros(0),
+            retry: None,
+            lease_expired: false,
         }
     }
 }
@@ -131,13 +136,13 @@ impl OutboxStore for World {
 
     async fn finish_deliveries(
         &self,
-        results: Vec<(DeliveryKey, DeliveryResult)>,
+        results: Vec<FinishedTry>,
         now: Timestamp,
         lease_until: Timestamp,
-    ) -> Result<Vec<Delivery>, StoreError> {
+    ) -> Result<FinishedDeliveries, StoreError> {
         self.check()?;
         let mut next = Vec::new();
-        for (key, result) in results {
+        for FinishedTry { key, result, .. } in results {
             let mut streams = self.streams.lock().unwrap();
             let stream = &mut streams[key.stream as usize];
             if (stream.next, stream.attempt) != (key.sequence, key.attempt) {
@@ -154,7 +159,7 @@ impl OutboxStore for World {
                 next.push(stream.delivery(key.stream as usize));
             }
         }
-        Ok(next)
+        Ok(FinishedDeliveries { next, fenced: 0 })
     }
 
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -182,7 +187,7 @@ impl OutboxStore for World {
 
 #[async_trait]
 impl WebhookSender for World {
-    async fn send(&self, request: WebhookRequest) -> AttemptOutcome {
+    async fn send(&self, request: WebhookRequest) -> Sent {
         self.sent.lock().unwrap().push((request.url.clone(), request.sequence));
         let flying = self.flying.fetch_add(1, Ordering::SeqCst) + 1;
         let host = request.url.split('/').nth(2).unwrap_or_default();
@@ -198,7 +203,7 @@ impl WebhookSender for World {
             _ => 200,
         };
         self.flying.fetch_sub(1, Ordering::SeqCst);
-        AttemptOutcome::Answered { status, retry_after: None }
+        AttemptOutcome::Answered { status, retry_after: None }.into()
     }
 }
 
