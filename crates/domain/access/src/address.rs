@@ -1,7 +1,9 @@
 //! Which addresses of the Internet are somebody's public server (IANA special-purpose address registries for IPv4 and IPv6, and the
 //! addresses under which clouds serve their metadata).
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
 /// Whether the address belongs to the machine itself.
 pub fn is_loopback(address: IpAddr) -> bool {
@@ -11,19 +13,23 @@ pub fn is_loopback(address: IpAddr) -> bool {
     }
 }
 
-/// Whether we may never call there, in a sandbox neither: link-local (and with it most metadata services), multicast,
-/// broadcast, and the address that stands for none.
+/// Whether we may never call there, in a sandbox neither: link-local (and with it most metadata services), multicast, broadcast, the address
+/// that stands for none, and whatever carries one of them inside.
 pub fn is_never_a_receiver(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => {
-            v4.is_link_local()
-                || v4.is_multicast()
-                || v4.octets()[0] == 0
-                || METADATA.contains(&v4)
-                || 240 <= v4.octets()[0]
+    match address {
+        IpAddr::V4(v4) => is_never_v4(v4),
+        IpAddr::V6(v6) => {
+            v6.is_unicast_link_local()
+                || v6.is_multicast()
+                || v6.is_unspecified()
+                || METADATA_V6.iter().any(|range| range.holds(address))
+                || carried(v6).into_iter().flatten().any(is_never_v4)
         }
-        IpAddr::V6(v6) => v6.is_unicast_link_local() || v6.is_multicast() || v6.is_unspecified() || v6 == METADATA_V6,
     }
+}
+
+fn is_never_v4(v4: Ipv4Addr) -> bool {
+    v4.is_link_local() || v4.is_multicast() || v4.octets()[0] == 0 || METADATA.contains(&v4) || 240 <= v4.octets()[0]
 }
 
 /// Whether the address is publicly routed, and so is every IPv4 address that it carries inside.
@@ -37,8 +43,67 @@ pub fn is_public(address: IpAddr) -> bool {
 /// Azure's, Alibaba's and Oracle's; the usual 169.254.169.254 is link-local.
 const METADATA: [Ipv4Addr; 3] =
     [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
-/// Amazon's.
-const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+/// Amazon's, Google's, Oracle's and Scaleway's.
+const METADATA_V6: [Network; 4] = [
+    Network { first: IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0)), length: 32 },
+    Network { first: IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)), length: 128 },
+    Network { first: IpAddr::V6(Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)), length: 128 },
+    Network { first: IpAddr::V6(Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42)), length: 128 },
+];
+
+/// A range of addresses (RFC 4632 section 3.1, RFC 4291 section 2.3), or a single one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    first: IpAddr,
+    length: u8,
+}
+
+/// The text is no range of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be an address such as 203.0.113.7, or a range such as 203.0.113.0/24 or 2001:db8::/32")]
+pub struct InvalidNetwork;
+
+impl Network {
+    /// Whether `address` lies within, itself or as an IPv4 address that it carries inside.
+    pub fn holds(&self, address: IpAddr) -> bool {
+        match (self.first, address) {
+            (IpAddr::V4(first), IpAddr::V4(v4)) => self.holds_v4(first, v4),
+            (IpAddr::V4(first), IpAddr::V6(v6)) => carried(v6).into_iter().flatten().any(|v4| self.holds_v4(first, v4)),
+            (IpAddr::V6(first), IpAddr::V6(v6)) => {
+                (first.to_bits() ^ v6.to_bits()).checked_shr(128 - u32::from(self.length)).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(_), IpAddr::V4(_)) => false,
+        }
+    }
+
+    fn holds_v4(&self, first: Ipv4Addr, v4: Ipv4Addr) -> bool {
+        (first.to_bits() ^ v4.to_bits()).checked_shr(32 - u32::from(self.length)).unwrap_or(0) == 0
+    }
+}
+
+impl FromStr for Network {
+    type Err = InvalidNetwork;
+
+    fn from_str(text: &str) -> Result<Self, InvalidNetwork> {
+        let (first, length) = text.split_once('/').map_or((text, None), |(first, length)| (first, Some(length)));
+        let first: IpAddr = first.parse().map_err(|_not_an_address| InvalidNetwork)?;
+        let whole = if first.is_ipv4() { 32 } else { 128 };
+        let length = match length {
+            None => whole,
+            Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                digits.parse().map_err(|_out_of_range| InvalidNetwork)?
+            }
+            Some(_) => return Err(InvalidNetwork),
+        };
+        if length <= whole { Ok(Self { first, length }) } else { Err(InvalidNetwork) }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.first, self.length)
+    }
+}
 
 /// Network and prefix length of what is not public.
 const RESERVED_V4: [(Ipv4Addr, u32); 15] = [
@@ -100,6 +165,25 @@ fn inside_isatap(address: Ipv6Addr) -> Option<Ipv4Addr> {
 fn last_four(address: Ipv6Addr) -> Ipv4Addr {
     let [.., a, b, c, d] = address.octets();
     Ipv4Addr::new(a, b, c, d)
+}
+
+/// Every IPv4 address that this one may stand for: mapped and compatible (RFC 4291 section 2.5.5), translated (RFC 2765), both prefixes of
+/// NAT64 in all their layouts (RFC 6052 section 2.2, RFC 8215), 6to4 (RFC 3056), Teredo's server and client (RFC 4380 section 4), ISATAP.
+fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 4] {
+    let o = address.octets();
+    let v4 = |a: usize, b: usize, c: usize, d: usize| Some(Ipv4Addr::new(o[a], o[b], o[c], o[d]));
+    let end = Some(last_four(address));
+    match address.segments() {
+        // The unspecified address and loopback have the form of compatible ones.
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => [None; 4],
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => {
+            [end, None, None, None]
+        }
+        [0x64, 0xff9b, 1, ..] => [end, v4(6, 7, 9, 10), v4(7, 9, 10, 11), v4(9, 10, 11, 12)],
+        [0x2002, ..] => [v4(2, 3, 4, 5), inside_isatap(address), None, None],
+        [0x2001, 0, ..] => [v4(4, 5, 6, 7), end.map(|client| Ipv4Addr::from_bits(!client.to_bits())), None, None],
+        _ => [inside_isatap(address), None, None, None],
+    }
 }
 
 #[cfg(test)]
@@ -205,6 +289,22 @@ mod tests {
             "::",
             "224.0.0.1",
             "255.255.255.255",
+            "::169.254.169.254",
+            "::ffff:0:169.254.169.254",
+            "64:ff9b::169.254.169.254",
+            "64:ff9b:1::169.254.169.254",
+            "64:ff9b:1:a9fe:a9:fe00::",
+            "64:ff9b:1:a9:fe:a9fe::",
+            "64:ff9b:1:0:a9:fea9:fe00:0",
+            "2002:a9fe:a9fe::1",
+            "2001:0:a9fe:a9fe::1",
+            "2001:0:808:808::5601:5601",
+            "2a00::5efe:169.254.169.254",
+            "2a00::200:5efe:169.254.169.254",
+            "fd00:ec2::23",
+            "fd20:ce::254",
+            "fd00:c1::a9fe:a9fe",
+            "fd00:42::42",
         ] {
             assert!(is_never_a_receiver(parse(never)), "{never}");
         }
@@ -212,5 +312,29 @@ mod tests {
             assert!(!is_never_a_receiver(parse(reachable)), "{reachable}");
         }
         assert!(is_loopback(parse("::ffff:127.0.0.1")) && is_loopback(parse("::1")) && !is_loopback(parse("10.0.0.1")));
+    }
+    #[test]
+    fn a_network_holds_its_addresses_in_every_form() {
+        let holds = |network: &str, address: &str| network.parse::<Network>().expect(network).holds(parse(address));
+        for (network, inside, outside) in [
+            ("198.51.100.0/24", "198.51.100.255", "198.51.101.0"),
+            ("198.51.100.7", "198.51.100.7", "198.51.100.8"),
+            ("198.51.100.7/24", "198.51.100.1", "198.51.99.7"),
+            ("198.51.100.0/24", "::ffff:198.51.100.9", "::ffff:198.51.101.9"),
+            ("198.51.100.0/24", "64:ff9b::198.51.100.9", "64:ff9b::8.8.8.8"),
+            ("198.51.100.0/24", "2002:c633:6401::1", "2002:c633:6501::1"),
+            ("2a00:1::/32", "2a00:1:ffff::1", "2a00:2::1"),
+            ("2a00:1::1", "2a00:1::1", "2a00:1::2"),
+        ] {
+            assert!(holds(network, inside), "{inside} is in {network}");
+            assert!(!holds(network, outside), "{outside} is not in {network}");
+        }
+        assert!(holds("0.0.0.0/0", "8.8.8.8") && holds("::/0", "2a00::1") && !holds("::/0", "8.8.8.8"));
+        for wrong in
+            ["", "shop.example", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0.0.0/+8", "10.0.0/8", "/8", "1.1.1.1/8/8"]
+        {
+            assert_eq!(wrong.parse::<Network>(), Err(InvalidNetwork), "{wrong}");
+        }
+        assert_eq!("10.0.0.0/8".parse::<Network>().expect("a range").to_string(), "10.0.0.0/8");
     }
 }
