@@ -31,28 +31,28 @@ fn measures(health: &ProcessorHealth) -> Vec<Measure> {
         labels: vec![("call", one.call.into()), ("outcome", one.outcome.into())],
         value: one.count,
     });
-    let stands = |name, help, readings| Measure { name, help, counts_up: false, readings };
-    let counted = |name, help, readings| Measure { name, help, counts_up: true, readings };
     vec![
-        stands(
+        Measure::stands(
             "dropin_processor_breaker",
             "1 for the state of the guard in front of the processor: open holds all calls back.",
             states.collect(),
         ),
-        counted(
+        Measure::total(
             "dropin_processor_breaker_opened_total",
             "How often the guard has opened because the processor answered nobody.",
-            vec![Reading { labels: Vec::new(), value: health.opened }],
+            health.opened,
         ),
-        stands("dropin_processor_calls", "Calls under way.", of_rooms(|room| room.under_way)),
-        stands("dropin_processor_calls_waiting", "Calls that wait for room.", of_rooms(|room| room.waiting)),
-        stands("dropin_processor_calls_room", "Most calls at once.", of_rooms(|room| room.room)),
-        counted("dropin_processor_calls_total", "Calls by how they ended.", ended.collect()),
+        Measure::stands("dropin_processor_calls", "Calls under way.", of_rooms(|room| room.under_way)),
+        Measure::stands("dropin_processor_calls_waiting", "Calls that wait for room.", of_rooms(|room| room.waiting)),
+        Measure::stands("dropin_processor_calls_room", "Most calls at once.", of_rooms(|room| room.room)),
+        Measure::counted("dropin_processor_calls_total", "Calls by how they ended.", ended.collect()),
     ]
 }
 
 #[cfg(test)]
 mod tests {
+    use dropin_ports::Values;
+
     use super::*;
     use crate::health::OutcomeCount;
 
@@ -69,8 +69,8 @@ mod tests {
         let told: Vec<_> = measures(&health)
             .into_iter()
             .map(|measure| {
-                let values: Vec<_> = measure.readings.iter().map(|reading| reading.value).collect();
-                (measure.name, measure.counts_up, values)
+                let values: Vec<_> = measure.readings().iter().map(|reading| reading.value).collect();
+                (measure.name, matches!(measure.values, Values::Counted(_)), values)
             })
             .collect();
         let expected = [

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dropin_ports::{Measure, Measured};
+use dropin_ports::{Measure, Measured, Reading, Spread, Values};
 use futures_util::future::join_all;
 use tokio::sync::Mutex;
 
@@ -45,16 +45,38 @@ impl Watched {
     }
 }
 
+// Writing to a String cannot fail, so its results are dropped below.
+
 fn render(text: &mut String, measure: &Measure) {
-    let Measure { name, help, counts_up, readings } = measure;
-    let kind = if *counts_up { "counter" } else { "gauge" };
-    // Writing to a String cannot fail.
+    let Measure { name, help, values } = measure;
+    let kind = match values {
+        Values::Now(_) => "gauge",
+        Values::Counted(_) => "counter",
+        Values::Spread(_) => "histogram",
+    };
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-    for reading in readings {
-        let labels: Vec<_> = reading.labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(text, "{name}{labels} {}", reading.value);
+    match values {
+        Values::Now(readings) | Values::Counted(readings) => {
+            readings.iter().for_each(|one| render_reading(text, name, one));
+        }
+        Values::Spread(spread) => render_spread(text, name, spread),
     }
+}
+
+fn render_reading(text: &mut String, name: &str, reading: &Reading) {
+    let labels: Vec<_> = reading.labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
+    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+    let _ = writeln!(text, "{name}{labels} {}", reading.value);
+}
+
+/// Times are told in seconds, as Prometheus wants all of them.
+fn render_spread(text: &mut String, name: &str, spread: &Spread) {
+    let Spread { at_most, count, sum } = spread;
+    for (bound, so_many) in at_most {
+        let _ = writeln!(text, "{name}_bucket{{le=\"{}\"}} {so_many}", bound.as_secs_f64());
+    }
+    let _ = writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {count}");
+    let _ = writeln!(text, "{name}_sum {}\n{name}_count {count}", sum.as_secs_f64());
 }
 
 #[cfg(test)]
@@ -62,7 +84,6 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use async_trait::async_trait;
-    use dropin_ports::Reading;
 
     use super::*;
 
@@ -78,7 +99,7 @@ mod tests {
             }
             let labels = vec![("kind", "CAPTURE".into()), ("state", "UNKNOWN".into())];
             let counted = vec![Reading { labels, value: asked }];
-            let by_kind = Measure { name: "by_kind_total", help: "Some.", counts_up: true, readings: counted };
+            let by_kind = Measure::counted("by_kind_total", "Some.", counted);
             Ok(vec![Measure::now("asked", "How often.", asked), by_kind])
         }
     }
@@ -92,5 +113,53 @@ mod tests {
         let expected = "# HELP asked How often.\n# TYPE asked gauge\nasked 1\n\
             # HELP by_kind_total Some.\n# TYPE by_kind_total counter\nby_kind_total{kind=\"CAPTURE\",state=\"UNKNOWN\"} 1\n";
         assert_eq!(watched.render().await, expected);
+    }
+
+    /// Reads a text as `promtool check metrics` does. Returns the samples: name with labels, and value.
+    fn samples(text: &str) -> Vec<(&str, f64)> {
+        let (mut kinds, mut samples) = (Vec::<(&str, &str)>::new(), Vec::<(&str, f64)>::new());
+        for line in text.lines() {
+            if let Some(told) = line.strip_prefix("# HELP ") {
+                let (name, help) = told.split_once(' ').expect("a name and what it says");
+                assert!(!help.is_empty() && kinds.iter().all(|(known, _)| *known != name), "{line}");
+                continue;
+            }
+            if let Some(told) = line.strip_prefix("# TYPE ") {
+                kinds.push(told.split_once(' ').expect("a name and its kind"));
+                continue;
+            }
+            let (series, value) = line.rsplit_once(' ').expect("a series and its value");
+            let name = series.split('{').next().expect("something");
+            let (family, kind) = *kinds.last().expect("a kind before the first value");
+            let belongs = match kind {
+                "histogram" => ["_bucket", "_sum", "_count"].iter().any(|end| name.strip_suffix(end) == Some(family)),
+                "counter" => name == family && name.ends_with("_total"),
+                _ => name == family && !name.ends_with("_total"),
+            };
+            assert!(belongs, "{line} under {kind} {family}");
+            assert!(samples.iter().all(|(known, _)| *known != series), "{series} twice");
+            samples.push((series, value.parse().unwrap_or_else(|_| panic!("no number: {line}"))));
+        }
+        samples
+    }
+
+    #[test]
+    fn times_are_told_as_a_histogram() {
+        let millis = Duration::from_millis;
+        let at_most = vec![(millis(5), 1), (millis(250), 3), (millis(10_000), 3)];
+        let mut text = String::new();
+        let spread = Spread { at_most, count: 4, sum: millis(60_403) };
+        render(&mut text, &Measure::spread("waited_seconds", "How long.", spread));
+        render(&mut text, &Measure::total("gone_total", "How many.", 2));
+        let expected = [
+            ("waited_seconds_bucket{le=\"0.005\"}", 1.0),
+            ("waited_seconds_bucket{le=\"0.25\"}", 3.0),
+            ("waited_seconds_bucket{le=\"10\"}", 3.0),
+            ("waited_seconds_bucket{le=\"+Inf\"}", 4.0),
+            ("waited_seconds_sum", 60.403),
+            ("waited_seconds_count", 4.0),
+            ("gone_total", 2.0),
+        ];
+        assert_eq!(samples(&text), expected);
     }
 }

@@ -68,7 +68,7 @@ fn by_kind_and_state(
             value: group.map_or(0, &number),
         }
     });
-    Measure { name, help, counts_up: false, readings: readings.collect() }
+    Measure::stands(name, help, readings.collect())
 }
 
 #[cfg(test)]
@@ -81,14 +81,14 @@ mod tests {
         let open = [OpenOperations { kind: OpKind::Capture, state: OpState::Unknown, count: 3, oldest }];
         let told = measures(&open, 2, Timestamp::from_micros(605_900_000));
         let [count, age, stuck] = &told[..] else { panic!("{told:?}") };
-        assert_eq!((count.readings.len(), age.readings.len()), (12, 12));
+        assert_eq!((count.readings().len(), age.readings().len()), (12, 12));
         for (measure, number) in [(count, 3), (age, 600)] {
-            let some: Vec<_> = measure.readings.iter().filter(|reading| reading.value != 0).collect();
+            let some: Vec<_> = measure.readings().iter().filter(|reading| reading.value != 0).collect();
             assert_eq!(
                 some,
                 [&Reading { labels: vec![("kind", "CAPTURE".into()), ("state", "UNKNOWN".into())], value: number }]
             );
         }
-        assert_eq!((stuck.name, stuck.readings[0].value), ("dropin_operations_stuck", 2));
+        assert_eq!((stuck.name, stuck.readings()[0].value), ("dropin_operations_stuck", 2));
     }
 }

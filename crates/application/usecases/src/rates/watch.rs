@@ -102,12 +102,11 @@ impl Measured for RateWatch {
             .into_iter()
             .map(|why| Reading { labels: vec![("reason", why.as_str().into())], value: refused(why) as u64 });
         Ok(vec![
-            Measure {
-                name: "dropin_rates_refused",
-                help: "Rates of the feed that were not believed at the last look; somebody has to look at them.",
-                counts_up: false,
-                readings: readings.collect(),
-            },
+            Measure::stands(
+                "dropin_rates_refused",
+                "Rates of the feed that were not believed at the last look; somebody has to look at them.",
+                readings.collect(),
+            ),
             Measure::now(
                 "dropin_rates_unreadable",
                 "Whether a source of rates could not be read at the last look.",

@@ -56,11 +56,10 @@ impl Measured for WalletCertificates {
                 value: at.since(now).as_secs(),
             })
             .collect();
-        Ok(vec![Measure {
-            name: "dropin_wallet_certificate_seconds",
-            help: "Seconds until a merchant's wallet certificate ends, 0 when it has ended; of the hundred that end first.",
-            counts_up: false,
+        Ok(vec![Measure::stands(
+            "dropin_wallet_certificate_seconds",
+            "Seconds until a merchant's wallet certificate ends, 0 when it has ended; of the hundred that end first.",
             readings,
-        }])
+        )])
     }
 }

@@ -106,7 +106,7 @@ impl World {
     /// The numbers for whoever watches, by their names; refusals added up.
     async fn numbers(&self) -> Vec<(&'static str, u64)> {
         let all = self.watch.measure().await.unwrap();
-        let sum = |measure: &dropin_ports::Measure| measure.readings.iter().map(|reading| reading.value).sum();
+        let sum = |measure: &dropin_ports::Measure| measure.readings().iter().map(|reading| reading.value).sum();
         all.iter().map(|measure| (measure.name.trim_start_matches("dropin_rates_"), sum(measure))).collect()
     }
 }

@@ -309,7 +309,7 @@ async fn a_certificate_that_ended_ends_the_button() {
     let watched = WalletCertificates { store: world.store.clone(), clock: world.clock.clone() };
     let left = async || {
         let told = watched.measure().await.unwrap();
-        let [reading] = &told[0].readings[..] else { panic!("{told:?}") };
+        let [reading] = told[0].readings() else { panic!("{told:?}") };
         assert_eq!(reading.labels, [("merchant", world.ana.id.to_string().into())]);
         reading.value
     };
