@@ -1,10 +1,10 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
-use dropin_kernel::Timestamp;
+use dropin_kernel::{EndpointId, Timestamp};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::sql::{Instant, SqlInstant};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 
 statement! {
@@ -61,6 +61,34 @@ pub(super) fn claim(
         lease_until: Instant(lease_until),
     };
     on_each!(connection, inner => claim.load(inner)).in_table("outbox_stream")
+}
+
+statement! {
+    /// Leases the stream of one endpoint that is due longest.
+    Probe { first_try: Instant => SqlInstant, lease_until: Instant => SqlInstant, endpoint: Id => SqlId, now: Instant => SqlInstant, }
+    postgres "UPDATE outbox_stream SET attempt = attempt + 1, first_try = coalesce(first_try, ?), due_at = ? \
+        WHERE id = (SELECT id FROM outbox_stream WHERE endpoint_id = ? AND next_sequence <= last_sequence AND due_at <= ? \
+            ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id";
+    sqlite "UPDATE outbox_stream SET attempt = attempt + 1, first_try = coalesce(first_try, ?), due_at = ? \
+        WHERE id = (SELECT id FROM outbox_stream WHERE endpoint_id = ? AND next_sequence <= last_sequence AND due_at <= ? \
+            ORDER BY due_at LIMIT 1) RETURNING id";
+    returns BigInt;
+}
+
+/// Leases the stream of one endpoint that is due longest and says which, if any.
+pub(super) fn probe(
+    connection: &mut AnyConnection,
+    endpoint: EndpointId,
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<Vec<i64>, Fault> {
+    let probe = Probe {
+        first_try: Instant(now),
+        lease_until: Instant(lease_until),
+        endpoint: Id(endpoint.uuid()),
+        now: Instant(now),
+    };
+    on_each!(connection, inner => probe.load(inner)).in_table("outbox_stream")
 }
 
 statement! {

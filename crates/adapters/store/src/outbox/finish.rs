@@ -31,7 +31,7 @@ pub(super) struct StreamRow {
 }
 
 /// The columns of a [`StreamRow`].
-type StreamColumns = (BigInt, SqlId, SqlId, Bool, BigInt, BigInt, Integer, Nullable<SqlInstant>);
+pub(super) type StreamColumns = (BigInt, SqlId, SqlId, Bool, BigInt, BigInt, Integer, Nullable<SqlInstant>);
 
 #[derive(Debug, Insertable)]
 #[diesel(table_name = outbox_stream)]
@@ -213,8 +213,8 @@ impl Move {
     }
 }
 
-/// Goes on to the next notification; `false` when there is none now.
-fn advance(
+/// Goes on to the next notification, which is handed out unless the lease has no time; `false` when there is none now.
+pub(super) fn advance(
     connection: &mut AnyConnection,
     stream: &StreamRow,
     now: Timestamp,
@@ -225,7 +225,7 @@ fn advance(
         return Ok(false);
     }
     let (next_sequence, stream_id) = (stream.next_sequence + 1, stream.id);
-    let goes_on = next_sequence <= stream.last_sequence;
+    let goes_on = next_sequence <= stream.last_sequence && now < lease_until;
     let moved = if goes_on {
         let (first_try, due_at) = (Some(Instant(now)), Instant(lease_until));
         Move { next_sequence, attempt: 1, first_try, due_at, stream: stream_id }

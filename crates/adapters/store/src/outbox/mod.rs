@@ -3,6 +3,7 @@
 mod claim;
 mod delivery;
 mod finish;
+mod overdue;
 mod parked;
 
 use async_trait::async_trait;
@@ -28,6 +29,30 @@ impl OutboxStore for Store {
         };
         let streams = self.write(claim).await?;
         self.leased(streams, now, lease_until).await
+    }
+
+    async fn claim_probe(
+        &self,
+        endpoint: EndpointId,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<Option<Delivery>, StoreError> {
+        let probe = move |connection: &mut _| claim::probe(connection, endpoint, now, lease_until).map(Verdict::Keep);
+        let streams = self.write(probe).await?;
+        Ok(self.leased(streams, now, lease_until).await?.pop())
+    }
+
+    async fn park_overdue(
+        &self,
+        endpoint: EndpointId,
+        give_up_before: Timestamp,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u32, StoreError> {
+        let park = move |connection: &mut _| {
+            overdue::park(connection, endpoint, give_up_before, now, limit).map(Verdict::Keep)
+        };
+        self.write(park).await
     }
 
     async fn finish_deliveries(

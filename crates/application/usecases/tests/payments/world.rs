@@ -10,8 +10,9 @@ use dropin_kernel::{AttemptId, OrderId, SessionId, Timestamp};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, Order, Refund};
 use dropin_ports::{
-    AccessStore, Actor, AnswerKey, Clock, DeliveryResult, IdSource, KeyUse, KeyringError, MerchantInserted, OrderName,
-    OutboxStore, PaymentStore, SealedCard, SessionStore, StashBinding, StashVault, StoredAnswer,
+    AccessStore, Actor, AnswerKey, Clock, DeliveryResult, FinishedTry, IdSource, KeyUse, KeyringError,
+    MerchantInserted, OrderName, OutboxStore, PaymentStore, SealedCard, SessionStore, StashBinding, StashVault,
+    StoredAnswer,
 };
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable, new_merchant};
@@ -245,8 +246,8 @@ impl World {
             self.store.claim_deliveries(&[], now, now.plus(Duration::from_secs(60)), 100, 100).await.unwrap();
         while !batch.is_empty() {
             told.extend(batch.iter().map(|one| one.event_type.clone()));
-            let done = batch.iter().map(|one| (one.key, DeliveryResult::Acknowledged)).collect();
-            batch = self.store.finish_deliveries(done, now, now.plus(Duration::from_secs(60))).await.unwrap();
+            let done = batch.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();
+            batch = self.store.finish_deliveries(done, now, now.plus(Duration::from_secs(60))).await.unwrap().next;
         }
         told
     }

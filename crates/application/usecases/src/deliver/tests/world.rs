@@ -134,6 +134,29 @@ impl OutboxStore for World {
         Ok(claimed)
     }
 
+    async fn claim_probe(
+        &self,
+        of: EndpointId,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<Option<Delivery>, StoreError> {
+        self.check()?;
+        let mut streams = self.streams.lock().unwrap();
+        let is_due =
+            |one: &Stream| endpoint(one.endpoint) == of && one.next <= one.events && one.due_at <= now.micros();
+        let due = streams.iter_mut().enumerate().filter(|(_, one)| is_due(one)).min_by_key(|(_, one)| one.due_at);
+        Ok(due.map(|(id, stream)| {
+            stream.attempt += 1;
+            stream.first_try.get_or_insert(now);
+            stream.due_at = lease_until.micros();
+            stream.delivery(id)
+        }))
+    }
+
+    async fn park_overdue(&self, _: EndpointId, _: Timestamp, _: Timestamp, _: u32) -> Result<u32, StoreError> {
+        Ok(0)
+    }
+
     async fn finish_deliveries(
         &self,
         results: Vec<FinishedTry>,
