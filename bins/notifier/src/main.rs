@@ -25,8 +25,10 @@ fn main() -> ExitCode {
             ids: context.ids.clone(),
             schedule: Schedule::standard(),
             pace: Pace { per_endpoint: delivery.endpoint_slots, send_deadline: client.deadline, ..Pace::default() },
+            counters: Arc::default(),
         };
+        let counters = delivering.counters.clone();
         let deps = NotifierDeps { delivering, wakeups: Arc::default() };
-        Ok(Parts::new().run("notifier", run(deps, context.stop.clone())))
+        Ok(Parts::new().watch(counters).run("notifier", run(deps, context.stop.clone())))
     })
 }

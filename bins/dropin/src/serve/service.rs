@@ -17,7 +17,7 @@ use dropin_usecases::access::{Authenticator, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::catalogue::MethodLists;
-use dropin_usecases::deliver::{Delivering, Pace};
+use dropin_usecases::deliver::{Counters, Delivering, Pace};
 use dropin_usecases::payments::{Checkouts, Looks, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::rates::{RateWatch, Rates};
 use dropin_usecases::sessions::Sessions;
@@ -62,6 +62,8 @@ pub(super) struct Service {
     door: Arc<Door>,
     /// Notifications under way to one endpoint at once.
     endpoint_slots: u32,
+    /// What the notifier counts.
+    deliveries: Arc<Counters>,
     /// Whether the API documents are served.
     docs: bool,
 }
@@ -136,6 +138,7 @@ impl Service {
             lifetime: cli.serve.stash.lifetime(),
             door: Arc::new(Door::new(cli.serve.stash_limits.stash_entries)),
             endpoint_slots: cli.serve.delivery.endpoint_slots,
+            deliveries: Arc::default(),
             docs: cli.serve.docs.shown(cli.mode.mode),
             context,
         })
@@ -145,6 +148,9 @@ impl Service {
         if parts.has(Target::Settler) {
             let clock = self.context.clock.clone();
             server = server.watch(Arc::new(OpenWork { payments: self.store(), audit: self.store(), clock }));
+        }
+        if parts.has(Target::Notifier) {
+            server = server.watch(self.deliveries.clone());
         }
         if let Some(rates) = &self.rate_watch {
             server = server.watch(Arc::new(rates.clone()));
@@ -232,6 +238,7 @@ impl Service {
             ids: self.context.ids.clone(),
             schedule: Schedule::standard(),
             pace: Pace { per_endpoint: self.endpoint_slots, ..Pace::default() },
+            counters: self.deliveries.clone(),
         })
     }
 

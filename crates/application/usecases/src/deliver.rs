@@ -1,6 +1,7 @@
 //! Notifications on their way to merchants (contract, Events; decisions.md section 9).
 
 mod flights;
+mod measure;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use flights::Flights;
+pub use measure::Counters;
 
 /// How much is done at once, and how often is looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +75,8 @@ pub struct Delivering {
     pub schedule: Schedule,
     /// How much at once.
     pub pace: Pace,
+    /// Counts what is done.
+    pub counters: Arc<Counters>,
 }
 
 impl Delivering {

@@ -110,6 +110,9 @@ impl<'a> Flights<'a> {
     fn accept(&mut self, deliveries: Vec<Delivery>, lease_until: Timestamp) {
         for delivery in deliveries {
             let endpoint = delivery.endpoint_id;
+            if delivery.lease_expired {
+                self.by.counters.lease_expired();
+            }
             let slots = self.endpoints.entry(endpoint).or_default();
             // More only comes from a store that cannot pass over full endpoints. It is due again when its lease ends.
             if slots.waiting.len() < LONGEST_QUEUE {
@@ -171,9 +174,11 @@ impl<'a> Flights<'a> {
 
     fn judge(&mut self, delivery: &Delivery, outcome: &AttemptOutcome) -> DeliveryResult {
         let (now, jitter) = (self.by.clock.now(), self.by.jitter_per_mille());
+        self.by.counters.attempt(outcome);
         match self.by.schedule.after(outcome, delivery.key.attempt, delivery.first_try, now, jitter) {
             Verdict::Acknowledged => {
                 self.tally.acknowledged += 1;
+                self.by.counters.acknowledged(now.since(delivery.happened_at));
                 log::debug!("{} acknowledged", Named(delivery));
                 DeliveryResult::Acknowledged
             }
@@ -184,6 +189,7 @@ impl<'a> Flights<'a> {
             }
             Verdict::Park => {
                 self.tally.parked += 1;
+                self.by.counters.parked();
                 log::error!(
                     "{}: {}; given up, `dropin notification replay` sends it again",
                     Named(delivery),
@@ -201,17 +207,19 @@ impl<'a> Flights<'a> {
         }
         let now = self.by.clock.now();
         let lease_until = now.plus(self.by.pace.lease);
-        let next = self.by.outbox.finish_deliveries(self.landed.clone(), now, lease_until).await?.next;
+        let finished = self.by.outbox.finish_deliveries(self.landed.clone(), now, lease_until).await?;
         self.landed.clear();
-        self.accept(next, lease_until);
+        self.by.counters.fenced(finished.fenced);
+        self.accept(finished.next, lease_until);
         Ok(())
     }
 
     /// Writes down what has landed and goes on with nothing: what this sets free is due at once, for whoever comes next.
     pub(super) async fn write_down_last(&mut self) -> Result<(), StoreError> {
         let now = self.by.clock.now();
-        self.by.outbox.finish_deliveries(self.landed.clone(), now, now).await?;
+        let finished = self.by.outbox.finish_deliveries(self.landed.clone(), now, now).await?;
         self.landed.clear();
+        self.by.counters.fenced(finished.fenced);
         Ok(())
     }
 

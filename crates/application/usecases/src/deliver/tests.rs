@@ -21,6 +21,7 @@ fn delivering(world: &Arc<World>) -> Delivering {
         ids: world.clone(),
         schedule: Schedule::standard(),
         pace: Pace { per_endpoint: 8, poll: Duration::from_millis(5), debounce: Duration::ZERO, ..Pace::default() },
+        counters: Arc::default(),
     }
 }
 
