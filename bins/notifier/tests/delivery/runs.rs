@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
-use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, OutboxStore, ParkedEvent, Replayed, StoreError};
+use dropin_ports::{Delivery, FinishedDeliveries, FinishedTry, OutboxStore, ParkedEvent, Replayed, StoreError};
 use dropin_store::Store;
 use dropin_usecases::deliver::Pace;
 use tokio::sync::Notify;
@@ -140,12 +140,31 @@ impl OutboxStore for Deaf {
         self.store.claim_deliveries(full, now, lease_until, per_endpoint, limit).await
     }
 
+    async fn claim_probe(
+        &self,
+        endpoint: EndpointId,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<Option<Delivery>, StoreError> {
+        self.store.claim_probe(endpoint, now, lease_until).await
+    }
+
+    async fn park_overdue(
+        &self,
+        endpoint: EndpointId,
+        give_up_before: Timestamp,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u32, StoreError> {
+        self.store.park_overdue(endpoint, give_up_before, now, limit).await
+    }
+
     async fn finish_deliveries(
         &self,
-        _: Vec<(DeliveryKey, DeliveryResult)>,
+        _: Vec<FinishedTry>,
         _: Timestamp,
         _: Timestamp,
-    ) -> Result<Vec<Delivery>, StoreError> {
+    ) -> Result<FinishedDeliveries, StoreError> {
         self.told.notify_one();
         std::future::pending().await
     }
