@@ -24,6 +24,7 @@ const HELP: &str = "\
 cargo xtask test            every check and test; installs what the machine lacks (`cargo xtask test --help`)
 cargo xtask bench sessions  how fast Sessions are, beside what the machine gives (`cargo xtask bench --help`)
 cargo xtask bench payments  how many whole payments per second, and what each costs
+cargo xtask bench notifier  how fast notifications are delivered, and what happens to them when things go wrong
 cargo xtask bench rates     how often per second a merchant's exchange rates are shown
 cargo xtask bench stash     how many cards per second the stash takes
 cargo xtask docs            writes docs/errors.md, docs/state-machines.md and docs/payment-methods.md from the code

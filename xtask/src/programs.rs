@@ -155,6 +155,16 @@ impl Programs {
         self.wait_for_end(program)
     }
 
+    /// Kills a program without asking, as a power cut would end it.
+    pub(crate) fn kill(&mut self, mut program: Program) -> Outcome<()> {
+        if !program.is_running()? {
+            self.guard.forget(program.id())?;
+            return Err(program.failure("it has ended by itself"));
+        }
+        program.child.kill().context(|| format!("kill {}", program.name))?;
+        self.wait_for_end(program)
+    }
+
     fn wait_for_end(&mut self, mut program: Program) -> Outcome<()> {
         let id = program.child.id();
         let since = Instant::now();

@@ -1,5 +1,5 @@
 //! `cargo xtask bench …`. `sessions`: how fast the Session API is, beside what the machine and simpler programs give; `payments`: how many
-//! whole payments per second; `rates`: how often exchange rates are
+//! whole payments per second; `notifier`: how many notifications; `rates`: how often exchange rates are
 //! shown; `stash`: how many cards per second.
 
 mod compare;
@@ -7,6 +7,7 @@ mod figures;
 mod fill;
 mod load;
 mod memory;
+mod notifier;
 pub(crate) mod payments;
 mod pgbench;
 mod rates;
@@ -132,9 +133,11 @@ pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
     match arguments {
         ["sessions", options @ ..] if !asks_for_help => sessions_task(&Plan::parse(options)?),
         ["payments", options @ ..] if !asks_for_help => payments::task(options),
+        ["notifier", options @ ..] if !asks_for_help => notifier::task(options),
         ["rates", options @ ..] if !asks_for_help => rates::task(options),
         ["stash", options @ ..] if !asks_for_help => stash::task(options),
         ["sessions", ..] => print_help(HELP),
+        ["notifier", ..] => print_help(notifier::HELP),
         ["rates", ..] => print_help(rates::HELP),
         ["stash", ..] => print_help(stash::HELP),
         ["payments", ..] => print_help(payments::HELP),
@@ -144,7 +147,7 @@ pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
 }
 
 fn all_help() -> String {
-    [HELP, payments::HELP, rates::HELP, stash::HELP].join("\n")
+    [HELP, payments::HELP, notifier::HELP, rates::HELP, stash::HELP].join("\n")
 }
 
 fn print_help(text: &str) -> Outcome<()> {
@@ -200,6 +203,13 @@ fn build_release<'a>(packages: impl Iterator<Item = &'a str>) -> Outcome<()> {
 
 /// Prints what the figures depend on; refuses a server that would not keep what it has promised.
 fn describe(bench: &Bench, rounds: Rounds) -> Outcome<()> {
+    let Rounds { seconds, count } = rounds;
+    println!("\n{count} runs of {seconds} s each: median (min..max).");
+    describe_server(bench)
+}
+
+/// The part of it that is the machine's and the server's.
+fn describe_server(bench: &Bench) -> Outcome<()> {
     let settings = bench.sql(
         "postgres",
         "SELECT name || ' ' || current_setting(name) FROM unnest(ARRAY['server_version', 'fsync', 'synchronous_commit', \
@@ -210,10 +220,7 @@ fn describe(bench: &Bench, rounds: Rounds) -> Outcome<()> {
         return Err(Failure::new(format!("PostgreSQL runs with `{off}`: its commits would not be durable")));
     }
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
-    let Rounds { seconds, count } = rounds;
-    println!(
-        "\n{count} runs of {seconds} s each: median (min..max). {cores} cores; load generator, programs and database share them."
-    );
+    println!("{cores} cores; load generator, programs and database share them.");
     println!("PostgreSQL: {}.", settings.join(", "));
     let load1 = usage::load1()?;
     println!("load1 at the start: {load1}.");

@@ -5,7 +5,7 @@ mod deployment;
 mod drive;
 pub(crate) mod payer;
 mod show;
-mod statements;
+pub(crate) mod statements;
 mod talk;
 
 use std::time::Instant;

@@ -1,0 +1,234 @@
+//! Those who write notifications while they are delivered, each as a transaction of its own at its moment, whether the last one took long or not.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::book::{Heard, PER_PAYMENT};
+use super::sql::{self, Shop};
+use super::stage::{Stage, WRITER};
+use super::wire::Connection;
+use crate::bench::run::Bench;
+use crate::bench::service::Kind;
+use crate::bench::usage;
+use crate::failure::{Context, Failure, Outcome};
+
+/// Name of their threads.
+const THREAD: &str = "writer";
+/// Between the notifications of one payment a writer begins so many others.
+const LAG: u32 = 20;
+/// How often at most a program wakes others.
+const DEBOUNCE: Duration = Duration::from_millis(10);
+
+/// What is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) per_second: u32,
+    pub(crate) seconds: u32,
+}
+
+impl Load {
+    /// Whole payments.
+    pub(crate) fn payments(self) -> u32 {
+        self.per_second * self.seconds / PER_PAYMENT
+    }
+
+    pub(crate) fn events(self) -> u64 {
+        u64::from(self.payments() * PER_PAYMENT)
+    }
+}
+
+/// What it took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    /// Processor time of the server's processes that served it; seconds.
+    pub(crate) server: f64,
+    pub(crate) transactions: u64,
+    /// The longest that one was late.
+    pub(crate) late: Duration,
+}
+
+/// Connections that are ready to write.
+pub(crate) struct Writers {
+    pens: Vec<Pen>,
+    /// Who tells the notifier; SQLite has none.
+    waker: Option<Connection>,
+}
+
+impl Writers {
+    /// Several where the database takes several writers.
+    pub(crate) fn ready(bench: &Bench, stage: &Stage) -> Outcome<Self> {
+        let hands = if matches!(stage.kind, Kind::Sqlite) { 1 } else { 4 };
+        let pens = (0..hands).map(|_| Pen::new(bench, stage)).collect::<Outcome<_>>()?;
+        let waker = match &stage.kind {
+            Kind::Postgres(database) => Some(Connection::open(&bench.database_url(database), WRITER)?),
+            Kind::Sqlite => None,
+        };
+        Ok(Self { pens, waker })
+    }
+
+    /// Writes all of it. `shop_of` says whose a payment is.
+    pub(crate) fn write(self, stage: &Stage, load: Load, shop_of: impl Fn(u32) -> usize + Sync) -> Outcome<Written> {
+        let Self { pens, waker } = self;
+        let (is_over, has_news) = (AtomicBool::new(false), AtomicBool::new(false));
+        let began = Instant::now();
+        let hands = pens.len() as u32;
+        std::thread::scope(|scope| {
+            let named = || std::thread::Builder::new().name(THREAD.to_owned());
+            let starting = |(hand, pen)| {
+                let (has_news, shop_of) = (&has_news, &shop_of);
+                let moments = moments(load, hand, hands);
+                let work = move || work(pen, stage, began, moments, shop_of, has_news);
+                named().spawn_scoped(scope, work).context(|| "start a writer".to_owned())
+            };
+            let writers: Vec<_> = (0..).zip(pens).map(starting).collect::<Outcome<_>>()?;
+            let waking = named().spawn_scoped(scope, || waker.map_or(Ok(()), |waker| wake(waker, &is_over, &has_news)));
+            let waking = waking.context(|| "start a thread".to_owned())?;
+            let written = writers.into_iter().map(|writer| joined(writer.join()));
+            let written = written.collect::<Outcome<Vec<Written>>>();
+            is_over.store(true, Ordering::Release);
+            joined(waking.join())?;
+            Ok(written?.into_iter().fold(Written::default(), |sum, one| Written {
+                server: sum.server + one.server,
+                transactions: sum.transactions + one.transactions,
+                late: sum.late.max(one.late),
+            }))
+        })
+    }
+}
+
+/// One writer: each notification at its moment.
+fn work(
+    mut pen: Pen,
+    stage: &Stage,
+    began: Instant,
+    moments: impl Iterator<Item = (Heard, Duration)>,
+    shop_of: &impl Fn(u32) -> usize,
+    has_news: &AtomicBool,
+) -> Outcome<Written> {
+    let mut written = Written::default();
+    for (heard, at) in moments {
+        std::thread::sleep((began + at).saturating_duration_since(Instant::now()));
+        written.late = written.late.max(began.elapsed().saturating_sub(at));
+        pen.write(&stage.kind, heard, &stage.shops[shop_of(heard.payment)])?;
+        stage.book.note_committed(heard);
+        has_news.store(true, Ordering::Release);
+        written.transactions += 1;
+    }
+    written.server = pen.end()?;
+    Ok(written)
+}
+
+fn joined<T>(ended: std::thread::Result<Outcome<T>>) -> Outcome<T> {
+    ended.unwrap_or_else(|_panicked| Err(Failure::new("a writer broke; its words stand above")))
+}
+
+/// What one of the writers writes, and when: every third moment begins a payment, the others go on with one of before.
+fn moments(load: Load, hand: u32, hands: u32) -> impl Iterator<Item = (Heard, Duration)> {
+    let payments = (load.payments() + hands - 1 - hand) / hands;
+    let between = Duration::from_secs(1) * hands / load.per_second.max(1);
+    let turns = (0..payments + LAG * (PER_PAYMENT - 1)).flat_map(move |turn| {
+        (0..PER_PAYMENT).filter_map(move |at| {
+            let number = turn.checked_sub(at * LAG).filter(|number| *number < payments)?;
+            Some(Heard { payment: number * hands + hand, sequence: at + 1 })
+        })
+    });
+    (0..).map(move |tick| between * tick + between * hand / hands).zip(turns).map(|(at, heard)| (heard, at))
+}
+
+/// One connection that writes.
+enum Pen {
+    Server(Connection),
+    Shell { process: Child, orders: ChildStdin, answers: BufReader<ChildStdout> },
+}
+
+impl Pen {
+    fn new(bench: &Bench, stage: &Stage) -> Outcome<Self> {
+        match &stage.kind {
+            Kind::Postgres(database) => {
+                let mut connection = Connection::open(&bench.database_url(database), WRITER)?;
+                connection.run(sql::PREPARE)?;
+                Ok(Self::Server(connection))
+            }
+            Kind::Sqlite => {
+                let mut shell = bench.tool("stdbuf", Duration::from_secs(3_600));
+                shell.args(["-oL", "sqlite3", "-batch", "-bail", "-cmd", ".timeout 60000"]).arg(stage.file());
+                shell.stdin(Stdio::piped()).stdout(Stdio::piped());
+                let mut process = shell.spawn().context(|| "start sqlite3".to_owned())?;
+                let (orders, answers) = (process.stdin.take(), process.stdout.take());
+                let mut orders = orders.expect("it was started with a pipe");
+                let answers = BufReader::new(answers.expect("it was started with a pipe"));
+                // As the store does: with each commit the log is on the disk.
+                let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;\n";
+                orders.write_all(settings.as_bytes()).context(|| "tell sqlite3".to_owned())?;
+                let mut pen = Self::Shell { process, orders, answers };
+                // The last of the pragmas answers with its value.
+                pen.hear()?;
+                Ok(pen)
+            }
+        }
+    }
+
+    fn write(&mut self, kind: &Kind, heard: Heard, shop: &Shop) -> Outcome<()> {
+        let sql = sql::announce(kind, heard, shop);
+        match self {
+            Self::Server(connection) => connection.run(&sql),
+            Self::Shell { orders, .. } => {
+                writeln!(orders, "{sql}\n.print done").context(|| "tell sqlite3".to_owned())?;
+                self.hear()
+            }
+        }
+    }
+
+    fn hear(&mut self) -> Outcome<()> {
+        let Self::Shell { answers, .. } = self else { return Ok(()) };
+        let mut line = String::new();
+        let read = answers.read_line(&mut line).context(|| "hear sqlite3".to_owned())?;
+        if read == 0 { Err(Failure::new("sqlite3 has ended; its words stand above")) } else { Ok(()) }
+    }
+
+    /// Seconds of processor time that the server gave it.
+    fn end(self) -> Outcome<f64> {
+        match self {
+            Self::Server(connection) => Ok(usage::cpu_of(connection.process)?.as_secs_f64()),
+            Self::Shell { mut process, orders, .. } => {
+                drop(orders);
+                process.wait().context(|| "wait for sqlite3".to_owned())?;
+                Ok(0.0)
+            }
+        }
+    }
+}
+
+/// Does what our programs do after a commit: tells the notifier, at most once in a while and beside the transactions.
+fn wake(mut connection: Connection, is_over: &AtomicBool, has_news: &AtomicBool) -> Outcome<()> {
+    while !is_over.load(Ordering::Acquire) {
+        if has_news.swap(false, Ordering::AcqRel) {
+            connection.run(sql::WAKE)?;
+            std::thread::sleep(DEBOUNCE);
+        } else {
+            std::thread::sleep(DEBOUNCE / 20);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_notification_is_written_once_in_the_order_of_its_payment() {
+        let load = Load { per_second: 1_000, seconds: 1 };
+        let mut written: Vec<(Heard, Duration)> = (0..4).flat_map(|hand| moments(load, hand, 4)).collect();
+        assert_eq!(written.len() as u64, load.events());
+        written.sort_by_key(|(_, at)| *at);
+        for payment in 0..load.payments() {
+            let of_payment = written.iter().filter(|(heard, _)| heard.payment == payment);
+            assert!(of_payment.map(|(heard, _)| heard.sequence).eq(1..=PER_PAYMENT), "{payment}");
+        }
+        let last = written.last().unwrap().1.as_secs_f64();
+        assert!((0.9..1.1).contains(&last), "{last}");
+    }
+}
