@@ -69,6 +69,7 @@ macro_rules! all_cases {
                 captures_are_asked_for_and_settled
                 one_capture_at_a_time
                 settling_what_does_not_exist_is_refused
+                an_outcome_moves_no_other_order
             }
             order {
                 a_hosted_page_comes_back_whole
@@ -194,6 +195,15 @@ macro_rules! all_cases {
                 a_removed_endpoint_is_told_nothing_new
                 what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_claim
             }
+            feed {
+                events_are_read_as_they_are_sent
+                events_of_another_merchant_are_not_read
+                a_merchant_without_an_endpoint_reads_its_events
+                an_event_that_commits_late_is_not_skipped
+                every_event_is_read_once_while_others_write
+                a_place_outlives_what_is_deleted
+                a_page_of_large_bodies_is_short
+            }
             rates {
                 the_table_in_force_comes_back_whole
                 of_many_looks_at_the_feed_one_brings_a_table
@@ -254,6 +264,7 @@ mod tests {
             include_str!("cases/audit.rs"),
             include_str!("cases/stash.rs"),
             include_str!("cases/outbox.rs"),
+            include_str!("cases/feed.rs"),
             include_str!("cases/rates.rs"),
             include_str!("cases/damage.rs"),
             include_str!("cases/health.rs"),

@@ -3,7 +3,9 @@ use std::sync::Arc;
 use dropin_kernel::{MerchantId, OpId, OrderId};
 use dropin_money::Currency;
 use dropin_order::{OpState, Operation, OrderState};
-use dropin_ports::{AuthorizationPrepared, Changed, OrderChanged, Payment, Settled, StoreError};
+use dropin_ports::{
+    AuthorizationPrepared, Changed, OrderChanged, Payment, Settled, Settlement, StoreError, StoredAnswer,
+};
 use dropin_session::{SessionState, SessionTerms};
 
 use crate::Bench;
@@ -238,4 +240,20 @@ pub async fn settling_what_does_not_exist_is_refused(bench: Arc<Bench>) {
     let refused = bench.sessions.insert_session(dropin_ports::NewSession { session, history, remember: None }).await;
     let Err(StoreError::Refused(why)) = refused else { panic!("{refused:?}") };
     assert!(!why.contains("secret-reference"), "{why}");
+}
+
+pub async fn an_outcome_moves_no_other_order(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    let (mine, other) = (bench.submitted(merchant.id).await, bench.submitted(merchant.id).await);
+    // An answer that somebody waits for keeps it out of the statement that payments share.
+    for answer in [None, Some(StoredAnswer { status: 200, etag: None, body: vec![] })] {
+        let settlement = Settlement { operation: mine.operation.id, answer, ..approval(&other) };
+        let refused = bench.payments.settle(settlement).await;
+        assert!(matches!(&refused, Err(StoreError::Refused(why)) if why.contains("another Order's")), "{refused:?}");
+        for payment in [&mine, &other] {
+            let found = bench.payments.find_payment(payment.operation.id).await.unwrap();
+            assert_eq!(found.as_ref(), Some(payment), "nothing is written");
+        }
+    }
+    assert_eq!(bench.payments.settle(approval(&mine)).await, Ok(Settled::Done));
 }

@@ -52,14 +52,14 @@ const INSERT: &str = "INSERT INTO processor_op (id, order_id, kind, state, curre
         epoch, tries, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 statement! {
-    /// Writes an outcome, unless somebody else did before.
-    Close { state: &'static str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, }
+    /// Writes an outcome, unless somebody else did before. An Order that changes with it must be the operation's own.
+    Close { state: &'static str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, order: Option<Id> => Nullable<SqlId>, }
     postgres CLOSE;
     sqlite CLOSE;
 }
 
-const CLOSE: &str =
-    "UPDATE processor_op SET state = ?, due_at = ? WHERE id = ? AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
+const CLOSE: &str = "UPDATE processor_op SET state = ?, due_at = ? \
+    WHERE id = ? AND order_id = coalesce(?, order_id) AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
 
 statement! {
     /// Keeps an operation open for its holder, and counts the try.
@@ -141,15 +141,19 @@ pub(super) fn insert(connection: &mut AnyConnection, operation: &Operation) -> R
 /// Writes the operation's outcome, or that it is still to come; `false` when somebody else wrote it before.
 pub(super) fn close(connection: &mut AnyConnection, settlement: &Settlement) -> Result<bool, Fault> {
     let id = Id(settlement.operation.uuid());
-    let close = Close { state: settlement.state.as_str(), due_at: Instant(settlement.due_at), id };
+    let order = settlement.order.as_ref().map(|change| Id(change.next.id.uuid()));
+    let close = Close { state: settlement.state.as_str(), due_at: Instant(settlement.due_at), id, order };
     if on_each!(connection, inner => close.execute(inner))? == 1 {
         return Ok(true);
     }
-    let known: i64 = processor_op::table.filter(processor_op::id.eq(id)).count().get_result(connection)?;
-    if known == 0 {
-        return Err(Fault::Refused("there is no such operation to settle".to_owned()));
+    let orders = processor_op::table.filter(processor_op::id.eq(id)).select(processor_op::order_id);
+    match orders.first::<Id>(connection).optional()? {
+        None => Err(Fault::Refused("there is no such operation to settle".to_owned())),
+        Some(own) if order.is_some_and(|order| order.0 != own.0) => {
+            Err(Fault::Refused("the operation to settle is another Order's".to_owned()))
+        }
+        Some(_own) => Ok(false),
     }
-    Ok(false)
 }
 
 /// Keeps an operation open for whoever holds `claim`.

@@ -52,13 +52,18 @@ const SETTLEMENTS: u32 = 40;
 /// Longest pause between two decisions.
 const LONGEST_BREATH: Duration = Duration::from_millis(60);
 
-/// Longest that a call to the processor may take: less than an operation's lease, so that nobody takes one over while its call is under way.
+/// Longest that a call to the processor may take: less than an operation's lease ([`Timing::lease`]), so that nobody takes one over while its call is
+/// under way.
 pub const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
-    /// How long an operation belongs to the flow that prepared it; longer than a call to the processor may take.
+    /// How long an operation belongs to the flow that prepared it, counted from when that was decided. From then on the store may keep that flow
+    /// waiting three times (for the merchant, for the stash, and to write it down; three seconds each, its deadline), and a call to the
+    /// processor may end a little after its own. Whoever looks earlier asks about a call that is under way, hears that nothing
+    /// is known of it, and has it refused for ever: nothing is lost, but a slow payment fails that need not. Whoever looks later leaves what a
+    /// crash left open to wait for longer.
     pub lease: Duration,
     /// How long an operation belongs to the settler that took it over; longer than a question and a call together.
     pub claim: Duration,
@@ -71,7 +76,7 @@ pub struct Timing {
 impl Default for Timing {
     fn default() -> Self {
         Self {
-            lease: Duration::from_secs(12),
+            lease: Duration::from_secs(20),
             claim: Duration::from_secs(25),
             first_look: Duration::from_millis(500),
             longest_pause: Duration::from_secs(5),
@@ -321,6 +326,9 @@ mod tests {
     #[test]
     fn a_call_has_ended_when_somebody_else_may_take_its_operation_over() {
         let Timing { lease, claim, .. } = Timing::default();
-        assert!(PROCESSOR_DEADLINE < lease && 2 * PROCESSOR_DEADLINE < claim);
+        // The store's own deadline (decisions.md section 1), and what a call may end after its own.
+        let (step, grace) = (Duration::from_secs(3), Duration::from_secs(1));
+        assert!(3 * step + PROCESSOR_DEADLINE + grace < lease);
+        assert!(2 * PROCESSOR_DEADLINE < claim);
     }
 }
