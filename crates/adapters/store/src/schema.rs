@@ -190,6 +190,11 @@ tables! {
         due_at -> SqlInstant,
         uncounted -> Integer,
         leased -> Bool,
+        replayed -> Bool,
+    }
+    outbox_replay_rest (stream_id, sequence) {
+        stream_id -> BigInt,
+        sequence -> BigInt,
     }
     outbox_parked (endpoint_id, event_id) {
         position -> BigInt,

@@ -1,272 +1,315 @@
-use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+//! What came of tries: streams move, tries are recorded, and the next notification of each stream is handed out.
+
+use std::collections::HashSet;
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text};
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text};
 use dropin_kernel::Timestamp;
-use dropin_ports::{DeliveryResult, FinishedTry};
+use dropin_ports::{AttemptRecord, DeliveryResult, FinishedTry};
 
-use super::{listed, parked};
+use super::delivery::{Handed, LeasedColumns, LeasedRow, MessageColumns, MessageRow, ReceiverColumns, ReceiverRow, found};
+use super::listed;
+use super::stream::{HOLDS_BACK_FOR, write_each};
 use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
-use crate::schema::outbox_stream;
+use crate::fault::{Fault, InTable};
+use crate::lane::{HASTY, Together, Verdict, Work};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 
-/// How long a notification that fails may hold back the next ones of its payment (decisions.md section 9).
-const HOLDS_BACK_FOR: Duration = Duration::from_secs(60 * 60);
+/// One try, as results name it: stream, sequence and attempt.
+pub(super) type Try = (i64, i64, i32);
 
-#[derive(Debug, Clone, Queryable, Selectable)]
-#[diesel(table_name = outbox_stream)]
-pub(super) struct StreamRow {
-    pub(super) id: i64,
-    pub(super) endpoint_id: Id,
-    pub(super) payment_id: Id,
-    pub(super) detached: bool,
-    pub(super) next_sequence: i64,
-    pub(super) last_sequence: i64,
-    pub(super) attempt: i32,
-    pub(super) first_try: Option<Instant>,
+/// What is told of one try.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    pub(super) which: Try,
+    pub(super) what: What,
 }
 
-/// The columns of a [`StreamRow`].
-pub(super) type StreamColumns = (BigInt, SqlId, SqlId, Bool, BigInt, BigInt, Integer, Nullable<SqlInstant>);
-
-#[derive(Debug, Insertable)]
-#[diesel(table_name = outbox_stream)]
-pub(super) struct NewStream {
-    pub(super) endpoint_id: Id,
-    pub(super) payment_id: Id,
-    pub(super) detached: bool,
-    pub(super) next_sequence: i64,
-    pub(super) last_sequence: i64,
-    pub(super) attempt: i32,
-    pub(super) due_at: Instant,
+/// What becomes of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// It goes on to that sequence.
+    GoOn { next: i64 },
+    /// It goes on to the next, and this one is put aside.
+    Parked,
+    /// The same again then.
+    Retry { at: Timestamp },
+    /// The same again then, and this try does not count.
+    Held { at: Timestamp },
 }
 
-/// One try, as results name it.
-type Try = (i64, i64, i32);
+/// A try for the history.
+#[derive(Debug, Clone)]
+struct Record {
+    attempt: i32,
+    told: AttemptRecord,
+}
 
-/// What came of one try.
-type Told = (Try, DeliveryResult);
-
-/// Writes what came of tries. Returns the streams whose next notification is leased now.
-pub(super) fn finish(
-    connection: &mut AnyConnection,
-    results: &[FinishedTry],
+/// What came of tries, to be written.
+#[derive(Debug)]
+pub(crate) struct Finishing {
+    told: Vec<Told>,
+    records: Vec<Record>,
     now: Timestamp,
     lease_until: Timestamp,
-) -> Result<(Vec<i64>, u32), Fault> {
-    let results = first_of_each(results);
-    // A late result finds its stream elsewhere: later sequence, later attempt, or gone.
-    let (mut going_on, mut left) = match connection {
-        AnyConnection::Postgres(connection) => move_together(connection, &results, now, lease_until)?,
-        AnyConnection::Sqlite(connection) => (Vec::new(), find(connection, &results)?),
-    };
-    for (which, result) in &results {
-        let Some(stream) = left.remove(which) else { continue };
-        match result {
-            DeliveryResult::Acknowledged => {}
-            DeliveryResult::Parked => parked::park(connection, &stream, now)?,
-            DeliveryResult::Retry { at } | DeliveryResult::Held { at } => {
-                retry(connection, &stream, *at, now)?;
-                continue;
+}
+
+/// What was written.
+#[derive(Debug, Default)]
+pub(crate) struct Finished {
+    /// The next notifications of streams that go on.
+    pub(super) handed: Handed,
+    /// How many tries were still under way.
+    pub(super) matched: u32,
+    /// To be written one by one.
+    pub(super) left: Vec<Told>,
+}
+
+impl Finishing {
+    /// Of two results of the same try, the first counts.
+    pub(super) fn new(results: Vec<FinishedTry>, now: Timestamp, lease_until: Timestamp) -> Self {
+        let mut seen = HashSet::with_capacity(results.len());
+        let mut new = Self { told: Vec::with_capacity(results.len()), records: Vec::new(), now, lease_until };
+        for FinishedTry { key, result, record } in results {
+            // No stream is at an attempt that its column cannot hold.
+            let Ok(attempt) = i32::try_from(key.attempt) else { continue };
+            new.records.extend(record.map(|told| Record { attempt, told }));
+            let what = match result {
+                DeliveryResult::Acknowledged => What::GoOn { next: key.sequence + 1 },
+                DeliveryResult::Parked => What::Parked,
+                DeliveryResult::Retry { at } => What::Retry { at },
+                DeliveryResult::Held { at } => What::Held { at },
+            };
+            let which = (key.stream, key.sequence, attempt);
+            if seen.insert(which) {
+                new.told.push(Told { which, what });
             }
         }
-        if advance(connection, &stream, now, lease_until)? {
-            going_on.push(stream.id);
+        new
+    }
+
+    /// Streams that pass over notifications which nobody wants.
+    pub(super) const fn passing_over(told: Vec<Told>, now: Timestamp, lease_until: Timestamp) -> Self {
+        Self { told, records: Vec::new(), now, lease_until }
+    }
+
+    fn all_together(&self, connection: &mut PgConnection) -> Result<Finished, Fault> {
+        let rows: Vec<(i64, bool, Option<FinishedRow>)> =
+            self.statement().load(connection).in_table("outbox_stream")?;
+        let mut finished = Finished { matched: 0, ..Finished::default() };
+        let mut left = HashSet::new();
+        for (stream, is_left, next) in rows {
+            if is_left {
+                left.insert(stream);
+                continue;
+            }
+            finished.matched += 1;
+            if let Some((leased, receiver, message)) = next {
+                finished.handed.add(leased, receiver, message, self.now);
+            }
+        }
+        finished.left = self.told.iter().filter(|told| left.contains(&told.which.0)).copied().collect();
+        Ok(finished)
+    }
+
+    fn statement(&self) -> MoveTogether<'_> {
+        let told = &self.told;
+        let records = &self.records;
+        MoveTogether {
+            streams: told.iter().map(|one| one.which.0).collect(),
+            sequences: told.iter().map(|one| one.which.1).collect(),
+            attempts: told.iter().map(|one| one.which.2).collect(),
+            next: told.iter().map(|one| one.next()).collect(),
+            parked: told.iter().map(|one| one.what == What::Parked).collect(),
+            held: told.iter().map(|one| matches!(one.what, What::Held { .. })).collect(),
+            again_at: told.iter().map(|one| one.again_at()).collect(),
+            hands_out: self.now < self.lease_until,
+            holds_back_for: HOLDS_BACK_FOR.as_secs().cast_signed(),
+            lease_until: Instant(self.lease_until),
+            first_try: Instant(self.now),
+            idle_since: Instant(self.now),
+            parked_at: Instant(self.now),
+            endpoints: records.iter().map(|one| Id(one.told.endpoint_id.uuid())).collect(),
+            events: records.iter().map(|one| Id(one.told.event_id.uuid())).collect(),
+            tries: records.iter().map(|one| one.attempt).collect(),
+            started: records.iter().map(|one| Instant(one.told.started_at)).collect(),
+            took: records.iter().map(Record::took).collect(),
+            statuses: records.iter().map(|one| one.told.status.map(i32::from)).collect(),
+            whys: records.iter().map(|one| one.told.why).collect(),
+            answers: records.iter().map(Record::answer).collect(),
         }
     }
-    Ok((going_on, 0))
 }
 
-/// The results by the tries that they name; of two for the same, the first counts.
-fn first_of_each(results: &[FinishedTry]) -> Vec<Told> {
-    let mut seen = HashSet::with_capacity(results.len());
-    let named = results.iter().filter_map(|FinishedTry { key, result, .. }| {
-        // No stream is at an attempt that its column cannot hold.
-        Some(((key.stream, key.sequence, i32::try_from(key.attempt).ok()?), *result))
-    });
-    named.filter(|(which, _)| seen.insert(*which)).collect()
+impl Told {
+    /// Where it goes on.
+    fn next(&self) -> Option<i64> {
+        match self.what {
+            What::GoOn { next } => Some(next),
+            What::Parked => Some(self.which.1 + 1),
+            What::Retry { .. } | What::Held { .. } => None,
+        }
+    }
+
+    /// When the same is due again.
+    fn again_at(&self) -> Option<Instant> {
+        match self.what {
+            What::Retry { at } | What::Held { at } => Some(Instant(at)),
+            What::GoOn { .. } | What::Parked => None,
+        }
+    }
 }
 
-impl StreamRow {
-    /// The try that is under way.
-    fn current(&self) -> Try {
-        (self.id, self.next_sequence, self.attempt)
+impl Record {
+    /// Microseconds.
+    fn took(&self) -> i64 {
+        i64::try_from(self.told.took.as_micros()).unwrap_or(i64::MAX)
+    }
+
+    fn answer(&self) -> Option<&[u8]> {
+        Some(self.told.answer.as_slice()).filter(|answer| !answer.is_empty())
+    }
+}
+
+impl Work for Finishing {
+    type Answer = Finished;
+
+    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Finished>, Fault> {
+        let finished = match connection {
+            AnyConnection::Postgres(connection) => self.all_together(connection)?,
+            AnyConnection::Sqlite(_) => {
+                for record in &self.records {
+                    record.keep(connection)?;
+                }
+                let written = write_each(connection, &self.told, self.now, self.lease_until)?;
+                let mut handed = Handed::default();
+                if !written.going_on.is_empty() {
+                    handed = found(connection, &listed(written.going_on), self.lease_until, self.now)?;
+                }
+                Finished { handed, matched: written.matched, left: Vec::new() }
+            }
+        };
+        Ok(Verdict::Keep(finished))
+    }
+}
+
+impl Together for Finishing {
+    const SETTINGS: &'static str = HASTY;
+
+    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Finished>>, Fault> {
+        super::each_by_itself(connection, all, Self::all_together)
     }
 }
 
 statement! {
-    /// Locks the streams whose try is under way, and moves those with the usual results: acknowledged, or tried again within its hour. Returns
-    /// those that go on (TRUE), and untouched those that are left to be done one by one (NULL).
+    /// Keeps one try.
+    Keep<'a> {
+        endpoint: Id => SqlId,
+        event: Id => SqlId,
+        attempt: i32 => Integer,
+        started_at: Instant => SqlInstant,
+        took: i64 => BigInt,
+        status: Option<i32> => Nullable<Integer>,
+        why: Option<&'static str> => Nullable<Text>,
+        answer: Option<&'a [u8]> => Nullable<Binary>,
+    }
+    postgres KEEP;
+    sqlite KEEP;
+}
+
+const KEEP: &str = "INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+
+impl Record {
+    fn keep(&self, connection: &mut AnyConnection) -> Result<(), Fault> {
+        let keep = Keep {
+            endpoint: Id(self.told.endpoint_id.uuid()),
+            event: Id(self.told.event_id.uuid()),
+            attempt: self.attempt,
+            started_at: Instant(self.told.started_at),
+            took: self.took(),
+            status: self.told.status.map(i32::from),
+            why: self.told.why,
+            answer: self.answer(),
+        };
+        on_each!(connection, inner => keep.execute(inner))?;
+        Ok(())
+    }
+}
+
+/// What is known of a stream that goes on.
+type FinishedRow = (LeasedRow, ReceiverRow, MessageRow);
+
+statement! {
+    /// Locks the streams whose try is under way, moves them and hands out what is next. Untouched are those whose notification is tried again
+    /// after its hour (TRUE): each becomes two streams, one after the other.
     ///
     /// Locks are taken in the order of endpoints and then of streams: whoever tells every endpoint of a payment goes through endpoints in the
-    /// same order, and whoever goes through the streams of one endpoint does so by their ids.
+    /// same order, and whoever goes through the streams of one endpoint does so by their ids. An event that was told while a lock was waited for
+    /// is not seen here; it is looked for afterwards.
     MoveTogether<'a> {
-        streams: &'a [i64] => Array<BigInt>,
-        sequences: &'a [i64] => Array<BigInt>,
-        attempts: &'a [i32] => Array<Integer>,
-        parked: &'a [bool] => Array<Bool>,
-        retry_at: &'a [Option<Instant>] => Array<Nullable<SqlInstant>>,
+        streams: Vec<i64> => Array<BigInt>,
+        sequences: Vec<i64> => Array<BigInt>,
+        attempts: Vec<i32> => Array<Integer>,
+        next: Vec<Option<i64>> => Array<Nullable<BigInt>>,
+        parked: Vec<bool> => Array<Bool>,
+        held: Vec<bool> => Array<Bool>,
+        again_at: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
+        hands_out: bool => Bool,
         holds_back_for: i64 => BigInt,
-        first_try: Instant => SqlInstant,
         lease_until: Instant => SqlInstant,
+        first_try: Instant => SqlInstant,
         idle_since: Instant => SqlInstant,
+        parked_at: Instant => SqlInstant,
+        endpoints: Vec<Id> => Array<SqlId>,
+        events: Vec<Id> => Array<SqlId>,
+        tries: Vec<i32> => Array<Integer>,
+        started: Vec<Instant> => Array<SqlInstant>,
+        took: Vec<i64> => Array<BigInt>,
+        statuses: Vec<Option<i32>> => Array<Nullable<Integer>>,
+        whys: Vec<Option<&'static str>> => Array<Nullable<Text>>,
+        answers: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
     }
     on Pg, PgConnection, "WITH result AS MATERIALIZED ( \
-            SELECT * FROM unnest(?, ?, ?, ?, ?) AS result (stream, sequence, attempt, parked, retry_at) \
+            SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?) AS result (stream, sequence, attempt, next, parked, held, again_at) \
         ), found AS MATERIALIZED ( \
-            SELECT s.id, s.endpoint_id, s.payment_id, s.detached, s.next_sequence, s.last_sequence, s.attempt, s.first_try, \
-                result.retry_at, CASE WHEN result.parked THEN FALSE WHEN result.retry_at IS NULL THEN NOT s.detached \
-                    ELSE s.detached OR result.retry_at <= s.first_try + ? * INTERVAL '1 second' END AS usual \
+            SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt - s.uncounted AS tries, \
+                result.next, result.next IS NULL AS again, result.parked, result.held, result.again_at, \
+                result.next <= s.last_sequence AND ? AS goes_on, \
+                s.detached AND result.next > s.last_sequence AS ends, \
+                NOT s.detached AND NOT result.held AND result.again_at > s.first_try + ? * INTERVAL '1 second' AS is_left \
             FROM result JOIN outbox_stream AS s ON s.id = result.stream \
             WHERE s.next_sequence = result.sequence AND s.attempt = result.attempt AND s.next_sequence <= s.last_sequence \
             ORDER BY s.endpoint_id, s.id FOR UPDATE OF s \
         ), moved AS ( \
             UPDATE outbox_stream AS s SET \
-                next_sequence = CASE WHEN found.retry_at IS NULL THEN s.next_sequence + 1 ELSE s.next_sequence END, \
-                attempt = CASE WHEN found.retry_at IS NOT NULL THEN s.attempt \
-                    WHEN s.next_sequence < s.last_sequence THEN 1 ELSE 0 END, \
-                first_try = CASE WHEN found.retry_at IS NOT NULL THEN s.first_try \
-                    WHEN s.next_sequence < s.last_sequence THEN ? END, \
-                due_at = CASE WHEN found.retry_at IS NOT NULL THEN found.retry_at \
-                    WHEN s.next_sequence < s.last_sequence THEN ? ELSE ? END \
-            FROM found WHERE s.id = found.id AND found.usual \
-            RETURNING s.id, found.retry_at IS NULL AND s.next_sequence <= s.last_sequence AS goes_on \
-        ) SELECT found.id, found.endpoint_id, found.payment_id, found.detached, found.next_sequence, found.last_sequence, \
-            found.attempt, found.first_try, moved.goes_on \
-        FROM found LEFT JOIN moved ON moved.id = found.id WHERE moved.goes_on IS NOT FALSE";
-    returns (StreamColumns, Nullable<Bool>);
-}
-
-/// Writes the usual results with one statement. Returns the streams that go on, and those that are left, locked.
-fn move_together(
-    connection: &mut PgConnection,
-    results: &[Told],
-    now: Timestamp,
-    lease_until: Timestamp,
-) -> Result<(Vec<i64>, HashMap<Try, StreamRow>), Fault> {
-    let retry_at = |result: &DeliveryResult| match result {
-        DeliveryResult::Retry { at } | DeliveryResult::Held { at } => Some(Instant(*at)),
-        DeliveryResult::Acknowledged | DeliveryResult::Parked => None,
-    };
-    let together = MoveTogether {
-        streams: &results.iter().map(|((stream, ..), _)| *stream).collect::<Vec<_>>(),
-        sequences: &results.iter().map(|((_, sequence, _), _)| *sequence).collect::<Vec<_>>(),
-        attempts: &results.iter().map(|((.., attempt), _)| *attempt).collect::<Vec<_>>(),
-        parked: &results.iter().map(|(_, result)| *result == DeliveryResult::Parked).collect::<Vec<_>>(),
-        retry_at: &results.iter().map(|(_, result)| retry_at(result)).collect::<Vec<_>>(),
-        holds_back_for: HOLDS_BACK_FOR.as_secs().cast_signed(),
-        first_try: Instant(now),
-        lease_until: Instant(lease_until),
-        idle_since: Instant(now),
-    };
-    let rows: Vec<(StreamRow, Option<bool>)> = together.load(connection).in_table("outbox_stream")?;
-    let (mut going_on, mut left) = (Vec::with_capacity(rows.len()), HashMap::new());
-    for (stream, goes_on) in rows {
-        match goes_on {
-            Some(_) => going_on.push(stream.id),
-            None => drop(left.insert(stream.current(), stream)),
-        }
-    }
-    Ok((going_on, left))
-}
-
-statement! {
-    /// Streams that are not idle, out of those listed.
-    Find<'a> { streams: &'a str => Text, }
-    on diesel::sqlite::Sqlite, SqliteConnection, "SELECT s.id, s.endpoint_id, s.payment_id, s.detached, s.next_sequence, \
-            s.last_sequence, s.attempt, s.first_try \
-        FROM json_each('[' || ? || ']') AS listed CROSS JOIN outbox_stream AS s ON s.id = listed.value \
-        WHERE s.next_sequence <= s.last_sequence";
-    returns StreamColumns;
-}
-
-/// The streams of the results by the tries that are under way. Nobody else writes meanwhile.
-fn find(connection: &mut SqliteConnection, results: &[Told]) -> Result<HashMap<Try, StreamRow>, Fault> {
-    let streams = listed(results.iter().map(|((stream, ..), _)| *stream));
-    let rows: Vec<StreamRow> = Find { streams: &streams }.load(connection).in_table("outbox_stream")?;
-    Ok(rows.into_iter().map(|stream| (stream.current(), stream)).collect())
-}
-
-statement! {
-    /// Moves one stream.
-    Move {
-        next_sequence: i64 => BigInt,
-        attempt: i32 => Integer,
-        first_try: Option<Instant> => Nullable<SqlInstant>,
-        due_at: Instant => SqlInstant,
-        stream: i64 => BigInt,
-    }
-    postgres MOVE;
-    sqlite MOVE;
-}
-
-const MOVE: &str = "UPDATE outbox_stream SET next_sequence = ?, attempt = ?, first_try = ?, due_at = ? WHERE id = ?";
-
-impl Move {
-    fn write(self, connection: &mut AnyConnection) -> Result<(), Fault> {
-        on_each!(connection, inner => self.execute(inner))?;
-        Ok(())
-    }
-}
-
-/// Goes on to the next notification, which is handed out unless the lease has no time; `false` when there is none now.
-pub(super) fn advance(
-    connection: &mut AnyConnection,
-    stream: &StreamRow,
-    now: Timestamp,
-    lease_until: Timestamp,
-) -> Result<bool, Fault> {
-    if stream.detached {
-        diesel::delete(outbox_stream::table.find(stream.id)).execute(connection)?;
-        return Ok(false);
-    }
-    let (next_sequence, stream_id) = (stream.next_sequence + 1, stream.id);
-    let goes_on = next_sequence <= stream.last_sequence && now < lease_until;
-    let moved = if goes_on {
-        let (first_try, due_at) = (Some(Instant(now)), Instant(lease_until));
-        Move { next_sequence, attempt: 1, first_try, due_at, stream: stream_id }
-    } else {
-        Move { next_sequence, attempt: 0, first_try: None, due_at: Instant(now), stream: stream_id }
-    };
-    moved.write(connection)?;
-    Ok(goes_on)
-}
-
-/// Tries the same again at `at`. When that is more than an hour after the first try, the notification goes its own way from now on, and
-/// those behind it are free when the hour is over.
-fn retry(connection: &mut AnyConnection, stream: &StreamRow, at: Timestamp, now: Timestamp) -> Result<(), Fault> {
-    let first_try = stream.first_try.ok_or_else(|| corrupt("outbox_stream", "tried without a first try"))?;
-    let freed_at = first_try.0.plus(HOLDS_BACK_FOR);
-    if stream.detached || at <= freed_at {
-        let again = Move {
-            next_sequence: stream.next_sequence,
-            attempt: stream.attempt,
-            first_try: Some(first_try),
-            due_at: Instant(at),
-            stream: stream.id,
-        };
-        return again.write(connection);
-    }
-    diesel::update(outbox_stream::table.find(stream.id))
-        .set((
-            outbox_stream::detached.eq(true),
-            outbox_stream::last_sequence.eq(stream.next_sequence),
-            outbox_stream::due_at.eq(Instant(at)),
-        ))
-        .execute(connection)?;
-    let rest = NewStream {
-        endpoint_id: stream.endpoint_id,
-        payment_id: stream.payment_id,
-        detached: false,
-        next_sequence: stream.next_sequence + 1,
-        last_sequence: stream.last_sequence,
-        attempt: 0,
-        due_at: Instant(freed_at.max(now)),
-    };
-    diesel::insert_into(outbox_stream::table).values(rest).execute(connection)?;
-    Ok(())
+                next_sequence = CASE WHEN found.again THEN s.next_sequence ELSE found.next END, \
+                attempt = CASE WHEN found.again THEN s.attempt WHEN found.goes_on THEN 1 ELSE 0 END, \
+                uncounted = CASE WHEN found.held THEN s.uncounted + 1 WHEN found.again THEN s.uncounted ELSE 0 END, \
+                first_try = CASE WHEN found.again THEN s.first_try WHEN found.goes_on THEN ? END, \
+                due_at = CASE WHEN found.again THEN found.again_at WHEN found.goes_on THEN ? ELSE ? END, \
+                leased = found.goes_on IS TRUE \
+            FROM found WHERE s.id = found.id AND found.is_left IS NOT TRUE AND found.ends IS NOT TRUE \
+            RETURNING s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.last_sequence, s.attempt, s.first_try, s.uncounted, s.leased \
+        ), ended AS ( \
+            DELETE FROM outbox_stream AS s USING found WHERE s.id = found.id AND found.ends \
+        ), aside AS ( \
+            INSERT INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) \
+            SELECT found.endpoint_id, e.event_id, found.tries, ? FROM found \
+            JOIN outbox_event AS e ON e.payment_id = found.payment_id AND e.sequence = found.next_sequence WHERE found.parked \
+            ON CONFLICT (endpoint_id, event_id) DO UPDATE \
+            SET attempts = excluded.attempts, parked_at = excluded.parked_at, position = DEFAULT \
+        ), kept AS ( \
+            INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
+            SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?) \
+        ) SELECT found.id, found.is_left IS TRUE, \
+            moved.id, moved.endpoint_id, moved.payment_id, moved.next_sequence, moved.attempt, moved.first_try, moved.uncounted, FALSE, \
+            endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, \
+            endpoint.event_types, endpoint.retry, \
+            e.event_id, e.merchant_id, e.event_type, e.body, e.happened_at \
+        FROM found LEFT JOIN moved ON moved.id = found.id AND moved.leased LEFT JOIN endpoint ON endpoint.id = moved.endpoint_id \
+        LEFT JOIN outbox_event AS e ON e.payment_id = moved.payment_id AND e.sequence = moved.next_sequence";
+    returns (BigInt, Bool, Nullable<(LeasedColumns, ReceiverColumns, MessageColumns)>);
 }

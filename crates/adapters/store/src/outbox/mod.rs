@@ -5,6 +5,7 @@ mod delivery;
 mod finish;
 mod overdue;
 mod parked;
+mod replayed;
 
 use async_trait::async_trait;
 use dropin_kernel::{EndpointId, EventId, Timestamp};

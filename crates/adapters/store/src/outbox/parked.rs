@@ -4,11 +4,13 @@ use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_ports::{ParkedEvent, Replayed};
 
 use super::finish::{NewStream, StreamRow};
+use super::replayed;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{endpoint, outbox_event, outbox_parked, outbox_stream};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
+use crate::wake;
 
 statement! {
     /// Puts an event aside. One that was aside for that endpoint already (a replay went astray) stands anew, as the newest of all.
@@ -121,6 +123,7 @@ pub(super) fn replay(
         due_at: Instant(now),
     };
     diesel::insert_into(outbox_stream::table).values(stream).execute(connection)?;
+    wake::note();
     Ok(Replayed::Done)
 }
 
@@ -176,9 +179,14 @@ pub(super) fn park_leased(
 
 /// Puts everything aside that a stream still holds, and ends it. `attempts` is how often its first notification was tried; the others never were.
 fn park_rest(connection: &mut AnyConnection, stream: &StreamRow, attempts: i32, now: Timestamp) -> Result<u32, Fault> {
+    let behind = replayed::take_all(connection, stream.id)?;
     let waiting: Vec<(i64, Id)> = outbox_event::table
         .filter(outbox_event::payment_id.eq(stream.payment_id))
-        .filter(outbox_event::sequence.between(stream.next_sequence, stream.last_sequence))
+        .filter(
+            outbox_event::sequence
+                .between(stream.next_sequence, stream.last_sequence)
+                .or(outbox_event::sequence.eq_any(behind)),
+        )
         .order(outbox_event::sequence)
         .select((outbox_event::sequence, outbox_event::event_id))
         .load(connection)

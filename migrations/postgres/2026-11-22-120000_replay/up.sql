@@ -1,0 +1,32 @@
+-- Who asked for notifications to be sent again: one row for each endpoint that they go to. ends_at is when the last of them is due, so that what is
+-- asked for next comes behind them.
+CREATE TABLE outbox_replay (
+    id UUID NOT NULL,
+    endpoint_id UUID NOT NULL CONSTRAINT outbox_replay_endpoint_fkey REFERENCES endpoint (id),
+    asked_at TIMESTAMPTZ NOT NULL,
+    asked_by TEXT NOT NULL,
+    wanted TEXT NOT NULL,
+    events BIGINT NOT NULL CONSTRAINT outbox_replay_some CHECK (events > 0),
+    ends_at TIMESTAMPTZ NOT NULL,
+    CONSTRAINT outbox_replay_pkey PRIMARY KEY (id, endpoint_id)
+);
+CREATE INDEX outbox_replay_by_end ON outbox_replay (endpoint_id, ends_at);
+
+-- A stream that somebody asked for: its event is sent though the endpoint may not want its type (any more).
+ALTER TABLE outbox_stream
+    ADD COLUMN replayed BOOLEAN NOT NULL DEFAULT FALSE,
+    ADD CONSTRAINT outbox_stream_replayed_is_detached CHECK (detached OR NOT replayed);
+CREATE INDEX outbox_stream_detached ON outbox_stream (endpoint_id, payment_id) WHERE detached;
+
+-- The events that come behind the one that such a stream is at, each when the one before is over.
+CREATE TABLE outbox_replay_rest (
+    stream_id BIGINT NOT NULL CONSTRAINT outbox_replay_rest_stream_fkey REFERENCES outbox_stream (id),
+    sequence BIGINT NOT NULL,
+    CONSTRAINT outbox_replay_rest_pkey PRIMARY KEY (stream_id, sequence)
+);
+
+CREATE INDEX outbox_event_by_age ON outbox_event (happened_at);
+
+-- Old attempts are deleted by age, and new ones take their room: their order on disk says little, which is what BRIN lives by.
+DROP INDEX outbox_attempt_by_age;
+CREATE INDEX outbox_attempt_by_age ON outbox_attempt (started_at);
