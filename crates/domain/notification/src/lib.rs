@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod breaker;
 mod filter;
 mod schedule;
 
+pub use breaker::{Breaker, BreakerRules, Change, Passage, Tried};
 pub use filter::{EventFilter, EventFilterError};
-pub use schedule::{AttemptOutcome, Schedule, ScheduleError, Verdict};
+pub use schedule::{AttemptOutcome, HOLDS_BACK_FOR, Schedule, ScheduleError, Verdict};

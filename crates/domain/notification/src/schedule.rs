@@ -33,6 +33,11 @@ pub enum Verdict {
     },
     /// Given up after the last try: parked, visible and replayable.
     Park,
+    /// Try again then, and do not count this try.
+    Hold {
+        /// When.
+        at: Timestamp,
+    },
 }
 
 /// When to try again (decisions.md section 9): 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, then every 12 h up to 3 days.
@@ -74,11 +79,38 @@ impl Schedule {
             AttemptOutcome::Answered { .. } | AttemptOutcome::Failed { .. } => Duration::ZERO,
         };
         let step = usize::try_from(attempt.max(1) - 1).unwrap_or(usize::MAX).min(self.delays.len() - 1);
-        let factor = u32::try_from(1_000 + jitter_per_mille.clamp(-200, 200)).unwrap_or(1_000);
-        let delay = (self.delays[step] * factor / 1_000).max(hint.min(Duration::from_secs(12 * 3_600)));
+        let delay = jittered(self.delays[step], jitter_per_mille).max(hint.min(Duration::from_secs(12 * 3_600)));
         let at = now.plus(delay);
         if self.give_up_after < at.since(first_try) { Verdict::Park } else { Verdict::Retry { at } }
     }
+
+    /// What follows from a look that failed, whether an endpoint that was taken for dead is back, when the next look is made at `at`. It counts as
+    /// no try, but for this: an endpoint that still answers, with an error for an hour now, must not hold back what comes behind in the payment.
+    pub fn after_probe(&self, outcome: &AttemptOutcome, first_try: Timestamp, at: Timestamp) -> Verdict {
+        let waited = at.since(first_try);
+        // 502, 503 and 504 tell that whoever should answer is not there.
+        let answers =
+            matches!(outcome, AttemptOutcome::Answered { status, .. } if !matches!(status, 408 | 429 | 502..=504));
+        match () {
+            () if self.give_up_after < waited => Verdict::Park,
+            () if answers && HOLDS_BACK_FOR < waited => Verdict::Retry { at },
+            () => Verdict::Hold { at },
+        }
+    }
+
+    /// How long a notification is tried, from its first try.
+    pub const fn give_up_after(&self) -> Duration {
+        self.give_up_after
+    }
+}
+
+/// How long a notification that fails may hold back the next ones of its payment (decisions.md section 9).
+pub const HOLDS_BACK_FOR: Duration = Duration::from_secs(60 * 60);
+
+/// The wait, longer or shorter by so many thousandths of it, from −200 to 200.
+pub(crate) fn jittered(wait: Duration, per_mille: i32) -> Duration {
+    let factor = u32::try_from(1_000 + per_mille.clamp(-200, 200)).unwrap_or(1_000);
+    wait * factor / 1_000
 }
 
 /// What is wrong with a written schedule.
@@ -215,6 +247,27 @@ mod tests {
             &many,
         ] {
             assert_eq!(wrong.parse::<Schedule>(), Err(ScheduleError), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_look_counts_as_no_try_until_all_is_over() {
+        let schedule = Schedule::standard();
+        let (late, hours) =
+            (AttemptOutcome::Failed { why: "late" }, |hours: u64| START.plus(Duration::from_secs(hours * 3_600)));
+        let (hold, retry) = (|hour| Verdict::Hold { at: hours(hour) }, |hour| Verdict::Retry { at: hours(hour) });
+        for (outcome, hour, verdict) in [
+            (&late, 1, hold(1)),
+            (&late, 72, hold(72)),
+            (&late, 73, Verdict::Park),
+            (&answered(503), 2, hold(2)),
+            (&answered(502), 2, hold(2)),
+            (&answered(429), 2, hold(2)),
+            (&answered(500), 1, hold(1)),
+            (&answered(500), 2, retry(2)),
+            (&answered(500), 73, Verdict::Park),
+        ] {
+            assert_eq!(schedule.after_probe(outcome, START, hours(hour)), verdict, "{outcome:?} after {hour} h");
         }
     }
 

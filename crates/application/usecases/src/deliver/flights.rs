@@ -187,6 +187,7 @@ impl<'a> Flights<'a> {
                 log::warn!("{}: {}; next try at {at}", Named(delivery), Told(outcome));
                 DeliveryResult::Retry { at }
             }
+            Verdict::Hold { at } => DeliveryResult::Held { at },
             Verdict::Park => {
                 self.tally.parked += 1;
                 self.by.counters.parked();
