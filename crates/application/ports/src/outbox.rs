@@ -31,6 +31,8 @@ pub struct Delivery {
     pub url: String,
     /// What signs it: the endpoint's secret, and the one of before while it still counts.
     pub secrets: Vec<SealedSecret>,
+    /// From when on the first of `secrets` signs alone.
+    pub old_secret_until: Option<Timestamp>,
     /// The payment it belongs to.
     pub payment_id: PaymentId,
     /// `webhook-id`.

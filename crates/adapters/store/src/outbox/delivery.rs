@@ -109,13 +109,16 @@ fn delivery(stream: LeasedRow, receiver: ReceiverRow, message: MessageRow, now: 
     let first_try = stream.first_try.ok_or_else(|| corrupt("outbox_stream", "claimed without a first try"))?;
     let previous = retiring("endpoint", receiver.previous_secret.map(SealedSecret), receiver.previous_until)?;
     let mut secrets = vec![SealedSecret(receiver.secret)];
-    secrets.extend(previous.filter(|old| old.at(now).is_some()).map(|old| old.credential));
+    let previous = previous.filter(|old| old.at(now).is_some());
+    let old_secret_until = previous.as_ref().map(|old| old.until);
+    secrets.extend(previous.map(|old| old.credential));
     Ok(Delivery {
         key: DeliveryKey { stream: stream.id, sequence: stream.next_sequence, attempt },
         merchant_id: MerchantId::new(merchant.0),
         endpoint_id: EndpointId::new(stream.endpoint_id.0),
         url: receiver.url,
         secrets,
+        old_secret_until,
         payment_id: PaymentId::new(stream.payment_id.0),
         event_id: EventId::new(event.0),
         event_type,

@@ -46,6 +46,7 @@ impl Stream {
                 SealedSecret(vec![1]),
                 SealedSecret(if self.endpoint == "locked" { vec![] } else { vec![2] }),
             ],
+            old_secret_until: None,
             payment_id: PaymentId::new(Uuid::from_u128(self.number)),
             event_id: EventId::new(Uuid::from_u128(self.number * 100 + self.next as u128)),
             event_type: "ORDER_PROCESSED".to_owned(),
