@@ -5,7 +5,7 @@ use dropin_access::{Endpoint, Merchant};
 use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
-use dropin_ports::{AccessStore, AnswerStore, AuditStore, AuthorizationPrepared, ChangeOrder, ChangeSession, Changed, Delivery, DeliveryKey, DeliveryResult, FinishedTry, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore};
+use dropin_ports::{AccessStore, AnswerStore, AuditStore, AuthorizationPrepared, ChangeOrder, ChangeSession, Changed, Delivery, DeliveryKey, DeliveryResult, EventFeed, FinishedTry, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore};
 use dropin_session::{Session, SessionTerms};
 
 use crate::values::{
@@ -45,6 +45,8 @@ pub struct Bench {
     pub rates: Arc<dyn RateStore>,
     /// Notifications.
     pub outbox: Arc<dyn OutboxStore>,
+    /// Events as merchants read them.
+    pub feed: Arc<dyn EventFeed>,
     /// Readiness.
     pub health: Arc<dyn StoreHealth>,
     /// Behind the ports.
@@ -65,6 +67,7 @@ impl Bench {
             + WalletStore
             + RateStore
             + OutboxStore
+            + EventFeed
             + StoreHealth
             + 'static,
         K: Send + Sync + 'static,
@@ -80,6 +83,7 @@ impl Bench {
             wallets: store.clone(),
             rates: store.clone(),
             outbox: store.clone(),
+            feed: store.clone(),
             health: store,
             raw: Box::new(raw),
             _kept: Box::new(kept),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use common::{RawSqlite, path, sqlite_url};
 use dropin_kernel::MerchantId;
-use dropin_ports::{AccessStore, MerchantInserted, StoreError, StoreHealth};
+use dropin_ports::{AccessStore, EventFeed, FeedPosition, MerchantInserted, StoreError, StoreHealth};
 use dropin_store::{OpenError, Role, Store, StoreConfig};
 use dropin_store_contract::{Bench, Raw, fresh, new_merchant};
 
@@ -137,6 +137,52 @@ async fn closing_finishes_what_waits() {
     assert_eq!(done + refused, 200);
     let late = store.find_merchant(MerchantId::new(fresh())).await;
     assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+}
+
+/// An event of the one merchant that there is.
+fn tell(raw: &RawSqlite) -> String {
+    let id = fresh().to_string();
+    raw.execute(&format!(
+        "INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
+         SELECT '{id}', 1, '{id}', id, 'EVENT', x'7b7d', 0 FROM merchant"
+    ))
+    .unwrap();
+    id
+}
+
+#[tokio::test]
+async fn an_older_copy_in_its_place_goes_on_behind_what_was_read() {
+    let (folder, url) = sqlite_url();
+    let (store, new) = (service(&url), new_merchant(false));
+    let merchant = new.merchant.id;
+    store.insert_merchant(new).await.unwrap();
+    let begun = tell(&RawSqlite::open(path(&url)));
+    store.close();
+    let copy = folder.path().join("copy.db");
+    RawSqlite::open(path(&url)).execute(&format!("VACUUM INTO '{}'", copy.display())).unwrap();
+    let store = service(&url);
+    for _ in 0..3 {
+        tell(&RawSqlite::open(path(&url)));
+    }
+    let read = store.read_feed(merchant, FeedPosition::START, 10).await.unwrap().events;
+    assert_eq!(read.len(), 4);
+    store.close();
+    for side in ["-wal", "-shm"] {
+        let _not_there = std::fs::remove_file(format!("{}{side}", path(&url)));
+    }
+    std::fs::copy(&copy, path(&url)).unwrap();
+    // The time by which the numbers go on is told in seconds.
+    let second = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let before = second();
+    while second() == before {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let store = service(&url);
+    let new = tell(&RawSqlite::open(path(&url)));
+    let after = store.read_feed(merchant, read[3].position, 10).await.unwrap().events;
+    assert_eq!(after.iter().map(|event| event.event_id.to_string()).collect::<Vec<_>>(), [new.clone()]);
+    let all = store.read_feed(merchant, FeedPosition::START, 10).await.unwrap().events;
+    assert_eq!(all.iter().map(|event| event.event_id.to_string()).collect::<Vec<_>>(), [begun, new]);
 }
 
 /// Holds the one write lock that SQLite has, as a backup or a curious hand may.

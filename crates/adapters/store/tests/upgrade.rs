@@ -284,3 +284,42 @@ fn a_broken_reference_stops_the_upgrade_of_sqlite() {
     }
     assert_eq!(old.raws[1].0.values("SELECT state AS value FROM session"), ["CREATED"]);
 }
+
+/// Events of before can be read, in the order in which they were written.
+#[test]
+fn events_of_before_are_read_first() {
+    let mut old = Old::after(8);
+    old.fill(&[
+        "INSERT INTO merchant (id, name, session_lifetime_micros, created_at) VALUES ('{id}', 'Old', 1, {now})",
+    ]);
+    let event = |sequence: usize| {
+        let id = format!("{}{sequence}", &ID[..ID.len() - 1]);
+        format!(
+            "INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
+             VALUES ('{{id}}', {sequence}, '{id}', '{{id}}', 'TEST', {{bytes}}, {{now}})"
+        )
+    };
+    let endpoint =
+        "INSERT INTO endpoint (id, merchant_id, url, secret) VALUES ('{id}', '{id}', 'https://old.example/', {bytes})";
+    let parked = "INSERT INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) \
+        SELECT '{id}', event_id, 7, {now} FROM outbox_event WHERE sequence = 2";
+    old.fill(&[&event(2), &event(1), endpoint, parked]);
+    let schema = sqlite_schema(&old);
+    old.upgrade();
+    old.fill(&[&event(3)]);
+    for ((raw, ..), order) in old.raws.iter().zip(["tick, position", "position"]) {
+        let read = raw.values(&format!("SELECT CAST(sequence AS TEXT) AS value FROM outbox_event ORDER BY {order}"));
+        assert_eq!(read, ["2", "1", "3"]);
+    }
+    assert_eq!(old.values("SELECT CAST(attempts AS TEXT) AS value FROM outbox_parked"), ["7"]);
+    for (raw, ..) in &old.raws {
+        raw.execute("UPDATE outbox_event SET event_type = 'OTHER'").unwrap_err();
+        raw.execute("DELETE FROM outbox_event WHERE sequence = 2").unwrap_err();
+    }
+    old.revert_to(8);
+    assert_eq!(sqlite_schema(&old), schema, "as it was");
+    assert_eq!(
+        old.values("SELECT CAST(sequence AS TEXT) AS value FROM outbox_event ORDER BY sequence"),
+        ["1", "2", "3"]
+    );
+}

@@ -4,8 +4,10 @@
 mod access;
 mod answers;
 mod audit;
+mod feed;
 mod keyring;
 mod measure;
+mod notifications;
 mod outbox;
 mod payment;
 mod processor;
@@ -24,8 +26,13 @@ pub use access::{
 };
 pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
 pub use audit::{AuditStore, AuditedOrder, Balance, OrderBooks, OrderFile, PlacedOperation};
+pub use feed::{EventFeed, FeedEvent, FeedPage, FeedPosition};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
 pub use measure::{Measure, Measured, Reading, Spread, Values};
+pub use notifications::{
+    DeliveryState, EventsPurged, Notification, NotificationFile, NotificationFilter, NotificationPage, NotificationQuery,
+    NotificationStore, PastTry, ReplayAsked, ReplayItem, ReplayQueued, Standing,
+};
 pub use outbox::{
     AttemptRecord, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, OutboxStore, ParkedEvent, Replayed,
 };

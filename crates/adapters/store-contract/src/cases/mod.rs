@@ -7,6 +7,7 @@ pub mod audit;
 pub mod beside;
 pub mod checkout;
 pub mod damage;
+pub mod feed;
 pub mod health;
 pub mod journal;
 pub mod operations;

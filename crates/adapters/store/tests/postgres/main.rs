@@ -3,9 +3,11 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod feed;
 mod outbox;
 mod payments;
 mod together;
+mod wake;
 
 use std::time::{Duration, Instant};
 

@@ -1,0 +1,195 @@
+//! Events as merchants read them, beside transactions that overlap, and on databases that were restored.
+
+use std::time::{Duration, Instant};
+
+use dropin_kernel::{EventId, MerchantId};
+use dropin_ports::{AccessStore, EventFeed, FeedPosition, MerchantInserted};
+use dropin_store::{Role, Store, StoreConfig};
+use dropin_store_contract::{Raw, fresh, new_merchant};
+
+use super::common::RawPostgres;
+use super::common::postgres::Database;
+use super::migrated;
+
+struct Feed {
+    database: Database,
+    store: Store,
+    raw: RawPostgres,
+    merchant: MerchantId,
+}
+
+/// Appends an event on a connection of its own.
+fn tell(raw: &RawPostgres, payment: &str, sequence: i64) -> EventId {
+    let id = fresh();
+    let insert = format!(
+        "INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
+         SELECT '{payment}', {sequence}, '{id}', id, 'EVENT', '\\x7b7d', to_timestamp(0) FROM merchant"
+    );
+    assert_eq!(raw.execute(&insert), Ok(1));
+    EventId::new(id)
+}
+
+impl Feed {
+    async fn start() -> Self {
+        let (database, store) = migrated();
+        let (raw, new) = (RawPostgres::open(&database.url()), new_merchant(false));
+        let merchant = new.merchant.id;
+        assert_eq!(store.insert_merchant(new).await, Ok(MerchantInserted::Done));
+        Self { database, store, raw, merchant }
+    }
+
+    fn connection(&self) -> RawPostgres {
+        RawPostgres::open(&self.database.url())
+    }
+
+    fn tell(&self) -> EventId {
+        tell(&self.raw, &fresh().to_string(), 1)
+    }
+
+    /// What can be read after `after` right now.
+    async fn now(&self, after: FeedPosition) -> Vec<EventId> {
+        let events = self.store.read_feed(self.merchant, after, 100).await.unwrap().events;
+        events.into_iter().map(|event| event.event_id).collect()
+    }
+
+    /// Waits until exactly `expected` stands after `after`; where to go on. Transactions of other tests on the same server hold readers up, too.
+    async fn reads(&self, after: FeedPosition, expected: &[EventId]) -> FeedPosition {
+        let give_up = Instant::now() + Duration::from_secs(10);
+        loop {
+            let events = self.store.read_feed(self.merchant, after, 100).await.unwrap().events;
+            let read: Vec<_> = events.iter().map(|event| event.event_id).collect();
+            if read == expected {
+                return events.last().map_or(after, |last| last.position);
+            }
+            assert!(expected.starts_with(&read) && Instant::now() < give_up, "{read:?} instead of {expected:?}");
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn number(&self, query: &str) -> i64 {
+        self.raw.values(&format!("SELECT ({query})::text AS value"))[0].parse().unwrap()
+    }
+
+    /// The same database as a program finds it that starts now.
+    fn restart(&mut self) {
+        self.store.close();
+        self.store = Store::open(StoreConfig::new(self.database.url(), Role::Service)).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn whoever_reads_waits_for_every_transaction_that_began_before() {
+    let feed = Feed::start().await;
+    let [first, second, third] = [0; 3].map(|_| feed.connection());
+    let some = || fresh().to_string();
+    for writer in [&first, &second, &third] {
+        writer.execute("BEGIN").unwrap();
+    }
+    let a = tell(&first, &some(), 1);
+    let b = tell(&second, &some(), 1);
+    // The last to begin is over first.
+    let c = tell(&third, &some(), 1);
+    third.execute("COMMIT").unwrap();
+    let d = feed.tell();
+    assert_eq!(feed.now(FeedPosition::START).await, [], "two that came before are still there");
+    second.execute("COMMIT").unwrap();
+    assert_eq!(feed.now(FeedPosition::START).await, []);
+    // Has the tick of now, behind what is over.
+    let e = tell(&first, &some(), 1);
+    first.execute("COMMIT").unwrap();
+    let after = feed.reads(FeedPosition::START, &[a, b, c, d, e]).await;
+    // Whoever gives up holds nobody up.
+    first.execute("BEGIN").unwrap();
+    tell(&first, &some(), 1);
+    let f = feed.tell();
+    assert_eq!(feed.now(after).await, []);
+    first.execute("ROLLBACK").unwrap();
+    feed.reads(after, &[f]).await;
+}
+
+#[tokio::test]
+async fn events_of_a_payment_keep_their_order_whoever_began_first() {
+    let feed = Feed::start().await;
+    let (payment, early) = (fresh().to_string(), feed.connection());
+    // Has its transaction id, and is overtaken before it writes.
+    early.execute("BEGIN").unwrap();
+    assert_eq!(early.values("SELECT (0 < txid_current())::text AS value"), ["true"]);
+    let one = tell(&feed.raw, &payment, 1);
+    let two = tell(&early, &payment, 2);
+    early.execute("COMMIT").unwrap();
+    feed.reads(FeedPosition::START, &[one, two]).await;
+}
+
+#[tokio::test]
+async fn a_restored_database_goes_on_behind_what_was_read() {
+    let mut feed = Feed::start().await;
+    let set = feed.number("SELECT ahead + txid_snapshot_xmin(txid_current_snapshot()) FROM event_clock");
+    let now = feed.number("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+    assert!((0..600_000_000).contains(&(now - set)), "set to the time when it was made: {set}, {now}");
+    let old = feed.tell();
+    let after = feed.reads(FeedPosition::START, &[old]).await;
+    // Another cluster, whose transactions count from far below.
+    feed.raw.execute("UPDATE event_clock SET place = 'another cluster', ahead = ahead - 1000000").unwrap();
+    feed.restart();
+    assert_eq!(feed.now(after).await, []);
+    let new = feed.tell();
+    let after_both = feed.reads(after, &[new]).await;
+    feed.reads(FeedPosition::START, &[old, new]).await;
+    // It is set once for a copy.
+    let ahead = feed.number("SELECT ahead FROM event_clock");
+    feed.restart();
+    assert_eq!(feed.now(after_both).await, []);
+    assert_eq!(feed.number("SELECT ahead FROM event_clock"), ahead);
+}
+
+#[tokio::test]
+async fn a_clock_that_is_behind_does_not_turn_the_feed_back() {
+    let mut feed = Feed::start().await;
+    let old = feed.tell();
+    // As if it had been written in the year 2100.
+    feed.raw.execute("UPDATE event_clock SET ahead = 4102444800000000").unwrap();
+    let ahead = feed.tell();
+    feed.raw.execute("UPDATE event_clock SET place = 'another cluster', ahead = 0").unwrap();
+    feed.restart();
+    let after = feed.reads(FeedPosition::START, &[old, ahead]).await;
+    let new = feed.tell();
+    feed.reads(after, &[new]).await;
+}
+
+/// What there is of a merchant is found in the index, and no more of it is looked at than is asked for.
+#[tokio::test]
+async fn a_page_is_not_searched_for() {
+    let feed = Feed::start().await;
+    feed.raw
+        .execute(
+            "INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
+             SELECT gen_random_uuid(), 1, gen_random_uuid(), merchant.id, 'EVENT', '\\x7b7d', to_timestamp(0) \
+             FROM merchant, generate_series(1, 5000)",
+        )
+        .unwrap();
+    let mut after = FeedPosition::START;
+    let give_up = Instant::now() + Duration::from_secs(10);
+    let mut pages = 0;
+    // Often enough for a plan that is made once and kept.
+    while pages < 8 {
+        let page = feed.store.read_feed(feed.merchant, after, 100).await.unwrap();
+        if let Some(last) = page.events.last() {
+            assert_eq!((page.events.len(), page.more), (100, true));
+            (after, pages) = (last.position, pages + 1);
+        }
+        assert!(Instant::now() < give_up, "{pages} pages came");
+    }
+    // The server counts what a connection did when that ends.
+    feed.store.close();
+    let read = || {
+        feed.number(
+            "SELECT idx_tup_read + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'outbox_event') \
+             FROM pg_stat_user_indexes WHERE indexrelname = 'outbox_event_feed'",
+        )
+    };
+    while read() < 800 {
+        assert!(Instant::now() < give_up, "the server never told what was read");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(read() < 1_000, "{}", read());
+}

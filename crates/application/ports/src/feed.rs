@@ -1,0 +1,55 @@
+use async_trait::async_trait;
+use dropin_kernel::{EventId, MerchantId, PaymentId, Timestamp};
+
+use crate::store::StoreError;
+
+/// A place in the order in which a merchant's events can be read. Nothing is ever added before a place that was given out, whatever commits late
+/// and whatever is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FeedPosition {
+    /// Says which transaction wrote the event; the store's own count.
+    pub tick: i64,
+    /// Tells events of one tick apart.
+    pub number: i64,
+}
+
+impl FeedPosition {
+    /// Before every event.
+    pub const START: Self = Self { tick: 0, number: 0 };
+}
+
+/// An event as it was or would be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedEvent {
+    /// Where it stands.
+    pub position: FeedPosition,
+    /// `webhook-id`.
+    pub event_id: EventId,
+    /// The payment it belongs to.
+    pub payment_id: PaymentId,
+    /// `webhook-sequence`: its number within the payment, from 1.
+    pub sequence: i64,
+    /// EventType.
+    pub event_type: String,
+    /// When what it tells happened.
+    pub happened_at: Timestamp,
+    /// The exact bytes.
+    pub body: Vec<u8>,
+}
+
+/// A part of a merchant's events.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FeedPage {
+    /// In their order.
+    pub events: Vec<FeedEvent>,
+    /// Whether there are more behind them already.
+    pub more: bool,
+}
+
+/// A merchant's events in an order that stays: those of one payment in that of its changes.
+#[async_trait]
+pub trait EventFeed: Send + Sync {
+    /// The first `limit` of the merchant's events that stand after `after`, or fewer when their bodies come to several megabytes; at least one where
+    /// there is one. An event is there once everything that may stand before it is written or undone.
+    async fn read_feed(&self, merchant: MerchantId, after: FeedPosition, limit: u32) -> Result<FeedPage, StoreError>;
+}

@@ -1,0 +1,52 @@
+-- Events can be read in an order to which nothing is ever added before what was read already.
+--
+-- A sequence alone does not give that: who takes number 7 may commit after number 8 was read. Each event therefore has the tick of the
+-- transaction that wrote it, its id or a higher one, and is read once every transaction up to that tick is over.
+
+-- Ticks are transaction ids moved ahead by a fixed number, so that they go on where this copy of the database cannot: one that was restored
+-- into another cluster, or from a backup, or that a standby took over, begins anew with ids that were used before. place says which copy ahead
+-- was set for, and at that moment the clock is set to the time in microseconds. It counts transactions from there, far fewer than one per
+-- microsecond, so that the next time it is set is always later than all that was read until then.
+CREATE TABLE event_clock (
+    id INTEGER CONSTRAINT event_clock_pkey PRIMARY KEY CONSTRAINT event_clock_is_one CHECK (id = 1),
+    ahead BIGINT NOT NULL,
+    place TEXT NOT NULL
+);
+INSERT INTO event_clock (id, ahead, place) VALUES (1, 0, '');
+
+-- Two events of one payment have to keep their order, though whoever wrote the second may have had its id before the writer of the first:
+-- no tick is below a transaction that is over already, so that of the second is not below that of the first.
+CREATE FUNCTION dropin_tick() RETURNS BIGINT LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN greatest(txid_current(), txid_snapshot_xmax(txid_current_snapshot()) - 1) + (SELECT ahead FROM event_clock);
+END $$;
+
+-- In the order of the rows as they lie there, with numbers that only those of before have.
+ALTER TABLE outbox_event
+    ADD COLUMN tick BIGINT NOT NULL DEFAULT 0,
+    ADD COLUMN position BIGINT GENERATED ALWAYS AS IDENTITY;
+ALTER TABLE outbox_event ALTER COLUMN tick SET DEFAULT dropin_tick();
+CREATE INDEX outbox_event_feed ON outbox_event (merchant_id, tick, position);
+
+-- Sets the clock when it was set for another copy. Every connection of a program asks for it before anything else.
+CREATE FUNCTION dropin_set_event_clock() RETURNS VOID LANGUAGE plpgsql AS $$
+DECLARE
+    here TEXT;
+BEGIN
+    IF pg_is_in_recovery() THEN
+        RETURN;
+    END IF;
+    -- The cluster, and its timeline: the first eight digits of a segment's name.
+    SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) INTO here FROM pg_control_system();
+    IF EXISTS (SELECT FROM event_clock WHERE place = here) THEN
+        RETURN;
+    END IF;
+    -- One of several who come at once does it; should the server's clock be behind, what is stored counts.
+    UPDATE event_clock SET place = here, ahead = greatest(
+        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+        (SELECT max(newest.tick) + 1 FROM merchant CROSS JOIN LATERAL (
+            SELECT tick FROM outbox_event WHERE merchant_id = merchant.id ORDER BY tick DESC LIMIT 1
+        ) AS newest)
+    ) - txid_current() WHERE place <> here;
+END $$;
+SELECT dropin_set_event_clock();
