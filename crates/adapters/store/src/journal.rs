@@ -10,7 +10,7 @@ use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
-use crate::{postgres, sqlite};
+use crate::{postgres, sqlite, wake};
 
 /// One step as it is stored.
 pub(crate) struct HistoryRow<'a> {
@@ -162,6 +162,7 @@ pub(crate) fn announce(connection: &mut AnyConnection, events: &[NewEvent]) -> R
             let taken = fault.breaks("outbox_event_pkey", "outbox_event.payment_id, outbox_event.sequence");
             if taken { Fault::Again } else { fault }
         })?;
+        wake::note();
     }
     Ok(())
 }

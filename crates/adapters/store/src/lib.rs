@@ -9,6 +9,7 @@ mod config;
 mod connection;
 mod create;
 mod fault;
+mod feed;
 mod find;
 mod journal;
 mod lane;
@@ -26,7 +27,9 @@ mod sqlite;
 mod stash;
 mod statement;
 mod store;
+mod wake;
 mod wallet;
 
 pub use config::{OpenError, Role, StoreConfig};
 pub use store::Store;
+pub use wake::WakeUps;

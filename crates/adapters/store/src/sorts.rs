@@ -14,6 +14,7 @@ use crate::lane::{self, Kind, Queue, Step, Together};
 use crate::payment::{Preparation, Settling};
 use crate::stash::{Peek, Put};
 use crate::store::{Store, spawn};
+use crate::wake::Bell;
 
 /// Threads, and so connections to PostgreSQL, for each sort: one sends while the other's statement runs. More would make the bunches smaller.
 const THREADS: usize = 2;
@@ -47,10 +48,10 @@ macro_rules! sorts {
 
         impl Sorts {
             /// Starts the threads of all sorts. Each connects with its first step.
-            pub(crate) fn start(&self, url: &str, threads: &mut Vec<JoinHandle<()>>) -> Result<(), OpenError> {
+            pub(crate) fn start(&self, url: &str, bell: &Arc<Bell>, threads: &mut Vec<JoinHandle<()>>) -> Result<(), OpenError> {
                 $(for _ in 0..THREADS {
-                    let (queue, url) = (self.$queue.clone(), url.to_owned());
-                    threads.push(spawn(<$work as Sort>::THREAD, move || lane::serve_together(&queue, &url))?);
+                    let (queue, url, bell) = (self.$queue.clone(), url.to_owned(), bell.clone());
+                    threads.push(spawn(<$work as Sort>::THREAD, move || lane::serve_together(&queue, &url, &bell))?);
                 })*
                 Ok(())
             }

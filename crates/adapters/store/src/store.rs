@@ -13,9 +13,11 @@ use dropin_ports::{StoreError, StoreHealth};
 use crate::config::{OpenError, Role, StoreConfig, Target, lock_path};
 use crate::connection::{self, AnyConnection};
 use crate::fault::Fault;
+use crate::feed;
 use crate::lane::{self, Job, Kind, Queue, Timekeeper, Verdict};
 use crate::migrate;
 use crate::sorts::Sorts;
+use crate::wake::{self, Bell};
 
 /// Reading threads beside SQLite's one writer.
 const SQLITE_READERS: usize = 2;
@@ -33,12 +35,16 @@ struct Inner {
     reads: Arc<Queue<Box<dyn Job>>>,
     sorts: Sorts,
     timekeeper: Arc<Timekeeper>,
+    /// Rung when notifications were committed.
+    bell: Arc<Bell>,
     threads: Mutex<Threads>,
 }
 
 #[derive(Default)]
 struct Threads {
     lanes: Vec<JoinHandle<()>>,
+    /// Those that end after the lanes, because lanes ring the bell.
+    wakers: Vec<JoinHandle<()>>,
     timekeeper: Option<JoinHandle<()>>,
 }
 
@@ -72,8 +78,8 @@ impl Store {
         };
         let timekeeper = Arc::new(Timekeeper::new(config.deadline));
         // From here on a failure drops the store, which ends the threads that already run.
-        let (sorts, threads) = Default::default();
-        let store = Self(Arc::new(Inner { target, writes, reads, sorts, timekeeper, threads }));
+        let (sorts, bell, threads) = Default::default();
+        let store = Self(Arc::new(Inner { target, writes, reads, sorts, timekeeper, bell, threads }));
         store.start(config.threads.max(1), lock)?;
         Ok(store)
     }
@@ -86,16 +92,18 @@ impl Store {
         match &inner.target {
             Target::Postgres(url) => {
                 for _ in 0..connections {
-                    let (queue, url) = (inner.writes.clone(), url.clone());
-                    threads.lanes.push(spawn("dropin-store-pg", move || lane::serve_postgres(&queue, &url))?);
+                    let (queue, url, bell) = (inner.writes.clone(), url.clone(), inner.bell.clone());
+                    threads.lanes.push(spawn("dropin-store-pg", move || lane::serve_postgres(&queue, &url, &bell))?);
                 }
-                inner.sorts.start(url, &mut threads.lanes)?;
+                inner.sorts.start(url, &inner.bell, &mut threads.lanes)?;
+                let (url, bell) = (url.clone(), inner.bell.clone());
+                threads.wakers.push(spawn("dropin-store-tell", move || wake::serve_tell(&bell, &url))?);
             }
             Target::Sqlite(path) => {
                 let path = path_text(path)?;
-                let (queue, file) = (inner.writes.clone(), path.clone());
+                let (queue, file, bell) = (inner.writes.clone(), path.clone(), inner.bell.clone());
                 threads.lanes.push(spawn("dropin-store-write", move || {
-                    lane::serve_sqlite_writes(&queue, &file);
+                    lane::serve_sqlite_writes(&queue, &file, &bell);
                     // Held until the last write is done.
                     drop(lock);
                 })?);
@@ -129,6 +137,8 @@ impl Store {
         self.0.let_nothing_in();
         let threads = std::mem::take(&mut *self.0.threads.lock().unwrap_or_else(PoisonError::into_inner));
         join(threads.lanes);
+        self.0.bell.close();
+        join(threads.wakers);
         self.0.timekeeper.close();
         join(threads.timekeeper);
     }
@@ -164,6 +174,15 @@ impl Store {
         &self.0.timekeeper
     }
 
+    pub(crate) fn bell(&self) -> &Arc<Bell> {
+        &self.0.bell
+    }
+
+    /// Waits for a thread that ends with the bell when the store is closed.
+    pub(crate) fn keep(&self, waker: JoinHandle<()>) {
+        self.0.threads.lock().unwrap_or_else(PoisonError::into_inner).wakers.push(waker);
+    }
+
     /// Where steps wait that are done one by one.
     pub(crate) fn queue_of(&self, kind: Kind) -> &Queue<Box<dyn Job>> {
         match kind {
@@ -185,6 +204,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // Not joined: the last clone may be dropped anywhere.
         self.let_nothing_in();
+        self.bell.close();
         self.timekeeper.close();
     }
 }
@@ -235,6 +255,7 @@ fn prepare_sqlite(path: &Path, role: Role) -> Result<Option<File>, OpenError> {
     }
     let mut connection = connection::sqlite(&path_text(path)?, true).map_err(OpenError::Connect)?;
     migrate::sqlite(&mut connection)?;
+    feed::move_ahead(&mut connection).map_err(|error| OpenError::Migrate(error.to_string()))?;
     drop(connection);
     Ok((role == Role::Service).then_some(lock))
 }

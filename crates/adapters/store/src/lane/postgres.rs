@@ -11,6 +11,7 @@ use super::job::{Job, Kind, Ran};
 use super::queue::Queue;
 use crate::connection::{self, AnyConnection};
 use crate::fault::Fault;
+use crate::wake::{self, Bell};
 
 type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 
@@ -20,8 +21,8 @@ const RUNS_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(4);
 
 /// Serves the queue until it is closed and empty.
-pub(crate) fn serve(queue: &Queue<Box<dyn Job>>, url: &str) {
-    let mut lane = Lane::new(url, "");
+pub(crate) fn serve(queue: &Queue<Box<dyn Job>>, url: &str, bell: &Bell) {
+    let mut lane = Lane::new(url, "", bell);
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
             lane.execute(job);
@@ -34,6 +35,8 @@ pub(super) struct Lane<'a> {
     url: &'a str,
     /// What a new connection is told beside what all are told.
     settings: &'static str,
+    /// Rung when notifications were committed.
+    pub(super) bell: &'a Bell,
     /// `None` before the first job and after it broke.
     pub(super) connection: Option<AnyConnection>,
     /// Whether the server could not be reached the last time; said once, not with every job.
@@ -51,8 +54,8 @@ enum End {
 }
 
 impl<'a> Lane<'a> {
-    pub(super) fn new(url: &'a str, settings: &'static str) -> Self {
-        Self { url, settings, connection: None, away: false }
+    pub(super) fn new(url: &'a str, settings: &'static str, bell: &'a Bell) -> Self {
+        Self { url, settings, bell, connection: None, away: false }
     }
 
     pub(super) fn execute(&mut self, mut job: Box<dyn Job>) {
@@ -64,7 +67,10 @@ impl<'a> Lane<'a> {
             }
             match self.attempt(job.as_mut()) {
                 None => return,
-                Some(End::Answer) => return job.answer(),
+                Some(End::Answer) => {
+                    job.answer();
+                    return self.bell.ring_if_noted();
+                }
                 Some(End::Refuse(error)) => return job.refuse(error),
                 Some(End::Again(_)) if runs < RUNS_MAX && job.is_wanted() => {
                     thread::sleep(pause(runs));
@@ -96,6 +102,8 @@ impl<'a> Lane<'a> {
     /// Runs the job once; `None` when nobody wanted it any more.
     fn attempt(&mut self, job: &mut dyn Job) -> Option<End> {
         let connection = self.connection.as_mut()?;
+        // What an earlier run noted was not kept.
+        wake::forget();
         let (end, sound) = match job.kind() {
             Kind::Read => read(connection, job)?,
             Kind::Write => write(connection, job)?,
@@ -136,7 +144,10 @@ fn write(connection: &mut AnyConnection, job: &mut dyn Job) -> Option<(End, bool
             Ok(()) => (End::Answer, true),
             Err(error) => commit_failed(Fault::from(error)),
         },
-        Ran::Undo => (End::Answer, Transactions::rollback_transaction(connection).is_ok()),
+        Ran::Undo => {
+            wake::forget();
+            (End::Answer, Transactions::rollback_transaction(connection).is_ok())
+        }
         Ran::Failed(fault) => {
             let sound = Transactions::rollback_transaction(connection).is_ok() && !fault.is_lost_connection();
             let end = if fault.is_passing() { End::Again(fault) } else { End::Refuse(fault.into_store_error()) };

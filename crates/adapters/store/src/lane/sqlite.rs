@@ -9,6 +9,7 @@ use super::queue::Queue;
 use crate::connection::{self, AnyConnection};
 use crate::fault::Fault;
 use crate::sqlite;
+use crate::wake::{self, Bell};
 
 type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 
@@ -16,12 +17,12 @@ type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 const BATCH: usize = 32;
 
 /// Writes for the queue until it is closed and empty.
-pub(crate) fn serve_writes(queue: &Queue<Box<dyn Job>>, path: &str) {
+pub(crate) fn serve_writes(queue: &Queue<Box<dyn Job>>, path: &str, bell: &Bell) {
     let mut connection = None;
     while let Some(jobs) = queue.take(BATCH) {
         match opened(&mut connection, path, true) {
             Ok(open) => {
-                if !commit_together(open, jobs) {
+                if !commit_together(open, jobs, bell) {
                     connection = None;
                 }
             }
@@ -69,20 +70,26 @@ fn refuse_all(jobs: Vec<Box<dyn Job>>, error: &StoreError) {
 }
 
 /// One transaction for all of `jobs`, each in its savepoint, answered after COMMIT. Returns whether the connection is still good.
-fn commit_together(connection: &mut AnyConnection, jobs: Vec<Box<dyn Job>>) -> bool {
+fn commit_together(connection: &mut AnyConnection, jobs: Vec<Box<dyn Job>>, bell: &Bell) -> bool {
     if let Err(error) = begin_immediate(connection) {
         refuse_all(jobs, &Fault::from(error).into_store_error());
         return false;
     }
     let mut done = Vec::with_capacity(jobs.len());
     let mut failed = Vec::new();
+    let mut queued = false;
     let mut jobs = jobs.into_iter();
     while let Some(mut job) = jobs.next() {
         if !job.start() {
             continue;
         }
+        wake::forget();
         match in_savepoint(connection, job.as_mut()) {
-            Ok(Ran::Keep | Ran::Undo) => done.push(job),
+            Ok(Ran::Keep) => {
+                queued |= wake::take_note();
+                done.push(job);
+            }
+            Ok(Ran::Undo) => done.push(job),
             Ok(Ran::Failed(fault)) => failed.push((job, fault)),
             Err(fault) => {
                 // The transaction itself is gone (disk full, I/O error): nothing of this batch is stored.
@@ -103,6 +110,9 @@ fn commit_together(connection: &mut AnyConnection, jobs: Vec<Box<dyn Job>>) -> b
     match committed {
         Ok(()) => {
             done.into_iter().for_each(|job| job.answer());
+            if queued {
+                bell.ring();
+            }
             true
         }
         Err(error) => {

@@ -13,6 +13,7 @@ use super::postgres::Lane;
 use super::queue::Queue;
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
+use crate::wake::{self, Bell};
 
 /// Most steps that share a statement. More would hold the first ones up for little gain.
 const BATCH: usize = 32;
@@ -33,8 +34,8 @@ pub(crate) trait Together: Work + Sized {
 }
 
 /// Serves the queue until it is closed and empty.
-pub(crate) fn serve<W: Together>(queue: &Queue<Step<W>>, url: &str) {
-    let mut lane = Lane::new(url, SETTINGS);
+pub(crate) fn serve<W: Together>(queue: &Queue<Step<W>>, url: &str, bell: &Bell) {
+    let mut lane = Lane::new(url, SETTINGS, bell);
     while let Some(mut bunch) = queue.take_bunch(BATCH) {
         let steps = std::mem::take(&mut bunch.jobs);
         for step in together(&mut lane, steps) {
@@ -56,6 +57,7 @@ fn together<W: Together>(lane: &mut Lane<'_>, steps: Vec<Step<W>>) -> Vec<Step<W
     }
     let Some(AnyConnection::Postgres(connection)) = &mut lane.connection else { return steps };
     let all: Vec<_> = steps.iter().map(|step| &step.work).collect();
+    wake::forget();
     match catch_unwind(AssertUnwindSafe(|| W::together(connection, &all))) {
         Ok(Ok(answers)) => {
             let mut alone = Vec::new();
@@ -65,6 +67,7 @@ fn together<W: Together>(lane: &mut Lane<'_>, steps: Vec<Step<W>>) -> Vec<Step<W
                     None => alone.push(step),
                 }
             }
+            lane.bell.ring_if_noted();
             alone
         }
         Ok(Err(fault)) => {

@@ -14,6 +14,7 @@ use crate::payment::UsualSettlement;
 use crate::rows::StateColumns;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{rows, statement_about};
+use crate::wake;
 
 rows! {
     /// An operation's outcome, with what becomes of its Order and Session; `number` names it in the other rows.
@@ -192,7 +193,11 @@ pub(crate) fn settle(
     };
     let written: Vec<i64> = settle.load(connection)?;
     let numbers: BTreeSet<i64> = written.into_iter().collect();
-    Ok(numbered().filter(|(number, _)| numbers.contains(number)).map(|(_, one)| one.place).collect())
+    let done = || numbered().filter(|(number, _)| numbers.contains(number)).map(|(_, one)| one);
+    if done().any(|one| !one.settlement.events.is_empty()) {
+        wake::note();
+    }
+    Ok(done().map(|one| one.place).collect())
 }
 
 fn wish<'a>(number: i64, one: &UsualSettlement<'a>) -> Wish<'a> {
