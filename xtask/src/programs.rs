@@ -156,13 +156,12 @@ impl Programs {
     }
 
     /// Kills a program without asking, as a power cut would end it.
-    pub(crate) fn kill(&mut self, mut program: Program) -> Outcome<()> {
-        if !program.is_running()? {
-            self.guard.forget(program.id())?;
-            return Err(program.failure("it has ended by itself"));
-        }
+    pub(crate) fn kill(&mut self, program: &mut Program) -> Outcome<()> {
+        let is_running = program.is_running()?;
         program.child.kill().context(|| format!("kill {}", program.name))?;
-        self.wait_for_end(program)
+        program.child.wait().context(|| format!("wait for {}", program.name))?;
+        self.guard.forget(program.id())?;
+        if is_running { Ok(()) } else { Err(program.failure("it has ended by itself")) }
     }
 
     fn wait_for_end(&mut self, mut program: Program) -> Outcome<()> {

@@ -1,6 +1,7 @@
 //! `cargo xtask bench notifier`: how fast notifications are delivered, what each costs, and what happens to them when things go wrong.
 
 mod book;
+mod kills;
 mod sample;
 mod scenarios;
 mod sink;
@@ -50,13 +51,14 @@ It builds, installs, starts and removes what it needs. docs/PERFORMANCE.md expla
 /// Measures one of them.
 type Scenario = fn(&mut Bench, &Plan, &Kind) -> Outcome<Sample>;
 
-const SCENARIOS: [(&str, Scenario); 6] = [
+const SCENARIOS: [(&str, Scenario); 7] = [
     ("a", scenarios::drain),
     ("b", scenarios::steady),
     ("c", scenarios::black_hole),
     ("d", scenarios::refusals),
     ("e", scenarios::stuck),
     ("f", scenarios::many),
+    ("g", kills::run),
 ];
 
 /// What a run does.

@@ -88,6 +88,7 @@ impl Sample {
             figure(notifier),
             of_server(figure(server)),
             figure(notifier + server),
+            figure(self.per_delivery(self.spent.bench.as_secs_f64() * 1e3)),
             of_server(figure(self.per_delivery(self.statements as f64))),
             of_server(figure(self.per_delivery(self.transactions as f64))),
             self.inversions.to_string(),
@@ -128,6 +129,7 @@ pub(crate) fn show(samples: &[Sample], has_server: bool) -> String {
         "CPU ms: notifier",
         "PostgreSQL",
         "both",
+        "the bench",
         "Statements",
         "Commits",
         "Inversions",
@@ -163,8 +165,8 @@ mod tests {
     fn figures_are_told_for_one_delivery() {
         let shown = show(&[sample()], true);
         let cells: Vec<&str> = shown.lines().nth(2).unwrap().split('|').map(str::trim).collect();
-        let wanted = ["drain", "5000", "-", "-", "0.200", "0.200", "0.400", "0.050", "0", "0", "0", "0"];
-        assert_eq!(cells[1..13], wanted);
+        let wanted = ["drain", "5000", "-", "-", "0.200", "0.200", "0.400", "0.100", "0.050", "0", "0", "0", "0"];
+        assert_eq!(cells[1..14], wanted);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::book::Book;
+use super::book::{Book, PAYMENT_PREFIX};
 use super::sink::{Manner, Sink};
 use super::sql::{Due, Shop, backlog};
 use crate::bench::figures::{figure, table};
@@ -189,6 +189,18 @@ impl Stage {
         running.program.wait_until("done", Duration::from_secs(3_600), wanted)
     }
 
+    /// Payment and sequence of what a notifier had under way that was just killed, once the server has ended what it was told last.
+    pub(crate) fn leased(&self, bench: &Bench) -> Outcome<Vec<(u32, u32)>> {
+        let quiet = "SELECT count(*) FROM pg_stat_activity \
+                     WHERE datname = current_database() AND usename = 'postgres' AND pid <> pg_backend_pid()";
+        while matches!(self.kind, Kind::Postgres(_)) && self.sql(bench, quiet)?.trim() != "0" {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let leased = "SELECT payment_id || ' ' || next_sequence FROM outbox_stream WHERE leased AND next_sequence <= last_sequence";
+        let rows = self.sql(bench, leased)?;
+        rows.lines().map(|row| read_leased(row).ok_or_else(|| Failure::new(format!("strange stream: {row}")))).collect()
+    }
+
     /// Transactions that the server has counted in the database; they are counted when a connection ends.
     pub(crate) fn transactions(&self, bench: &Bench) -> Outcome<u64> {
         let Kind::Postgres(database) = &self.kind else { return Ok(0) };
@@ -236,8 +248,8 @@ impl Running {
     }
 
     /// Kills it, without a word.
-    pub(crate) fn kill(self, bench: &mut Bench) -> Outcome<()> {
-        bench.kill(self.program)
+    pub(crate) fn kill(&mut self, bench: &mut Bench) -> Outcome<()> {
+        bench.kill(&mut self.program)
     }
 
     /// What its threads took of the processor, as a table; per delivery.
@@ -254,6 +266,13 @@ fn is_ready(address: SocketAddr) -> bool {
     answers(address, "/readyz")
 }
 
+/// "payment sequence".
+fn read_leased(row: &str) -> Option<(u32, u32)> {
+    let (payment, sequence) = row.split_once(' ')?;
+    let payment = u32::from_str_radix(payment.strip_prefix(PAYMENT_PREFIX)?, 16).ok()?;
+    Some((payment, sequence.parse().ok()?))
+}
+
 /// "merchant endpoint url"; the last part of the url is the number.
 fn read_shop(row: &str) -> Option<(usize, Shop)> {
     let mut words = row.split(' ').map(str::to_owned);
@@ -265,6 +284,12 @@ fn read_shop(row: &str) -> Option<(usize, Shop)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_under_way_is_known_by_its_numbers() {
+        assert_eq!(read_leased(&format!("{PAYMENT_PREFIX}00000000001f 2")), Some((31, 2)));
+        assert_eq!(read_leased("somebody's 2"), None);
+    }
 
     #[test]
     fn shops_are_known_by_the_end_of_their_address() {

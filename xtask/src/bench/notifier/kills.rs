@@ -1,0 +1,114 @@
+//! (g) The notifier is killed again and again while notifications come, and started again at once.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use super::Plan;
+use super::book::{PER_PAYMENT, Receipt};
+use super::sample::Sample;
+use super::scenarios::{PER_SECOND, WRITE_DOWN};
+use super::sink::Manner;
+use super::stage::{Running, Stage};
+use super::writers::{Load, Writers};
+use crate::bench::figures::figure;
+use crate::bench::run::Bench;
+use crate::bench::service::Kind;
+use crate::failure::{Failure, Outcome};
+
+/// Between two kills.
+const APART: Duration = Duration::from_secs(2);
+/// A lease of a process that died ends by itself; the next look follows within this.
+pub(crate) const TAKE_OVER_MAX: Duration = Duration::from_millis(15_500);
+
+/// What was under way when a notifier was killed.
+#[derive(Clone, Debug)]
+pub(crate) struct Kill {
+    /// Microseconds since the scenario began.
+    pub(crate) at: u64,
+    /// Payment and sequence.
+    pub(crate) leased: Vec<(u32, u32)>,
+}
+
+/// The scenario.
+pub(super) fn run(bench: &mut Bench, plan: &Plan, kind: &Kind) -> Outcome<Sample> {
+    let load = Load { per_second: PER_SECOND, seconds: plan.kills * APART.as_secs() as u32 };
+    let stage = Stage::set(bench, kind, load.payments(), &[Manner::Kind])?;
+    let mut running = stage.start(bench)?;
+    let writers = Writers::ready(bench, &stage)?;
+    let (kills, written) = std::thread::scope(|scope| {
+        let writing = scope.spawn(|| writers.write(&stage, load, |_| 0));
+        let kills = kill_often(bench, &stage, &mut running, plan.kills);
+        let written = writing.join().map_err(|_panicked| Failure::new("the writers broke; their words stand above"));
+        Ok::<_, Failure>((kills?, written??))
+    })?;
+    stage.wait_for(&mut running, u64::from(load.payments() * PER_PAYMENT))?;
+    std::thread::sleep(WRITE_DOWN);
+    running.stop(bench)?;
+    let mut sample = Sample::of("(g) kill -9 every 2 s", &stage, |_| true, |_| true);
+    sample.notes.push(format!("{} were written, at most {} ms late", written.transactions, written.late.as_millis()));
+    judge(&mut sample, &kills, &stage.book.receipts());
+    Ok(sample)
+}
+
+fn kill_often(bench: &mut Bench, stage: &Stage, running: &mut Running, kills: u32) -> Outcome<Vec<Kill>> {
+    let began = Instant::now();
+    (1..=kills)
+        .map(|number| {
+            std::thread::sleep((began + APART * number).saturating_duration_since(Instant::now()));
+            let at = stage.book.now();
+            running.kill(bench)?;
+            let leased = stage.leased(bench)?;
+            *running = stage.start(bench)?;
+            Ok(Kill { at, leased })
+        })
+        .collect()
+}
+
+/// Adds what the kills explain and what they show.
+pub(crate) fn judge(sample: &mut Sample, kills: &[Kill], receipts: &[Receipt]) {
+    let under_way: usize = kills.iter().map(|kill| kill.leased.len()).sum();
+    sample.duplicates_max = under_way as u64;
+    let longest = kills.iter().flat_map(|kill| taken_over(kill, receipts)).max().unwrap_or_default();
+    let (kills, duplicates) = (kills.len(), sample.duplicates);
+    sample
+        .notes
+        .push(format!("{kills} kills met {under_way} notifications under way; {duplicates} of them came twice"));
+    let longest = longest as f64 / 1e6;
+    let is_in_time = longest <= TAKE_OVER_MAX.as_secs_f64();
+    sample.judge(
+        is_in_time,
+        &format!("what was under way was taken over after {} s at most; wanted: 15", figure(longest)),
+    );
+}
+
+/// Microseconds until each notification that was under way came again.
+fn taken_over(kill: &Kill, receipts: &[Receipt]) -> Vec<u64> {
+    let mut waiting: HashSet<(u32, u32)> = kill.leased.iter().copied().collect();
+    let after = receipts.partition_point(|receipt| receipt.at <= kill.at);
+    let mut times = Vec::new();
+    for receipt in &receipts[after..] {
+        if waiting.is_empty() {
+            break;
+        }
+        if waiting.remove(&(receipt.payment, receipt.sequence)) {
+            times.push(receipt.at - kill.at);
+        }
+    }
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_time_that_it_comes_counts() {
+        let receipt = |at, payment| Receipt { at, payment, sequence: 1 };
+        let receipts = [receipt(5, 1), receipt(20, 2), receipt(30, 1), receipt(40, 1)];
+        let kill = Kill { at: 10, leased: vec![(1, 1), (9, 1)] };
+        assert_eq!(taken_over(&kill, &receipts), [20]);
+        let mut sample = Sample::default();
+        judge(&mut sample, &[kill], &receipts);
+        assert!(sample.duplicates_max == 2 && sample.notes.iter().any(|note| note.contains("[goal]")), "{sample:?}");
+    }
+}
