@@ -99,9 +99,12 @@ impl Delivering {
     pub async fn run(&self, mut stop: watch::Receiver<bool>, wakeups: Arc<Notify>) {
         let mut flights = Flights::new(self);
         let mut store_is_there = true;
-        let mut last_look = Instant::now();
+        // When to look because somebody woke us.
+        let (mut last_look, mut woken) = (Instant::now(), None);
         while !*stop.borrow() {
-            last_look = if flights.is_hungry() { Instant::now() } else { last_look };
+            if flights.is_hungry() {
+                (last_look, woken) = (Instant::now(), None);
+            }
             match flights.work().await {
                 Ok(()) if store_is_there => {}
                 Ok(()) => log::info!("notifier: the store is there again"),
@@ -109,15 +112,14 @@ impl Delivering {
                 Err(_still_away) => {}
             }
             store_is_there = flights.store_is_there();
-            let pause = sleep(self.pace.poll);
+            let look_at = woken.unwrap_or_else(|| Instant::now() + self.pace.poll);
             tokio::select! {
                 stopping = stop.changed() => if stopping.is_err() { break },
                 () = flights.land(), if flights.any() && store_is_there => {}
-                () = wakeups.notified(), if store_is_there => {
-                    sleep_until(last_look + self.pace.debounce).await;
-                    flights.look_again();
+                () = wakeups.notified(), if store_is_there && woken.is_none() => {
+                    woken = Some(last_look + self.pace.debounce);
                 }
-                () = pause => flights.look_again(),
+                () = sleep_until(look_at) => flights.look_again(),
             }
         }
         self.finish(flights).await;
