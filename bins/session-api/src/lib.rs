@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod events;
 pub mod openapi;
 mod orders;
 mod rates;
@@ -12,6 +13,7 @@ use actix_web::web;
 use dropin_access::Permission;
 use dropin_http::{Flows, Gate, Operation, mount_open};
 use dropin_usecases::answers::Answers;
+use dropin_usecases::events::Events;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::rates::Rates;
 use dropin_usecases::sessions::Sessions;
@@ -25,6 +27,8 @@ pub struct SessionApiDeps {
     pub sessions: Sessions,
     /// Orders and what is asked of them.
     pub payments: Payments,
+    /// What merchants are told, to be read.
+    pub events: Events,
     /// Exchange rates.
     pub rates: Rates,
     /// Answers for whoever repeats a request.
@@ -122,6 +126,13 @@ pub const OPERATIONS: &[Operation] = &[
         path: "/v1/order/{OrderId}/refund/{RefundId}",
         permission: Some(Permission::OrderRead),
         handler: || web::to(refunds::get),
+    },
+    Operation {
+        name: "listEvents",
+        method: Method::GET,
+        path: "/v1/event",
+        permission: Some(Permission::OrderRead),
+        handler: || web::to(events::pull),
     },
     Operation {
         name: "getRates",

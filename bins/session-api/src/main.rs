@@ -10,6 +10,7 @@ use dropin_keyring::MasterKey;
 use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_usecases::access::Authenticator;
 use dropin_usecases::answers::{Answers, KEEP};
+use dropin_usecases::events::Events;
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::rates::Rates;
 use dropin_usecases::sessions::Sessions;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
                 ids: context.ids.clone(),
                 url_policy: context.mode.url_policy(),
             },
+            events: Events { store: store.clone() },
             rates: Rates::new(
                 store.clone(),
                 store.clone(),

@@ -2,9 +2,10 @@
 
 use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
+use dropin_wire::feed::EventsBody;
 use dropin_wire::order::{CaptureRequest, OrderBody, RefundBody, RefundListBody, RefundRequest};
 use dropin_wire::rates::RatesBody;
-use dropin_wire::schema::{Id, Text};
+use dropin_wire::schema::{EventCursor, EventLimit, Id, Text};
 use dropin_wire::session::{SessionBody, SessionRequest};
 
 use crate::OPERATIONS;
@@ -48,12 +49,14 @@ fn operations() -> Vec<OperationDocs> {
         refund(),
         list_refunds(),
         get_refund(),
+        list_events(),
         get_rates(),
     ]
 }
 
 const SESSIONS: &str = "Sessions";
 const ORDERS: &str = "Orders";
+const EVENTS: &str = "Events";
 const RATES: &str = "Rates";
 const SESSION_ID: (&str, &str) = ("SessionId", "Identifier of the Session, from the answer that created it.");
 const ORDER_ID: (&str, &str) = ("OrderId", "Identifier of the Order, from a notification or from Session.Order.");
@@ -204,6 +207,21 @@ fn get_refund() -> OperationDocs {
         .id(REFUND_ID.0, REFUND_ID.1)
         .answers(Answer::json::<RefundBody<'_>>(200, "The refund."))
         .refuses(&[ErrorCode::OrderNotFound, ErrorCode::RefundNotFound])
+}
+
+fn list_events() -> OperationDocs {
+    let text = "What you are notified of, oldest first: to catch up after your endpoint was away, or instead of having one. Begin without `after` at the \
+        oldest event that is kept; then go on with the Next of each answer, at once while More is true and later otherwise. Nothing is ever added before a \
+        Next that you were given, so that nothing is missed, and an event shows a moment after its change. EventId is the `webhook-id` of the notification: \
+        do nothing for one that you have seen.";
+    OperationDocs::new(EVENTS, "listEvents", "Read events", text)
+        .parameter::<EventCursor>(
+            "after",
+            "The Next of an earlier answer; the oldest event comes first when it is left out.",
+        )
+        .parameter::<EventLimit>("limit", "Fewer come when they are large.")
+        .answers(Answer::json::<EventsBody<'_>>(200, "The events that come next."))
+        .refuses(&[ErrorCode::InvalidRequest])
 }
 
 fn get_rates() -> OperationDocs {

@@ -12,12 +12,13 @@ use dropin_keyring::{MasterKey, StashKeys};
 use dropin_notification::Schedule;
 use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_rates::OfferPolicy;
-use dropin_store::Store;
+use dropin_store::{Store, WakeUps};
 use dropin_usecases::access::{Authenticator, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::deliver::{Counters, Delivering, Pace};
+use dropin_usecases::events::Events;
 use dropin_usecases::payments::{Checkouts, Looks, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::rates::{RateWatch, Rates};
 use dropin_usecases::sessions::Sessions;
@@ -28,6 +29,7 @@ use notifier::NotifierDeps;
 use session_api::SessionApiDeps;
 use settler::SettlerDeps;
 use stash_api::StashApiDeps;
+use tokio::sync::Notify;
 
 use crate::cli::{Cli, Target};
 use crate::plan::{self, Addresses, Parts};
@@ -62,10 +64,27 @@ pub(super) struct Service {
     door: Arc<Door>,
     /// Notifications under way to one endpoint at once.
     endpoint_slots: u32,
-    /// What the notifier counts.
-    deliveries: Arc<Counters>,
+    /// Where notifications may go.
+    targets: TargetPolicy,
+    /// Only where notifications are sent.
+    deliveries: Option<Deliveries>,
     /// Whether the API documents are served.
     docs: bool,
+}
+
+/// How the notifier of this process is woken and watched.
+struct Deliveries {
+    counters: Arc<Counters>,
+    wakeups: Arc<Notify>,
+    wake_ups: Arc<WakeUps>,
+}
+
+impl Deliveries {
+    fn watch(store: &Store) -> Result<Self, Failure> {
+        let wakeups = Arc::default();
+        let wake_ups = Arc::new(store.wake(&wakeups)?);
+        Ok(Self { counters: Arc::default(), wakeups, wake_ups })
+    }
 }
 
 impl Service {
@@ -138,7 +157,11 @@ impl Service {
             lifetime: cli.serve.stash.lifetime(),
             door: Arc::new(Door::new(cli.serve.stash_limits.stash_entries)),
             endpoint_slots: cli.serve.delivery.endpoint_slots,
-            deliveries: Arc::default(),
+            targets: cli.serve.delivery.webhook.policy(context.mode),
+            deliveries: match parts.has(Target::Notifier) {
+                true => Some(Deliveries::watch(&context.store)?),
+                false => None,
+            },
             docs: cli.serve.docs.shown(cli.mode.mode),
             context,
         })
@@ -149,8 +172,8 @@ impl Service {
             let clock = self.context.clock.clone();
             server = server.watch(Arc::new(OpenWork { payments: self.store(), audit: self.store(), clock }));
         }
-        if parts.has(Target::Notifier) {
-            server = server.watch(self.deliveries.clone());
+        if let Some(deliveries) = &self.deliveries {
+            server = server.watch(deliveries.counters.clone()).watch(deliveries.wake_ups.clone());
         }
         if let Some(rates) = &self.rate_watch {
             server = server.watch(Arc::new(rates.clone()));
@@ -161,12 +184,12 @@ impl Service {
         let callable = self.payments.clone().zip(self.gate.clone());
         if let Some((payments, gate)) = callable.filter(|_| parts.has(Target::SessionApi)) {
             let (sessions, rates, flows) = (self.sessions.clone(), self.rates.clone(), self.context.flows.clone());
-            let answers = self.answers();
+            let (answers, events) = (self.answers(), Events { store: self.store() });
             server = server.mount(
                 "",
                 session_api::openapi::DOCS.beside(
                     self.docs,
-                    session_api::configure(SessionApiDeps { gate, sessions, rates, answers, payments, flows }),
+                    session_api::configure(SessionApiDeps { gate, sessions, events, rates, answers, payments, flows }),
                 ),
             );
         }
@@ -218,27 +241,24 @@ impl Service {
             };
             process.add_service("settler", settler::run(deps, stop()));
         }
-        if let Some(secrets) = self.secrets.clone().filter(|_| parts.has(Target::Notifier)) {
-            let deps = NotifierDeps { delivering: self.delivering(secrets)?, wakeups: Arc::default() };
+        if let Some((secrets, deliveries)) = self.secrets.clone().zip(self.deliveries.as_ref()) {
+            let delivering = self.delivering(secrets, deliveries.counters.clone())?;
+            let deps = NotifierDeps { delivering, wakeups: deliveries.wakeups.clone() };
             process.add_service("notifier", notifier::run(deps, stop()));
         }
         Ok(())
     }
 
-    fn delivering(&self, secrets: Arc<MasterKey>) -> Result<Delivering, Failure> {
-        let policy = match self.context.mode {
-            Mode::Sandbox => TargetPolicy::Sandbox,
-            Mode::Production => TargetPolicy::Production,
-        };
+    fn delivering(&self, secrets: Arc<MasterKey>, counters: Arc<Counters>) -> Result<Delivering, Failure> {
         Ok(Delivering {
             outbox: self.store(),
-            webhooks: Arc::new(WebhookClient::start(ClientConfig::new(policy))?),
+            webhooks: Arc::new(WebhookClient::start(ClientConfig::new(self.targets.clone()))?),
             secrets,
             clock: self.context.clock.clone(),
             ids: self.context.ids.clone(),
             schedule: Schedule::standard(),
             pace: Pace { per_endpoint: self.endpoint_slots, ..Pace::default() },
-            counters: self.deliveries.clone(),
+            counters,
         })
     }
 

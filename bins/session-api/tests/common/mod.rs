@@ -29,6 +29,7 @@ use dropin_rates::OfferPolicy;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, Merchants};
 use dropin_usecases::answers::{Answers, KEEP};
+use dropin_usecases::events::Events;
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::rates::Rates;
 use dropin_usecases::sessions::Sessions;
@@ -179,6 +180,7 @@ impl Api {
             clock: clock.clone(),
             ids: ids.clone(),
             sandbox: false,
+            targets: dropin_access::TargetPolicy::production(),
         };
         let ana = create(&merchants, "Ana's mugs").await;
         let bob = create(&merchants, "Bob's books").await;
@@ -211,6 +213,7 @@ impl Api {
             gate,
             sessions: sessions.clone(),
             rates,
+            events: Events { store: Arc::new(inner.clone()) },
             answers: answers.clone(),
             payments: payments.clone(),
             flows: flows.clone(),

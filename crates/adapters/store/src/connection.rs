@@ -3,6 +3,8 @@
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, SqliteConnection};
 
+use crate::feed;
+
 /// What every connection to PostgreSQL is told first. Times out in the server before the caller's patience (3 s) is twice used up; never
 /// relied on for COMMIT, which no time-out of PostgreSQL ends.
 const POSTGRES_SETTINGS: &str = "SET statement_timeout = '5s'; SET lock_timeout = '2s'; \
@@ -52,6 +54,7 @@ fn with_time_limits(url: &str) -> String {
 pub(crate) fn postgres(url: &str, settings: &str) -> Result<PgConnection, String> {
     let mut connection = PgConnection::establish(&with_time_limits(url)).map_err(|error| error.to_string())?;
     connection.batch_execute(&format!("{POSTGRES_SETTINGS}{settings}")).map_err(|error| error.to_string())?;
+    connection.batch_execute(feed::SET_CLOCK).map_err(|error| error.to_string())?;
     // A deadlock is recognised by its English message. Where the role may not choose the language, a deadlock counts as "not now".
     let _not_allowed = connection.batch_execute("SET lc_messages = 'C'");
     Ok(connection)

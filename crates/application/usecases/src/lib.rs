@@ -6,6 +6,7 @@ pub mod answers;
 pub mod audit;
 pub mod catalogue;
 pub mod deliver;
+pub mod events;
 pub mod payments;
 pub mod rates;
 mod recent;

@@ -3,21 +3,33 @@
 use dropin_order::{Order, OrderEvent, Refund};
 use dropin_session::{Session, SessionEvent, SessionState};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::order::{OrderBody, RefundBody};
+use crate::schema;
 use crate::session::SessionBody;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
-struct EventBody<'a> {
+#[schema(as = Notification, description = "What happened to a payment.")]
+pub(crate) struct EventBody<'a> {
+    #[schema(value_type = schema::EventType)]
     event_type: &'static str,
+    /// Why a Session failed or was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String)]
     reason: Option<&'static str>,
+    /// Of SESSION_*: the Session as GET shows it, without its billing details.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object)]
     session: Option<SessionBody<'a>>,
+    /// Of REFUND_*.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = RefundBody)]
     refund: Option<RefundBody<'a>>,
+    /// Of SESSION_COMPLETED, ORDER_* and REFUND_*.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = OrderBody)]
     order: Option<OrderBody<'a>>,
 }
 

@@ -6,6 +6,7 @@ pub mod catalogue;
 pub mod checkout;
 mod error;
 pub mod event;
+pub mod feed;
 mod gate;
 mod member;
 mod number;

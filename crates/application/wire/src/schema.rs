@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use dropin_catalogue::{Class, methods};
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
-use dropin_order::{OrderState, RefundState};
-use dropin_session::SessionStateKind;
+use dropin_order::{OrderEvent, OrderState, RefundState};
+use dropin_session::{SessionEvent, SessionStateKind};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -89,6 +89,15 @@ named! {
     SessionState = |schema| one_of(schema, SessionStateKind::ALL.map(SessionStateKind::as_str));
     /// State of an Order. The payment is complete when it is PROCESSED.
     OrderStateName = |schema| one_of(schema, OrderState::ALL.map(OrderState::as_str));
+    /// What a notification tells. SESSION_CANCELLED tells of Sessions that expired.
+    EventType = |schema| {
+        let sessions = [SessionEvent::Completed, SessionEvent::Failed, SessionEvent::Cancelled].map(SessionEvent::as_str);
+        one_of(schema, sessions.into_iter().chain(OrderEvent::ALL.map(OrderEvent::as_str)))
+    };
+    /// Where to go on reading; it means something to the service alone.
+    EventCursor = |schema| string(schema).pattern(Some("^[0-9a-f]{32}$"));
+    /// How many events an answer has at most.
+    EventLimit = |schema| schema.schema_type(Type::Integer).minimum(Some(1)).maximum(Some(200)).default(Some(100.into()));
     /// What is wrong with a field: FIELD_MISSING, FIELD_INVALID (wrong type or form), VALUE_NOT_ALLOWED (outside an enumeration), VALUE_TOO_LONG,
     /// VALUE_OUT_OF_RANGE, NOT_FOUND (a reference to something that does not exist), CONFLICT (fields that exclude each other).
     FieldErrorCode = |schema| one_of(schema, ViolationCode::ALL.map(ViolationCode::as_str));

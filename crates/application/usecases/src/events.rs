@@ -1,0 +1,109 @@
+//! A merchant reads its events: to catch up after its endpoint was away, or instead of having one.
+
+use std::sync::Arc;
+
+use dropin_ports::{EventFeed, FeedEvent, FeedPosition, StoreError};
+use dropin_wire::feed::{Cursor, EventsBody, EventsQuery, StoredEvent};
+
+use crate::access::Caller;
+
+/// What merchants ask about events.
+#[derive(Clone)]
+pub struct Events {
+    /// Where they are.
+    pub store: Arc<dyn EventFeed>,
+}
+
+impl Events {
+    /// The next of the merchant's own events, as the answer's JSON text.
+    ///
+    /// # Errors
+    /// [`StoreError`]; Corrupt when a stored event is not what was written.
+    pub async fn pull(&self, caller: &Caller, query: EventsQuery) -> Result<Vec<u8>, StoreError> {
+        let after = query.after.map_or(FeedPosition::START, |Cursor { tick, number }| FeedPosition { tick, number });
+        let page = self.store.read_feed(caller.merchant.id, after, query.limit).await?;
+        let FeedPosition { tick, number } = page.events.last().map_or(after, |last| last.position);
+        let body = EventsBody::new(page.events.iter().map(stored), Cursor { tick, number }, page.more)
+            .map_err(|why| StoreError::Corrupt { table: "outbox_event", what: why.to_string() })?;
+        Ok(body.bytes())
+    }
+}
+
+fn stored(event: &FeedEvent) -> StoredEvent<'_> {
+    StoredEvent {
+        event_id: event.event_id,
+        event_type: &event.event_type,
+        payment_id: event.payment_id,
+        sequence: event.sequence,
+        created_at: event.happened_at,
+        body: &event.body,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use async_trait::async_trait;
+    use dropin_access::{Merchant, Permissions};
+    use dropin_kernel::{EventId, MerchantId, PaymentId, Timestamp};
+    use dropin_ports::FeedPage;
+
+    use super::*;
+
+    /// One event with this body, behind wherever the merchant is.
+    struct Told(&'static [u8]);
+
+    #[async_trait]
+    impl EventFeed for Told {
+        async fn read_feed(&self, _: MerchantId, after: FeedPosition, _: u32) -> Result<FeedPage, StoreError> {
+            let id = uuid::Uuid::from_u128(7);
+            let event = FeedEvent {
+                position: FeedPosition { tick: after.tick, number: after.number + 1 },
+                event_id: EventId::new(id),
+                payment_id: PaymentId::new(id),
+                sequence: 1,
+                event_type: "ORDER_PROCESSED".to_owned(),
+                happened_at: Timestamp::from_micros(0),
+                body: self.0.to_vec(),
+            };
+            Ok(FeedPage { events: vec![event], more: true })
+        }
+    }
+
+    async fn pull(body: &'static [u8], after: Option<Cursor>) -> Result<String, StoreError> {
+        let merchant = Merchant {
+            id: MerchantId::new(uuid::Uuid::from_u128(1)),
+            name: "Shop".to_owned(),
+            currencies: vec![],
+            origins: vec![],
+            session_lifetime: Duration::from_secs(1),
+            methods: Default::default(),
+            sandbox: true,
+            created_at: Timestamp::from_micros(0),
+        };
+        let caller = Caller { username: "shop-7".to_owned(), merchant, permissions: Permissions::all() };
+        let bytes = Events { store: Arc::new(Told(body)) }.pull(&caller, EventsQuery { after, limit: 1 }).await?;
+        Ok(String::from_utf8(bytes).unwrap())
+    }
+
+    #[tokio::test]
+    async fn the_next_cursor_is_behind_the_last_event() {
+        let cursor = Cursor { tick: 5, number: 9 };
+        let page = pull(b"{\"Amount\": 29.90}", Some(cursor)).await.unwrap();
+        let expected = format!(
+            "\"Body\":{{\"Amount\": 29.90}}}}],\"Next\":\"{}\",\"More\":true}}",
+            Cursor { number: 10, ..cursor }
+        );
+        assert!(page.ends_with(&expected), "{page}");
+        let first = pull(b"{}", None).await.unwrap();
+        assert!(first.contains(&Cursor { tick: 0, number: 1 }.to_string()), "{first}");
+    }
+
+    #[tokio::test]
+    async fn an_event_that_was_damaged_is_told_and_shown_to_nobody() {
+        let found = pull(b"{\"secret", None).await;
+        let Err(StoreError::Corrupt { table: "outbox_event", what }) = found else { panic!("{found:?}") };
+        assert!(!what.contains("secret"), "{what}");
+    }
+}
