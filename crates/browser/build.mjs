@@ -117,9 +117,10 @@ ${outputs.map(asset).join("\n")}
 /** Parts that only some shoppers need, by what sources call their addresses. */
 const lazy = { WALLET: ["wallet.js", await script("src/wallet/wallet.ts", "wallet.js", "esm")], DIALOG: ["dialog.js", await script("src/dialog/dialog.ts", "dialog.js", "esm")] };
 
-/** They are loaded by their content's name, so that a cached file of another build is never mixed in. */
+/** They are loaded by their content's name, so that a cached file of another build is never mixed in, and with its digest. */
 function loading(text) {
-  const named = (name) => JSON.stringify(`./${lazy[name][0]}?${hash("sha256", lazy[name][1], "hex").slice(0, 12)}`);
+  const address = ([file, code]) => `./${file}?${hash("sha256", code, "hex").slice(0, 12)}`;
+  const named = (name) => JSON.stringify([address(lazy[name]), `sha256-${hash("sha256", lazy[name][1], "base64")}`]);
   return Buffer.from(text.replace(/\b(?:WALLET|DIALOG)\b(?=[,)])/g, named));
 }
 

@@ -8,6 +8,18 @@ function baseOf(source) {
 function isWebAddress(text) {
 	return /^https?:\/\/[^\s/]/i.test(text);
 }
+var nonce = document.currentScript?.nonce ?? "";
+async function load([address, digest], base2) {
+	const { href } = new URL(address, base2);
+	const link = document.createElement("link");
+	if (link.relList.supports("modulepreload")) {
+		await new Promise((done, failed) => {
+			Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity: digest, nonce, onload: done, onerror: failed, href });
+			document.head.append(link);
+		}).finally(() => link.remove());
+	}
+	return await import(href);
+}
 var PROTOCOL = 1;
 var CARDS = "CARD";
 var FRAME_SHAPES = {
@@ -292,7 +304,7 @@ var View = class {
 	}
 	async openChallenge(source, elsewhere) {
 		const turn = ++this.turn;
-		const part = await import(new URL("./dialog.js?228773b744c3", source).href).catch(() => null);
+		const part = await load(["./dialog.js?228773b744c3","sha256-Iodzt0TDri08qIIH4htlFGUzM8YeOAtYPEn7YSDfPNA="], source).catch(() => null);
 		if (turn !== this.turn || !this.element.isConnected) return;
 		if (part === null) return elsewhere();
 		this.challenge ??= new part.Challenge(this.element);
@@ -486,7 +498,7 @@ var Dropin = class {
 	}
 	async offerWallet(face) {
 		if (face.view.TokenMethods?.length && "ApplePaySession" in window) {
-			const part = await import(new URL("./wallet.js?d51fc074ef34", this.base).href).catch(() => null);
+			const part = await load(["./wallet.js?d51fc074ef34","sha256-1R/AdO80CstP/FPeMobQuL2+ITKU8KGrwUs6mJpOpVU="], this.base).catch(() => null);
 			if (part !== null && this.state === "ready") this.wallet ??= new part.WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
 		}
 		this.wallet?.show(face);

@@ -23,6 +23,18 @@ function resolveLocale(requests, files) {
 	}
 	return { file: "en", format: "en", direction: "ltr" };
 }
+var nonce = document.currentScript?.nonce ?? "";
+async function load([address, digest], base) {
+	const { href } = new URL(address, base);
+	const link = document.createElement("link");
+	if (link.relList.supports("modulepreload")) {
+		await new Promise((done, failed) => {
+			Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity: digest, nonce, onload: done, onerror: failed, href });
+			document.head.append(link);
+		}).finally(() => link.remove());
+	}
+	return await import(href);
+}
 function say(strings, key, values = {}) {
 	return (strings[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
@@ -924,8 +936,10 @@ function start(offer, api, sessionId, strings, view, locale) {
 		if (message.type === "setup") form.hideButton(message.hideSubmitButton);
 		else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
 		else if (message.type === "select") checkout.select(message.method);
-		else if (message.type === "wallet") void import("./wallet.js?d51fc074ef34").then((part2) => part2.answer(message.ask, view, offer.origin, link, checkout));
-		else void checkout.pay();
+		else if (message.type === "wallet") {
+			const answered = load(["./wallet.js?d51fc074ef34","sha256-1R/AdO80CstP/FPeMobQuL2+ITKU8KGrwUs6mJpOpVU="], location.href).then((part2) => part2.answer(message.ask, view, offer.origin, link, checkout));
+			answered.catch(() => link.send({ type: "wallet", session: {} }));
+		} else void checkout.pay();
 	});
 	window.addEventListener("pageshow", (event) => {
 		if (event.persisted) void checkout.reload();

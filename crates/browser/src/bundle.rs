@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "629e1f9214b3a600";
+pub(crate) const VERSION: &str = "55a8b2c2bb736fb0";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -33,7 +33,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "dropin.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.js"),
-        sha384: "vrlWuQ3PYG9DJsnq/KWTFPiYvLhMiujH8bNrvo27au/AEwqFFVEdkaut18puBVMB",
+        sha384: "xWI3wRRtLr/ZIwZsylik1D2FITt6pluzhmX/hxnZi59QqL7UmkklgDtD4ewbF1tS",
     },
     Asset {
         path: "frame.css",
@@ -45,13 +45,13 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "frame.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/frame.html"),
-        sha384: "+S6VmYUxwoCsi/zKox9ci2dXpcJbfs6wPv0sfnnb1bnCajI8ZAa1lxuCFHyfS/A8",
+        sha384: "lxA3OK11cDlIuA7IKWZr9kVwUDxj+jd7k4hLIhY7dd7z1+6oUhs5TIb1/b3W/iJf",
     },
     Asset {
         path: "frame.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/frame.js"),
-        sha384: "E0/N3muj8bxUhhxaToPNyHz6eVsHNk6C0UvNbVQyj+bXcY663GzJLY9f+G3R5lmt",
+        sha384: "sJa1TSqh4u5ffVGiT2VP38n/XVACQCoX5ughf3pauufKUsR/LWonFtro3Q7Gtglv",
     },
     Asset {
         path: "locales/ar.json",
@@ -75,7 +75,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "0dND2bwrKeIeHpYbG+Gz1tme45eN1+8ideggzxft9DP2RzZEcIPWdt7Fpqp+8lpr",
+        sha384: "0el/kVu2JwPYG+6VpG8B7DSXjYPAZtU4dsphMpnosCjVdhO638S95L2JRe5P7NN4",
     },
     Asset {
         path: "wallet.js",

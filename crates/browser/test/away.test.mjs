@@ -251,16 +251,24 @@ test("the bank's page cannot take the shop's away; the shopper can open it in th
   await shop.context.close();
 });
 
-test("where the dialog does not load, the bank's page takes the whole window", async () => {
-  const context = await world.browser.newContext();
-  await context.route("**/dialog.js*", (route) => route.abort());
-  const session = world.mock.session();
-  const shop = await openShop({ session, context });
-  await fill(shop, { number: CHALLENGED });
-  await shop.button().click();
-  await shop.page.waitForURL(world.mock.bankPage(session));
-  await context.close();
-});
+for (const [why, answer] of [
+  ["does not load", (route) => route.abort()],
+  ["is not the one that was built", async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, body: `${await response.text()}window.stop();\n` });
+  }],
+]) {
+  test(`where the dialog ${why}, the bank's page takes the whole window`, async () => {
+    const context = await world.browser.newContext();
+    await context.route("**/dialog.js*", answer);
+    const session = world.mock.session();
+    const shop = await openShop({ session, context });
+    await fill(shop, { number: CHALLENGED });
+    await shop.button().click();
+    await shop.page.waitForURL(world.mock.bankPage(session));
+    await context.close();
+  });
+}
 
 test("after a reload the dialog waits to be asked for", async () => {
   const shop = await waiting({ Challenge: true });

@@ -283,7 +283,8 @@ export class Mock {
 <p><a id="out" target="_top" href="${this.bankUrl}/elsewhere">Leave</a></p></main></body></html>`);
   }
 
-  /** The merchant's pages. `/strict` and `/isolated` send the strictest headers a merchant may, and `/strict` asks for the script by CORS. */
+  /** The merchant's pages. `/strict` and `/isolated` send the strictest headers a merchant may, and `/strict` asks for the script by CORS; `/nonce`
+   * knows its scripts by a nonce alone. */
   servePage(request, response) {
     const url = new URL(request.url, this.shopUrl);
     const headers = { "Content-Type": "text/html; charset=utf-8" };
@@ -292,6 +293,7 @@ export class Mock {
       headers["Content-Security-Policy"] =
         `default-src 'none'; script-src ${asset} ${this.bankUrl}; frame-src ${asset}; require-trusted-types-for 'script'; trusted-types 'none'`;
     }
+    if (url.pathname === "/nonce") headers["Content-Security-Policy"] = `script-src 'nonce-bm9uY2U'; frame-src ${asset}`;
     if (url.pathname === "/isolated") {
       headers["Cross-Origin-Opener-Policy"] = "same-origin";
       headers["Cross-Origin-Embedder-Policy"] = "require-corp";
@@ -304,7 +306,7 @@ export class Mock {
     response.writeHead(200, headers).end(`<!doctype html>
 <html lang="${lang}" dir="${lang.startsWith("ar") ? "rtl" : "ltr"}"><head><meta charset="utf-8"><title>Shop</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">${style}
-<script src="${this.assetUrl}/v1/dropin.js"${url.pathname === "/strict" ? ' crossorigin="anonymous"' : ""}></script></head>
+<script nonce="bm9uY2U" src="${this.assetUrl}/v1/dropin.js"${url.pathname === "/strict" ? ' crossorigin="anonymous"' : ""}></script></head>
 <body><main><h1>Fern &amp; Fjord</h1><h2>Payment</h2><div id="pay"></div>${this.messages(url.searchParams)}</main></body></html>`);
   }
 

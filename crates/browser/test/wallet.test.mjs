@@ -55,7 +55,7 @@ async function openWithWallet({ session = {}, can = true, wait = true, ...more }
 
 const VALIDATED = [["begin"], ["validated", "session-1"]];
 
-for (const path of ["/", "/strict", "/isolated"]) {
+for (const path of ["/", "/strict", "/isolated", "/nonce"]) {
   test(`a payment by wallet on ${path}: the sheet, the payment session, the token to the stash, and one onSuccess`, async () => {
     const shop = await openWithWallet({ path });
     assert.equal(await shop.pay.innerText(), "Pay with Apple Pay");
@@ -106,6 +106,46 @@ test("without a wallet that can pay there is no button, no gap, and nothing is l
     assert.deepEqual(shop.problems, []);
     await shop.context.close();
   }
+});
+
+/** Serves `name` with a line more than was built, to whoever `to` says. */
+async function alter(context, name, to = () => true) {
+  await context.route(`**/${name}*`, async (route) => {
+    if (!to(route.request().frame())) return route.continue();
+    const response = await route.fetch();
+    return route.fulfill({ response, body: `${await response.text()}window.altered = true;\n` });
+  });
+}
+
+const refusal = (shop) => until(() => shop.problems.some((problem) => problem.includes("integrity")), "the browser to refuse");
+
+for (const path of ["/", "/strict"]) {
+  test(`a wallet's part that is not the one that was built never runs in the page on ${path}, and the card pays`, async () => {
+    const context = await world.browser.newContext();
+    await context.addInitScript(installWallet, true);
+    await alter(context, "wallet.js");
+    const shop = await openShop({ path, session: world.mock.session({ others: true, wallet: true }), context });
+    await refusal(shop);
+    assert.equal(await shop.page.evaluate(() => window.altered), undefined);
+    await fill(shop);
+    await shop.button().click();
+    await endPanel(shop, "done");
+    assert.equal(await shop.page.locator("#pay .wallet").count(), 0);
+    await context.close();
+  });
+}
+
+test("nor does it in the frame, and the sheet closes", async () => {
+  const context = await world.browser.newContext();
+  await context.addInitScript(installWallet, true);
+  await alter(context, "wallet.js", (frame) => frame.url().includes("/frame.html"));
+  const shop = await openShop({ session: world.mock.session({ others: true, wallet: true }), context });
+  await shop.page.locator("#pay .wallet").getByRole("button").click();
+  await refusal(shop);
+  await until(() => shop.page.evaluate(() => window.sheets[0].said.some(([what]) => what === "abort")), "the sheet to close");
+  assert.equal(await shop.frameOf().evaluate(() => window.altered), undefined);
+  assert.equal(shop.orders().length, 0);
+  await context.close();
 });
 
 test("a shopper who closes the sheet goes on as if nothing had been", async () => {

@@ -3,6 +3,7 @@
 import { TAGS } from "virtual:locales";
 import { baseOf } from "../shared/address";
 import { resolveLocale, type Locale } from "../shared/locale";
+import { load } from "../shared/part";
 import { say, type Strings } from "../shared/strings";
 import { applyTheme } from "../shared/theme";
 import { Api, type View } from "./api";
@@ -32,7 +33,11 @@ function start(offer: Offer, api: Api, sessionId: string, strings: Strings, view
     if (message.type === "setup") form.hideButton(message.hideSubmitButton);
     else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
     else if (message.type === "select") checkout.select(message.method);
-    else if (message.type === "wallet") void import(WALLET).then((part: typeof Wallet) => part.answer(message.ask, view, offer.origin, link, checkout));
+    else if (message.type === "wallet") {
+      const answered = load<typeof Wallet>(WALLET, location.href).then((part) => part.answer(message.ask, view, offer.origin, link, checkout));
+      // The sheet closes.
+      answered.catch(() => link.send({ type: "wallet", session: {} }));
+    }
     else void checkout.pay();
   });
   window.addEventListener("pageshow", (event) => {

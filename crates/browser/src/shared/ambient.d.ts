@@ -5,9 +5,9 @@ declare module "*.css" {
   export default text;
 }
 
-/** Addresses of the parts that only some shoppers need, beside the running script, with what tells this build's from any other's. */
-declare const WALLET: string;
-declare const DIALOG: string;
+/** The parts that only some shoppers need (`Part` in part.ts); their addresses have what tells this build's from any other's. */
+declare const WALLET: readonly [string, string];
+declare const DIALOG: readonly [string, string];
 
 declare module "virtual:locales" {
   /** Tags of all locale files, e.g. "en", "pt-BR". */

@@ -1,6 +1,7 @@
 // One drop-in on the merchant's page: owns the frame and its port, turns messages into what the page sees and hears.
 
 import { isWebAddress } from "../shared/address";
+import { load } from "../shared/part";
 import { CARDS, isFrameMessage, PROTOCOL, type Detail, type Face, type FrameMessage, type PortOffer, type ShellMessage } from "../shared/protocol";
 import { applyTheme } from "../shared/theme";
 import type { Options } from "./options";
@@ -192,7 +193,7 @@ export class Dropin {
   private async offerWallet(face: Face): Promise<void> {
     if (face.view.TokenMethods?.length && "ApplePaySession" in window) {
       // From our address: a script that the page loads without CORS has none of its own to begin from.
-      const part: typeof Wallet | null = await import(new URL(WALLET, this.base).href).catch(() => null);
+      const part = await load<typeof Wallet>(WALLET, this.base).catch(() => null);
       if (part !== null && this.state === "ready") this.wallet ??= new part.WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
     }
     this.wallet?.show(face);

@@ -2,6 +2,7 @@
 // how the payment stands; and in the end a final panel.
 
 import { CHECK, CROSS, h, icon, type Child } from "../shared/dom";
+import { load } from "../shared/part";
 import { CARDS, type Detail, type Face, type Method } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
 import { detailList } from "./bank";
@@ -117,7 +118,7 @@ export class View {
   /** The bank's page in a dialog; `source` is the page that nests it. `elsewhere` leaves for it, and is the way where there is no dialog. */
   async openChallenge(source: URL, elsewhere: () => void): Promise<void> {
     const turn = ++this.turn;
-    const part: typeof Dialog | null = await import(new URL(DIALOG, source).href).catch(() => null);
+    const part = await load<typeof Dialog>(DIALOG, source).catch(() => null);
     // The payment may have gone on meanwhile, or the drop-in be gone.
     if (turn !== this.turn || !this.element.isConnected) return;
     if (part === null) return elsewhere();
