@@ -3,20 +3,17 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use dropin_boot::{Context, DeliveryArgs, Mode, Parts, serve};
+use dropin_boot::{Context, DeliveryArgs, Parts, serve};
 use dropin_keyring::MasterKey;
 use dropin_notification::Schedule;
 use dropin_usecases::deliver::{Delivering, Pace};
-use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
+use dropin_webhook_client::{ClientConfig, WebhookClient};
 use notifier::{NotifierDeps, run};
 
 fn main() -> ExitCode {
     serve("notifier", 8085, async |context: &Context, delivery: DeliveryArgs| {
-        let policy = match context.mode {
-            Mode::Sandbox => TargetPolicy::Sandbox,
-            Mode::Production => TargetPolicy::Production,
-        };
-        let client = ClientConfig::new(policy);
+        let client = ClientConfig::new(delivery.webhook.policy(context.mode));
+        let send_deadline = client.deadline;
         let delivering = Delivering {
             outbox: Arc::new(context.store.clone()),
             webhooks: Arc::new(WebhookClient::start(client)?),
@@ -24,7 +21,7 @@ fn main() -> ExitCode {
             clock: context.clock.clone(),
             ids: context.ids.clone(),
             schedule: Schedule::standard(),
-            pace: Pace { per_endpoint: delivery.endpoint_slots, send_deadline: client.deadline, ..Pace::default() },
+            pace: Pace { per_endpoint: delivery.endpoint_slots, send_deadline, ..Pace::default() },
             counters: Arc::default(),
         };
         let counters = delivering.counters.clone();

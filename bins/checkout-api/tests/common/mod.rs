@@ -16,7 +16,7 @@ use std::time::Duration;
 use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_association, configure_checkout};
-use dropin_access::{Origin, Permission, Permissions, WalletDomain, WalletHost, WalletHosts};
+use dropin_access::{Origin, Permission, Permissions, TargetPolicy, WalletDomain, WalletHost, WalletHosts};
 use dropin_boot::{SystemClock, SystemIds};
 use dropin_card::{Card, StashedData, Wallet, WalletToken};
 use dropin_catalogue::Catalogue;
@@ -157,6 +157,7 @@ impl Api {
             clock: clock.clone(),
             ids: ids.clone(),
             sandbox: false,
+            targets: TargetPolicy::production(),
         };
         let (ana, bob) = (create(&merchants, "Ana's mugs").await, create(&merchants, "Bob's books").await);
         let (bank, flows) = (Arc::new(Bank::default()), Flows::start().unwrap());
@@ -209,6 +210,7 @@ impl Api {
                 vault: vault.clone(),
                 return_base: return_base.clone(),
                 catalogue: catalogue.clone(),
+                wallets: offers.clone(),
             },
             answers: Answers { store: shared.clone(), clock: clock.clone(), keep: KEEP },
             flows: flows.clone(),

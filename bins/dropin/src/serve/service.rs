@@ -66,6 +66,8 @@ pub(super) struct Service {
     endpoint_slots: u32,
     /// Where notifications may go.
     targets: TargetPolicy,
+    /// Where notifications may go.
+    targets: TargetPolicy,
     /// Only where notifications are sent.
     deliveries: Option<Deliveries>,
     /// Whether the API documents are served.
@@ -157,6 +159,7 @@ impl Service {
             lifetime: cli.serve.stash.lifetime(),
             door: Arc::new(Door::new(cli.serve.stash_limits.stash_entries)),
             endpoint_slots: cli.serve.delivery.endpoint_slots,
+            targets: cli.serve.delivery.webhook.policy(context.mode),
             targets: cli.serve.delivery.webhook.policy(context.mode),
             deliveries: match parts.has(Target::Notifier) {
                 true => Some(Deliveries::watch(&context.store)?),

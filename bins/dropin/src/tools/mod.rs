@@ -100,6 +100,7 @@ pub(crate) fn merchants(cli: &Cli, store: &Store, secrets: Arc<dyn Secrets>) -> 
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         sandbox: cli.mode.mode == Mode::Sandbox,
+        targets: cli.serve.delivery.webhook.policy(cli.mode.mode),
     }
 }
 

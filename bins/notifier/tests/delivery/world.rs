@@ -57,6 +57,7 @@ impl World {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             sandbox: true,
+            targets: TargetPolicy::sandbox(),
         }
     }
 
@@ -125,7 +126,7 @@ impl World {
     }
 
     pub(crate) fn delivering(&self) -> Delivering {
-        let client = ClientConfig { deadline: Duration::from_secs(8), ..ClientConfig::new(TargetPolicy::Sandbox) };
+        let client = ClientConfig { deadline: Duration::from_secs(8), ..ClientConfig::new(TargetPolicy::sandbox()) };
         Delivering {
             outbox: Arc::new(self.store.clone()),
             webhooks: Arc::new(WebhookClient::start(client).expect("a thread")),

@@ -1,23 +1,21 @@
-use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dropin_access::TargetPolicy;
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{Sent, WebhookRequest, WebhookSender};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::target::TargetPolicy;
+use crate::internet::{Internet, SystemInternet};
 use crate::thread;
 
 /// Jobs that may wait for the thread; the notifier has fewer under way.
 const INBOX: usize = 4_096;
 
 /// Limits of one try.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientConfig {
     /// Where notifications may go.
     pub policy: TargetPolicy,
@@ -25,7 +23,7 @@ pub struct ClientConfig {
     pub connect_deadline: Duration,
     /// Longest time for all of it: connecting, sending, and reading the answer.
     pub deadline: Duration,
-    /// Bytes of the answer's body that are read.
+    /// Bytes of the answer's body that are read, with all that is wrapped around them.
     pub answer_limit: usize,
 }
 
@@ -34,20 +32,6 @@ impl ClientConfig {
     pub const fn new(policy: TargetPolicy) -> Self {
         let (connect_deadline, deadline) = (Duration::from_secs(3), Duration::from_secs(10));
         Self { policy, connect_deadline, deadline, answer_limit: 64 * 1024 }
-    }
-}
-
-/// What a name server says. A port of its own, so that tests can play one.
-pub(crate) trait Names: Send + Sync {
-    fn find<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + 'a>>;
-}
-
-/// The operating system's resolver.
-struct SystemNames;
-
-impl Names for SystemNames {
-    fn find<'a>(&'a self, host: &'a str, port: u16) -> Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + 'a>> {
-        Box::pin(async move { Ok(tokio::net::lookup_host((host, port)).await?.collect()) })
     }
 }
 
@@ -67,12 +51,12 @@ impl WebhookClient {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(config: ClientConfig) -> io::Result<Self> {
-        Self::start_with(config, Arc::new(SystemNames))
+        Self::start_with(config, Arc::new(SystemInternet))
     }
 
-    pub(crate) fn start_with(config: ClientConfig, names: Arc<dyn Names>) -> io::Result<Self> {
+    pub(crate) fn start_with(config: ClientConfig, internet: Arc<dyn Internet>) -> io::Result<Self> {
         let (inbox, jobs) = mpsc::channel(INBOX);
-        std::thread::Builder::new().name("webhooks".to_owned()).spawn(move || thread::run(config, names, jobs))?;
+        std::thread::Builder::new().name("webhooks".to_owned()).spawn(move || thread::run(config, internet, jobs))?;
         Ok(Self { inbox })
     }
 }

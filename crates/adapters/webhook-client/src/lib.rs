@@ -1,12 +1,18 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod answer;
 mod client;
+mod dialer;
 #[cfg(test)]
 mod hostile;
+mod internet;
 mod signature;
-mod target;
+#[cfg(test)]
+mod ssrf;
+mod stream;
+mod targets;
 mod thread;
 
 pub use client::{ClientConfig, WebhookClient};
-pub use target::{TargetPolicy, TargetRefused};
+pub use dropin_access::{TargetPolicy, TargetRefused};

@@ -1,21 +1,26 @@
 //! The headers of a notification (Standard Webhooks, symmetric signatures).
 
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use dropin_ports::WebhookRequest;
 use standardwebhooks::{HEADER_WEBHOOK_ID, HEADER_WEBHOOK_SIGNATURE, HEADER_WEBHOOK_TIMESTAMP, Webhook};
 
 /// Tells the order within a payment, also when a notification is sent again later.
 const HEADER_WEBHOOK_SEQUENCE: &str = "webhook-sequence";
 
-/// Name and value of what identifies and signs `request`; `None` when it has no secret or its body is no text.
-pub(crate) fn headers(request: &WebhookRequest) -> Option<[(&'static str, String); 4]> {
+/// Adds to `headers` what identifies and signs `request`. Returns the signatures; `None` when it has no secret or its body is no text.
+pub(crate) fn sign(request: &WebhookRequest, headers: &mut HeaderMap) -> Option<String> {
     let id = request.event_id.to_string();
     let timestamp = request.at.unix_seconds();
-    Some([
-        (HEADER_WEBHOOK_SIGNATURE, signatures(&id, timestamp, &request.body, &request.secrets)?),
-        (HEADER_WEBHOOK_ID, id),
-        (HEADER_WEBHOOK_TIMESTAMP, timestamp.to_string()),
-        (HEADER_WEBHOOK_SEQUENCE, request.sequence.to_string()),
-    ])
+    let signatures = signatures(&id, timestamp, &request.body, &request.secrets)?;
+    let mut add = |name, value: &str| -> Option<()> {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).ok()?);
+        Some(())
+    };
+    add(HEADER_WEBHOOK_SIGNATURE, &signatures)?;
+    add(HEADER_WEBHOOK_ID, &id)?;
+    add(HEADER_WEBHOOK_TIMESTAMP, &timestamp.to_string())?;
+    add(HEADER_WEBHOOK_SEQUENCE, &request.sequence.to_string())?;
+    Some(signatures)
 }
 
 /// One signature per secret, with spaces between; any of them convinces the receiver.

@@ -1,27 +1,32 @@
-//! The thread that owns the HTTP client. One job, one try, one deadline over all of it.
+//! The thread that owns the HTTP clients. One job, one try, one deadline over all of it.
 
-use std::error::Error;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use actix_tls::connect::{Connector as TcpConnector, Resolve, Resolver};
-use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HttpDate, RETRY_AFTER, USER_AGENT};
+use actix_web::error::{ParseError, PayloadError};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, HttpDate, RETRY_AFTER, USER_AGENT,
+};
 use actix_web::rt::{System, spawn};
 use awc::error::{ConnectError, SendRequestError};
-use awc::{Client, Connector};
+use awc::{Client, ClientResponse, Connector};
 use dropin_kernel::Timestamp;
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{Sent, WebhookRequest};
 use futures_util::StreamExt;
-use futures_util::future::LocalBoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-use crate::client::{ClientConfig, Job, Names};
+use crate::answer::{COLLECTED, readable};
+use crate::client::{ClientConfig, Job};
+use crate::dialer::{Dialer, NotConnected};
+use crate::internet::{Internet, Lookups};
 use crate::signature;
-use crate::target::{TargetPolicy, TargetRefused};
+use crate::stream::Stopped;
+use crate::targets::Targets;
 
 const PRODUCT: &str = concat!("Dropin/", env!("CARGO_PKG_VERSION"));
 
@@ -31,27 +36,30 @@ const KEEP_ALIVE: Duration = Duration::from_secs(4);
 /// How old a client gets. Its pool never closes what nobody asks for again, so it goes as a whole, once its last answer is there.
 const RENEWAL: Duration = Duration::from_secs(60);
 
-/// Bytes of the answer that are kept for the history.
-const KEPT: usize = 4 * 1024;
-
 /// Runs until every sender is gone.
-pub(crate) fn run(config: ClientConfig, names: Arc<dyn Names>, mut jobs: mpsc::Receiver<Job>) {
+pub(crate) fn run(config: ClientConfig, internet: Arc<dyn Internet>, mut jobs: mpsc::Receiver<Job>) {
     System::new().block_on(async move {
-        let tls = tls();
-        let mut client = client(&config, names.clone(), tls.clone());
+        let shared = Shared {
+            targets: Rc::new(RefCell::new(Targets::new(config.policy.clone()))),
+            lookups: Rc::new(Lookups::new(Arc::clone(&internet))),
+            config: Rc::new(config),
+            internet,
+            tls: tls(),
+        };
+        let mut sender = Rc::new(shared.sender());
         let mut made = Instant::now();
         while let Some((request, told)) = jobs.recv().await {
             if RENEWAL < made.elapsed() {
-                (client, made) = (self::client(&config, names.clone(), tls.clone()), Instant::now());
+                (sender, made) = (Rc::new(shared.sender()), Instant::now());
             }
-            let client = client.clone();
+            let sender = Rc::clone(&sender);
             spawn(async move {
-                let outcome = match timeout(config.deadline, send(&client, &config, request)).await {
-                    Ok(outcome) => outcome,
-                    Err(_late) => failed("no complete answer in time").into(),
+                let sent = match timeout(sender.config.deadline, sender.send(request)).await {
+                    Ok(sent) => sent,
+                    Err(_late) => failed("no complete answer in time"),
                 };
                 // Whoever asked may be gone; the notification is then sent again after its lease.
-                drop(told.send(outcome));
+                drop(told.send(sent));
             });
         }
     });
@@ -76,77 +84,107 @@ fn tls() -> Arc<rustls::ClientConfig> {
     Arc::new(tls)
 }
 
-/// No redirects, no limit of its own on connections (the notifier has slots per endpoint), no proxy.
-fn client(config: &ClientConfig, names: Arc<dyn Names>, tls: Arc<rustls::ClientConfig>) -> Client {
-    let resolver = Resolver::custom(GuardedNames { policy: config.policy, names });
-    let connector = Connector::new()
-        .connector(TcpConnector::new(resolver).service())
-        .rustls_0_23(tls)
-        .timeout(config.connect_deadline)
-        .handshake_timeout(config.connect_deadline)
-        .conn_keep_alive(KEEP_ALIVE)
-        .limit(0);
-    Client::builder().connector(connector).disable_redirects().disable_timeout().no_default_headers().finish()
+/// What outlives a client.
+struct Shared {
+    config: Rc<ClientConfig>,
+    targets: Rc<RefCell<Targets>>,
+    lookups: Rc<Lookups>,
+    internet: Arc<dyn Internet>,
+    tls: Arc<rustls::ClientConfig>,
 }
 
-/// Resolves a name and lets its addresses pass only when all of them are allowed; what passes is what is dialled.
-struct GuardedNames {
-    policy: TargetPolicy,
-    names: Arc<dyn Names>,
-}
-
-impl Resolve for GuardedNames {
-    fn lookup<'a>(&'a self, host: &'a str, port: u16) -> LocalBoxFuture<'a, Result<Vec<SocketAddr>, Box<dyn Error>>> {
-        Box::pin(async move {
-            let host = host.trim_start_matches('[').trim_end_matches(']');
-            let found = match host.parse::<IpAddr>() {
-                Ok(literal) => vec![SocketAddr::new(literal, port)],
-                Err(_a_name) => self.names.find(host, port).await?,
-            };
-            found.iter().try_for_each(|address| self.policy.admit(address.ip()))?;
-            Ok(found)
-        })
-    }
-}
-
-async fn send(client: &Client, config: &ClientConfig, request: WebhookRequest) -> Sent {
-    let url = match config.policy.check(&request.url) {
-        Ok(url) => url,
-        Err(refused) => return failed(refused.why()).into(),
-    };
-    let Some(headers) = signature::headers(&request) else {
-        return failed("the notification cannot be signed").into();
-    };
-    let mut post = client
-        .post(url.as_str())
-        .insert_header((CONTENT_TYPE, "application/json"))
-        .insert_header((USER_AGENT, PRODUCT));
-    for header in headers {
-        post = post.insert_header(header);
-    }
-    let mut answer = match post.send_body(request.body).await {
-        Ok(answer) => answer,
-        Err(error) => return failed(why(&error)).into(),
-    };
-    let declared = header(answer.headers(), CONTENT_LENGTH.as_str()).and_then(|text| text.parse::<usize>().ok());
-    let (mut read, mut kept) = (0, Vec::new());
-    while read < config.answer_limit {
-        match answer.next().await {
-            Some(Ok(chunk)) => {
-                kept.extend(chunk.iter().take(KEPT - kept.len()));
-                read += chunk.len();
-            }
-            // The end of the connection looks like the end of the answer.
-            None if declared.is_none_or(|declared| declared <= read) => break,
-            None | Some(Err(_)) => return failed("the answer broke off").into(),
+impl Shared {
+    fn sender(&self) -> Sender {
+        Sender {
+            config: Rc::clone(&self.config),
+            targets: Rc::clone(&self.targets),
+            plain: self.client(None),
+            secure: self.client(Some(Arc::clone(&self.tls))),
         }
     }
-    let retry_after = header(answer.headers(), RETRY_AFTER.as_str()).and_then(|text| delay(text, request.at));
-    Sent { outcome: AttemptOutcome::Answered { status: answer.status().as_u16(), retry_after }, answer: kept }
+
+    /// No redirects, no limit of its own on time or connections (the notifier has slots per endpoint), no proxy. As its connector brings
+    /// TLS along, it takes every connection for a plain one.
+    fn client(&self, tls: Option<Arc<rustls::ClientConfig>>) -> Client {
+        let dialer = Dialer::new(Rc::clone(&self.config), Arc::clone(&self.internet), Rc::clone(&self.lookups), tls);
+        let connector =
+            Connector::new().connector(dialer).timeout(self.config.deadline).conn_keep_alive(KEEP_ALIVE).limit(0);
+        Client::builder().connector(connector).disable_redirects().disable_timeout().no_default_headers().finish()
+    }
 }
 
-const fn failed(why: &'static str) -> AttemptOutcome {
-    AttemptOutcome::Failed { why }
+/// Clients with their connections, which are kept apart: the same host and port may speak either way.
+struct Sender {
+    config: Rc<ClientConfig>,
+    targets: Rc<RefCell<Targets>>,
+    plain: Client,
+    secure: Client,
+}
+
+impl Sender {
+    async fn send(&self, request: WebhookRequest) -> Sent {
+        let target = self.targets.borrow_mut().get(&request.url);
+        let target = match target {
+            Ok(target) => target,
+            Err(why) => return failed(why),
+        };
+        let client = if target.is_https { &self.secure } else { &self.plain };
+        // The answer is read as it comes: nothing is ever unpacked.
+        let mut post = client.post(target.uri.clone()).no_decompress();
+        let headers = post.headers_mut();
+        headers.insert(HOST, target.host.clone());
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(USER_AGENT, HeaderValue::from_static(PRODUCT));
+        let Some(signatures) = signature::sign(&request, headers) else {
+            return failed("the notification cannot be signed");
+        };
+        let mut answer = match post.send_body(request.body).await {
+            Ok(answer) => answer,
+            Err(error) => return failed(why(&error)),
+        };
+        let body = match self.read(&mut answer).await {
+            Ok(body) => readable(&body, &request.secrets, &signatures),
+            Err(why) => return failed(why),
+        };
+        let retry_after = header(answer.headers(), RETRY_AFTER.as_str()).and_then(|text| delay(text, request.at));
+        Sent { outcome: AttemptOutcome::Answered { status: answer.status().as_u16(), retry_after }, answer: body }
+    }
+
+    /// Reads the body to its end or to the limit; returns its beginning.
+    async fn read(&self, answer: &mut ClientResponse) -> Result<Vec<u8>, &'static str> {
+        const BROKEN: &str = "the answer broke off";
+        let mut kept = Vec::new();
+        if [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED, StatusCode::SWITCHING_PROTOCOLS]
+            .contains(&answer.status())
+        {
+            return Ok(kept);
+        }
+        let declared = header(answer.headers(), CONTENT_LENGTH.as_str()).and_then(|text| text.parse::<u64>().ok());
+        let mut read = 0;
+        while read < self.config.answer_limit {
+            match answer.next().await {
+                Some(Ok(chunk)) => {
+                    kept.extend(chunk.iter().take(COLLECTED - kept.len()));
+                    read += chunk.len();
+                }
+                Some(Err(PayloadError::Incomplete(Some(error)))) if Stopped::of(&error) == Some(Stopped::Limit) => {
+                    break;
+                }
+                // The end of the connection looks like the end of the answer.
+                None if declared.is_none_or(|declared| declared <= read as u64) => break,
+                None | Some(Err(_)) => return Err(BROKEN),
+            }
+        }
+        let encoded = header(answer.headers(), CONTENT_ENCODING.as_str());
+        if encoded.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) && !kept.is_empty() {
+            kept = b"(an encoded body, which is never unpacked)".to_vec();
+        }
+        Ok(kept)
+    }
+}
+
+const fn failed(why: &'static str) -> Sent {
+    Sent { outcome: AttemptOutcome::Failed { why }, answer: Vec::new() }
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -168,28 +206,18 @@ fn delay(text: &str, now: Timestamp) -> Option<Duration> {
 fn why(error: &SendRequestError) -> &'static str {
     match error {
         SendRequestError::Url(_) => "the webhook address cannot be called",
-        SendRequestError::Connect(error) => why_not_connected(error),
+        SendRequestError::Connect(ConnectError::Resolver(error)) => {
+            error.downcast_ref::<NotConnected>().map_or("no connection could be made", |why| why.0)
+        }
+        SendRequestError::Connect(ConnectError::Timeout) => "no connection in time",
+        SendRequestError::Connect(ConnectError::Disconnected) => "the connection was closed without an answer",
+        SendRequestError::Connect(_) => "no connection could be made",
         SendRequestError::Send(_) | SendRequestError::Body(_) => "the connection broke while sending",
+        SendRequestError::Response(ParseError::Io(error)) => {
+            Stopped::of(error).map_or("the connection broke before the answer was complete", Stopped::why)
+        }
         SendRequestError::Response(_) => "the answer is not HTTP",
         _ => "the request could not be made",
-    }
-}
-
-fn why_not_connected(error: &ConnectError) -> &'static str {
-    match error {
-        ConnectError::Resolver(error) => match error.downcast_ref::<TargetRefused>() {
-            Some(refused) => refused.why(),
-            None => "the host name cannot be resolved",
-        },
-        ConnectError::NoRecords | ConnectError::Unresolved => "the host name cannot be resolved",
-        ConnectError::Timeout => "no connection in time",
-        ConnectError::Disconnected => "the connection was closed without an answer",
-        ConnectError::Io(error) => match error.kind() {
-            io::ErrorKind::ConnectionRefused => "the connection was refused",
-            io::ErrorKind::InvalidData => "the TLS handshake failed; look at the certificate",
-            _ => "the connection failed",
-        },
-        _ => "no connection could be made",
     }
 }
 

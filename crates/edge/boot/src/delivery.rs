@@ -1,5 +1,7 @@
 use clap::{Args, value_parser};
 
+use crate::WebhookArgs;
+
 /// How notifications are sent.
 #[derive(Debug, Clone, Args)]
 pub struct DeliveryArgs {
@@ -8,6 +10,9 @@ pub struct DeliveryArgs {
         long, env = "DROPIN_ENDPOINT_SLOTS", default_value_t = 32, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=512)
     )]
     pub endpoint_slots: u32,
+    /// Where they may go.
+    #[command(flatten)]
+    pub webhook: WebhookArgs,
 }
 
 #[cfg(test)]

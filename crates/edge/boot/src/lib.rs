@@ -17,6 +17,7 @@ mod settings;
 mod stop;
 mod system;
 mod wallet;
+mod webhook;
 
 pub use access::AccessArgs;
 pub use catalogue::{CatalogueArgs, read_adjustments};
@@ -37,3 +38,4 @@ pub use settings::{
 pub use stop::{stop_on_signals, stopped};
 pub use system::{SystemClock, SystemIds};
 pub use wallet::WalletArgs;
+pub use webhook::WebhookArgs;

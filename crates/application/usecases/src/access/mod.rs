@@ -10,6 +10,7 @@ mod users;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_access::TargetPolicy;
 use dropin_kernel::{Timestamp, Violation, ViolationCode};
 use dropin_ports::{AccessStore, AccountChanged, Clock, IdSource, KeyringError, OutboxStore, Secrets, StoreError};
 
@@ -41,6 +42,8 @@ pub struct Merchants {
     pub ids: Arc<dyn IdSource>,
     /// Whether the deployment is a sandbox, as its new merchants then are.
     pub sandbox: bool,
+    /// Where notifications may go.
+    pub targets: TargetPolicy,
 }
 
 /// Why something about an account was not done.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use dropin_access::{Origin, Permission, Permissions};
+use dropin_access::{Origin, Permission, Permissions, TargetPolicy};
 use dropin_kernel::MerchantId;
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, MerchantSettings};
@@ -38,14 +38,25 @@ async fn a_merchant_is_of_its_deployments_kind_and_has_the_standard_settings() {
 #[tokio::test]
 async fn everything_that_is_wrong_with_a_new_merchant_is_said_at_once() {
     let bench = Bench::new();
-    let create = async |sandbox, wanted| Merchants { sandbox, ..bench.merchants.clone() }.create(wanted).await;
+    let create = async |sandbox, wanted| {
+        let targets = if sandbox { TargetPolicy::sandbox() } else { TargetPolicy::production() };
+        Merchants { sandbox, targets, ..bench.merchants.clone() }.create(wanted).await
+    };
     let webhook = |url: &str| CreateMerchant { webhook_url: Some(url.to_owned()), ..wanted() };
     let all = CreateMerchant { name: " \t ".to_owned(), currencies: vec![], ..webhook("ftp://x") };
     assert_eq!(fields(create(true, all).await), ["Currencies", "Name", "WebhookUrl"]);
     for name in ["a\nb".to_owned(), "é".repeat(256)] {
         assert_eq!(fields(create(true, CreateMerchant { name, ..wanted() }).await), ["Name"]);
     }
-    for url in ["http://shop.example/hook", "http://127.0.0.1/hook"] {
+    for url in [
+        "http://shop.example/hook",
+        "http://127.0.0.1/hook",
+        "https://10.0.0.1/",
+        "https://0x7f.1/",
+        "https://[64:ff9b::a00:1]/",
+        "https://localhost/hook",
+        "https://shop.example:22/",
+    ] {
         assert_eq!(fields(create(false, webhook(url)).await), ["WebhookUrl"], "{url} in production");
         assert!(create(true, webhook(url)).await.is_ok(), "{url} in a sandbox");
     }

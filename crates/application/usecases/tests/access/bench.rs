@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret};
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret, TargetPolicy};
 use dropin_kernel::{EndpointId, MerchantId, Timestamp};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
@@ -183,6 +183,7 @@ impl Bench {
             clock: clock.clone(),
             ids: Arc::new(CountingIds { next: AtomicUsize::new(1), same }),
             sandbox: true,
+            targets: TargetPolicy::sandbox(),
         };
         let zero = || AtomicUsize::new(0);
         let counting = Arc::new(CountingStore { inner: store.clone(), users: zero(), merchants: zero() });

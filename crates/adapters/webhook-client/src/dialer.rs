@@ -1,0 +1,150 @@
+//! Opens connections: finds the addresses, checks every one of them, and calls exactly those.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use actix_service::Service;
+use actix_tls::connect::{ConnectError, ConnectInfo, Connection};
+use actix_web::http::Uri;
+use dropin_access::TargetRefused;
+use futures_util::future::LocalBoxFuture;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use crate::client::ClientConfig;
+use crate::internet::{Internet, Lookups};
+use crate::stream::{AnswerGuard, Transport};
+
+/// Addresses of one name that are tried, each with an equal part of the time.
+const TRIED: u32 = 4;
+
+/// Why there is no connection, for the outcome of the try.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NotConnected(pub(crate) &'static str);
+
+impl fmt::Display for NotConnected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Error for NotConnected {}
+
+impl From<TargetRefused> for NotConnected {
+    fn from(refused: TargetRefused) -> Self {
+        Self(refused.why())
+    }
+}
+
+impl From<io::Error> for NotConnected {
+    fn from(error: io::Error) -> Self {
+        Self(match error.kind() {
+            io::ErrorKind::ConnectionRefused => "the connection was refused",
+            io::ErrorKind::InvalidData => "the TLS handshake failed; look at the certificate",
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+                "the connection was closed without an answer"
+            }
+            io::ErrorKind::TimedOut => "no connection in time",
+            _ => "the connection failed",
+        })
+    }
+}
+
+/// The connector under the HTTP client's pool. It ends TLS itself, so that what watches over answers sees them as they are.
+#[derive(Clone)]
+pub(crate) struct Dialer {
+    config: Rc<ClientConfig>,
+    internet: Arc<dyn Internet>,
+    lookups: Rc<Lookups>,
+    /// For https.
+    tls: Option<TlsConnector>,
+}
+
+impl Dialer {
+    pub(crate) fn new(
+        config: Rc<ClientConfig>,
+        internet: Arc<dyn Internet>,
+        lookups: Rc<Lookups>,
+        tls: Option<Arc<rustls::ClientConfig>>,
+    ) -> Self {
+        Self { config, internet, lookups, tls: tls.map(TlsConnector::from) }
+    }
+
+    async fn connect(&self, uri: &Uri) -> Result<AnswerGuard, NotConnected> {
+        let (Some(host), Some(port)) = (uri.host(), uri.port_u16()) else {
+            return Err(NotConnected("the webhook address cannot be called"));
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let within = self.config.connect_deadline;
+        let Ok(reached) = timeout(within, self.reach(host, port)).await else {
+            return Err(NotConnected("no connection in time"));
+        };
+        let stream = reached?;
+        let transport = match &self.tls {
+            None => Transport::Plain(stream),
+            Some(tls) => {
+                let name = ServerName::try_from(host.to_owned());
+                let name = name.map_err(|_no_name| NotConnected("the host name cannot be in a certificate"))?;
+                let Ok(shaken) = timeout(within, tls.connect(name, stream)).await else {
+                    return Err(NotConnected("the TLS handshake took too long"));
+                };
+                Transport::Tls(Box::new(shaken?))
+            }
+        };
+        Ok(AnswerGuard::new(transport, self.config.answer_limit))
+    }
+
+    /// All of a name's addresses have to be allowed, then they are called in turn.
+    async fn reach(&self, host: &str, port: u16) -> Result<TcpStream, NotConnected> {
+        const UNKNOWN: NotConnected = NotConnected("the host name cannot be resolved");
+        let found = match host.parse::<IpAddr>() {
+            Ok(literal) => Rc::from([literal]),
+            Err(_a_name) => self.lookups.find(host).await.ok_or(UNKNOWN)?,
+        };
+        found.iter().try_for_each(|address| self.admit(*address))?;
+        let tried = u32::try_from(found.len()).unwrap_or(TRIED).clamp(1, TRIED);
+        let share = self.config.connect_deadline / tried;
+        let mut why = UNKNOWN;
+        for address in found.iter().take(TRIED as usize) {
+            why = match timeout(share, self.internet.dial(SocketAddr::new(*address, port))).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => error.into(),
+                Err(_late) => NotConnected("no connection in time"),
+            };
+        }
+        Err(why)
+    }
+
+    fn admit(&self, address: IpAddr) -> Result<(), TargetRefused> {
+        self.config.policy.admit(address)?;
+        if !self.config.policy.is_sandbox() && self.internet.is_own(address) {
+            return Err(TargetRefused::Own);
+        }
+        Ok(())
+    }
+}
+
+impl Service<ConnectInfo<Uri>> for Dialer {
+    type Response = Connection<Uri, AnswerGuard>;
+    type Error = ConnectError;
+    type Future = LocalBoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+    actix_service::always_ready!();
+
+    fn call(&self, wanted: ConnectInfo<Uri>) -> Self::Future {
+        let this = self.clone();
+        Box::pin(async move {
+            let uri = wanted.request().clone();
+            match this.connect(&uri).await {
+                Ok(stream) => Ok(Connection::new(uri, stream)),
+                Err(why) => Err(ConnectError::Resolver(Box::new(why))),
+            }
+        })
+    }
+}
