@@ -66,8 +66,6 @@ pub(super) struct Service {
     endpoint_slots: u32,
     /// Where notifications may go.
     targets: TargetPolicy,
-    /// Where notifications may go.
-    targets: TargetPolicy,
     /// Only where notifications are sent.
     deliveries: Option<Deliveries>,
     /// Whether the API documents are served.
@@ -159,7 +157,6 @@ impl Service {
             lifetime: cli.serve.stash.lifetime(),
             door: Arc::new(Door::new(cli.serve.stash_limits.stash_entries)),
             endpoint_slots: cli.serve.delivery.endpoint_slots,
-            targets: cli.serve.delivery.webhook.policy(context.mode),
             targets: cli.serve.delivery.webhook.policy(context.mode),
             deliveries: match parts.has(Target::Notifier) {
                 true => Some(Deliveries::watch(&context.store)?),
@@ -275,15 +272,16 @@ impl Service {
         let flows = self.context.flows.clone();
         let return_base = self.addresses.public.asset.clone();
         let (catalogue, merchants) = (self.catalogue.clone(), KnownMerchants::new(self.store()));
+        let clock = self.context.clock.clone();
+        let offers = WalletOffers { store: self.store(), clock, checkout_url: self.addresses.checkout.clone() };
         let checkouts = Checkouts {
             payments: payments.clone(),
             stash: self.store(),
             vault: vault.clone(),
             return_base: return_base.clone(),
             catalogue: catalogue.clone(),
+            wallets: offers.clone(),
         };
-        let clock = self.context.clock.clone();
-        let offers = WalletOffers { store: self.store(), clock, checkout_url: self.addresses.checkout.clone() };
         let merchant = MerchantDeps {
             gate: self.gate.clone()?,
             checkouts,
