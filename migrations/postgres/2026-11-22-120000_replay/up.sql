@@ -12,7 +12,7 @@ CREATE TABLE outbox_replay (
 );
 CREATE INDEX outbox_replay_by_end ON outbox_replay (endpoint_id, ends_at);
 
--- A stream that somebody asked for: its event is sent though the endpoint may not want its type (any more).
+-- A stream that somebody asked for: others of its payment may come behind its event.
 ALTER TABLE outbox_stream
     ADD COLUMN replayed BOOLEAN NOT NULL DEFAULT FALSE,
     ADD CONSTRAINT outbox_stream_replayed_is_detached CHECK (detached OR NOT replayed);

@@ -14,6 +14,7 @@ mod find;
 mod journal;
 mod lane;
 mod migrate;
+mod notifications;
 mod outbox;
 mod payment;
 mod postgres;

@@ -183,6 +183,8 @@ pub struct ReplayQueued {
     pub waiting: u32,
     /// Standing otherwise by now, or gone.
     pub changed: u32,
+    /// Of a type that the endpoint is not told of.
+    pub unwanted: u32,
     /// Not for that endpoint: it was removed, does not exist or is another merchant's.
     pub refused: u32,
 }

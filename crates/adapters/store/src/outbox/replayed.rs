@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use dropin_kernel::Timestamp;
 
-use super::finish::StreamRow;
+use super::stream::StreamRow;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::schema::{outbox_replay_rest, outbox_stream};

@@ -1,0 +1,201 @@
+//! Looking for notifications.
+
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use dropin_kernel::{EventId, MerchantId, PaymentId};
+use dropin_notification::EventFilter;
+use dropin_ports::{DeliveryState, Notification, NotificationFilter, NotificationPage, NotificationQuery, Standing};
+
+use super::standing;
+use crate::connection::{AnyConnection, MultiBackend};
+use crate::fault::{Fault, InTable};
+use crate::schema::{endpoint, outbox_event, outbox_parked, purchase_order};
+use crate::sql::{Id, Instant};
+
+/// Events that are looked through for one page, at most: so many times so many.
+const ROUNDS: usize = 20;
+/// Events that are read at once, at least and at most.
+const ROUND: (u32, u32) = (100, 1_000);
+
+/// What is waiting somewhere.
+const WAITING: &str = "outbox_event.event_id IN ( \
+    SELECT e.event_id FROM outbox_stream AS s JOIN outbox_event AS e \
+        ON e.payment_id = s.payment_id AND e.sequence BETWEEN s.next_sequence AND s.last_sequence \
+        WHERE s.next_sequence <= s.last_sequence \
+    UNION ALL SELECT e.event_id FROM outbox_replay_rest AS rest JOIN outbox_stream AS s ON s.id = rest.stream_id \
+        JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = rest.sequence)";
+
+/// An event without its body.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = outbox_event)]
+pub(super) struct EventRow {
+    pub(super) event_id: Id,
+    pub(super) merchant_id: Id,
+    pub(super) payment_id: Id,
+    pub(super) sequence: i64,
+    pub(super) event_type: String,
+    pub(super) happened_at: Instant,
+}
+
+impl EventRow {
+    pub(super) fn with(self, standings: Vec<Standing>) -> Notification {
+        Notification {
+            event_id: EventId::new(self.event_id.0),
+            merchant_id: MerchantId::new(self.merchant_id.0),
+            payment_id: PaymentId::new(self.payment_id.0),
+            sequence: self.sequence,
+            event_type: self.event_type,
+            happened_at: self.happened_at.0,
+            standings,
+        }
+    }
+}
+
+/// Looks for a page. What an event is, the database compares; how it stands is derived here, of as many events as are gone through.
+pub(super) fn list(connection: &mut AnyConnection, query: &NotificationQuery) -> Result<NotificationPage, Fault> {
+    let mut page = NotificationPage { notifications: Vec::new(), next: query.after };
+    let Some(choice) = Choice::of(connection, &query.filter)? else {
+        return Ok(NotificationPage::default());
+    };
+    let round = query.limit.saturating_add(1).clamp(ROUND.0, ROUND.1);
+    let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
+    for _ in 0..ROUNDS {
+        let events = choice.read(connection, page.next, query.oldest_first, round)?;
+        let is_end = u32::try_from(events.len()).is_ok_and(|read| read < round);
+        let mut standings = standing::of(connection, events.iter().map(|event| event.event_id))?;
+        for event in events {
+            if page.notifications.len() == limit {
+                return Ok(page);
+            }
+            if query.filter.types.as_ref().is_some_and(|types| !types.admits(&event.event_type)) {
+                page.next = Some(EventId::new(event.event_id.0));
+                continue;
+            }
+            page.next = Some(EventId::new(event.event_id.0));
+            let found = standings.remove(&event.event_id).unwrap_or_default();
+            page.notifications.extend(meant(&query.filter, found).map(|standings| event.with(standings)));
+        }
+        if is_end {
+            page.next = None;
+            return Ok(page);
+        }
+    }
+    Ok(page)
+}
+
+/// The standings that are looked for; `None` when there are none.
+fn meant(filter: &NotificationFilter, mut standings: Vec<Standing>) -> Option<Vec<Standing>> {
+    if filter.endpoint.is_none() && filter.state.is_none() {
+        return Some(standings);
+    }
+    standings.retain(|standing| {
+        filter.endpoint.is_none_or(|endpoint| standing.endpoint_id == endpoint)
+            && filter.state.is_none_or(|state| standing.state == state)
+    });
+    Some(standings).filter(|standings| !standings.is_empty())
+}
+
+/// What the database compares.
+struct Choice<'a> {
+    filter: &'a NotificationFilter,
+    merchants: Vec<Id>,
+    payments: Vec<Id>,
+}
+
+impl<'a> Choice<'a> {
+    /// `None` when nothing can fit.
+    fn of(connection: &mut AnyConnection, filter: &'a NotificationFilter) -> Result<Option<Self>, Fault> {
+        let mut merchants: Vec<Id> = filter.merchant.iter().map(|merchant| Id(merchant.uuid())).collect();
+        if let Some(endpoint) = filter.endpoint {
+            let owner: Option<Id> = endpoint::table
+                .find(Id(endpoint.uuid()))
+                .select(endpoint::merchant_id)
+                .first(connection)
+                .optional()
+                .in_table("endpoint")?;
+            let Some(owner) = owner else { return Ok(None) };
+            if filter.merchant.is_some_and(|merchant| merchant.uuid() != owner.0) {
+                return Ok(None);
+            }
+            merchants = vec![owner];
+        }
+        let mut payments = Vec::new();
+        if let Some(payment) = filter.payment {
+            let id = Id(payment.uuid());
+            let session: Option<Option<Id>> = purchase_order::table
+                .find(id)
+                .select(purchase_order::session_id)
+                .first(connection)
+                .optional()
+                .in_table("purchase_order")?;
+            payments = vec![session.flatten().unwrap_or(id)];
+        }
+        Ok(Some(Self { filter, merchants, payments }))
+    }
+
+    fn read(
+        &self,
+        connection: &mut AnyConnection,
+        after: Option<EventId>,
+        oldest_first: bool,
+        limit: u32,
+    ) -> Result<Vec<EventRow>, Fault> {
+        let filter = self.filter;
+        let mut events =
+            outbox_event::table.select(EventRow::as_select()).limit(i64::from(limit)).into_boxed::<MultiBackend>();
+        for merchant in &self.merchants {
+            events = events.filter(outbox_event::merchant_id.eq(*merchant));
+        }
+        for payment in &self.payments {
+            events = events.filter(outbox_event::payment_id.eq(*payment));
+        }
+        if let Some(since) = filter.since {
+            events = events.filter(outbox_event::happened_at.ge(Instant(since)));
+        }
+        if let Some(until) = filter.until {
+            events = events.filter(outbox_event::happened_at.lt(Instant(until)));
+        }
+        if let Some(types) = &filter.types {
+            events = events.filter(of_types(types));
+        }
+        events = match filter.state {
+            Some(DeliveryState::Parked) => match filter.endpoint {
+                Some(endpoint) => events.filter(
+                    outbox_event::event_id.eq_any(
+                        outbox_parked::table
+                            .filter(outbox_parked::endpoint_id.eq(Id(endpoint.uuid())))
+                            .select(outbox_parked::event_id),
+                    ),
+                ),
+                None => {
+                    events.filter(outbox_event::event_id.eq_any(outbox_parked::table.select(outbox_parked::event_id)))
+                }
+            },
+            Some(DeliveryState::Pending) => events.filter(sql::<Bool>(WAITING)),
+            _ => events,
+        };
+        if let Some(after) = after.map(|after| Id(after.uuid())) {
+            events = match oldest_first {
+                true => events.filter(outbox_event::event_id.gt(after)),
+                false => events.filter(outbox_event::event_id.lt(after)),
+            };
+        }
+        events = match oldest_first {
+            true => events.order(outbox_event::event_id.asc()),
+            false => events.order(outbox_event::event_id.desc()),
+        };
+        events.load(connection).in_table("outbox_event")
+    }
+}
+
+/// Names as LIKE has them: it may let through more, because an underscore stands for any character there.
+fn of_types(types: &EventFilter) -> Box<dyn BoxableExpression<outbox_event::table, MultiBackend, SqlType = Bool>> {
+    let patterns = types.to_string();
+    let mut any: Box<dyn BoxableExpression<outbox_event::table, MultiBackend, SqlType = Bool>> =
+        Box::new(outbox_event::event_type.eq(""));
+    for pattern in patterns.split(',') {
+        any = Box::new(any.or(outbox_event::event_type.like(pattern.replace('*', "%"))));
+    }
+    any
+}

@@ -1,0 +1,182 @@
+//! Deleting by age, in small steps: nobody waits long for one.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+use dropin_kernel::{EventId, Timestamp};
+use dropin_ports::EventsPurged;
+
+use super::ids;
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::schema::outbox_event;
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+
+statement! {
+    /// Deletes the oldest tries. Of several who do so at once, each takes others.
+    DeleteTries { before: Instant => SqlInstant, limit: i64 => BigInt, }
+    postgres "DELETE FROM outbox_attempt WHERE ctid = ANY (ARRAY( \
+        SELECT ctid FROM outbox_attempt WHERE started_at < ? ORDER BY started_at LIMIT ? FOR UPDATE SKIP LOCKED))";
+    sqlite "DELETE FROM outbox_attempt WHERE rowid IN ( \
+        SELECT rowid FROM outbox_attempt WHERE started_at < ? ORDER BY started_at LIMIT ?)";
+}
+
+pub(super) fn tries(connection: &mut AnyConnection, before: Timestamp, limit: u32) -> Result<u32, Fault> {
+    let delete = DeleteTries { before: Instant(before), limit: i64::from(limit) };
+    let deleted = on_each!(connection, inner => delete.execute(inner))?;
+    counted(deleted)
+}
+
+statement! {
+    CountTries { before: Instant => SqlInstant, }
+    postgres COUNT_TRIES;
+    sqlite COUNT_TRIES;
+    returns BigInt;
+}
+
+const COUNT_TRIES: &str = "SELECT count(*) FROM outbox_attempt WHERE started_at < ?";
+
+pub(super) fn count_tries(connection: &mut AnyConnection, before: Timestamp) -> Result<u64, Fault> {
+    let count = CountTries { before: Instant(before) };
+    let count: i64 = on_each!(connection, inner => count.get_result(inner)).in_table("outbox_attempt")?;
+    u64::try_from(count).map_err(|_negative| corrupt("outbox_attempt", "it has less than no rows"))
+}
+
+/// What must hold for an event to go: there is a newer one of its payment, which says where the payment's numbers go on; no stream is at it or has
+/// to come to it; it is not parked.
+macro_rules! is_over {
+    () => {
+        "EXISTS (SELECT 1 FROM outbox_event AS newer WHERE newer.payment_id = e.payment_id AND newer.sequence > e.sequence) \
+        AND NOT EXISTS (SELECT 1 FROM outbox_parked AS parked WHERE parked.event_id = e.event_id) \
+        AND NOT EXISTS (SELECT 1 FROM endpoint AS ep JOIN outbox_stream AS s ON s.endpoint_id = ep.id AND s.payment_id = e.payment_id \
+            AND NOT s.detached WHERE ep.merchant_id = e.merchant_id AND e.sequence BETWEEN s.next_sequence AND s.last_sequence) \
+        AND NOT EXISTS (SELECT 1 FROM endpoint AS ep JOIN outbox_stream AS s ON s.endpoint_id = ep.id AND s.payment_id = e.payment_id \
+            AND s.detached WHERE ep.merchant_id = e.merchant_id AND (s.next_sequence = e.sequence OR EXISTS ( \
+                SELECT 1 FROM outbox_replay_rest AS rest WHERE rest.stream_id = s.id AND rest.sequence = e.sequence)))"
+    };
+}
+
+statement! {
+    /// Deletes those events of a list that are over.
+    DeleteEvents { events: String => Text, }
+    postgres concat!("DELETE FROM outbox_event AS e WHERE e.event_id = ANY (string_to_array(?, ',')::uuid[]) AND ", is_over!(),
+        " RETURNING e.event_id");
+    sqlite concat!("DELETE FROM outbox_event AS e WHERE e.event_id IN ( \
+        SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]')) AND ", is_over!(), " RETURNING event_id");
+    returns SqlId;
+}
+
+statement! {
+    /// Which events of a list are over.
+    OverEvents { events: String => Text, }
+    postgres concat!("SELECT e.event_id FROM outbox_event AS e WHERE e.event_id = ANY (string_to_array(?, ',')::uuid[]) AND ", is_over!());
+    sqlite concat!("SELECT e.event_id FROM outbox_event AS e WHERE e.event_id IN ( \
+        SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]')) AND ", is_over!());
+    returns SqlId;
+}
+
+statement! {
+    DeleteTriesOf { events: String => Text, }
+    postgres "DELETE FROM outbox_attempt WHERE event_id = ANY (string_to_array(?, ',')::uuid[])";
+    sqlite "DELETE FROM outbox_attempt WHERE event_id IN (SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]'))";
+}
+
+statement! {
+    CountTriesOf { events: String => Text, }
+    postgres "SELECT count(*) FROM outbox_attempt WHERE event_id = ANY (string_to_array(?, ',')::uuid[])";
+    sqlite "SELECT count(*) FROM outbox_attempt \
+        WHERE event_id IN (SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]'))";
+    returns BigInt;
+}
+
+/// The events that a step looks at.
+struct Step {
+    old: Vec<Id>,
+    next: Option<EventId>,
+}
+
+/// The next events and which of them are old. Ids are given in the order of time, so that nothing old comes behind a step without any.
+fn step(
+    connection: &mut AnyConnection,
+    before: Timestamp,
+    after: Option<EventId>,
+    look_at: u32,
+) -> Result<Step, Fault> {
+    let mut events = outbox_event::table
+        .select((outbox_event::event_id, outbox_event::happened_at))
+        .order(outbox_event::event_id.asc())
+        .limit(i64::from(look_at))
+        .into_boxed();
+    if let Some(after) = after {
+        events = events.filter(outbox_event::event_id.gt(Id(after.uuid())));
+    }
+    let events: Vec<(Id, Instant)> = events.load(connection).in_table("outbox_event")?;
+    let is_end = u32::try_from(events.len()).is_ok_and(|read| read < look_at);
+    let last = events.last().map(|(id, _)| EventId::new(id.0));
+    let old: Vec<Id> = events.into_iter().filter(|(_, at)| at.0 < before).map(|(id, _)| id).collect();
+    Ok(Step { next: last.filter(|_| !is_end && !old.is_empty()), old })
+}
+
+/// One step of deleting events.
+pub(super) fn events(
+    connection: &mut AnyConnection,
+    before: Timestamp,
+    after: Option<EventId>,
+    look_at: u32,
+) -> Result<EventsPurged, Fault> {
+    let Step { old, next } = step(connection, before, after, look_at)?;
+    let old = lock(connection, old)?;
+    if old.is_empty() {
+        return Ok(EventsPurged { next, ..EventsPurged::default() });
+    }
+    // A statement of its own: it sees what somebody did who had one of the locks before.
+    let delete = DeleteEvents { events: ids(old) };
+    let gone: Vec<Id> = on_each!(connection, inner => delete.load(inner)).in_table("outbox_event")?;
+    if gone.is_empty() {
+        return Ok(EventsPurged { next, ..EventsPurged::default() });
+    }
+    let count = counted(gone.len())?;
+    let delete = DeleteTriesOf { events: ids(gone) };
+    let tries = counted(on_each!(connection, inner => delete.execute(inner))?)?;
+    Ok(EventsPurged { events: count, tries, next })
+}
+
+/// Keeps everybody from queueing the events again meanwhile, except those that somebody is about to.
+fn lock(connection: &mut AnyConnection, events: Vec<Id>) -> Result<Vec<Id>, Fault> {
+    match connection {
+        AnyConnection::Sqlite(_) => Ok(events),
+        AnyConnection::Postgres(connection) => outbox_event::table
+            .filter(outbox_event::event_id.eq_any(events))
+            .select(outbox_event::event_id)
+            .for_update()
+            .skip_locked()
+            .load(connection)
+            .in_table("outbox_event"),
+    }
+}
+
+/// What a step would delete.
+pub(super) fn count_events(
+    connection: &mut AnyConnection,
+    before: Timestamp,
+    after: Option<EventId>,
+    look_at: u32,
+) -> Result<EventsPurged, Fault> {
+    let Step { old, next } = step(connection, before, after, look_at)?;
+    if old.is_empty() {
+        return Ok(EventsPurged { next, ..EventsPurged::default() });
+    }
+    let over = OverEvents { events: ids(old) };
+    let over: Vec<Id> = on_each!(connection, inner => over.load(inner)).in_table("outbox_event")?;
+    if over.is_empty() {
+        return Ok(EventsPurged { next, ..EventsPurged::default() });
+    }
+    let events = counted(over.len())?;
+    let count = CountTriesOf { events: ids(over) };
+    let tries: i64 = on_each!(connection, inner => count.get_result(inner)).in_table("outbox_attempt")?;
+    Ok(EventsPurged { events, tries: u32::try_from(tries).unwrap_or(u32::MAX), next })
+}
+
+fn counted(rows: usize) -> Result<u32, Fault> {
+    u32::try_from(rows).map_err(|_beyond| corrupt("outbox_event", "more rows than can be counted"))
+}

@@ -1,0 +1,287 @@
+//! Queueing again. Whoever does so holds the endpoint against others who do (payments and deliveries pass), then the events against being deleted,
+//! then the streams that it may lengthen, in the order of their ids.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
+use dropin_kernel::{EndpointId, Timestamp};
+use dropin_notification::EventFilter;
+use dropin_ports::{DeliveryState, ReplayAsked, ReplayItem, ReplayQueued, Standing};
+
+use super::{ids, standing};
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable};
+use crate::outbox::{Detached, HOLDS_BACK_FOR};
+use crate::rows::written;
+use crate::schema::{outbox_event, outbox_parked, outbox_replay_rest};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+use crate::wake;
+
+/// An event in its payment.
+struct Place {
+    event: Id,
+    payment: Id,
+    sequence: i64,
+    event_type: String,
+}
+
+/// A stream at the endpoint that was asked for before and is still near its beginning.
+struct Open {
+    id: i64,
+    at: i64,
+}
+
+pub(super) fn replay(
+    connection: &mut AnyConnection,
+    to: EndpointId,
+    items: &[ReplayItem],
+    asked: &ReplayAsked,
+    now: Timestamp,
+) -> Result<ReplayQueued, Fault> {
+    let mut outcome = ReplayQueued::default();
+    let receiver = Id(to.uuid());
+    let Some((owner, filter)) = hold_endpoint(connection, receiver)? else {
+        outcome.refused = as_count(items.len());
+        return Ok(outcome);
+    };
+    let mut wanted: HashMap<Id, &ReplayItem> = items.iter().map(|item| (Id(item.event.uuid()), item)).collect();
+    let (mine, others) = hold_events(connection, wanted.keys().copied().collect(), owner)?;
+    outcome.refused = others;
+    let open = hold_streams(connection, receiver, &mine)?;
+    // Read behind the locks: nobody else queues these here from now on.
+    let standings = standing::of(connection, mine.iter().map(|place| place.event))?;
+    let mut chosen = Vec::with_capacity(mine.len());
+    let gone = wanted.len() - mine.len();
+    for place in mine {
+        let of_event = standings.get(&place.event).map_or(&[][..], Vec::as_slice);
+        let Some(item) = wanted.remove(&place.event) else { continue };
+        if stands(of_event, to) == Some(DeliveryState::Pending) {
+            outcome.waiting += 1;
+        } else if item.state.is_some() && stands(of_event, item.from) != item.state {
+            outcome.changed += 1;
+        } else if filter.as_ref().is_some_and(|filter| !filter.admits(&place.event_type)) {
+            // It would be passed over as soon as its turn came.
+            outcome.unwanted += 1;
+        } else {
+            chosen.push((place, Id(item.from.uuid())));
+        }
+    }
+    outcome.changed += as_count(gone).saturating_sub(others);
+    if !chosen.is_empty() {
+        outcome.queued = as_count(chosen.len());
+        queue(connection, receiver, chosen, open, asked, now)?;
+    }
+    Ok(outcome)
+}
+
+fn stands(standings: &[Standing], endpoint: EndpointId) -> Option<DeliveryState> {
+    standings.iter().find(|standing| standing.endpoint_id == endpoint).map(|standing| standing.state)
+}
+
+fn as_count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+statement! {
+    /// Whose endpoint it is, if it is still there. Held so that payments, which only refer to it, go on.
+    HoldEndpoint { endpoint: Id => SqlId, }
+    postgres "SELECT merchant_id, event_types FROM endpoint WHERE id = ? AND removed_at IS NULL FOR NO KEY UPDATE";
+    sqlite "SELECT merchant_id, event_types FROM endpoint WHERE id = ? AND removed_at IS NULL";
+    returns (SqlId, Nullable<Text>);
+}
+
+/// Whose endpoint it is and what it wants; `None` when it was removed or never was.
+fn hold_endpoint(connection: &mut AnyConnection, endpoint: Id) -> Result<Option<(Id, Option<EventFilter>)>, Fault> {
+    let hold = HoldEndpoint { endpoint };
+    let found: Option<(Id, Option<String>)> =
+        on_each!(connection, inner => hold.get_result(inner).optional()).in_table("endpoint")?;
+    let Some((owner, event_types)) = found else { return Ok(None) };
+    Ok(Some((owner, written("endpoint", event_types, "event_types")?)))
+}
+
+/// The merchant's events out of those, in the order of payments and their numbers, kept from being deleted; and how many are of others.
+fn hold_events(connection: &mut AnyConnection, events: Vec<Id>, owner: Id) -> Result<(Vec<Place>, u32), Fault> {
+    let query = outbox_event::table
+        .filter(outbox_event::event_id.eq_any(events))
+        .select((
+            outbox_event::event_id,
+            outbox_event::payment_id,
+            outbox_event::sequence,
+            outbox_event::event_type,
+            outbox_event::merchant_id,
+        ))
+        .order((outbox_event::payment_id, outbox_event::sequence));
+    let rows: Vec<(Id, Id, i64, String, Id)> = match connection {
+        AnyConnection::Postgres(connection) => query.for_key_share().load(connection),
+        AnyConnection::Sqlite(connection) => query.load(connection),
+    }
+    .in_table("outbox_event")?;
+    let all = rows.len();
+    let mine: Vec<_> = rows
+        .into_iter()
+        .filter(|(.., merchant)| *merchant == owner)
+        .map(|(event, payment, sequence, event_type, _)| Place { event, payment, sequence, event_type })
+        .collect();
+    let others = as_count(all - mine.len());
+    Ok((mine, others))
+}
+
+statement! {
+    /// Streams that were asked for and wait at an endpoint, for payments of a list; held against whoever delivers.
+    HoldStreams { endpoint: Id => SqlId, payments: String => Text, }
+    postgres "SELECT id, payment_id, next_sequence, first_try, due_at FROM outbox_stream WHERE endpoint_id = ? AND detached AND replayed \
+        AND payment_id = ANY (string_to_array(?, ',')::uuid[]) ORDER BY id FOR UPDATE";
+    sqlite "SELECT id, payment_id, next_sequence, first_try, due_at FROM outbox_stream WHERE endpoint_id = ? AND detached AND replayed \
+        AND payment_id IN (SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]')) ORDER BY id";
+    returns (BigInt, SqlId, BigInt, Nullable<SqlInstant>, SqlInstant);
+}
+
+/// By payment the stream that later events of it can follow: the newest one that does not fail for so long that it lets others go before.
+fn hold_streams(connection: &mut AnyConnection, endpoint: Id, places: &[Place]) -> Result<HashMap<Id, Open>, Fault> {
+    let payments: HashSet<Id> = places.iter().map(|place| place.payment).collect();
+    if payments.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let hold = HoldStreams { endpoint, payments: ids(payments) };
+    let rows: Vec<(i64, Id, i64, Option<Instant>, Instant)> =
+        on_each!(connection, inner => hold.load(inner)).in_table("outbox_stream")?;
+    let holds_back = |first_try: Option<Instant>, due_at: Instant| {
+        first_try.is_none_or(|first_try| due_at.0 <= first_try.0.plus(HOLDS_BACK_FOR))
+    };
+    let open = rows.into_iter().filter(|(.., first_try, due_at)| holds_back(*first_try, *due_at));
+    Ok(open.map(|(id, payment, at, ..)| (payment, Open { id, at })).collect())
+}
+
+/// Queues what was chosen, in the order of payments and their numbers, each with the endpoint where it may be parked.
+fn queue(
+    connection: &mut AnyConnection,
+    to: Id,
+    chosen: Vec<(Place, Id)>,
+    open: HashMap<Id, Open>,
+    asked: &ReplayAsked,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let count = chosen.len();
+    let begins = match asked.gap {
+        Some(_) => busy_until(connection, to)?.map_or(now, |end| end.max(now)),
+        None => now,
+    };
+    let gap = asked.gap.unwrap_or(Duration::ZERO);
+    let after = |events: usize| begins.plus(gap.saturating_mul(as_count(events)));
+    let mut by_payment: BTreeMap<Id, Vec<i64>> = BTreeMap::new();
+    // Payments come in the order of their first event's id, that is of time.
+    let mut first: Vec<(Id, Id)> = Vec::new();
+    for (place, from) in &chosen {
+        take_back(connection, place.event, &[*from, to])?;
+        by_payment.entry(place.payment).or_insert_with(|| {
+            first.push((place.event, place.payment));
+            Vec::new()
+        });
+        if let Some(sequences) = by_payment.get_mut(&place.payment) {
+            sequences.push(place.sequence);
+        }
+    }
+    first.sort_unstable();
+    let mut queued = 0;
+    for (_, payment) in first {
+        let Some(sequences) = by_payment.remove(&payment) else { continue };
+        let due_at = after(queued);
+        queued += sequences.len();
+        follow(connection, to, payment, &sequences, open.get(&payment), due_at)?;
+    }
+    if begins <= now {
+        wake::note();
+    }
+    note(connection, to, asked, as_count(count), after(count), now)
+}
+
+/// Puts a payment's events into one stream: behind what waits there already, if that comes before them.
+fn follow(
+    connection: &mut AnyConnection,
+    to: Id,
+    payment: Id,
+    sequences: &[i64],
+    open: Option<&Open>,
+    due_at: Timestamp,
+) -> Result<(), Fault> {
+    let Some((first, others)) = sequences.split_first() else { return Ok(()) };
+    let (stream, rest) = match open.filter(|open| open.at < *first) {
+        Some(open) => (open.id, sequences),
+        None => (Detached::asked_for(to, payment, *first, due_at).begin(connection)?, others),
+    };
+    for sequence in rest {
+        diesel::insert_into(outbox_replay_rest::table)
+            .values((outbox_replay_rest::stream_id.eq(stream), outbox_replay_rest::sequence.eq(*sequence)))
+            .execute(connection)?;
+    }
+    Ok(())
+}
+
+/// It is not parked any more.
+fn take_back(connection: &mut AnyConnection, event: Id, endpoints: &[Id]) -> Result<(), Fault> {
+    diesel::delete(
+        outbox_parked::table
+            .filter(outbox_parked::event_id.eq(event))
+            .filter(outbox_parked::endpoint_id.eq_any(endpoints.to_vec())),
+    )
+    .execute(connection)?;
+    Ok(())
+}
+
+statement! {
+    /// When the last is due of what was asked for before.
+    BusyUntil { endpoint: Id => SqlId, }
+    postgres BUSY_UNTIL;
+    sqlite BUSY_UNTIL;
+    returns SqlInstant;
+}
+
+const BUSY_UNTIL: &str = "SELECT ends_at FROM outbox_replay WHERE endpoint_id = ? ORDER BY ends_at DESC LIMIT 1";
+
+fn busy_until(connection: &mut AnyConnection, endpoint: Id) -> Result<Option<Timestamp>, Fault> {
+    let end: Option<Instant> =
+        on_each!(connection, inner => BusyUntil { endpoint }.get_result(inner).optional()).in_table("outbox_replay")?;
+    Ok(end.map(|end| end.0))
+}
+
+statement! {
+    /// Notes who asked, or that they go on asking.
+    Note {
+        id: Id => SqlId,
+        endpoint: Id => SqlId,
+        asked_at: Instant => SqlInstant,
+        asked_by: String => Text,
+        wanted: String => Text,
+        events: i64 => BigInt,
+        ends_at: Instant => SqlInstant,
+    }
+    postgres NOTE;
+    sqlite NOTE;
+}
+
+const NOTE: &str = "INSERT INTO outbox_replay (id, endpoint_id, asked_at, asked_by, wanted, events, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?) \
+    ON CONFLICT (id, endpoint_id) DO UPDATE SET events = outbox_replay.events + excluded.events, ends_at = excluded.ends_at";
+
+fn note(
+    connection: &mut AnyConnection,
+    to: Id,
+    asked: &ReplayAsked,
+    events: u32,
+    ends_at: Timestamp,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let note = Note {
+        id: Id(asked.id),
+        endpoint: to,
+        asked_at: Instant(now),
+        asked_by: asked.by.clone(),
+        wanted: asked.wanted.clone(),
+        events: i64::from(events),
+        ends_at: Instant(ends_at),
+    };
+    on_each!(connection, inner => note.execute(inner))?;
+    Ok(())
+}
