@@ -11,6 +11,7 @@ use crate::connection::AnyConnection;
 use crate::create::Creation;
 use crate::find::Search;
 use crate::lane::{self, Kind, Queue, Step, Together};
+use crate::outbox::{Claiming, Finishing};
 use crate::payment::{Preparation, Settling};
 use crate::stash::{Peek, Put};
 use crate::store::{Store, spawn};
@@ -71,6 +72,8 @@ sorts! {
     preparations: Preparation, Write, "dropin-store-pre";
     settlements: Settling, Write, "dropin-store-set";
     puts: Put, Write, "dropin-store-put";
+    claims: Claiming, Write, "dropin-store-due";
+    finishes: Finishing, Write, "dropin-store-fin";
 }
 
 impl Store {

@@ -14,4 +14,4 @@ pub(crate) use postgres::serve as serve_postgres;
 pub(crate) use queue::Queue;
 pub(crate) use sqlite::{serve_reads as serve_sqlite_reads, serve_writes as serve_sqlite_writes};
 pub(crate) use timekeeper::Timekeeper;
-pub(crate) use together::{Together, serve as serve_together};
+pub(crate) use together::{HASTY, Together, serve as serve_together};

@@ -20,12 +20,21 @@ const BATCH: usize = 32;
 
 /// One plan for all calls, row by row and by index: these statements find everything by key, and a plan made while a table was small must
 /// not outlive that.
-const SETTINGS: &str = "; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; \
-     SET enable_mergejoin = off";
+macro_rules! by_key {
+    () => {
+        "; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
+    };
+}
+
+/// The same, for what may be lost with the last moments before a crash of the server: nobody waits for the disk.
+pub(crate) const HASTY: &str = concat!(by_key!(), "; SET synchronous_commit = off");
 
 /// Work that can be done for many callers at once. Alone ([`Work::run`]) it must also give the right answer after it was done already by a
 /// statement whose answer got lost.
 pub(crate) trait Together: Work + Sized {
+    /// What its connections are told beside what all are told.
+    const SETTINGS: &'static str = by_key!();
+
     /// Does it for all with one statement. Tells each, in their order, its answer, or `None` when it has to be done alone.
     ///
     /// # Errors
@@ -35,7 +44,7 @@ pub(crate) trait Together: Work + Sized {
 
 /// Serves the queue until it is closed and empty.
 pub(crate) fn serve<W: Together>(queue: &Queue<Step<W>>, url: &str, bell: &Bell) {
-    let mut lane = Lane::new(url, SETTINGS, bell);
+    let mut lane = Lane::new(url, W::SETTINGS, bell);
     while let Some(mut bunch) = queue.take_bunch(BATCH) {
         let steps = std::mem::take(&mut bunch.jobs);
         for step in together(&mut lane, steps) {

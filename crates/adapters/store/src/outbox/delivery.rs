@@ -1,62 +1,57 @@
+//! What is sent for streams that are leased, and what is not: events that their endpoint does not want, endpoints that were removed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use dropin_access::SealedSecret;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
+use dropin_notification::{EventFilter, Schedule};
 use dropin_ports::{Delivery, DeliveryKey};
 
+use super::finish::Try;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{retiring, written};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 
-statement! {
-    /// The next notification of streams that are under that very lease, and who is to get it.
-    FindLeased { streams: String => Text, lease_until: Instant => SqlInstant, }
-    postgres "SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, \
-            endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, endpoint.retry, \
-            e.event_id, e.merchant_id, e.event_type, e.body, e.happened_at \
-        FROM outbox_stream AS s JOIN endpoint ON endpoint.id = s.endpoint_id \
-        LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
-        WHERE s.id = ANY (string_to_array(?, ',')::bigint[]) AND s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id";
-    sqlite "SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, \
-            endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, endpoint.retry, \
-            e.event_id, e.merchant_id, e.event_type, e.body, e.happened_at \
-        FROM json_each('[' || ? || ']') AS listed CROSS JOIN outbox_stream AS s ON s.id = listed.value \
-        JOIN endpoint ON endpoint.id = s.endpoint_id \
-        LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
-        WHERE s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id";
-    returns (
-        (BigInt, SqlId, SqlId, BigInt, Integer, Nullable<SqlInstant>, Integer),
-        (Text, Binary, Nullable<Binary>, Nullable<SqlInstant>, Bool, Nullable<Text>),
-        (Nullable<SqlId>, Nullable<SqlId>, Nullable<Text>, Nullable<Binary>, Nullable<SqlInstant>),
-    );
+/// A stream under a lease.
+#[derive(Debug, Queryable)]
+pub(super) struct LeasedRow {
+    pub(super) id: i64,
+    pub(super) endpoint_id: Id,
+    pub(super) payment_id: Id,
+    pub(super) next_sequence: i64,
+    pub(super) attempt: i32,
+    pub(super) first_try: Option<Instant>,
+    pub(super) uncounted: i32,
+    pub(super) lease_expired: bool,
 }
 
-#[derive(Queryable)]
-struct LeasedRow {
-    id: i64,
-    endpoint_id: Id,
-    payment_id: Id,
-    next_sequence: i64,
-    attempt: i32,
-    first_try: Option<Instant>,
-    uncounted: i32,
-}
+/// The columns of a [`LeasedRow`].
+pub(super) type LeasedColumns = (BigInt, SqlId, SqlId, BigInt, Integer, Nullable<SqlInstant>, Integer, Bool);
 
-#[derive(Queryable)]
-struct ReceiverRow {
+/// Its endpoint.
+#[derive(Debug, Queryable)]
+pub(super) struct ReceiverRow {
     url: String,
     secret: Vec<u8>,
     previous_secret: Option<Vec<u8>>,
     previous_until: Option<Instant>,
     is_removed: bool,
+    event_types: Option<String>,
     retry: Option<String>,
 }
 
-/// All of it is missing where there is no such event.
-#[derive(Queryable)]
-struct MessageRow {
+/// The columns of a [`ReceiverRow`].
+pub(super) type ReceiverColumns =
+    (Text, Binary, Nullable<Binary>, Nullable<SqlInstant>, Bool, Nullable<Text>, Nullable<Text>);
+
+/// Its next event; all of it is missing where there is none, or none is seen yet.
+#[derive(Debug, Queryable)]
+pub(super) struct MessageRow {
     event_id: Option<Id>,
     merchant_id: Option<Id>,
     event_type: Option<String>,
@@ -64,37 +59,105 @@ struct MessageRow {
     happened_at: Option<Instant>,
 }
 
+/// The columns of a [`MessageRow`].
+pub(super) type MessageColumns =
+    (Nullable<SqlId>, Nullable<SqlId>, Nullable<Text>, Nullable<Binary>, Nullable<SqlInstant>);
+
+/// The columns of an endpoint and an event in the order of their rows, where they are called `endpoint` and `e`.
+macro_rules! receiver_and_message {
+    () => {
+        "endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, \
+            endpoint.event_types, endpoint.retry, \
+            e.event_id, e.merchant_id, e.event_type, e.body, e.happened_at"
+    };
+}
+pub(super) use receiver_and_message;
+
+/// An event that its endpoint does not want.
+#[derive(Debug)]
+pub(super) struct Unwanted {
+    pub(super) which: Try,
+    pub(super) filter: Arc<EventFilter>,
+}
+
 /// What is to be done for streams that have just been leased.
-pub(super) struct Leased {
+#[derive(Debug, Default)]
+pub(crate) struct Handed {
     /// To be sent.
     pub(super) deliveries: Vec<Delivery>,
     /// Streams to endpoints that were removed.
     pub(super) removed: Vec<i64>,
+    /// Streams whose event was told after the statement began.
+    pub(super) unseen: Vec<i64>,
+    /// To be passed over.
+    pub(super) unwanted: Vec<Unwanted>,
+    /// What endpoints have of their own, read once; `None` where it cannot be read.
+    settings: HashMap<Id, Option<Settings>>,
 }
 
-/// What to send for the streams of a list that are leased until `lease_until`.
-pub(super) fn find(
-    connection: &mut AnyConnection,
-    streams: &str,
-    lease_until: Timestamp,
-    now: Timestamp,
-) -> Result<Leased, Fault> {
-    let find = FindLeased { streams: streams.to_owned(), lease_until: Instant(lease_until) };
-    let rows: Vec<(LeasedRow, ReceiverRow, MessageRow)> =
-        on_each!(connection, inner => find.load(inner)).in_table("outbox_stream")?;
-    let mut found = Leased { deliveries: Vec::with_capacity(rows.len()), removed: Vec::new() };
-    for (stream, receiver, message) in rows {
+#[derive(Debug, Clone, Default)]
+struct Settings {
+    filter: Option<Arc<EventFilter>>,
+    retry: Option<Schedule>,
+}
+
+impl Handed {
+    /// Sorts one in. A broken stream must not hold up all others: it stays under its lease and is loud each time.
+    pub(super) fn add(&mut self, stream: LeasedRow, receiver: ReceiverRow, message: MessageRow, now: Timestamp) {
         if receiver.is_removed {
-            found.removed.push(stream.id);
-            continue;
+            return self.removed.push(stream.id);
         }
-        // A broken stream must not hold up all others: it stays under its lease and is loud each time.
-        found.deliveries.extend(delivery(stream, receiver, message, now).map_err(Fault::into_store_error).ok());
+        let Some(event_type) = &message.event_type else {
+            return self.unseen.push(stream.id);
+        };
+        let Some(settings) = self.settings_of(stream.endpoint_id, &receiver) else { return };
+        if let Some(filter) = settings.filter.filter(|filter| !filter.admits(event_type)) {
+            let which = (stream.id, stream.next_sequence, stream.attempt);
+            return self.unwanted.push(Unwanted { which, filter });
+        }
+        let made = delivery(stream, receiver, message, settings.retry, now);
+        self.deliveries.extend(made.map_err(Fault::into_store_error).ok());
     }
-    Ok(found)
+
+    /// After a second look: what has no event still is damaged, and stays under its lease.
+    pub(super) fn seen(mut self) -> Self {
+        for _ in self.unseen.drain(..) {
+            let _loud = missing().into_store_error();
+        }
+        self
+    }
+
+    /// Puts what another statement gave beside it.
+    pub(super) fn merge(&mut self, more: Self) {
+        self.deliveries.extend(more.deliveries);
+        self.removed.extend(more.removed);
+        self.unseen.extend(more.unseen);
+        self.unwanted.extend(more.unwanted);
+    }
+
+    /// What the endpoint has of its own; `None` when that is damaged, which is told once.
+    fn settings_of(&mut self, endpoint: Id, receiver: &ReceiverRow) -> Option<Settings> {
+        if receiver.event_types.is_none() && receiver.retry.is_none() {
+            return Some(Settings::default());
+        }
+        let read = || {
+            let filter = written("endpoint", receiver.event_types.clone(), "event_types")?.map(Arc::new);
+            Ok(Settings { filter, retry: written("endpoint", receiver.retry.clone(), "retry")? })
+        };
+        let damaged = |fault: Fault| {
+            log::error!("nothing is sent to endpoint {}: {}", EndpointId::new(endpoint.0), fault.classify());
+        };
+        self.settings.entry(endpoint).or_insert_with(|| read().map_err(damaged).ok()).clone()
+    }
 }
 
-fn delivery(stream: LeasedRow, receiver: ReceiverRow, message: MessageRow, now: Timestamp) -> Result<Delivery, Fault> {
+fn delivery(
+    stream: LeasedRow,
+    receiver: ReceiverRow,
+    message: MessageRow,
+    retry: Option<Schedule>,
+    now: Timestamp,
+) -> Result<Delivery, Fault> {
     let MessageRow {
         event_id: Some(event),
         merchant_id: Some(merchant),
@@ -103,7 +166,7 @@ fn delivery(stream: LeasedRow, receiver: ReceiverRow, message: MessageRow, now: 
         happened_at: Some(happened_at),
     } = message
     else {
-        return Err(corrupt("outbox_stream", "its next event is missing"));
+        return Err(missing());
     };
     let attempt = u32::try_from(stream.attempt).map_err(|_negative| corrupt("outbox_stream", "attempt"))?;
     let first_try = stream.first_try.ok_or_else(|| corrupt("outbox_stream", "claimed without a first try"))?;
@@ -126,7 +189,44 @@ fn delivery(stream: LeasedRow, receiver: ReceiverRow, message: MessageRow, now: 
         first_try: first_try.0,
         uncounted: u32::try_from(stream.uncounted).map_err(|_negative| corrupt("outbox_stream", "uncounted"))?,
         happened_at: happened_at.0,
-        retry: written("endpoint", receiver.retry, "retry")?,
-        lease_expired: false,
+        retry,
+        lease_expired: stream.lease_expired,
     })
+}
+
+/// Says that a stream has no next event.
+fn missing() -> Fault {
+    corrupt("outbox_stream", "its next event is missing")
+}
+
+statement! {
+    /// The next notification of streams that are under that very lease, and who is to get it.
+    FindLeased { streams: String => Text, lease_until: Instant => SqlInstant, }
+    postgres concat!("SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, FALSE, ",
+        receiver_and_message!(), " FROM outbox_stream AS s JOIN endpoint ON endpoint.id = s.endpoint_id \
+        LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
+        WHERE s.id = ANY (string_to_array(?, ',')::bigint[]) AND s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id");
+    sqlite concat!("SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, FALSE, ",
+        receiver_and_message!(), " FROM json_each('[' || ? || ']') AS listed CROSS JOIN outbox_stream AS s ON s.id = listed.value \
+        JOIN endpoint ON endpoint.id = s.endpoint_id \
+        LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
+        WHERE s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id");
+    returns (LeasedColumns, ReceiverColumns, MessageColumns);
+}
+
+/// What is to be done for the streams of a list that are leased until `lease_until`.
+pub(super) fn found(
+    connection: &mut AnyConnection,
+    streams: &str,
+    lease_until: Timestamp,
+    now: Timestamp,
+) -> Result<Handed, Fault> {
+    let find = FindLeased { streams: streams.to_owned(), lease_until: Instant(lease_until) };
+    let rows: Vec<(LeasedRow, ReceiverRow, MessageRow)> =
+        on_each!(connection, inner => find.load(inner)).in_table("outbox_stream")?;
+    let mut handed = Handed::default();
+    for (stream, receiver, message) in rows {
+        handed.add(stream, receiver, message, now);
+    }
+    Ok(handed)
 }

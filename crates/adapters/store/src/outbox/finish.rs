@@ -8,9 +8,12 @@ use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text};
 use dropin_kernel::Timestamp;
 use dropin_ports::{AttemptRecord, DeliveryResult, FinishedTry};
 
-use super::delivery::{Handed, LeasedColumns, LeasedRow, MessageColumns, MessageRow, ReceiverColumns, ReceiverRow, found};
+use super::delivery::{
+    Handed, LeasedColumns, LeasedRow, MessageColumns, MessageRow, ReceiverColumns, ReceiverRow, found,
+    receiver_and_message,
+};
 use super::listed;
-use super::stream::{HOLDS_BACK_FOR, write_each};
+use super::stream::{HOLDS_BACK_FOR, Written, write_each};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::lane::{HASTY, Together, Verdict, Work};
@@ -52,8 +55,8 @@ struct Record {
 pub(crate) struct Finishing {
     told: Vec<Told>,
     records: Vec<Record>,
-    now: Timestamp,
-    lease_until: Timestamp,
+    pub(super) now: Timestamp,
+    pub(super) lease_until: Timestamp,
 }
 
 /// What was written.
@@ -90,15 +93,15 @@ impl Finishing {
         new
     }
 
-    /// Streams that pass over notifications which nobody wants.
-    pub(super) const fn passing_over(told: Vec<Told>, now: Timestamp, lease_until: Timestamp) -> Self {
+    /// Without anything for the history.
+    pub(super) const fn only(told: Vec<Told>, now: Timestamp, lease_until: Timestamp) -> Self {
         Self { told, records: Vec::new(), now, lease_until }
     }
 
     fn all_together(&self, connection: &mut PgConnection) -> Result<Finished, Fault> {
         let rows: Vec<(i64, bool, Option<FinishedRow>)> =
             self.statement().load(connection).in_table("outbox_stream")?;
-        let mut finished = Finished { matched: 0, ..Finished::default() };
+        let mut finished = Finished::default();
         let mut left = HashSet::new();
         for (stream, is_left, next) in rows {
             if is_left {
@@ -127,8 +130,8 @@ impl Finishing {
             again_at: told.iter().map(|one| one.again_at()).collect(),
             hands_out: self.now < self.lease_until,
             holds_back_for: HOLDS_BACK_FOR.as_secs().cast_signed(),
-            lease_until: Instant(self.lease_until),
             first_try: Instant(self.now),
+            lease_until: Instant(self.lease_until),
             idle_since: Instant(self.now),
             parked_at: Instant(self.now),
             endpoints: records.iter().map(|one| Id(one.told.endpoint_id.uuid())).collect(),
@@ -141,6 +144,19 @@ impl Finishing {
             answers: records.iter().map(Record::answer).collect(),
         }
     }
+}
+
+/// Writes what is told of each try by itself, and hands out what is next.
+pub(super) fn one_by_one(
+    connection: &mut AnyConnection,
+    told: &[Told],
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<Finished, Fault> {
+    let Written { going_on, matched } = write_each(connection, told, now, lease_until)?;
+    let handed =
+        if going_on.is_empty() { Handed::default() } else { found(connection, &listed(going_on), lease_until, now)? };
+    Ok(Finished { handed, matched, left: Vec::new() })
 }
 
 impl Told {
@@ -183,12 +199,7 @@ impl Work for Finishing {
                 for record in &self.records {
                     record.keep(connection)?;
                 }
-                let written = write_each(connection, &self.told, self.now, self.lease_until)?;
-                let mut handed = Handed::default();
-                if !written.going_on.is_empty() {
-                    handed = found(connection, &listed(written.going_on), self.lease_until, self.now)?;
-                }
-                Finished { handed, matched: written.matched, left: Vec::new() }
+                one_by_one(connection, &self.told, self.now, self.lease_until)?
             }
         };
         Ok(Verdict::Keep(finished))
@@ -244,7 +255,8 @@ type FinishedRow = (LeasedRow, ReceiverRow, MessageRow);
 
 statement! {
     /// Locks the streams whose try is under way, moves them and hands out what is next. Untouched are those whose notification is tried again
-    /// after its hour (TRUE): each becomes two streams, one after the other.
+    /// after its hour (TRUE): each becomes two streams, one after the other. So are streams that were asked for and go on: what comes behind is looked
+    /// for under the lock, because whoever asks for more may have put it there while this waited.
     ///
     /// Locks are taken in the order of endpoints and then of streams: whoever tells every endpoint of a payment goes through endpoints in the
     /// same order, and whoever goes through the streams of one endpoint does so by their ids. An event that was told while a lock was waited for
@@ -259,8 +271,8 @@ statement! {
         again_at: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
         hands_out: bool => Bool,
         holds_back_for: i64 => BigInt,
-        lease_until: Instant => SqlInstant,
         first_try: Instant => SqlInstant,
+        lease_until: Instant => SqlInstant,
         idle_since: Instant => SqlInstant,
         parked_at: Instant => SqlInstant,
         endpoints: Vec<Id> => Array<SqlId>,
@@ -272,14 +284,15 @@ statement! {
         whys: Vec<Option<&'static str>> => Array<Nullable<Text>>,
         answers: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
     }
-    on Pg, PgConnection, "WITH result AS MATERIALIZED ( \
+    on Pg, PgConnection, concat!("WITH result AS MATERIALIZED ( \
             SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?) AS result (stream, sequence, attempt, next, parked, held, again_at) \
         ), found AS MATERIALIZED ( \
             SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt - s.uncounted AS tries, \
                 result.next, result.next IS NULL AS again, result.parked, result.held, result.again_at, \
                 result.next <= s.last_sequence AND ? AS goes_on, \
-                s.detached AND result.next > s.last_sequence AS ends, \
-                NOT s.detached AND NOT result.held AND result.again_at > s.first_try + ? * INTERVAL '1 second' AS is_left \
+                s.detached AND NOT s.replayed AND result.next > s.last_sequence AS ends, \
+                CASE WHEN s.replayed AND result.next IS NOT NULL THEN TRUE WHEN s.detached AND NOT s.replayed THEN FALSE \
+                    ELSE NOT result.held AND result.again_at > s.first_try + ? * INTERVAL '1 second' END AS is_left \
             FROM result JOIN outbox_stream AS s ON s.id = result.stream \
             WHERE s.next_sequence = result.sequence AND s.attempt = result.attempt AND s.next_sequence <= s.last_sequence \
             ORDER BY s.endpoint_id, s.id FOR UPDATE OF s \
@@ -294,11 +307,12 @@ statement! {
             FROM found WHERE s.id = found.id AND found.is_left IS NOT TRUE AND found.ends IS NOT TRUE \
             RETURNING s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.last_sequence, s.attempt, s.first_try, s.uncounted, s.leased \
         ), ended AS ( \
-            DELETE FROM outbox_stream AS s USING found WHERE s.id = found.id AND found.ends \
+            DELETE FROM outbox_stream AS s USING found WHERE s.id = found.id AND found.ends AND found.is_left IS NOT TRUE \
         ), aside AS ( \
             INSERT INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) \
             SELECT found.endpoint_id, e.event_id, found.tries, ? FROM found \
-            JOIN outbox_event AS e ON e.payment_id = found.payment_id AND e.sequence = found.next_sequence WHERE found.parked \
+            JOIN outbox_event AS e ON e.payment_id = found.payment_id AND e.sequence = found.next_sequence \
+            WHERE found.parked AND found.is_left IS NOT TRUE \
             ON CONFLICT (endpoint_id, event_id) DO UPDATE \
             SET attempts = excluded.attempts, parked_at = excluded.parked_at, position = DEFAULT \
         ), kept AS ( \
@@ -306,10 +320,7 @@ statement! {
             SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?) \
         ) SELECT found.id, found.is_left IS TRUE, \
             moved.id, moved.endpoint_id, moved.payment_id, moved.next_sequence, moved.attempt, moved.first_try, moved.uncounted, FALSE, \
-            endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, \
-            endpoint.event_types, endpoint.retry, \
-            e.event_id, e.merchant_id, e.event_type, e.body, e.happened_at \
-        FROM found LEFT JOIN moved ON moved.id = found.id AND moved.leased LEFT JOIN endpoint ON endpoint.id = moved.endpoint_id \
-        LEFT JOIN outbox_event AS e ON e.payment_id = moved.payment_id AND e.sequence = moved.next_sequence";
+", receiver_and_message!(), " FROM found LEFT JOIN moved ON moved.id = found.id AND moved.leased LEFT JOIN endpoint ON endpoint.id = moved.endpoint_id \
+        LEFT JOIN outbox_event AS e ON e.payment_id = moved.payment_id AND e.sequence = moved.next_sequence");
     returns (BigInt, Bool, Nullable<(LeasedColumns, ReceiverColumns, MessageColumns)>);
 }

@@ -6,11 +6,23 @@ mod finish;
 mod overdue;
 mod parked;
 mod replayed;
+mod stream;
+mod wanted;
 
 use async_trait::async_trait;
+use diesel::PgConnection;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_ports::{Delivery, FinishedDeliveries, FinishedTry, OutboxStore, ParkedEvent, Replayed, StoreError};
 
+pub(crate) use claim::Claiming;
+use claim::Of;
+use delivery::Handed;
+use finish::Finished;
+pub(crate) use finish::Finishing;
+pub(crate) use replayed::Detached;
+pub(crate) use stream::HOLDS_BACK_FOR;
+
+use crate::fault::Fault;
 use crate::lane::Verdict;
 use crate::store::Store;
 
@@ -24,12 +36,8 @@ impl OutboxStore for Store {
         per_endpoint: u32,
         limit: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
-        let full = full.iter().map(EndpointId::to_string).collect::<Vec<_>>().join(",");
-        let claim = move |connection: &mut _| {
-            claim::claim(connection, &full, now, lease_until, per_endpoint, limit).map(Verdict::Keep)
-        };
-        let streams = self.write(claim).await?;
-        self.leased(streams, now, lease_until).await
+        let of = Of::All { full: full.to_vec(), per_endpoint, limit };
+        self.claim(Claiming { of, now, lease_until }).await
     }
 
     async fn claim_probe(
@@ -38,9 +46,7 @@ impl OutboxStore for Store {
         now: Timestamp,
         lease_until: Timestamp,
     ) -> Result<Option<Delivery>, StoreError> {
-        let probe = move |connection: &mut _| claim::probe(connection, endpoint, now, lease_until).map(Verdict::Keep);
-        let streams = self.write(probe).await?;
-        Ok(self.leased(streams, now, lease_until).await?.pop())
+        Ok(self.claim(Claiming { of: Of::One(endpoint), now, lease_until }).await?.pop())
     }
 
     async fn park_overdue(
@@ -50,10 +56,12 @@ impl OutboxStore for Store {
         now: Timestamp,
         limit: u32,
     ) -> Result<u32, StoreError> {
-        let park = move |connection: &mut _| {
-            overdue::park(connection, endpoint, give_up_before, now, limit).map(Verdict::Keep)
-        };
-        self.write(park).await
+        let find = move |connection: &mut _| overdue::find(connection, endpoint, give_up_before, now, limit);
+        let told = self.read(find).await?;
+        if told.is_empty() {
+            return Ok(0);
+        }
+        Ok(self.finish(Finishing::only(told, now, now)).await?.matched)
     }
 
     async fn finish_deliveries(
@@ -62,11 +70,13 @@ impl OutboxStore for Store {
         now: Timestamp,
         lease_until: Timestamp,
     ) -> Result<FinishedDeliveries, StoreError> {
-        let finish =
-            move |connection: &mut _| finish::finish(connection, &results, now, lease_until).map(Verdict::Keep);
-        let (streams, fenced) = self.write(finish).await?;
-        let next = self.leased(streams, now, lease_until).await?;
-        Ok(FinishedDeliveries { next, fenced })
+        if results.is_empty() {
+            return Ok(FinishedDeliveries::default());
+        }
+        let told = u32::try_from(results.len()).unwrap_or(u32::MAX);
+        let finished = self.finish(Finishing::new(results, now, lease_until)).await?;
+        let next = self.hand_out(finished.handed, now, lease_until).await;
+        Ok(FinishedDeliveries { next, fenced: told.saturating_sub(finished.matched) })
     }
 
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -93,29 +103,105 @@ impl OutboxStore for Store {
 }
 
 impl Store {
-    /// What to send for streams that have just been leased. Read when that is committed, so that nobody waits for their locks meanwhile, and so
-    /// that every event is seen that was told before a lock was free. A stream that is under another lease by then is left to its holder.
-    async fn leased(
-        &self,
-        streams: Vec<i64>,
-        now: Timestamp,
-        lease_until: Timestamp,
-    ) -> Result<Vec<Delivery>, StoreError> {
-        if streams.is_empty() {
-            return Ok(Vec::new());
+    async fn claim(&self, claiming: Claiming) -> Result<Vec<Delivery>, StoreError> {
+        let (now, lease_until) = (claiming.now, claiming.lease_until);
+        let handed = self.beside_others(claiming).await?;
+        Ok(self.hand_out(handed, now, lease_until).await)
+    }
+
+    /// Writes what came of tries: with one statement what that can, the rest one by one.
+    async fn finish(&self, finishing: Finishing) -> Result<Finished, StoreError> {
+        let (now, lease_until) = (finishing.now, finishing.lease_until);
+        let mut finished = self.beside_others(finishing).await?;
+        let left = std::mem::take(&mut finished.left);
+        if left.is_empty() {
+            return Ok(finished);
         }
-        let streams = listed(streams);
-        let found = self.read(move |connection| delivery::find(connection, &streams, lease_until, now)).await?;
-        for stream in found.removed {
-            // An event that was written while the endpoint was being removed.
-            let park =
-                move |connection: &mut _| parked::park_leased(connection, stream, lease_until, now).map(Verdict::Keep);
-            if self.write(park).await.is_err() {
-                log::warn!("a notification of an endpoint that was removed is parked when its lease has ended");
+        let of = u32::try_from(left.len()).unwrap_or(u32::MAX);
+        let write =
+            move |connection: &mut _| finish::one_by_one(connection, &left, now, lease_until).map(Verdict::Keep);
+        match self.write(write).await {
+            Ok(rest) => {
+                finished.matched += rest.matched;
+                finished.handed.merge(rest.handed);
+            }
+            // The others are written; the caller must not tell them again.
+            Err(error) => {
+                finished.matched += of;
+                log::warn!(
+                    "{of} notifications are tried again when their lease ends, because what came of them was not kept: {error}"
+                );
             }
         }
-        Ok(found.deliveries)
+        Ok(finished)
     }
+
+    /// What is sent of what was leased. The rest is done here, after the statement that leased it was committed, so that nobody waits for its
+    /// locks meanwhile and every event is seen that was told before a lock was free: events are looked for that were not seen, unwanted ones
+    /// are passed over, what is left for an endpoint that was removed is parked.
+    ///
+    /// What cannot be done now is due again when its lease ends.
+    async fn hand_out(&self, mut handed: Handed, now: Timestamp, lease_until: Timestamp) -> Vec<Delivery> {
+        let mut deliveries = Vec::new();
+        loop {
+            deliveries.append(&mut handed.deliveries);
+            for stream in std::mem::take(&mut handed.removed) {
+                self.park_leased(stream, now, lease_until).await;
+            }
+            let more = if !handed.unseen.is_empty() {
+                let unseen = listed(std::mem::take(&mut handed.unseen));
+                let find = move |connection: &mut _| delivery::found(connection, &unseen, lease_until, now);
+                self.read(find).await.map(Handed::seen)
+            } else if !handed.unwanted.is_empty() {
+                self.pass_over(std::mem::take(&mut handed.unwanted), now, lease_until).await
+            } else {
+                return deliveries;
+            };
+            match more {
+                Ok(more) => handed.merge(more),
+                Err(error) => log::warn!("some notifications are sent when their lease ends: {error}"),
+            }
+        }
+    }
+
+    /// Passes over events that nobody wants; what comes behind them.
+    async fn pass_over(
+        &self,
+        unwanted: Vec<delivery::Unwanted>,
+        now: Timestamp,
+        lease_until: Timestamp,
+    ) -> Result<Handed, StoreError> {
+        let told = self.read(move |connection| wanted::pass_over(connection, &unwanted)).await?;
+        Ok(self.finish(Finishing::only(told, now, lease_until)).await?.handed)
+    }
+
+    /// Parks an event that was written while its endpoint was being removed.
+    async fn park_leased(&self, stream: i64, now: Timestamp, lease_until: Timestamp) {
+        let park =
+            move |connection: &mut _| parked::park_leased(connection, stream, lease_until, now).map(Verdict::Keep);
+        if self.write(park).await.is_err() {
+            log::warn!("a notification of an endpoint that was removed is parked when its lease has ended");
+        }
+    }
+}
+
+/// Does all of it with a statement each, every one its own transaction. Those behind one that failed are left to be done alone.
+fn each_by_itself<W, T>(
+    connection: &mut PgConnection,
+    all: &[&W],
+    run: impl Fn(&W, &mut PgConnection) -> Result<T, Fault>,
+) -> Result<Vec<Option<T>>, Fault> {
+    let mut answers = Vec::with_capacity(all.len());
+    for one in all {
+        match run(one, connection) {
+            Ok(answer) => answers.push(Some(answer)),
+            // Nothing of any was changed.
+            Err(fault) if answers.is_empty() => return Err(fault),
+            Err(_told_alone) => break,
+        }
+    }
+    answers.resize_with(all.len(), || None);
+    Ok(answers)
 }
 
 /// Streams as the statements take a list of them.

@@ -3,8 +3,8 @@ use diesel::sql_types::Integer;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_ports::{ParkedEvent, Replayed};
 
-use super::finish::{NewStream, StreamRow};
 use super::replayed;
+use super::stream::{NewStream, StreamRow};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{endpoint, outbox_event, outbox_parked, outbox_stream};
@@ -37,7 +37,7 @@ pub(super) fn park(connection: &mut AnyConnection, stream: &StreamRow, now: Time
         .optional()
         .in_table("outbox_event")?;
     let event_id = event_id.ok_or_else(|| corrupt("outbox_stream", "its next event is missing"))?;
-    Park { endpoint_id: stream.endpoint_id, event_id, attempts: stream.attempt, parked_at: Instant(now) }
+    Park { endpoint_id: stream.endpoint_id, event_id, attempts: stream.tries(), parked_at: Instant(now) }
         .write(connection)
 }
 

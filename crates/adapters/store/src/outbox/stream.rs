@@ -1,0 +1,205 @@
+//! Streams, moved one by one: everything on SQLite, and on PostgreSQL what the shared statement leaves.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
+use dropin_kernel::Timestamp;
+
+use super::finish::{Told, Try, What};
+use super::{listed, parked, replayed};
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::schema::outbox_stream;
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+
+/// How long a notification that fails may hold back the next ones of its payment (decisions.md section 9).
+pub(crate) const HOLDS_BACK_FOR: Duration = Duration::from_secs(60 * 60);
+
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = outbox_stream)]
+pub(crate) struct StreamRow {
+    pub(crate) id: i64,
+    pub(crate) endpoint_id: Id,
+    pub(crate) payment_id: Id,
+    pub(crate) detached: bool,
+    pub(crate) next_sequence: i64,
+    pub(crate) last_sequence: i64,
+    pub(crate) attempt: i32,
+    pub(crate) uncounted: i32,
+    pub(crate) first_try: Option<Instant>,
+}
+
+/// The columns of a [`StreamRow`].
+type StreamColumns = (BigInt, SqlId, SqlId, Bool, BigInt, BigInt, Integer, Integer, Nullable<SqlInstant>);
+
+#[derive(Debug, Insertable)]
+#[diesel(table_name = outbox_stream)]
+pub(crate) struct NewStream {
+    pub(crate) endpoint_id: Id,
+    pub(crate) payment_id: Id,
+    pub(crate) detached: bool,
+    pub(crate) next_sequence: i64,
+    pub(crate) last_sequence: i64,
+    pub(crate) attempt: i32,
+    pub(crate) due_at: Instant,
+}
+
+impl StreamRow {
+    /// The try that is under way.
+    fn current(&self) -> Try {
+        (self.id, self.next_sequence, self.attempt)
+    }
+
+    /// How many tries counted.
+    pub(crate) fn tries(&self) -> i32 {
+        (self.attempt - self.uncounted).max(0)
+    }
+}
+
+statement! {
+    /// Streams that are not idle, out of those listed; locked in the order of endpoints and then of streams.
+    Find { streams: String => Text, }
+    postgres "SELECT id, endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, uncounted, first_try \
+        FROM outbox_stream WHERE id = ANY (string_to_array(?, ',')::bigint[]) AND next_sequence <= last_sequence \
+        ORDER BY endpoint_id, id FOR UPDATE";
+    sqlite "SELECT s.id, s.endpoint_id, s.payment_id, s.detached, s.next_sequence, s.last_sequence, s.attempt, s.uncounted, s.first_try \
+        FROM json_each('[' || ? || ']') AS listed CROSS JOIN outbox_stream AS s ON s.id = listed.value \
+        WHERE s.next_sequence <= s.last_sequence";
+    returns StreamColumns;
+}
+
+/// What was written one by one.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Streams whose next notification is leased now.
+    pub(super) going_on: Vec<i64>,
+    /// How many tries were still under way.
+    pub(super) matched: u32,
+}
+
+/// Writes what is told of tries that are still under way: a late result finds its stream elsewhere (later sequence, later attempt) or gone.
+pub(super) fn write_each(
+    connection: &mut AnyConnection,
+    told: &[Told],
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<Written, Fault> {
+    let find = Find { streams: listed(told.iter().map(|told| told.which.0)) };
+    let rows: Vec<StreamRow> = on_each!(connection, inner => find.load(inner)).in_table("outbox_stream")?;
+    let mut under_way: HashMap<Try, StreamRow> = rows.into_iter().map(|stream| (stream.current(), stream)).collect();
+    let mut written = Written::default();
+    for Told { which, what } in told {
+        let Some(stream) = under_way.remove(which) else { continue };
+        written.matched += 1;
+        let next_sequence = match what {
+            What::GoOn { next } => *next,
+            What::Parked => {
+                parked::park(connection, &stream, now)?;
+                stream.next_sequence + 1
+            }
+            What::Retry { at } => {
+                retry(connection, &stream, *at, now)?;
+                continue;
+            }
+            What::Held { at } => {
+                Move { uncounted: stream.uncounted + 1, ..Move::wait(&stream, *at) }.write(connection)?;
+                continue;
+            }
+        };
+        if go_on(connection, &stream, next_sequence, now, lease_until)? {
+            written.going_on.push(stream.id);
+        }
+    }
+    Ok(written)
+}
+
+statement! {
+    /// Moves one stream.
+    Move {
+        next_sequence: i64 => BigInt,
+        attempt: i32 => Integer,
+        uncounted: i32 => Integer,
+        first_try: Option<Instant> => Nullable<SqlInstant>,
+        due_at: Instant => SqlInstant,
+        leased: bool => Bool,
+        stream: i64 => BigInt,
+    }
+    postgres MOVE;
+    sqlite MOVE;
+}
+
+const MOVE: &str = "UPDATE outbox_stream SET next_sequence = ?, attempt = ?, uncounted = ?, first_try = ?, due_at = ?, leased = ? WHERE id = ?";
+
+impl Move {
+    /// The same notification again, then.
+    fn wait(stream: &StreamRow, at: Timestamp) -> Self {
+        Self {
+            next_sequence: stream.next_sequence,
+            attempt: stream.attempt,
+            uncounted: stream.uncounted,
+            first_try: stream.first_try,
+            due_at: Instant(at),
+            leased: false,
+            stream: stream.id,
+        }
+    }
+
+    fn write(self, connection: &mut AnyConnection) -> Result<(), Fault> {
+        on_each!(connection, inner => self.execute(inner))?;
+        Ok(())
+    }
+}
+
+/// Goes on to the notification `next_sequence`, under a lease if that has any time; whether it is handed out so.
+fn go_on(
+    connection: &mut AnyConnection,
+    stream: &StreamRow,
+    next_sequence: i64,
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<bool, Fault> {
+    if stream.detached {
+        return replayed::advance(connection, stream, now, lease_until);
+    }
+    let is_there = next_sequence <= stream.last_sequence;
+    let leased = is_there && now < lease_until;
+    let (attempt, first_try, due_at) = if leased { (1, Some(Instant(now)), lease_until) } else { (0, None, now) };
+    let due_at = Instant(due_at);
+    Move { next_sequence, attempt, uncounted: 0, first_try, due_at, leased, stream: stream.id }.write(connection)?;
+    Ok(leased)
+}
+
+/// Tries the same again at `at`. When that is more than an hour after the first try, the notification goes its own way from now on, and
+/// those behind it are free when the hour is over.
+fn retry(connection: &mut AnyConnection, stream: &StreamRow, at: Timestamp, now: Timestamp) -> Result<(), Fault> {
+    let first_try = stream.first_try.ok_or_else(|| corrupt("outbox_stream", "tried without a first try"))?;
+    let freed_at = first_try.0.plus(HOLDS_BACK_FOR);
+    if stream.detached && freed_at < at {
+        replayed::set_free(connection, stream, freed_at.max(now))?;
+    }
+    if stream.detached || at <= freed_at {
+        return Move::wait(stream, at).write(connection);
+    }
+    diesel::update(outbox_stream::table.find(stream.id))
+        .set((
+            outbox_stream::detached.eq(true),
+            outbox_stream::last_sequence.eq(stream.next_sequence),
+            outbox_stream::due_at.eq(Instant(at)),
+            outbox_stream::leased.eq(false),
+        ))
+        .execute(connection)?;
+    let rest = NewStream {
+        endpoint_id: stream.endpoint_id,
+        payment_id: stream.payment_id,
+        detached: false,
+        next_sequence: stream.next_sequence + 1,
+        last_sequence: stream.last_sequence,
+        attempt: 0,
+        due_at: Instant(freed_at.max(now)),
+    };
+    diesel::insert_into(outbox_stream::table).values(rest).execute(connection)?;
+    Ok(())
+}

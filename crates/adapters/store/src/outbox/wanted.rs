@@ -1,0 +1,49 @@
+//! Events that their endpoint does not want are passed over by the store itself.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+
+use super::delivery::Unwanted;
+use super::finish::{Told, What};
+use super::listed;
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable};
+use crate::statement::{on_each, statement};
+
+/// Most events that are looked at in one go.
+const LOOKS: i64 = 4_096;
+
+statement! {
+    /// What comes behind the next events of streams, in order.
+    Behind { streams: String => Text, limit: i64 => BigInt, }
+    postgres "SELECT s.id, e.sequence, e.event_type FROM outbox_stream AS s \
+        JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence > s.next_sequence AND e.sequence <= s.last_sequence \
+        WHERE s.id = ANY (string_to_array(?, ',')::bigint[]) ORDER BY s.id, e.sequence LIMIT ?";
+    sqlite "SELECT s.id, e.sequence, e.event_type FROM json_each('[' || ? || ']') AS listed \
+        CROSS JOIN outbox_stream AS s ON s.id = listed.value \
+        JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence > s.next_sequence AND e.sequence <= s.last_sequence \
+        ORDER BY s.id, e.sequence LIMIT ?";
+    returns (BigInt, BigInt, Text);
+}
+
+/// Where streams go on whose next events are not wanted: at the first that is, or behind all that were looked at.
+pub(super) fn pass_over(connection: &mut AnyConnection, unwanted: &[Unwanted]) -> Result<Vec<Told>, Fault> {
+    let behind = Behind { streams: listed(unwanted.iter().map(|one| one.which.0)), limit: LOOKS };
+    let rows: Vec<(i64, i64, String)> = on_each!(connection, inner => behind.load(inner)).in_table("outbox_event")?;
+    let mut types: HashMap<i64, HashMap<i64, String>> = HashMap::new();
+    for (stream, sequence, event_type) in rows {
+        types.entry(stream).or_default().insert(sequence, event_type);
+    }
+    let told = |Unwanted { which, filter }: &Unwanted| {
+        let behind = types.get(&which.0);
+        // An event that is missing is not passed over: whoever looks for it says so.
+        let is_unwanted = |sequence: &i64| {
+            behind.and_then(|behind| behind.get(sequence)).is_some_and(|event_type| !filter.admits(event_type))
+        };
+        let next = (which.1 + 1..).find(|sequence| !is_unwanted(sequence)).unwrap_or(i64::MAX);
+        Told { which: *which, what: What::GoOn { next } }
+    };
+    Ok(unwanted.iter().map(told).collect())
+}
