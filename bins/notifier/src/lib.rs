@@ -11,7 +11,7 @@ use tokio::sync::{Notify, watch};
 pub struct NotifierDeps {
     /// The use case.
     pub delivering: Delivering,
-    /// Told by whoever writes notifications in the same process; the poll behind it finds all others.
+    /// Told when notifications are committed (`Store::wake`); the poll behind it finds those of which nobody tells.
     pub wakeups: Arc<Notify>,
 }
 

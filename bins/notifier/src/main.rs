@@ -24,8 +24,8 @@ fn main() -> ExitCode {
             pace: Pace { per_endpoint: delivery.endpoint_slots, send_deadline, ..Pace::default() },
             counters: Arc::default(),
         };
-        let counters = delivering.counters.clone();
-        let deps = NotifierDeps { delivering, wakeups: Arc::default() };
-        Ok(Parts::new().watch(counters).run("notifier", run(deps, context.stop.clone())))
+        let wakeups = Arc::default();
+        let parts = Parts::new().watch(delivering.counters.clone()).watch(Arc::new(context.store.wake(&wakeups)?));
+        Ok(parts.run("notifier", run(NotifierDeps { delivering, wakeups }, context.stop.clone())))
     })
 }
