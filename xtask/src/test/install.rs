@@ -10,7 +10,8 @@ use crate::failure::{Context, Failure, Outcome};
 use crate::{fuzz, history, postgres};
 
 /// The folders with a package.json; each gets exactly what its package-lock.json names.
-pub(crate) const NPM_FOLDERS: [&str; 2] = ["crates/browser", "tests/browser"];
+pub(crate) const NPM_FOLDERS: [&str; 3] =
+    ["crates/browser", "tests/browser", "crates/adapters/webhook-client/tests/official"];
 
 /// The oldest Node.js that the browser tools run on (`engines` of playwright-core); Debian has it since 13.
 const NODE_MAJOR_MIN: u32 = 20;

@@ -63,6 +63,11 @@ impl Receiver {
         Ok(())
     }
 
+    #[allow(dead_code, reason = "for tests of the program")]
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }

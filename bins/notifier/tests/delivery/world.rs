@@ -1,5 +1,6 @@
 //! A store with merchants and payments, and notifiers on it.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub(crate) const KINDS: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "O
 pub(crate) struct World {
     pub(crate) store: Store,
     secrets: Arc<MasterKey>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 pub(crate) struct Shop {
@@ -41,11 +42,27 @@ pub(crate) struct Shop {
 
 impl World {
     pub(crate) fn new() -> Self {
+        Self::open(Role::Service)
+    }
+
+    /// Leaves the database to a notifier that runs as a program.
+    #[allow(dead_code, reason = "for tests of the program")]
+    pub(crate) fn beside_a_program() -> Self {
+        Self::open(Role::Tool)
+    }
+
+    /// Where the database and the keys are.
+    #[allow(dead_code, reason = "for tests of the program")]
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn open(role: Role) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
-        let store = Store::open(StoreConfig::new(url, Role::Service)).expect("a store");
+        let store = Store::open(StoreConfig::new(url, role)).expect("a store");
         let secrets = Arc::new(MasterKey::open_or_create(&folder.path().join("keys")).expect("a key"));
-        Self { store, secrets, _folder: folder }
+        Self { store, secrets, folder }
     }
 
     /// The operator's side.

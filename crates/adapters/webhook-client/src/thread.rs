@@ -34,7 +34,7 @@ const PRODUCT: &str = concat!("Dropin/", env!("CARGO_PKG_VERSION"));
 const KEEP_ALIVE: Duration = Duration::from_secs(4);
 
 /// How old a client gets. Its pool never closes what nobody asks for again, so it goes as a whole, once its last answer is there.
-const RENEWAL: Duration = Duration::from_secs(60);
+const RENEWAL: Duration = Duration::from_secs(15);
 
 /// Runs until every sender is gone.
 pub(crate) fn run(config: ClientConfig, internet: Arc<dyn Internet>, mut jobs: mpsc::Receiver<Job>) {
@@ -48,10 +48,16 @@ pub(crate) fn run(config: ClientConfig, internet: Arc<dyn Internet>, mut jobs: m
         };
         let mut sender = Rc::new(shared.sender());
         let mut made = Instant::now();
-        while let Some((request, told)) = jobs.recv().await {
+        loop {
+            let job = timeout(RENEWAL, jobs.recv()).await;
             if RENEWAL < made.elapsed() {
                 (sender, made) = (Rc::new(shared.sender()), Instant::now());
             }
+            let (request, told) = match job {
+                Ok(Some(job)) => job,
+                Ok(None) => break,
+                Err(_nothing_to_do) => continue,
+            };
             let sender = Rc::clone(&sender);
             spawn(async move {
                 let sent = match timeout(sender.config.deadline, sender.send(request)).await {
