@@ -15,6 +15,7 @@ mod pg;
 mod postgres;
 mod programs;
 mod test;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,7 @@ cargo xtask docs            writes docs/errors.md, docs/state-machines.md and do
 cargo xtask openapi         writes docs/openapi from the code and what the running service answers
 cargo xtask fuzz-api        schemathesis against the running service (`cargo xtask fuzz-api --help`)
 cargo xtask canary          200 card numbers go through everything and are found nowhere (`cargo xtask canary --help`)
+cargo xtask torture         kills the notifier and PostgreSQL for minutes, and meets receivers that mean harm (`cargo xtask torture --help`)
 cargo xtask layers          does every package keep to its layer? (layers.toml)
 cargo xtask pg start        a throw-away PostgreSQL for single tests; prints the line to paste into your shell
 cargo xtask pg stop         stops it and removes its data
@@ -57,6 +59,7 @@ fn run(words: &[&str]) -> Outcome<()> {
         ["docs"] => docs::write(),
         ["openapi"] => openapi::write(),
         ["fuzz-api", options @ ..] => fuzz::task(options),
+        ["torture", options @ ..] => torture::task(options),
         ["layers"] => layers::check(),
         ["pg", "start"] => pg::start(),
         ["pg", "stop"] => pg::stop(),

@@ -154,9 +154,18 @@ pub(crate) fn reachable_folder(wished: &Path) -> Outcome<PathBuf> {
 
 /// Stops the server that runs in `folder` and starts it again, on the same port, for settings that are read at start.
 pub(crate) fn restart(folder: &Path) -> Outcome<()> {
+    restart_in_mode(folder, "fast")
+}
+
+/// Kills the server that runs in `folder`, with everything that it does, and starts it again: it recovers from its log.
+pub(crate) fn crash(folder: &Path) -> Outcome<()> {
+    restart_in_mode(folder, "immediate")
+}
+
+fn restart_in_mode(folder: &Path, mode: &str) -> Outcome<()> {
     let server =
         Server::running(folder)?.ok_or_else(|| Failure::new(format!("no PostgreSQL runs in {}", folder.display())))?;
-    captured(server.control().args(["restart", "-m", "fast", "-w", "-t", "60"]).arg("-l").arg(server.log())).map(drop)
+    captured(server.control().args(["restart", "-m", mode, "-w", "-t", "60"]).arg("-l").arg(server.log())).map(drop)
 }
 
 /// Removes what a server left that was killed without being stopped. Nothing there is fine.

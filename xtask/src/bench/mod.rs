@@ -7,12 +7,12 @@ mod figures;
 mod fill;
 mod load;
 mod memory;
-mod notifier;
+pub(crate) mod notifier;
 pub(crate) mod payments;
 mod pgbench;
 mod rates;
-mod run;
-mod service;
+pub(crate) mod run;
+pub(crate) mod service;
 mod sessions;
 mod size;
 mod stash;
@@ -24,6 +24,7 @@ use std::time::Instant;
 use crate::command::{cargo, succeeds};
 use crate::failure::{Context, Failure, Outcome};
 use crate::postgres;
+use crate::programs::Build;
 use crate::test::install::{Need, answers, provide};
 use compare::Rounds;
 use load::Files;
@@ -46,7 +47,7 @@ its own and removes everything again. Use a machine that does nothing else. docs
   --quick        one run of a second each and few Sessions: tries the bench, measures nothing
 ";
 
-const TOOLS: [Need; 4] = [
+pub(crate) const TOOLS: [Need; 4] = [
     Need { what: "a PostgreSQL server", packages: &["postgresql"], is_there: postgres::is_installed },
     Need { what: "psql and pgbench", packages: &["postgresql"], is_there: has_clients },
     Need { what: "wrk", packages: &["wrk"], is_there: has_wrk },
@@ -118,7 +119,7 @@ impl Plan {
 }
 
 /// The number that follows an option.
-fn read_number<T>(option: &str, text: Option<&&str>, least: T, most: T) -> Outcome<T>
+pub(crate) fn read_number<T>(option: &str, text: Option<&&str>, least: T, most: T) -> Outcome<T>
 where
     T: std::str::FromStr + PartialOrd + std::fmt::Display,
 {
@@ -192,13 +193,21 @@ fn measure(bench: &mut Bench, plan: &Plan) -> Outcome<()> {
 
 /// Builds packages as they are deployed.
 fn build_release<'a>(packages: impl Iterator<Item = &'a str>) -> Outcome<()> {
+    build(Build::Release, packages)
+}
+
+/// Builds packages.
+pub(crate) fn build<'a>(build: Build, packages: impl Iterator<Item = &'a str>) -> Outcome<()> {
     let mut command = cargo();
-    command.args(["build", "--release"]).args(packages.flat_map(|name| ["-p", name]));
+    command.arg("build").args(packages.flat_map(|name| ["-p", name]));
+    if matches!(build, Build::Release) {
+        command.arg("--release");
+    }
     let status = command.status().context(|| "start cargo".to_owned())?;
     if status.success() {
         return Ok(());
     }
-    Err(Failure::new("the release build failed; its own words stand above"))
+    Err(Failure::new("the build failed; its own words stand above"))
 }
 
 /// Prints what the figures depend on; refuses a server that would not keep what it has promised.

@@ -22,7 +22,12 @@ pub(crate) struct Bench {
 impl Bench {
     /// Starts the guard, and through it the PostgreSQL.
     pub(crate) fn start() -> Outcome<Self> {
-        let (programs, postgres_url) = Programs::start_with_postgres("bench", Build::Release)?;
+        Self::start_with(Build::Release)
+    }
+
+    /// The same with another of cargo's builds.
+    pub(crate) fn start_with(build: Build) -> Outcome<Self> {
+        let (programs, postgres_url) = Programs::start_with_postgres("bench", build)?;
         let postmaster = read_postmaster(programs.folder())?;
         Ok(Self { programs, postgres_url, postmaster })
     }
@@ -42,6 +47,13 @@ impl Bench {
     pub(crate) fn load_library(&mut self, name: &str) -> Outcome<()> {
         self.sql("postgres", &format!("ALTER SYSTEM SET shared_preload_libraries = '{name}'"))?;
         postgres::restart(self.folder())?;
+        self.postmaster = read_postmaster(self.folder())?;
+        Ok(())
+    }
+
+    /// Kills the server as a power cut would, and starts it again.
+    pub(crate) fn crash_server(&mut self) -> Outcome<()> {
+        postgres::crash(self.folder())?;
         self.postmaster = read_postmaster(self.folder())?;
         Ok(())
     }

@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Notifications of one payment.
-pub(super) const PER_PAYMENT: u32 = 3;
+pub(crate) const PER_PAYMENT: u32 = 3;
 
 /// A notification that came, as its headers tell it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Heard {
-    pub(super) payment: u32,
-    pub(super) sequence: u32,
+pub(crate) struct Heard {
+    pub(crate) payment: u32,
+    pub(crate) sequence: u32,
 }
 
 impl Heard {
     /// Reads `webhook-id`, as [`event_id`] writes it.
-    pub(super) fn parse(id: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(id: &[u8]) -> Option<Self> {
         let id = std::str::from_utf8(id).ok()?;
         let last = id.strip_prefix(EVENT_PREFIX).filter(|last| last.len() == 12)?;
         let number = |part: Option<&str>| u32::from_str_radix(part?, 16).ok();
@@ -34,22 +34,22 @@ impl Heard {
 }
 
 /// The ids of notifications begin with it; eight digits of the payment and four of the sequence follow.
-pub(super) const EVENT_PREFIX: &str = "0b0b0b0b-0000-7000-8000-";
+pub(crate) const EVENT_PREFIX: &str = "0b0b0b0b-0000-7000-8000-";
 /// The ids of payments begin with it; twelve digits of the payment follow.
-pub(super) const PAYMENT_PREFIX: &str = "0b0b0b0b-0000-7000-9000-";
+pub(crate) const PAYMENT_PREFIX: &str = "0b0b0b0b-0000-7000-9000-";
 
 /// One try that came.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Receipt {
+pub(crate) struct Receipt {
     /// Microseconds since the scenario began.
-    pub(super) at: u64,
-    pub(super) payment: u32,
-    pub(super) sequence: u32,
+    pub(crate) at: u64,
+    pub(crate) payment: u32,
+    pub(crate) sequence: u32,
 }
 
 /// What is to be answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// 200.
     Acknowledge,
     /// 500.
@@ -70,7 +70,7 @@ struct Page {
 
 /// The notifications of a scenario.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(crate) struct Book {
     began: Instant,
     pages: Vec<Page>,
     receipts: Mutex<Vec<Receipt>>,
@@ -82,7 +82,7 @@ pub(super) struct Book {
 }
 
 impl Book {
-    pub(super) fn new(payments: u32) -> Self {
+    pub(crate) fn new(payments: u32) -> Self {
         let pages = (0..payments as usize * PER_PAYMENT as usize).map(|_| Page::default()).collect();
         Self {
             began: Instant::now(),
@@ -96,17 +96,17 @@ impl Book {
     }
 
     /// Microseconds since the scenario began, never 0.
-    pub(super) fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.micros(Instant::now())
     }
 
     /// The same of a moment.
-    pub(super) fn micros(&self, at: Instant) -> u64 {
+    pub(crate) fn micros(&self, at: Instant) -> u64 {
         (at.saturating_duration_since(self.began).as_micros() as u64).max(1)
     }
 
     /// Notes that it is in the database for good.
-    pub(super) fn note_committed(&self, heard: Heard) {
+    pub(crate) fn note_committed(&self, heard: Heard) {
         let now = self.now();
         if let Some(page) = self.page(heard) {
             page.committed.store(now, Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl Book {
     }
 
     /// Notes that the first payments are in the database for good.
-    pub(super) fn note_backlog(&self, payments: u32) {
+    pub(crate) fn note_backlog(&self, payments: u32) {
         let now = self.now();
         for page in &self.pages[..payments as usize * PER_PAYMENT as usize] {
             page.committed.store(now, Ordering::Relaxed);
@@ -122,7 +122,7 @@ impl Book {
     }
 
     /// Notes what came, and decides what to answer: `refuses` is asked with the number of this try, from 1.
-    pub(super) fn note(&self, heard: Option<Heard>, answer: impl FnOnce(u32) -> Answer) -> Answer {
+    pub(crate) fn note(&self, heard: Option<Heard>, answer: impl FnOnce(u32) -> Answer) -> Answer {
         let at = self.now();
         let Some((heard, page)) = heard.and_then(|heard| Some((heard, self.page(heard)?))) else {
             self.strange.fetch_add(1, Ordering::Relaxed);
@@ -151,27 +151,27 @@ impl Book {
     }
 
     /// Notifications that were acknowledged.
-    pub(super) fn done(&self) -> u64 {
+    pub(crate) fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
     /// Acknowledged ones that came again.
-    pub(super) fn duplicates(&self) -> u64 {
+    pub(crate) fn duplicates(&self) -> u64 {
         self.duplicates.load(Ordering::Relaxed)
     }
 
     /// First tries that came before the one before them in their payment was acknowledged.
-    pub(super) fn inversions(&self) -> u64 {
+    pub(crate) fn inversions(&self) -> u64 {
         self.inversions.load(Ordering::Relaxed)
     }
 
     /// What came and is none of ours.
-    pub(super) fn strange(&self) -> u64 {
+    pub(crate) fn strange(&self) -> u64 {
         self.strange.load(Ordering::Relaxed)
     }
 
     /// Payments, of those that `counts` names, with a notification that was committed and never acknowledged; and how many notifications.
-    pub(super) fn lost(&self, counts: impl Fn(u32) -> bool) -> u64 {
+    pub(crate) fn lost(&self, counts: impl Fn(u32) -> bool) -> u64 {
         let waits =
             |page: &Page| page.committed.load(Ordering::Relaxed) > 0 && !page.acknowledged.load(Ordering::Relaxed);
         let lost = |(number, page): &(usize, &Page)| counts((number / PER_PAYMENT as usize) as u32) && waits(page);
@@ -179,7 +179,7 @@ impl Book {
     }
 
     /// Microseconds from commit to the first try, sorted; of the payments that `counts` names.
-    pub(super) fn delays(&self, counts: impl Fn(u32) -> bool) -> Vec<u64> {
+    pub(crate) fn delays(&self, counts: impl Fn(u32) -> bool) -> Vec<u64> {
         let pages = self.pages.iter().enumerate().filter(|(number, _)| counts((number / PER_PAYMENT as usize) as u32));
         let mut delays: Vec<u64> = pages
             .filter_map(|(_, page)| {
@@ -192,13 +192,13 @@ impl Book {
     }
 
     /// Whether all tries of a payment were acknowledged at once.
-    pub(super) fn is_smooth(&self, payment: u32) -> bool {
+    pub(crate) fn is_smooth(&self, payment: u32) -> bool {
         let of_payment = (1..=PER_PAYMENT).filter_map(|sequence| self.page(Heard { payment, sequence }));
         of_payment.into_iter().all(|page| page.tries.load(Ordering::Relaxed) <= 1)
     }
 
     /// Every try that came, by time.
-    pub(super) fn receipts(&self) -> Vec<Receipt> {
+    pub(crate) fn receipts(&self) -> Vec<Receipt> {
         let mut receipts = self.receipts.lock().expect("nothing under this lock panics").clone();
         receipts.sort_unstable_by_key(|receipt| receipt.at);
         receipts

@@ -1,14 +1,14 @@
 //! `cargo xtask bench notifier`: how fast notifications are delivered, what each costs, and what happens to them when things go wrong.
 
-mod book;
-mod kills;
-mod sample;
+pub(crate) mod book;
+pub(crate) mod kills;
+pub(crate) mod sample;
 mod scenarios;
-mod sink;
+pub(crate) mod sink;
 mod sql;
-mod stage;
+pub(crate) mod stage;
 mod wire;
-mod writers;
+pub(crate) mod writers;
 
 use std::os::unix::process::CommandExt;
 use std::time::Instant;

@@ -9,7 +9,7 @@ use super::book::{Answer, Book, Heard};
 use crate::failure::{Context, Outcome};
 
 /// The name of its threads.
-pub(super) const THREAD: &str = "sink";
+pub(crate) const THREAD: &str = "sink";
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const FAILED: &[u8] = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n";
@@ -20,7 +20,7 @@ const STACK: usize = 128 * 1024;
 
 /// How an endpoint behaves; the first part of its path says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Manner {
+pub(crate) enum Manner {
     /// Acknowledges everything.
     Kind,
     /// Answers 500 to a tenth of all tries, but never to a fourth one.
@@ -31,7 +31,7 @@ pub(super) enum Manner {
 
 impl Manner {
     /// The first part of its path.
-    pub(super) fn path(self) -> &'static str {
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Kind => "kind",
             Self::Moody => "moody",
@@ -54,13 +54,13 @@ impl Manner {
 
 /// Listens until it is dropped.
 #[derive(Debug)]
-pub(super) struct Sink {
-    pub(super) address: SocketAddr,
+pub(crate) struct Sink {
+    pub(crate) address: SocketAddr,
     ended: Arc<AtomicBool>,
 }
 
 impl Sink {
-    pub(super) fn start(book: &Arc<Book>) -> Outcome<Self> {
+    pub(crate) fn start(book: &Arc<Book>) -> Outcome<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context(|| "find a free port".to_owned())?;
         let address = listener.local_addr().context(|| "read the free port".to_owned())?;
         let ended = Arc::new(AtomicBool::new(false));

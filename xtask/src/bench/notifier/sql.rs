@@ -12,9 +12,9 @@ const TYPES: [&str; PER_PAYMENT as usize] = ["SESSION_COMPLETED", "ORDER_AUTHORI
 
 /// A merchant with one endpoint.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Shop {
-    pub(super) merchant: String,
-    pub(super) endpoint: String,
+pub(crate) struct Shop {
+    pub(crate) merchant: String,
+    pub(crate) endpoint: String,
 }
 
 /// Prepares a connection to PostgreSQL for [`announce`]: the statement of the store's `postgres/journal.rs`.
@@ -87,7 +87,7 @@ fn body(heard: Heard) -> String {
 
 /// When the streams of a backlog are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Due {
+pub(crate) enum Due {
     /// Now.
     Now,
     /// Later: their first notification failed before and is to be tried again.

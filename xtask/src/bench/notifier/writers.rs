@@ -18,6 +18,8 @@ use crate::failure::{Context, Failure, Outcome};
 const THREAD: &str = "writer";
 /// Between the notifications of one payment a writer begins so many others.
 const LAG: u32 = 20;
+/// How long the server may be away.
+const AWAY: Duration = Duration::from_secs(60);
 /// How often at most a program wakes others.
 const DEBOUNCE: Duration = Duration::from_millis(10);
 
@@ -48,8 +50,8 @@ pub(crate) struct Written {
 /// Connections that are ready to write.
 pub(crate) struct Writers {
     pens: Vec<Pen>,
-    /// Who tells the notifier; SQLite has none.
-    waker: Option<Connection>,
+    /// Where to tell the notifier; SQLite has no such place.
+    waker: Option<String>,
 }
 
 impl Writers {
@@ -58,7 +60,7 @@ impl Writers {
         let hands = if matches!(stage.kind, Kind::Sqlite) { 1 } else { 4 };
         let pens = (0..hands).map(|_| Pen::new(bench, stage)).collect::<Outcome<_>>()?;
         let waker = match &stage.kind {
-            Kind::Postgres(database) => Some(Connection::open(&bench.database_url(database), WRITER)?),
+            Kind::Postgres(database) => Some(bench.database_url(database)),
             Kind::Sqlite => None,
         };
         Ok(Self { pens, waker })
@@ -72,7 +74,7 @@ impl Writers {
         let hands = pens.len() as u32;
         std::thread::scope(|scope| {
             let named = || std::thread::Builder::new().name(THREAD.to_owned());
-            let waking = named().spawn_scoped(scope, || waker.map_or(Ok(()), |waker| wake(waker, &is_over, &has_news)));
+            let waking = named().spawn_scoped(scope, || waker.map(|url| wake(&url, &is_over, &has_news)));
             let waking = waking.context(|| "start a thread".to_owned())?;
             let (thread, flag) = (waking.thread().clone(), &has_news);
             let tell = move || {
@@ -90,7 +92,7 @@ impl Writers {
             let written = written.collect::<Outcome<Vec<Written>>>();
             is_over.store(true, Ordering::Release);
             waking.thread().unpark();
-            joined(waking.join())?;
+            waking.join().map_err(|_panicked| Failure::new("who wakes the notifier broke; its words stand above"))?;
             Ok(written?.into_iter().fold(Written::default(), |sum, one| Written {
                 server: sum.server + one.server,
                 transactions: sum.transactions + one.transactions,
@@ -141,17 +143,25 @@ fn moments(load: Load, hand: u32, hands: u32) -> impl Iterator<Item = (Heard, Du
 
 /// One connection that writes.
 enum Pen {
-    Server(Connection),
-    Shell { process: Child, orders: ChildStdin, answers: BufReader<ChildStdout> },
+    /// `None` after the server went away.
+    Server {
+        url: String,
+        connection: Option<Connection>,
+    },
+    Shell {
+        process: Child,
+        orders: ChildStdin,
+        answers: BufReader<ChildStdout>,
+    },
 }
 
 impl Pen {
     fn new(bench: &Bench, stage: &Stage) -> Outcome<Self> {
         match &stage.kind {
             Kind::Postgres(database) => {
-                let mut connection = Connection::open(&bench.database_url(database), WRITER)?;
-                connection.run(sql::PREPARE)?;
-                Ok(Self::Server(connection))
+                let url = bench.database_url(database);
+                let connection = Some(prepared(&url)?);
+                Ok(Self::Server { url, connection })
             }
             Kind::Sqlite => {
                 let mut shell = bench.tool("stdbuf", Duration::from_secs(3_600));
@@ -175,7 +185,7 @@ impl Pen {
     fn write(&mut self, kind: &Kind, heard: Heard, shop: &Shop) -> Outcome<()> {
         let sql = sql::announce(kind, heard, shop);
         match self {
-            Self::Server(connection) => connection.run(&sql),
+            Self::Server { url, connection } => write_once(url, connection, &sql),
             Self::Shell { orders, .. } => {
                 writeln!(orders, "{sql}\n.print done").context(|| "tell sqlite3".to_owned())?;
                 self.hear()
@@ -193,7 +203,10 @@ impl Pen {
     /// Seconds of processor time that the server gave it.
     fn end(self) -> Outcome<f64> {
         match self {
-            Self::Server(connection) => Ok(usage::cpu_of(connection.process)?.as_secs_f64()),
+            Self::Server { connection, .. } => {
+                let spent = connection.map(|connection| usage::cpu_of(connection.process)).transpose()?;
+                Ok(spent.unwrap_or_default().as_secs_f64())
+            }
             Self::Shell { mut process, orders, .. } => {
                 drop(orders);
                 process.wait().context(|| "wait for sqlite3".to_owned())?;
@@ -203,18 +216,47 @@ impl Pen {
     }
 }
 
-/// Does what our programs do after a commit: tells the notifier, at most once in a while and beside the transactions.
-fn wake(mut connection: Connection, is_over: &AtomicBool, has_news: &AtomicBool) -> Outcome<()> {
-    connection.run("SET synchronous_commit = off")?;
-    while !is_over.load(Ordering::Acquire) {
-        if has_news.swap(false, Ordering::AcqRel) {
-            connection.run(sql::WAKE)?;
-            std::thread::sleep(DEBOUNCE);
-        } else {
-            std::thread::park_timeout(DEBOUNCE);
+fn prepared(url: &str) -> Outcome<Connection> {
+    let mut connection = Connection::open(url, WRITER)?;
+    connection.run(sql::PREPARE)?;
+    Ok(connection)
+}
+
+/// Writes a notification, if need be with another connection: whether the last one was cut before or after the commit is seen by the id.
+fn write_once(url: &str, connection: &mut Option<Connection>, sql: &str) -> Outcome<()> {
+    let since = Instant::now();
+    loop {
+        let written = match connection {
+            Some(connection) => connection.run(sql),
+            None => prepared(url).and_then(|new| connection.insert(new).run(sql)),
+        };
+        match written {
+            Ok(()) => return Ok(()),
+            Err(failure) if failure.to_string().contains("outbox_event_id_key") => return Ok(()),
+            Err(failure) if since.elapsed() > AWAY => return Err(failure),
+            Err(_away) => *connection = None,
         }
+        std::thread::sleep(DEBOUNCE);
     }
-    Ok(())
+}
+
+/// Does what our programs do after a commit: tells the notifier, at most once in a while and beside the transactions.
+fn wake(url: &str, is_over: &AtomicBool, has_news: &AtomicBool) {
+    let mut connection = None;
+    while !is_over.load(Ordering::Acquire) {
+        if !has_news.swap(false, Ordering::AcqRel) {
+            std::thread::park_timeout(DEBOUNCE);
+            continue;
+        }
+        let mut open = || {
+            let mut connection = Connection::open(url, WRITER)?;
+            connection.run("SET synchronous_commit = off").map(|()| connection)
+        };
+        let told = connection.take().map_or_else(&mut open, Ok).and_then(|mut open| open.run(sql::WAKE).map(|()| open));
+        // One that cannot be told is forgotten: the notifier looks by itself.
+        connection = told.ok();
+        std::thread::sleep(DEBOUNCE);
+    }
 }
 
 #[cfg(test)]
