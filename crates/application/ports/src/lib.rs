@@ -4,6 +4,7 @@
 mod access;
 mod answers;
 mod audit;
+mod backlog;
 mod feed;
 mod keyring;
 mod measure;
@@ -26,6 +27,7 @@ pub use access::{
 };
 pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
 pub use audit::{AuditStore, AuditedOrder, Balance, OrderBooks, OrderFile, PlacedOperation};
+pub use backlog::{Backlog, BacklogStore, EndpointBacklog};
 pub use feed::{EventFeed, FeedEvent, FeedPage, FeedPosition};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
 pub use measure::{Measure, Measured, Reading, Spread, Values};

@@ -6,6 +6,7 @@ mod finish;
 mod overdue;
 mod parked;
 mod replayed;
+mod standing;
 mod stream;
 mod wanted;
 

@@ -1,0 +1,89 @@
+//! How things stand in the queue, for whoever watches.
+
+use std::collections::HashMap;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use dropin_kernel::EndpointId;
+use dropin_ports::{Backlog, BacklogStore, EndpointBacklog, StoreError};
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+use crate::store::Store;
+
+statement! {
+    /// Endpoints for which anything waits, with the earliest time at which something is due: two looks into the index for each.
+    OldestDue {}
+    postgres OLDEST_DUE;
+    sqlite OLDEST_DUE;
+    returns (SqlId, SqlInstant);
+}
+
+const OLDEST_DUE: &str = "WITH RECURSIVE pending (endpoint_id) AS ( \
+        SELECT * FROM (SELECT endpoint_id FROM outbox_stream WHERE next_sequence <= last_sequence \
+            ORDER BY endpoint_id LIMIT 1) AS one \
+        UNION ALL \
+        SELECT (SELECT s.endpoint_id FROM outbox_stream AS s WHERE s.next_sequence <= s.last_sequence \
+            AND s.endpoint_id > p.endpoint_id ORDER BY s.endpoint_id LIMIT 1) \
+        FROM pending AS p WHERE p.endpoint_id IS NOT NULL \
+    ), oldest (endpoint_id, due_at) AS (SELECT p.endpoint_id, (SELECT s.due_at FROM outbox_stream AS s \
+            WHERE s.endpoint_id = p.endpoint_id AND s.next_sequence <= s.last_sequence ORDER BY s.due_at LIMIT 1) \
+        FROM pending AS p WHERE p.endpoint_id IS NOT NULL) \
+    SELECT endpoint_id, due_at FROM oldest WHERE due_at IS NOT NULL";
+
+statement! {
+    /// How many notifications wait for each endpoint. Reads every stream that is not idle, but no more than a million.
+    CountWaiting {}
+    postgres COUNT_WAITING;
+    sqlite COUNT_WAITING;
+    returns (SqlId, BigInt);
+}
+
+const COUNT_WAITING: &str = "SELECT endpoint_id, CAST(sum(waiting) AS BIGINT) FROM ( \
+        SELECT endpoint_id, last_sequence - next_sequence + 1 AS waiting FROM outbox_stream \
+        WHERE next_sequence <= last_sequence LIMIT 1000000) AS stream GROUP BY endpoint_id";
+
+statement! {
+    /// How many are parked, counted up to a million, and how many were sent again.
+    CountOthers {}
+    postgres COUNT_OTHERS;
+    sqlite COUNT_OTHERS;
+    returns (BigInt, BigInt);
+}
+
+const COUNT_OTHERS: &str = "SELECT (SELECT count(*) FROM (SELECT 1 FROM outbox_parked LIMIT 1000000) AS parked), \
+    (SELECT CAST(coalesce(sum(events), 0) AS BIGINT) FROM outbox_replay)";
+
+#[async_trait]
+impl BacklogStore for Store {
+    async fn find_backlog(&self) -> Result<Backlog, StoreError> {
+        self.read(find).await
+    }
+}
+
+fn find(connection: &mut AnyConnection) -> Result<Backlog, Fault> {
+    let oldest: Vec<(Id, Instant)> =
+        on_each!(connection, inner => OldestDue {}.load(inner)).in_table("outbox_stream")?;
+    let waiting: Vec<(Id, i64)> =
+        on_each!(connection, inner => CountWaiting {}.load(inner)).in_table("outbox_stream")?;
+    let (parked, replayed): (i64, i64) =
+        on_each!(connection, inner => CountOthers {}.get_result(inner)).in_table("outbox_parked")?;
+    let waiting: HashMap<_, _> = waiting.into_iter().map(|(endpoint, count)| (endpoint.0, count)).collect();
+    let number = |count: i64| u64::try_from(count).map_err(|_negative| corrupt("outbox_stream", "a negative count"));
+    let backlog = |(endpoint, due): (Id, Instant)| {
+        Ok(EndpointBacklog {
+            endpoint_id: EndpointId::new(endpoint.0),
+            // On PostgreSQL the two are not of one moment, and beyond a million not all are counted.
+            waiting: number(waiting.get(&endpoint.0).copied().unwrap_or(1))?,
+            oldest_due: due.0,
+        })
+    };
+    Ok(Backlog {
+        endpoints: oldest.into_iter().map(backlog).collect::<Result<_, Fault>>()?,
+        parked: number(parked)?,
+        replayed: number(replayed)?,
+    })
+}
