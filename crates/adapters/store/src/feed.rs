@@ -37,7 +37,7 @@ statement! {
         FROM (SELECT tick, position, event_id, payment_id, sequence, event_type, happened_at, body, \
                 sum(octet_length(body)) OVER (ORDER BY tick, position) AS so_far \
             FROM outbox_event WHERE merchant_id = ? AND (tick, position) > (?, ?) \
-                AND tick < (SELECT ahead FROM event_clock) + txid_snapshot_xmin(txid_current_snapshot()) \
+                AND tick < (SELECT last_value FROM event_clock_ahead) + txid_snapshot_xmin(txid_current_snapshot()) \
             ORDER BY tick, position LIMIT ?) AS page ORDER BY tick, position";
     returns Columns;
 }

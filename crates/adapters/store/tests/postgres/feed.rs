@@ -70,6 +70,13 @@ impl Feed {
         self.raw.values(&format!("SELECT ({query})::text AS value"))[0].parse().unwrap()
     }
 
+    /// As another copy of the database, whose ticks would go on from `ahead`.
+    fn restore_with(&mut self, ahead: i64) {
+        assert_eq!(self.raw.execute("UPDATE event_clock SET place = 'another cluster'"), Ok(1));
+        self.number(&format!("setval('event_clock_ahead', {ahead})"));
+        self.restart();
+    }
+
     /// The same database as a program finds it that starts now.
     fn restart(&mut self) {
         self.store.close();
@@ -123,23 +130,23 @@ async fn events_of_a_payment_keep_their_order_whoever_began_first() {
 #[tokio::test]
 async fn a_restored_database_goes_on_behind_what_was_read() {
     let mut feed = Feed::start().await;
-    let set = feed.number("SELECT ahead + txid_snapshot_xmin(txid_current_snapshot()) FROM event_clock");
+    let set = feed.number("SELECT last_value + txid_snapshot_xmin(txid_current_snapshot()) FROM event_clock_ahead");
     let now = feed.number("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
     assert!((0..600_000_000).contains(&(now - set)), "set to the time when it was made: {set}, {now}");
     let old = feed.tell();
     let after = feed.reads(FeedPosition::START, &[old]).await;
     // Another cluster, whose transactions count from far below.
-    feed.raw.execute("UPDATE event_clock SET place = 'another cluster', ahead = ahead - 1000000").unwrap();
-    feed.restart();
+    let ahead = feed.number("SELECT last_value FROM event_clock_ahead");
+    feed.restore_with(ahead - 1_000_000);
     assert_eq!(feed.now(after).await, []);
     let new = feed.tell();
     let after_both = feed.reads(after, &[new]).await;
     feed.reads(FeedPosition::START, &[old, new]).await;
     // It is set once for a copy.
-    let ahead = feed.number("SELECT ahead FROM event_clock");
+    let ahead = feed.number("SELECT last_value FROM event_clock_ahead");
     feed.restart();
     assert_eq!(feed.now(after_both).await, []);
-    assert_eq!(feed.number("SELECT ahead FROM event_clock"), ahead);
+    assert_eq!(feed.number("SELECT last_value FROM event_clock_ahead"), ahead);
 }
 
 #[tokio::test]
@@ -147,10 +154,9 @@ async fn a_clock_that_is_behind_does_not_turn_the_feed_back() {
     let mut feed = Feed::start().await;
     let old = feed.tell();
     // As if it had been written in the year 2100.
-    feed.raw.execute("UPDATE event_clock SET ahead = 4102444800000000").unwrap();
+    feed.number("setval('event_clock_ahead', 4102444800000000)");
     let ahead = feed.tell();
-    feed.raw.execute("UPDATE event_clock SET place = 'another cluster', ahead = 0").unwrap();
-    feed.restart();
+    feed.restore_with(1);
     let after = feed.reads(FeedPosition::START, &[old, ahead]).await;
     let new = feed.tell();
     feed.reads(after, &[new]).await;
