@@ -5,7 +5,7 @@ use dropin_access::{Endpoint, Merchant};
 use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
-use dropin_ports::{AccessStore, AnswerStore, AuditStore, AuthorizationPrepared, ChangeOrder, ChangeSession, Changed, Delivery, DeliveryKey, DeliveryResult, EventFeed, FinishedTry, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore};
+use dropin_ports::{AccessStore, AnswerStore, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed, Delivery, DeliveryKey, DeliveryResult, EventFeed, FinishedTry, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore};
 use dropin_session::{Session, SessionTerms};
 
 use crate::values::{
@@ -45,6 +45,10 @@ pub struct Bench {
     pub rates: Arc<dyn RateStore>,
     /// Notifications.
     pub outbox: Arc<dyn OutboxStore>,
+    /// What waits of them.
+    pub backlog: Arc<dyn BacklogStore>,
+    /// Notifications as people see them.
+    pub notifications: Arc<dyn NotificationStore>,
     /// Events as merchants read them.
     pub feed: Arc<dyn EventFeed>,
     /// Readiness.
@@ -67,6 +71,8 @@ impl Bench {
             + WalletStore
             + RateStore
             + OutboxStore
+            + BacklogStore
+            + NotificationStore
             + EventFeed
             + StoreHealth
             + 'static,
@@ -83,6 +89,8 @@ impl Bench {
             wallets: store.clone(),
             rates: store.clone(),
             outbox: store.clone(),
+            backlog: store.clone(),
+            notifications: store.clone(),
             feed: store.clone(),
             health: store,
             raw: Box::new(raw),

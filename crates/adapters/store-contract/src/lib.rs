@@ -173,27 +173,76 @@ macro_rules! all_cases {
                 only_the_exact_key_finds_an_entry
                 purging_takes_expired_entries_only
             }
+            notifications {
+                notifications_stand_as_their_streams_say
+                what_went_elsewhere_has_moved
+                notifications_are_listed_by_what_they_are
+                notifications_are_listed_by_how_they_stand
+                notifications_are_listed_in_pages
+                a_notification_comes_with_its_tries_and_its_body
+            }
+            replays {
+                what_is_asked_for_is_sent_in_order
+                a_replay_is_handed_out_again_when_its_lease_ends
+                what_waits_is_not_queued_twice
+                of_many_who_ask_one_queues
+                a_replay_that_fails_for_an_hour_lets_the_others_go
+                what_is_asked_for_later_comes_behind
+                replays_come_at_their_rate
+                replays_are_only_for_endpoints_of_the_merchant
+                what_nobody_wants_by_then_is_passed_over
+                what_a_removed_endpoint_was_asked_to_get_is_parked
+                replays_of_a_dead_endpoint_are_parked_one_by_one
+            }
+            retention {
+                old_tries_are_deleted_by_age
+                old_events_are_deleted_when_they_are_over
+                a_payment_goes_on_after_its_events_were_deleted
+                of_replays_and_deletions_at_once_no_stream_loses_its_event
+            }
+            backlog {
+                what_waits_is_told_by_endpoint
+                what_is_parked_and_sent_again_is_told
+            }
             outbox {
                 a_stream_is_claimed_by_one
                 a_lease_that_ends_is_claimed_again
+                every_endpoint_gets_its_turn
+                full_endpoints_are_passed_over_and_no_try_is_counted
+                an_idle_queue_has_no_due_time
+                a_lease_that_ends_spends_no_try
+                of_a_hundred_endpoints_none_waits_for_another
+                a_probe_takes_what_is_due_longest
                 a_late_result_changes_nothing
                 notifications_of_a_payment_come_in_order
                 a_retry_waits_and_keeps_its_body
-                every_endpoint_gets_its_turn
-                full_endpoints_are_passed_over_and_no_try_is_counted
                 a_dead_payment_holds_up_no_other
                 a_failing_notification_holds_back_for_an_hour
                 nothing_is_held_back_before_it_fails
-                a_parked_notification_can_be_replayed
-                what_is_parked_again_replaces_what_was_parked
-                what_a_removed_endpoint_was_to_get_again_is_parked_again
                 results_are_written_together
-                an_idle_queue_has_no_due_time
+                a_try_that_is_held_does_not_count
+                results_that_come_too_late_are_counted
+                nothing_is_handed_out_without_a_lease
+                tries_are_kept
+                what_was_never_sent_is_not_kept
+                unwanted_events_are_passed_over
+                where_nothing_is_wanted_the_payment_is_idle
+                the_filter_of_the_moment_counts
+                a_long_row_of_unwanted_events_is_passed_over_at_once
+                damage_of_one_endpoint_holds_up_no_other
+                an_endpoint_has_its_own_schedule
                 both_secrets_sign_while_one_retires
                 an_endpoint_that_moves_takes_along_what_waits
                 what_waits_for_a_removed_endpoint_is_parked
                 a_removed_endpoint_is_told_nothing_new
                 what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_claim
+                what_waits_too_long_is_parked
+                waiting_is_counted_from_the_first_try
+                what_is_overdue_is_parked_in_steps
+                a_parked_notification_can_be_replayed
+                what_is_parked_again_replaces_what_was_parked
+                what_a_removed_endpoint_was_to_get_again_is_parked_again
+                workers_and_writers_lose_nothing_and_turn_nothing_round
             }
             feed {
                 events_are_read_as_they_are_sent
@@ -223,6 +272,7 @@ macro_rules! all_cases {
                 a_damaged_profile_is_corrupt
                 a_damaged_merchant_is_corrupt
                 a_damaged_user_is_corrupt
+                a_damaged_endpoint_is_corrupt
                 a_damaged_stash_entry_is_corrupt
                 a_broken_stream_holds_up_no_other
             }
@@ -263,7 +313,18 @@ mod tests {
             include_str!("cases/answers.rs"),
             include_str!("cases/audit.rs"),
             include_str!("cases/stash.rs"),
-            include_str!("cases/outbox.rs"),
+            include_str!("cases/notifications.rs"),
+            include_str!("cases/replays.rs"),
+            include_str!("cases/retention.rs"),
+            include_str!("cases/backlog.rs"),
+            include_str!("cases/outbox/claims.rs"),
+            include_str!("cases/outbox/results.rs"),
+            include_str!("cases/outbox/records.rs"),
+            include_str!("cases/outbox/wanted.rs"),
+            include_str!("cases/outbox/endpoints.rs"),
+            include_str!("cases/outbox/overdue.rs"),
+            include_str!("cases/outbox/parked.rs"),
+            include_str!("cases/outbox/workers.rs"),
             include_str!("cases/feed.rs"),
             include_str!("cases/rates.rs"),
             include_str!("cases/damage.rs"),

@@ -1,0 +1,307 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_access::Endpoint;
+use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
+use dropin_order::OpState;
+use dropin_ports::{
+    AttemptRecord, Delivery, DeliveryResult, DeliveryState, EndpointChange, FinishedTry, Notification,
+    NotificationFilter, NotificationQuery, Payment, ReplayAsked, ReplayItem, ReplayQueued, Standing,
+};
+
+use crate::Bench;
+use crate::bench::{capture, outcome};
+use crate::values::{at, event, fresh, new_endpoint, seconds};
+
+use DeliveryResult::{Acknowledged, Parked, Retry};
+use DeliveryState::{Delivered, Moved, NotWanted, Pending};
+
+/// A payment of second 20 with `count` events, at least two; from the third on they are of second 51.
+pub(super) async fn told(bench: &Bench, merchant: MerchantId, count: usize) -> Payment {
+    let payment = bench.authorized(merchant).await;
+    if 2 < count {
+        let taken = capture(&payment, None, at(50));
+        bench.ask(&taken).await.unwrap();
+        let mut settlement = outcome(taken.operation.id, OpState::Pending, at(60));
+        settlement.events = (2..count).map(|_| event(payment.session.as_ref().unwrap(), "LATER", at(51))).collect();
+        bench.payments.settle(settlement).await.unwrap();
+    }
+    payment
+}
+
+/// Acknowledges everything that is due, however far it goes on.
+pub(super) async fn deliver_all(bench: &Bench, now: Timestamp) -> Vec<Delivery> {
+    let mut delivered = vec![];
+    loop {
+        let mut round = bench.claim(now).await;
+        if round.is_empty() {
+            return delivered;
+        }
+        while let Some(one) = round.pop() {
+            round.extend(finish(bench, &one, Acknowledged, Some(200), now).await);
+            delivered.push(one);
+        }
+    }
+}
+
+/// Tells what came of a try, with its record.
+pub(super) async fn finish(
+    bench: &Bench,
+    delivery: &Delivery,
+    result: DeliveryResult,
+    status: Option<u16>,
+    now: Timestamp,
+) -> Vec<Delivery> {
+    let record = AttemptRecord {
+        endpoint_id: delivery.endpoint_id,
+        event_id: delivery.event_id,
+        started_at: now,
+        took: Duration::from_micros(1_500),
+        status,
+        why: status.is_none().then_some("nobody answered"),
+        answer: b"thanks".to_vec(),
+    };
+    let told = FinishedTry { key: delivery.key, result, record: Some(record) };
+    bench.outbox.finish_deliveries(vec![told], now, now.plus(seconds(15))).await.unwrap().next
+}
+
+async fn list(bench: &Bench, filter: NotificationFilter) -> Vec<Notification> {
+    let query = NotificationQuery { filter, after: None, oldest_first: true, limit: 1_000 };
+    let page = bench.notifications.list_notifications(query).await.unwrap();
+    assert_eq!(page.next, None);
+    page.notifications
+}
+
+pub(super) async fn ids(bench: &Bench, filter: NotificationFilter) -> Vec<EventId> {
+    list(bench, filter).await.into_iter().map(|one| one.event_id).collect()
+}
+
+/// The events of a payment, in their order.
+pub(super) async fn events(bench: &Bench, payment: PaymentId) -> Vec<EventId> {
+    let filter = NotificationFilter { payment: Some(payment), ..Default::default() };
+    ids(bench, filter).await
+}
+
+/// How an event stands at an endpoint.
+pub(super) async fn standing(bench: &Bench, event: EventId, endpoint: EndpointId) -> Option<Standing> {
+    let file = bench.notifications.find_notification(event).await.unwrap().unwrap();
+    file.notification.standings.into_iter().find(|one| one.endpoint_id == endpoint)
+}
+
+pub(super) async fn states(bench: &Bench, events: &[EventId], endpoint: EndpointId) -> Vec<Option<DeliveryState>> {
+    let mut states = vec![];
+    for event in events {
+        states.push(standing(bench, *event, endpoint).await.map(|one| one.state));
+    }
+    states
+}
+
+pub(super) fn asked(gap: Option<Duration>) -> ReplayAsked {
+    ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "a test".to_owned(), gap }
+}
+
+/// Asks for events that were meant for `endpoint` to be sent there again, whatever became of them.
+pub(super) async fn replay(bench: &Bench, endpoint: EndpointId, events: &[EventId], now: Timestamp) -> ReplayQueued {
+    let item = |event: &EventId| ReplayItem { event: *event, from: endpoint, state: None };
+    let items = events.iter().map(item).collect();
+    bench.notifications.replay(endpoint, items, asked(None), now).await.unwrap()
+}
+
+pub(super) fn queued(queued: u32) -> ReplayQueued {
+    ReplayQueued { queued, ..Default::default() }
+}
+
+pub(super) fn sent(deliveries: &[Delivery]) -> Vec<EventId> {
+    deliveries.iter().map(|one| one.event_id).collect()
+}
+
+pub async fn notifications_stand_as_their_streams_say(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let choosy = new_endpoint(merchant.id);
+    bench.access.insert_endpoint(choosy.clone()).await.unwrap();
+    wants(&bench, &choosy, "LATER");
+    let payment = told(&bench, merchant.id, 3).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    assert_eq!(all.len(), 3);
+    let waiting = standing(&bench, all[0], endpoint.id).await.unwrap();
+    let expected = Standing {
+        endpoint_id: endpoint.id,
+        removed: false,
+        wanted: true,
+        state: Pending,
+        tries: 0,
+        due_at: Some(at(20)),
+        parked_at: None,
+        delivered_at: None,
+    };
+    assert_eq!(waiting, expected);
+    assert_eq!(standing(&bench, all[1], endpoint.id).await, Some(Standing { due_at: None, ..expected.clone() }));
+
+    let claimed = bench.claim(at(100)).await;
+    let first = claimed.iter().find(|one| one.endpoint_id == endpoint.id).unwrap();
+    let leased = Standing { tries: 1, due_at: Some(at(115)), ..expected.clone() };
+    assert_eq!(standing(&bench, all[0], endpoint.id).await, Some(leased));
+    let second = finish(&bench, first, Acknowledged, Some(200), at(101)).await.remove(0);
+    let third = finish(&bench, &second, Parked, Some(500), at(102)).await.remove(0);
+    finish(&bench, &third, Retry { at: at(130) }, None, at(103)).await;
+    let delivered =
+        Standing { state: Delivered, tries: 1, due_at: None, delivered_at: Some(at(101)), ..expected.clone() };
+    assert_eq!(standing(&bench, all[0], endpoint.id).await, Some(delivered));
+    let parked =
+        Standing { state: DeliveryState::Parked, tries: 1, due_at: None, parked_at: Some(at(102)), ..expected.clone() };
+    assert_eq!(standing(&bench, all[1], endpoint.id).await, Some(parked));
+    let again = Standing { tries: 1, due_at: Some(at(130)), ..expected.clone() };
+    assert_eq!(standing(&bench, all[2], endpoint.id).await, Some(again));
+    // What it does not want was passed over without a try; what it wants is under way.
+    assert_eq!(
+        states(&bench, &all, choosy.id).await,
+        [Some(NotWanted), Some(NotWanted), Some(Pending)],
+        "{:?}",
+        sent(&claimed)
+    );
+    let unwanted = standing(&bench, all[0], choosy.id).await.unwrap();
+    assert_eq!((unwanted.wanted, unwanted.tries), (false, 0));
+    // Nobody had to do with it: a stranger's endpoint, and one that is not told any more.
+    let (_, stranger) = bench.merchant().await;
+    assert_eq!(standing(&bench, all[0], stranger.id).await, None);
+}
+
+pub(super) fn wants(bench: &Bench, endpoint: &Endpoint, types: &str) {
+    let set = format!("UPDATE endpoint SET event_types = '{types}' WHERE id = '{}'", endpoint.id);
+    bench.raw.execute(&set).unwrap();
+}
+
+pub async fn what_went_elsewhere_has_moved(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let heir = new_endpoint(merchant.id);
+    let payment = told(&bench, merchant.id, 2).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    let first = bench.claim(at(100)).await.remove(0);
+    finish(&bench, &first, Parked, Some(500), at(101)).await;
+    bench.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(102))).await.unwrap();
+    bench.outbox.park_removed(endpoint.id, at(102), 10).await.unwrap();
+    bench.access.insert_endpoint(heir.clone()).await.unwrap();
+    assert!(standing(&bench, all[0], endpoint.id).await.unwrap().removed);
+    let parked = Some(DeliveryState::Parked);
+    assert_eq!(states(&bench, &all, endpoint.id).await, [parked, parked]);
+    assert_eq!(states(&bench, &all, heir.id).await, [None, None]);
+    let items = all.iter().map(|event| ReplayItem { event: *event, from: endpoint.id, state: parked }).collect();
+    assert_eq!(bench.notifications.replay(heir.id, items, asked(None), at(200)).await, Ok(queued(2)));
+    assert_eq!(sent(&deliver_all(&bench, at(200)).await), all);
+    assert_eq!(states(&bench, &all, endpoint.id).await, [Some(Moved), None], "tried there, and never tried there");
+    assert_eq!(states(&bench, &all, heir.id).await, [Some(Delivered), Some(Delivered)]);
+}
+
+pub async fn notifications_are_listed_by_what_they_are(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let (other, _) = bench.merchant().await;
+    let payments = [told(&bench, merchant.id, 2).await, told(&bench, merchant.id, 3).await];
+    told(&bench, other.id, 2).await;
+    let all = ids(&bench, NotificationFilter::default()).await;
+    assert_eq!(all.len(), 7);
+    let of = |filter: NotificationFilter| ids(&bench, filter);
+    let any = NotificationFilter::default;
+    assert_eq!(of(NotificationFilter { merchant: Some(merchant.id), ..any() }).await, all[..5]);
+    assert_eq!(of(NotificationFilter { endpoint: Some(endpoint.id), ..any() }).await, all[..5]);
+    let both = NotificationFilter { merchant: Some(other.id), endpoint: Some(endpoint.id), ..any() };
+    assert_eq!(of(both).await, [], "another merchant's endpoint");
+    assert_eq!(of(NotificationFilter { endpoint: Some(EndpointId::new(fresh())), ..any() }).await, []);
+    for (types, count) in
+        [("SESSION_*", 3), ("LATER,ORDER_AUTHORIZED", 4), ("ORDER_AUTHORIZE", 0), ("SESSION__OMPLETED", 0)]
+    {
+        let types = Some(types.parse().unwrap());
+        assert_eq!(of(NotificationFilter { types: types.clone(), ..any() }).await.len(), count, "{types:?}");
+    }
+    assert_eq!(of(NotificationFilter { since: Some(at(51)), ..any() }).await, [all[4]]);
+    assert_eq!(of(NotificationFilter { until: Some(at(51)), ..any() }).await.len(), 6);
+    let never = NotificationFilter { since: Some(at(20)), until: Some(at(20)), ..any() };
+    assert_eq!(of(never).await, []);
+    let order = PaymentId::new(payments[1].order.id.uuid());
+    for name in [payments[1].order.payment_id(), order] {
+        assert_eq!(of(NotificationFilter { payment: Some(name), ..any() }).await, all[2..5], "{name}");
+    }
+    let whole = &list(&bench, any()).await[4];
+    assert_eq!((whole.merchant_id, whole.payment_id), (merchant.id, payments[1].order.payment_id()));
+    assert_eq!((whole.sequence, whole.event_type.as_str(), whole.happened_at), (3, "LATER", at(51)));
+}
+
+pub async fn notifications_are_listed_by_how_they_stand(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let second = new_endpoint(merchant.id);
+    bench.access.insert_endpoint(second.clone()).await.unwrap();
+    for _ in 0..3 {
+        told(&bench, merchant.id, 2).await;
+    }
+    let all = ids(&bench, NotificationFilter::default()).await;
+    let claimed = bench.claim(at(100)).await;
+    let at_first: Vec<_> = claimed.iter().filter(|one| one.endpoint_id == endpoint.id).collect();
+    let parked = at_first[0];
+    finish(&bench, parked, Parked, None, at(101)).await;
+    let acknowledged = at_first[1];
+    let follower = finish(&bench, acknowledged, Acknowledged, Some(200), at(101)).await.remove(0);
+    let by = |state, endpoint| NotificationFilter { state: Some(state), endpoint, ..Default::default() };
+    for named in [None, Some(endpoint.id)] {
+        let found = list(&bench, by(DeliveryState::Parked, named)).await;
+        assert_eq!(found.iter().map(|one| one.event_id).collect::<Vec<_>>(), [parked.event_id]);
+        assert_eq!(found[0].standings.len(), 1, "only where it stands so");
+        assert_eq!(ids(&bench, by(Delivered, named)).await, [acknowledged.event_id]);
+    }
+    assert_eq!(ids(&bench, by(DeliveryState::Parked, Some(second.id))).await, []);
+    assert_eq!(ids(&bench, by(Pending, Some(second.id))).await, all);
+    assert_eq!(ids(&bench, by(Pending, None)).await, all, "at the second all of them");
+    finish(&bench, &follower, Acknowledged, Some(200), at(102)).await;
+    let waiting = ids(&bench, by(Pending, Some(endpoint.id))).await;
+    assert_eq!(waiting.len(), 3, "the one behind the parked one, and two of the third payment");
+    // What waits behind a replay waits too.
+    replay(&bench, endpoint.id, &[acknowledged.event_id, follower.event_id], at(200)).await;
+    assert_eq!(ids(&bench, by(Pending, Some(endpoint.id))).await.len(), 5);
+    assert_eq!(ids(&bench, by(Delivered, None)).await, []);
+}
+
+pub async fn notifications_are_listed_in_pages(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for _ in 0..60 {
+        told(&bench, merchant.id, 2).await;
+    }
+    let all = ids(&bench, NotificationFilter::default()).await;
+    for (oldest_first, limit) in [(true, 50), (false, 50), (false, 120), (true, 1)] {
+        let (mut seen, mut after) = (vec![], None);
+        for _ in 0..200 {
+            let query = NotificationQuery { filter: NotificationFilter::default(), after, oldest_first, limit };
+            let page = bench.notifications.list_notifications(query).await.unwrap();
+            assert!(page.notifications.len() <= limit as usize);
+            seen.extend(page.notifications.iter().map(|one| one.event_id));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        if !oldest_first {
+            seen.reverse();
+        }
+        assert_eq!(seen, all, "{limit} at a time");
+    }
+    let query = NotificationQuery { filter: Default::default(), after: None, oldest_first: false, limit: 0 };
+    assert_eq!(bench.notifications.list_notifications(query).await.unwrap().notifications, []);
+}
+
+pub async fn a_notification_comes_with_its_tries_and_its_body(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    told(&bench, merchant.id, 2).await;
+    let first = bench.claim(at(100)).await.remove(0);
+    finish(&bench, &first, Retry { at: at(105) }, None, at(101)).await;
+    let second = bench.claim(at(105)).await.remove(0);
+    finish(&bench, &second, Acknowledged, Some(200), at(106)).await;
+    let file = bench.notifications.find_notification(first.event_id).await.unwrap().unwrap();
+    assert_eq!((file.body, file.notification.event_type), (first.body, first.event_type));
+    let tries: Vec<_> = file.tries.iter().map(|one| (one.attempt, one.started_at, one.status)).collect();
+    assert_eq!(tries, [(1, at(101), None), (2, at(106), Some(200))]);
+    let one = &file.tries[0];
+    assert_eq!(
+        (one.endpoint_id, one.took, one.why.as_deref()),
+        (endpoint.id, Duration::from_micros(1_500), Some("nobody answered"))
+    );
+    assert_eq!(one.answer, b"thanks");
+    assert_eq!(file.notification.standings[0].tries, 2);
+    assert_eq!(bench.notifications.find_notification(EventId::new(fresh())).await, Ok(None));
+}

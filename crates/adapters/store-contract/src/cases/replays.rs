@@ -1,0 +1,269 @@
+use std::sync::Arc;
+
+use dropin_kernel::{EndpointId, EventId};
+use dropin_ports::{
+    DeliveryResult, DeliveryState, EndpointChange, FinishedTry, NotificationFilter, ReplayAsked, ReplayItem,
+    ReplayQueued,
+};
+
+use super::notifications::{
+    asked, deliver_all, events, finish, ids, queued, replay, sent, standing, states, told, wants,
+};
+use crate::Bench;
+use crate::values::{at, fresh, seconds};
+
+use DeliveryResult::{Acknowledged, Parked, Retry};
+use DeliveryState::{Delivered, Pending};
+
+pub async fn what_is_asked_for_is_sent_in_order(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 4).await;
+    let first_time = deliver_all(&bench, at(100)).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    assert_eq!(sent(&first_time), all);
+    // The third is not asked for.
+    let wanted = [all[3], all[0], all[1]];
+    assert_eq!(replay(&bench, endpoint.id, &wanted, at(200)).await, queued(3));
+    let mut again = bench.claim(at(200)).await;
+    assert_eq!(sent(&again), [all[0]], "one after the other");
+    assert_eq!((again[0].key.attempt, &again[0].body), (1, &first_time[0].body));
+    let next = finish(&bench, &again[0], Acknowledged, Some(200), at(201)).await;
+    assert_eq!(sent(&next), [all[1]]);
+    assert_eq!((next[0].key.sequence, next[0].key.attempt, next[0].first_try), (2, 1, at(201)));
+    assert_eq!(bench.claim(at(202)).await, []);
+    // Parked again, it lets the next go.
+    again = finish(&bench, &next[0], Parked, Some(500), at(203)).await;
+    assert_eq!(sent(&again), [all[3]]);
+    assert_eq!(finish(&bench, &again[0], Acknowledged, Some(200), at(204)).await, []);
+    assert_eq!(bench.count("outbox_stream", "detached"), 0);
+    assert_eq!(bench.count("outbox_replay_rest", "1 = 1"), 0);
+    assert_eq!(bench.count("outbox_replay", "asked_by = 'ada' AND wanted = 'a test' AND events = 3"), 1);
+    let parked = NotificationFilter { state: Some(DeliveryState::Parked), ..Default::default() };
+    assert_eq!(ids(&bench, parked).await, [all[1]]);
+    assert_eq!(events(&bench, payment.order.payment_id()).await, all, "nothing was edited");
+}
+
+pub async fn a_replay_is_handed_out_again_when_its_lease_ends(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 3).await;
+    deliver_all(&bench, at(100)).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    replay(&bench, endpoint.id, &all, at(200)).await;
+    let late = bench.claim(at(200)).await.remove(0);
+    let current = bench.claim(at(215)).await.remove(0);
+    assert_eq!((current.event_id, current.key.attempt), (late.event_id, 2));
+    for result in [Acknowledged, Parked, Retry { at: at(9_999) }] {
+        assert_eq!(bench.finish(late.key, result, at(216)).await, [], "{result:?}");
+    }
+    // Told with a lease that has no time, nothing is handed out, and the next is due at once.
+    let told = vec![FinishedTry::new(current.key, Acknowledged)];
+    assert_eq!(bench.outbox.finish_deliveries(told, at(217), at(217)).await.unwrap().next, []);
+    assert_eq!(sent(&deliver_all(&bench, at(217)).await), all[1..]);
+}
+
+pub async fn what_waits_is_not_queued_twice(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 3).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    let waiting = |waiting| ReplayQueued { waiting, ..Default::default() };
+    assert_eq!(replay(&bench, endpoint.id, &all, at(100)).await, waiting(3), "it waits for the first time");
+    deliver_all(&bench, at(100)).await;
+    assert_eq!(replay(&bench, endpoint.id, &all, at(200)).await, queued(3));
+    assert_eq!(replay(&bench, endpoint.id, &all, at(201)).await, waiting(3), "first or behind");
+    let first = bench.claim(at(202)).await.remove(0);
+    assert_eq!(replay(&bench, endpoint.id, &all, at(203)).await, waiting(3), "under way");
+    finish(&bench, &first, Acknowledged, Some(200), at(204)).await;
+    let again = ReplayQueued { queued: 1, waiting: 2, ..Default::default() };
+    assert_eq!(replay(&bench, endpoint.id, &all, at(205)).await, again, "what has arrived may be asked for anew");
+    let mut seen = sent(&deliver_all(&bench, at(219)).await);
+    seen.sort();
+    assert_eq!(seen, all);
+    assert_eq!(bench.count("outbox_replay", "1 = 1"), 2, "who got nothing is not noted");
+}
+
+pub async fn of_many_who_ask_one_queues(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let mut parked = vec![];
+    for _ in 0..5 {
+        told(&bench, merchant.id, 2).await;
+    }
+    for delivery in bench.claim(at(100)).await {
+        let next = finish(&bench, &delivery, Parked, Some(500), at(101)).await.remove(0);
+        finish(&bench, &next, Parked, Some(500), at(102)).await;
+        parked.extend([delivery.event_id, next.event_id]);
+    }
+    let ask = |_| {
+        let (bench, parked) = (bench.clone(), parked.clone());
+        let state = Some(DeliveryState::Parked);
+        let items = parked.into_iter().map(|event| ReplayItem { event, from: endpoint.id, state }).collect();
+        tokio::spawn(async move { bench.notifications.replay(endpoint.id, items, asked(None), at(200)).await.unwrap() })
+    };
+    let mut total = ReplayQueued::default();
+    for one in (0..8).map(ask).collect::<Vec<_>>() {
+        let one = one.await.unwrap();
+        (total.queued, total.waiting) = (total.queued + one.queued, total.waiting + one.waiting);
+    }
+    assert_eq!((total.queued, total.waiting), (10, 70));
+    let mut seen = sent(&deliver_all(&bench, at(200)).await);
+    seen.sort();
+    parked.sort();
+    assert_eq!(seen, parked, "each once");
+    let state = Some(DeliveryState::Parked);
+    let items = parked.into_iter().map(|event| ReplayItem { event, from: endpoint.id, state }).collect();
+    let late = bench.notifications.replay(endpoint.id, items, asked(None), at(300)).await.unwrap();
+    assert_eq!(late, ReplayQueued { changed: 10, ..Default::default() }, "not parked any more");
+}
+
+pub async fn a_replay_that_fails_for_an_hour_lets_the_others_go(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 4).await;
+    deliver_all(&bench, at(100)).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    replay(&bench, endpoint.id, &all[..3], at(200)).await;
+    let first = bench.claim(at(200)).await.remove(0);
+    finish(&bench, &first, Retry { at: at(200 + 3_600) }, Some(500), at(201)).await;
+    assert_eq!(bench.claim(at(3_799)).await, [], "held back");
+    let first = bench.claim(at(3_800)).await.remove(0);
+    finish(&bench, &first, Retry { at: at(9_000) }, Some(500), at(3_801)).await;
+    let second = bench.claim(at(3_801)).await;
+    assert_eq!(sent(&second), [all[1]], "free after the hour, and in order");
+    // What is asked for now does not wait for the one that fails, but for those that follow it.
+    assert_eq!(replay(&bench, endpoint.id, &all[3..], at(3_802)).await, queued(1));
+    assert_eq!(bench.claim(at(3_803)).await, []);
+    let third = finish(&bench, &second[0], Acknowledged, Some(200), at(3_803)).await;
+    assert_eq!(sent(&third), [all[2]]);
+    let fourth = finish(&bench, &third[0], Acknowledged, Some(200), at(3_804)).await;
+    assert_eq!(sent(&fourth), [all[3]]);
+    assert_eq!(finish(&bench, &fourth[0], Acknowledged, Some(200), at(3_805)).await, []);
+    let first = bench.claim(at(9_000)).await;
+    assert_eq!((sent(&first), first[0].first_try), (vec![all[0]], at(200)));
+    finish(&bench, &first[0], Parked, Some(500), at(9_001)).await;
+    assert_eq!(states(&bench, &all[..1], endpoint.id).await, [Some(DeliveryState::Parked)]);
+    assert_eq!(bench.count("outbox_stream", "detached"), 0);
+}
+
+pub async fn what_is_asked_for_later_comes_behind(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 4).await;
+    deliver_all(&bench, at(100)).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    replay(&bench, endpoint.id, &[all[1], all[3]], at(200)).await;
+    replay(&bench, endpoint.id, &[all[2]], at(201)).await;
+    assert_eq!(bench.count("outbox_stream", "detached"), 1);
+    assert_eq!(sent(&deliver_all(&bench, at(202)).await), all[1..], "in the order of their numbers");
+    // What comes before the one that is under way has to go its own way.
+    replay(&bench, endpoint.id, &[all[3]], at(300)).await;
+    replay(&bench, endpoint.id, &[all[0]], at(301)).await;
+    let mut both = sent(&bench.claim(at(302)).await);
+    both.sort();
+    assert_eq!(both, [all[0], all[3]]);
+}
+
+pub async fn replays_come_at_their_rate(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let mut all = vec![];
+    for _ in 0..10 {
+        told(&bench, merchant.id, 2).await;
+    }
+    deliver_all(&bench, at(100)).await;
+    all.extend(ids(&bench, NotificationFilter::default()).await);
+    let ask = async |events: &[EventId], asked: &ReplayAsked, now| {
+        let item = |event: &EventId| ReplayItem { event: *event, from: endpoint.id, state: Some(Delivered) };
+        let items = events.iter().map(item).collect();
+        assert_eq!(bench.notifications.replay(endpoint.id, items, asked.clone(), now).await, Ok(queued(10)));
+    };
+    let one = asked(Some(seconds(1)));
+    // In two steps, as a long list is, each of five payments with two events.
+    ask(&all[..10], &one, at(200)).await;
+    ask(&all[10..], &one, at(200)).await;
+    assert_eq!(bench.count("outbox_replay", "events = 20"), 1);
+    let mut sent_at = vec![];
+    for second in 200..230 {
+        let mut round = bench.claim(at(second)).await;
+        while let Some(delivery) = round.pop() {
+            sent_at.push((second, delivery.event_id));
+            round.extend(finish(&bench, &delivery, Acknowledged, Some(200), at(second)).await);
+        }
+    }
+    let expected: Vec<_> = all.iter().enumerate().map(|(place, event)| (200 + place as u64 / 2 * 2, *event)).collect();
+    assert_eq!(sent_at, expected, "two of a payment at once, two seconds apart, the oldest first");
+    // What is asked for next waits for its turn, unless it has no rate; what is new does not.
+    ask(&all[..10], &asked(Some(seconds(60))), at(300)).await;
+    ask(&all[10..], &asked(Some(seconds(1))), at(301)).await;
+    let live = told(&bench, merchant.id, 2).await;
+    let due = bench.claim(at(302)).await;
+    let live = events(&bench, live.order.payment_id()).await;
+    assert_eq!(sent(&due).len(), 2, "the first of what was asked for, and what is new: {due:?}");
+    assert!(sent(&due).contains(&all[0]) && sent(&due).contains(&live[0]));
+    let later = standing(&bench, all[10], endpoint.id).await.unwrap();
+    assert_eq!((later.state, later.due_at), (Pending, Some(at(900))));
+}
+
+pub async fn replays_are_only_for_endpoints_of_the_merchant(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let (_, stranger) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 2).await;
+    deliver_all(&bench, at(100)).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    let ask = async |to| {
+        let items = all.iter().map(|event| ReplayItem { event: *event, from: endpoint.id, state: None }).collect();
+        bench.notifications.replay(to, items, asked(None), at(200)).await.unwrap()
+    };
+    let refused = ReplayQueued { refused: 2, ..Default::default() };
+    assert_eq!(ask(stranger.id).await, refused, "another merchant's");
+    assert_eq!(ask(EndpointId::new(fresh())).await, refused, "nobody's");
+    wants(&bench, &endpoint, "ORDER_*");
+    assert_eq!(ask(endpoint.id).await, ReplayQueued { queued: 1, unwanted: 1, ..Default::default() });
+    assert_eq!(sent(&deliver_all(&bench, at(201)).await), all[1..]);
+    bench.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(202))).await.unwrap();
+    assert_eq!(ask(endpoint.id).await, refused, "removed");
+    let unknown = ReplayItem { event: EventId::new(fresh()), from: stranger.id, state: None };
+    let outcome = bench.notifications.replay(stranger.id, vec![unknown], asked(None), at(203)).await;
+    assert_eq!(outcome, Ok(ReplayQueued { changed: 1, ..Default::default() }), "no such event");
+    assert_eq!(bench.count("outbox_replay", "1 = 1"), 1);
+    assert_eq!(bench.claim(at(9_999)).await, []);
+}
+
+pub async fn what_nobody_wants_by_then_is_passed_over(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 4).await;
+    deliver_all(&bench, at(100)).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    replay(&bench, endpoint.id, &all, at(200)).await;
+    wants(&bench, &endpoint, "ORDER_AUTHORIZED");
+    assert_eq!(sent(&deliver_all(&bench, at(201)).await), [all[1]]);
+    assert_eq!(bench.count("outbox_stream", "detached"), 0);
+    assert_eq!(bench.count("outbox_replay_rest", "1 = 1"), 0);
+}
+
+pub async fn what_a_removed_endpoint_was_asked_to_get_is_parked(bench: Arc<Bench>) {
+    for by_claim in [false, true] {
+        let (merchant, endpoint) = bench.merchant().await;
+        let payment = told(&bench, merchant.id, 3).await;
+        deliver_all(&bench, at(100)).await;
+        let all = events(&bench, payment.order.payment_id()).await;
+        replay(&bench, endpoint.id, &all, at(200)).await;
+        bench.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(201))).await.unwrap();
+        if by_claim {
+            assert_eq!(bench.claim(at(202)).await, []);
+        } else {
+            assert_eq!(bench.outbox.park_removed(endpoint.id, at(202), 10).await, Ok((3, false)));
+        }
+        let parked = Some(DeliveryState::Parked);
+        assert_eq!(states(&bench, &all, endpoint.id).await, [parked; 3], "by the claim: {by_claim}");
+        assert_eq!(bench.count("outbox_replay_rest", "1 = 1"), 0);
+    }
+}
+
+pub async fn replays_of_a_dead_endpoint_are_parked_one_by_one(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 3).await;
+    deliver_all(&bench, at(100)).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    replay(&bench, endpoint.id, &all, at(200)).await;
+    assert_eq!(bench.outbox.park_overdue(endpoint.id, at(200), at(300), 10).await, Ok(0), "not for long enough");
+    assert_eq!(bench.outbox.park_overdue(endpoint.id, at(201), at(300), 10).await, Ok(1));
+    let expected = [Some(DeliveryState::Parked), Some(Pending), Some(Pending)];
+    assert_eq!(states(&bench, &all, endpoint.id).await, expected);
+    assert_eq!(sent(&deliver_all(&bench, at(301)).await), all[1..]);
+}
