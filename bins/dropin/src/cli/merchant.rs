@@ -9,6 +9,7 @@ use dropin_access::{Origin, Permission, RateForm};
 use dropin_catalogue::{Method, Region, find_method, methods};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
+use dropin_notification::{EventFilter, Schedule};
 use dropin_rates::Markup;
 
 use super::Output;
@@ -180,6 +181,12 @@ pub(crate) enum EndpointCommand {
         /// https; http in a sandbox
         #[arg(long, value_name = "URL")]
         url: String,
+        /// What it is told of, such as ORDER_*,SESSION_FAILED [default: everything]
+        #[arg(long, value_name = "EVENTS", value_parser = EventFilter::from_str)]
+        events: Option<EventFilter>,
+        /// When what failed is tried again, such as 5s,30s,2m,10m,1h;72h: waits, and when it is given up [default: as the notifier does]
+        #[arg(long, value_name = "SCHEDULE", value_parser = Schedule::from_str)]
+        retry: Option<Schedule>,
         #[command(flatten)]
         output: Output,
     },
@@ -190,13 +197,12 @@ pub(crate) enum EndpointCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Move an endpoint; what waits for it goes there too
+    /// Change an endpoint; it counts for what waits, too
     Set {
         /// EndpointId
         id: EndpointId,
-        /// https; http in a sandbox
-        #[arg(long, value_name = "URL")]
-        url: String,
+        #[command(flatten)]
+        settings: EndpointSettings,
         #[command(flatten)]
         output: Output,
     },
@@ -207,6 +213,26 @@ pub(crate) enum EndpointCommand {
         #[command(flatten)]
         output: Output,
     },
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct EndpointSettings {
+    /// Where it is from now on; https; http in a sandbox
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// What it is told of, such as ORDER_*,SESSION_FAILED
+    #[arg(long, value_name = "EVENTS", value_parser = EventFilter::from_str, conflicts_with = "all_events")]
+    pub(crate) events: Option<EventFilter>,
+    /// It is told of everything
+    #[arg(long)]
+    pub(crate) all_events: bool,
+    /// When what failed is tried again, such as 5s,30s,2m,10m,1h;72h: waits, and when it is given up
+    #[arg(long, value_name = "SCHEDULE", value_parser = Schedule::from_str, conflicts_with = "standard_retry")]
+    pub(crate) retry: Option<Schedule>,
+    /// What failed is tried again as the notifier does by itself
+    #[arg(long)]
+    pub(crate) standard_retry: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -328,6 +354,23 @@ mod tests {
             "--pay-later-client eu=K/1",
         ] {
             assert!(parse(&format!("set {id} {wrong}")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_is_set_by_what_is_given() {
+        let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+        let set = |line: &str| match parse(&format!("endpoint set {id} {line}")) {
+            Ok(MerchantCommand::Endpoint(EndpointCommand::Set { settings, .. })) => Some(settings),
+            _ => None,
+        };
+        let all = set("--url http://a --events ORDER_*,REFUND_FAILED --retry 5s,1m;1d").expect("all of it");
+        let text = |one: Option<&dyn std::fmt::Display>| one.map(|one| one.to_string());
+        assert_eq!(text(all.events.as_ref().map(|one| one as _)).as_deref(), Some("ORDER_*,REFUND_FAILED"));
+        assert_eq!(text(all.retry.as_ref().map(|one| one as _)).as_deref(), Some("5s,1m;1d"));
+        assert!(set("--all-events --standard-retry").is_some_and(|one| one.all_events && one.standard_retry));
+        for wrong in ["", "--events order", "--retry 5s", "--events A --all-events", "--retry 5s;1d --standard-retry"] {
+            assert!(set(wrong).is_none(), "{wrong:?}");
         }
     }
 

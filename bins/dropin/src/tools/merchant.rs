@@ -1,9 +1,11 @@
 //! `dropin merchant …`: what is said about accounts. The rules are the use cases'.
 
+mod endpoint;
+
 use std::fmt::Display;
 use std::sync::Arc;
 
-use dropin_access::{ApiUser, Endpoint, Merchant, Permission, Permissions, RateChange, RateForm, RateSettings};
+use dropin_access::{ApiUser, Merchant, Permission, Permissions, RateChange, RateForm, RateSettings};
 use dropin_boot::{Failure, read_adjustments};
 use dropin_catalogue::{Adjustment, MerchantMethods, MethodsChange, Range};
 use dropin_kernel::Violation;
@@ -17,9 +19,7 @@ use dropin_usecases::rates::set_rates;
 use serde_json::{Map, Value, json};
 
 use super::{merchants, say, say_lines};
-use crate::cli::{
-    Cli, CreateMerchant, EndpointCommand, MerchantCommand, Output, SecretCommand, SetMerchant, UserCommand,
-};
+use crate::cli::{Cli, CreateMerchant, MerchantCommand, Output, SecretCommand, SetMerchant, UserCommand};
 use crate::demo::Credentials;
 
 /// Runs one command.
@@ -32,7 +32,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> 
         MerchantCommand::Create(wanted) => create(&open(cli, store, true).await?, store, wanted).await,
         MerchantCommand::Set(wanted) => set(&open(cli, store, false).await?, store, wanted).await,
         MerchantCommand::User(command) => user(&open(cli, store, false).await?, command).await,
-        MerchantCommand::Endpoint(command) => endpoint(&open(cli, store, false).await?, command).await,
+        MerchantCommand::Endpoint(command) => endpoint::run(&open(cli, store, false).await?, command).await,
         MerchantCommand::Secret(command) => secret(&open(cli, store, false).await?, command).await,
     }
 }
@@ -76,6 +76,8 @@ fn in_flags(violation: &Violation) -> String {
         "Permissions" => "--permission",
         "SessionLifetime" => "--session-lifetime",
         "Overlap" => "--overlap",
+        "Events" => "--events",
+        "Retry" => "--retry",
         other => other,
     };
     format!("{flag} {}", violation.message)
@@ -124,7 +126,7 @@ async fn show(store: &Store, account: &Account, output: Output) -> Result<(), Fa
     let mut shown = of_merchant(&account.merchant);
     shown["Rates"] = of_rates(&store.find_rate_settings(account.merchant.id).await?);
     shown["Users"] = Value::from_iter(account.users.iter().map(of_user));
-    shown["Endpoints"] = Value::from_iter(account.endpoints.iter().map(of_endpoint));
+    shown["Endpoints"] = Value::from_iter(account.endpoints.iter().map(endpoint::shown));
     say(&if output.json { shown.to_string() } else { serde_json::to_string_pretty(&shown)? })
 }
 
@@ -208,45 +210,6 @@ async fn user(merchants: &Merchants, command: &UserCommand) -> Result<(), Failur
             tell(*output, &shown, || {
                 let old = old("password", "counts too", until.as_deref());
                 format!("Password  {}\n\nKeep it now: it cannot be shown again. {old}", rotated.password)
-            })
-        }
-    }
-}
-
-async fn endpoint(merchants: &Merchants, command: &EndpointCommand) -> Result<(), Failure> {
-    match command {
-        EndpointCommand::Add { id, url, output } => {
-            let added = merchants.add_endpoint(*id, url).await.map_err(explain)?;
-            let (id, secret) = (added.endpoint_id, &added.webhook_secret);
-            let shown = json!({ "EndpointId": id.to_string(), "Url": added.url, "WebhookSecret": secret });
-            tell(*output, &shown, || {
-                format!(
-                    "EndpointId      {id}\nWebhook secret  {secret}\n\nKeep the webhook secret now: it cannot be shown again."
-                )
-            })
-        }
-        EndpointCommand::List { id, output } => {
-            let endpoints = merchants.endpoints(*id).await.map_err(explain)?;
-            if output.json {
-                return say(&Value::from_iter(endpoints.iter().map(of_endpoint)).to_string());
-            }
-            let lines = endpoints.iter().map(|endpoint| format!("{}  {}", endpoint.id, endpoint.url));
-            say_lines(lines, "It has no endpoint; add one with `dropin merchant endpoint add ID --url URL`.")
-        }
-        EndpointCommand::Set { id, url, output } => {
-            merchants.set_endpoint_url(*id, url).await.map_err(explain)?;
-            let shown = json!({ "EndpointId": id.to_string(), "Url": url });
-            tell(*output, &shown, || format!("What waits and what comes goes to {url} now."))
-        }
-        EndpointCommand::Remove { id, output } => {
-            let parked = merchants.remove_endpoint(*id).await.map_err(explain)?;
-            let shown = json!({ "EndpointId": id.to_string(), "Parked": parked });
-            tell(*output, &shown, || match parked {
-                0 => "Nothing is sent there any more; nothing waited for it.".to_owned(),
-                _ => format!(
-                    "Nothing is sent there any more. Parked, because they waited for it: {parked}; \
-                     `dropin notification replay --all --to ENDPOINT_ID` sends them elsewhere."
-                ),
             })
         }
     }
@@ -336,16 +299,6 @@ fn of_user(user: &ApiUser) -> Value {
     }
     if let Some(at) = user.revoked_at {
         shown.insert("RevokedAt".to_owned(), at.to_string().into());
-    }
-    shown.into()
-}
-
-fn of_endpoint(endpoint: &Endpoint) -> Value {
-    let mut shown = Map::new();
-    shown.insert("EndpointId".to_owned(), endpoint.id.to_string().into());
-    shown.insert("Url".to_owned(), endpoint.url.clone().into());
-    if let Some(old) = &endpoint.previous {
-        shown.insert("OldSecretUntil".to_owned(), old.until.to_string().into());
     }
     shown.into()
 }

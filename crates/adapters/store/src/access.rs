@@ -5,6 +5,7 @@ use diesel::prelude::*;
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
+use dropin_notification::{EventFilter, Schedule};
 use dropin_ports::{
     AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, StoreError,
     UserChange, UserInserted,
@@ -219,6 +220,14 @@ fn change_endpoint(connection: &mut AnyConnection, id: Id, change: &EndpointChan
     let row = endpoint::table.filter(endpoint::id.eq(id)).filter(endpoint::removed_at.is_null());
     let changed = match change {
         EndpointChange::Url(url) => diesel::update(row).set(endpoint::url.eq(url)).execute(connection)?,
+        EndpointChange::Events(events) => {
+            let events = events.as_ref().map(EventFilter::to_string);
+            diesel::update(row).set(endpoint::event_types.eq(events)).execute(connection)?
+        }
+        EndpointChange::Retry(retry) => {
+            let retry = retry.as_ref().map(Schedule::to_string);
+            diesel::update(row).set(endpoint::retry.eq(retry)).execute(connection)?
+        }
         EndpointChange::Removed(at) => {
             diesel::update(row).set(endpoint::removed_at.eq(Instant(*at))).execute(connection)?
         }

@@ -5,6 +5,7 @@ use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissio
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{EndpointId, MerchantId, Timestamp};
 use dropin_money::Currency;
+use dropin_notification::{EventFilter, Schedule};
 
 use crate::store::StoreError;
 
@@ -86,6 +87,10 @@ pub enum UserChange {
 pub enum EndpointChange {
     /// What waits and what comes goes there.
     Url(String),
+    /// What it is told of from now on, of what waits too; `None` for everything.
+    Events(Option<EventFilter>),
+    /// When what fails from now on is tried again; `None` for the deployment's schedule.
+    Retry(Option<Schedule>),
     /// A new secret; the one of before signs too while it still counts. One that was retiring already ends here.
     Secret {
         /// Signs from now on.

@@ -1,18 +1,24 @@
 //! Notifications on their way to merchants (contract, Events; decisions.md section 9).
 
+mod backlog;
 mod flights;
+mod landing;
 mod measure;
+mod queue;
+mod share;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_notification::Schedule;
+use dropin_notification::{BreakerRules, Schedule};
 use dropin_ports::{Clock, IdSource, OutboxStore, Secrets, StoreError, WebhookSender};
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
+pub use backlog::QueueWatch;
 use flights::Flights;
 pub use measure::Counters;
 
@@ -31,6 +37,8 @@ pub struct Pace {
     pub poll: Duration,
     /// Shortest time between two looks because of wake-ups.
     pub debounce: Duration,
+    /// When an endpoint is taken for dead.
+    pub breaker: BreakerRules,
 }
 
 impl Default for Pace {
@@ -43,6 +51,7 @@ impl Default for Pace {
             send_deadline: Duration::from_secs(10),
             poll: Duration::from_millis(250),
             debounce: Duration::from_millis(5),
+            breaker: BreakerRules::default(),
         }
     }
 }
@@ -86,10 +95,13 @@ impl Delivering {
     /// [`StoreError`]; what was sent without being written down is sent again after its lease.
     pub async fn deliver_due(&self) -> Result<Tally, StoreError> {
         let mut flights = Flights::new(self);
-        flights.claim().await?;
-        while flights.any() {
+        flights.claim(Instant::now());
+        while !flights.is_done() {
             flights.land().await;
-            flights.write_down().await?;
+            if let Some(error) = flights.trouble.take() {
+                return Err(error);
+            }
+            flights.write(Instant::now());
         }
         Ok(flights.tally())
     }
@@ -98,28 +110,15 @@ impl Delivering {
     /// without it they are found by looking every [`Pace::poll`].
     pub async fn run(&self, mut stop: watch::Receiver<bool>, wakeups: Arc<Notify>) {
         let mut flights = Flights::new(self);
-        let mut store_is_there = true;
-        // When to look because somebody woke us.
-        let (mut last_look, mut woken) = (Instant::now(), None);
         while !*stop.borrow() {
-            if flights.is_hungry() {
-                (last_look, woken) = (Instant::now(), None);
-            }
-            match flights.work().await {
-                Ok(()) if store_is_there => {}
-                Ok(()) => log::info!("notifier: the store is there again"),
-                Err(error) if store_is_there => log::warn!("notifier: cannot use the outbox, trying again: {error}"),
-                Err(_still_away) => {}
-            }
-            store_is_there = flights.store_is_there();
-            let look_at = woken.unwrap_or_else(|| Instant::now() + self.pace.poll);
+            flights.work();
+            let wake_at = flights.wake_at();
             tokio::select! {
+                biased;
                 stopping = stop.changed() => if stopping.is_err() { break },
-                () = flights.land(), if flights.any() && store_is_there => {}
-                () = wakeups.notified(), if store_is_there && woken.is_none() => {
-                    woken = Some(last_look + self.pace.debounce);
-                }
-                () = sleep_until(look_at) => flights.look_again(),
+                () = wakeups.notified() => flights.look_soon(),
+                () = flights.land(), if flights.any() => {}
+                () = sleep_until(wake_at) => {}
             }
         }
         self.finish(flights).await;
@@ -127,13 +126,15 @@ impl Delivering {
 
     /// Lets what is under way land and gives back the rest.
     async fn finish(&self, mut flights: Flights<'_>) {
-        flights.give_back_waiting();
+        flights.stop();
         let landing = async {
             while !flights.is_done() {
-                flights.land().await;
-                if let Err(error) = flights.write_down_last().await {
-                    log::warn!("notifier: cannot write down what came of the last tries: {error}");
-                    sleep(self.pace.poll).await;
+                flights.work();
+                let wake_at = flights.wake_at();
+                tokio::select! {
+                    biased;
+                    () = flights.land(), if flights.any() => {}
+                    () = sleep_until(wake_at) => {}
                 }
             }
         };

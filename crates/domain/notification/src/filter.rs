@@ -29,10 +29,20 @@ const LONGEST: usize = 64;
 impl EventFilter {
     /// Whether an event of that type is wanted.
     pub fn admits(&self, event_type: &str) -> bool {
-        self.patterns.iter().any(|pattern| match pattern.strip_suffix('*') {
-            Some(beginning) => event_type.starts_with(beginning),
-            None => event_type == pattern,
-        })
+        self.patterns.iter().any(|pattern| fits(pattern, event_type))
+    }
+
+    /// The first of its names that fits none of the types, as a slip of the pen would.
+    pub fn fits_none_of(&self, event_types: &[&str]) -> Option<&str> {
+        let fits_none = |pattern: &&String| !event_types.iter().any(|one| fits(pattern, one));
+        self.patterns.iter().find(fits_none).map(String::as_str)
+    }
+}
+
+fn fits(pattern: &str, event_type: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => event_type.starts_with(beginning),
+        None => event_type == pattern,
     }
 }
 
@@ -70,6 +80,8 @@ mod tests {
         {
             assert_eq!(filter.admits(event), wanted, "{event}");
         }
+        assert_eq!(filter.fits_none_of(&["REFUND_FAILED", "ORDER_PROCESSED"]), None);
+        assert_eq!(filter.fits_none_of(&["ORDER_PROCESSED"]), Some("REFUND_*"));
         assert_eq!(filter.to_string(), "ORDER_PROCESSED,REFUND_*");
         assert_eq!(filter.to_string().parse(), Ok(filter));
     }

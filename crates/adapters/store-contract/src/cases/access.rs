@@ -2,7 +2,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::{
-    ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring, SealedSecret,
+    ApiUser, Endpoint, EndpointSettings, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring,
+    SealedSecret,
 };
 use dropin_catalogue::{Adjustment, Adjustments, Channel, MerchantMethods, Range, Region, find_method};
 use dropin_kernel::{EndpointId, MerchantId};
@@ -205,6 +206,7 @@ pub async fn endpoints_are_added_moved_and_removed(bench: Arc<Bench>) {
     let (merchant, first) = bench.merchant().await;
     let second = Endpoint {
         previous: Some(Retiring { credential: SealedSecret(vec![9]), until: at(7) }),
+        settings: EndpointSettings { events: "REFUND_*".parse().ok(), retry: "7s;8m".parse().ok() },
         ..new_endpoint(merchant.id)
     };
     assert_eq!(bench.access.insert_endpoint(second.clone()).await, Ok(Done));
@@ -225,8 +227,21 @@ pub async fn endpoints_are_added_moved_and_removed(bench: Arc<Bench>) {
     assert_eq!(change(EndpointChange::Secret { new: ended.clone(), old_until: None }).await, Done);
     let rotated = Endpoint { secret: ended, previous: None, ..rotated };
     assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![rotated.clone(), second.clone()]));
+    let (events, retry) = ("ORDER_*,SESSION_FAILED".parse().ok(), "5s,1m;1d".parse().ok());
+    assert_eq!(change(EndpointChange::Events(events.clone())).await, Done);
+    assert_eq!(change(EndpointChange::Retry(retry.clone())).await, Done);
+    let set = Endpoint { settings: EndpointSettings { events, retry }, ..rotated.clone() };
+    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![set, second.clone()]));
+    assert_eq!(change(EndpointChange::Events(None)).await, Done);
+    assert_eq!(change(EndpointChange::Retry(None)).await, Done);
+    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![rotated.clone(), second.clone()]));
     assert_eq!(change(EndpointChange::Removed(at(3))).await, Done);
-    for late in [EndpointChange::Removed(at(4)), EndpointChange::Url("https://late.example/".to_owned())] {
+    for late in [
+        EndpointChange::Removed(at(4)),
+        EndpointChange::Url("https://late.example/".to_owned()),
+        EndpointChange::Events(None),
+        EndpointChange::Retry(None),
+    ] {
         assert_eq!(change(late).await, Ended);
     }
     assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![second]));

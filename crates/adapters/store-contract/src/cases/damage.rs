@@ -158,6 +158,21 @@ pub async fn a_damaged_user_is_corrupt(bench: Arc<Bench>) {
     assert!(bench.raw.execute("UPDATE endpoint SET previous_until = NULL, previous_secret = secret").is_err());
 }
 
+pub async fn a_damaged_endpoint_is_corrupt(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for (damage, mended) in [
+        ("event_types = 'hush'", "event_types = NULL"),
+        ("event_types = ''", "event_types = NULL"),
+        ("retry = 'hush'", "retry = NULL"),
+        ("retry = '5s'", "retry = NULL"),
+    ] {
+        bench.raw.execute(&format!("UPDATE endpoint SET {damage}")).unwrap();
+        assert_corrupt(bench.access.list_endpoints(merchant.id).await, "endpoint", damage);
+        bench.raw.execute(&format!("UPDATE endpoint SET {mended}")).unwrap();
+    }
+    assert_eq!(bench.access.list_endpoints(merchant.id).await.unwrap().len(), 1, "mended");
+}
+
 pub async fn a_damaged_stash_entry_is_corrupt(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     let stashed = bench.stashed(merchant.id).await;

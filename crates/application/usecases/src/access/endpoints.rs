@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use dropin_access::{Endpoint, SealedSecret, TargetRefused};
+use dropin_access::{Endpoint, EndpointSettings, SealedSecret, TargetRefused};
 use dropin_kernel::{EndpointId, MerchantId, Timestamp, Violation, ViolationCode};
+use dropin_notification::{EventFilter, Schedule};
+use dropin_order::OrderEvent;
 use dropin_ports::{AccountChanged, EndpointChange, KeyringError};
+use dropin_session::SessionEvent;
 use dropin_validation::{UrlPolicy, WebUrl};
 
 use super::{AccountError, Merchants, of_endpoint};
@@ -30,14 +33,32 @@ pub struct SecretRotated {
     pub old_until: Option<Timestamp>,
 }
 
+/// What an endpoint is to be like; `None` leaves it as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EndpointWish {
+    /// Where it is.
+    pub url: Option<String>,
+    /// What it is told of; `Some(None)` for everything.
+    pub events: Option<Option<EventFilter>>,
+    /// When what failed is tried again; `Some(None)` for the deployment's schedule.
+    pub retry: Option<Option<Schedule>>,
+}
+
 impl Merchants {
     /// Adds an endpoint to a merchant. It is told of what happens from now on.
     ///
     /// # Errors
-    /// [`AccountError::Invalid`] (Url), [`AccountError::NoMerchant`], [`AccountError::Keyring`], [`AccountError::Store`].
-    pub async fn add_endpoint(&self, merchant: MerchantId, url: &str) -> Result<EndpointAdded, AccountError> {
-        let url = self.webhook_url(url)?;
+    /// [`AccountError::Invalid`] (Url, Events), [`AccountError::NoMerchant`], [`AccountError::Keyring`], [`AccountError::Store`].
+    pub async fn add_endpoint(
+        &self,
+        merchant: MerchantId,
+        url: &str,
+        settings: EndpointSettings,
+    ) -> Result<EndpointAdded, AccountError> {
+        let wrong = settings.events.as_ref().and_then(|events| check_events(events).err());
+        let url = valid(self.check_webhook_url("Url", url), wrong)?;
         let (endpoint, webhook_secret) = self.new_endpoint(merchant, url.clone())?;
+        let endpoint = Endpoint { settings, ..endpoint };
         let endpoint_id = endpoint.id;
         match self.store.insert_endpoint(endpoint).await? {
             AccountChanged::Done => Ok(EndpointAdded { endpoint_id, url, webhook_secret }),
@@ -54,13 +75,24 @@ impl Merchants {
         Ok(self.store.list_endpoints(merchant).await?)
     }
 
-    /// Moves an endpoint: what waits for it and what comes goes to `url`, under the same secret.
+    /// Changes an endpoint, for what waits and what comes: moved, it keeps its secret; told of less, what waits of other events is left out; tried
+    /// by another schedule, what fails from now on follows that.
     ///
     /// # Errors
-    /// [`AccountError::Invalid`] (Url), [`AccountError::NoEndpoint`], [`AccountError::Removed`], [`AccountError::Store`].
-    pub async fn set_endpoint_url(&self, id: EndpointId, url: &str) -> Result<(), AccountError> {
-        let url = self.webhook_url(url)?;
-        of_endpoint(self.store.change_endpoint(id, EndpointChange::Url(url)).await?)
+    /// [`AccountError::Invalid`] (Url, Events), [`AccountError::NoEndpoint`], [`AccountError::Removed`], [`AccountError::Store`]; then a part of it
+    /// may be done, and doing it again does the rest.
+    pub async fn set_endpoint(&self, id: EndpointId, wish: EndpointWish) -> Result<(), AccountError> {
+        let wrong = wish.events.as_ref().and_then(Option::as_ref).and_then(|events| check_events(events).err());
+        let url = wish.url.as_deref().map(|url| self.check_webhook_url("Url", url)).transpose();
+        let changes = [
+            valid(url, wrong)?.map(EndpointChange::Url),
+            wish.events.map(EndpointChange::Events),
+            wish.retry.map(EndpointChange::Retry),
+        ];
+        for change in changes.into_iter().flatten() {
+            of_endpoint(self.store.change_endpoint(id, change).await?)?;
+        }
+        Ok(())
     }
 
     /// Removes an endpoint: nothing more is sent there. Nothing is lost without a trace: notifications that still wait for it are parked, and may
@@ -109,10 +141,6 @@ impl Merchants {
         Ok((sealed, format!("whsec_{}", base64(&secret))))
     }
 
-    fn webhook_url(&self, raw: &str) -> Result<String, AccountError> {
-        self.check_webhook_url("Url", raw).map_err(|violation| AccountError::Invalid(vec![violation]))
-    }
-
     /// The URL as given, if it is one that notifications may go to as far as it tells (decisions.md section 9). What a name leads to may change
     /// at any time and is checked with every connection; here, where there may be no network at all, it is not asked.
     pub(super) fn check_webhook_url(&self, field: &str, raw: &str) -> Result<String, Violation> {
@@ -122,6 +150,26 @@ impl Merchants {
         self.targets.check(url.as_str()).map_err(refused)?;
         Ok(url.as_str().to_owned())
     }
+}
+
+/// The value, unless it or something else is wrong.
+fn valid<T>(value: Result<T, Violation>, other: Option<Violation>) -> Result<T, AccountError> {
+    match (value, other) {
+        (Ok(value), None) => Ok(value),
+        (Ok(_), Some(wrong)) | (Err(wrong), None) => Err(AccountError::Invalid(vec![wrong])),
+        (Err(first), Some(second)) => Err(AccountError::Invalid(vec![first, second])),
+    }
+}
+
+/// Whether each of its names fits an event that there is: one that fits none is a slip of the pen, and the merchant would never hear of what it
+/// means.
+fn check_events(filter: &EventFilter) -> Result<(), Violation> {
+    let of_sessions =
+        [SessionEvent::Completed, SessionEvent::Failed, SessionEvent::Cancelled].map(SessionEvent::as_str);
+    let all: Vec<&str> = of_sessions.into_iter().chain(OrderEvent::ALL.map(OrderEvent::as_str)).collect();
+    let Some(unknown) = filter.fits_none_of(&all) else { return Ok(()) };
+    let message = format!("names {unknown}, and there is no such event; there are {}", all.join(", "));
+    Err(Violation::new("Events", ViolationCode::NotAllowed, message))
 }
 
 /// RFC 4648 section 4, with padding.

@@ -15,7 +15,7 @@ use dropin_kernel::{Timestamp, Violation, ViolationCode};
 use dropin_ports::{AccessStore, AccountChanged, Clock, IdSource, KeyringError, OutboxStore, Secrets, StoreError};
 
 pub use authenticate::{AuthenticateError, Authenticator, Caller, NotPermitted, authenticate};
-pub use endpoints::{EndpointAdded, SecretRotated};
+pub use endpoints::{EndpointAdded, EndpointWish, SecretRotated};
 pub use failures::FailureLimit;
 pub use known::KnownMerchants;
 pub use merchants::{Account, CreateMerchant, MerchantCreated};

@@ -124,7 +124,7 @@ mod tests {
         async fn find_backlog(&self) -> Result<Backlog, StoreError> {
             self.pass(self.takes);
             self.asked.fetch_add(1, Ordering::SeqCst);
-            let one = |number, waiting, due| EndpointBacklog {
+            let one = |number, waiting, due: i64| EndpointBacklog {
                 endpoint_id: endpoint(number),
                 waiting,
                 oldest_due: Timestamp::from_micros(due * 1_000_000),

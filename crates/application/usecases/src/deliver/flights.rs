@@ -1,294 +1,293 @@
-//! Tries that are under way, and what waits for a slot.
+//! What is under way: tries, and what the store is asked. One task does all of it; nothing waits for anything else.
 
-use std::collections::{HashMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dropin_kernel::{EndpointId, Timestamp};
-use dropin_notification::{AttemptOutcome, Verdict};
-use dropin_ports::{Delivery, DeliveryResult, FinishedTry, Sent, StoreError, WebhookRequest};
-use tokio::task::{Id, JoinError, JoinSet};
+use dropin_notification::{AttemptOutcome, Passage};
+use dropin_ports::{
+    Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, Sent, StoreError, WebhookRequest,
+};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use tokio::time::Instant;
 
+use super::share::Share;
 use super::{Delivering, Tally};
 
-/// Claimed notifications that wait for a slot of one endpoint, at most.
-const LONGEST_QUEUE: usize = 64;
+/// After that an overflow of what was claimed is due again.
+pub(super) const OVERFLOW_WAITS: Duration = Duration::from_secs(1);
 
-/// One endpoint's share.
-#[derive(Default)]
-struct Slots {
-    busy: u32,
-    /// Claimed, with the end of the lease; starts when a slot is free.
-    waiting: VecDeque<(Delivery, Timestamp)>,
+/// A try that is over.
+pub(super) struct Landed {
+    pub(super) delivery: Delivery,
+    pub(super) probe: bool,
+    pub(super) sent: Sent,
+    /// When it began, and how long it took; `None` when nothing was sent.
+    pub(super) flew: Option<(Timestamp, Duration)>,
+}
+
+/// Something that was under way and is done.
+pub(super) enum Done {
+    Landed(Landed),
+    Claimed {
+        lease_until: Timestamp,
+        limit: u32,
+        result: Result<Vec<Delivery>, StoreError>,
+    },
+    Probed {
+        endpoint: EndpointId,
+        lease_until: Timestamp,
+        result: Result<Option<Delivery>, StoreError>,
+    },
+    Written {
+        batch: Vec<FinishedTry>,
+        lease_until: Timestamp,
+        /// The dead endpoint whose notification was given up.
+        ended: Option<EndpointId>,
+        result: Result<FinishedDeliveries, StoreError>,
+    },
+    Overdue {
+        endpoint: EndpointId,
+        result: Result<u32, StoreError>,
+    },
 }
 
 pub(super) struct Flights<'a> {
-    by: &'a Delivering,
-    sends: JoinSet<Sent>,
-    flying: HashMap<Id, Delivery>,
-    endpoints: HashMap<EndpointId, Slots>,
-    landed: Vec<FinishedTry>,
+    pub(super) by: &'a Delivering,
+    works: FuturesUnordered<BoxFuture<'static, Done>>,
+    pub(super) shares: HashMap<EndpointId, Share>,
+    /// What came of tries and is to be written down, and since when there is any.
+    pub(super) landed: Vec<FinishedTry>,
+    pub(super) landed_since: Instant,
+    /// Notifications under way, and those that wait for a slot.
+    pub(super) flying: u32,
+    pub(super) waiting: u32,
+    /// How often the store is being told, and how much at once the last time.
+    pub(super) writing: u32,
+    pub(super) last_batch: usize,
+    pub(super) claiming: bool,
+    pub(super) probing: u32,
     /// Whether the queue may hold something for us.
-    hungry: bool,
-    store_is_there: bool,
-    tally: Tally,
+    pub(super) hungry: bool,
+    pub(super) last_look: Instant,
+    pub(super) look_at: Instant,
+    /// When dead endpoints are looked at; what no longer fits its breaker is stale.
+    pub(super) probes: BinaryHeap<Reverse<(Timestamp, EndpointId)>>,
+    /// The store is not asked before.
+    pub(super) away_until: Option<Instant>,
+    pub(super) trouble: Option<StoreError>,
+    pub(super) stopping: bool,
+    pub(super) swept_at: Instant,
+    pub(super) tally: Tally,
 }
 
 impl<'a> Flights<'a> {
     pub(super) fn new(by: &'a Delivering) -> Self {
+        let now = Instant::now();
         Self {
             by,
-            sends: JoinSet::new(),
-            flying: HashMap::new(),
-            endpoints: HashMap::new(),
+            works: FuturesUnordered::new(),
+            shares: HashMap::new(),
             landed: Vec::new(),
+            landed_since: now,
+            flying: 0,
+            waiting: 0,
+            writing: 0,
+            last_batch: 0,
+            claiming: false,
+            probing: 0,
             hungry: true,
-            store_is_there: true,
+            last_look: now,
+            look_at: now,
+            probes: BinaryHeap::new(),
+            away_until: None,
+            trouble: None,
+            stopping: false,
+            swept_at: now,
             tally: Tally::default(),
         }
     }
 
     /// Whether anything is under way.
     pub(super) fn any(&self) -> bool {
-        !self.sends.is_empty()
+        !self.works.is_empty()
     }
 
     /// Whether nothing is under way and all of it is written down.
     pub(super) fn is_done(&self) -> bool {
-        self.sends.is_empty() && self.landed.is_empty()
+        self.works.is_empty() && self.landed.is_empty()
     }
 
-    pub(super) fn is_hungry(&self) -> bool {
-        self.hungry
-    }
-
-    pub(super) fn look_again(&mut self) {
-        self.hungry = true;
-    }
-
-    pub(super) fn store_is_there(&self) -> bool {
-        self.store_is_there
-    }
-
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) const fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Writes down what has landed, then claims until the queue has no more for us or we have no more room.
-    pub(super) async fn work(&mut self) -> Result<(), StoreError> {
-        let worked = self.write_down_and_claim().await;
-        self.store_is_there = worked.is_ok();
-        worked
+    pub(super) fn begin(&mut self, work: impl Future<Output = Done> + Send + 'static) {
+        self.works.push(work.boxed());
     }
 
-    async fn write_down_and_claim(&mut self) -> Result<(), StoreError> {
-        self.write_down().await?;
-        while self.hungry && 0 < self.room() {
-            self.claim().await?;
+    /// Waits until something is done and goes on with it and with all else that is done by then. Nothing is lost when the wait is given up.
+    pub(super) async fn land(&mut self) {
+        let mut done = self.works.next().await;
+        while let Some(one) = done {
+            self.take(one);
+            done = self.works.next().now_or_never().flatten();
         }
-        Ok(())
     }
 
-    fn room(&self) -> u32 {
-        self.by.pace.in_flight.saturating_sub(u32::try_from(self.flying.len()).unwrap_or(u32::MAX))
+    fn take(&mut self, done: Done) {
+        match done {
+            Done::Landed(landed) => self.note(landed),
+            Done::Claimed { lease_until, limit, result } => {
+                self.claiming = false;
+                if let Some(claimed) = self.heard(result) {
+                    self.share_out(claimed, lease_until, limit);
+                }
+            }
+            Done::Probed { endpoint, lease_until, result } => {
+                self.probing -= 1;
+                self.look(endpoint, lease_until, result);
+            }
+            Done::Written { batch, lease_until, ended, result } => {
+                self.writing -= 1;
+                self.written(batch, lease_until, ended, result);
+            }
+            Done::Overdue { endpoint, result } => self.parked_overdue(endpoint, result),
+        }
     }
 
-    /// Claims once, for endpoints that have a free slot, and starts what it gets.
-    pub(super) async fn claim(&mut self) -> Result<(), StoreError> {
-        let per_endpoint = self.by.pace.per_endpoint;
-        let is_full = |slots: &Slots| per_endpoint <= slots.busy || !slots.waiting.is_empty();
-        let full: Vec<EndpointId> =
-            self.endpoints.iter().filter(|(_, slots)| is_full(slots)).map(|(id, _)| *id).collect();
-        let now = self.by.clock.now();
-        let lease_until = now.plus(self.by.pace.lease);
-        let outbox = &self.by.outbox;
-        let claimed = outbox.claim_deliveries(&full, now, lease_until, per_endpoint, self.room()).await?;
-        self.hungry = claimed.iter().any(|delivery| !full.contains(&delivery.endpoint_id));
-        self.accept(claimed, lease_until);
-        Ok(())
+    /// What the store said; an error is kept for whoever minds.
+    pub(super) fn heard<T>(&mut self, result: Result<T, StoreError>) -> Option<T> {
+        result.map_err(|error| self.trouble = Some(error)).ok()
     }
 
-    fn accept(&mut self, deliveries: Vec<Delivery>, lease_until: Timestamp) {
+    pub(super) fn share(&mut self, endpoint: EndpointId) -> &mut Share {
+        let usual = self.by.schedule.give_up_after();
+        self.shares.entry(endpoint).or_insert_with(|| Share::new(usual))
+    }
+
+    /// Starts what was claimed as far as there are slots, and lets the rest wait for one.
+    pub(super) fn accept(&mut self, deliveries: Vec<Delivery>, lease_until: Timestamp) {
         for delivery in deliveries {
-            let endpoint = delivery.endpoint_id;
             if delivery.lease_expired {
                 self.by.counters.lease_expired();
             }
-            let slots = self.endpoints.entry(endpoint).or_default();
-            // More only comes from a store that cannot pass over full endpoints. It is due again when its lease ends.
-            if slots.waiting.len() < LONGEST_QUEUE {
-                slots.waiting.push_back((delivery, lease_until));
+            let (key, endpoint, slots) = (delivery.key, delivery.endpoint_id, self.by.pace.per_endpoint);
+            if self.stopping {
+                self.give_back(key, Duration::ZERO);
+                continue;
             }
-            self.start_waiting(endpoint);
+            let share = self.share(endpoint);
+            match share.breaker.passage() {
+                Passage::All if share.is_crowded(slots) => self.give_back(key, OVERFLOW_WAITS),
+                Passage::All => {
+                    share.waiting.push_back((delivery, lease_until));
+                    self.waiting += 1;
+                    self.start_waiting(endpoint);
+                }
+                Passage::Next => {
+                    share.breaker.probe();
+                    self.by.counters.breaker_half_open(endpoint);
+                    self.start(delivery, true);
+                }
+                Passage::ProbeAt { .. } | Passage::Nothing => self.give_back(key, Duration::ZERO),
+            }
         }
     }
 
     /// Starts what waits for `endpoint` while it has free slots.
-    fn start_waiting(&mut self, endpoint: EndpointId) {
-        let Some(slots) = self.endpoints.get_mut(&endpoint) else {
-            return;
-        };
-        let latest_end = self.by.clock.now().plus(self.by.pace.send_deadline);
-        while slots.busy < self.by.pace.per_endpoint {
-            let Some((mut delivery, lease_until)) = slots.waiting.pop_front() else {
+    pub(super) fn start_waiting(&mut self, endpoint: EndpointId) {
+        let (slots, by) = (self.by.pace.per_endpoint, self.by);
+        let mut latest_end = None;
+        loop {
+            let share = self.share(endpoint);
+            if slots <= share.busy {
+                break;
+            }
+            let Some((delivery, lease_until)) = share.waiting.pop_front() else {
                 break;
             };
-            if lease_until < latest_end {
-                // It could still be under way when somebody else may claim it. It is due again when its lease ends.
+            self.waiting -= 1;
+            if lease_until < *latest_end.get_or_insert_with(|| by.clock.now().plus(by.pace.send_deadline)) {
+                // It could still be under way when somebody else may claim it.
+                self.give_back(delivery.key, Duration::ZERO);
                 continue;
             }
-            slots.busy += 1;
-            let body = std::mem::take(&mut delivery.body);
-            let send = self.sends.spawn(self.by.send(&delivery, body));
-            self.flying.insert(send.id(), delivery);
-        }
-        if slots.busy == 0 && slots.waiting.is_empty() {
-            self.endpoints.remove(&endpoint);
+            self.start(delivery, false);
         }
     }
 
-    /// Waits until something lands and notes it, with all else that has landed by then. Nothing is lost when the wait is given up.
-    pub(super) async fn land(&mut self) {
-        let mut landed = self.sends.join_next_with_id().await;
-        while let Some(one) = landed {
-            self.note(one);
-            landed = self.sends.try_join_next_with_id();
+    /// Gives back what was claimed and never started; it is due again after so long.
+    pub(super) fn give_back(&mut self, key: DeliveryKey, after: Duration) {
+        let at = self.by.clock.now().plus(after);
+        self.finished(FinishedTry::new(key, DeliveryResult::Held { at }));
+    }
+
+    /// Gives back what waits for a slot of `endpoint`.
+    pub(super) fn give_back_waiting(&mut self, endpoint: EndpointId) {
+        let waiting = std::mem::take(&mut self.share(endpoint).waiting);
+        self.waiting -= waiting.len() as u32;
+        for (delivery, _) in waiting {
+            self.give_back(delivery.key, Duration::ZERO);
         }
     }
 
-    fn note(&mut self, landed: Result<(Id, Sent), JoinError>) {
-        let (id, sent) = landed
-            .unwrap_or_else(|error| (error.id(), AttemptOutcome::Failed { why: "the try ended abnormally" }.into()));
-        let Some(delivery) = self.flying.remove(&id) else {
-            return;
-        };
-        let endpoint = delivery.endpoint_id;
-        if let Some(slots) = self.endpoints.get_mut(&endpoint) {
-            slots.busy -= 1;
-        }
-        let result = self.judge(&delivery, &sent.outcome);
-        self.landed.push(FinishedTry::new(delivery.key, result));
-        // A slot is free, so there may be something to claim for it.
-        self.hungry = true;
-        self.start_waiting(endpoint);
-    }
-
-    fn judge(&mut self, delivery: &Delivery, outcome: &AttemptOutcome) -> DeliveryResult {
-        let (now, jitter) = (self.by.clock.now(), self.by.jitter_per_mille());
-        self.by.counters.attempt(outcome);
-        match self.by.schedule.after(outcome, delivery.key.attempt, delivery.first_try, now, jitter) {
-            Verdict::Acknowledged => {
-                self.tally.acknowledged += 1;
-                self.by.counters.acknowledged(now.since(delivery.happened_at));
-                log::debug!("{} acknowledged", Named(delivery));
-                DeliveryResult::Acknowledged
-            }
-            Verdict::Retry { at } => {
-                self.tally.retried += 1;
-                log::warn!("{}: {}; next try at {at}", Named(delivery), Told(outcome));
-                DeliveryResult::Retry { at }
-            }
-            Verdict::Hold { at } => DeliveryResult::Held { at },
-            Verdict::Park => {
-                self.tally.parked += 1;
-                self.by.counters.parked();
-                log::error!(
-                    "{}: {}; given up, `dropin notification replay` sends it again",
-                    Named(delivery),
-                    Told(outcome)
-                );
-                DeliveryResult::Parked
-            }
+    /// From now on nothing more is started.
+    pub(super) fn stop(&mut self) {
+        self.stopping = true;
+        for endpoint in self.shares.keys().copied().collect::<Vec<_>>() {
+            self.give_back_waiting(endpoint);
         }
     }
 
-    /// Writes down what has landed, and starts the notifications that this sets free.
-    pub(super) async fn write_down(&mut self) -> Result<(), StoreError> {
+    /// Notes what is to be written down.
+    pub(super) fn finished(&mut self, one: FinishedTry) {
         if self.landed.is_empty() {
-            return Ok(());
+            self.landed_since = Instant::now();
         }
-        let now = self.by.clock.now();
-        let lease_until = now.plus(self.by.pace.lease);
-        let finished = self.by.outbox.finish_deliveries(self.landed.clone(), now, lease_until).await?;
-        self.landed.clear();
-        self.by.counters.fenced(finished.fenced);
-        self.accept(finished.next, lease_until);
-        Ok(())
+        self.landed.push(one);
     }
 
-    /// Writes down what has landed and goes on with nothing: what this sets free is due at once, for whoever comes next.
-    pub(super) async fn write_down_last(&mut self) -> Result<(), StoreError> {
-        let now = self.by.clock.now();
-        let finished = self.by.outbox.finish_deliveries(self.landed.clone(), now, now).await?;
-        self.landed.clear();
-        self.by.counters.fenced(finished.fenced);
-        Ok(())
-    }
-
-    /// Gives back what was claimed and never started.
-    pub(super) fn give_back_waiting(&mut self) {
-        let at = self.by.clock.now();
-        for (delivery, _) in self.endpoints.values_mut().flat_map(|slots| slots.waiting.drain(..)) {
-            self.landed.push(FinishedTry::new(delivery.key, DeliveryResult::Retry { at }));
-        }
-    }
-}
-
-impl Delivering {
-    /// One try, as a task of its own.
-    fn send(&self, delivery: &Delivery, body: Vec<u8>) -> impl Future<Output = Sent> + Send + use<> {
-        let endpoint = delivery.endpoint_id;
-        let owner = endpoint.to_string();
-        let opened = delivery.secrets.iter().map(|secret| self.secrets.open_secret(&owner, secret));
-        let request = opened.collect::<Result<Vec<_>, _>>().map(|secrets| WebhookRequest {
-            url: delivery.url.clone(),
+    /// Begins a try.
+    pub(super) fn start(&mut self, mut delivery: Delivery, probe: bool) {
+        let (started_at, by) = (self.by.clock.now(), self.by);
+        let share = self.share(delivery.endpoint_id);
+        share.busy += 1;
+        share.used();
+        let secrets = share.secrets(&*by.secrets, &delivery, started_at);
+        self.flying += 1;
+        let secrets = match secrets {
+            Ok(secrets) => secrets,
+            Err(error) => {
+                let endpoint = delivery.endpoint_id;
+                log::error!(
+                    "the secret of endpoint {endpoint} cannot be opened: {error}; is master.key the one of this deployment?"
+                );
+                let sent = AttemptOutcome::Failed { why: "the endpoint's secret cannot be opened" }.into();
+                return self.begin(async move { Done::Landed(Landed { delivery, probe, sent, flew: None }) });
+            }
+        };
+        let request = WebhookRequest {
+            url: std::mem::take(&mut delivery.url),
             event_id: delivery.event_id,
             sequence: delivery.key.sequence,
-            body,
+            body: std::mem::take(&mut delivery.body),
             secrets,
-            at: self.clock.now(),
+            at: started_at,
+        };
+        let webhooks = Arc::clone(&by.webhooks);
+        self.begin(async move {
+            let began = Instant::now();
+            // A defect in the sender costs this try and no more.
+            let sent = AssertUnwindSafe(async { webhooks.send(request).await }).catch_unwind().await;
+            let broken = |_panic| AttemptOutcome::Failed { why: "the try ended abnormally" }.into();
+            let sent = sent.unwrap_or_else(broken);
+            Done::Landed(Landed { delivery, probe, sent, flew: Some((started_at, began.elapsed())) })
         });
-        let webhooks = Arc::clone(&self.webhooks);
-        async move {
-            match request {
-                Ok(request) => webhooks.send(request).await,
-                Err(error) => {
-                    log::error!("the secret of endpoint {endpoint} cannot be opened: {error}");
-                    AttemptOutcome::Failed { why: "the endpoint's secret cannot be opened" }.into()
-                }
-            }
-        }
-    }
-
-    /// From −200 to 200, evenly.
-    pub(super) fn jitter_per_mille(&self) -> i32 {
-        let random = self.ids.random();
-        let [.., high, low] = *random.as_bytes();
-        i32::from(u16::from_be_bytes([high, low]) % 401) - 200
-    }
-}
-
-/// A notification in the log: never its body or address, which may hold what is nobody's business.
-struct Named<'a>(&'a Delivery);
-
-impl std::fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Delivery { key, merchant_id, endpoint_id, event_id, event_type, .. } = self.0;
-        write!(
-            f,
-            "notification {event_id} ({event_type}) to endpoint {endpoint_id} of merchant {merchant_id}, try {}",
-            key.attempt
-        )
-    }
-}
-
-/// What came of a try, in the log.
-struct Told<'a>(&'a AttemptOutcome);
-
-impl std::fmt::Display for Told<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            AttemptOutcome::Answered { status, .. } => write!(f, "answered {status}, only 200 acknowledges"),
-            AttemptOutcome::Failed { why } => f.write_str(why),
-        }
     }
 }

@@ -1,3 +1,4 @@
+mod breaker;
 mod world;
 
 use std::collections::BTreeSet;
@@ -7,6 +8,7 @@ use std::sync::atomic::Ordering;
 use dropin_kernel::Timestamp;
 use dropin_ports::DeliveryResult;
 use tokio::sync::Semaphore;
+use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::*;

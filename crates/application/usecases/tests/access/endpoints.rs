@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dropin_access::Endpoint;
+use dropin_access::{Endpoint, EndpointSettings};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_ports::{AccessStore, Clock, Secrets};
-use dropin_usecases::access::{Account, AccountError};
+use dropin_usecases::access::{Account, AccountError, EndpointWish};
 use uuid::Uuid;
 
 use crate::bench::{Bench, fields};
@@ -16,6 +16,10 @@ fn shown(secret: &str) -> Vec<u8> {
 
 fn opened(bench: &Bench, endpoint: &Endpoint) -> Vec<u8> {
     bench.secrets.open_secret(&endpoint.id.to_string(), &endpoint.secret).unwrap()
+}
+
+fn at(url: &str) -> EndpointWish {
+    EndpointWish { url: Some(url.to_owned()), ..EndpointWish::default() }
 }
 
 #[tokio::test]
@@ -34,23 +38,49 @@ async fn the_webhook_secret_is_32_bytes_and_kept_sealed() {
 async fn endpoints_come_move_and_go() {
     let bench = Bench::new();
     let (made, merchants) = (bench.create(None).await, &bench.merchants);
-    let added = merchants.add_endpoint(made.merchant_id, "http://shop.example").await;
+    let added = merchants.add_endpoint(made.merchant_id, "http://shop.example", EndpointSettings::default()).await;
     let added = added.map_err(|error| error.to_string()).unwrap();
     assert_eq!(added.url, "http://shop.example", "as given, http in a sandbox");
     let listed = merchants.endpoints(made.merchant_id).await.unwrap();
     assert_eq!((listed.len(), opened(&bench, &listed[0])), (1, shown(&added.webhook_secret)));
-    merchants.set_endpoint_url(added.endpoint_id, "https://elsewhere.example/").await.unwrap();
+    merchants.set_endpoint(added.endpoint_id, at("https://elsewhere.example/")).await.unwrap();
     assert_eq!(merchants.endpoints(made.merchant_id).await.unwrap()[0].url, "https://elsewhere.example/");
     for wrong in ["", "elsewhere", "ftp://elsewhere.example"] {
-        assert_eq!(fields(merchants.set_endpoint_url(added.endpoint_id, wrong).await), ["Url"], "{wrong}");
-        assert_eq!(fields(merchants.add_endpoint(made.merchant_id, wrong).await), ["Url"], "{wrong}");
+        assert_eq!(fields(merchants.set_endpoint(added.endpoint_id, at(wrong)).await), ["Url"], "{wrong}");
+        let added = merchants.add_endpoint(made.merchant_id, wrong, EndpointSettings::default()).await;
+        assert_eq!(fields(added), ["Url"], "{wrong}");
     }
     assert_eq!(merchants.remove_endpoint(added.endpoint_id).await, Ok(0));
     assert_eq!(merchants.remove_endpoint(added.endpoint_id).await, Ok(0), "again, for what may have been left");
     assert_eq!(merchants.endpoints(made.merchant_id).await, Ok(vec![]));
-    let late = merchants.set_endpoint_url(added.endpoint_id, "https://late.example/").await;
+    let late = merchants.set_endpoint(added.endpoint_id, at("https://late.example/")).await;
     assert_eq!(late, Err(AccountError::Removed));
     assert_eq!(merchants.rotate_secret(added.endpoint_id, Duration::ZERO).await.err(), Some(AccountError::Removed));
+}
+
+#[tokio::test]
+async fn an_endpoint_has_settings_of_its_own() {
+    let bench = Bench::new();
+    let (made, merchants) = (bench.create(None).await, &bench.merchants);
+    let events = |text: &str| Some(text.parse().expect("a filter"));
+    let settings = EndpointSettings { events: events("ORDER_*,SESSION_FAILED"), retry: "5s;1d".parse().ok() };
+    let url = "https://shop.example/";
+    let added = merchants.add_endpoint(made.merchant_id, url, settings.clone()).await;
+    let id = added.map_err(|error| error.to_string()).unwrap().endpoint_id;
+    let stands = async || merchants.endpoints(made.merchant_id).await.unwrap().remove(0).settings;
+    assert_eq!(stands().await, settings);
+    let wish = EndpointWish { events: Some(events("REFUND_*")), ..EndpointWish::default() };
+    merchants.set_endpoint(id, wish).await.unwrap();
+    assert_eq!(stands().await, EndpointSettings { events: events("REFUND_*"), ..settings }, "the rest stays");
+    let wish = EndpointWish { events: Some(None), retry: Some(None), ..at("https://elsewhere.example/") };
+    merchants.set_endpoint(id, wish).await.unwrap();
+    assert_eq!(stands().await, EndpointSettings::default());
+    let wrong = EndpointSettings { events: events("ORDER_*,ORDER_PROCESED"), retry: None };
+    let refused = merchants.add_endpoint(made.merchant_id, "here", wrong.clone()).await;
+    assert_eq!(fields(refused), ["Url", "Events"], "all of it at once");
+    let refused = merchants.set_endpoint(id, EndpointWish { events: Some(wrong.events), ..EndpointWish::default() });
+    let message = refused.await.unwrap_err().to_string();
+    assert!(message.contains("ORDER_PROCESED") && message.contains("ORDER_PROCESSED,"), "{message}");
 }
 
 #[tokio::test]
@@ -80,10 +110,13 @@ async fn what_does_not_exist_is_said_so() {
     let (merchants, nothing) = (&bench.merchants, Uuid::from_u128(u128::MAX));
     let (nobody, nowhere) = (MerchantId::new(nothing), EndpointId::new(nothing));
     let url = "https://shop.example/";
-    assert_eq!(merchants.add_endpoint(nobody, url).await.err(), Some(AccountError::NoMerchant));
+    assert_eq!(
+        merchants.add_endpoint(nobody, url, EndpointSettings::default()).await.err(),
+        Some(AccountError::NoMerchant)
+    );
     assert_eq!(merchants.endpoints(nobody).await, Err(AccountError::NoMerchant));
     assert_eq!(Account::load(&bench.store, nobody).await, Err(AccountError::NoMerchant));
-    assert_eq!(merchants.set_endpoint_url(nowhere, url).await, Err(AccountError::NoEndpoint));
+    assert_eq!(merchants.set_endpoint(nowhere, at(url)).await, Err(AccountError::NoEndpoint));
     assert_eq!(merchants.remove_endpoint(nowhere).await, Err(AccountError::NoEndpoint));
     assert_eq!(merchants.rotate_secret(nowhere, Duration::ZERO).await.err(), Some(AccountError::NoEndpoint));
 }

@@ -9,8 +9,8 @@ use dropin_access::{PasswordHash, SealedSecret};
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{
-    Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries, FinishedTry, KeyringError, ParkedEvent,
-    Replayed, Sent, WebhookRequest,
+    AttemptRecord, Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries, FinishedTry, KeyringError,
+    ParkedEvent, Replayed, Sent, WebhookRequest,
 };
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -23,6 +23,10 @@ pub(super) const CREATED: &str = "created";
 pub(super) const PANIC: &str = "panic";
 /// Answers 200 once its gate is opened.
 pub(super) const GATED: &str = "gated";
+/// Gives no answer before [`World::back_at`], and 200 from then on.
+pub(super) const DEAD: &str = "dead";
+/// Answers what [`World::answer`] says.
+pub(super) const ANSWERS: &str = "answers";
 
 #[derive(Default)]
 pub(super) struct Stream {
@@ -31,12 +35,32 @@ pub(super) struct Stream {
     pub(super) events: i64,
     pub(super) next: i64,
     pub(super) attempt: u32,
+    pub(super) uncounted: u32,
     pub(super) first_try: Option<Timestamp>,
     pub(super) due_at: i64,
+    pub(super) leased: bool,
 }
 
 impl Stream {
-    fn delivery(&self, id: usize) -> Delivery {
+    fn lease(&mut self, id: usize, now: Timestamp, lease_until: Timestamp, world: &World) -> Delivery {
+        self.attempt += 1;
+        self.first_try.get_or_insert(now);
+        (self.due_at, self.leased) = (lease_until.micros(), true);
+        self.delivery(id, world)
+    }
+
+    fn wait(&mut self, at: Timestamp) {
+        (self.due_at, self.leased) = (at.micros(), false);
+    }
+
+    /// Goes on to the next event, which nobody has tried yet.
+    fn advance(&mut self, now: Timestamp) {
+        self.next += 1;
+        (self.attempt, self.uncounted, self.first_try) = (0, 0, None);
+        self.wait(now);
+    }
+
+    fn delivery(&self, id: usize, world: &World) -> Delivery {
         Delivery {
             key: DeliveryKey { stream: id as i64, sequence: self.next, attempt: self.attempt },
             merchant_id: MerchantId::new(Uuid::nil()),
@@ -46,18 +70,23 @@ impl Stream {
                 SealedSecret(vec![1]),
                 SealedSecret(if self.endpoint == "locked" { vec![] } else { vec![2] }),
             ],
-            old_secret_until: None,
+            old_secret_until: *world.old_secret_until.lock().unwrap(),
             payment_id: PaymentId::new(Uuid::from_u128(self.number)),
             event_id: EventId::new(Uuid::from_u128(self.number * 100 + self.next as u128)),
             event_type: "ORDER_PROCESSED".to_owned(),
             body: b"{}".to_vec(),
             first_try: self.first_try.unwrap_or(Timestamp::from_micros(0)),
-            uncounted: 0,
+            uncounted: self.uncounted,
             happened_at: Timestamp::from_micros(0),
-            retry: None,
+            retry: world.retry.clone(),
             lease_expired: false,
         }
     }
+}
+
+/// Something to send to that endpoint.
+pub(super) fn stream_of(endpoint: &'static str) -> Delivery {
+    Stream { endpoint, ..Stream::default() }.delivery(0, &World::default())
 }
 
 fn endpoint(name: &str) -> EndpointId {
@@ -74,6 +103,18 @@ pub(super) struct World {
     pub(super) passes_over_full: bool,
     pub(super) store_is_away: AtomicBool,
     pub(super) now: AtomicI64,
+    /// When the dead endpoint is there again.
+    pub(super) back_at: AtomicI64,
+    pub(super) answer: Mutex<Option<AttemptOutcome>>,
+    /// Of every endpoint.
+    pub(super) retry: Option<Schedule>,
+    pub(super) old_secret_until: Mutex<Option<Timestamp>>,
+    pub(super) opened: AtomicU32,
+    pub(super) signed_by: Mutex<Vec<usize>>,
+    /// What was acknowledged by which stream and when, in that order.
+    pub(super) acknowledged: Mutex<Vec<(usize, i64, i64)>>,
+    pub(super) parked: Mutex<Vec<(usize, i64, i64)>>,
+    pub(super) records: Mutex<Vec<AttemptRecord>>,
     pub(super) sent: Mutex<Vec<(String, i64)>>,
     pub(super) flying: AtomicU32,
     pub(super) most_flying: AtomicU32,
@@ -126,10 +167,7 @@ impl OutboxStore for World {
             let due = stream.next <= stream.events && stream.due_at <= now.micros();
             if due && !passed_over && *count < per_endpoint && claimed.len() < limit as usize {
                 *count += 1;
-                stream.attempt += 1;
-                stream.first_try.get_or_insert(now);
-                stream.due_at = lease_until.micros();
-                claimed.push(stream.delivery(id));
+                claimed.push(stream.lease(id, now, lease_until, self));
             }
         }
         Ok(claimed)
@@ -146,16 +184,28 @@ impl OutboxStore for World {
         let is_due =
             |one: &Stream| endpoint(one.endpoint) == of && one.next <= one.events && one.due_at <= now.micros();
         let due = streams.iter_mut().enumerate().filter(|(_, one)| is_due(one)).min_by_key(|(_, one)| one.due_at);
-        Ok(due.map(|(id, stream)| {
-            stream.attempt += 1;
-            stream.first_try.get_or_insert(now);
-            stream.due_at = lease_until.micros();
-            stream.delivery(id)
-        }))
+        Ok(due.map(|(id, stream)| stream.lease(id, now, lease_until, self)))
     }
 
-    async fn park_overdue(&self, _: EndpointId, _: Timestamp, _: Timestamp, _: u32) -> Result<u32, StoreError> {
-        Ok(0)
+    async fn park_overdue(
+        &self,
+        of: EndpointId,
+        give_up_before: Timestamp,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u32, StoreError> {
+        self.check()?;
+        let mut parked = 0;
+        for (id, stream) in self.streams.lock().unwrap().iter_mut().enumerate() {
+            let due = stream.next <= stream.events && stream.due_at <= now.micros() && !stream.leased;
+            let overdue = stream.first_try.unwrap_or(Timestamp::from_micros(0)) < give_up_before;
+            if endpoint(stream.endpoint) == of && due && overdue && parked < limit {
+                self.parked.lock().unwrap().push((id, stream.next, now.micros()));
+                stream.advance(now);
+                parked += 1;
+            }
+        }
+        Ok(parked)
     }
 
     async fn finish_deliveries(
@@ -165,25 +215,38 @@ impl OutboxStore for World {
         lease_until: Timestamp,
     ) -> Result<FinishedDeliveries, StoreError> {
         self.check()?;
-        let mut next = Vec::new();
-        for FinishedTry { key, result, .. } in results {
+        let mut finished = FinishedDeliveries::default();
+        for FinishedTry { key, result, record } in results {
+            self.records.lock().unwrap().extend(record);
             let mut streams = self.streams.lock().unwrap();
-            let stream = &mut streams[key.stream as usize];
+            let id = key.stream as usize;
+            let stream = &mut streams[id];
             if (stream.next, stream.attempt) != (key.sequence, key.attempt) {
+                finished.fenced += 1;
                 continue;
             }
             self.results.lock().unwrap().push((key, result));
-            if let DeliveryResult::Retry { at } = result {
-                stream.due_at = at.micros();
-                continue;
+            match result {
+                DeliveryResult::Retry { at } => {
+                    stream.wait(at);
+                    continue;
+                }
+                DeliveryResult::Held { at } => {
+                    stream.uncounted += 1;
+                    stream.wait(at);
+                    continue;
+                }
+                DeliveryResult::Acknowledged => {
+                    self.acknowledged.lock().unwrap().push((id, stream.next, now.micros()));
+                }
+                DeliveryResult::Parked => self.parked.lock().unwrap().push((id, stream.next, now.micros())),
             }
-            stream.next += 1;
-            (stream.attempt, stream.first_try, stream.due_at) = (1, Some(now), lease_until.micros());
-            if stream.next <= stream.events {
-                next.push(stream.delivery(key.stream as usize));
+            stream.advance(now);
+            if stream.next <= stream.events && now < lease_until {
+                finished.next.push(stream.lease(id, now, lease_until, self));
             }
         }
-        Ok(FinishedDeliveries { next, fenced: 0 })
+        Ok(finished)
     }
 
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -214,8 +277,17 @@ impl WebhookSender for World {
     async fn send(&self, request: WebhookRequest) -> Sent {
         self.sent.lock().unwrap().push((request.url.clone(), request.sequence));
         let flying = self.flying.fetch_add(1, Ordering::SeqCst) + 1;
+        self.signed_by.lock().unwrap().push(request.secrets.len());
         let host = request.url.split('/').nth(2).unwrap_or_default();
         let status = match host {
+            DEAD if Clock::now(self).micros() < self.back_at.load(Ordering::SeqCst) => {
+                self.flying.fetch_sub(1, Ordering::SeqCst);
+                return AttemptOutcome::Failed { why: "the connection was refused" }.into();
+            }
+            ANSWERS => {
+                self.flying.fetch_sub(1, Ordering::SeqCst);
+                return self.answer.lock().unwrap().clone().expect("an answer").into();
+            }
             PANIC => panic!("a defect in the sender"),
             CREATED => 201,
             GATED => {
@@ -249,6 +321,7 @@ impl Secrets for World {
     }
 
     fn open_secret(&self, _: &str, sealed: &SealedSecret) -> Result<Vec<u8>, KeyringError> {
+        self.opened.fetch_add(1, Ordering::SeqCst);
         if sealed.0.is_empty() { Err(KeyringError::CannotOpen) } else { Ok(sealed.0.clone()) }
     }
 }

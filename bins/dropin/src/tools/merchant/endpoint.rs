@@ -1,0 +1,106 @@
+//! `dropin merchant endpoint …`
+
+use dropin_access::{Endpoint, EndpointSettings};
+use dropin_boot::Failure;
+use dropin_usecases::access::{EndpointWish, Merchants};
+use serde_json::{Map, Value, json};
+
+use super::{explain, say, say_lines, tell};
+use crate::cli::EndpointCommand;
+
+pub(super) async fn run(merchants: &Merchants, command: &EndpointCommand) -> Result<(), Failure> {
+    match command {
+        EndpointCommand::Add { id, url, events, retry, output } => {
+            let settings = EndpointSettings { events: events.clone(), retry: retry.clone() };
+            let added = merchants.add_endpoint(*id, url, settings).await.map_err(explain)?;
+            let (id, secret) = (added.endpoint_id, &added.webhook_secret);
+            let shown = json!({ "EndpointId": id.to_string(), "Url": added.url, "WebhookSecret": secret });
+            tell(*output, &shown, || {
+                format!(
+                    "EndpointId      {id}\nWebhook secret  {secret}\n\nKeep the webhook secret now: it cannot be shown again."
+                )
+            })
+        }
+        EndpointCommand::List { id, output } => {
+            let endpoints = merchants.endpoints(*id).await.map_err(explain)?;
+            if output.json {
+                return say(&Value::from_iter(endpoints.iter().map(shown)).to_string());
+            }
+            say_lines(
+                endpoints.iter().map(line),
+                "It has no endpoint; add one with `dropin merchant endpoint add ID --url URL`.",
+            )
+        }
+        EndpointCommand::Set { id, settings, output } => {
+            let wish = EndpointWish {
+                url: settings.url.clone(),
+                events: settings.events.clone().map(Some).or(settings.all_events.then_some(None)),
+                retry: settings.retry.clone().map(Some).or(settings.standard_retry.then_some(None)),
+            };
+            merchants.set_endpoint(*id, wish.clone()).await.map_err(explain)?;
+            tell(*output, &json_of(&id.to_string(), &wish), || said(&wish))
+        }
+        EndpointCommand::Remove { id, output } => {
+            let parked = merchants.remove_endpoint(*id).await.map_err(explain)?;
+            let shown = json!({ "EndpointId": id.to_string(), "Parked": parked });
+            tell(*output, &shown, || match parked {
+                0 => "Nothing is sent there any more; nothing waited for it.".to_owned(),
+                _ => format!(
+                    "Nothing is sent there any more. Parked, because they waited for it: {parked}; \
+                     `dropin notification replay --all --to ENDPOINT_ID` sends them elsewhere."
+                ),
+            })
+        }
+    }
+}
+
+/// An endpoint as JSON; `null` for what is as everywhere.
+pub(super) fn shown(endpoint: &Endpoint) -> Value {
+    let EndpointSettings { events, retry } = &endpoint.settings;
+    let mut shown = Map::new();
+    shown.insert("EndpointId".to_owned(), endpoint.id.to_string().into());
+    shown.insert("Url".to_owned(), endpoint.url.clone().into());
+    shown.insert("Events".to_owned(), events.as_ref().map(ToString::to_string).into());
+    shown.insert("Retry".to_owned(), retry.as_ref().map(ToString::to_string).into());
+    if let Some(old) = &endpoint.previous {
+        shown.insert("OldSecretUntil".to_owned(), old.until.to_string().into());
+    }
+    shown.into()
+}
+
+/// An endpoint on a line of its own, with what is particular about it.
+fn line(endpoint: &Endpoint) -> String {
+    let EndpointSettings { events, retry } = &endpoint.settings;
+    let events = events.as_ref().map(|events| format!("  events {events}")).unwrap_or_default();
+    let retry = retry.as_ref().map(|retry| format!("  retry {retry}")).unwrap_or_default();
+    format!("{}  {}{events}{retry}", endpoint.id, endpoint.url)
+}
+
+/// What was set, and nothing else.
+fn json_of(id: &str, wish: &EndpointWish) -> Value {
+    let mut shown = Map::new();
+    shown.insert("EndpointId".to_owned(), id.into());
+    if let Some(url) = &wish.url {
+        shown.insert("Url".to_owned(), url.clone().into());
+    }
+    if let Some(events) = &wish.events {
+        shown.insert("Events".to_owned(), events.as_ref().map(ToString::to_string).into());
+    }
+    if let Some(retry) = &wish.retry {
+        shown.insert("Retry".to_owned(), retry.as_ref().map(ToString::to_string).into());
+    }
+    shown.into()
+}
+
+fn said(wish: &EndpointWish) -> String {
+    let url = wish.url.as_ref().map(|url| format!("What waits and what comes goes to {url} now."));
+    let events = wish.events.as_ref().map(|events| match events {
+        Some(events) => format!("It is told of {events} now; what waits of other events is left out."),
+        None => "It is told of everything now; what was left out stays so.".to_owned(),
+    });
+    let retry = wish.retry.as_ref().map(|retry| match retry {
+        Some(retry) => format!("What fails from now on is tried again by {retry}."),
+        None => "What fails from now on is tried again as the notifier does by itself.".to_owned(),
+    });
+    [url, events, retry].into_iter().flatten().collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,165 @@
+//! What follows from a try, for its notification and for its endpoint.
+
+use std::cmp::Reverse;
+
+use dropin_kernel::Timestamp;
+use dropin_notification::{AttemptOutcome, Change, Passage, Tried, Verdict};
+use dropin_ports::{AttemptRecord, Delivery, DeliveryResult, FinishedTry};
+
+use super::Delivering;
+use super::flights::{Flights, Landed};
+use super::told::{Named, Told};
+
+impl Flights<'_> {
+    /// Notes what came of a try.
+    pub(super) fn note(&mut self, landed: Landed) {
+        let Landed { delivery, probe, sent, flew } = landed;
+        self.flying -= 1;
+        let (endpoint, outcome) = (delivery.endpoint_id, &sent.outcome);
+        let share = self.share(endpoint);
+        share.busy -= 1;
+        share.used();
+        self.by.counters.attempt(outcome);
+        let result = match outcome {
+            AttemptOutcome::Answered { status: 200, .. } => self.acknowledged(&delivery, probe),
+            _ => self.failed(&delivery, outcome, probe),
+        };
+        let record = flew.map(|(started_at, took)| AttemptRecord {
+            endpoint_id: endpoint,
+            event_id: delivery.event_id,
+            started_at,
+            took,
+            status: status(&sent.outcome),
+            why: why(&sent.outcome),
+            answer: sent.answer,
+        });
+        let finished = FinishedTry { key: delivery.key, result, record };
+        match result {
+            DeliveryResult::Parked if probe => self.end(endpoint, finished),
+            _ => self.finished(finished),
+        }
+        self.start_waiting(endpoint);
+        let slots = self.by.pace.per_endpoint;
+        let share = self.share(endpoint);
+        // There may be more in the queue, and there is room for it.
+        self.hungry |= share.more && !share.is_full(slots);
+    }
+
+    fn acknowledged(&mut self, delivery: &Delivery, probe: bool) -> DeliveryResult {
+        const OK: AttemptOutcome = AttemptOutcome::Answered { status: 200, retry_after: None };
+        self.tally.acknowledged += 1;
+        let now = self.by.clock.now();
+        self.by.counters.acknowledged(now.since(delivery.happened_at));
+        log::debug!("{} acknowledged", Named(delivery));
+        self.share(delivery.endpoint_id).acknowledged();
+        self.learn(delivery, &OK, probe, 0);
+        DeliveryResult::Acknowledged
+    }
+
+    fn failed(&mut self, delivery: &Delivery, outcome: &AttemptOutcome, probe: bool) -> DeliveryResult {
+        let by = self.by;
+        let (now, jitter) = (by.clock.now(), by.jitter_per_mille());
+        let schedule = delivery.retry.as_ref().unwrap_or(&by.schedule);
+        self.share(delivery.endpoint_id).give_up_after = schedule.give_up_after();
+        let look_at = self.learn(delivery, outcome, probe, jitter);
+        let verdict = match look_at {
+            Some(at) => schedule.after_probe(outcome, delivery.first_try, at),
+            None => schedule.after(outcome, delivery.tries(), delivery.first_try, now, jitter),
+        };
+        if matches!(outcome, AttemptOutcome::Answered { status: 410, .. }) {
+            self.tell_gone(delivery);
+        }
+        match verdict {
+            Verdict::Acknowledged => DeliveryResult::Acknowledged,
+            Verdict::Hold { at } => {
+                log::info!("{}: {}; the endpoint is still dead, next look at {at}", Named(delivery), Told(outcome));
+                DeliveryResult::Held { at }
+            }
+            Verdict::Retry { at } => {
+                self.tally.retried += 1;
+                log::warn!("{}: {}; next try at {at}", Named(delivery), Told(outcome));
+                DeliveryResult::Retry { at }
+            }
+            Verdict::Park => {
+                self.tally.parked += 1;
+                by.counters.parked();
+                log::error!(
+                    "{}: {}; given up, `dropin notification replay` sends it again",
+                    Named(delivery),
+                    Told(outcome)
+                );
+                DeliveryResult::Parked
+            }
+        }
+    }
+
+    /// Lets the breaker learn from a try. Returns when the next look is made if this was one, in vain.
+    fn learn(&mut self, delivery: &Delivery, outcome: &AttemptOutcome, probe: bool, jitter: i32) -> Option<Timestamp> {
+        let (endpoint, merchant, now) = (delivery.endpoint_id, delivery.merchant_id, self.by.clock.now());
+        let rules = self.by.pace.breaker;
+        let share = self.share(endpoint);
+        let tried = Tried { outcome, first: delivery.tries() == 1, probe };
+        let change = share.breaker.tried(&rules, tried, now, jitter)?;
+        let Passage::ProbeAt { at } = share.breaker.passage() else {
+            log::info!("endpoint {endpoint} of merchant {merchant} is back");
+            share.is_back();
+            self.by.counters.breaker_closed(endpoint);
+            self.hungry = true;
+            return None;
+        };
+        match change {
+            Change::Opened => log::warn!(
+                "endpoint {endpoint} of merchant {merchant} is taken for dead: {}; it is looked at now and then, and what is for it waits",
+                Told(outcome)
+            ),
+            Change::StillOpen if share.is_death_news(now) => log::error!(
+                "endpoint {endpoint} of merchant {merchant} has been dead for an hour: {}; what is for it waits, and is given up in the end. Ask the \
+                 merchant; `dropin merchant endpoint set {endpoint} --url URL` moves it, `dropin merchant endpoint remove {endpoint}` ends it",
+                Told(outcome)
+            ),
+            Change::Asked => log::info!("endpoint {endpoint} of merchant {merchant} asks to be left alone until {at}"),
+            Change::StillOpen | Change::Closed => {}
+        }
+        if change == Change::StillOpen && share.looks_for_overdue(now) {
+            self.park_overdue(endpoint);
+        }
+        self.by.counters.breaker_opened(endpoint);
+        self.probes.push(Reverse((at, endpoint)));
+        self.give_back_waiting(endpoint);
+        (change == Change::StillOpen).then_some(at)
+    }
+
+    fn tell_gone(&mut self, delivery: &Delivery) {
+        let (endpoint, merchant, now) = (delivery.endpoint_id, delivery.merchant_id, self.by.clock.now());
+        if self.share(endpoint).is_gone_news(now) {
+            log::error!(
+                "endpoint {endpoint} of merchant {merchant} answers 410: nobody is told of anything there. It is tried again as after any other \
+                 refusal; ask the merchant, then `dropin merchant endpoint set {endpoint} --url URL` moves it, or \
+                 `dropin merchant endpoint remove {endpoint}` ends it"
+            );
+        }
+    }
+}
+
+impl Delivering {
+    /// From −200 to 200, evenly.
+    pub(super) fn jitter_per_mille(&self) -> i32 {
+        let random = self.ids.random();
+        let [.., high, low] = *random.as_bytes();
+        i32::from(u16::from_be_bytes([high, low]) % 401) - 200
+    }
+}
+
+const fn status(outcome: &AttemptOutcome) -> Option<u16> {
+    match outcome {
+        AttemptOutcome::Answered { status, .. } => Some(*status),
+        AttemptOutcome::Failed { .. } => None,
+    }
+}
+
+const fn why(outcome: &AttemptOutcome) -> Option<&'static str> {
+    match outcome {
+        AttemptOutcome::Answered { .. } => None,
+        AttemptOutcome::Failed { why } => Some(why),
+    }
+}
