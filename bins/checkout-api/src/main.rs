@@ -80,12 +80,15 @@ fn main() -> ExitCode {
         let catalogue = Arc::new(concerns.catalogue.open()?);
         let pay_later_script = concerns.catalogue.pay_later_script(context.mode, &concerns.processor.processor_url)?;
         let merchants = KnownMerchants::new(store.clone());
+        let offers =
+            WalletOffers { store: store.clone(), clock: context.clock.clone(), checkout_url: concerns.checkout_url };
         let checkouts = Checkouts {
             payments: payments.clone(),
             stash: store.clone(),
             vault: keys.clone(),
             return_base: return_base.clone(),
             catalogue: catalogue.clone(),
+            wallets: offers.clone(),
         };
         let secrets = Arc::new(MasterKey::of_deployment(&context.keys, &context.store).await?);
         let asset_origin = Origin::parse(&public.asset_origin())?;
@@ -94,8 +97,6 @@ fn main() -> ExitCode {
             AssociationFile { store: store.clone(), domain: WalletDomain::of_origin(asset_origin.as_str(), sandbox) };
         let certificates = WalletCertificates { store: store.clone(), clock: context.clock.clone() };
         let wallets = wallet_sessions(context, &concerns.wallet, secrets.clone(), asset_origin)?;
-        let offers =
-            WalletOffers { store: store.clone(), clock: context.clock.clone(), checkout_url: concerns.checkout_url };
         let merchant = MerchantDeps {
             gate: gate(context, secrets, concerns.access.limit()),
             checkouts,

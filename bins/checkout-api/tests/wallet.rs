@@ -134,7 +134,7 @@ async fn our_own_file_is_served_once_somebody_registered_it() {
 
 #[actix_web::test]
 async fn a_token_pays_without_a_method_and_reaches_the_processor_untouched() {
-    let api = Api::start().await;
+    let api = ready().await;
     let data = "{ \"token\" : {\"paymentData\":{\"data\":\"\\u00e9+/==\"},\"n\":1.50e0}}";
     let paid = api.ask("", &api.tokened("order-1", data, json!({})).await).await;
     assert_eq!(paid.flags(), (true, false, true));
@@ -149,8 +149,20 @@ async fn a_token_pays_without_a_method_and_reaches_the_processor_untouched() {
 }
 
 #[actix_web::test]
-async fn a_token_is_no_card_and_a_card_no_token() {
+async fn a_token_is_taken_where_the_wallet_is_listed_and_nowhere_else() {
     let api = Api::start().await;
+    let token = api.tokened("order-1", "{}", json!({})).await;
+    api.ask("", &token).await.is_refused_for(&["StashId VALUE_NOT_ALLOWED"]);
+    let named = api.tokened("order-1", "{}", json!({"PaymentMethod": "APPLEPAY"})).await;
+    api.ask("", &named).await.is_refused_for(&["StashId VALUE_NOT_ALLOWED"]);
+    assert!(api.bank.asked.lock().unwrap().is_empty());
+    api.wallet("shop.example").await;
+    assert_eq!(api.ask("", &token).await.flags(), (true, false, true), "the refusals have used nothing up");
+}
+
+#[actix_web::test]
+async fn a_token_is_no_card_and_a_card_no_token() {
+    let api = ready().await;
     let wrong = api.tokened("order-1", "{}", json!({"PaymentMethod": "VISA", "Return": "https://shop.example/"})).await;
     api.ask("", &wrong).await.is_refused_for(&["PaymentMethod CONFLICT"]);
     let wrong = api.carded("order-2", json!({"PaymentMethod": "APPLEPAY"})).await;

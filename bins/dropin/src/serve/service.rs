@@ -17,7 +17,7 @@ use dropin_usecases::access::{Authenticator, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::catalogue::MethodLists;
-use dropin_usecases::deliver::{Counters, Delivering, Pace};
+use dropin_usecases::deliver::{Counters, Delivering, Pace, QueueWatch};
 use dropin_usecases::events::Events;
 use dropin_usecases::payments::{Checkouts, Looks, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::rates::{RateWatch, Rates};
@@ -77,13 +77,15 @@ struct Deliveries {
     counters: Arc<Counters>,
     wakeups: Arc<Notify>,
     wake_ups: Arc<WakeUps>,
+    queue: Arc<QueueWatch>,
 }
 
 impl Deliveries {
-    fn watch(store: &Store) -> Result<Self, Failure> {
-        let wakeups = Arc::default();
-        let wake_ups = Arc::new(store.wake(&wakeups)?);
-        Ok(Self { counters: Arc::default(), wakeups, wake_ups })
+    fn watch(context: &Context) -> Result<Self, Failure> {
+        let (counters, wakeups) = (Arc::<Counters>::default(), Arc::default());
+        let wake_ups = Arc::new(context.store.wake(&wakeups)?);
+        let queue = QueueWatch::new(Arc::new(context.store.clone()), counters.clone(), context.clock.clone());
+        Ok(Self { counters, wakeups, wake_ups, queue: Arc::new(queue) })
     }
 }
 
@@ -159,7 +161,7 @@ impl Service {
             endpoint_slots: cli.serve.delivery.endpoint_slots,
             targets: cli.serve.delivery.webhook.policy(context.mode),
             deliveries: match parts.has(Target::Notifier) {
-                true => Some(Deliveries::watch(&context.store)?),
+                true => Some(Deliveries::watch(&context)?),
                 false => None,
             },
             docs: cli.serve.docs.shown(cli.mode.mode),
@@ -173,7 +175,10 @@ impl Service {
             server = server.watch(Arc::new(OpenWork { payments: self.store(), audit: self.store(), clock }));
         }
         if let Some(deliveries) = &self.deliveries {
-            server = server.watch(deliveries.counters.clone()).watch(deliveries.wake_ups.clone());
+            server = server
+                .watch(deliveries.counters.clone())
+                .watch(deliveries.wake_ups.clone())
+                .watch(deliveries.queue.clone());
         }
         if let Some(rates) = &self.rate_watch {
             server = server.watch(Arc::new(rates.clone()));

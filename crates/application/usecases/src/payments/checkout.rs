@@ -14,6 +14,7 @@ use super::{DECISIONS, Payments, answer, busy};
 use crate::access::Caller;
 use crate::answers::Told;
 use crate::catalogue::Purchase;
+use crate::wallet::WalletOffers;
 
 /// A checkout as it is asked for; checked for everything that needs no store.
 #[derive(Debug, Clone)]
@@ -81,12 +82,21 @@ pub struct Checkouts {
     pub return_base: String,
     /// Says what may be paid with what.
     pub catalogue: Arc<Catalogue>,
+    /// Says which merchants take wallets' tokens.
+    pub wallets: WalletOffers,
 }
 
 impl Checkouts {
     fn till(&self) -> Till<'_> {
         let (stash, vault) = (self.stash.as_ref(), self.vault.as_ref());
-        Till { payments: &self.payments, stash, vault, return_base: &self.return_base, catalogue: &self.catalogue }
+        Till {
+            payments: &self.payments,
+            stash,
+            vault,
+            return_base: &self.return_base,
+            catalogue: &self.catalogue,
+            wallets: &self.wallets,
+        }
     }
 
     /// Pays. With Capture, the answer waits for the capture too.

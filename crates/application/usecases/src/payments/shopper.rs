@@ -118,7 +118,14 @@ impl Progress {
 impl Shopper {
     pub(super) fn till(&self) -> Till<'_> {
         let (stash, vault) = (self.stash.as_ref(), self.vault.as_ref());
-        Till { payments: &self.payments, stash, vault, return_base: &self.return_base, catalogue: &self.catalogue }
+        Till {
+            payments: &self.payments,
+            stash,
+            vault,
+            return_base: &self.return_base,
+            catalogue: &self.catalogue,
+            wallets: &self.wallets,
+        }
     }
 
     pub(super) async fn load(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {

@@ -13,6 +13,7 @@ use dropin_session::{Session, Transition};
 use super::decide::Terms;
 use super::{Asker, Conclusion, Payments, after_asking};
 use crate::catalogue::Purchase;
+use crate::wallet::WalletOffers;
 
 /// Where payments begin.
 pub(super) struct Till<'a> {
@@ -23,6 +24,8 @@ pub(super) struct Till<'a> {
     pub(super) return_base: &'a str,
     /// Says what may be paid with what.
     pub(super) catalogue: &'a Catalogue,
+    /// Says which merchants take wallets' tokens.
+    pub(super) wallets: &'a WalletOffers,
 }
 
 /// Who pays, and what.
@@ -107,6 +110,12 @@ impl Till<'_> {
         let id = summary.kind.method_id().ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
         let method = buyer.purchase.stashed(self.catalogue, id);
         let method = method.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
+        if method.token {
+            let (merchant, offers) = (buyer.purchase.merchant.id, buyer.purchase.offers(self.catalogue));
+            if !self.wallets.takes_token(merchant, &offers).await.map_err(TenderError::Store)? {
+                return Err(refuse(ViolationCode::NotAllowed, why));
+            }
+        }
         Ok(Tender { method, stash: Some(StashUse { key, summary }) })
     }
 

@@ -38,4 +38,12 @@ impl WalletOffers {
         });
         Ok(entry.into_iter().collect())
     }
+
+    /// Whether a wallet's token is taken where `methods` are offered: wherever a wallet is listed, and nowhere else.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn takes_token(&self, merchant: MerchantId, methods: &[Offered]) -> Result<bool, StoreError> {
+        Ok(!self.of(merchant, methods).await?.is_empty())
+    }
 }

@@ -99,6 +99,8 @@ impl World {
         };
         let return_base = "http://localhost:8083".to_owned();
         let catalogue = Arc::new(Catalogue::of_sandbox());
+        let (store_of, clock_of) = (shared.clone(), clock.clone());
+        let wallets = WalletOffers { store: store_of, clock: clock_of, checkout_url: return_base.clone() };
         let shopper = Shopper {
             looks: Looks::default(),
             sessions: shared.clone(),
@@ -108,14 +110,10 @@ impl World {
             payments: payments.clone(),
             return_base: return_base.clone(),
             catalogue: catalogue.clone(),
-            wallets: WalletOffers {
-                store: shared.clone(),
-                clock: clock.clone(),
-                checkout_url: "http://localhost:8083".to_owned(),
-            },
+            wallets: wallets.clone(),
         };
-        let checkouts =
-            Checkouts { payments: payments.clone(), stash: shared, vault: Arc::new(NoVault), return_base, catalogue };
+        let (payments_of, vault) = (payments.clone(), Arc::new(NoVault));
+        let checkouts = Checkouts { payments: payments_of, stash: shared, vault, return_base, catalogue, wallets };
         Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts }
     }
 
