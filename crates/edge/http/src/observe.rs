@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, STRICT_TRANSPORT_SECURITY,
-    X_CONTENT_TYPE_OPTIONS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap,
+    HeaderValue, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
@@ -89,14 +89,15 @@ impl Observer {
     fn admit(&self, request: &ServiceRequest, running: Option<&Connection>) -> (Rc<Standing>, Result<(), ApiError>) {
         let client = Client::of(request.peer_addr(), request.headers(), self.behind_proxy);
         let (standing, admitted) = if self.is_counted(request.path()) {
-            self.rates.look(client, request.headers())
+            let (standing, admitted) = self.rates.look(client, request.headers());
+            (standing, admitted.map_err(readable))
         } else {
             (Standing::uncounted(&self.rates, client), Ok(()))
         };
         let crowded = running.is_some_and(|connection| STREAMS < connection.running());
         if admitted.is_ok() && crowded {
             Events::count(&self.metrics.events.limited_connection);
-            return (standing, Err(too_many_streams()));
+            return (standing, Err(readable(too_many_streams())));
         }
         (standing, admitted)
     }
@@ -105,6 +106,14 @@ impl Observer {
         let place = self.places.iter().find(|place| place.holds(path));
         !health::is_own(path) && place.is_none_or(|place| place.counted)
     }
+}
+
+/// Lets pages of every origin read a refusal that was made before anything was looked at (Fetch standard, CORS protocol): it says nothing but when to
+/// come again, and a page that is not told so takes it for a network that is broken, and tries again at once.
+fn readable(refusal: ApiError) -> ApiError {
+    refusal
+        .with_header(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"))
+        .with_header(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("X-Request-Id, Retry-After"))
 }
 
 fn too_many_streams() -> ApiError {

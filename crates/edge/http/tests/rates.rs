@@ -47,6 +47,11 @@ impl Caller {
             if answer.status == 429 {
                 answer.expect_error(429, "RATE_LIMITED");
                 assert_eq!(answer.header("retry-after"), Some("1"), "{answer:?}");
+                // Pages may read what an address is told, and nothing that is told to a merchant.
+                let to_address = answer.body.contains("from this address");
+                assert_eq!(answer.header("access-control-allow-origin"), to_address.then_some("*"), "{answer:?}");
+                let exposed = to_address.then_some("x-request-id, retry-after");
+                assert_eq!(answer.header("access-control-expose-headers"), exposed);
             } else {
                 served += 1;
             }
