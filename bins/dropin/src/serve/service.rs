@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use checkout_api::{CheckoutDeps, MerchantDeps};
 use dropin_access::{Origin, WalletDomain, WalletHosts};
-use dropin_boot::{Context, Failure, Mode, Process, ProcessorLimitArgs, Secret, SystemClock, SystemIds};
+use dropin_boot::{Context, DeliveryArgs, Failure, Mode, Process, ProcessorLimitArgs, Secret, SystemClock, SystemIds};
 use dropin_catalogue::Catalogue;
 use dropin_http::{Gate, Server};
 use dropin_keyring::{MasterKey, StashKeys};
-use dropin_notification::Schedule;
 use dropin_processor_http::{BreakerRules, HttpProcessor, ProcessorConfig, Room};
 use dropin_rates::OfferPolicy;
 use dropin_store::{Store, WakeUps};
@@ -17,7 +16,7 @@ use dropin_usecases::access::{Authenticator, KnownMerchants};
 use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::catalogue::MethodLists;
-use dropin_usecases::deliver::{Counters, Delivering, Pace, QueueWatch};
+use dropin_usecases::deliver::{Counters, Delivering, QueueWatch};
 use dropin_usecases::events::Events;
 use dropin_usecases::payments::{Checkouts, Looks, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::rates::{RateWatch, Rates};
@@ -62,8 +61,8 @@ pub(super) struct Service {
     lifetime: Duration,
     /// What the stash remembers of merchants.
     door: Arc<Door>,
-    /// Notifications under way to one endpoint at once.
-    endpoint_slots: u32,
+    /// How notifications are sent.
+    delivery: DeliveryArgs,
     /// Where notifications may go.
     targets: TargetPolicy,
     /// Only where notifications are sent.
@@ -158,7 +157,7 @@ impl Service {
             pay_later_script: cli.serve.catalogue.pay_later_script(context.mode, &pages)?,
             lifetime: cli.serve.stash.lifetime(),
             door: Arc::new(Door::new(cli.serve.stash_limits.stash_entries)),
-            endpoint_slots: cli.serve.delivery.endpoint_slots,
+            delivery: cli.serve.delivery.clone(),
             targets: cli.serve.delivery.webhook.policy(context.mode),
             deliveries: match parts.has(Target::Notifier) {
                 true => Some(Deliveries::watch(&context)?),
@@ -255,14 +254,15 @@ impl Service {
     }
 
     fn delivering(&self, secrets: Arc<MasterKey>, counters: Arc<Counters>) -> Result<Delivering, Failure> {
+        let client = ClientConfig { deadline: self.delivery.deadline(), ..ClientConfig::new(self.targets.clone()) };
         Ok(Delivering {
             outbox: self.store(),
-            webhooks: Arc::new(WebhookClient::start(ClientConfig::new(self.targets.clone()))?),
+            webhooks: Arc::new(WebhookClient::start(client)?),
             secrets,
             clock: self.context.clock.clone(),
             ids: self.context.ids.clone(),
-            schedule: Schedule::standard(),
-            pace: Pace { per_endpoint: self.endpoint_slots, ..Pace::default() },
+            schedule: self.delivery.retry_schedule.clone(),
+            pace: self.delivery.pace(),
             counters,
         })
     }

@@ -35,7 +35,8 @@ const OLDEST_DUE: &str = "WITH RECURSIVE pending (endpoint_id) AS ( \
     SELECT endpoint_id, due_at FROM oldest WHERE due_at IS NOT NULL";
 
 statement! {
-    /// How many notifications wait for each endpoint. Reads every stream that is not idle, but no more than a million.
+    /// How many notifications wait for each endpoint, counted up to a million. Reads every stream that is not idle, and what comes behind others
+    /// because it was asked for.
     CountWaiting {}
     postgres COUNT_WAITING;
     sqlite COUNT_WAITING;
@@ -43,8 +44,9 @@ statement! {
 }
 
 const COUNT_WAITING: &str = "SELECT endpoint_id, CAST(sum(waiting) AS BIGINT) FROM ( \
-        SELECT endpoint_id, last_sequence - next_sequence + 1 AS waiting FROM outbox_stream \
-        WHERE next_sequence <= last_sequence LIMIT 1000000) AS stream GROUP BY endpoint_id";
+        SELECT endpoint_id, last_sequence - next_sequence + 1 AS waiting FROM outbox_stream WHERE next_sequence <= last_sequence \
+        UNION ALL SELECT s.endpoint_id, 1 FROM outbox_replay_rest AS r JOIN outbox_stream AS s ON s.id = r.stream_id \
+        LIMIT 1000000) AS stream GROUP BY endpoint_id";
 
 statement! {
     /// How many are parked, counted up to a million, and how many were sent again.

@@ -136,10 +136,11 @@ impl Ear {
     fn notify(&self, counter: Option<&AtomicU64>) -> bool {
         let notifier = self.notifier.upgrade();
         if let Some(notifier) = &notifier {
-            notifier.notify_one();
+            // Before, so that whoever is woken sees it.
             if let Some(counter) = counter {
                 counter.fetch_add(1, Ordering::Relaxed);
             }
+            notifier.notify_one();
         }
         notifier.is_some()
     }
