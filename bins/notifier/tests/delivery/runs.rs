@@ -73,7 +73,10 @@ async fn a_removed_endpoint_is_sent_nothing_and_loses_nothing() {
     let (merchants, ids) = (world.merchants(), world.pay(&shop).await);
     let endpoint = merchants.endpoints(shop.merchant).await.expect("endpoints")[0].id;
     assert_eq!(merchants.remove_endpoint(endpoint).await, Ok(3));
-    let other = merchants.add_endpoint(shop.merchant, &there.url(), EndpointSettings::default()).await.unwrap_or_else(|error| panic!("{error}"));
+    let other = merchants
+        .add_endpoint(shop.merchant, &there.url(), EndpointSettings::default())
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
     let notifier = world.notifier(Arc::new(world.store.clone()), pace());
     for event in world.store.list_parked(10).await.expect("parked") {
         let replayed = world.store.replay_parked(event.event_id, endpoint, other.endpoint_id, event.parked_at).await;

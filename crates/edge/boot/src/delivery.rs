@@ -1,4 +1,10 @@
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
 use clap::{Args, value_parser};
+use dropin_notification::{BreakerRules, Schedule};
+use dropin_usecases::deliver::Pace;
 
 use crate::WebhookArgs;
 
@@ -10,9 +16,81 @@ pub struct DeliveryArgs {
         long, env = "DROPIN_ENDPOINT_SLOTS", default_value_t = 32, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=512)
     )]
     pub endpoint_slots: u32,
+    /// Notifications under way in all; each holds a connection
+    #[arg(
+        long, env = "DROPIN_DELIVERY_SLOTS", default_value_t = 512, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=4_096)
+    )]
+    pub delivery_slots: u32,
+    /// Time for one try, from connecting to the end of the answer
+    #[arg(
+        long, env = "DROPIN_DELIVERY_DEADLINE", default_value_t = 10, value_name = "SECONDS", value_parser = value_parser!(u64).range(DEADLINE)
+    )]
+    pub delivery_deadline: u64,
+    /// How often is looked for notifications when nobody tells of any, and for those to be tried again
+    #[arg(
+        long, env = "DROPIN_DELIVERY_POLL", default_value_t = 250, value_name = "MILLISECONDS", value_parser = value_parser!(u64).range(POLL)
+    )]
+    pub delivery_poll: u64,
+    /// When what failed is tried again, where an endpoint has no schedule of its own: the waits between tries, the last one repeated, and when it
+    /// is given up
+    #[arg(
+        long, env = "DROPIN_RETRY_SCHEDULE", default_value = "5s,30s,2m,10m,30m,1h,3h,6h,12h;3d", value_name = "SCHEDULE", value_parser = Schedule::from_str
+    )]
+    pub retry_schedule: Schedule,
+    /// Tries in a row without an answer after which an endpoint is taken for dead and only looked at now and then
+    #[arg(
+        long, env = "DROPIN_ENDPOINT_FAILURES", default_value_t = 5, value_name = "NUMBER", value_parser = value_parser!(u32).range(2..=1_000)
+    )]
+    pub endpoint_failures: u32,
+    /// It is also taken for dead when more than so many of its last twenty tries failed; 100 for never
+    #[arg(
+        long, env = "DROPIN_ENDPOINT_FAILED_PERCENT", default_value_t = 50, value_name = "PERCENT", value_parser = value_parser!(u32).range(10..=100)
+    )]
+    pub endpoint_failed_percent: u32,
+    /// Longest pause between two looks at a dead endpoint; the first is 5 s
+    #[arg(
+        long, env = "DROPIN_ENDPOINT_PAUSE", default_value_t = 300, value_name = "SECONDS", value_parser = value_parser!(u64).range(PAUSE)
+    )]
+    pub endpoint_pause: u64,
     /// Where they may go.
     #[command(flatten)]
     pub webhook: WebhookArgs,
+}
+
+/// A slot is held for that long by whoever never answers.
+const DEADLINE: RangeInclusive<u64> = 1..=30;
+/// More often costs the database more than it tells; more seldom makes every retry late.
+const POLL: RangeInclusive<u64> = 10..=60_000;
+/// More often is no pause; more seldom leaves a merchant who is back without notifications.
+const PAUSE: RangeInclusive<u64> = 5..=3_600;
+/// How much longer than a try a claimed notification belongs to the notifier.
+const LEASE_OVER: Duration = Duration::from_secs(5);
+
+impl DeliveryArgs {
+    /// Time for one try.
+    pub const fn deadline(&self) -> Duration {
+        Duration::from_secs(self.delivery_deadline)
+    }
+
+    /// How much is done at once, how often is looked, and when an endpoint is taken for dead.
+    pub fn pace(&self) -> Pace {
+        let usual = BreakerRules::default();
+        let longest_wait = Duration::from_secs(self.endpoint_pause);
+        Pace {
+            per_endpoint: self.endpoint_slots,
+            in_flight: self.delivery_slots,
+            send_deadline: self.deadline(),
+            lease: self.deadline() + LEASE_OVER,
+            poll: Duration::from_millis(self.delivery_poll),
+            breaker: BreakerRules {
+                unreached_in_a_row: self.endpoint_failures,
+                failed_percent: self.endpoint_failed_percent,
+                longest_wait,
+                ..usual
+            },
+            ..Pace::default()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -25,16 +103,46 @@ mod tests {
         delivery: DeliveryArgs,
     }
 
-    fn slots(line: &str) -> Result<u32, clap::Error> {
-        <Demo as clap::Parser>::try_parse_from(line.split(' ')).map(|demo| demo.delivery.endpoint_slots)
+    fn parsed(line: &str) -> Result<DeliveryArgs, clap::Error> {
+        <Demo as clap::Parser>::try_parse_from(line.split(' ')).map(|demo| demo.delivery)
     }
 
     #[test]
-    fn an_endpoint_has_some_slots_and_no_more_than_there_are() {
-        assert_eq!(slots("demo").unwrap(), 32);
-        assert_eq!(slots("demo --endpoint-slots 1").unwrap(), 1);
-        for wrong in ["demo --endpoint-slots 0", "demo --endpoint-slots 513"] {
-            assert!(slots(wrong).is_err(), "{wrong}");
+    fn nothing_said_means_the_usual() {
+        let usual = parsed("demo").unwrap();
+        assert_eq!((usual.pace(), usual.retry_schedule), (Pace::default(), Schedule::standard()));
+    }
+
+    #[test]
+    fn what_is_said_counts() {
+        let given = parsed(
+            "demo --endpoint-slots 1 --delivery-slots 2 --delivery-deadline 3 --delivery-poll 40 --retry-schedule 5s;1d --endpoint-failures 6 \
+             --endpoint-failed-percent 70 --endpoint-pause 80",
+        );
+        let given = given.unwrap();
+        let pace = given.pace();
+        assert_eq!((pace.per_endpoint, pace.in_flight), (1, 2));
+        assert_eq!([pace.send_deadline, pace.lease, pace.poll].map(|time| time.as_millis()), [3_000, 8_000, 40]);
+        let BreakerRules { unreached_in_a_row, failed_percent, longest_wait, .. } = pace.breaker;
+        assert_eq!((unreached_in_a_row, failed_percent, longest_wait.as_secs()), (6, 70, 80));
+        assert_eq!(given.retry_schedule.to_string(), "5s;1d");
+    }
+
+    #[test]
+    fn what_would_deliver_nothing_is_refused() {
+        for wrong in [
+            "--endpoint-slots 0",
+            "--endpoint-slots 513",
+            "--delivery-slots 0",
+            "--delivery-deadline 0",
+            "--delivery-deadline 31",
+            "--delivery-poll 0",
+            "--retry-schedule 5s",
+            "--endpoint-failures 1",
+            "--endpoint-failed-percent 101",
+            "--endpoint-pause 0",
+        ] {
+            assert!(parsed(&format!("demo {wrong}")).is_err(), "{wrong}");
         }
     }
 }
