@@ -25,8 +25,19 @@ ALTER TABLE outbox_event ALTER COLUMN tick
     SET DEFAULT greatest(txid_current(), txid_snapshot_xmax(txid_current_snapshot()) - 1) + pg_sequence_last_value('event_clock_ahead');
 CREATE INDEX outbox_event_feed ON outbox_event (merchant_id, tick, position);
 
+-- The next events of a merchant. Planned by what is usual, a merchant with many more than that would have all of them sorted for each page;
+-- the order of the index is always right.
+CREATE FUNCTION dropin_feed(of_merchant UUID, after_tick BIGINT, after_position BIGINT, most BIGINT) RETURNS SETOF outbox_event
+LANGUAGE plpgsql STABLE SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
+BEGIN
+    RETURN QUERY SELECT * FROM outbox_event WHERE merchant_id = of_merchant AND (tick, position) > (after_tick, after_position)
+        AND tick < (SELECT last_value FROM event_clock_ahead) + txid_snapshot_xmin(txid_current_snapshot())
+        ORDER BY tick, position LIMIT most;
+END $$;
+
 -- Sets the clock when it was set for another copy. Every connection of a program asks for it before anything else.
-CREATE FUNCTION dropin_set_event_clock() RETURNS VOID LANGUAGE plpgsql AS $$
+CREATE FUNCTION dropin_set_event_clock() RETURNS VOID
+LANGUAGE plpgsql SET enable_bitmapscan = off SET enable_sort = off SET jit = off AS $$
 DECLARE
     here TEXT;
 BEGIN

@@ -23,8 +23,7 @@ const PAGE_BYTES: i64 = 4 << 20;
 type Columns = (BigInt, BigInt, SqlId, SqlId, BigInt, Text, SqlInstant, Nullable<Binary>);
 
 statement! {
-    /// The next events, up to the first that a transaction which still runs may get before. What is not there yet when the statement begins is
-    /// of no such tick, and the ticks that it takes for over are those of transactions that it sees.
+    /// The next events, up to the first that a transaction which still runs may get before.
     ReadPostgres<'a> {
         bytes: i64 => BigInt,
         merchant: &'a Id => SqlId,
@@ -33,12 +32,8 @@ statement! {
         limit: i64 => BigInt,
     }
     on Pg, PgConnection, "SELECT tick, position, event_id, payment_id, sequence, event_type, happened_at, \
-            CASE WHEN so_far - octet_length(body) < ? THEN body END \
-        FROM (SELECT tick, position, event_id, payment_id, sequence, event_type, happened_at, body, \
-                sum(octet_length(body)) OVER (ORDER BY tick, position) AS so_far \
-            FROM outbox_event WHERE merchant_id = ? AND (tick, position) > (?, ?) \
-                AND tick < (SELECT last_value FROM event_clock_ahead) + txid_snapshot_xmin(txid_current_snapshot()) \
-            ORDER BY tick, position LIMIT ?) AS page ORDER BY tick, position";
+            CASE WHEN sum(octet_length(body)) OVER (ORDER BY tick, position) - octet_length(body) < ? THEN body END \
+        FROM dropin_feed(?, ?, ?, ?) ORDER BY tick, position";
     returns Columns;
 }
 
@@ -46,10 +41,8 @@ statement! {
     /// The next events; they were committed in the order of their numbers.
     ReadSqlite<'a> { bytes: i64 => BigInt, merchant: &'a Id => SqlId, number: i64 => BigInt, limit: i64 => BigInt, }
     on Sqlite, SqliteConnection, "SELECT 0, position, event_id, payment_id, sequence, event_type, happened_at, \
-            CASE WHEN so_far - length(body) < ? THEN body END \
-        FROM (SELECT position, event_id, payment_id, sequence, event_type, happened_at, body, \
-                sum(length(body)) OVER (ORDER BY position) AS so_far \
-            FROM outbox_event WHERE merchant_id = ? AND position > ? ORDER BY position LIMIT ?) AS page ORDER BY position";
+            CASE WHEN sum(length(body)) OVER (ORDER BY position) - length(body) < ? THEN body END \
+        FROM (SELECT * FROM outbox_event WHERE merchant_id = ? AND position > ? ORDER BY position LIMIT ?) AS page ORDER BY position";
     returns Columns;
 }
 
