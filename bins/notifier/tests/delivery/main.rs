@@ -1,5 +1,7 @@
 //! The notifier against real receivers and a real store.
 
+mod endpoints;
 mod receiver;
 mod runs;
+mod wake;
 mod world;
