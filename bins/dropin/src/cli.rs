@@ -2,6 +2,7 @@
 
 mod merchant;
 mod money;
+mod notification;
 mod wallet;
 
 use std::net::SocketAddr;
@@ -12,12 +13,12 @@ use dropin_boot::{
     AccessArgs, CatalogueArgs, ConfigArgs, DeliveryArgs, DocsArgs, KeyArgs, ListenArgs, LogArgs, ModeArgs, OfferArgs,
     ProcessorLimitArgs, RateFeedArgs, StashArgs, StashLimitArgs, StoreArgs, WalletArgs,
 };
-use dropin_kernel::{EndpointId, EventId};
 
 pub(crate) use merchant::{CreateMerchant, EndpointCommand, MerchantCommand, SecretCommand, SetMerchant, UserCommand};
 pub(crate) use money::{
     Decision, LedgerCommand, ListOperations, OpCommand, OrderCommand, ProcessorFlags, ReviewOrder, VerifyLedger,
 };
+pub(crate) use notification::{ListNotifications, NotificationCommand, Purge, Replay, ShowNotification};
 pub(crate) use wallet::{DomainCommand, SetWallet, WalletCommand};
 
 /// A drop-in payment service in one process: without a command it serves everything, with a demo shop to try it out.
@@ -131,7 +132,7 @@ pub(crate) enum Command {
     /// Merchant accounts
     #[command(subcommand)]
     Merchant(MerchantCommand),
-    /// Notifications that were given up
+    /// Notifications: what became of them, sending again, deleting
     #[command(subcommand)]
     Notification(NotificationCommand),
     /// Operations at the payment processor
@@ -149,46 +150,6 @@ pub(crate) enum Command {
     /// The mobile wallet: merchants' certificates and domains
     #[command(subcommand)]
     Wallet(WalletCommand),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum NotificationCommand {
-    /// Show notifications
-    List {
-        /// Which ones
-        #[arg(long, value_enum, default_value_t = NotificationState::Parked)]
-        state: NotificationState,
-        #[command(flatten)]
-        output: Output,
-    },
-    /// Send parked notifications again, unchanged and under their old ids
-    Replay(Replay),
-}
-
-#[derive(Debug, Args)]
-#[group(skip)]
-pub(crate) struct Replay {
-    #[command(flatten)]
-    pub(crate) which: Which,
-    /// Where its own endpoint was removed, send to this one of the same merchant's
-    #[arg(long, value_name = "ENDPOINT_ID")]
-    pub(crate) to: Option<EndpointId>,
-}
-
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-pub(crate) struct Which {
-    /// Id of the notification (webhook-id)
-    pub(crate) id: Option<EventId>,
-    /// Every parked notification
-    #[arg(long)]
-    pub(crate) all: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum NotificationState {
-    /// Given up after the last retry
-    Parked,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use dropin_boot::{Context, DeliveryArgs, Parts, serve};
 use dropin_keyring::MasterKey;
 use dropin_usecases::deliver::{Delivering, QueueWatch};
+use dropin_usecases::notifications::Notifications;
 use dropin_webhook_client::{ClientConfig, WebhookClient};
 use notifier::{NotifierDeps, run};
 
@@ -29,6 +30,10 @@ fn main() -> ExitCode {
             .watch(counters.clone())
             .watch(Arc::new(QueueWatch::new(store, counters, context.clock.clone())))
             .watch(Arc::new(context.store.wake(&wakeups)?));
+        let store = Arc::new(context.store.clone());
+        let old = Notifications { store, clock: context.clock.clone(), ids: context.ids.clone() };
+        let (retention, stop) = (delivery.retention.retention(), context.stop.clone());
+        let parts = parts.run("old notifications", async move { old.keep(retention, stop).await });
         Ok(parts.run("notifier", run(NotifierDeps { delivering, wakeups }, context.stop.clone())))
     })
 }

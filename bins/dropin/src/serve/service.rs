@@ -17,6 +17,7 @@ use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::deliver::{Counters, Delivering, QueueWatch};
+use dropin_usecases::notifications::Notifications;
 use dropin_usecases::events::Events;
 use dropin_usecases::payments::{Checkouts, Looks, PROCESSOR_DEADLINE, Payments, Shopper, Timing};
 use dropin_usecases::rates::{RateWatch, Rates};
@@ -249,6 +250,10 @@ impl Service {
             let delivering = self.delivering(secrets, deliveries.counters.clone())?;
             let deps = NotifierDeps { delivering, wakeups: deliveries.wakeups.clone() };
             process.add_service("notifier", notifier::run(deps, stop()));
+            let (ids, clock) = (self.context.ids.clone(), self.context.clock.clone());
+            let (old, stop) = (Notifications { store: self.store(), clock, ids }, stop());
+            let retention = self.delivery.retention.retention();
+            process.add_service("old notifications", async move { old.keep(retention, stop).await });
         }
         Ok(())
     }

@@ -20,8 +20,7 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::Merchants;
 
 use crate::cli::{
-    Cli, Command, LedgerCommand, MerchantCommand, NotificationCommand, NotificationState, OpCommand, OrderCommand,
-    RatesCommand,
+    Cli, Command, LedgerCommand, MerchantCommand, OpCommand, OrderCommand, RatesCommand,
 };
 use crate::files;
 
@@ -58,10 +57,7 @@ async fn perform(cli: &Cli, command: &Command, store: &Store) -> Result<ExitCode
     match command {
         Command::Migrate => migrate(store),
         Command::Merchant(command) => merchant::run(cli, store, command).await,
-        Command::Notification(NotificationCommand::List { state: NotificationState::Parked, output }) => {
-            notification::list_parked(store, *output).await
-        }
-        Command::Notification(NotificationCommand::Replay(wanted)) => notification::replay(store, wanted).await,
+        Command::Notification(command) => notification::run(store, command).await,
         Command::Op(OpCommand::List(wanted)) => operations::list(store, wanted).await,
         Command::Order(OrderCommand::Show { id, output }) => order::show(store, *id, *output).await,
         Command::Order(OrderCommand::Review(wanted)) => order::review(cli, store, wanted).await,

@@ -1,83 +1,263 @@
 //! `dropin notification …`
 
-use dropin_boot::{Failure, SystemClock};
-use dropin_kernel::EndpointId;
-use dropin_ports::{Clock, OutboxStore, ParkedEvent, Replayed};
+use std::sync::Arc;
+
+use dropin_boot::{Failure, SystemClock, SystemIds};
+use dropin_ports::{DeliveryState, Notification, NotificationFile, NotificationQuery, PastTry, Standing};
 use dropin_store::Store;
-use serde_json::{Value, json};
+use dropin_usecases::notifications::{Notifications, ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich};
+use dropin_validation::Text;
+use serde_json::{Map, Value, json};
 
-use super::{MOST, say, say_lines};
-use crate::cli::{Output, Replay};
+use super::{say, say_lines};
+use crate::cli::{ListNotifications, NotificationCommand, Purge, Replay, ShowNotification};
 
-/// Notifications that were given up.
-pub(super) async fn list_parked(store: &Store, output: Output) -> Result<(), Failure> {
-    let parked = store.list_parked(MOST).await?;
-    if output.json {
-        let rows = parked.iter().map(|event| {
-            json!({
-                "EventId": event.event_id.to_string(),
-                "EventType": event.event_type,
-                "MerchantId": event.merchant_id.to_string(),
-                "EndpointId": event.endpoint_id.to_string(),
-                "PaymentId": event.payment_id.to_string(),
-                "Attempts": event.attempts,
-                "ParkedAt": event.parked_at.to_string(),
-            })
-        });
-        return say(&Value::from_iter(rows).to_string());
+/// Runs one of the commands.
+pub(super) async fn run(store: &Store, command: &NotificationCommand) -> Result<(), Failure> {
+    let notifications =
+        Notifications { store: Arc::new(store.clone()), clock: Arc::new(SystemClock), ids: Arc::new(SystemIds) };
+    match command {
+        NotificationCommand::List(wanted) => list(&notifications, wanted).await,
+        NotificationCommand::Show(wanted) => show(&notifications, wanted).await,
+        NotificationCommand::Replay(wanted) => replay(&notifications, wanted).await,
+        NotificationCommand::Purge(wanted) => purge(&notifications, wanted).await,
     }
-    let lines = parked.iter().map(|event| {
-        let ParkedEvent { event_id, parked_at, merchant_id, event_type, attempts, .. } = event;
-        format!("{event_id}  {parked_at}  merchant {merchant_id}  {event_type}  {attempts} tries")
-    });
-    say_lines(lines, "No notification is parked.")
 }
 
-/// Sends one notification again, or all that are parked: where they were to go, or to another endpoint where that one was removed.
-pub(super) async fn replay(store: &Store, wanted: &Replay) -> Result<(), Failure> {
-    let id = wanted.which.id;
-    let mut replayed = 0;
-    let stranded = loop {
-        let parked = store.list_parked(MOST).await?;
-        let (mut now_replayed, mut stranded) = (0, 0);
-        for event in parked.iter().filter(|event| id.is_none_or(|id| id == event.event_id)) {
-            match replay_one(store, event, wanted.to).await? {
-                Replayed::Done => now_replayed += 1,
-                Replayed::NoEndpoint => stranded += 1,
-                Replayed::NotParked => {}
-            }
-        }
-        if now_replayed == 0 {
-            break stranded;
-        }
-        replayed += now_replayed;
+async fn list(notifications: &Notifications, wanted: &ListNotifications) -> Result<(), Failure> {
+    let mut query = NotificationQuery {
+        filter: wanted.chosen.filter(),
+        after: wanted.after,
+        oldest_first: false,
+        limit: wanted.limit,
     };
-    match (replayed, id) {
-        (0, Some(id)) if stranded == 0 => {
-            return Err(format!("{id} is not parked; `dropin notification list --state parked` shows what is").into());
+    let mut found = Vec::new();
+    // A look goes through so many events only; go on until the page is full or there are no more.
+    loop {
+        let page = notifications.list(query.clone()).await?;
+        query.limit -= u32::try_from(page.notifications.len()).unwrap_or(query.limit).min(query.limit);
+        found.extend(page.notifications);
+        query.after = page.next;
+        if query.after.is_none() || query.limit == 0 {
+            break;
         }
-        (1, _) => say("1 notification is sent again.")?,
-        (count, _) => say(&format!("{count} notifications are sent again."))?,
     }
-    match (stranded, wanted.to) {
+    if wanted.output.json {
+        return say(&Value::from_iter(found.iter().map(|one| Value::from(of(one)))).to_string());
+    }
+    let more = query.after.map(|after| format!("There may be more: --after {after}"));
+    let lines = found.iter().flat_map(in_lines).chain(more.filter(|_| !found.is_empty()));
+    say_lines(lines, if wanted.chosen.filter().state == Some(DeliveryState::Parked) { NONE_PARKED } else { NONE })
+}
+
+const NONE: &str = "There is no such notification.";
+const NONE_PARKED: &str = "No notification is parked.";
+
+/// One line for each endpoint.
+fn in_lines(one: &Notification) -> Vec<String> {
+    let Notification { event_id, merchant_id, payment_id, sequence, event_type, happened_at, standings } = one;
+    let about =
+        format!("{event_id}  {happened_at}  {event_type}  merchant {merchant_id}  payment {payment_id} no. {sequence}");
+    match standings.as_slice() {
+        [] => vec![format!("{about}  told to no endpoint")],
+        _ => standings.iter().map(|standing| format!("{about}  {}", at_endpoint(standing))).collect(),
+    }
+}
+
+fn at_endpoint(standing: &Standing) -> String {
+    let Standing { endpoint_id, removed, state, tries, due_at, parked_at, delivered_at, wanted: _ } = standing;
+    let when = match (state, due_at, parked_at, delivered_at) {
+        (DeliveryState::Pending, Some(due), ..) => format!(", due {due}"),
+        (DeliveryState::Pending, None, ..) => ", behind the one before".to_owned(),
+        (DeliveryState::Parked, _, Some(at), _) | (DeliveryState::Delivered, _, _, Some(at)) => format!(" {at}"),
+        _ => String::new(),
+    };
+    let removed = if *removed { ", which was removed" } else { "" };
+    format!("{}{when}  {tries} tries  endpoint {endpoint_id}{removed}", state.as_str())
+}
+
+async fn show(notifications: &Notifications, wanted: &ShowNotification) -> Result<(), Failure> {
+    let file = notifications.show(wanted.id).await?.ok_or_else(|| unknown(&wanted.id))?;
+    let body = wanted.body.then(|| String::from_utf8_lossy(&file.body).into_owned());
+    if wanted.output.json {
+        let mut shown = of(&file.notification);
+        shown.insert("Attempts".to_owned(), Value::from_iter(file.tries.iter().map(of_try)));
+        if let Some(body) = body {
+            shown.insert("Body".to_owned(), body.into());
+        }
+        return say(&Value::from(shown).to_string());
+    }
+    say(&file_in_words(&file, body))
+}
+
+fn unknown(id: &impl std::fmt::Display) -> Failure {
+    format!("there is no notification {id} here; `dropin notification list` shows those there are").into()
+}
+
+fn file_in_words(file: &NotificationFile, body: Option<String>) -> String {
+    let one = &file.notification;
+    let mut lines = vec![
+        format!("Notification  {}", one.event_id),
+        format!("Type          {}", one.event_type),
+        format!("Merchant      {}", one.merchant_id),
+        format!("Payment       {} no. {}", one.payment_id, one.sequence),
+        format!("Happened      {}", one.happened_at),
+    ];
+    let mut list = |name: &str, of: Vec<String>, none: &str| {
+        lines.push(format!("\n{name}"));
+        let none = of.is_empty().then(|| none.to_owned());
+        lines.extend(of.into_iter().chain(none).map(|line| format!("  {line}")));
+    };
+    list("Endpoints", one.standings.iter().map(at_endpoint).collect(), "It was told to no endpoint.");
+    list("Attempts", file.tries.iter().map(try_line).collect(), "None is known.");
+    if let Some(body) = body {
+        list("Body", vec![body], "");
+    }
+    lines.join("\n")
+}
+
+/// What came of a try, on one line. Whatever the endpoint answered cannot steer a terminal.
+fn try_line(one: &PastTry) -> String {
+    let came = match (one.status, &one.why) {
+        (Some(status), _) => format!("answered {status}"),
+        (None, Some(why)) => why.clone(),
+        (None, None) => "no answer".to_owned(),
+    };
+    let answer = match String::from_utf8_lossy(&one.answer).escape_debug().to_string() {
+        answer if answer.is_empty() => answer,
+        answer => format!("  {answer}"),
+    };
+    let PastTry { started_at, attempt, took, endpoint_id, .. } = one;
+    format!("{started_at}  no. {attempt}  {} ms  endpoint {endpoint_id}  {came}{answer}", took.as_millis())
+}
+
+async fn replay(notifications: &Notifications, wanted: &Replay) -> Result<(), Failure> {
+    wanted.check()?;
+    let name = wanted.operator.as_deref().unwrap_or_default();
+    let operator = Text::parse("--as", name)
+        .map_err(|violation| format!("say who asks with --as NAME: the name {}", violation.message))?;
+    let filter = wanted.chosen.filter();
+    let which = match wanted.id {
+        Some(event) => ReplayWhich::One { event, endpoint: wanted.chosen.endpoint },
+        None => ReplayWhich::All { state: filter.state.unwrap_or(DeliveryState::Parked), filter },
+    };
+    let at_once = wanted.id.is_some() || wanted.chosen.payment.is_some();
+    let order = ReplayOrder {
+        which,
+        to: wanted.to,
+        rate: Some(wanted.rate).filter(|_| !at_once),
+        by: operator.as_str().to_owned(),
+        dry_run: wanted.dry_run,
+    };
+    let outcome = match (notifications.replay(&order).await, wanted.id) {
+        (Err(ReplayError::NotFound), Some(id)) => return Err(unknown(&id)),
+        (Err(error @ ReplayError::Nowhere), _) => return Err(format!("{error}, with --endpoint ENDPOINT_ID").into()),
+        (Err(ReplayError::Store(error)), _) => return Err(error.into()),
+        (outcome, _) => outcome?,
+    };
+    tell(&outcome, wanted)
+}
+
+fn tell(outcome: &ReplayOutcome, wanted: &Replay) -> Result<(), Failure> {
+    let ReplayOutcome { queued, waiting, unwanted, stranded } = outcome;
+    if wanted.output.json {
+        let queued = queued.iter().map(|(endpoint, count)| (endpoint.to_string(), Value::from(*count)));
+        let shown = json!({
+            "DryRun": wanted.dry_run,
+            "Queued": outcome.total(),
+            "ByEndpoint": Map::from_iter(queued),
+            "Waiting": waiting,
+            "NotWanted": unwanted,
+            "Stranded": stranded,
+        });
+        return say(&shown.to_string());
+    }
+    let is_sent = match (outcome.total(), wanted.dry_run) {
+        (1, false) => "1 notification is sent again.".to_owned(),
+        (1, true) => "1 notification would be sent again.".to_owned(),
+        (count, false) => format!("{count} notifications are sent again."),
+        (count, true) => format!("{count} notifications would be sent again."),
+    };
+    say(&is_sent)?;
+    for (endpoint, count) in queued {
+        say(&format!("  {count} to endpoint {endpoint}"))?;
+    }
+    if 0 < *waiting {
+        say(&format!("{waiting} wait there already."))?;
+    }
+    if 0 < *unwanted {
+        say(&format!(
+            "{unwanted} are of a type that their endpoint is not told of; `dropin merchant endpoint set` changes what it is told"
+        ))?;
+    }
+    match (*stranded, wanted.to) {
         (0, _) => Ok(()),
         (count, None) => Err(format!(
-            "{count} stay parked because their endpoint was removed; send them to another one of the merchant's with --to ENDPOINT_ID"
+            "{count} stay as they are because their endpoint was removed, does not exist or is another merchant's; send them to another one of the \
+             merchant's with --to ENDPOINT_ID"
         )
         .into()),
         (count, Some(to)) => Err(format!(
-            "{count} stay parked: their endpoint was removed, and {to} was removed too, does not exist or is another merchant's; \
+            "{count} stay as they are: their endpoint was removed, and {to} was removed too, does not exist or is another merchant's; \
              `dropin merchant show ID` lists a merchant's endpoints"
         )
         .into()),
     }
 }
 
-async fn replay_one(store: &Store, event: &ParkedEvent, to: Option<EndpointId>) -> Result<Replayed, Failure> {
-    let now = SystemClock.now();
-    let own = store.replay_parked(event.event_id, event.endpoint_id, event.endpoint_id, now).await?;
-    match (own, to) {
-        (Replayed::NoEndpoint, Some(to)) => Ok(store.replay_parked(event.event_id, event.endpoint_id, to, now).await?),
-        (own, _) => Ok(own),
+async fn purge(notifications: &Notifications, wanted: &Purge) -> Result<(), Failure> {
+    let purged = notifications.purge(wanted.retention.retention(), wanted.dry_run).await?;
+    if wanted.output.json {
+        let shown = json!({ "DryRun": wanted.dry_run, "Events": purged.events, "Attempts": purged.tries });
+        return say(&shown.to_string());
     }
+    let done = if wanted.dry_run { "would be deleted" } else { "are deleted" };
+    say(&format!("{} old notifications and {} attempts {done}.", purged.events, purged.tries))
+}
+
+fn of(one: &Notification) -> Map<String, Value> {
+    let shown = json!({
+        "EventId": one.event_id.to_string(),
+        "EventType": one.event_type,
+        "MerchantId": one.merchant_id.to_string(),
+        "PaymentId": one.payment_id.to_string(),
+        "Sequence": one.sequence,
+        "HappenedAt": one.happened_at.to_string(),
+        "Endpoints": Value::from_iter(one.standings.iter().map(of_standing)),
+    });
+    match shown {
+        Value::Object(shown) => shown,
+        _ => Map::new(),
+    }
+}
+
+fn of_standing(standing: &Standing) -> Value {
+    let mut shown = json!({
+        "EndpointId": standing.endpoint_id.to_string(),
+        "State": standing.state.as_str(),
+        "Attempts": standing.tries,
+    });
+    for (member, value) in [
+        ("Removed", standing.removed.then(|| Value::from(true))),
+        ("DueAt", standing.due_at.map(|at| at.to_string().into())),
+        ("ParkedAt", standing.parked_at.map(|at| at.to_string().into())),
+        ("DeliveredAt", standing.delivered_at.map(|at| at.to_string().into())),
+    ] {
+        if let Some(value) = value {
+            shown[member] = value;
+        }
+    }
+    shown
+}
+
+fn of_try(one: &PastTry) -> Value {
+    json!({
+        "EndpointId": one.endpoint_id.to_string(),
+        "Attempt": one.attempt,
+        "StartedAt": one.started_at.to_string(),
+        "TookMilliseconds": u64::try_from(one.took.as_millis()).unwrap_or(u64::MAX),
+        "Status": one.status,
+        "Why": one.why,
+        "Answer": String::from_utf8_lossy(&one.answer),
+    })
 }

@@ -102,6 +102,11 @@ fn nothing_parked_is_said_so_and_an_unknown_notification_is_refused() {
     assert_eq!(printed(&["notification", "list", "--state", "parked", "--json", "--data", &folder]), "[]\n");
     assert!(printed(&["notification", "replay", "--all", "--data", &folder]).starts_with("0 "));
     let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
-    assert!(refused(&["notification", "replay", id, "--data", &folder]).contains("not parked"));
+    for words in [&["replay", id][..], &["replay", id, "--endpoint", id], &["show", id]] {
+        let told = refused(&[&["notification"], words, &["--data", &folder]].concat());
+        assert!(told.contains("there is no notification"), "{told}");
+    }
+    let purged = printed(&["notification", "purge", "--dry-run", "--data", &folder]);
+    assert_eq!(purged, "0 old notifications and 0 attempts would be deleted.\n");
     assert!(refused(&["notification", "replay", "--data", &folder]).contains("--all"));
 }

@@ -7,6 +7,7 @@ pub mod audit;
 pub mod catalogue;
 pub mod deliver;
 pub mod events;
+pub mod notifications;
 pub mod payments;
 pub mod rates;
 mod recent;

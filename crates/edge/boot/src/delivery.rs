@@ -6,7 +6,7 @@ use clap::{Args, value_parser};
 use dropin_notification::{BreakerRules, Schedule};
 use dropin_usecases::deliver::Pace;
 
-use crate::WebhookArgs;
+use crate::{RetentionArgs, WebhookArgs};
 
 /// How notifications are sent.
 #[derive(Debug, Clone, Args)]
@@ -55,6 +55,9 @@ pub struct DeliveryArgs {
     /// Where they may go.
     #[command(flatten)]
     pub webhook: WebhookArgs,
+    /// For how long they are kept.
+    #[command(flatten)]
+    pub retention: RetentionArgs,
 }
 
 /// A slot is held for that long by whoever never answers.

@@ -12,6 +12,7 @@ mod private_memory;
 mod process;
 mod processor;
 mod rates;
+mod retention;
 mod service;
 mod settings;
 mod stop;
@@ -30,6 +31,7 @@ pub use private_memory::keep_memory_private;
 pub use process::{Failure, Process};
 pub use processor::ProcessorLimitArgs;
 pub use rates::{OfferArgs, RateFeedArgs};
+pub use retention::RetentionArgs;
 pub use service::{Context, NoArgs, Parts, serve};
 pub use settings::{
     AddressArgs, KeyArgs, LogArgs, Mode, ModeArgs, ProcessorArgs, PublicArgs, PublicUrls, Secret, StashArgs,

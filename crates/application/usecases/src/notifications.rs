@@ -1,0 +1,46 @@
+//! Notifications for those who run the deployment: what became of each, sending again, deleting by age. Whether somebody may do so is the
+//! caller's to know.
+
+mod replay;
+mod retention;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use dropin_kernel::EventId;
+use dropin_ports::{
+    Clock, IdSource, NotificationFile, NotificationPage, NotificationQuery, NotificationStore, StoreError,
+};
+
+pub use replay::{ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich};
+pub use retention::{Purged, Retention};
+
+/// Looks after notifications.
+#[derive(Clone)]
+pub struct Notifications {
+    /// Where they are.
+    pub store: Arc<dyn NotificationStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Names what was asked for at once, and jitter.
+    pub ids: Arc<dyn IdSource>,
+}
+
+impl Notifications {
+    /// A page of them. It may be short, or empty, though there is more: [`NotificationPage::next`] says so.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list(&self, query: NotificationQuery) -> Result<NotificationPage, StoreError> {
+        self.store.list_notifications(query).await
+    }
+
+    /// One with its body and what is known of its tries.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn show(&self, id: EventId) -> Result<Option<NotificationFile>, StoreError> {
+        self.store.find_notification(id).await
+    }
+}

@@ -1,0 +1,122 @@
+//! Deleting by age.
+
+use std::time::Duration;
+
+use dropin_kernel::Timestamp;
+use dropin_ports::StoreError;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Notifications;
+
+/// Tries deleted in one transaction.
+const TRIES: u32 = 1_000;
+/// Events looked at in one transaction.
+const EVENTS: u32 = 500;
+/// How often old rows are looked for, give or take a quarter: several programs may do so.
+const EVERY: Duration = Duration::from_secs(60 * 60);
+/// How soon after the start, at most.
+const FIRST: Duration = Duration::from_secs(5 * 60);
+
+/// For how long things are kept; `None` for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// What came of each try.
+    pub tries: Option<Duration>,
+    /// Events that have arrived or were passed over, wherever they were to go; a payment's newest is always kept, and so is what is parked.
+    pub events: Option<Duration>,
+}
+
+impl Default for Retention {
+    /// Tries for 30 days, events for 400.
+    fn default() -> Self {
+        const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+        Self { tries: Some(DAY * 30), events: Some(DAY * 400) }
+    }
+}
+
+/// What was deleted, or would be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Purged {
+    /// Tries, with those at the events.
+    pub tries: u64,
+    /// Events.
+    pub events: u64,
+}
+
+impl Notifications {
+    /// Deletes what is older than it is kept, in steps so small that nobody waits for one, and rests after each as long as it took. With `dry_run`
+    /// it only counts; a try that is old and at an old event counts twice then.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what is deleted until then stays deleted.
+    pub async fn purge(&self, retention: Retention, dry_run: bool) -> Result<Purged, StoreError> {
+        let mut purged = Purged::default();
+        let now = self.clock.now();
+        if let Some(kept) = retention.tries {
+            let before = earlier(now, kept);
+            if dry_run {
+                purged.tries = self.store.count_tries(before).await?;
+            }
+            while !dry_run {
+                let begun = Instant::now();
+                let deleted = self.store.purge_tries(before, TRIES).await?;
+                purged.tries += u64::from(deleted);
+                if deleted < TRIES {
+                    break;
+                }
+                sleep(begun.elapsed()).await;
+            }
+        }
+        if let Some(kept) = retention.events {
+            let (before, mut after) = (earlier(now, kept), None);
+            loop {
+                let begun = Instant::now();
+                let step = self.store.purge_events(before, after, EVENTS, dry_run).await?;
+                purged.events += u64::from(step.events);
+                purged.tries += u64::from(step.tries);
+                after = step.next;
+                if after.is_none() {
+                    break;
+                }
+                sleep(begun.elapsed()).await;
+            }
+        }
+        Ok(purged)
+    }
+
+    /// Purges every hour until `stop` turns true (or its sender is gone); at once then, because each step is whole.
+    pub async fn keep(&self, retention: Retention, mut stop: watch::Receiver<bool>) {
+        if retention.tries.is_none() && retention.events.is_none() {
+            return drop(stop.wait_for(|stopping| *stopping).await);
+        }
+        let mut pause = FIRST * self.per_mille() / 1_000;
+        while timeout(pause, stop.wait_for(|stopping| *stopping)).await.is_err() {
+            let mut stopping = stop.clone();
+            tokio::select! {
+                purged = self.purge(retention, false) => tell(purged),
+                _ = stopping.wait_for(|stopping| *stopping) => return,
+            }
+            pause = EVERY * (750 + self.per_mille() / 2) / 1_000;
+        }
+    }
+
+    /// From 0 to 1000, evenly.
+    fn per_mille(&self) -> u32 {
+        let random = self.ids.random();
+        let [.., high, low] = *random.as_bytes();
+        u32::from(u16::from_be_bytes([high, low])) % 1_001
+    }
+}
+
+fn tell(purged: Result<Purged, StoreError>) {
+    match purged {
+        Ok(Purged { tries: 0, events: 0 }) => {}
+        Ok(Purged { tries, events }) => log::info!("notifications: deleted {events} old events and {tries} old tries"),
+        Err(error) => log::warn!("notifications: cannot delete what is old; trying again in an hour: {error}"),
+    }
+}
+
+fn earlier(now: Timestamp, by: Duration) -> Timestamp {
+    Timestamp::from_micros(now.micros().saturating_sub(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
+}

@@ -1,0 +1,279 @@
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
+use dropin_ports::{
+    DeliveryState, EventsPurged, Notification, NotificationFilter, ReplayAsked, ReplayItem, ReplayQueued, Standing,
+};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use super::*;
+
+use DeliveryState::{Delivered, Parked, Pending};
+
+const NOW: Timestamp = Timestamp::from_micros(1_790_000_000_000_000);
+
+fn event(number: u128) -> EventId {
+    EventId::new(Uuid::from_u128(number))
+}
+
+fn endpoint(number: u128) -> EndpointId {
+    EndpointId::new(Uuid::from_u128(number))
+}
+
+fn standing(at: u128, state: DeliveryState) -> Standing {
+    Standing {
+        endpoint_id: endpoint(at),
+        removed: false,
+        wanted: true,
+        state,
+        tries: 1,
+        due_at: None,
+        parked_at: None,
+        delivered_at: None,
+    }
+}
+
+fn notification(number: u128, standings: Vec<Standing>) -> Notification {
+    Notification {
+        event_id: event(number),
+        merchant_id: MerchantId::new(Uuid::from_u128(1)),
+        payment_id: PaymentId::new(Uuid::from_u128(2)),
+        sequence: 1,
+        event_type: "TEST".to_owned(),
+        happened_at: NOW,
+        standings,
+    }
+}
+
+/// Gives what it was filled with, one notification to a page, and notes what it is asked.
+#[derive(Default)]
+struct Played {
+    notifications: Vec<Notification>,
+    asked: Mutex<Vec<(EndpointId, Vec<ReplayItem>, ReplayAsked)>>,
+    tries: Mutex<u32>,
+    purged: Mutex<Vec<(Timestamp, Option<EventId>, bool)>>,
+}
+
+#[async_trait]
+impl NotificationStore for Played {
+    async fn list_notifications(&self, query: NotificationQuery) -> Result<NotificationPage, StoreError> {
+        assert!(query.oldest_first);
+        let next = self.notifications.iter().find(|one| query.after.is_none_or(|after| after < one.event_id));
+        let Some(next) = next else { return Ok(NotificationPage::default()) };
+        let mut one = next.clone();
+        one.standings.retain(|standing| Some(standing.state) == query.filter.state);
+        Ok(NotificationPage { next: Some(one.event_id), notifications: vec![one] })
+    }
+
+    async fn find_notification(&self, id: EventId) -> Result<Option<NotificationFile>, StoreError> {
+        let found = self.notifications.iter().find(|one| one.event_id == id).cloned();
+        Ok(found.map(|notification| NotificationFile { notification, body: vec![], tries: vec![] }))
+    }
+
+    async fn replay(
+        &self,
+        to: EndpointId,
+        items: Vec<ReplayItem>,
+        asked: ReplayAsked,
+        _now: Timestamp,
+    ) -> Result<ReplayQueued, StoreError> {
+        let queued = u32::try_from(items.len()).unwrap();
+        self.asked.lock().unwrap().push((to, items, asked));
+        Ok(if to == endpoint(99) {
+            ReplayQueued { refused: queued, ..ReplayQueued::default() }
+        } else {
+            ReplayQueued { queued, ..ReplayQueued::default() }
+        })
+    }
+
+    async fn purge_tries(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
+        self.purged.lock().unwrap().push((before, None, false));
+        let mut tries = self.tries.lock().unwrap();
+        let deleted = limit.min(*tries);
+        *tries -= deleted;
+        Ok(deleted)
+    }
+
+    async fn count_tries(&self, _before: Timestamp) -> Result<u64, StoreError> {
+        Ok(u64::from(*self.tries.lock().unwrap()))
+    }
+
+    async fn purge_events(
+        &self,
+        before: Timestamp,
+        after: Option<EventId>,
+        _look_at: u32,
+        dry_run: bool,
+    ) -> Result<EventsPurged, StoreError> {
+        self.purged.lock().unwrap().push((before, after, dry_run));
+        let next = if after.is_none() { Some(event(7)) } else { None };
+        Ok(EventsPurged { events: 2, tries: 3, next })
+    }
+}
+
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        NOW
+    }
+}
+
+#[derive(Default)]
+struct Counted(AtomicU64);
+
+impl IdSource for Counted {
+    fn random(&self) -> Uuid {
+        Uuid::from_u128(0)
+    }
+
+    fn ordered(&self) -> Uuid {
+        Uuid::from_u64_pair(0, self.0.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn secret(&self) -> [u8; 32] {
+        [0; 32]
+    }
+}
+
+fn over(notifications: Vec<Notification>) -> (Notifications, Arc<Played>) {
+    let store = Arc::new(Played { notifications, tries: Mutex::new(2_500), ..Played::default() });
+    let notifications =
+        Notifications { store: store.clone(), clock: Arc::new(Still), ids: Arc::new(Counted::default()) };
+    (notifications, store)
+}
+
+fn order(which: ReplayWhich) -> ReplayOrder {
+    ReplayOrder { which, to: None, rate: None, by: "ada".to_owned(), dry_run: false }
+}
+
+fn all(state: DeliveryState) -> ReplayWhich {
+    ReplayWhich::All { state, filter: NotificationFilter::default() }
+}
+
+fn one(number: u128, at: Option<u128>) -> ReplayWhich {
+    ReplayWhich::One { event: event(number), endpoint: at.map(endpoint) }
+}
+
+/// Where what was asked for goes, with how it has to stand where.
+fn asked(store: &Played) -> Vec<(EndpointId, Vec<(EventId, EndpointId, Option<DeliveryState>)>)> {
+    let asked = store.asked.lock().unwrap();
+    let item = |item: &ReplayItem| (item.event, item.from, item.state);
+    asked.iter().map(|(to, items, _)| (*to, items.iter().map(item).collect())).collect()
+}
+
+#[tokio::test]
+async fn all_that_stand_so_go_where_they_stand_so() {
+    let gone = Standing { removed: true, ..standing(6, Parked) };
+    let unwanted = Standing { wanted: false, ..standing(7, Parked) };
+    let (notifications, store) = over(vec![
+        notification(1, vec![standing(5, Parked), standing(8, Delivered)]),
+        notification(2, vec![standing(5, Delivered), gone, unwanted]),
+        notification(3, vec![standing(8, Parked)]),
+    ]);
+    let mut wanted = order(all(Parked));
+    wanted.rate = std::num::NonZeroU32::new(50);
+    wanted.dry_run = true;
+    let foretold = notifications.replay(&wanted).await.unwrap();
+    assert_eq!(foretold.queued, [(endpoint(5), 1), (endpoint(8), 1)].into());
+    assert_eq!((foretold.stranded, foretold.unwanted, foretold.total()), (1, 1, 2));
+    assert_eq!(asked(&store), [], "nothing was done");
+    wanted.dry_run = false;
+    assert_eq!(notifications.replay(&wanted).await, Ok(foretold));
+    let first = (endpoint(5), vec![(event(1), endpoint(5), Some(Parked))]);
+    let last = (endpoint(8), vec![(event(3), endpoint(8), Some(Parked))]);
+    assert_eq!(asked(&store), [first, last]);
+    let told = store.asked.lock().unwrap();
+    assert_eq!(told[0].2, told[1].2, "one id for all of it");
+    let ReplayAsked { by, wanted, gap, .. } = &told[0].2;
+    assert_eq!((by.as_str(), wanted.as_str()), ("ada", "state PARKED"));
+    assert_eq!(*gap, Some(Duration::from_millis(20)));
+}
+
+#[tokio::test]
+async fn an_heir_gets_what_removed_endpoints_had_once() {
+    let gone = |at| Standing { removed: true, ..standing(at, Parked) };
+    let (notifications, store) = over(vec![notification(1, vec![gone(5), gone(6), standing(8, Parked)])]);
+    let mut wanted = ReplayOrder { to: Some(endpoint(9)), ..order(all(Parked)) };
+    let outcome = notifications.replay(&wanted).await.unwrap();
+    assert_eq!(outcome.queued, [(endpoint(8), 1), (endpoint(9), 1)].into(), "its own one where it is still there");
+    assert_eq!(asked(&store).len(), 2);
+    wanted.to = Some(endpoint(99));
+    let outcome = notifications.replay(&wanted).await.unwrap();
+    assert_eq!((outcome.stranded, outcome.total()), (1, 1), "somebody else's");
+}
+
+#[tokio::test]
+async fn one_goes_where_it_is_parked_or_else_where_it_arrived() {
+    let (notifications, store) = over(vec![
+        notification(1, vec![standing(5, Delivered), standing(6, Parked)]),
+        notification(2, vec![standing(5, Delivered), standing(6, DeliveryState::NotWanted)]),
+        notification(3, vec![standing(5, Pending)]),
+        notification(4, vec![]),
+    ]);
+    for (which, to, item) in [
+        (one(1, None), 6, (event(1), endpoint(6), Some(Parked))),
+        (one(1, Some(5)), 5, (event(1), endpoint(5), None)),
+        (one(2, None), 5, (event(2), endpoint(5), Some(Delivered))),
+        (one(4, Some(5)), 5, (event(4), endpoint(5), None)),
+    ] {
+        assert_eq!(notifications.replay(&order(which.clone())).await.unwrap().total(), 1, "{which:?}");
+        assert_eq!(asked(&store).last(), Some(&(endpoint(to), vec![item])), "{which:?}");
+        let asked = store.asked.lock().unwrap();
+        assert_eq!(asked.last().unwrap().2.gap, None);
+    }
+    let before = asked(&store).len();
+    for which in [one(3, None), one(3, Some(5))] {
+        assert_eq!(notifications.replay(&order(which)).await.unwrap().waiting, 1);
+    }
+    assert_eq!(notifications.replay(&order(one(4, None))).await, Err(ReplayError::Nowhere));
+    assert_eq!(notifications.replay(&order(one(9, None))).await, Err(ReplayError::NotFound));
+    assert_eq!(asked(&store).len(), before);
+    let elsewhere = ReplayOrder { to: Some(endpoint(8)), ..order(one(4, None)) };
+    assert_eq!(notifications.replay(&elsewhere).await.unwrap().queued, [(endpoint(8), 1)].into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_old_is_deleted_in_steps() {
+    let (notifications, store) = over(vec![]);
+    let day = Duration::from_secs(86_400);
+    let retention = Retention { tries: Some(day), events: Some(day * 2) };
+    let foretold = notifications.purge(retention, true).await.unwrap();
+    assert_eq!(foretold, Purged { tries: 2_506, events: 4 });
+    assert_eq!(*store.tries.lock().unwrap(), 2_500);
+    store.purged.lock().unwrap().clear();
+    assert_eq!(notifications.purge(retention, false).await, Ok(foretold));
+    let [one_day, two_days] = [day, day * 2].map(|age| Timestamp::from_micros(NOW.micros() - age.as_micros() as i64));
+    let mut steps = vec![(one_day, None, false); 3];
+    steps.extend([(two_days, None, false), (two_days, Some(event(7)), false)]);
+    assert_eq!(*store.purged.lock().unwrap(), steps);
+    let nothing = Retention { tries: None, events: None };
+    assert_eq!(notifications.purge(nothing, false).await, Ok(Purged::default()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_done_every_hour_until_the_stop() {
+    let (notifications, store) = over(vec![]);
+    let (stop, stopping) = watch::channel(false);
+    let keeping = tokio::spawn({
+        let notifications = notifications.clone();
+        async move { notifications.keep(Retention { tries: None, events: Some(Duration::ZERO) }, stopping).await }
+    });
+    tokio::time::sleep(Duration::from_secs(4 * 60 * 60)).await;
+    let rounds = store.purged.lock().unwrap().len() / 2;
+    assert!((4..=7).contains(&rounds), "{rounds}");
+    stop.send(true).unwrap();
+    keeping.await.unwrap();
+    // Whoever keeps everything only waits.
+    let (stop, stopping) = watch::channel(false);
+    let keeping =
+        tokio::spawn(async move { notifications.keep(Retention { tries: None, events: None }, stopping).await });
+    tokio::time::sleep(Duration::from_secs(100_000)).await;
+    assert!(!keeping.is_finished());
+    drop(stop);
+    keeping.await.unwrap();
+}

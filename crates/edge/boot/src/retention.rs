@@ -1,0 +1,75 @@
+use std::time::Duration;
+
+use clap::Args;
+use dropin_usecases::notifications::Retention;
+
+/// For how long notifications are kept.
+#[derive(Debug, Clone, Args)]
+pub struct RetentionArgs {
+    /// How long is kept what came of each try at a notification, such as 30d or 12h; 0 for ever
+    #[arg(long, env = "DROPIN_ATTEMPT_RETENTION", default_value = "30d", value_name = "TIME", value_parser = time)]
+    pub attempt_retention: Kept,
+    /// How long notifications are kept that are over; the newest of each payment and what is parked stay, 0 keeps all of them for ever
+    #[arg(long, env = "DROPIN_EVENT_RETENTION", default_value = "400d", value_name = "TIME", value_parser = time)]
+    pub event_retention: Kept,
+}
+
+/// How long something is kept; `None` for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept(pub Option<Duration>);
+
+impl RetentionArgs {
+    /// The same for the use case.
+    pub const fn retention(&self) -> Retention {
+        Retention { tries: self.attempt_retention.0, events: self.event_retention.0 }
+    }
+}
+
+fn time(text: &str) -> Result<Kept, String> {
+    let advice =
+        || "must be a whole number with m, h or d, such as 12h or 30d; 0 or forever deletes nothing".to_owned();
+    if matches!(text, "0" | "forever") {
+        return Ok(Kept(None));
+    }
+    let unit = match text.chars().last() {
+        Some('m') => 60,
+        Some('h') => 3_600,
+        Some('d') => 86_400,
+        _ => return Err(advice()),
+    };
+    let number: u32 = text[..text.len() - 1].parse().map_err(|_not_a_number| advice())?;
+    if number == 0 {
+        return Err(advice());
+    }
+    Ok(Kept(Some(Duration::from_secs(u64::from(number) * unit))))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Demo {
+        #[command(flatten)]
+        retention: RetentionArgs,
+    }
+
+    fn retention(line: &str) -> Option<Retention> {
+        let demo = Demo::try_parse_from(["demo"].into_iter().chain(line.split_ascii_whitespace()));
+        demo.ok().map(|demo| demo.retention.retention())
+    }
+
+    #[test]
+    fn tries_are_kept_a_month_and_events_a_year_and_a_bit() {
+        assert_eq!(retention(""), Some(Retention::default()));
+        let given = retention("--attempt-retention 90m --event-retention forever").unwrap();
+        assert_eq!((given.tries, given.events), (Some(Duration::from_secs(5_400)), None));
+        assert_eq!(retention("--attempt-retention 0").unwrap().tries, None);
+        for wrong in ["", "d", "-1d", "0d", "30", "30s", "1.5d", "30ᵈ"] {
+            let line = ["demo", "--event-retention", wrong];
+            assert!(Demo::try_parse_from(line).is_err(), "{wrong}");
+        }
+    }
+}
