@@ -290,6 +290,13 @@ mod tests {
     }
 
     #[test]
+    fn one_address_alone_cannot_fill_the_stash_of_a_merchant() {
+        let rate = u64::from(dropin_http::Limits::default().client_rate);
+        let left = rate * STASH_LIFETIME.as_secs() + 2 * rate;
+        assert!(left < u64::from(LIVE_ENTRIES), "{left}");
+    }
+
+    #[test]
     fn a_password_that_ends_its_url_early_is_refused_and_not_shown() {
         for good in ["postgres://h/d", "postgresql://u:p%40%2F:@h:1/d?options=@", "postgres://u@/d", "sqlite://a@b@c"] {
             assert_eq!(store(Some(good), None).url().unwrap(), good);

@@ -18,8 +18,9 @@ const COUNTED: Duration = Duration::from_secs(5);
 /// Merchants remembered at most; there are few deployments with more that are busy in one second.
 const MEMORY: usize = 10_000;
 
-/// Live entries of one merchant, unless configured: an hour's shoppers of a very large shop.
-pub const LIVE_ENTRIES: u32 = 100_000;
+/// Live entries of one merchant, unless configured: more than a stranger can leave in the life of an entry from one address at the rate that one
+/// is allowed, who would else keep all shoppers of the merchant from paying.
+pub const LIVE_ENTRIES: u32 = 500_000;
 
 /// The memory of one process. Clones of the use cases share it.
 pub struct Door {
