@@ -32,7 +32,14 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) async fn start(manner: impl Fn(&[Arrival], &Arrival) -> Option<u16> + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), manner).await
+    }
+
+    pub(crate) async fn start_at(
+        address: SocketAddr,
+        manner: impl Fn(&[Arrival], &Arrival) -> Option<u16> + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let receiver = Self { address, arrivals: Arc::default(), manner: Arc::new(manner) };
         let serving = receiver.clone();

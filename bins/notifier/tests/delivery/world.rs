@@ -157,10 +157,7 @@ impl World {
     }
 
     pub(crate) fn notifier(&self, outbox: Arc<dyn OutboxStore>, pace: Pace) -> Notifier {
-        let (stop, stopping) = watch::channel(false);
-        let delivering = Delivering { outbox, pace, ..self.delivering() };
-        let deps = NotifierDeps { delivering, wakeups: Arc::default() };
-        Notifier { stop, task: tokio::spawn(run(deps, stopping)) }
+        Notifier::start(Delivering { outbox, pace, ..self.delivering() })
     }
 }
 
@@ -175,6 +172,12 @@ pub(crate) struct Notifier {
 }
 
 impl Notifier {
+    pub(crate) fn start(delivering: Delivering) -> Self {
+        let (stop, stopping) = watch::channel(false);
+        let deps = NotifierDeps { delivering, wakeups: Arc::default() };
+        Self { stop, task: tokio::spawn(run(deps, stopping)) }
+    }
+
     pub(crate) async fn stop(self) {
         self.stop.send(true).expect("running");
         self.task.await.expect("no panic");
