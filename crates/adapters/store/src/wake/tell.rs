@@ -11,8 +11,11 @@ use crate::connection;
 /// Shortest time between two notices. The first goes at once; what is committed meanwhile is told with the next one.
 const APART: Duration = Duration::from_millis(10);
 
-/// A notice is a transaction of its own, and none of the notifications hangs on it: nobody waits until it stands on the disk.
-const SETTINGS: &str = "; SET synchronous_commit = off";
+/// A notice is a transaction of its own, and none of the notifications hangs on it: nobody waits until it stands on the disk. That is said of this
+/// transaction alone, so that no payment can inherit it through a pooler.
+fn notice() -> String {
+    format!("BEGIN; SET LOCAL synchronous_commit = off; NOTIFY {CHANNEL}; COMMIT")
+}
 
 /// How long nothing is tried after the server could not be reached.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -65,9 +68,9 @@ impl Line<'_> {
     fn try_to_tell(&mut self) -> Result<(), String> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => connection::postgres(self.url, SETTINGS)?,
+            None => connection::postgres(self.url, "")?,
         };
-        connection.batch_execute(&format!("NOTIFY {CHANNEL}")).map_err(|error| error.to_string())?;
+        connection.batch_execute(&notice()).map_err(|error| error.to_string())?;
         self.connection = Some(connection);
         Ok(())
     }

@@ -198,7 +198,7 @@ async fn a_connection_that_is_lost_comes_back() {
     assert_eq!(writer.settle(0).await, Ok(Settled::Done));
     notifier.until_woken_after(before).await;
     // Lost by the writer alone, without anybody noticing.
-    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'NOTIFY%' AND datname = current_database()";
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%NOTIFY%' AND pid <> pg_backend_pid() AND datname = current_database()";
     RawPostgres::open(&writer.database.url()).execute(cut).unwrap();
     let before = notifier.woken().await;
     assert_eq!(writer.settle(1).await, Ok(Settled::Done));
