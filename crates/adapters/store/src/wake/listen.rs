@@ -72,7 +72,7 @@ fn listen(bell: &Bell, url: &str) -> Result<PgConnection, String> {
     let give_up = Instant::now() + PROBE;
     while !has_come(&mut connection)? {
         if give_up < Instant::now() {
-            return Err("a notice of our own did not arrive: connect past the pooler that shares connections".to_owned());
+            return Err("a notice of our own did not arrive: connect past the pooler".to_owned());
         }
         if bell.pause(BUSY) {
             break;
