@@ -9,16 +9,22 @@ function isWebAddress(text) {
 	return /^https?:\/\/[^\s/]/i.test(text);
 }
 var nonce = document.currentScript?.nonce ?? "";
-async function load([address, digest], base2) {
+var PATIENCE_MS = 3e3;
+async function load([address, integrity], base2) {
 	const { href } = new URL(address, base2);
 	const link = document.createElement("link");
-	if (link.relList.supports("modulepreload")) {
-		await new Promise((done, failed) => {
-			Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity: digest, nonce, onload: done, onerror: failed, href });
-			document.head.append(link);
-		}).finally(() => link.remove());
+	try {
+		if (link.relList.supports("modulepreload")) {
+			await new Promise((onload, onerror) => {
+				Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity, nonce, onload, onerror, href });
+				document.head.append(link);
+				setTimeout(onload, PATIENCE_MS);
+			});
+		}
+		return await import(href);
+	} finally {
+		link.remove();
 	}
-	return await import(href);
 }
 var PROTOCOL = 1;
 var CARDS = "CARD";

@@ -24,16 +24,22 @@ function resolveLocale(requests, files) {
 	return { file: "en", format: "en", direction: "ltr" };
 }
 var nonce = document.currentScript?.nonce ?? "";
-async function load([address, digest], base) {
+var PATIENCE_MS = 3e3;
+async function load([address, integrity], base) {
 	const { href } = new URL(address, base);
 	const link = document.createElement("link");
-	if (link.relList.supports("modulepreload")) {
-		await new Promise((done, failed) => {
-			Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity: digest, nonce, onload: done, onerror: failed, href });
-			document.head.append(link);
-		}).finally(() => link.remove());
+	try {
+		if (link.relList.supports("modulepreload")) {
+			await new Promise((onload, onerror) => {
+				Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity, nonce, onload, onerror, href });
+				document.head.append(link);
+				setTimeout(onload, PATIENCE_MS);
+			});
+		}
+		return await import(href);
+	} finally {
+		link.remove();
 	}
-	return await import(href);
 }
 function say(strings, key, values = {}) {
 	return (strings[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
@@ -648,7 +654,7 @@ function watchHeight(tell) {
 }
 var LONG_PAUSE_MS = 4e3;
 var WAIT = 25;
-var PATIENCE_MS = 25e3;
+var PATIENCE_MS2 = 25e3;
 var BREATH_MS = 1e3;
 var REST_MS = 600;
 var WARNED = {
@@ -872,7 +878,7 @@ var Checkout = class {
 	}
 	startPatience() {
 		clearTimeout(this.patience);
-		this.patience = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), PATIENCE_MS);
+		this.patience = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), PATIENCE_MS2);
 	}
 	amountOf(view) {
 		return amountOf(view, this.locale.format);

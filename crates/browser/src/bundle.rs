@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "55a8b2c2bb736fb0";
+pub(crate) const VERSION: &str = "453d766a382b6742";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -33,7 +33,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "dropin.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/dropin.js"),
-        sha384: "xWI3wRRtLr/ZIwZsylik1D2FITt6pluzhmX/hxnZi59QqL7UmkklgDtD4ewbF1tS",
+        sha384: "ftFf4KLQxkbskOmGCXVSYUgDOkMdN9bTNgii+N5xezjURa5JGAj5FnGqknXj9oCs",
     },
     Asset {
         path: "frame.css",
@@ -45,13 +45,13 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "frame.html",
         content_type: "text/html; charset=utf-8",
         bytes: include_bytes!("../dist/frame.html"),
-        sha384: "lxA3OK11cDlIuA7IKWZr9kVwUDxj+jd7k4hLIhY7dd7z1+6oUhs5TIb1/b3W/iJf",
+        sha384: "PQJSK6hHkzvuXumXZ1xi6ZjHPr+gP6mQzQI9nEXnbVzOY7Fjb5QMHS4tK7nUovZn",
     },
     Asset {
         path: "frame.js",
         content_type: "text/javascript; charset=utf-8",
         bytes: include_bytes!("../dist/frame.js"),
-        sha384: "sJa1TSqh4u5ffVGiT2VP38n/XVACQCoX5ughf3pauufKUsR/LWonFtro3Q7Gtglv",
+        sha384: "JLNjjpd/5tAVVXzvbP6Cgu7dXnrqpz88tz3H+OXXg1JoCB769I1YihpFAeFsdE4i",
     },
     Asset {
         path: "locales/ar.json",
@@ -75,7 +75,7 @@ pub(crate) static ASSETS: &[Asset] = &[
         path: "manifest.json",
         content_type: "application/json",
         bytes: include_bytes!("../dist/manifest.json"),
-        sha384: "0el/kVu2JwPYG+6VpG8B7DSXjYPAZtU4dsphMpnosCjVdhO638S95L2JRe5P7NN4",
+        sha384: "R4hXwUwdEwt5YU+3VPMiZenvkRnWHZDFGIRoRwzHFDBhuk+BO8u6BQRACqiWiPh1",
     },
     Asset {
         path: "wallet.js",

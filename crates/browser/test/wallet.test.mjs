@@ -109,21 +109,22 @@ test("without a wallet that can pay there is no button, no gap, and nothing is l
 });
 
 /** Serves `name` with a line more than was built, to whoever `to` says. */
-async function alter(context, name, to = () => true) {
+async function alter(context, name, { to = () => true, slowly = 0 } = {}) {
   await context.route(`**/${name}*`, async (route) => {
     if (!to(route.request().frame())) return route.continue();
     const response = await route.fetch();
+    await new Promise((resolve) => setTimeout(resolve, slowly));
     return route.fulfill({ response, body: `${await response.text()}window.altered = true;\n` });
   });
 }
 
 const refusal = (shop) => until(() => shop.problems.some((problem) => problem.includes("integrity")), "the browser to refuse");
 
-for (const path of ["/", "/strict"]) {
-  test(`a wallet's part that is not the one that was built never runs in the page on ${path}, and the card pays`, async () => {
+for (const [path, slowly] of [["/", 0], ["/strict", 0], ["/", 3_500]]) {
+  test(`a wallet's part that is not the one that was built never runs in the page on ${path}, and the card pays; after ${slowly} ms`, async () => {
     const context = await world.browser.newContext();
     await context.addInitScript(installWallet, true);
-    await alter(context, "wallet.js");
+    await alter(context, "wallet.js", { slowly });
     const shop = await openShop({ path, session: world.mock.session({ others: true, wallet: true }), context });
     await refusal(shop);
     assert.equal(await shop.page.evaluate(() => window.altered), undefined);
@@ -138,7 +139,7 @@ for (const path of ["/", "/strict"]) {
 test("nor does it in the frame, and the sheet closes", async () => {
   const context = await world.browser.newContext();
   await context.addInitScript(installWallet, true);
-  await alter(context, "wallet.js", (frame) => frame.url().includes("/frame.html"));
+  await alter(context, "wallet.js", { to: (frame) => frame.url().includes("/frame.html") });
   const shop = await openShop({ session: world.mock.session({ others: true, wallet: true }), context });
   await shop.page.locator("#pay .wallet").getByRole("button").click();
   await refusal(shop);

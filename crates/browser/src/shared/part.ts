@@ -7,17 +7,25 @@ export type Part = readonly [address: string, digest: string];
 /** By which a page's CSP may know our scripts; only told while the script first runs. */
 const nonce = document.currentScript?.nonce ?? "";
 
+/** Some browsers might never say how the check went; then it is seen to where the part runs. */
+const PATIENCE_MS = 3_000;
+
 /** The part, from the folder of `base`. Fails where it cannot be had, or is another. */
-export async function load<T>([address, digest]: Part, base: string | URL): Promise<T> {
+export async function load<T>([address, integrity]: Part, base: string | URL): Promise<T> {
   const { href } = new URL(address, base);
   const link = document.createElement("link");
-  // A browser without preloading of modules cannot check them.
-  if (link.relList.supports("modulepreload")) {
-    await new Promise((done, failed) => {
-      Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity: digest, nonce, onload: done, onerror: failed, href });
-      document.head.append(link);
-    }).finally(() => link.remove());
+  try {
+    // A browser without preloading of modules cannot check them.
+    if (link.relList.supports("modulepreload")) {
+      await new Promise((onload, onerror) => {
+        Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity, nonce, onload, onerror, href });
+        document.head.append(link);
+        setTimeout(onload, PATIENCE_MS);
+      });
+    }
+    // What is checked is what runs: the browser has it already or is about to, and asks for it no more.
+    return (await import(href)) as T;
+  } finally {
+    link.remove();
   }
-  // What was checked is what runs: the browser has it already, and asks for it no more.
-  return (await import(href)) as T;
 }
