@@ -86,18 +86,22 @@ impl Notifications {
     }
 
     /// Purges every hour until `stop` turns true (or its sender is gone); at once then, because each step is whole.
-    pub async fn keep(&self, retention: Retention, mut stop: watch::Receiver<bool>) {
+    pub async fn keep(&self, retention: Retention, stop: watch::Receiver<bool>) {
+        self.keep_every(EVERY, retention, stop).await;
+    }
+
+    pub(super) async fn keep_every(&self, every: Duration, retention: Retention, mut stop: watch::Receiver<bool>) {
         if retention.tries.is_none() && retention.events.is_none() {
             return drop(stop.wait_for(|stopping| *stopping).await);
         }
-        let mut pause = FIRST * self.per_mille() / 1_000;
+        let mut pause = FIRST.min(every) * self.per_mille() / 1_000;
         while timeout(pause, stop.wait_for(|stopping| *stopping)).await.is_err() {
             let mut stopping = stop.clone();
             tokio::select! {
                 purged = self.purge(retention, false) => tell(purged),
                 _ = stopping.wait_for(|stopping| *stopping) => return,
             }
-            pause = EVERY * (750 + self.per_mille() / 2) / 1_000;
+            pause = every * (750 + self.per_mille() / 2) / 1_000;
         }
     }
 

@@ -237,7 +237,7 @@ async fn one_goes_where_it_is_parked_or_else_where_it_arrived() {
     assert_eq!(notifications.replay(&elsewhere).await.unwrap().queued, [(endpoint(8), 1)].into());
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn what_is_old_is_deleted_in_steps() {
     let (notifications, store) = over(vec![]);
     let day = Duration::from_secs(86_400);
@@ -255,25 +255,28 @@ async fn what_is_old_is_deleted_in_steps() {
     assert_eq!(notifications.purge(nothing, false).await, Ok(Purged::default()));
 }
 
-#[tokio::test(start_paused = true)]
-async fn it_is_done_every_hour_until_the_stop() {
+#[tokio::test]
+async fn it_is_done_again_and_again_until_the_stop() {
     let (notifications, store) = over(vec![]);
     let (stop, stopping) = watch::channel(false);
-    let keeping = tokio::spawn({
-        let notifications = notifications.clone();
-        async move { notifications.keep(Retention { tries: None, events: Some(Duration::ZERO) }, stopping).await }
+    let keeping = tokio::spawn(async move {
+        let retention = Retention { tries: None, events: Some(Duration::ZERO) };
+        notifications.keep_every(Duration::from_millis(4), retention, stopping).await;
     });
-    tokio::time::sleep(Duration::from_secs(4 * 60 * 60)).await;
-    let rounds = store.purged.lock().unwrap().len() / 2;
-    assert!((4..=7).contains(&rounds), "{rounds}");
+    while store.purged.lock().unwrap().len() < 6 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!keeping.is_finished());
     stop.send(true).unwrap();
     keeping.await.unwrap();
-    // Whoever keeps everything only waits.
+}
+
+#[tokio::test]
+async fn whoever_keeps_everything_only_waits_for_the_stop() {
+    let (notifications, store) = over(vec![]);
     let (stop, stopping) = watch::channel(false);
-    let keeping =
-        tokio::spawn(async move { notifications.keep(Retention { tries: None, events: None }, stopping).await });
-    tokio::time::sleep(Duration::from_secs(100_000)).await;
-    assert!(!keeping.is_finished());
-    drop(stop);
-    keeping.await.unwrap();
+    let nothing = Retention { tries: None, events: None };
+    let keeping = async { notifications.keep_every(Duration::ZERO, nothing, stopping).await };
+    let ((), ()) = tokio::join!(keeping, async { drop(stop) });
+    assert_eq!(*store.purged.lock().unwrap(), []);
 }
