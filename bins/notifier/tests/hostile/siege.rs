@@ -13,8 +13,10 @@ use crate::world::{Shop, World, until};
 const LONGEST_HOLD: Duration = Duration::from_millis(10_500);
 /// What the notifier's memory may grow by.
 const MEMORY_KIB: u64 = 64 * 1024;
-/// Longest from a payment to its notification at the receiver that is well.
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// From a payment to its notification at the receiver that is well: for nineteen in twenty, since the machine may have other work too.
+const USUAL_WAIT: Duration = Duration::from_secs(1);
+/// The same for all of them: far less than anybody holds a slot for.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// How much of it.
 struct Siege {
@@ -32,10 +34,12 @@ struct Times {
 }
 
 impl Times {
-    /// The longest that the first notification of a payment took; the others follow answers.
-    fn longest(&self) -> Duration {
+    /// How long the first notification of each payment took, sorted; the others follow answers.
+    fn waits(&self) -> Vec<Duration> {
         let waits = self.written.iter().map(|(id, written)| self.came[id].duration_since(*written));
-        waits.max().unwrap_or_default()
+        let mut waits: Vec<Duration> = waits.collect();
+        waits.sort_unstable();
+        waits
     }
 }
 
@@ -94,8 +98,10 @@ async fn besiege(siege: Siege) {
     until("every villain was dealt with", || villains.iter().all(|villain| !villain.held().is_empty())).await;
 
     let grown = program.most_memory() - before;
-    let waited = times.lock().expect("no panic").longest();
-    println!("memory grew by {grown} KiB of {before} KiB; the healthy receiver waited {waited:?} at most");
+    let waits = times.lock().expect("no panic").waits();
+    let (usual, longest) = (waits[waits.len() * 19 / 20], waits[waits.len() - 1]);
+    println!("memory grew by {grown} KiB of {before} KiB");
+    println!("of {} the healthy receiver got 95 % within {usual:?}, all within {longest:?}", waits.len());
     for villain in &villains {
         let held = villain.held();
         let longest = held.iter().max().copied().unwrap_or_default();
@@ -105,7 +111,8 @@ async fn besiege(siege: Siege) {
         assert!(!in_vain, "{} was let go after {longest:?}: this shows no deadline", villain.mischief.name);
     }
     assert!(grown < MEMORY_KIB, "memory grew by {grown} KiB");
-    assert!(waited < LONGEST_WAIT, "the healthy receiver waited {waited:?}\n{}", program.logged());
+    let well = usual < USUAL_WAIT && longest < LONGEST_WAIT;
+    assert!(well, "the healthy receiver waited {usual:?} and {longest:?}\n{}", program.logged());
     assert_eq!(canary.arrivals().len(), 0, "a redirect was followed");
 }
 
