@@ -60,6 +60,8 @@ enum Row {
     BySessionAlone,
     /// Has a case of its own below.
     Case,
+    /// Takes no id, and answers what is the caller's own; has a case of its own below.
+    Own,
 }
 
 const ROWS: &[(&str, Row)] = &[
@@ -96,6 +98,7 @@ const ROWS: &[(&str, Row)] = &[
             Ask { about: "RefundId", status: 404, body: |_, _| None },
         ]),
     ),
+    ("listEvents", Row::Own),
     ("checkout", Row::Asked(CHECKOUT_BODIES)),
     ("captureCheckout", Row::Asked(CHECKOUT_ORDERS)),
     ("cancelCheckout", Row::Asked(CHECKOUT_ORDERS)),
@@ -202,7 +205,7 @@ fn every_operation_has_a_row() {
     assert_eq!(rows.len(), ROWS.len(), "a row stands twice");
     assert_eq!(operations, rows, "operations on the left, rows on the right");
     for operation in all_operations() {
-        let asked = ROWS.iter().any(|(name, row)| *name == operation.name && matches!(row, Row::Asked(_)));
+        let asked = ROWS.iter().any(|(name, row)| *name == operation.name && matches!(row, Row::Asked(_) | Row::Own));
         assert_eq!(asked, operation.permission.is_some(), "{}: a caller's operation has to be asked", operation.name);
     }
     // Every parameter of an address is asked about.
@@ -299,6 +302,20 @@ crate::both! {
                 let own = ask(operation, victim, &unpaid, one).await;
                 assert_ne!(own.status, one.status, "{} with its own {}: {}", operation.name, one.about, own.text());
             }
+        }
+    }
+
+    /// listEvents: whoever goes on where another merchant was reads its own.
+    async fn another_tenants_events_are_not_read(world: &World) {
+        let (victim, stranger) = (&world.merchant, world.another_merchant().await);
+        let paid = world.paid(cards::VISA, json!({"AutoCapture": true})).await;
+        world.receiver.expect(&paid.session, &crate::PAID).await;
+        let all = crate::events::pulled(victim, 3).await;
+        let first = victim.call("GET", "/v1/event?limit=1", None).await.json();
+        assert_eq!(first["Events"][0], all[0]);
+        for after in [String::new(), format!("&after={}", first["Next"].as_str().unwrap())] {
+            let read = stranger.call("GET", &format!("/v1/event?limit=200{after}"), None).await;
+            assert_eq!((read.status, &read.json()["Events"], &read.json()["More"]), (200, &json!([]), &json!(false)), "{}", read.text());
         }
     }
 

@@ -17,6 +17,9 @@ const PAGE: &str = "https://pages.processor.example/b51f7c";
 /// What stands for the name of the merchant's API user.
 const USER: &str = "shop-7";
 
+/// What stands for every place to go on reading events.
+const CURSOR: &str = "000660c1a2b3c4d50000000000000007";
+
 /// What stands for every end.
 const LATER: &str = "2026-11-22T12:00:00.000000Z";
 
@@ -82,6 +85,7 @@ impl Recorder {
             Value::String(_) if name == "ExpiresAt" || name == "Expiry" => LATER.into(),
             Value::String(_) if name == "Redirect" || name == "RedirectUrl" => PAGE.into(),
             Value::String(_) if name == "User" => USER.into(),
+            Value::String(_) if name == "Next" => CURSOR.into(),
             Value::String(_) if name == "nonce" => "5f1a20c7".into(),
             Value::String(_) if name == "merchantSessionIdentifier" => "SSH-1A2B3C".into(),
             Value::Number(_) if name == "epochTimestamp" => NOON.into(),

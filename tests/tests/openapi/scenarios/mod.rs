@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::record::{Call, FORM, JSON, Recorder};
 
 mod checkout;
+mod events;
 mod listings;
 mod orders;
 mod wallet;
@@ -33,6 +34,7 @@ pub(crate) async fn run(world: &World) -> Vec<Exchange> {
     day.a_server_pays().await;
     day.a_wallet_is_opened().await;
     day.pages_list().await;
+    day.events_are_read().await;
     day.recorder.exchanges
 }
 
