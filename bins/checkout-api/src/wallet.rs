@@ -5,7 +5,7 @@ use actix_web::http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, ORIGIN, VARY,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
-use dropin_http::{ApiError, PathId};
+use dropin_http::{ApiError, PathId, client_key};
 use dropin_kernel::MerchantId;
 use dropin_usecases::wallet::{AssociationFile, WalletSessionAsk, WalletSessionError};
 use dropin_wire::ErrorCode;
@@ -27,7 +27,7 @@ pub(crate) async fn session(
         let origin = origin(&request)?;
         let merchant = deps.wallets.merchant(id?.0).await?;
         readable = origin.filter(|origin| deps.wallets.admits(&merchant, origin));
-        let ask = ask(request.query_string())?;
+        let ask = WalletSessionAsk { client: client_key(&request), ..ask(request.query_string())? };
         let session = deps.wallets.start(&merchant, origin, &ask).await?;
         Ok::<_, ApiError>(answer(session))
     }

@@ -5,6 +5,7 @@ mod common;
 #[path = "../../../crates/application/usecases/tests/wallet/hostile.rs"]
 mod hostile;
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use common::{Api, Gateway};
@@ -41,6 +42,7 @@ async fn a_registered_page_gets_a_session_and_may_read_it() {
     assert_eq!(answer.header("content-type"), "application/json");
     let asked = api.gateway.asked.lock().unwrap().clone();
     assert_eq!((asked.len(), asked[0].display_name.as_str()), (1, "Ana's mugs"));
+    assert_eq!(asked[0].client, Ipv4Addr::LOCALHOST.to_ipv6_mapped().to_bits(), "whoever asks has a share of its own");
 }
 
 #[actix_web::test]

@@ -18,6 +18,8 @@ use crate::thread;
 const MOST: usize = 64;
 /// Calls under way at once for one merchant, so that nobody's page uses up what the others need.
 const MOST_OF_ONE: usize = 16;
+/// Of these, calls under way at once for one client, so that no stranger uses up what the merchant's shoppers need.
+const MOST_OF_CLIENT: usize = 4;
 
 /// Limits of one call, and whom to believe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +66,11 @@ pub(crate) enum Work {
 #[derive(Clone)]
 pub struct WalletClient {
     inbox: mpsc::UnboundedSender<Work>,
-    under_way: Arc<Mutex<HashMap<String, usize>>>,
+    under_way: Arc<Mutex<UnderWay>>,
 }
+
+/// How many calls are under way, by merchant and client.
+type UnderWay = HashMap<(String, u128), usize>;
 
 impl WalletClient {
     /// Starts the thread.
@@ -83,35 +88,37 @@ impl WalletClient {
     }
 
     /// A place among the calls under way; `None` when there is none left.
-    fn enter(&self, merchant: &str) -> Option<Place> {
+    fn enter(&self, merchant: &str, client: u128) -> Option<Place> {
         let mut under_way = lock(&self.under_way);
         let all: usize = under_way.values().sum();
-        let own = under_way.get(merchant).copied().unwrap_or_default();
-        if MOST <= all || MOST_OF_ONE <= own {
+        let own: usize = under_way.iter().filter(|((whose, _), _)| whose == merchant).map(|(_, count)| count).sum();
+        let whose = (merchant.to_owned(), client);
+        let of_client = under_way.get(&whose).copied().unwrap_or_default();
+        if MOST <= all || MOST_OF_ONE <= own || MOST_OF_CLIENT <= of_client {
             return None;
         }
-        under_way.insert(merchant.to_owned(), own + 1);
-        Some(Place { under_way: self.under_way.clone(), merchant: merchant.to_owned() })
+        under_way.insert(whose.clone(), of_client + 1);
+        Some(Place { under_way: self.under_way.clone(), whose })
     }
 }
 
 /// A place among the calls under way, until it is dropped.
 struct Place {
-    under_way: Arc<Mutex<HashMap<String, usize>>>,
-    merchant: String,
+    under_way: Arc<Mutex<UnderWay>>,
+    whose: (String, u128),
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut under_way = lock(&self.under_way);
-        match under_way.get_mut(&self.merchant) {
+        match under_way.get_mut(&self.whose) {
             Some(count) if 1 < *count => *count -= 1,
-            _ => drop(under_way.remove(&self.merchant)),
+            _ => drop(under_way.remove(&self.whose)),
         }
     }
 }
 
-fn lock(under_way: &Mutex<HashMap<String, usize>>) -> MutexGuard<'_, HashMap<String, usize>> {
+fn lock(under_way: &Mutex<UnderWay>) -> MutexGuard<'_, UnderWay> {
     under_way.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -126,7 +133,7 @@ impl WalletProvider for WalletClient {
         credentials: WalletCredentials,
         request: WalletSessionRequest,
     ) -> Result<Vec<u8>, WalletFailure> {
-        let _place = self.enter(&request.identifier).ok_or(WalletFailure::Busy)?;
+        let _place = self.enter(&request.identifier, request.client).ok_or(WalletFailure::Busy)?;
         let identity = Box::new(Identity::read(&credentials).map_err(WalletFailure::Credentials)?);
         let (told, answer) = oneshot::channel();
         self.ask(Work::Session { identity, request, told }, answer).await.map_err(WalletFailure::Provider)

@@ -158,6 +158,7 @@ fn request(host: WalletHost) -> WalletSessionRequest {
         identifier: "merchant.example.shop".to_owned(),
         display_name: "Ana's \"mugs\"".to_owned(),
         domain: "shop.example".to_owned(),
+        client: 1,
     }
 }
 
@@ -277,17 +278,23 @@ async fn one_merchant_leaves_room_for_the_others() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = WalletHost { name: WalletHost::SANDBOX.to_owned(), at: Some(silent.local_addr().unwrap()) };
     let (client, credentials) = (world.client(), world.authority.credentials("m"));
-    let calls: Vec<_> = (0..20)
-        .map(|_| {
-            let (client, credentials, host) = (client.clone(), credentials.clone(), host.clone());
-            tokio::spawn(async move { client.start_session(credentials, request(host)).await })
-        })
-        .collect();
-    let mut busy = 0;
-    for call in calls {
-        busy += usize::from(call.await.unwrap() == Err(WalletFailure::Busy));
-    }
-    assert_eq!(busy, 4);
+    let calls = |by: fn(u128) -> u128| -> Vec<_> {
+        let call = |number| {
+            let (client, credentials) = (client.clone(), credentials.clone());
+            let request = WalletSessionRequest { client: by(number), ..request(host.clone()) };
+            tokio::spawn(async move { client.start_session(credentials, request).await })
+        };
+        (0..20).map(call).collect()
+    };
+    let busy = async |calls: Vec<tokio::task::JoinHandle<_>>| {
+        let mut busy = 0;
+        for call in calls {
+            busy += usize::from(call.await.unwrap() == Err(WalletFailure::Busy));
+        }
+        busy
+    };
+    assert_eq!(busy(calls(|number| number)).await, 4, "16 of one merchant");
+    assert_eq!(busy(calls(|_| 7)).await, 16, "4 of one client");
     let again = client.start_session(credentials, request(host)).await;
     assert!(matches!(again, Err(WalletFailure::Provider(_))), "places are given back: {again:?}");
 }

@@ -65,6 +65,8 @@ pub struct WalletSessionRequest {
     pub display_name: String,
     /// The domain of the page with the button.
     pub domain: String,
+    /// Who asks: one key for each client.
+    pub client: u128,
 }
 
 /// Why the wallet's provider gave no session.

@@ -38,6 +38,16 @@ impl Client {
     }
 }
 
+impl Client {
+    /// Another one for each: the network of an IPv6 client, or the IPv4 address as IPv6 writes it.
+    pub(crate) fn key(self) -> u128 {
+        match self {
+            Self::V4(address) => address.to_ipv6_mapped().to_bits(),
+            Self::V6(network) => u128::from(network) << 64,
+        }
+    }
+}
+
 /// Whether a request comes from this machine and from nobody behind it.
 pub(crate) fn is_local(peer: Option<SocketAddr>, headers: &HeaderMap) -> bool {
     peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback())

@@ -140,6 +140,13 @@ pub fn count_for(request: &HttpRequest, merchant: MerchantId) -> Result<(), ApiE
     standing.map_or(Ok(()), |standing| standing.name(merchant))
 }
 
+/// Names the client of a request, for limits of its operation's own: one IPv4 address or one IPv6 network of 64 bits, behind a proxy as that
+/// one says. 0 where nobody knows.
+pub fn client_key(request: &HttpRequest) -> u128 {
+    let standing = request.extensions().get::<Rc<Standing>>().cloned();
+    standing.map_or(0, |standing| standing.client().key())
+}
+
 /// One line of the access log and one count, both written when it is dropped: also when the caller went away first.
 struct Line {
     started: Instant,

@@ -24,6 +24,8 @@ pub struct WalletSessionAsk {
     pub display_name: Vec<String>,
     /// domainName: the page's domain, for whoever asks on behalf of the page. Every time that it is given.
     pub domain_name: Vec<String>,
+    /// Who asks: one key for each client.
+    pub client: u128,
 }
 
 /// Why there is no payment session.
@@ -125,7 +127,8 @@ impl WalletSessions {
         let identity = valid.ok_or(WalletSessionError::NoWallet)?;
         let credentials = unbundle(self.secrets.open_secret(&owner(merchant.id), &identity.sealed)?)?;
         let identifier = identity.identifier.as_str().to_owned();
-        let request = WalletSessionRequest { host, identifier, display_name, domain: domain.name().to_owned() };
+        let (domain_name, client) = (domain.name().to_owned(), ask.client);
+        let request = WalletSessionRequest { host, identifier, display_name, domain: domain_name, client };
         let answer = self.provider.start_session(credentials, request).await.map_err(|failure| match failure {
             WalletFailure::Busy => WalletSessionError::Busy,
             failure => WalletSessionError::Provider(failure.to_string()),

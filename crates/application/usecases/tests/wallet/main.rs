@@ -155,7 +155,8 @@ fn wanted() -> SetWallet {
 }
 
 fn ask(url: &str) -> WalletSessionAsk {
-    WalletSessionAsk { validation_url: vec![url.to_owned()], display_name: vec!["Ana".to_owned()], domain_name: vec![] }
+    let (validation_url, display_name) = (vec![url.to_owned()], vec!["Ana".to_owned()]);
+    WalletSessionAsk { validation_url, display_name, ..WalletSessionAsk::default() }
 }
 
 fn fields(error: WalletSessionError) -> Vec<(String, &'static str)> {
