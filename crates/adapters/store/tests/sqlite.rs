@@ -3,13 +3,16 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::{RawSqlite, path, sqlite_url};
 use dropin_kernel::MerchantId;
-use dropin_ports::{AccessStore, EventFeed, FeedPosition, MerchantInserted, StoreError, StoreHealth};
+use dropin_ports::{
+    AccessStore, EventFeed, FeedPosition, Measured, MerchantInserted, PaymentStore, Settled, StoreError, StoreHealth,
+};
 use dropin_store::{OpenError, Role, Store, StoreConfig};
-use dropin_store_contract::{Bench, Raw, fresh, new_merchant};
+use dropin_store_contract::{Bench, Raw, approval, fresh, new_merchant};
 
 fn open() -> Bench {
     let (folder, url) = sqlite_url();
@@ -257,4 +260,28 @@ async fn a_cancelled_step_never_runs() {
     held.release();
     while store.insert_merchant(new_merchant(false)).await.is_err() {}
     assert_eq!(store.find_merchant(new.merchant.id).await, Ok(None));
+}
+
+#[tokio::test]
+async fn only_what_is_committed_wakes_a_notifier() {
+    let (folder, url) = sqlite_url();
+    let (store, notify) = (service(&url), Arc::default());
+    let wake_ups = store.wake(&notify).unwrap();
+    let woken = async || wake_ups.measure().await.unwrap()[1].readings()[0].value;
+    let bench = Bench::new(store.clone(), RawSqlite::open(path(&url)), folder);
+    let (merchant, _) = bench.merchant().await;
+    let (changed, kept) = (bench.submitted(merchant.id).await, bench.submitted(merchant.id).await);
+    let change = format!("UPDATE purchase_order SET revision = revision + 1 WHERE id = '{}'", changed.order.id);
+    bench.raw.execute(&change).unwrap();
+    let twice = {
+        let mut settlement = approval(&kept);
+        settlement.events[0].id = settlement.events[1].id;
+        settlement
+    };
+    assert_eq!(store.settle(approval(&changed)).await, Ok(Settled::Stale));
+    assert!(matches!(store.settle(twice).await, Err(StoreError::Refused(_))));
+    assert_eq!(store.settle(approval(&kept)).await, Ok(Settled::Done));
+    tokio::time::timeout(Duration::from_secs(20), notify.notified()).await.expect("never woken");
+    store.close();
+    assert_eq!((woken().await, wake_ups.hears()), (1, true));
 }
