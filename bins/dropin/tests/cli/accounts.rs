@@ -122,6 +122,16 @@ fn endpoints_are_added_moved_rotated_and_removed() {
     let listed = shell.json(&format!("merchant endpoint list {id}"));
     assert_eq!((&listed[1]["EndpointId"], &listed[1]["Url"]), (&added["EndpointId"], &json!("http://127.0.0.1:9/c")));
     assert!(listed[1]["OldSecretUntil"].is_string() && !listed.to_string().contains("whsec_"), "{listed}");
+    let set = shell.json(&format!("merchant endpoint set {endpoint} --events ORDER_*,SESSION_FAILED --retry 5s,1m;1d"));
+    assert_eq!(set, json!({ "EndpointId": endpoint, "Events": "ORDER_*,SESSION_FAILED", "Retry": "5s,1m;1d" }));
+    let shown = shell.json(&format!("merchant show {id}"));
+    assert_eq!((&shown["Endpoints"][1]["Events"], &shown["Endpoints"][1]["Retry"]), (&set["Events"], &set["Retry"]));
+    shell.json(&format!("merchant endpoint set {endpoint} --all-events --standard-retry"));
+    let listed = shell.json(&format!("merchant endpoint list {id}"));
+    assert!(listed[1]["Events"].is_null() && listed[1]["Retry"].is_null(), "{listed}");
+    let refused = shell.refuses(&format!("merchant endpoint set {endpoint} --events ORDER_PROCESED"));
+    assert!(refused.contains("--events") && refused.contains("ORDER_PROCESSED"), "{refused}");
+    assert!(shell.refuses(&format!("merchant endpoint set {endpoint} --retry soon")).contains("72h"));
     assert_eq!(shell.json(&format!("merchant endpoint remove {endpoint}"))["Parked"], 0);
     assert_eq!(shell.json(&format!("merchant endpoint list {id}")).as_array().unwrap().len(), 1);
     for line in [
