@@ -108,8 +108,7 @@ impl Observer {
     }
 }
 
-/// Lets pages of every origin read a refusal that was made before anything was looked at (Fetch standard, CORS protocol): it says nothing but when to
-/// come again, and a page that is not told so takes it for a network that is broken, and tries again at once.
+/// Lets pages of every origin read (CORS) a refusal that says nothing but when to come again; else they take it for a broken network.
 fn readable(refusal: ApiError) -> ApiError {
     refusal
         .with_header(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"))
