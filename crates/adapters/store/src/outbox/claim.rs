@@ -78,7 +78,7 @@ macro_rules! lease {
             ) SELECT claimed.id, claimed.endpoint_id, claimed.payment_id, claimed.next_sequence, claimed.attempt, claimed.first_try, \
                 claimed.uncounted, claimed.lease_expired, ",
             receiver_and_message!(),
-            " FROM claimed JOIN endpoint ON endpoint.id = claimed.endpoint_id \
+            " FROM claimed LEFT JOIN endpoint ON endpoint.id = claimed.endpoint_id \
             LEFT JOIN outbox_event AS e ON e.payment_id = claimed.payment_id AND e.sequence = claimed.next_sequence \
             ORDER BY claimed.due_at"
         )

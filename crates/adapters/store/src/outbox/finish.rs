@@ -261,6 +261,9 @@ statement! {
     /// Locks are taken in the order of endpoints and then of streams: whoever tells every endpoint of a payment goes through endpoints in the
     /// same order, and whoever goes through the streams of one endpoint does so by their ids. An event that was told while a lock was waited for
     /// is not seen here; it is looked for afterwards.
+    ///
+    /// What was moved and what was not stand one below the other rather than joined: that would compare each row with each. Nothing is looked up
+    /// for streams that are idle now: their keys are NULL.
     MoveTogether<'a> {
         streams: Vec<i64> => Array<BigInt>,
         sequences: Vec<i64> => Array<BigInt>,
@@ -285,10 +288,11 @@ statement! {
         answers: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
     }
     on Pg, PgConnection, concat!("WITH result AS MATERIALIZED ( \
-            SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?) AS result (stream, sequence, attempt, next, parked, held, again_at) \
+            SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?) WITH ORDINALITY \
+                AS result (stream, sequence, attempt, next, parked, held, again_at, place) \
         ), found AS MATERIALIZED ( \
             SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt - s.uncounted AS tries, \
-                result.next, result.next IS NULL AS again, result.parked, result.held, result.again_at, \
+                result.place, result.next, result.next IS NULL AS again, result.parked, result.held, result.again_at, \
                 result.next <= s.last_sequence AND ? AS goes_on, \
                 s.detached AND NOT s.replayed AND result.next > s.last_sequence AS ends, \
                 CASE WHEN s.replayed AND result.next IS NOT NULL THEN TRUE WHEN s.detached AND NOT s.replayed THEN FALSE \
@@ -305,22 +309,25 @@ statement! {
                 due_at = CASE WHEN found.again THEN found.again_at WHEN found.goes_on THEN ? ELSE ? END, \
                 leased = found.goes_on IS TRUE \
             FROM found WHERE s.id = found.id AND found.is_left IS NOT TRUE AND found.ends IS NOT TRUE \
-            RETURNING s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.last_sequence, s.attempt, s.first_try, s.uncounted, s.leased \
+            RETURNING s.id, CASE WHEN s.leased THEN s.id END AS leased, CASE WHEN s.leased THEN s.endpoint_id END AS endpoint_id, \
+                CASE WHEN s.leased THEN s.payment_id END AS payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted \
         ), ended AS ( \
             DELETE FROM outbox_stream AS s USING found WHERE s.id = found.id AND found.ends AND found.is_left IS NOT TRUE \
         ), aside AS ( \
             INSERT INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) \
             SELECT found.endpoint_id, e.event_id, found.tries, ? FROM found \
             JOIN outbox_event AS e ON e.payment_id = found.payment_id AND e.sequence = found.next_sequence \
-            WHERE found.parked AND found.is_left IS NOT TRUE \
+            WHERE found.parked AND found.is_left IS NOT TRUE ORDER BY found.place \
             ON CONFLICT (endpoint_id, event_id) DO UPDATE \
             SET attempts = excluded.attempts, parked_at = excluded.parked_at, position = DEFAULT \
         ), kept AS ( \
             INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
             SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?) \
-        ) SELECT found.id, found.is_left IS TRUE, \
-            moved.id, moved.endpoint_id, moved.payment_id, moved.next_sequence, moved.attempt, moved.first_try, moved.uncounted, FALSE, \
-", receiver_and_message!(), " FROM found LEFT JOIN moved ON moved.id = found.id AND moved.leased LEFT JOIN endpoint ON endpoint.id = moved.endpoint_id \
-        LEFT JOIN outbox_event AS e ON e.payment_id = moved.payment_id AND e.sequence = moved.next_sequence");
+        ) SELECT moved.id, FALSE, moved.leased, moved.endpoint_id, moved.payment_id, moved.next_sequence, \
+            moved.attempt, moved.first_try, moved.uncounted, FALSE, ", receiver_and_message!(), " \
+        FROM moved LEFT JOIN endpoint ON endpoint.id = moved.endpoint_id \
+        LEFT JOIN outbox_event AS e ON e.payment_id = moved.payment_id AND e.sequence = moved.next_sequence \
+        UNION ALL SELECT id, is_left IS TRUE, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+            NULL, NULL, NULL, NULL, NULL FROM found WHERE is_left OR ends");
     returns (BigInt, Bool, Nullable<(LeasedColumns, ReceiverColumns, MessageColumns)>);
 }

@@ -1,11 +1,14 @@
 //! Results of tries beside somebody who tells more of the same payments. The test plays that somebody, with locks held as long as it takes.
 
+use std::sync::Arc;
+
 use dropin_kernel::Timestamp;
 use dropin_ports::{
     AccessStore, Delivery, DeliveryResult, FinishedDeliveries, FinishedTry, MerchantInserted, OutboxStore,
 };
 use dropin_store::Store;
-use dropin_store_contract::{Raw, fresh, new_merchant};
+use dropin_store_contract::cases::outbox::workers_and_writers_lose_nothing_and_turn_nothing_round;
+use dropin_store_contract::{Bench, Raw, fresh, new_merchant, run};
 
 use super::common::RawPostgres;
 use super::common::postgres::Database;
@@ -134,4 +137,24 @@ async fn a_lease_that_somebody_else_holds_is_left_to_them() {
     let results = second.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Retry { at: at(230) })).collect();
     assert_eq!(queue.store.finish_deliveries(results, at(201), at(216)).await, Ok(FinishedDeliveries::default()));
     assert_eq!(queue.store.next_delivery_due().await, Ok(Some(at(230))));
+}
+
+#[test]
+fn workers_and_writers_never_wait_in_a_circle() {
+    // A deadlock would be run again without a word, so the server is asked.
+    let database = std::sync::OnceLock::new();
+    let open = || {
+        let (created, store) = migrated();
+        let url = created.url();
+        assert!(database.set(url.clone()).is_ok());
+        Bench::new(store, RawPostgres::open(&url), created)
+    };
+    run(open, async |bench: Arc<Bench>| {
+        workers_and_writers_lose_nothing_and_turn_nothing_round(bench).await;
+        let raw = RawPostgres::open(database.get().unwrap());
+        // What a session counted is told when it has been idle for a moment.
+        wait_for(&raw, "(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()) > 100");
+        let deadlocks = "SELECT deadlocks::text AS value FROM pg_stat_database WHERE datname = current_database()";
+        assert_eq!(raw.values(deadlocks), ["0"]);
+    });
 }

@@ -1,0 +1,190 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use dropin_kernel::EndpointId;
+use dropin_ports::{Delivery, DeliveryKey, DeliveryResult};
+
+use super::{another_endpoint, sequences};
+use crate::Bench;
+use crate::bench::{capture, outcome};
+use crate::values::{at, event, fresh, new_endpoint, new_merchant, seconds};
+
+use DeliveryResult::{Acknowledged, Held, Retry};
+
+pub async fn a_stream_is_claimed_by_one(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    for _ in 0..24 {
+        bench.authorized(merchant.id).await;
+    }
+    let claim = |_| {
+        let bench = bench.clone();
+        tokio::spawn(async move {
+            let mut mine = vec![];
+            loop {
+                let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 3).await.unwrap();
+                if claimed.is_empty() {
+                    return mine;
+                }
+                mine.extend(claimed);
+            }
+        })
+    };
+    let mut seen = vec![];
+    for worker in (0..8).map(claim).collect::<Vec<_>>() {
+        seen.extend(worker.await.unwrap());
+    }
+    seen.extend(bench.claim(at(100)).await);
+    assert_eq!(seen.len(), 24, "each once");
+    let mut payments: Vec<_> = seen.iter().map(|one| one.payment_id).collect();
+    payments.sort();
+    payments.dedup();
+    assert_eq!(payments.len(), 24);
+    for one in seen {
+        assert_eq!((one.key.sequence, one.key.attempt, one.first_try), (1, 1, at(100)));
+        assert_eq!((one.merchant_id, one.endpoint_id), (merchant.id, endpoint.id));
+        assert_eq!((&one.url, &one.secrets), (&endpoint.url, &vec![endpoint.secret.clone()]));
+        assert_eq!(one.event_type, "SESSION_COMPLETED");
+    }
+}
+
+pub async fn a_lease_that_ends_is_claimed_again(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    assert_eq!(bench.claim(at(19)).await, vec![], "the change is of second 20");
+    let first = bench.claim(at(100)).await;
+    assert_eq!(bench.claim(at(114)).await, vec![]);
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(115))));
+    let second = bench.claim(at(115)).await;
+    let key = DeliveryKey { attempt: 2, ..first[0].key };
+    let expected = Delivery { key, uncounted: 1, lease_expired: true, ..first[0].clone() };
+    assert_eq!(second, [expected], "the same event again, first tried at second 100");
+}
+
+pub async fn every_endpoint_gets_its_turn(bench: Arc<Bench>) {
+    let ((busy, busy_endpoint), (quiet, quiet_endpoint)) = (bench.merchant().await, bench.merchant().await);
+    for _ in 0..12 {
+        bench.authorized(busy.id).await;
+    }
+    bench.authorized(quiet.id).await;
+    let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 100).await.unwrap();
+    let mut by_endpoint: HashMap<EndpointId, usize> = HashMap::new();
+    for one in &claimed {
+        *by_endpoint.entry(one.endpoint_id).or_default() += 1;
+    }
+    assert_eq!(by_endpoint, HashMap::from([(busy_endpoint.id, 3), (quiet_endpoint.id, 1)]));
+    // When the limit is short, everybody gets one before anybody gets two.
+    bench.authorized(quiet.id).await;
+    let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 2).await.unwrap();
+    let mut endpoints: Vec<_> = claimed.iter().map(|one| one.endpoint_id).collect();
+    endpoints.sort();
+    let mut both = [busy_endpoint.id, quiet_endpoint.id];
+    both.sort();
+    assert_eq!(endpoints, both);
+}
+
+pub async fn full_endpoints_are_passed_over_and_no_try_is_counted(bench: Arc<Bench>) {
+    let ((one, first), (other, second)) = (bench.merchant().await, bench.merchant().await);
+    for merchant in [one.id, other.id] {
+        bench.authorized(merchant).await;
+    }
+    let claim = async |full: &[EndpointId]| {
+        let found = bench.outbox.claim_deliveries(full, at(100), at(115), 8, 8).await.unwrap();
+        found.into_iter().map(|delivery| (delivery.endpoint_id, delivery.key.attempt)).collect::<Vec<_>>()
+    };
+    assert_eq!(claim(&[first.id, second.id]).await, []);
+    assert_eq!(claim(&[first.id]).await, [(second.id, 1)]);
+    assert_eq!(claim(&[]).await, [(first.id, 1)]);
+}
+
+pub async fn an_idle_queue_has_no_due_time(bench: Arc<Bench>) {
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+    let new = new_merchant(false);
+    bench.access.insert_merchant(new.clone()).await.unwrap();
+    let payment = bench.authorized(new.merchant.id).await;
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None), "nobody is to be told");
+    // An endpoint that is added later is told what happens from then on.
+    let endpoint = new_endpoint(new.merchant.id);
+    bench
+        .raw
+        .execute(&format!(
+            "INSERT INTO endpoint (id, merchant_id, url, secret) \
+             SELECT '{}', id, 'https://shop.example/later', password FROM (SELECT merchant_id AS id, password FROM api_user) AS one",
+            endpoint.id
+        ))
+        .unwrap();
+    let taken = capture(&payment, None, at(50));
+    bench.ask(&taken).await.unwrap();
+    let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Pending, at(60));
+    settlement.events = vec![event(payment.session.as_ref().unwrap(), "THIRD", at(51))];
+    bench.payments.settle(settlement).await.unwrap();
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(51))));
+    let claimed = bench.claim(at(51)).await;
+    assert_eq!((sequences(&claimed), claimed[0].url.as_str()), (vec![3], "https://shop.example/later"));
+    assert_eq!(bench.finish(claimed[0].key, Acknowledged, at(51).plus(seconds(1))).await, vec![]);
+    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+}
+
+pub async fn a_lease_that_ends_spends_no_try(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let told = |one: &Delivery| (one.key.attempt, one.uncounted, one.tries(), one.lease_expired);
+    assert_eq!(told(&bench.claim(at(100)).await[0]), (1, 0, 1, false));
+    // Whoever held it died twice.
+    assert_eq!(told(&bench.claim(at(115)).await[0]), (2, 1, 1, true));
+    let third = bench.claim(at(130)).await.remove(0);
+    assert_eq!(told(&third), (3, 2, 1, true));
+    bench.finish(third.key, Retry { at: at(140) }, at(131)).await;
+    let fourth = bench.claim(at(140)).await.remove(0);
+    assert_eq!(told(&fourth), (4, 2, 2, false), "a result counts");
+    let next = bench.finish(fourth.key, Acknowledged, at(141)).await;
+    assert_eq!(told(&next[0]), (1, 0, 1, false), "the next notification begins anew");
+    let again = bench.claim(at(156)).await;
+    assert_eq!(told(&again[0]), (2, 1, 1, true), "handed out under a lease that ran out too");
+}
+
+pub async fn of_a_hundred_endpoints_none_waits_for_another(bench: Arc<Bench>) {
+    let (busy, busy_endpoint) = bench.merchant().await;
+    let (many, first) = bench.merchant().await;
+    let mut waiting = vec![busy_endpoint.id, first.id];
+    for _ in 1..100 {
+        waiting.push(another_endpoint(&bench, many.id).await);
+    }
+    for _ in 0..12 {
+        bench.authorized(busy.id).await;
+    }
+    bench.authorized(many.id).await;
+    for _ in 0..5 {
+        let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 8, 25).await.unwrap();
+        for one in claimed {
+            let before = waiting.len();
+            waiting.retain(|endpoint| *endpoint != one.endpoint_id);
+            assert!(waiting.len() < before || one.endpoint_id == busy_endpoint.id, "one notification each");
+        }
+    }
+    assert_eq!(waiting, [], "each had its turn within five rounds of 25");
+}
+
+pub async fn a_probe_takes_what_is_due_longest(bench: Arc<Bench>) {
+    let ((one, dead), (other, _)) = (bench.merchant().await, bench.merchant().await);
+    let oldest = bench.authorized(one.id).await.order.payment_id();
+    bench.claim(at(30)).await;
+    let newer = bench.authorized(one.id).await.order.payment_id();
+    bench.authorized(other.id).await;
+    let probe = async |now| bench.outbox.claim_probe(dead.id, at(now), at(now + 15)).await.unwrap();
+    let first = probe(40).await.unwrap();
+    assert_eq!((first.payment_id, first.endpoint_id, first.key.attempt), (newer, dead.id, 1));
+    assert_eq!(probe(40).await, None, "the other one is under a lease");
+    bench.finish(first.key, Held { at: at(60) }, at(41)).await;
+    let second = probe(60).await.unwrap();
+    assert_eq!(
+        (second.payment_id, second.lease_expired),
+        (oldest, true),
+        "its lease ended before the first is due again"
+    );
+    bench.finish(second.key, Held { at: at(70) }, at(61)).await;
+    let again = probe(70).await.unwrap();
+    assert_eq!((again.payment_id, again.key.attempt, again.uncounted, again.tries()), (newer, 2, 1, 1));
+    assert_eq!(bench.outbox.claim_probe(EndpointId::new(fresh()), at(100), at(115)).await, Ok(None));
+    bench.raw.execute("UPDATE endpoint SET event_types = 'NOTHING'").unwrap();
+    assert_eq!(probe(200).await, None, "nothing that is wanted");
+}

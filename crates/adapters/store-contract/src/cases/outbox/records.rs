@@ -1,0 +1,64 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_ports::{AttemptRecord, Delivery, DeliveryResult, FinishedTry};
+
+use crate::Bench;
+use crate::values::{at, seconds};
+
+use DeliveryResult::{Acknowledged, Parked, Retry};
+
+fn record(delivery: &Delivery, status: Option<u16>, answer: &[u8]) -> Option<AttemptRecord> {
+    Some(AttemptRecord {
+        endpoint_id: delivery.endpoint_id,
+        event_id: delivery.event_id,
+        started_at: at(100).plus(Duration::from_micros(7)),
+        took: Duration::from_micros(1_234),
+        status,
+        why: if status.is_some() { None } else { Some("refused") },
+        answer: answer.to_vec(),
+    })
+}
+
+/// Tries that were kept, as text.
+fn kept(bench: &Bench) -> Vec<String> {
+    let attempt = "CAST(attempt AS TEXT) || ' ' || CAST(took AS TEXT) || ' ' || coalesce(CAST(status AS TEXT), '-') || ' ' || \
+        coalesce(why, '-') || ' ' || coalesce(CAST(length(answer) AS TEXT), '-')";
+    bench.raw.values(&format!(
+        "SELECT {attempt} AS value FROM outbox_attempt ORDER BY endpoint_id, event_id, attempt, status, why"
+    ))
+}
+
+pub async fn tries_are_kept(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let first = bench.claim(at(100)).await.remove(0);
+    let tell = async |delivery: &Delivery, result, status, answer: &[u8], now| {
+        let told = FinishedTry { key: delivery.key, result, record: record(delivery, status, answer) };
+        bench.outbox.finish_deliveries(vec![told], at(now), at(now).plus(seconds(15))).await.unwrap()
+    };
+    tell(&first, Retry { at: at(110) }, Some(500), &[0, 255, 7], 101).await;
+    let second = bench.claim(at(110)).await.remove(0);
+    tell(&second, Retry { at: at(130) }, None, b"", 111).await;
+    let third = bench.claim(at(130)).await.remove(0);
+    let fourth = bench.claim(at(145)).await.remove(0);
+    let late = tell(&third, Acknowledged, Some(200), b"ok", 146).await;
+    assert_eq!(late.fenced, 1);
+    let event = format!("event_id = '{}' AND endpoint_id = '{}'", first.event_id, endpoint.id);
+    assert_eq!(bench.count("outbox_attempt", &event), 3);
+    let expected = ["1 1234 500 - 3", "2 1234 - refused -", "3 1234 200 - 2"];
+    assert_eq!(kept(&bench), expected, "the late one was sent as well, and an answer without a body is none");
+    let next = tell(&fourth, Acknowledged, Some(200), b"", 147).await.next;
+    tell(&next[0], Parked, Some(410), b"gone", 148).await;
+    assert_eq!(bench.count("outbox_attempt", &event), 4);
+    assert_eq!(bench.count("outbox_attempt", "attempt = 1 AND status = 410"), 1);
+    assert_eq!(bench.claim(at(9_999)).await, vec![]);
+}
+
+pub async fn what_was_never_sent_is_not_kept(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let first = bench.claim(at(100)).await.remove(0);
+    bench.finish(first.key, DeliveryResult::Held { at: at(101) }, at(101)).await;
+    assert_eq!(bench.count("outbox_attempt", "1 = 1"), 0);
+}
