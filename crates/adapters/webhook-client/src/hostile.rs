@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::client::{ClientConfig, WebhookClient};
 
-const BODY: &[u8] = br#"{"EventType":"ORDER_PROCESSED"}"#;
+pub(crate) const BODY: &[u8] = br#"{"EventType":"ORDER_PROCESSED"}"#;
 const SECRET: [u8; 32] = [7; 32];
 const DEADLINE: Duration = Duration::from_millis(400);
 

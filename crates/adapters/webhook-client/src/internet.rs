@@ -10,6 +10,7 @@ use std::sync::Arc;
 use actix_web::rt::spawn;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, Shared};
+use rustls::RootCertStore;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
@@ -21,6 +22,22 @@ pub(crate) trait Internet: Send + Sync {
     fn dial(&self, address: SocketAddr) -> LocalBoxFuture<'static, io::Result<TcpStream>>;
     /// Whether this machine itself has the address.
     fn is_own(&self, address: IpAddr) -> bool;
+    /// The authorities whose certificates are believed.
+    fn roots(&self) -> RootCertStore {
+        system_roots()
+    }
+}
+
+fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    let found = rustls_native_certs::load_native_certs();
+    let (added, _ignored) = roots.add_parsable_certificates(found.certs);
+    if added == 0 {
+        log::warn!(
+            "webhooks: the system has no root certificates, so no https address can be called; install ca-certificates"
+        );
+    }
+    roots
 }
 
 /// Addresses for documentation, which no machine has (RFC 5737, RFC 3849).

@@ -5,6 +5,8 @@ mod answer;
 mod client;
 mod dialer;
 #[cfg(test)]
+mod encrypted;
+#[cfg(test)]
 mod hostile;
 mod internet;
 mod signature;

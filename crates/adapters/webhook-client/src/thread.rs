@@ -43,8 +43,8 @@ pub(crate) fn run(config: ClientConfig, internet: Arc<dyn Internet>, mut jobs: m
             targets: Rc::new(RefCell::new(Targets::new(config.policy.clone()))),
             lookups: Rc::new(Lookups::new(Arc::clone(&internet))),
             config: Rc::new(config),
+            tls: tls(internet.roots()),
             internet,
-            tls: tls(),
         };
         let mut sender = Rc::new(shared.sender());
         let mut made = Instant::now();
@@ -71,15 +71,7 @@ pub(crate) fn run(config: ClientConfig, internet: Arc<dyn Internet>, mut jobs: m
     });
 }
 
-fn tls() -> Arc<rustls::ClientConfig> {
-    let mut roots = rustls::RootCertStore::empty();
-    let found = rustls_native_certs::load_native_certs();
-    let (added, _ignored) = roots.add_parsable_certificates(found.certs);
-    if added == 0 {
-        log::warn!(
-            "webhooks: the system has no root certificates, so no https address can be called; install ca-certificates"
-        );
-    }
+fn tls(roots: rustls::RootCertStore) -> Arc<rustls::ClientConfig> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -1,0 +1,155 @@
+//! The client over TLS: whom it believes, and that answers are watched over there too.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use dropin_access::TargetPolicy;
+use dropin_ports::{Sent, WebhookSender};
+use futures_util::future::LocalBoxFuture;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{RootCertStore, ServerConfig};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
+
+use crate::client::{ClientConfig, WebhookClient};
+use crate::hostile::{BODY, Manner, Receiver, answered, failed, request, says};
+use crate::internet::{Internet, SystemInternet};
+
+/// The system's network, in which one certificate is believed.
+struct Believing(CertificateDer<'static>);
+
+impl Internet for Believing {
+    fn find(&self, host: String) -> LocalBoxFuture<'static, io::Result<Vec<IpAddr>>> {
+        SystemInternet.find(host)
+    }
+
+    fn dial(&self, address: SocketAddr) -> LocalBoxFuture<'static, io::Result<TcpStream>> {
+        SystemInternet.dial(address)
+    }
+
+    fn is_own(&self, address: IpAddr) -> bool {
+        SystemInternet.is_own(address)
+    }
+
+    fn roots(&self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.0.clone()).expect("a certificate");
+        roots
+    }
+}
+
+/// A receiver with a certificate of its own, and a client that believes in it.
+struct World {
+    address: SocketAddr,
+    connections: Arc<AtomicUsize>,
+    client: WebhookClient,
+}
+
+impl World {
+    /// Is `localhost` and answers every request with `answer`.
+    async fn answering(answer: &'static str) -> Self {
+        Self::named("localhost", answer).await
+    }
+
+    async fn named(name: &str, answer: &'static str) -> Self {
+        let pair = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a pair");
+        let key = PrivateKeyDer::try_from(pair.signing_key.serialize_der()).expect("a key");
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let server = versions.expect("versions").with_no_client_auth();
+        let server = server.with_single_cert(vec![pair.cert.der().clone()], key).expect("its own key");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let (address, connections) = (listener.local_addr().expect("bound"), Arc::<AtomicUsize>::default());
+        let (acceptor, counted) = (TlsAcceptor::from(Arc::new(server)), connections.clone());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(serve(acceptor.clone(), stream, answer));
+            }
+        });
+        Self { address, connections, client: client(pair.cert.der().clone()) }
+    }
+
+    async fn send(&self, host: &str) -> Sent {
+        self.client.send(request(format!("https://{host}:{}/hook", self.address.port()))).await
+    }
+}
+
+fn client(believed: CertificateDer<'static>) -> WebhookClient {
+    let quick =
+        ClientConfig { connect_deadline: Duration::from_millis(700), ..ClientConfig::new(TargetPolicy::sandbox()) };
+    WebhookClient::start_with(quick, Arc::new(Believing(believed))).expect("a thread")
+}
+
+async fn serve(acceptor: TlsAcceptor, stream: TcpStream, answer: &str) -> io::Result<()> {
+    let mut stream = acceptor.accept(stream).await?;
+    let mut request = Vec::new();
+    while stream.read_buf(&mut request).await? != 0 {
+        if request.ends_with(BODY) {
+            request.clear();
+            stream.write_all(answer.as_bytes()).await?;
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_believed_certificate_is_enough_and_the_connection_is_used_again() {
+    let world = World::answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").await;
+    for _ in 0..3 {
+        let sent = world.send("localhost").await;
+        assert_eq!((sent.outcome, sent.answer), (answered(200), b"ok".to_vec()));
+    }
+    assert_eq!(world.connections.load(Ordering::SeqCst), 1);
+    let world = World::named("127.0.0.1", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    assert_eq!(world.send("127.0.0.1").await.outcome, answered(200), "an address in a certificate");
+}
+
+#[tokio::test]
+async fn answers_are_watched_over_there_too() {
+    let interim = "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let world = World::answering(interim).await;
+    assert_eq!(world.send("localhost").await.outcome, answered(200));
+    let endless = format!("HTTP/1.1 200 OK\r\n{}", "X-More: and more\r\n".repeat(2_000));
+    let world = World::answering(endless.leak()).await;
+    assert_eq!(world.send("localhost").await.outcome, failed("the head of the answer is too long"));
+}
+
+#[tokio::test]
+async fn others_certificates_are_not_believed() {
+    let untrusted = failed("the TLS handshake failed; look at the certificate");
+    let world = World::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+    assert_eq!(world.send("127.0.0.1").await.outcome, untrusted, "another name");
+    let other = World::answering("").await;
+    let outcome = other.client.send(request(format!("https://localhost:{}/", world.address.port()))).await.outcome;
+    assert_eq!(outcome, untrusted, "another authority");
+}
+
+#[tokio::test]
+async fn who_speaks_no_tls_is_not_waited_for() {
+    let world = World::answering("").await;
+    let of = async |manner: Manner| {
+        let receiver = Receiver::start(manner).await;
+        let begun = Instant::now();
+        let sent = world.client.send(request(format!("https://{}/", receiver.address))).await;
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        sent.outcome
+    };
+    // It waits for a request, and none comes before the handshake.
+    assert_eq!(of(says("200 OK")).await, failed("the TLS handshake took too long"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            drop(stream.write_all(b"HTTP/1.1 400 This is no TLS\r\n\r\n").await);
+        }
+    });
+    let plain = world.client.send(request(format!("https://{address}/"))).await.outcome;
+    let told = ["the TLS handshake failed; look at the certificate", "the connection was closed without an answer"];
+    assert!(told.into_iter().any(|why| plain == failed(why)), "{plain:?}");
+}
