@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, rt, web};
+use futures_util::stream;
 use serde_json::Value;
 use standardwebhooks::Webhook;
 
@@ -23,7 +24,7 @@ pub struct Notification {
     pub body: Value,
     /// The exact bytes.
     pub bytes: Vec<u8>,
-    /// The status it was answered with.
+    /// The status it was answered with; 0 when the connection was closed instead.
     pub answered: u16,
 }
 
@@ -32,6 +33,10 @@ struct Shared {
     received: Mutex<Vec<Notification>>,
     secret: Mutex<Option<String>>,
     answer: AtomicU16,
+    is_moody: AtomicBool,
+    tries: AtomicUsize,
+    /// Milliseconds from a notification to its answer.
+    takes: AtomicU64,
     forged: Mutex<Vec<String>>,
     asset: Mutex<String>,
     /// What was expected last, by Session or Order.
@@ -94,18 +99,35 @@ impl Receiver {
         self.shared.answer.store(status, Ordering::SeqCst);
     }
 
+    /// Refuses every fifth try from now on, and closes the connection amid every 23rd answer.
+    pub fn be_moody(&self) {
+        self.shared.is_moody.store(true, Ordering::SeqCst);
+    }
+
+    /// Takes this long for each answer from now on.
+    pub fn take(&self, time: Duration) {
+        self.shared.takes.store(u64::try_from(time.as_millis()).expect("a short time"), Ordering::SeqCst);
+    }
+
     /// Everything that arrived so far, in order.
     pub fn all(&self) -> Vec<Notification> {
         self.shared.received.lock().expect("no panic under this lock").clone()
     }
 
+    /// Every try that arrived for one Session, or for one Order, in order.
+    pub fn tries(&self, subject: &str) -> Vec<Notification> {
+        let is_mine = |one: &Notification| {
+            let (order, session) = (&one.body["Order"], &one.body["Session"]);
+            [&order["OrderId"], &order["SessionId"], &session["SessionId"]].iter().any(|id| **id == subject)
+        };
+        self.all().into_iter().filter(is_mine).collect()
+    }
+
     /// What arrived for one Session, or for one Order, and was acknowledged, each id once.
     pub fn acknowledged(&self, subject: &str) -> Vec<Notification> {
         let mut seen = Vec::<Notification>::new();
-        for one in self.all() {
-            let (order, session) = (&one.body["Order"], &one.body["Session"]);
-            let mine = [&order["OrderId"], &order["SessionId"], &session["SessionId"]].iter().any(|id| **id == subject);
-            if mine && one.answered == 200 && seen.iter().all(|known| known.id != one.id) {
+        for one in self.tries(subject) {
+            if one.answered == 200 && seen.iter().all(|known| known.id != one.id) {
                 seen.push(one);
             }
         }
@@ -164,7 +186,7 @@ async fn receive(shared: web::Data<Shared>, request: HttpRequest, bytes: web::By
     if secret.is_some_and(|secret| verifies(&secret).is_err()) {
         shared.forged.lock().expect("no panic under this lock").push(header("webhook-id").to_owned());
     }
-    let answered = shared.answer.load(Ordering::SeqCst);
+    let answered = answer_of(&shared);
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let notification = Notification {
         id: header("webhook-id").to_owned(),
@@ -175,7 +197,24 @@ async fn receive(shared: web::Data<Shared>, request: HttpRequest, bytes: web::By
         answered,
     };
     shared.received.lock().expect("no panic under this lock").push(notification);
-    HttpResponse::build(actix_web::http::StatusCode::from_u16(answered).expect("a status")).finish()
+    rt::time::sleep(Duration::from_millis(shared.takes.load(Ordering::SeqCst))).await;
+    match actix_web::http::StatusCode::from_u16(answered) {
+        Ok(status) => HttpResponse::build(status).finish(),
+        // The connection ends before the body does.
+        Err(_closed) => {
+            HttpResponse::Ok().streaming(stream::once(async { Err::<web::Bytes, _>(std::io::Error::other("moody")) }))
+        }
+    }
+}
+
+/// What the next try is answered with; 0 closes the connection.
+fn answer_of(shared: &Shared) -> u16 {
+    let number = shared.tries.fetch_add(1, Ordering::SeqCst);
+    match (shared.is_moody.load(Ordering::SeqCst), number) {
+        (true, number) if number % 5 == 1 => 500,
+        (true, number) if number % 23 == 7 => 0,
+        _ => shared.answer.load(Ordering::SeqCst),
+    }
 }
 
 /// The merchant's page, under as strict a policy as a merchant can have.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use dropin_boot::{SystemClock, SystemIds};
 use dropin_kernel::Timestamp;
-use dropin_ports::{Clock, DeliveryResult, OutboxStore};
+use dropin_ports::{Clock, DeliveryResult, FinishedTry, OutboxStore};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_tests::{World, cards, until};
@@ -75,8 +75,8 @@ impl Settler {
         while !batch.is_empty() {
             let own = batch.iter().filter(|one| one.payment_id.to_string() == session);
             told.extend(own.map(|one| (one.event_id.to_string(), one.event_type.clone())));
-            let done = batch.iter().map(|one| (one.key, DeliveryResult::Acknowledged)).collect();
-            batch = store.finish_deliveries(done, now, lease).await.expect("the deployment's database");
+            let done = batch.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();
+            batch = store.finish_deliveries(done, now, lease).await.expect("the deployment's database").next;
         }
         told
     }
