@@ -120,7 +120,7 @@ pub(crate) struct Replay {
     /// Only say how many there are
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Who asks; kept with what was asked for [default: the login name]
+    /// Who asks; kept with what was asked for [default: the login name, if there is one]
     #[arg(long = "as", value_name = "NAME", env = "USER", hide_env = true)]
     pub(crate) operator: Option<String>,
     #[command(flatten)]

@@ -133,9 +133,10 @@ fn try_line(one: &PastTry) -> String {
 
 async fn replay(notifications: &Notifications, wanted: &Replay) -> Result<(), Failure> {
     wanted.check()?;
-    let name = wanted.operator.as_deref().unwrap_or_default();
-    let operator = Text::parse("--as", name)
-        .map_err(|violation| format!("say who asks with --as NAME: the name {}", violation.message))?;
+    // Where nobody is logged in, as in a container.
+    let name = wanted.operator.as_deref().filter(|name| !name.is_empty()).unwrap_or("command line");
+    let operator =
+        Text::parse("--as", name).map_err(|violation| format!("the name that --as gives {}", violation.message))?;
     let filter = wanted.chosen.filter();
     let which = match wanted.id {
         Some(event) => ReplayWhich::One { event, endpoint: wanted.chosen.endpoint },

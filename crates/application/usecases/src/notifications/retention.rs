@@ -15,6 +15,8 @@ const TRIES: u32 = 1_000;
 const EVENTS: u32 = 500;
 /// How often old rows are looked for, give or take a quarter: several programs may do so.
 const EVERY: Duration = Duration::from_secs(60 * 60);
+/// How many of those looks leave events alone until one goes through them: all that are kept have to be passed.
+const EVENTS_EACH: u32 = 24;
 /// How soon after the start, at most.
 const FIRST: Duration = Duration::from_secs(5 * 60);
 
@@ -85,7 +87,7 @@ impl Notifications {
         Ok(purged)
     }
 
-    /// Purges every hour until `stop` turns true (or its sender is gone); at once then, because each step is whole.
+    /// Purges every hour, events once a day, until `stop` turns true (or its sender is gone); at once then, because each step is whole.
     pub async fn keep(&self, retention: Retention, stop: watch::Receiver<bool>) {
         self.keep_every(EVERY, retention, stop).await;
     }
@@ -95,8 +97,12 @@ impl Notifications {
             return drop(stop.wait_for(|stopping| *stopping).await);
         }
         let mut pause = FIRST.min(every) * self.per_mille() / 1_000;
+        let mut round = 0;
         while timeout(pause, stop.wait_for(|stopping| *stopping)).await.is_err() {
             let mut stopping = stop.clone();
+            let events = retention.events.filter(|_| round % EVENTS_EACH == 0);
+            round = (round + 1) % EVENTS_EACH;
+            let retention = Retention { events, ..retention };
             tokio::select! {
                 purged = self.purge(retention, false) => tell(purged),
                 _ = stopping.wait_for(|stopping| *stopping) => return,

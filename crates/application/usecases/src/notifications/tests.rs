@@ -260,15 +260,18 @@ async fn it_is_done_again_and_again_until_the_stop() {
     let (notifications, store) = over(vec![]);
     let (stop, stopping) = watch::channel(false);
     let keeping = tokio::spawn(async move {
-        let retention = Retention { tries: None, events: Some(Duration::ZERO) };
+        let retention = Retention { tries: Some(Duration::ZERO), events: Some(Duration::ZERO) };
         notifications.keep_every(Duration::from_millis(4), retention, stopping).await;
     });
-    while store.purged.lock().unwrap().len() < 6 {
+    // Three steps for tries and two for events, and then one for each time that there are no more tries.
+    while store.purged.lock().unwrap().len() < 5 + 3 {
         tokio::task::yield_now().await;
     }
     assert!(!keeping.is_finished());
     stop.send(true).unwrap();
     keeping.await.unwrap();
+    let purged = store.purged.lock().unwrap();
+    assert!(purged[5..].iter().all(|(_, after, _)| after.is_none()), "events once a day");
 }
 
 #[tokio::test]
