@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use dropin_kernel::Timestamp;
 
-use crate::schedule::{AttemptOutcome, jittered};
+use crate::schedule::{AttemptOutcome, asked_for, jittered};
 
 /// When an endpoint is taken for dead, and how often it is looked at then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,14 +226,6 @@ impl Breaker {
         window <= self.seen
             && self.failed & 1 == 1
             && window.saturating_mul(rules.failed_percent) < self.failed.count_ones().saturating_mul(100)
-    }
-}
-
-/// For how long an endpoint asked to be left alone: Retry-After on 429 and 503.
-fn asked_for(outcome: &AttemptOutcome) -> Duration {
-    match outcome {
-        AttemptOutcome::Answered { status: 429 | 503, retry_after } => retry_after.unwrap_or_default(),
-        AttemptOutcome::Answered { .. } | AttemptOutcome::Failed { .. } => Duration::ZERO,
     }
 }
 

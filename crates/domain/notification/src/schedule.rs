@@ -73,20 +73,26 @@ impl Schedule {
         now: Timestamp,
         jitter_per_mille: i32,
     ) -> Verdict {
-        let hint = match outcome {
-            AttemptOutcome::Answered { status: 200, .. } => return Verdict::Acknowledged,
-            AttemptOutcome::Answered { status: 429 | 503, retry_after } => retry_after.unwrap_or_default(),
-            AttemptOutcome::Answered { .. } | AttemptOutcome::Failed { .. } => Duration::ZERO,
-        };
+        if matches!(outcome, AttemptOutcome::Answered { status: 200, .. }) {
+            return Verdict::Acknowledged;
+        }
         let step = usize::try_from(attempt.max(1) - 1).unwrap_or(usize::MAX).min(self.delays.len() - 1);
-        let delay = jittered(self.delays[step], jitter_per_mille).max(hint.min(Duration::from_secs(12 * 3_600)));
+        let delay = jittered(self.delays[step], jitter_per_mille).max(asked_for(outcome).min(LONGEST_ASKED));
         let at = now.plus(delay);
         if self.give_up_after < at.since(first_try) { Verdict::Park } else { Verdict::Retry { at } }
     }
 
-    /// What follows from a look that failed, whether an endpoint that was taken for dead is back, when the next look is made at `at`. It counts as
-    /// no try, but for this: an endpoint that still answers, with an error for an hour now, must not hold back what comes behind in the payment.
-    pub fn after_probe(&self, outcome: &AttemptOutcome, first_try: Timestamp, at: Timestamp) -> Verdict {
+    /// What follows from a look that failed, whether an endpoint that was taken for dead is back, when the next look is made at `look_at`. It counts
+    /// as no try, but for this: an endpoint that still answers, with an error for an hour now, must not hold back what comes behind in the payment.
+    /// A Retry-After counts when it is longer, up to 12 h.
+    pub fn after_probe(
+        &self,
+        outcome: &AttemptOutcome,
+        first_try: Timestamp,
+        now: Timestamp,
+        look_at: Timestamp,
+    ) -> Verdict {
+        let at = look_at.max(now.plus(asked_for(outcome).min(LONGEST_ASKED)));
         let waited = at.since(first_try);
         // 502, 503 and 504 tell that whoever should answer is not there.
         let answers =
@@ -103,6 +109,17 @@ impl Schedule {
         self.give_up_after
     }
 }
+
+/// For how long a receiver asked to be left alone: Retry-After on 429 and 503.
+pub(crate) fn asked_for(outcome: &AttemptOutcome) -> Duration {
+    match outcome {
+        AttemptOutcome::Answered { status: 429 | 503, retry_after } => retry_after.unwrap_or_default(),
+        AttemptOutcome::Answered { .. } | AttemptOutcome::Failed { .. } => Duration::ZERO,
+    }
+}
+
+/// Longest that a notification waits because a receiver asked for it.
+const LONGEST_ASKED: Duration = Duration::from_secs(12 * 3_600);
 
 /// How long a notification that fails may hold back the next ones of its payment (decisions.md section 9).
 pub const HOLDS_BACK_FOR: Duration = Duration::from_secs(60 * 60);
@@ -267,7 +284,14 @@ mod tests {
             (&answered(500), 2, retry(2)),
             (&answered(500), 73, Verdict::Park),
         ] {
-            assert_eq!(schedule.after_probe(outcome, START, hours(hour)), verdict, "{outcome:?} after {hour} h");
+            assert_eq!(schedule.after_probe(outcome, START, START, hours(hour)), verdict, "{outcome:?} after {hour} h");
+        }
+        let asked = |hours: u64| AttemptOutcome::Answered {
+            status: 429,
+            retry_after: Some(Duration::from_secs(hours * 3_600)),
+        };
+        for (asks, hour) in [(1, 2), (3, 3), (100, 12)] {
+            assert_eq!(schedule.after_probe(&asked(asks), START, START, hours(2)), hold(hour), "asked for {asks} h");
         }
     }
 

@@ -63,7 +63,7 @@ impl Flights<'_> {
         self.share(delivery.endpoint_id).give_up_after = schedule.give_up_after();
         let look_at = self.learn(delivery, outcome, probe, jitter);
         let verdict = match look_at {
-            Some(at) => schedule.after_probe(outcome, delivery.first_try, at),
+            Some(at) => schedule.after_probe(outcome, delivery.first_try, now, at),
             None => schedule.after(outcome, delivery.tries(), delivery.first_try, now, jitter),
         };
         if matches!(outcome, AttemptOutcome::Answered { status: 410, .. }) {
