@@ -5,7 +5,7 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Notifications of one payment.
 pub(crate) const PER_PAYMENT: u32 = 3;
@@ -72,6 +72,7 @@ struct Page {
 #[derive(Debug)]
 pub(crate) struct Book {
     began: Instant,
+    warm_up: Duration,
     pages: Vec<Page>,
     receipts: Mutex<Vec<Receipt>>,
     /// Notifications that were acknowledged at least once.
@@ -82,10 +83,12 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    pub(crate) fn new(payments: u32) -> Self {
+    /// Delays count for what is committed when `warm_up` has passed since the first commit.
+    pub(crate) fn new(payments: u32, warm_up: Duration) -> Self {
         let pages = (0..payments as usize * PER_PAYMENT as usize).map(|_| Page::default()).collect();
         Self {
             began: Instant::now(),
+            warm_up,
             pages,
             receipts: Mutex::default(),
             done: AtomicU64::new(0),
@@ -178,13 +181,15 @@ impl Book {
         self.pages.iter().enumerate().filter(lost).count() as u64
     }
 
-    /// Microseconds from commit to the first try, sorted; of the payments that `counts` names.
+    /// Microseconds from commit to the first try, sorted; of the payments that `counts` names, and after the warm-up.
     pub(crate) fn delays(&self, counts: impl Fn(u32) -> bool) -> Vec<u64> {
+        let committed = self.pages.iter().map(|page| page.committed.load(Ordering::Relaxed)).filter(|at| *at > 0);
+        let from = committed.min().unwrap_or_default() + self.warm_up.as_micros() as u64;
         let pages = self.pages.iter().enumerate().filter(|(number, _)| counts((number / PER_PAYMENT as usize) as u32));
         let mut delays: Vec<u64> = pages
             .filter_map(|(_, page)| {
                 let (committed, came) = (page.committed.load(Ordering::Relaxed), page.came.load(Ordering::Relaxed));
-                (committed > 0 && came > 0).then(|| came.saturating_sub(committed))
+                (committed >= from.max(1) && came > 0).then(|| came.saturating_sub(committed))
             })
             .collect();
         delays.sort_unstable();
@@ -228,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_counted() {
-        let book = Book::new(2);
+        let book = Book::new(2, Duration::ZERO);
         for sequence in 1..=3 {
             book.note_committed(Heard { payment: 0, sequence });
         }

@@ -32,7 +32,7 @@ pub(crate) struct Kill {
 /// The scenario.
 pub(super) fn run(bench: &mut Bench, plan: &Plan, kind: &Kind) -> Outcome<Sample> {
     let load = Load { per_second: PER_SECOND, seconds: plan.kills * APART.as_secs() as u32 };
-    let stage = Stage::set(bench, kind, load.payments(), &[Manner::Kind])?;
+    let stage = Stage::set(bench, kind, load.payments(), &[Manner::Slow])?;
     let mut running = stage.start(bench)?;
     let writers = Writers::ready(bench, &stage)?;
     let (kills, written) = std::thread::scope(|scope| {

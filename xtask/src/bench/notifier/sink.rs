@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::book::{Answer, Book, Heard};
 use crate::failure::{Context, Outcome};
@@ -27,7 +28,12 @@ pub(crate) enum Manner {
     Moody,
     /// Takes requests and never answers.
     Hole,
+    /// Acknowledges everything, after a while.
+    Slow,
 }
+
+/// How long a slow one takes.
+const A_WHILE: Duration = Duration::from_millis(10);
 
 impl Manner {
     /// The first part of its path.
@@ -36,12 +42,13 @@ impl Manner {
             Self::Kind => "kind",
             Self::Moody => "moody",
             Self::Hole => "hole",
+            Self::Slow => "slow",
         }
     }
 
     fn answer(self, heard: Option<Heard>, tries: u32) -> Answer {
         match self {
-            Self::Kind => Answer::Acknowledge,
+            Self::Kind | Self::Slow => Answer::Acknowledge,
             Self::Hole => Answer::Never,
             Self::Moody => {
                 let Heard { payment, sequence } = heard.unwrap_or(Heard { payment: 0, sequence: 0 });
@@ -98,6 +105,9 @@ fn serve(mut stream: TcpStream, book: &Book) {
     let mut filled = 0;
     loop {
         while let Some((request, length)) = Request::parse(&buffer[..filled]) {
+            if request.manner == Manner::Slow {
+                std::thread::sleep(A_WHILE);
+            }
             let answer = book.note(request.heard, |tries| request.manner.answer(request.heard, tries));
             let written = match answer {
                 Answer::Acknowledge => stream.write_all(OK),
@@ -133,6 +143,7 @@ impl Request {
         let manner = match lines.next()?.strip_prefix(b"POST /")? {
             path if path.starts_with(b"hole/") => Manner::Hole,
             path if path.starts_with(b"moody/") => Manner::Moody,
+            path if path.starts_with(b"slow/") => Manner::Slow,
             _ => Manner::Kind,
         };
         let (mut length, mut heard, mut sequence) = (0, None, None);
@@ -189,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_comes_is_answered_and_noted() {
-        let book = Arc::new(Book::new(1));
+        let book = Arc::new(Book::new(1, Duration::ZERO));
         let sink = Sink::start(&book).unwrap();
         let mut client = Client::connect(sink.address, "").unwrap();
         for (sequence, path) in [(1, "/kind/0"), (2, "/kind/0")] {

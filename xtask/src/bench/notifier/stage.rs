@@ -24,6 +24,8 @@ pub(crate) const WRITER: &str = "writer";
 
 /// Without any progress for so long, what has not come is lost: longer than a lease, and than the first delays of the schedule.
 const STALLED: Duration = Duration::from_secs(45);
+/// Connections are opened and statements planned meanwhile.
+const WARM_UP: Duration = Duration::from_secs(2);
 /// Merchants are made by so many commands at once.
 const HANDS: usize = 4;
 
@@ -65,7 +67,7 @@ impl Stage {
             statements::prepare(bench, database)?;
         }
         captured(configured(bench, "dropin", &kind, &folder).arg("migrate"))?;
-        let book = Arc::new(Book::new(payments));
+        let book = Arc::new(Book::new(payments, WARM_UP));
         let sink = Sink::start(&book)?;
         let mut stage = Self { kind, folder, book, sink, shops: Vec::new() };
         stage.open_shops(bench, manners)?;
