@@ -142,19 +142,16 @@ async fn a_lease_that_somebody_else_holds_is_left_to_them() {
 #[test]
 fn workers_and_writers_never_wait_in_a_circle() {
     // A deadlock would be run again without a word, so the server is asked.
-    let database = std::sync::OnceLock::new();
-    let open = || {
-        let (created, store) = migrated();
-        let url = created.url();
-        assert!(database.set(url.clone()).is_ok());
-        Bench::new(store, RawPostgres::open(&url), created)
-    };
-    run(open, async |bench: Arc<Bench>| {
-        workers_and_writers_lose_nothing_and_turn_nothing_round(bench).await;
-        let raw = RawPostgres::open(database.get().unwrap());
+    let (database, store) = migrated();
+    let url = database.url();
+    let bench = || Bench::new(store, RawPostgres::open(&url), database);
+    run(bench, async |bench: Arc<Bench>| {
+        workers_and_writers_lose_nothing_and_turn_nothing_round(bench.clone()).await;
+        let raw = RawPostgres::open(&url);
         // What a session counted is told when it has been idle for a moment.
         wait_for(&raw, "(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()) > 100");
         let deadlocks = "SELECT deadlocks::text AS value FROM pg_stat_database WHERE datname = current_database()";
         assert_eq!(raw.values(deadlocks), ["0"]);
+        drop(bench);
     });
 }
