@@ -173,7 +173,7 @@ impl Book {
         self.strange.load(Ordering::Relaxed)
     }
 
-    /// Payments, of those that `counts` names, with a notification that was committed and never acknowledged; and how many notifications.
+    /// Notifications that were committed and never acknowledged, of the payments that `counts` names.
     pub(crate) fn lost(&self, counts: impl Fn(u32) -> bool) -> u64 {
         let waits =
             |page: &Page| page.committed.load(Ordering::Relaxed) > 0 && !page.acknowledged.load(Ordering::Relaxed);

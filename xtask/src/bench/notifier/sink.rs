@@ -52,8 +52,8 @@ impl Manner {
             Self::Hole => Answer::Never,
             Self::Moody => {
                 let Heard { payment, sequence } = heard.unwrap_or(Heard { payment: 0, sequence: 0 });
-                let mixed = (payment * 4 + sequence).wrapping_mul(2_654_435_761).rotate_left(11) ^ tries * 7;
-                if tries < 4 && mixed % 10 == 0 { Answer::Refuse } else { Answer::Acknowledge }
+                let mixed = (payment * 4 + sequence).wrapping_mul(2_654_435_761).rotate_left(11) ^ (tries * 7);
+                if tries < 4 && mixed.is_multiple_of(10) { Answer::Refuse } else { Answer::Acknowledge }
             }
         }
     }
