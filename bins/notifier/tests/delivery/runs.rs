@@ -7,7 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_access::EndpointSettings;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
-use dropin_ports::{Delivery, FinishedDeliveries, FinishedTry, OutboxStore, ParkedEvent, Replayed, StoreError};
+use dropin_ports::{
+    Delivery, DeliveryState, FinishedDeliveries, FinishedTry, NotificationFilter, NotificationQuery, NotificationStore,
+    OutboxStore, ReplayAsked, ReplayItem, StoreError,
+};
 use dropin_store::Store;
 use dropin_usecases::deliver::Pace;
 use tokio::sync::Notify;
@@ -78,10 +81,14 @@ async fn a_removed_endpoint_is_sent_nothing_and_loses_nothing() {
         .await
         .unwrap_or_else(|error| panic!("{error}"));
     let notifier = world.notifier(Arc::new(world.store.clone()), pace());
-    for event in world.store.list_parked(10).await.expect("parked") {
-        let replayed = world.store.replay_parked(event.event_id, endpoint, other.endpoint_id, event.parked_at).await;
-        assert_eq!(replayed, Ok(Replayed::Done));
-    }
+    let filter = NotificationFilter { state: Some(DeliveryState::Parked), ..NotificationFilter::default() };
+    let query = NotificationQuery { filter, after: None, oldest_first: true, limit: 10 };
+    let parked = world.store.list_notifications(query).await.expect("parked").notifications;
+    let now = parked[0].standings[0].parked_at.expect("it is parked");
+    let items = parked.iter().map(|one| ReplayItem { event: one.event_id, from: endpoint, state: None }).collect();
+    let asked = ReplayAsked { id: endpoint.uuid(), by: "ada".to_owned(), wanted: "all".to_owned(), gap: None };
+    let replayed = world.store.replay(other.endpoint_id, items, asked, now).await.expect("replayed");
+    assert_eq!(replayed.queued, 3);
     until("three arrivals elsewhere", || there.arrivals().len() == 3).await;
     notifier.stop().await;
     let arrivals = there.arrivals();
@@ -175,20 +182,6 @@ impl OutboxStore for Deaf {
 
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
         self.store.next_delivery_due().await
-    }
-
-    async fn list_parked(&self, limit: u32) -> Result<Vec<ParkedEvent>, StoreError> {
-        self.store.list_parked(limit).await
-    }
-
-    async fn replay_parked(
-        &self,
-        event: EventId,
-        endpoint: EndpointId,
-        to: EndpointId,
-        now: Timestamp,
-    ) -> Result<Replayed, StoreError> {
-        self.store.replay_parked(event, endpoint, to, now).await
     }
 
     async fn park_removed(&self, endpoint: EndpointId, now: Timestamp, limit: u32) -> Result<(u32, bool), StoreError> {

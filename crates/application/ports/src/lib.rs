@@ -36,7 +36,7 @@ pub use notifications::{
     NotificationStore, PastTry, ReplayAsked, ReplayItem, ReplayQueued, Standing,
 };
 pub use outbox::{
-    AttemptRecord, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, OutboxStore, ParkedEvent, Replayed,
+    AttemptRecord, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, OutboxStore,
 };
 pub use payment::{
     AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, LapsedOrder, OpenOperations, OrderChanged,

@@ -125,36 +125,6 @@ pub struct FinishedDeliveries {
     pub fenced: u32,
 }
 
-/// A notification that was given up and can be replayed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParkedEvent {
-    /// Whose it is.
-    pub merchant_id: MerchantId,
-    /// Where it should have gone.
-    pub endpoint_id: EndpointId,
-    /// The payment.
-    pub payment_id: PaymentId,
-    /// The notification.
-    pub event_id: EventId,
-    /// EventType.
-    pub event_type: String,
-    /// How often it was tried.
-    pub attempts: u32,
-    /// When it was given up.
-    pub parked_at: Timestamp,
-}
-
-/// What came of replaying a parked notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replayed {
-    /// Queued again.
-    Done,
-    /// It is not parked.
-    NotParked,
-    /// The endpoint that it should go to was removed, does not exist or is another merchant's.
-    NoEndpoint,
-}
-
 /// The queue of notifications: one stream per endpoint and payment, in order.
 #[async_trait]
 pub trait OutboxStore: Send + Sync {
@@ -207,18 +177,6 @@ pub trait OutboxStore: Send + Sync {
 
     /// When the next stream is due; `None` when nothing waits.
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError>;
-
-    /// Parked notifications, newest first, at most `limit`.
-    async fn list_parked(&self, limit: u32) -> Result<Vec<ParkedEvent>, StoreError>;
-
-    /// Queues a notification that is parked for `endpoint` again, unchanged and with the same id, to the endpoint `to` of the same merchant.
-    async fn replay_parked(
-        &self,
-        event: EventId,
-        endpoint: EndpointId,
-        to: EndpointId,
-        now: Timestamp,
-    ) -> Result<Replayed, StoreError>;
 
     /// Parks what waits for an endpoint that was removed, at most `limit` payments of it, so that nothing is lost without a trace. Returns how many
     /// notifications were parked and whether there may be more.

@@ -12,8 +12,8 @@ mod wanted;
 
 use async_trait::async_trait;
 use diesel::PgConnection;
-use dropin_kernel::{EndpointId, EventId, Timestamp};
-use dropin_ports::{Delivery, FinishedDeliveries, FinishedTry, OutboxStore, ParkedEvent, Replayed, StoreError};
+use dropin_kernel::{EndpointId, Timestamp};
+use dropin_ports::{Delivery, FinishedDeliveries, FinishedTry, OutboxStore, StoreError};
 
 pub(crate) use claim::Claiming;
 use claim::Of;
@@ -82,20 +82,6 @@ impl OutboxStore for Store {
 
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
         self.read(claim::next_due).await
-    }
-
-    async fn list_parked(&self, limit: u32) -> Result<Vec<ParkedEvent>, StoreError> {
-        self.read(move |connection| parked::list(connection, limit)).await
-    }
-
-    async fn replay_parked(
-        &self,
-        event: EventId,
-        endpoint: EndpointId,
-        to: EndpointId,
-        now: Timestamp,
-    ) -> Result<Replayed, StoreError> {
-        self.write(move |connection| parked::replay(connection, event, endpoint, to, now).map(Verdict::Keep)).await
     }
 
     async fn park_removed(&self, endpoint: EndpointId, now: Timestamp, limit: u32) -> Result<(u32, bool), StoreError> {

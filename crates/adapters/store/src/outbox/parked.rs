@@ -1,16 +1,14 @@
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
-use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
-use dropin_ports::{ParkedEvent, Replayed};
+use dropin_kernel::{EndpointId, Timestamp};
 
 use super::replayed;
-use super::stream::{NewStream, StreamRow};
+use super::stream::StreamRow;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::schema::{endpoint, outbox_event, outbox_parked, outbox_stream};
+use crate::schema::{endpoint, outbox_event, outbox_stream};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
-use crate::wake;
 
 statement! {
     /// Puts an event aside. One that was aside for that endpoint already (a replay went astray) stands anew, as the newest of all.
@@ -39,92 +37,6 @@ pub(super) fn park(connection: &mut AnyConnection, stream: &StreamRow, now: Time
     let event_id = event_id.ok_or_else(|| corrupt("outbox_stream", "its next event is missing"))?;
     Park { endpoint_id: stream.endpoint_id, event_id, attempts: stream.tries(), parked_at: Instant(now) }
         .write(connection)
-}
-
-#[derive(Queryable)]
-struct Found {
-    endpoint_id: Id,
-    attempts: i32,
-    parked_at: Instant,
-    merchant_id: Id,
-    payment_id: Id,
-    event_id: Id,
-    event_type: String,
-}
-
-/// What is parked, newest first.
-pub(super) fn list(connection: &mut AnyConnection, limit: u32) -> Result<Vec<ParkedEvent>, Fault> {
-    let rows: Vec<Found> = outbox_parked::table
-        .inner_join(outbox_event::table.on(outbox_event::event_id.eq(outbox_parked::event_id)))
-        .order(outbox_parked::position.desc())
-        .limit(i64::from(limit))
-        .select((
-            outbox_parked::endpoint_id,
-            outbox_parked::attempts,
-            outbox_parked::parked_at,
-            outbox_event::merchant_id,
-            outbox_event::payment_id,
-            outbox_event::event_id,
-            outbox_event::event_type,
-        ))
-        .load(connection)
-        .in_table("outbox_parked")?;
-    rows.into_iter().map(Found::restore).collect()
-}
-
-impl Found {
-    fn restore(self) -> Result<ParkedEvent, Fault> {
-        Ok(ParkedEvent {
-            merchant_id: MerchantId::new(self.merchant_id.0),
-            endpoint_id: EndpointId::new(self.endpoint_id.0),
-            payment_id: PaymentId::new(self.payment_id.0),
-            event_id: EventId::new(self.event_id.0),
-            event_type: self.event_type,
-            attempts: u32::try_from(self.attempts).map_err(|_negative| corrupt("outbox_parked", "attempts"))?,
-            parked_at: self.parked_at.0,
-        })
-    }
-}
-
-/// Queues a parked notification again as a stream of its own, since its payment has gone on without it.
-pub(super) fn replay(
-    connection: &mut AnyConnection,
-    event: EventId,
-    from: EndpointId,
-    to: EndpointId,
-    now: Timestamp,
-) -> Result<Replayed, Fault> {
-    let (event_id, from, to) = (Id(event.uuid()), Id(from.uuid()), Id(to.uuid()));
-    let found: Option<(Id, i64, Id)> = outbox_parked::table
-        .inner_join(outbox_event::table.on(outbox_event::event_id.eq(outbox_parked::event_id)))
-        .filter(outbox_parked::endpoint_id.eq(from).and(outbox_parked::event_id.eq(event_id)))
-        .select((outbox_event::payment_id, outbox_event::sequence, outbox_event::merchant_id))
-        .first(connection)
-        .optional()
-        .in_table("outbox_parked")?;
-    let Some((payment_id, sequence, merchant)) = found else { return Ok(Replayed::NotParked) };
-    let receiver: Option<Id> = endpoint::table
-        .filter(endpoint::id.eq(to).and(endpoint::merchant_id.eq(merchant)).and(endpoint::removed_at.is_null()))
-        .select(endpoint::id)
-        .first(connection)
-        .optional()?;
-    let Some(endpoint_id) = receiver else { return Ok(Replayed::NoEndpoint) };
-    if diesel::delete(outbox_parked::table.find((from, event_id))).execute(connection)? == 0 {
-        // Somebody else replayed it just now.
-        return Ok(Replayed::NotParked);
-    }
-    let stream = NewStream {
-        endpoint_id,
-        payment_id,
-        detached: true,
-        next_sequence: sequence,
-        last_sequence: sequence,
-        attempt: 0,
-        due_at: Instant(now),
-    };
-    diesel::insert_into(outbox_stream::table).values(stream).execute(connection)?;
-    wake::note();
-    Ok(Replayed::Done)
 }
 
 /// Parks what waits for an endpoint that was removed, `limit` streams of it; how many notifications, and whether there may be more.

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use dropin_access::SealedSecret;
-use dropin_ports::{AccountChanged, DeliveryResult, EndpointChange, Replayed};
+use dropin_ports::{AccountChanged, DeliveryResult, EndpointChange};
 
+use super::Replayed;
 use crate::Bench;
 use crate::values::{at, new_endpoint};
 
@@ -49,12 +50,12 @@ pub async fn what_waits_for_a_removed_endpoint_is_parked(bench: Arc<Bench>) {
     assert_eq!(bench.outbox.park_removed(endpoint.id, at(102), 2).await, Ok((0, false)));
     assert_eq!(bench.finish(claimed[0].key, Acknowledged, at(103)).await, vec![], "a late result changes nothing");
     assert_eq!(bench.claim(at(9_999)).await, vec![]);
-    let parked = bench.outbox.list_parked(10).await.unwrap();
+    let parked = bench.list_parked(10).await;
     let mut attempts: Vec<_> = parked.iter().map(|one| one.attempts).collect();
     attempts.sort_unstable();
     assert_eq!(attempts, [0, 0, 0, 1, 1, 1], "as often as each was tried");
     let event = parked[0].event_id;
-    let replay = async |to| bench.outbox.replay_parked(event, endpoint.id, to, at(10_000)).await.unwrap();
+    let replay = async |to| bench.replay_parked(event, endpoint.id, to, at(10_000)).await;
     let (stranger, strangers) = bench.merchant().await;
     assert_ne!(stranger.id, merchant.id);
     assert_eq!((replay(endpoint.id).await, replay(strangers.id).await), (NoEndpoint, NoEndpoint));
@@ -77,7 +78,7 @@ pub async fn what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_cla
     // The removal ran while the event was being written and saw nothing of it.
     bench.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(1))).await.unwrap();
     assert_eq!(bench.claim(at(100)).await, vec![]);
-    let parked = bench.outbox.list_parked(10).await.unwrap();
+    let parked = bench.list_parked(10).await;
     assert_eq!(parked.iter().map(|one| one.attempts).collect::<Vec<_>>(), [0, 0], "never tried");
     assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
 }

@@ -18,13 +18,16 @@ pub use results::*;
 pub use wanted::*;
 pub use workers::*;
 
-use dropin_kernel::{EndpointId, MerchantId, Timestamp};
+use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_order::OpState;
-use dropin_ports::{Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, Payment};
+use dropin_ports::{
+    Delivery, DeliveryKey, DeliveryResult, DeliveryState, FinishedDeliveries, FinishedTry, NotificationFilter,
+    NotificationQuery, Payment, ReplayAsked, ReplayItem, ReplayQueued,
+};
 
 use crate::Bench;
 use crate::bench::{capture, outcome};
-use crate::values::{event, new_endpoint, seconds};
+use crate::values::{event, fresh, new_endpoint, seconds};
 
 fn keys(deliveries: &[Delivery]) -> Vec<DeliveryKey> {
     deliveries.iter().map(|one| one.key).collect()
@@ -54,4 +57,68 @@ async fn tell(bench: &Bench, payment: &Payment, types: &[&'static str], now: Tim
 async fn finish_all(bench: &Bench, results: &[(DeliveryKey, DeliveryResult)], now: Timestamp) -> FinishedDeliveries {
     let results = results.iter().map(|(key, result)| FinishedTry::new(*key, *result)).collect();
     bench.outbox.finish_deliveries(results, now, now.plus(seconds(15))).await.unwrap()
+}
+
+/// A notification that was given up, as it is listed.
+#[derive(Debug, PartialEq, Eq)]
+struct ParkedEvent {
+    merchant_id: MerchantId,
+    endpoint_id: EndpointId,
+    payment_id: PaymentId,
+    event_id: EventId,
+    event_type: String,
+    attempts: u32,
+    parked_at: Timestamp,
+}
+
+/// What came of asking for one that should be parked.
+#[derive(Debug, PartialEq, Eq)]
+enum Replayed {
+    Done,
+    NotParked,
+    NoEndpoint,
+}
+
+impl Bench {
+    /// What is parked, what was parked last first.
+    async fn list_parked(&self, limit: usize) -> Vec<ParkedEvent> {
+        let filter = NotificationFilter { state: Some(DeliveryState::Parked), ..Default::default() };
+        let query = NotificationQuery { filter, after: None, oldest_first: true, limit: 1_000 };
+        let listed = self.notifications.list_notifications(query).await.unwrap().notifications;
+        let mut parked: Vec<_> = listed
+            .iter()
+            .flat_map(|one| {
+                one.standings.iter().map(|standing| ParkedEvent {
+                    merchant_id: one.merchant_id,
+                    endpoint_id: standing.endpoint_id,
+                    payment_id: one.payment_id,
+                    event_id: one.event_id,
+                    event_type: one.event_type.clone(),
+                    attempts: standing.tries,
+                    parked_at: standing.parked_at.unwrap(),
+                })
+            })
+            .collect();
+        let order = self.raw.values(
+            "SELECT CAST(event_id AS TEXT) || ' ' || CAST(endpoint_id AS TEXT) AS value FROM outbox_parked ORDER BY position DESC",
+        );
+        let place = |one: &ParkedEvent| {
+            let name = format!("{} {}", one.event_id, one.endpoint_id);
+            order.iter().position(|placed| *placed == name)
+        };
+        parked.sort_by_key(place);
+        parked.truncate(limit);
+        parked
+    }
+
+    /// Asks for one that is parked at `from` to be sent to `to`.
+    async fn replay_parked(&self, event: EventId, from: EndpointId, to: EndpointId, now: Timestamp) -> Replayed {
+        let items = vec![ReplayItem { event, from, state: Some(DeliveryState::Parked) }];
+        let asked = ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "one".to_owned(), gap: None };
+        match self.notifications.replay(to, items, asked, now).await.unwrap() {
+            ReplayQueued { queued: 1, .. } => Replayed::Done,
+            ReplayQueued { refused: 1, .. } => Replayed::NoEndpoint,
+            _ => Replayed::NotParked,
+        }
+    }
 }

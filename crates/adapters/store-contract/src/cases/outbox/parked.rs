@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use dropin_kernel::{EndpointId, EventId, Timestamp};
-use dropin_ports::{AccountChanged, DeliveryResult, EndpointChange, FinishedTry, ParkedEvent, Replayed};
+use dropin_ports::{AccountChanged, DeliveryResult, EndpointChange, FinishedTry};
 
-use super::sequences;
+use super::{ParkedEvent, Replayed, sequences};
 use crate::Bench;
 use crate::values::{at, fresh, new_endpoint};
 
@@ -14,7 +14,7 @@ pub async fn a_parked_notification_can_be_replayed(bench: Arc<Bench>) {
     let (merchant, endpoint) = bench.merchant().await;
     let payment = bench.authorized(merchant.id).await;
     let first = bench.claim(at(100)).await.remove(0);
-    assert_eq!(bench.outbox.replay_parked(first.event_id, endpoint.id, endpoint.id, at(100)).await, Ok(NotParked));
+    assert_eq!(bench.replay_parked(first.event_id, endpoint.id, endpoint.id, at(100)).await, NotParked);
     let second = bench.finish(first.key, Parked, at(101)).await;
     assert_eq!(sequences(&second), [2], "the stream goes on without it");
     let expected = |attempts, parked_at| ParkedEvent {
@@ -26,9 +26,9 @@ pub async fn a_parked_notification_can_be_replayed(bench: Arc<Bench>) {
         attempts,
         parked_at,
     };
-    assert_eq!(bench.outbox.list_parked(10).await, Ok(vec![expected(1, at(101))]));
-    assert_eq!(bench.outbox.list_parked(0).await, Ok(vec![]));
-    let replay = async |event, from, to| bench.outbox.replay_parked(event, from, to, at(102)).await.unwrap();
+    assert_eq!(bench.list_parked(10).await, vec![expected(1, at(101))]);
+    assert_eq!(bench.list_parked(0).await, vec![]);
+    let replay = async |event, from, to| bench.replay_parked(event, from, to, at(102)).await;
     let nowhere = EndpointId::new(fresh());
     assert_eq!(replay(first.event_id, nowhere, endpoint.id).await, NotParked);
     assert_eq!(replay(EventId::new(fresh()), endpoint.id, endpoint.id).await, NotParked);
@@ -39,11 +39,11 @@ pub async fn a_parked_notification_can_be_replayed(bench: Arc<Bench>) {
     assert_eq!((replayed.event_id, &replayed.body), (first.event_id, &first.body), "unchanged, with the same id");
     assert_eq!((replayed.key.sequence, replayed.key.attempt, replayed.first_try), (1, 1, at(103)));
     assert_eq!(bench.finish(replayed.key, Parked, at(104)).await, vec![]);
-    assert_eq!(bench.outbox.list_parked(10).await, Ok(vec![expected(1, at(104))]), "parked again");
+    assert_eq!(bench.list_parked(10).await, vec![expected(1, at(104))], "parked again");
     assert_eq!(bench.finish(second[0].key, Parked, at(105)).await, vec![]);
-    let parked = bench.outbox.list_parked(10).await.unwrap();
+    let parked = bench.list_parked(10).await;
     assert_eq!(parked.iter().map(|one| one.event_id).collect::<Vec<_>>(), [second[0].event_id, first.event_id]);
-    assert_eq!(bench.outbox.list_parked(1).await.unwrap(), parked[..1]);
+    assert_eq!(bench.list_parked(1).await, parked[..1]);
 }
 
 /// An event that is parked at both endpoints of a merchant since second 101.
@@ -62,14 +62,14 @@ async fn parked_at_both(bench: &Bench) -> (EventId, EndpointId, EndpointId) {
 
 /// Where `event` is parked, after how many tries and since when; the newest first.
 async fn parked(bench: &Bench, event: EventId) -> Vec<(EndpointId, u32, Timestamp)> {
-    let parked = bench.outbox.list_parked(10).await.unwrap().into_iter().filter(|one| one.event_id == event);
+    let parked = bench.list_parked(10).await.into_iter().filter(|one| one.event_id == event);
     parked.map(|one| (one.endpoint_id, one.attempts, one.parked_at)).collect()
 }
 
 pub async fn what_is_parked_again_replaces_what_was_parked(bench: Arc<Bench>) {
     let (event, from, to) = parked_at_both(&bench).await;
     assert_eq!(parked(&bench, event).await.len(), 2);
-    assert_eq!(bench.outbox.replay_parked(event, from, to, at(200)).await, Ok(Replayed::Done));
+    assert_eq!(bench.replay_parked(event, from, to, at(200)).await, Replayed::Done);
     let replayed = bench.claim(at(200)).await.remove(0);
     bench.finish(replayed.key, Retry { at: at(210) }, at(201)).await;
     let replayed = bench.claim(at(210)).await.remove(0);
@@ -80,14 +80,14 @@ pub async fn what_is_parked_again_replaces_what_was_parked(bench: Arc<Bench>) {
     let next = bench.outbox.finish_deliveries(results, at(211), at(226)).await.unwrap().next;
     assert_eq!(next.iter().map(|next| next.merchant_id).collect::<Vec<_>>(), [merchant.id], "it holds nobody up");
     assert_eq!(parked(&bench, event).await, [(to, 2, at(211))], "once, as it was parked last");
-    let events: Vec<_> = bench.outbox.list_parked(10).await.unwrap().into_iter().map(|one| one.event_id).collect();
+    let events: Vec<_> = bench.list_parked(10).await.into_iter().map(|one| one.event_id).collect();
     assert_eq!(events, [event, neighbour.event_id], "among the others it is the newest");
 }
 
 pub async fn what_a_removed_endpoint_was_to_get_again_is_parked_again(bench: Arc<Bench>) {
     for by_claim in [false, true] {
         let (event, one, other) = parked_at_both(&bench).await;
-        assert_eq!(bench.outbox.replay_parked(event, one, other, at(200)).await, Ok(Replayed::Done));
+        assert_eq!(bench.replay_parked(event, one, other, at(200)).await, Replayed::Done);
         let removed = EndpointChange::Removed(at(201));
         assert_eq!(bench.access.change_endpoint(other, removed).await, Ok(AccountChanged::Done));
         if by_claim {

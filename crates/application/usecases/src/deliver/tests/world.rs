@@ -10,7 +10,7 @@ use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{
     AttemptRecord, Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries, FinishedTry, KeyringError,
-    ParkedEvent, Replayed, Sent, WebhookRequest,
+    Sent, WebhookRequest,
 };
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -251,20 +251,6 @@ impl OutboxStore for World {
 
     async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
         Ok(None)
-    }
-
-    async fn list_parked(&self, _limit: u32) -> Result<Vec<ParkedEvent>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn replay_parked(
-        &self,
-        _: EventId,
-        _: EndpointId,
-        _: EndpointId,
-        _: Timestamp,
-    ) -> Result<Replayed, StoreError> {
-        Ok(Replayed::NotParked)
     }
 
     async fn park_removed(&self, _: EndpointId, _: Timestamp, _: u32) -> Result<(u32, bool), StoreError> {
