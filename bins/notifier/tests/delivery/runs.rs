@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_access::EndpointSettings;
-use dropin_kernel::{EndpointId, EventId, Timestamp};
+use dropin_kernel::{EndpointId, Timestamp};
 use dropin_ports::{
     Delivery, DeliveryState, FinishedDeliveries, FinishedTry, NotificationFilter, NotificationQuery, NotificationStore,
     OutboxStore, ReplayAsked, ReplayItem, StoreError,
