@@ -13,10 +13,14 @@ use crate::statement::{on_each, statement};
 statement! {
     /// The next notifications of streams of one endpoint that are due, under nobody's lease, and wait for too long. A replay waits since it was
     /// queued, whenever its event was told.
+    ///
+    /// The events themselves are looked at only where they may be older than their stream is due: the first one of a payment never is.
     Overdue {
         endpoint: Id => SqlId,
         now: Instant => SqlInstant,
-        give_up_before: Instant => SqlInstant,
+        first_tried_before: Instant => SqlInstant,
+        due_before: Instant => SqlInstant,
+        told_before: Instant => SqlInstant,
         limit: i64 => BigInt,
     }
     postgres OVERDUE;
@@ -24,11 +28,13 @@ statement! {
     returns (BigInt, BigInt, Integer);
 }
 
-const OVERDUE: &str = "SELECT s.id, s.next_sequence, s.attempt FROM outbox_stream AS s \
-    JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
-    WHERE s.endpoint_id = ? AND s.next_sequence <= s.last_sequence AND s.due_at <= ? AND NOT s.leased \
-        AND coalesce(s.first_try, CASE WHEN s.detached THEN s.due_at ELSE e.happened_at END) < ? \
-    ORDER BY s.due_at LIMIT ?";
+const OVERDUE: &str = "SELECT late.id, late.next_sequence, late.attempt FROM ( \
+        SELECT s.id, s.payment_id, s.next_sequence, s.attempt FROM outbox_stream AS s \
+        WHERE s.endpoint_id = ? AND s.next_sequence <= s.last_sequence AND s.due_at <= ? AND NOT s.leased \
+            AND (s.first_try < ? OR (s.first_try IS NULL AND (s.due_at < ? OR (s.next_sequence > 1 AND NOT s.detached AND EXISTS ( \
+                SELECT 1 FROM outbox_event AS e WHERE e.payment_id = s.payment_id AND e.sequence = s.next_sequence AND e.happened_at < ?))))) \
+        ORDER BY s.due_at LIMIT ? \
+    ) AS late JOIN outbox_event AS told ON told.payment_id = late.payment_id AND told.sequence = late.next_sequence";
 
 /// Tells of such streams that they are parked.
 pub(super) fn find(
@@ -41,7 +47,9 @@ pub(super) fn find(
     let overdue = Overdue {
         endpoint: Id(endpoint.uuid()),
         now: Instant(now),
-        give_up_before: Instant(give_up_before),
+        first_tried_before: Instant(give_up_before),
+        due_before: Instant(give_up_before),
+        told_before: Instant(give_up_before),
         limit: i64::from(limit),
     };
     let rows: Vec<(i64, i64, i32)> = on_each!(connection, inner => overdue.load(inner)).in_table("outbox_stream")?;
