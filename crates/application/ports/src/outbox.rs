@@ -154,7 +154,8 @@ pub trait OutboxStore: Send + Sync {
     ) -> Result<Option<Delivery>, StoreError>;
 
     /// Parks the next notification of streams that are due at `endpoint`, under nobody's lease, and wait for longer than since `give_up_before`,
-    /// counted from the first try or, where none was made, from when it was told (of a replay: from when it was queued again). For an endpoint
+    /// counted from the first try or, where none was made, from when it was told (of a replay: from when it was queued again). Looks at all that is
+    /// due there, about half a microsecond each: not for every moment. For an endpoint
     /// that is passed over, whose notifications would otherwise never come to their end. At most `limit` streams; each goes on with what comes
     /// behind, which waits for its own time. Returns how many notifications were parked: at `limit` there may be more.
     async fn park_overdue(
@@ -165,7 +166,7 @@ pub trait OutboxStore: Send + Sync {
         limit: u32,
     ) -> Result<u32, StoreError>;
 
-    /// Writes what came of tries with their records, all in one transaction; a result whose key no longer matches changes nothing (its record is
+    /// Writes what came of tries with their records, each whole or not at all; an error says that none is known to be written. A result whose key no longer matches changes nothing (its record is
     /// written all the same, because it was sent). Returns the next notification of each stream that goes on, under a lease until `lease_until`;
     /// when that is not after `now`, nothing is handed out and what is next is due at once.
     async fn finish_deliveries(
