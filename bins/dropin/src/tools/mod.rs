@@ -19,9 +19,7 @@ use dropin_ports::{Secrets, StoreHealth};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::Merchants;
 
-use crate::cli::{
-    Cli, Command, LedgerCommand, MerchantCommand, OpCommand, OrderCommand, RatesCommand,
-};
+use crate::cli::{Cli, Command, LedgerCommand, MerchantCommand, OpCommand, OrderCommand, RatesCommand};
 use crate::files;
 
 pub(crate) use wallet::setup as wallet_setup;

@@ -5,7 +5,13 @@ use dropin_access::{Endpoint, Merchant};
 use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
-use dropin_ports::{AccessStore, AnswerStore, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed, Delivery, DeliveryKey, DeliveryResult, EventFeed, FinishedTry, History, Inserted, KeyUse, MerchantInserted, NewEvent, NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore};
+use dropin_ports::{
+    AccessStore, AnswerStore, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed,
+    Delivery, DeliveryKey, DeliveryResult, EventFeed, FinishedTry, History, Inserted, KeyUse, MerchantInserted,
+    NewEvent, NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore,
+    PrepareAuthorization, RateStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse,
+    StoreError, StoreHealth, WalletStore,
+};
 use dropin_session::{Session, SessionTerms};
 
 use crate::values::{
@@ -209,7 +215,11 @@ impl Bench {
     }
 
     pub(crate) async fn finish(&self, key: DeliveryKey, result: DeliveryResult, now: Timestamp) -> Vec<Delivery> {
-        self.outbox.finish_deliveries(vec![FinishedTry::new(key, result)], now, now.plus(seconds(15))).await.unwrap().next
+        self.outbox
+            .finish_deliveries(vec![FinishedTry::new(key, result)], now, now.plus(seconds(15)))
+            .await
+            .unwrap()
+            .next
     }
 }
 

@@ -32,12 +32,10 @@ pub use feed::{EventFeed, FeedEvent, FeedPage, FeedPosition};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
 pub use measure::{Measure, Measured, Reading, Spread, Values};
 pub use notifications::{
-    DeliveryState, EventsPurged, Notification, NotificationFile, NotificationFilter, NotificationPage, NotificationQuery,
-    NotificationStore, PastTry, ReplayAsked, ReplayItem, ReplayQueued, Standing,
+    DeliveryState, EventsPurged, Notification, NotificationFile, NotificationFilter, NotificationPage,
+    NotificationQuery, NotificationStore, PastTry, ReplayAsked, ReplayItem, ReplayQueued, Standing,
 };
-pub use outbox::{
-    AttemptRecord, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, OutboxStore,
-};
+pub use outbox::{AttemptRecord, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, OutboxStore};
 pub use payment::{
     AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, LapsedOrder, OpenOperations, OrderChanged,
     OrderDossier, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement, StashUse,

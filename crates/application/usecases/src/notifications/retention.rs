@@ -57,18 +57,8 @@ impl Notifications {
         let now = self.clock.now();
         if let Some(kept) = retention.tries {
             let before = earlier(now, kept);
-            if dry_run {
-                purged.tries = self.store.count_tries(before).await?;
-            }
-            while !dry_run {
-                let begun = Instant::now();
-                let deleted = self.store.purge_tries(before, TRIES).await?;
-                purged.tries += u64::from(deleted);
-                if deleted < TRIES {
-                    break;
-                }
-                sleep(begun.elapsed()).await;
-            }
+            purged.tries =
+                if dry_run { self.store.count_tries(before).await? } else { self.purge_tries(before).await? };
         }
         if let Some(kept) = retention.events {
             let (before, mut after) = (earlier(now, kept), None);
@@ -85,6 +75,19 @@ impl Notifications {
             }
         }
         Ok(purged)
+    }
+
+    async fn purge_tries(&self, before: Timestamp) -> Result<u64, StoreError> {
+        let mut purged = 0;
+        loop {
+            let begun = Instant::now();
+            let deleted = self.store.purge_tries(before, TRIES).await?;
+            purged += u64::from(deleted);
+            if deleted < TRIES {
+                return Ok(purged);
+            }
+            sleep(begun.elapsed()).await;
+        }
     }
 
     /// Purges every hour, events once a day, until `stop` turns true (or its sender is gone); at once then, because each step is whole.

@@ -159,8 +159,11 @@ fn one(number: u128, at: Option<u128>) -> ReplayWhich {
     ReplayWhich::One { event: event(number), endpoint: at.map(endpoint) }
 }
 
+/// A notification, the endpoint that it went to, and in which state it may be.
+type Asked = (EventId, EndpointId, Option<DeliveryState>);
+
 /// Where what was asked for goes, with how it has to stand where.
-fn asked(store: &Played) -> Vec<(EndpointId, Vec<(EventId, EndpointId, Option<DeliveryState>)>)> {
+fn asked(store: &Played) -> Vec<(EndpointId, Vec<Asked>)> {
     let asked = store.asked.lock().unwrap();
     let item = |item: &ReplayItem| (item.event, item.from, item.state);
     asked.iter().map(|(to, items, _)| (*to, items.iter().map(item).collect())).collect()
