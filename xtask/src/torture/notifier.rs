@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::Plan;
 use crate::bench::notifier::book::{PER_PAYMENT, Receipt};
-use crate::bench::notifier::kills::Kill;
+use crate::bench::notifier::kills::{Kill, under_way};
 use crate::bench::notifier::sample::Sample;
 use crate::bench::notifier::sink::Manner;
 use crate::bench::notifier::stage::{Running, Stage, WRITER};
@@ -78,8 +78,8 @@ fn torture(bench: &mut Bench, plan: &Plan, kind: &Kind, notifiers: usize) -> Out
     stage.wait_for(&mut running[0], all)?;
     let name = if notifiers > 1 { "PostgreSQL, two notifiers" } else { "SQLite, the all-in-one" };
     let mut sample = Sample::of(name, &stage, |_| true, |_| true);
-    if written.transactions != all {
-        sample.broken.push(format!("{} of {all} notifications were written", written.transactions));
+    if written.events != all {
+        sample.broken.push(format!("{} of {all} notifications were written", written.events));
     }
     wait_until_idle(bench, &stage, &mut sample)?;
     running.into_iter().try_for_each(|one| one.stop(bench))?;
@@ -117,12 +117,12 @@ fn kill_at_random(bench: &mut Bench, stage: &Stage, running: &mut [Running], tim
 impl Deaths {
     /// How many may come twice: what was under way at each kill, and what came while the server was dying.
     fn explained(&self, receipts: &[Receipt]) -> u64 {
-        let under_way: usize = self.kills.iter().map(|kill| kill.leased.len()).sum();
+        let under_way = under_way(&self.kills, receipts);
         let forgets = FORGETS.as_micros() as u64;
         let is_forgotten = |at: u64| {
             self.crashes.iter().any(|(died, back)| (died.saturating_sub(forgets)..back + forgets).contains(&at))
         };
-        (under_way + receipts.iter().filter(|receipt| is_forgotten(receipt.at)).count()) as u64
+        under_way + receipts.iter().filter(|receipt| is_forgotten(receipt.at)).count() as u64
     }
 }
 

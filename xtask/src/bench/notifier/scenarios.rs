@@ -119,7 +119,7 @@ fn deliver(
     let mut sample = Sample::of(name, stage, &counts, &counts);
     sample.writers = written.server;
     let late = written.late.as_millis();
-    sample.notes.push(format!("{} were written, at most {late} ms late", written.transactions));
+    sample.notes.push(format!("{} were written, at most {late} ms late", written.events));
     watch.end(bench, plan, stage, running, sample, written.transactions)
 }
 

@@ -40,7 +40,7 @@ pub(super) const PREPARE: &str = "PREPARE announce (uuid, uuid, uuid[], text[], 
 /// Tells the notifier that there is something for it.
 pub(super) const WAKE: &str = "NOTIFY dropin_outbox";
 
-/// Writes one notification, as a transaction of its own.
+/// Writes one notification; on PostgreSQL a transaction of its own.
 pub(super) fn announce(kind: &Kind, heard: Heard, shop: &Shop) -> String {
     let Heard { payment, sequence } = heard;
     let (id, event, event_type) = (payment_id(payment), event_id(heard), event_type(heard));
@@ -51,15 +51,13 @@ pub(super) fn announce(kind: &Kind, heard: Heard, shop: &Shop) -> String {
              ARRAY[convert_to('{body}', 'UTF8')], ARRAY[now()])"
         ),
         Kind::Sqlite => format!(
-            "BEGIN IMMEDIATE; \
-             INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
+            "INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
              VALUES ('{id}', {sequence}, '{event}', '{merchant}', '{event_type}', CAST('{body}' AS BLOB), {SQLITE_NOW}); \
              INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
              VALUES ('{endpoint}', '{id}', FALSE, {sequence}, {sequence}, 0, {SQLITE_NOW}) \
              ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
              due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
-                 THEN max(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END; \
-             COMMIT;",
+                 THEN max(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END;",
             endpoint = shop.endpoint
         ),
     }

@@ -1,4 +1,5 @@
-//! Those who write notifications while they are delivered, each as a transaction of its own at its moment, whether the last one took long or not.
+//! Those who write notifications while they are delivered, each at its moment, whether the last one took long or not; on PostgreSQL each as a
+//! transaction of its own.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::book::{Heard, PER_PAYMENT};
-use super::sql::{self, Shop};
+use super::sql;
 use super::stage::{Stage, WRITER};
 use super::wire::Connection;
 use crate::bench::run::Bench;
@@ -42,6 +43,7 @@ impl Load {
 pub(crate) struct Written {
     /// Processor time of the server's processes that served it; seconds.
     pub(crate) server: f64,
+    pub(crate) events: u64,
     pub(crate) transactions: u64,
     /// The longest that one was late.
     pub(crate) late: Duration,
@@ -95,6 +97,7 @@ impl Writers {
             waking.join().map_err(|_panicked| Failure::new("who wakes the notifier broke; its words stand above"))?;
             Ok(written?.into_iter().fold(Written::default(), |sum, one| Written {
                 server: sum.server + one.server,
+                events: sum.events + one.events,
                 transactions: sum.transactions + one.transactions,
                 late: sum.late.max(one.late),
             }))
@@ -112,12 +115,19 @@ fn work(
     tell: impl Fn(),
 ) -> Outcome<Written> {
     let mut written = Written::default();
-    for (heard, at) in moments {
+    let mut moments = moments.peekable();
+    while let Some((first, at)) = moments.next() {
+        let mut together = vec![first];
+        while let Some((heard, _)) = moments.next_if(|(_, next)| *next < at + pen.together()) {
+            together.push(heard);
+        }
         std::thread::sleep((began + at).saturating_duration_since(Instant::now()));
         written.late = written.late.max(began.elapsed().saturating_sub(at));
-        pen.write(&stage.kind, heard, &stage.shops[shop_of(heard.payment)])?;
-        stage.book.note_committed(heard);
+        let sql = together.iter().map(|heard| sql::announce(&stage.kind, *heard, &stage.shops[shop_of(heard.payment)]));
+        pen.write(&sql.collect::<Vec<_>>().join("\n"))?;
+        together.iter().for_each(|heard| stage.book.note_committed(*heard));
         tell();
+        written.events += together.len() as u64;
         written.transactions += 1;
     }
     written.server = pen.end()?;
@@ -182,12 +192,20 @@ impl Pen {
         }
     }
 
-    fn write(&mut self, kind: &Kind, heard: Heard, shop: &Shop) -> Outcome<()> {
-        let sql = sql::announce(kind, heard, shop);
+    /// What is due within such a time is written with one commit: SQLite's one writer in the all-in-one does so with what waits.
+    fn together(&self) -> Duration {
         match self {
-            Self::Server { url, connection } => write_once(url, connection, &sql),
+            Self::Server { .. } => Duration::ZERO,
+            Self::Shell { .. } => Duration::from_millis(20),
+        }
+    }
+
+    fn write(&mut self, sql: &str) -> Outcome<()> {
+        match self {
+            Self::Server { url, connection } => write_once(url, connection, sql),
             Self::Shell { orders, .. } => {
-                writeln!(orders, "{sql}\n.print done").context(|| "tell sqlite3".to_owned())?;
+                writeln!(orders, "BEGIN IMMEDIATE;\n{sql}\nCOMMIT;\n.print done")
+                    .context(|| "tell sqlite3".to_owned())?;
                 self.hear()
             }
         }
