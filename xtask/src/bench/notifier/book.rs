@@ -18,7 +18,7 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    /// Reads `webhook-id`, as [`event_id`] writes it.
+    /// Reads `webhook-id`, as `event_id` writes it.
     pub(crate) fn parse(id: &[u8]) -> Option<Self> {
         let id = std::str::from_utf8(id).ok()?;
         let last = id.strip_prefix(EVENT_PREFIX).filter(|last| last.len() == 12)?;
