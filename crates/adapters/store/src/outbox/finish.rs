@@ -262,6 +262,8 @@ statement! {
     /// same order, and whoever goes through the streams of one endpoint does so by their ids. An event that was told while a lock was waited for
     /// is not seen here; it is looked for afterwards.
     ///
+    /// A try that is told of twice, because the first answer was lost, is held once: nothing is leased any more.
+    ///
     /// What was moved and what was not stand one below the other rather than joined: that would compare each row with each. Nothing is looked up
     /// for streams that are idle now: their keys are NULL.
     MoveTogether<'a> {
@@ -304,7 +306,7 @@ statement! {
             UPDATE outbox_stream AS s SET \
                 next_sequence = CASE WHEN found.again THEN s.next_sequence ELSE found.next END, \
                 attempt = CASE WHEN found.again THEN s.attempt WHEN found.goes_on THEN 1 ELSE 0 END, \
-                uncounted = CASE WHEN found.held THEN s.uncounted + 1 WHEN found.again THEN s.uncounted ELSE 0 END, \
+                uncounted = CASE WHEN found.held THEN s.uncounted + s.leased::integer WHEN found.again THEN s.uncounted ELSE 0 END, \
                 first_try = CASE WHEN found.again THEN s.first_try WHEN found.goes_on THEN ? END, \
                 due_at = CASE WHEN found.again THEN found.again_at WHEN found.goes_on THEN ? ELSE ? END, \
                 leased = found.goes_on IS TRUE \

@@ -30,10 +30,11 @@ pub(crate) struct StreamRow {
     pub(crate) attempt: i32,
     pub(crate) uncounted: i32,
     pub(crate) first_try: Option<Instant>,
+    pub(crate) leased: bool,
 }
 
 /// The columns of a [`StreamRow`].
-type StreamColumns = (BigInt, SqlId, SqlId, Bool, BigInt, BigInt, Integer, Integer, Nullable<SqlInstant>);
+type StreamColumns = (BigInt, SqlId, SqlId, Bool, BigInt, BigInt, Integer, Integer, Nullable<SqlInstant>, Bool);
 
 #[derive(Debug, Insertable)]
 #[diesel(table_name = outbox_stream)]
@@ -62,10 +63,10 @@ impl StreamRow {
 statement! {
     /// Streams that are not idle, out of those listed; locked in the order of endpoints and then of streams.
     Find { streams: String => Text, }
-    postgres "SELECT id, endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, uncounted, first_try \
+    postgres "SELECT id, endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, uncounted, first_try, leased \
         FROM outbox_stream WHERE id = ANY (string_to_array(?, ',')::bigint[]) AND next_sequence <= last_sequence \
         ORDER BY endpoint_id, id FOR UPDATE";
-    sqlite "SELECT s.id, s.endpoint_id, s.payment_id, s.detached, s.next_sequence, s.last_sequence, s.attempt, s.uncounted, s.first_try \
+    sqlite "SELECT s.id, s.endpoint_id, s.payment_id, s.detached, s.next_sequence, s.last_sequence, s.attempt, s.uncounted, s.first_try, s.leased \
         FROM json_each('[' || ? || ']') AS listed CROSS JOIN outbox_stream AS s ON s.id = listed.value \
         WHERE s.next_sequence <= s.last_sequence";
     returns StreamColumns;
@@ -105,7 +106,9 @@ pub(super) fn write_each(
                 continue;
             }
             What::Held { at } => {
-                Move { uncounted: stream.uncounted + 1, ..Move::wait(&stream, *at) }.write(connection)?;
+                // Told twice, because the first answer was lost, it is held once: nothing is leased any more.
+                let uncounted = stream.uncounted + i32::from(stream.leased);
+                Move { uncounted, ..Move::wait(&stream, *at) }.write(connection)?;
                 continue;
             }
         };
