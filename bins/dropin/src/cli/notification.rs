@@ -21,7 +21,7 @@ pub(crate) enum NotificationCommand {
     Show(ShowNotification),
     /// Send notifications again, unchanged and under their old ids, in order within each payment
     Replay(Replay),
-    /// Delete notifications and tries that are older than they are kept, as the notifier does every hour
+    /// Delete notifications and tries that are older than they are kept, as the notifier does by itself
     Purge(Purge),
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct Replay {
     /// So many in a second to each endpoint, behind what was asked for before; one notification, or those of one payment, go at once
     #[arg(long, default_value = "50", value_name = "NUMBER", value_parser = rate)]
     pub(crate) rate: NonZeroU32,
-    /// Only say how many there are
+    /// Only say how many there are; what --endpoint or --to names is looked at when it is done
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Who asks; kept with what was asked for [default: the login name, if there is one]

@@ -73,7 +73,8 @@ fn at_endpoint(standing: &Standing) -> String {
         _ => String::new(),
     };
     let removed = if *removed { ", which was removed" } else { "" };
-    format!("{}{when}  {tries} tries  endpoint {endpoint_id}{removed}", state.as_str())
+    let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
+    format!("{}{when}  {tries}  endpoint {endpoint_id}{removed}", state.as_str())
 }
 
 async fn show(notifications: &Notifications, wanted: &ShowNotification) -> Result<(), Failure> {

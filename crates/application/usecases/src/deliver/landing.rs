@@ -77,16 +77,17 @@ impl Flights<'_> {
             }
             Verdict::Retry { at } => {
                 self.tally.retried += 1;
-                log::warn!("{}: {}; next try at {at}", Named(delivery), Told(outcome));
+                log::warn!("{}: {}; due again at {at}", Named(delivery), Told(outcome));
                 DeliveryResult::Retry { at }
             }
             Verdict::Park => {
                 self.tally.parked += 1;
                 by.counters.parked();
                 log::error!(
-                    "{}: {}; given up, `dropin notification replay` sends it again",
+                    "{}: {}; given up, `dropin notification replay {}` sends it again",
                     Named(delivery),
-                    Told(outcome)
+                    Told(outcome),
+                    delivery.event_id
                 );
                 DeliveryResult::Parked
             }
