@@ -90,10 +90,13 @@ impl Flights<'_> {
             let rest = if is_full { self.landed.split_off(BATCH) } else { Vec::new() };
             let batch = std::mem::replace(&mut self.landed, rest);
             (self.last_batch, self.landed_since) = (batch.len(), now);
-            // Whoever stops lets nothing be handed out: what this sets free is due at once, for whoever comes next.
-            let lease = if self.stopping { Duration::ZERO } else { self.by.pace.lease };
-            self.write_batch(batch, lease, None);
+            self.write_batch(batch, self.lease(), None);
         }
+    }
+
+    /// For what is handed out next. Whoever stops lets nothing be handed out: what is set free is due at once, for whoever comes next.
+    const fn lease(&self) -> Duration {
+        if self.stopping { Duration::ZERO } else { self.by.pace.lease }
     }
 
     /// Writes down that a dead endpoint's notification was given up. What comes behind it is not handed out: its time has not begun by that,
@@ -123,16 +126,31 @@ impl Flights<'_> {
         if let Some(endpoint) = ended {
             self.park_overdue(endpoint);
         }
-        match self.heard(result) {
-            Some(finished) => {
+        match result {
+            Ok(finished) => {
                 self.store_is_there();
                 self.by.counters.fenced(finished.fenced);
                 self.accept(finished.next, lease_until);
             }
-            None => {
+            Err(error @ (StoreError::Refused(_) | StoreError::Corrupt { .. })) => self.refused(batch, &error),
+            Err(error) => {
+                self.trouble = Some(error);
                 let later = std::mem::replace(&mut self.landed, batch);
                 self.landed.extend(later);
             }
+        }
+    }
+
+    /// Halves what the store will not write down, until the one result that is to blame is alone: it must not hold up all others for ever.
+    fn refused(&mut self, mut batch: Vec<FinishedTry>, error: &StoreError) {
+        let rest = batch.split_off(batch.len() / 2);
+        if batch.is_empty() {
+            return log::error!(
+                "what came of a notification cannot be written down, it is sent once more after its lease: {error}"
+            );
+        }
+        for half in [batch, rest] {
+            self.write_batch(half, self.lease(), None);
         }
     }
 

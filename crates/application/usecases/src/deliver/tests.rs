@@ -128,6 +128,16 @@ async fn results_wait_for_a_store_that_is_away() {
 }
 
 #[tokio::test]
+async fn a_result_that_is_refused_holds_up_no_other() {
+    let mut world = World::with((0..8).map(|number| (OK, number, 2)));
+    world.damaged = Some(5);
+    let world = Arc::new(world);
+    let tally = delivering(&world).deliver_due().await.expect("delivered");
+    assert_eq!(tally.acknowledged, 15);
+    assert!((0..8).all(|stream| world.results_of(stream).len() == if stream == 5 { 0 } else { 2 }));
+}
+
+#[tokio::test]
 async fn a_try_that_cannot_be_made_is_a_failed_one() {
     let world = Arc::new(World::with([(PANIC, 1, 1), ("locked", 2, 1), (OK, 3, 1)]));
     let tally = delivering(&world).deliver_due().await.expect("delivered");

@@ -102,6 +102,8 @@ pub(super) struct World {
     pub(super) results: Mutex<Vec<(DeliveryKey, DeliveryResult)>>,
     pub(super) passes_over_full: bool,
     pub(super) store_is_away: AtomicBool,
+    /// The store refuses to write down what comes of it.
+    pub(super) damaged: Option<i64>,
     pub(super) now: AtomicI64,
     /// When the dead endpoint is there again.
     pub(super) back_at: AtomicI64,
@@ -215,6 +217,9 @@ impl OutboxStore for World {
         lease_until: Timestamp,
     ) -> Result<FinishedDeliveries, StoreError> {
         self.check()?;
+        if results.iter().any(|one| Some(one.key.stream) == self.damaged) {
+            return Err(StoreError::Refused("damaged".to_owned()));
+        }
         let mut finished = FinishedDeliveries::default();
         for FinishedTry { key, result, record } in results {
             self.records.lock().unwrap().extend(record);
