@@ -105,25 +105,34 @@ const fn is_between_groups(byte: u8) -> bool {
     matches!(byte, b' ' | b'-' | b'+' | b'.' | b'_' | b'\t' | 0xc2 | 0xe2 | 0x80..=0xbf)
 }
 
+/// ISO/IEC 7812-1 annex B for every stretch that is as long as a card number. Each takes two look-ups: a receiver that answers nothing but digits
+/// must not keep the thread busy.
 fn mask_run(bytes: &mut [u8], run: &[usize]) {
-    let digits: Vec<u8> = run.iter().map(|at| bytes[*at] - b'0').collect();
-    for start in 0..digits.len() {
-        for length in PAN_DIGITS {
-            if digits.get(start..start + length).is_some_and(passes_luhn) {
-                run[start..start + length].iter().for_each(|at| bytes[*at] = b'*');
+    let sums = [0, 1].map(|doubled| weighed_before(bytes, run, doubled));
+    for end in *PAN_DIGITS.start()..=run.len() {
+        // Counted from the last one, every second digit is doubled.
+        let sums = &sums[end % 2];
+        for start in PAN_DIGITS.filter_map(|length| end.checked_sub(length)) {
+            if (sums[end] - sums[start]).is_multiple_of(10) {
+                run[start..end].iter().for_each(|at| bytes[*at] = b'*');
             }
         }
     }
 }
 
-/// ISO/IEC 7812-1 annex B.
-fn passes_luhn(digits: &[u8]) -> bool {
-    let weighed = digits.iter().rev().enumerate().map(|(place, digit)| match (place % 2, *digit) {
-        (0, digit) => digit,
-        (_, digit @ 0..=4) => 2 * digit,
-        (_, digit) => 2 * digit - 9,
-    });
-    weighed.map(u32::from).sum::<u32>() % 10 == 0
+/// Before each place, the sum of the digits so far, where those at even places (0) or odd ones (1) are doubled.
+fn weighed_before(bytes: &[u8], run: &[usize], doubled: usize) -> Vec<u32> {
+    let mut sum = 0;
+    let mut sums = vec![0];
+    for (place, at) in run.iter().enumerate() {
+        sum += match (place % 2 == doubled, u32::from(bytes[*at] - b'0')) {
+            (false, digit) => digit,
+            (true, digit @ 0..=4) => 2 * digit,
+            (true, digit) => 2 * digit - 9,
+        };
+        sums.push(sum);
+    }
+    sums
 }
 
 #[cfg(test)]
