@@ -225,6 +225,7 @@ macro_rules! all_cases {
                 nothing_is_handed_out_without_a_lease
                 tries_are_kept
                 what_was_never_sent_is_not_kept
+                what_was_given_back_unsent_has_not_failed
                 unwanted_events_are_passed_over
                 where_nothing_is_wanted_the_payment_is_idle
                 the_filter_of_the_moment_counts

@@ -175,11 +175,39 @@ fn go_on(
     Ok(leased)
 }
 
-/// Tries the same again at `at`. When that is more than an hour after the first try, the notification goes its own way from now on, and
+statement! {
+    /// When the stream's notification was sent for the first time since it was its turn, as far as that was kept.
+    FirstSent { payment: Id => SqlId, sequence: i64 => BigInt, endpoint: Id => SqlId, since: Instant => SqlInstant, }
+    postgres FIRST_SENT;
+    sqlite FIRST_SENT;
+    returns Nullable<SqlInstant>;
+}
+
+const FIRST_SENT: &str = "SELECT min(sent.started_at) FROM outbox_event AS e JOIN outbox_attempt AS sent ON sent.event_id = e.event_id \
+    WHERE e.payment_id = ? AND e.sequence = ? AND sent.endpoint_id = ? AND sent.started_at >= ?";
+
+/// Since when the stream's notification fails. What was claimed and given back unsent (a dead endpoint's breaker, a stop) did not fail, however
+/// long ago that was.
+fn failing_since(connection: &mut AnyConnection, stream: &StreamRow, first_try: Instant) -> Result<Timestamp, Fault> {
+    let first_sent = FirstSent {
+        payment: stream.payment_id,
+        sequence: stream.next_sequence,
+        endpoint: stream.endpoint_id,
+        since: first_try,
+    };
+    let sent: Option<Instant> =
+        on_each!(connection, inner => first_sent.get_result(inner)).in_table("outbox_attempt")?;
+    Ok(sent.unwrap_or(first_try).0)
+}
+
+/// Tries the same again at `at`. When it will have failed for more than an hour by then, the notification goes its own way from now on, and
 /// those behind it are free when the hour is over.
 fn retry(connection: &mut AnyConnection, stream: &StreamRow, at: Timestamp, now: Timestamp) -> Result<(), Fault> {
     let first_try = stream.first_try.ok_or_else(|| corrupt("outbox_stream", "tried without a first try"))?;
-    let freed_at = first_try.0.plus(HOLDS_BACK_FOR);
+    if at <= first_try.0.plus(HOLDS_BACK_FOR) {
+        return Move::wait(stream, at).write(connection);
+    }
+    let freed_at = failing_since(connection, stream, first_try)?.plus(HOLDS_BACK_FOR);
     if stream.detached && freed_at < at {
         replayed::set_free(connection, stream, freed_at.max(now))?;
     }

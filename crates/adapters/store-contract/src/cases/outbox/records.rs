@@ -55,6 +55,29 @@ pub async fn tries_are_kept(bench: Arc<Bench>) {
     assert_eq!(bench.claim(at(9_999)).await, vec![]);
 }
 
+/// The hour for which a notification may hold back the next ones begins when it was sent, not when it was claimed and given back.
+pub async fn what_was_given_back_unsent_has_not_failed(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    let claimed = bench.claim(at(100)).await.remove(0);
+    bench.finish(claimed.key, DeliveryResult::Held { at: at(9_000) }, at(101)).await;
+    let fails = async |now, again| {
+        let delivery = bench.claim(at(now)).await.remove(0);
+        assert_eq!(delivery.key.sequence, 1, "at {now}");
+        let record = record(&delivery, Some(500), b"").map(|record| AttemptRecord { started_at: at(now), ..record });
+        let told = FinishedTry { key: delivery.key, result: Retry { at: at(again) }, record };
+        bench.outbox.finish_deliveries(vec![told], at(now), at(now)).await.unwrap();
+    };
+    fails(9_000, 9_005).await;
+    assert_eq!(bench.claim(at(9_004)).await, vec![], "the next one waits for it");
+    fails(9_005, 11_000).await;
+    // The next try lies beyond the hour, which began with the first that was sent.
+    fails(11_000, 20_000).await;
+    assert_eq!(bench.claim(at(12_599)).await, vec![]);
+    let next = bench.claim(at(12_600)).await;
+    assert_eq!(next.iter().map(|one| one.key.sequence).collect::<Vec<_>>(), [2]);
+}
+
 pub async fn what_was_never_sent_is_not_kept(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     bench.authorized(merchant.id).await;
