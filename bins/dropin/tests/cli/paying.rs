@@ -112,10 +112,11 @@ fn what_waits_for_a_removed_endpoint_is_parked_and_sent_elsewhere() {
     until("every outcome known", || open_operations(&data).is_empty().then_some(()));
     let removed = parse(&printed(&["merchant", "endpoint", "remove", &gone, "--json", "--data", &folder]));
     assert_eq!(removed["Parked"], 3, "SESSION_COMPLETED, ORDER_AUTHORIZED, ORDER_PROCESSED");
-    let parked = || parse(&printed(&["notification", "list", "--json", "--data", &folder])).as_array().unwrap().len();
+    let list = ["notification", "list", "--state", "parked", "--json", "--data", &folder];
+    let parked = || parse(&printed(&list)).as_array().unwrap().len();
     assert_eq!(parked(), 3);
     let told = refused(&["notification", "replay", "--all", "--data", &folder]);
-    assert!(told.contains("3 stay parked") && told.contains("--to"), "{told}");
+    assert!(told.contains("3 stay as they are") && told.contains("--to"), "{told}");
     let told = refused(&["notification", "replay", "--all", "--to", merchant, "--data", &folder]);
     assert!(told.contains("dropin merchant show"), "{told}");
     let there = add("http://127.0.0.1:9/there");
