@@ -217,7 +217,7 @@ fn list_events() -> OperationDocs {
     OperationDocs::new(EVENTS, "listEvents", "Read events", text)
         .parameter::<EventCursor>(
             "after",
-            "The Next of an earlier answer; the oldest event comes first when it is left out.",
+            "The Next of an earlier answer; the oldest event comes first when it is left out or empty.",
         )
         .parameter::<EventLimit>("limit", "Fewer come when they are large.")
         .answers(Answer::json::<EventsBody<'_>>(200, "The events that come next."))

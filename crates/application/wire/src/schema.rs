@@ -95,7 +95,7 @@ named! {
         one_of(schema, sessions.into_iter().chain(OrderEvent::ALL.map(OrderEvent::as_str)))
     };
     /// Where to go on reading; it means something to the service alone.
-    EventCursor = |schema| string(schema).pattern(Some("^[0-9a-f]{32}$"));
+    EventCursor = |schema| string(schema).pattern(Some("^(([0-7][0-9a-f]{15}){2})?$"));
     /// How many events an answer has at most.
     EventLimit = |schema| schema.schema_type(Type::Integer).minimum(Some(1)).maximum(Some(200)).default(Some(100.into()));
     /// What is wrong with a field: FIELD_MISSING, FIELD_INVALID (wrong type or form), VALUE_NOT_ALLOWED (outside an enumeration), VALUE_TOO_LONG,
