@@ -42,12 +42,12 @@ pub struct Pace {
 }
 
 impl Default for Pace {
-    /// 32 per endpoint, 512 in all, a lease of 14 s over a deadline of 10 s, a look every 250 ms.
+    /// 32 per endpoint, 512 in all, a lease of 14.5 s over a deadline of 10 s, a look every 250 ms.
     fn default() -> Self {
         Self {
             per_endpoint: 32,
             in_flight: 512,
-            lease: Duration::from_secs(14),
+            lease: Duration::from_millis(14_500),
             send_deadline: Duration::from_secs(10),
             poll: Duration::from_millis(250),
             debounce: Duration::from_millis(5),

@@ -68,7 +68,7 @@ const POLL: RangeInclusive<u64> = 10..=60_000;
 const PAUSE: RangeInclusive<u64> = 5..=3_600;
 /// How much longer than a try a claimed notification belongs to the notifier: enough to write down what came of it, and so short that with the usual
 /// deadline what a dead notifier had under way is taken over within 15 s.
-const LEASE_OVER: Duration = Duration::from_secs(4);
+const LEASE_OVER: Duration = Duration::from_millis(4_500);
 
 impl DeliveryArgs {
     /// Time for one try.
@@ -126,7 +126,7 @@ mod tests {
         let given = given.unwrap();
         let pace = given.pace();
         assert_eq!((pace.per_endpoint, pace.in_flight), (1, 2));
-        assert_eq!([pace.send_deadline, pace.lease, pace.poll].map(|time| time.as_millis()), [3_000, 7_000, 40]);
+        assert_eq!([pace.send_deadline, pace.lease, pace.poll].map(|time| time.as_millis()), [3_000, 7_500, 40]);
         let BreakerRules { unreached_in_a_row, failed_percent, longest_wait, .. } = pace.breaker;
         assert_eq!((unreached_in_a_row, failed_percent, longest_wait.as_secs()), (6, 70, 80));
         assert_eq!(given.retry_schedule.to_string(), "5s;1d");

@@ -17,7 +17,7 @@ use crate::failure::{Failure, Outcome};
 
 /// Between two kills.
 const APART: Duration = Duration::from_secs(2);
-/// What a process that died had under way is taken over within this: its lease of 14 s, and the next look.
+/// What a process that died had under way is taken over within this: its lease of 14.5 s, and the next look.
 pub(crate) const TAKE_OVER_MAX: Duration = Duration::from_millis(15_000);
 
 /// What was under way when a notifier was killed.
