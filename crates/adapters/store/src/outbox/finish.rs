@@ -12,8 +12,8 @@ use super::delivery::{
     Handed, LeasedColumns, LeasedRow, MessageColumns, MessageRow, ReceiverColumns, ReceiverRow, found,
     receiver_and_message,
 };
-use super::listed;
-use super::stream::{HOLDS_BACK_FOR, Written, write_each};
+use super::stream::{Written, write_each};
+use super::{HOLDS_BACK_FOR, listed};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::lane::{HASTY, Together, Verdict, Work};

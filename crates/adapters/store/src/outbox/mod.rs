@@ -18,10 +18,10 @@ use dropin_ports::{Delivery, FinishedDeliveries, FinishedTry, OutboxStore, Store
 pub(crate) use claim::Claiming;
 use claim::Of;
 use delivery::Handed;
+pub(crate) use dropin_notification::HOLDS_BACK_FOR;
 use finish::Finished;
 pub(crate) use finish::Finishing;
 pub(crate) use replayed::Detached;
-pub(crate) use stream::HOLDS_BACK_FOR;
 
 use crate::fault::Fault;
 use crate::lane::Verdict;

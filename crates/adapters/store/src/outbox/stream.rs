@@ -1,11 +1,11 @@
 //! Streams, moved one by one: everything on SQLite, and on PostgreSQL what the shared statement leaves.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
 use dropin_kernel::Timestamp;
+use dropin_notification::HOLDS_BACK_FOR;
 
 use super::finish::{Told, Try, What};
 use super::{listed, parked, replayed};
@@ -14,9 +14,6 @@ use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::outbox_stream;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
-
-/// How long a notification that fails may hold back the next ones of its payment (decisions.md section 9).
-pub(crate) const HOLDS_BACK_FOR: Duration = Duration::from_secs(60 * 60);
 
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = outbox_stream)]
