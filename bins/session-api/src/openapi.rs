@@ -213,7 +213,7 @@ fn list_events() -> OperationDocs {
     let text = "What you are notified of, oldest first: to catch up after your endpoint was away, or instead of having one. Begin without `after` at the \
         oldest event that is kept; then go on with the Next of each answer, at once while More is true and later otherwise. Nothing is ever added before a \
         Next that you were given, so that nothing is missed, and an event shows a moment after its change. EventId is the `webhook-id` of the notification: \
-        do nothing for one that you have seen.";
+        do nothing for one that you have seen. Bodies of SESSION_* carry the shopper's name, e-mail, phone and delivery address.";
     OperationDocs::new(EVENTS, "listEvents", "Read events", text)
         .parameter::<EventCursor>(
             "after",
