@@ -49,7 +49,7 @@ async fn events_are_what_the_endpoint_is_sent() {
     assert_eq!((page.status, page.header("cache-control")), (200, "no-store"), "{page:?}");
     assert_eq!(page.header("content-type"), "application/json");
     let far = Timestamp::from_micros(2_000_000_000_000_000);
-    let mut due = api.outbox.claim_deliveries(&[], far, far, 10, 10).await.unwrap();
+    let mut due = api.outbox.claim_deliveries(&[], far, far, 10, 10).await.unwrap().deliveries;
     let sent = due.remove(0);
     let session = page.json()["Events"][0]["Body"]["Order"]["SessionId"].as_str().unwrap().to_owned();
     let event = format!(

@@ -156,7 +156,8 @@ async fn the_merchant_is_told_of_an_expiry_and_not_of_its_own_cancellation() {
     api.clock.advance(Duration::from_secs(24 * 3_600));
     assert_eq!(api.sessions.expire_due(10).await, Ok(1));
     let now = api.clock.now();
-    let told = api.outbox.claim_deliveries(&[], now, now.plus(Duration::from_secs(9)), 9, 9).await.unwrap();
+    let claimed = api.outbox.claim_deliveries(&[], now, now.plus(Duration::from_secs(9)), 9, 9).await;
+    let told = claimed.unwrap().deliveries;
     assert_eq!(told.iter().map(|one| one.event_type.as_str()).collect::<Vec<_>>(), ["SESSION_CANCELLED"]);
     let body: serde_json::Value = serde_json::from_slice(&told[0].body).unwrap();
     assert_eq!((&body["EventType"], &body["Reason"]), (&json!("SESSION_CANCELLED"), &json!("EXPIRED")));

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use dropin_access::EndpointSettings;
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_ports::{
-    Delivery, DeliveryState, FinishedDeliveries, FinishedTry, NotificationFilter, NotificationQuery, NotificationStore,
-    OutboxStore, ReplayAsked, ReplayItem, StoreError,
+    Claimed, Delivery, DeliveryState, FinishedDeliveries, FinishedTry, NotificationFilter, NotificationQuery,
+    NotificationStore, OutboxStore, ReplayAsked, ReplayItem, StoreError,
 };
 use dropin_store::Store;
 use dropin_usecases::deliver::Pace;
@@ -147,7 +147,7 @@ impl OutboxStore for Deaf {
         lease_until: Timestamp,
         per_endpoint: u32,
         limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
+    ) -> Result<Claimed, StoreError> {
         self.store.claim_deliveries(full, now, lease_until, per_endpoint, limit).await
     }
 
@@ -178,10 +178,6 @@ impl OutboxStore for Deaf {
     ) -> Result<FinishedDeliveries, StoreError> {
         self.told.notify_one();
         std::future::pending().await
-    }
-
-    async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.store.next_delivery_due().await
     }
 
     async fn park_removed(&self, endpoint: EndpointId, now: Timestamp, limit: u32) -> Result<(u32, bool), StoreError> {

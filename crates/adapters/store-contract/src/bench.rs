@@ -211,7 +211,13 @@ impl Bench {
 
     /// Claims with a lease of 15 s, far more than there is.
     pub(crate) async fn claim(&self, now: Timestamp) -> Vec<Delivery> {
-        self.outbox.claim_deliveries(&[], now, now.plus(seconds(15)), 100, 1_000).await.unwrap()
+        self.outbox.claim_deliveries(&[], now, now.plus(seconds(15)), 100, 1_000).await.unwrap().deliveries
+    }
+
+    /// When the first of all that waits is due; `None` when nothing waits.
+    pub(crate) async fn next_due(&self) -> Option<Timestamp> {
+        let backlog = self.backlog.find_backlog().await.unwrap();
+        backlog.endpoints.iter().map(|one| one.oldest_due).min()
     }
 
     pub(crate) async fn finish(&self, key: DeliveryKey, result: DeliveryResult, now: Timestamp) -> Vec<Delivery> {

@@ -35,7 +35,9 @@ pub use notifications::{
     DeliveryState, EventsPurged, Notification, NotificationFile, NotificationFilter, NotificationPage,
     NotificationQuery, NotificationStore, PastTry, ReplayAsked, ReplayItem, ReplayQueued, Standing,
 };
-pub use outbox::{AttemptRecord, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, OutboxStore};
+pub use outbox::{
+    AttemptRecord, Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, OutboxStore,
+};
 pub use payment::{
     AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, LapsedOrder, OpenOperations, OrderChanged,
     OrderDossier, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement, StashUse,

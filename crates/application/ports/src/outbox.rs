@@ -25,6 +25,8 @@ pub struct Delivery {
     pub key: DeliveryKey,
     /// Whose notification it is.
     pub merchant_id: MerchantId,
+    /// Whether the merchant's account is one of a sandbox.
+    pub sandbox: bool,
     /// Where it goes.
     pub endpoint_id: EndpointId,
     /// The endpoint's URL.
@@ -58,6 +60,15 @@ impl Delivery {
     pub fn tries(&self) -> u32 {
         self.key.attempt.saturating_sub(self.uncounted).max(1)
     }
+}
+
+/// What was claimed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Claimed {
+    /// To be sent, each under a lease.
+    pub deliveries: Vec<Delivery>,
+    /// Endpoints of which as much was leased as one claim takes of each, whether or not it is to be sent: more may be due there now.
+    pub more: Vec<EndpointId>,
 }
 
 /// What came of a try.
@@ -129,7 +140,8 @@ pub struct FinishedDeliveries {
 #[async_trait]
 pub trait OutboxStore: Send + Sync {
     /// Takes streams that are due, at most `per_endpoint` of one endpoint and `limit` in all, and leases each until `lease_until` (a crash
-    /// needs no reaper: the lease is the stream's next due time).
+    /// needs no reaper: the lease is the stream's next due time). Endpoints share the limit equally, so that fewer than `limit` may be taken
+    /// though more are due: [`Claimed::more`] says where.
     ///
     /// What is due at an endpoint that was removed is parked here instead; see [`OutboxStore::park_removed`].
     ///
@@ -142,7 +154,7 @@ pub trait OutboxStore: Send + Sync {
         lease_until: Timestamp,
         per_endpoint: u32,
         limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError>;
+    ) -> Result<Claimed, StoreError>;
 
     /// Takes one stream of `endpoint` that is due, the one that is due longest, and leases it until `lease_until`: a look whether an endpoint that
     /// is passed over is back. A look that failed and is [`DeliveryResult::Held`] until later lets another stream have the next one.
@@ -175,9 +187,6 @@ pub trait OutboxStore: Send + Sync {
         now: Timestamp,
         lease_until: Timestamp,
     ) -> Result<FinishedDeliveries, StoreError>;
-
-    /// When the next stream is due; `None` when nothing waits.
-    async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Parks what waits for an endpoint that was removed, at most `limit` payments of it, so that nothing is lost without a trace. Returns how many
     /// notifications were parked and whether there may be more.

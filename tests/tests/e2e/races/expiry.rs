@@ -71,7 +71,8 @@ impl Settler {
     async fn told(&self, session: &str) -> Vec<(String, String)> {
         let (now, mut told) = (Future.now(), Vec::new());
         let (store, lease) = (&self.store, now.plus(Duration::from_secs(60)));
-        let mut batch = store.claim_deliveries(&[], now, lease, 100, 100).await.expect("the deployment's database");
+        let claimed = store.claim_deliveries(&[], now, lease, 100, 100).await;
+        let mut batch = claimed.expect("the deployment's database").deliveries;
         while !batch.is_empty() {
             let own = batch.iter().filter(|one| one.payment_id.to_string() == session);
             told.extend(own.map(|one| (one.event_id.to_string(), one.event_type.clone())));

@@ -1,8 +1,10 @@
 //! Taking streams that are due.
 
+use std::collections::HashMap;
+
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Nullable, Text};
+use diesel::sql_types::{Array, BigInt, Text};
 use diesel::sqlite::Sqlite;
 use dropin_kernel::{EndpointId, Timestamp};
 
@@ -14,7 +16,7 @@ use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::lane::{HASTY, Together, Verdict, Work};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
+use crate::statement::statement;
 
 /// Streams to be leased.
 #[derive(Debug)]
@@ -33,11 +35,11 @@ pub(super) enum Of {
     One(EndpointId),
 }
 
-/// A stream, its endpoint and its next event.
-type ClaimedRow = (LeasedRow, ReceiverRow, MessageRow);
+/// How many are leased of each endpoint at most; a stream, its endpoint and its next event.
+type ClaimedRow = (i64, (LeasedRow, ReceiverRow, MessageRow));
 
 /// The columns of a [`ClaimedRow`].
-type ClaimedColumns = (LeasedColumns, ReceiverColumns, MessageColumns);
+type ClaimedColumns = (BigInt, (LeasedColumns, ReceiverColumns, MessageColumns));
 
 /// Endpoints with anything to do, each with its earliest due time: found by hopping through the index, so that neither idle ones nor what waits
 /// behind that costs anything.
@@ -64,10 +66,18 @@ macro_rules! pending {
             )"
     };
 }
+pub(super) use pending;
+
+/// How many are leased of each endpoint that is ready, at most.
+macro_rules! share {
+    ($least:literal, $greatest:literal) => {
+        concat!("share AS MATERIALIZED (SELECT ", $least, "(?, ", $greatest, "(1, ? / count(*))) AS size FROM ready)")
+    };
+}
 
 /// What follows when the streams are chosen and locked. Those that were leased already belonged to somebody who died: the try does not count.
 macro_rules! lease {
-    () => {
+    ($share:literal) => {
         concat!(
             ", claimed AS ( \
                 UPDATE outbox_stream AS s SET attempt = s.attempt + 1, uncounted = s.uncounted + locked.leased::integer, \
@@ -75,8 +85,8 @@ macro_rules! lease {
                 FROM locked WHERE s.id = locked.id \
                 RETURNING s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, \
                     locked.leased AS lease_expired, locked.due_at \
-            ) SELECT claimed.id, claimed.endpoint_id, claimed.payment_id, claimed.next_sequence, claimed.attempt, claimed.first_try, \
-                claimed.uncounted, claimed.lease_expired, ",
+            ) SELECT ", $share, ", claimed.id, claimed.endpoint_id, claimed.payment_id, claimed.next_sequence, claimed.attempt, \
+                claimed.first_try, claimed.uncounted, claimed.lease_expired, ",
             receiver_and_message!(),
             " FROM claimed LEFT JOIN endpoint ON endpoint.id = claimed.endpoint_id \
             LEFT JOIN outbox_event AS e ON e.payment_id = claimed.payment_id AND e.sequence = claimed.next_sequence \
@@ -92,22 +102,22 @@ statement! {
         now: Instant => SqlInstant,
         full: &'a [Id] => Array<SqlId>,
         most_endpoints: i64 => BigInt,
-        due: Instant => SqlInstant,
         per_endpoint: i64 => BigInt,
         limit: i64 => BigInt,
+        due: Instant => SqlInstant,
         first_try: Instant => SqlInstant,
         lease_until: Instant => SqlInstant,
     }
     on Pg, PgConnection, concat!(
         pending!(postgres), ", ready AS MATERIALIZED ( \
             SELECT endpoint_id FROM pending WHERE due_at <= ? AND endpoint_id <> ALL (?) ORDER BY due_at LIMIT ? \
-        ), locked AS MATERIALIZED ( \
+        ), ", share!("least", "greatest"), ", locked AS MATERIALIZED ( \
             SELECT s.id, s.leased, s.due_at FROM ready CROSS JOIN LATERAL ( \
                 SELECT id, leased, due_at FROM outbox_stream \
                 WHERE endpoint_id = ready.endpoint_id AND next_sequence <= last_sequence AND due_at <= ? \
-                ORDER BY due_at LIMIT least(?, (SELECT greatest(1, ? / count(*)) FROM ready)) FOR UPDATE SKIP LOCKED) AS s \
+                ORDER BY due_at LIMIT (SELECT size FROM share) FOR UPDATE SKIP LOCKED) AS s \
         )",
-        lease!()
+        lease!("(SELECT size FROM share)")
     );
     returns ClaimedColumns;
 }
@@ -125,22 +135,19 @@ statement! {
             SELECT id, leased, due_at FROM outbox_stream \
             WHERE endpoint_id = ? AND next_sequence <= last_sequence AND due_at <= ? ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED \
         )",
-        lease!()
+        lease!("1::bigint")
     );
     returns ClaimedColumns;
 }
 
-/// What the two statements of SQLite select of the streams that they chose: as they are before they are leased.
+/// What the two statements of SQLite select of the streams that they chose (`due`): as they are before they are leased.
 macro_rules! chosen {
-    ($($streams:expr),+) => {
+    ($share:literal) => {
         concat!(
-            "SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, s.leased, ",
+            " SELECT ", $share, ", s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, s.leased, ",
             receiver_and_message!(),
-            " FROM outbox_stream AS s JOIN endpoint ON endpoint.id = s.endpoint_id \
-            LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
-            WHERE s.id IN (",
-            $($streams,)+
-            ") ORDER BY s.due_at"
+            " FROM due CROSS JOIN outbox_stream AS s ON s.id = due.id JOIN endpoint ON endpoint.id = s.endpoint_id \
+            LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence ORDER BY s.due_at"
         )
     };
 }
@@ -151,17 +158,20 @@ statement! {
         now: Instant => SqlInstant,
         full: &'a str => Text,
         most_endpoints: i64 => BigInt,
-        due: Instant => SqlInstant,
         per_endpoint: i64 => BigInt,
         limit: i64 => BigInt,
+        due: Instant => SqlInstant,
     }
-    on Sqlite, SqliteConnection, chosen!(
+    on Sqlite, SqliteConnection, concat!(
         pending!(sqlite), ", ready AS MATERIALIZED ( \
             SELECT endpoint_id FROM pending WHERE due_at <= ? AND instr(?, endpoint_id) = 0 ORDER BY due_at LIMIT ? \
-        ) SELECT due.id FROM ready CROSS JOIN outbox_stream AS due ON due.id IN ( \
-            SELECT x.id FROM outbox_stream AS x \
-            WHERE x.endpoint_id = ready.endpoint_id AND x.next_sequence <= x.last_sequence AND x.due_at <= ? \
-            ORDER BY x.due_at LIMIT min(?, (SELECT max(1, ? / count(*)) FROM ready)))"
+        ), ", share!("min", "max"), ", due AS MATERIALIZED ( \
+            SELECT s.id FROM ready CROSS JOIN outbox_stream AS s ON s.id IN ( \
+                SELECT x.id FROM outbox_stream AS x \
+                WHERE x.endpoint_id = ready.endpoint_id AND x.next_sequence <= x.last_sequence AND x.due_at <= ? \
+                ORDER BY x.due_at LIMIT (SELECT size FROM share)) \
+        )",
+        chosen!("(SELECT size FROM share)")
     );
     returns ClaimedColumns;
 }
@@ -169,8 +179,11 @@ statement! {
 statement! {
     /// The stream of one endpoint that is due longest.
     ChooseOne<'a> { endpoint: &'a Id => SqlId, due: Instant => SqlInstant, }
-    on Sqlite, SqliteConnection, chosen!(
-        "SELECT id FROM outbox_stream WHERE endpoint_id = ? AND next_sequence <= last_sequence AND due_at <= ? ORDER BY due_at LIMIT 1"
+    on Sqlite, SqliteConnection, concat!(
+        "WITH due AS MATERIALIZED ( \
+            SELECT id FROM outbox_stream WHERE endpoint_id = ? AND next_sequence <= last_sequence AND due_at <= ? ORDER BY due_at LIMIT 1 \
+        )",
+        chosen!("1")
     );
     returns ClaimedColumns;
 }
@@ -192,7 +205,7 @@ impl Claiming {
                 let (per_endpoint, limit) = (i64::from(*per_endpoint), i64::from(*limit));
                 let (now, most_endpoints) = (due, limit);
                 let claim =
-                    ClaimAll { now, full: &full, most_endpoints, due, per_endpoint, limit, first_try, lease_until };
+                    ClaimAll { now, full: &full, most_endpoints, per_endpoint, limit, due, first_try, lease_until };
                 claim.load(connection)
             }
             Of::One(endpoint) => {
@@ -209,7 +222,7 @@ impl Claiming {
             Of::All { full, per_endpoint, limit } => {
                 let full = full.iter().map(EndpointId::to_string).collect::<Vec<_>>().join(",");
                 let (per_endpoint, limit) = (i64::from(*per_endpoint), i64::from(*limit));
-                ChooseAll { now: due, full: &full, most_endpoints: limit, due, per_endpoint, limit }.load(connection)
+                ChooseAll { now: due, full: &full, most_endpoints: limit, per_endpoint, limit, due }.load(connection)
             }
             Of::One(endpoint) => ChooseOne { endpoint: &Id(endpoint.uuid()), due }.load(connection),
         }
@@ -217,9 +230,9 @@ impl Claiming {
         if rows.is_empty() {
             return Ok(Handed::default());
         }
-        let streams = listed(rows.iter().map(|(stream, ..)| stream.id));
+        let streams = listed(rows.iter().map(|(_, (stream, ..))| stream.id));
         Lease { first_try: due, lease_until: Instant(self.lease_until), streams: &streams }.execute(connection)?;
-        for (stream, ..) in &mut rows {
+        for (_, (stream, ..)) in &mut rows {
             stream.attempt += 1;
             stream.uncounted += i32::from(stream.lease_expired);
             stream.first_try.get_or_insert(due);
@@ -229,7 +242,13 @@ impl Claiming {
 
     fn hand(&self, rows: Vec<ClaimedRow>) -> Handed {
         let mut handed = Handed::default();
-        for (stream, receiver, message) in rows {
+        let mut leased: HashMap<Id, i64> = HashMap::new();
+        for (share, (stream, receiver, message)) in rows {
+            let of_endpoint = leased.entry(stream.endpoint_id).or_default();
+            *of_endpoint += 1;
+            if *of_endpoint == share {
+                handed.more.push(EndpointId::new(stream.endpoint_id.0));
+            }
             handed.add(stream, receiver, message, self.now);
         }
         handed
@@ -254,18 +273,4 @@ impl Together for Claiming {
     fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Handed>>, Fault> {
         super::each_by_itself(connection, all, Self::on_postgres)
     }
-}
-
-statement! {
-    /// The earliest time at which any stream is due: one look into the index per endpoint that has anything to do.
-    NextDue {}
-    postgres concat!(pending!(postgres), " SELECT min(due_at) FROM pending");
-    sqlite concat!(pending!(sqlite), " SELECT min(due_at) FROM pending");
-    returns Nullable<SqlInstant>;
-}
-
-/// When the next stream is due; `None` when nothing waits.
-pub(super) fn next_due(connection: &mut AnyConnection) -> Result<Option<Timestamp>, Fault> {
-    let due: Option<Instant> = on_each!(connection, inner => NextDue {}.get_result(inner)).in_table("outbox_stream")?;
-    Ok(due.map(|due| due.0))
 }

@@ -43,11 +43,12 @@ pub(super) struct ReceiverRow {
     is_removed: bool,
     event_types: Option<String>,
     retry: Option<String>,
+    sandbox: bool,
 }
 
 /// The columns of a [`ReceiverRow`].
 pub(super) type ReceiverColumns =
-    (Text, Binary, Nullable<Binary>, Nullable<SqlInstant>, Bool, Nullable<Text>, Nullable<Text>);
+    (Text, Binary, Nullable<Binary>, Nullable<SqlInstant>, Bool, Nullable<Text>, Nullable<Text>, Bool);
 
 /// Its next event; all of it is missing where there is none, or none is seen yet.
 #[derive(Debug, Queryable)]
@@ -67,7 +68,7 @@ pub(super) type MessageColumns =
 macro_rules! receiver_and_message {
     () => {
         "endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, \
-            endpoint.event_types, endpoint.retry, \
+            endpoint.event_types, endpoint.retry, (SELECT sandbox FROM merchant WHERE merchant.id = endpoint.merchant_id), \
             e.event_id, e.merchant_id, e.event_type, e.body, e.happened_at"
     };
 }
@@ -85,6 +86,8 @@ pub(super) struct Unwanted {
 pub(crate) struct Handed {
     /// To be sent.
     pub(super) deliveries: Vec<Delivery>,
+    /// Endpoints of which as much was leased as might be.
+    pub(super) more: Vec<EndpointId>,
     /// Streams to endpoints that were removed.
     pub(super) removed: Vec<i64>,
     /// Streams whose event was told after the statement began.
@@ -178,6 +181,7 @@ fn delivery(
     Ok(Delivery {
         key: DeliveryKey { stream: stream.id, sequence: stream.next_sequence, attempt },
         merchant_id: MerchantId::new(merchant.0),
+        sandbox: receiver.sandbox,
         endpoint_id: EndpointId::new(stream.endpoint_id.0),
         url: receiver.url,
         secrets,

@@ -330,6 +330,6 @@ statement! {
         FROM moved LEFT JOIN endpoint ON endpoint.id = moved.endpoint_id \
         LEFT JOIN outbox_event AS e ON e.payment_id = moved.payment_id AND e.sequence = moved.next_sequence \
         UNION ALL SELECT id, is_left IS TRUE, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-            NULL, NULL, NULL, NULL, NULL FROM found WHERE is_left OR ends");
+            NULL, NULL, NULL, NULL, NULL, NULL FROM found WHERE is_left OR ends");
     returns (BigInt, Bool, Nullable<(LeasedColumns, ReceiverColumns, MessageColumns)>);
 }

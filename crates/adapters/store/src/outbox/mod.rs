@@ -13,7 +13,7 @@ mod wanted;
 use async_trait::async_trait;
 use diesel::PgConnection;
 use dropin_kernel::{EndpointId, Timestamp};
-use dropin_ports::{Delivery, FinishedDeliveries, FinishedTry, OutboxStore, StoreError};
+use dropin_ports::{Claimed, Delivery, FinishedDeliveries, FinishedTry, OutboxStore, StoreError};
 
 pub(crate) use claim::Claiming;
 use claim::Of;
@@ -36,7 +36,7 @@ impl OutboxStore for Store {
         lease_until: Timestamp,
         per_endpoint: u32,
         limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
+    ) -> Result<Claimed, StoreError> {
         let of = Of::All { full: full.to_vec(), per_endpoint, limit };
         self.claim(Claiming { of, now, lease_until }).await
     }
@@ -47,7 +47,7 @@ impl OutboxStore for Store {
         now: Timestamp,
         lease_until: Timestamp,
     ) -> Result<Option<Delivery>, StoreError> {
-        Ok(self.claim(Claiming { of: Of::One(endpoint), now, lease_until }).await?.pop())
+        Ok(self.claim(Claiming { of: Of::One(endpoint), now, lease_until }).await?.deliveries.pop())
     }
 
     async fn park_overdue(
@@ -80,20 +80,17 @@ impl OutboxStore for Store {
         Ok(FinishedDeliveries { next, fenced: told.saturating_sub(finished.matched) })
     }
 
-    async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        self.read(claim::next_due).await
-    }
-
     async fn park_removed(&self, endpoint: EndpointId, now: Timestamp, limit: u32) -> Result<(u32, bool), StoreError> {
         self.write(move |connection| parked::park_removed(connection, endpoint, now, limit).map(Verdict::Keep)).await
     }
 }
 
 impl Store {
-    async fn claim(&self, claiming: Claiming) -> Result<Vec<Delivery>, StoreError> {
+    async fn claim(&self, claiming: Claiming) -> Result<Claimed, StoreError> {
         let (now, lease_until) = (claiming.now, claiming.lease_until);
-        let handed = self.beside_others(claiming).await?;
-        Ok(self.hand_out(handed, now, lease_until).await)
+        let mut handed = self.beside_others(claiming).await?;
+        let more = std::mem::take(&mut handed.more);
+        Ok(Claimed { deliveries: self.hand_out(handed, now, lease_until).await, more })
     }
 
     /// Writes what came of tries: with one statement what that can, the rest one by one.

@@ -8,6 +8,7 @@ use diesel::sql_types::BigInt;
 use dropin_kernel::EndpointId;
 use dropin_ports::{Backlog, BacklogStore, EndpointBacklog, StoreError};
 
+use super::claim::pending;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
@@ -15,24 +16,12 @@ use crate::statement::{on_each, statement};
 use crate::store::Store;
 
 statement! {
-    /// Endpoints for which anything waits, with the earliest time at which something is due: two looks into the index for each.
+    /// Endpoints for which anything waits, with the earliest time at which something is due: a look into the index for each.
     OldestDue {}
-    postgres OLDEST_DUE;
-    sqlite OLDEST_DUE;
+    postgres concat!(pending!(postgres), " SELECT endpoint_id, due_at FROM pending");
+    sqlite concat!(pending!(sqlite), " SELECT endpoint_id, due_at FROM pending");
     returns (SqlId, SqlInstant);
 }
-
-const OLDEST_DUE: &str = "WITH RECURSIVE pending (endpoint_id) AS ( \
-        SELECT * FROM (SELECT endpoint_id FROM outbox_stream WHERE next_sequence <= last_sequence \
-            ORDER BY endpoint_id LIMIT 1) AS one \
-        UNION ALL \
-        SELECT (SELECT s.endpoint_id FROM outbox_stream AS s WHERE s.next_sequence <= s.last_sequence \
-            AND s.endpoint_id > p.endpoint_id ORDER BY s.endpoint_id LIMIT 1) \
-        FROM pending AS p WHERE p.endpoint_id IS NOT NULL \
-    ), oldest (endpoint_id, due_at) AS (SELECT p.endpoint_id, (SELECT s.due_at FROM outbox_stream AS s \
-            WHERE s.endpoint_id = p.endpoint_id AND s.next_sequence <= s.last_sequence ORDER BY s.due_at LIMIT 1) \
-        FROM pending AS p WHERE p.endpoint_id IS NOT NULL) \
-    SELECT endpoint_id, due_at FROM oldest WHERE due_at IS NOT NULL";
 
 statement! {
     /// How many notifications wait for each endpoint, counted up to a million. Reads every stream that is not idle, and what comes behind others

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dropin_kernel::Timestamp;
 use dropin_ports::{
-    AccessStore, Delivery, DeliveryResult, FinishedDeliveries, FinishedTry, MerchantInserted, OutboxStore,
+    AccessStore, BacklogStore, Delivery, DeliveryResult, FinishedDeliveries, FinishedTry, MerchantInserted, OutboxStore,
 };
 use dropin_store::Store;
 use dropin_store_contract::cases::outbox::workers_and_writers_lose_nothing_and_turn_nothing_round;
@@ -82,7 +82,7 @@ impl Queue {
     }
 
     async fn claim(&self) -> Vec<Delivery> {
-        self.store.claim_deliveries(&[], at(100), at(115), 10, 10).await.unwrap()
+        self.store.claim_deliveries(&[], at(100), at(115), 10, 10).await.unwrap().deliveries
     }
 }
 
@@ -102,7 +102,7 @@ async fn what_is_told_while_a_result_waits_is_sent_next() {
     let told: Vec<_> = next.iter().map(|one| (one.key.sequence, one.key.attempt, one.first_try)).collect();
     assert_eq!(told, [(2, 1, at(101)); 2], "not idle, and no event is missing");
     assert_eq!(queue.acknowledge(&next).await.unwrap(), []);
-    assert_eq!(queue.store.next_delivery_due().await, Ok(None));
+    assert_eq!(queue.store.find_backlog().await.unwrap().endpoints, []);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,12 +131,13 @@ async fn results_and_what_is_told_lock_in_one_order() {
 async fn a_lease_that_somebody_else_holds_is_left_to_them() {
     let queue = Queue::start().await;
     let first = queue.claim().await;
-    let second = queue.store.claim_deliveries(&[], at(200), at(215), 10, 10).await.unwrap();
+    let second = queue.store.claim_deliveries(&[], at(200), at(215), 10, 10).await.unwrap().deliveries;
     assert_eq!((first.len(), second.len()), (2, 2));
     assert_eq!(queue.acknowledge(&first).await.unwrap(), [], "late");
     let results = second.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Retry { at: at(230) })).collect();
     assert_eq!(queue.store.finish_deliveries(results, at(201), at(216)).await, Ok(FinishedDeliveries::default()));
-    assert_eq!(queue.store.next_delivery_due().await, Ok(Some(at(230))));
+    let waiting = queue.store.find_backlog().await.unwrap().endpoints;
+    assert_eq!(waiting.iter().map(|one| one.oldest_due).collect::<Vec<_>>(), [at(230); 2]);
 }
 
 #[test]

@@ -157,7 +157,7 @@ async fn settlements_and_results_of_deliveries_never_wait_for_each_other_in_a_ci
     let mut sent = 0;
     let at = |second: u64| payments[0].order.created_at.plus(std::time::Duration::from_secs(second));
     while sent < 2 * payments.len() {
-        let mut leased = other.claim_deliveries(&[], at(100), at(115), 100, 1_000).await.unwrap();
+        let mut leased = other.claim_deliveries(&[], at(100), at(115), 100, 1_000).await.unwrap().deliveries;
         while !leased.is_empty() {
             sent += leased.len();
             let results = leased.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_notification::{AttemptOutcome, Passage};
 use dropin_ports::{
-    Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, Sent, StoreError, WebhookRequest,
+    Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, Sent, StoreError, WebhookRequest,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -37,7 +37,7 @@ pub(super) enum Done {
     Claimed {
         lease_until: Timestamp,
         limit: u32,
-        result: Result<Vec<Delivery>, StoreError>,
+        result: Result<Claimed, StoreError>,
     },
     Probed {
         endpoint: EndpointId,

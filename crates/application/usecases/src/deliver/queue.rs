@@ -1,13 +1,12 @@
 //! What the store is asked and told: claims, looks, and what came of tries.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_notification::Passage;
-use dropin_ports::{Delivery, FinishedDeliveries, FinishedTry, StoreError};
+use dropin_ports::{Claimed, Delivery, FinishedDeliveries, FinishedTry, StoreError};
 use tokio::time::Instant;
 
 use super::flights::{Done, Flights};
@@ -183,17 +182,13 @@ impl Flights<'_> {
     }
 
     /// Goes on with what was claimed, and notes where there may be more.
-    pub(super) fn share_out(&mut self, claimed: Vec<Delivery>, lease_until: Timestamp, limit: u32) {
+    pub(super) fn share_out(&mut self, claimed: Claimed, lease_until: Timestamp, limit: u32) {
         self.store_is_there();
-        self.hungry |= limit as usize <= claimed.len();
-        let mut counts: HashMap<EndpointId, u32> = HashMap::new();
-        for delivery in &claimed {
-            *counts.entry(delivery.endpoint_id).or_default() += 1;
-        }
-        for (endpoint, _) in counts.into_iter().filter(|(_, count)| self.by.pace.per_endpoint <= *count) {
+        self.hungry |= limit as usize <= claimed.deliveries.len();
+        for endpoint in claimed.more {
             self.share(endpoint).more = true;
         }
-        self.accept(claimed, lease_until);
+        self.accept(claimed.deliveries, lease_until);
     }
 
     /// Claims looks at the endpoints whose time has come.

@@ -240,12 +240,12 @@ impl World {
     pub(crate) async fn events(&self) -> Vec<String> {
         let now = self.clock.now();
         let mut told = Vec::new();
-        let mut batch =
-            self.store.claim_deliveries(&[], now, now.plus(Duration::from_secs(60)), 100, 100).await.unwrap();
+        let lease_until = now.plus(Duration::from_secs(60));
+        let mut batch = self.store.claim_deliveries(&[], now, lease_until, 100, 100).await.unwrap().deliveries;
         while !batch.is_empty() {
             told.extend(batch.iter().map(|one| one.event_type.clone()));
             let done = batch.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();
-            batch = self.store.finish_deliveries(done, now, now.plus(Duration::from_secs(60))).await.unwrap().next;
+            batch = self.store.finish_deliveries(done, now, lease_until).await.unwrap().next;
         }
         told
     }

@@ -21,7 +21,7 @@ pub async fn a_stream_is_claimed_by_one(bench: Arc<Bench>) {
         tokio::spawn(async move {
             let mut mine = vec![];
             loop {
-                let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 3).await.unwrap();
+                let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 3).await.unwrap().deliveries;
                 if claimed.is_empty() {
                     return mine;
                 }
@@ -53,7 +53,7 @@ pub async fn a_lease_that_ends_is_claimed_again(bench: Arc<Bench>) {
     assert_eq!(bench.claim(at(19)).await, vec![], "the change is of second 20");
     let first = bench.claim(at(100)).await;
     assert_eq!(bench.claim(at(114)).await, vec![]);
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(115))));
+    assert_eq!(bench.next_due().await, Some(at(115)));
     let second = bench.claim(at(115)).await;
     let key = DeliveryKey { attempt: 2, ..first[0].key };
     let expected = Delivery { key, uncounted: 1, lease_expired: true, ..first[0].clone() };
@@ -66,7 +66,7 @@ pub async fn every_endpoint_gets_its_turn(bench: Arc<Bench>) {
         bench.authorized(busy.id).await;
     }
     bench.authorized(quiet.id).await;
-    let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 100).await.unwrap();
+    let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 100).await.unwrap().deliveries;
     let mut by_endpoint: HashMap<EndpointId, usize> = HashMap::new();
     for one in &claimed {
         *by_endpoint.entry(one.endpoint_id).or_default() += 1;
@@ -74,7 +74,7 @@ pub async fn every_endpoint_gets_its_turn(bench: Arc<Bench>) {
     assert_eq!(by_endpoint, HashMap::from([(busy_endpoint.id, 3), (quiet_endpoint.id, 1)]));
     // When the limit is short, everybody gets one before anybody gets two.
     bench.authorized(quiet.id).await;
-    let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 2).await.unwrap();
+    let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 3, 2).await.unwrap().deliveries;
     let mut endpoints: Vec<_> = claimed.iter().map(|one| one.endpoint_id).collect();
     endpoints.sort();
     let mut both = [busy_endpoint.id, quiet_endpoint.id];
@@ -88,7 +88,7 @@ pub async fn full_endpoints_are_passed_over_and_no_try_is_counted(bench: Arc<Ben
         bench.authorized(merchant).await;
     }
     let claim = async |full: &[EndpointId]| {
-        let found = bench.outbox.claim_deliveries(full, at(100), at(115), 8, 8).await.unwrap();
+        let found = bench.outbox.claim_deliveries(full, at(100), at(115), 8, 8).await.unwrap().deliveries;
         found.into_iter().map(|delivery| (delivery.endpoint_id, delivery.key.attempt)).collect::<Vec<_>>()
     };
     assert_eq!(claim(&[first.id, second.id]).await, []);
@@ -97,11 +97,11 @@ pub async fn full_endpoints_are_passed_over_and_no_try_is_counted(bench: Arc<Ben
 }
 
 pub async fn an_idle_queue_has_no_due_time(bench: Arc<Bench>) {
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+    assert_eq!(bench.next_due().await, None);
     let new = new_merchant(false);
     bench.access.insert_merchant(new.clone()).await.unwrap();
     let payment = bench.authorized(new.merchant.id).await;
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None), "nobody is to be told");
+    assert_eq!(bench.next_due().await, None, "nobody is to be told");
     // An endpoint that is added later is told what happens from then on.
     let endpoint = new_endpoint(new.merchant.id);
     bench
@@ -117,11 +117,11 @@ pub async fn an_idle_queue_has_no_due_time(bench: Arc<Bench>) {
     let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Pending, at(60));
     settlement.events = vec![event(payment.session.as_ref().unwrap(), "THIRD", at(51))];
     bench.payments.settle(settlement).await.unwrap();
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(51))));
+    assert_eq!(bench.next_due().await, Some(at(51)));
     let claimed = bench.claim(at(51)).await;
     assert_eq!((sequences(&claimed), claimed[0].url.as_str()), (vec![3], "https://shop.example/later"));
     assert_eq!(bench.finish(claimed[0].key, Acknowledged, at(51).plus(seconds(1))).await, vec![]);
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+    assert_eq!(bench.next_due().await, None);
 }
 
 pub async fn a_lease_that_ends_spends_no_try(bench: Arc<Bench>) {
@@ -154,7 +154,7 @@ pub async fn of_a_hundred_endpoints_none_waits_for_another(bench: Arc<Bench>) {
     }
     bench.authorized(many.id).await;
     for _ in 0..5 {
-        let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 8, 25).await.unwrap();
+        let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 8, 25).await.unwrap().deliveries;
         for one in claimed {
             let before = waiting.len();
             waiting.retain(|endpoint| *endpoint != one.endpoint_id);

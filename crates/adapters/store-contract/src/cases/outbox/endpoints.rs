@@ -80,5 +80,5 @@ pub async fn what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_cla
     assert_eq!(bench.claim(at(100)).await, vec![]);
     let parked = bench.list_parked(10).await;
     assert_eq!(parked.iter().map(|one| one.attempts).collect::<Vec<_>>(), [0, 0], "never tried");
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+    assert_eq!(bench.next_due().await, None);
 }

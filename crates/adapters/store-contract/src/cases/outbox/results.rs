@@ -26,7 +26,7 @@ pub async fn a_late_result_changes_nothing(bench: Arc<Bench>) {
     assert_eq!(bench.finish(next[0].key, Acknowledged, at(204)).await, vec![]);
     let unknown = DeliveryKey { stream: 4_711, ..current };
     assert_eq!(bench.finish(unknown, Acknowledged, at(205)).await, vec![]);
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+    assert_eq!(bench.next_due().await, None);
 }
 
 pub async fn notifications_of_a_payment_come_in_order(bench: Arc<Bench>) {
@@ -59,7 +59,7 @@ pub async fn a_retry_waits_and_keeps_its_body(bench: Arc<Bench>) {
     bench.authorized(merchant.id).await;
     let first = bench.claim(at(100)).await;
     assert_eq!(bench.finish(first[0].key, Retry { at: at(130) }, at(101)).await, vec![]);
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(130))));
+    assert_eq!(bench.next_due().await, Some(at(130)));
     assert_eq!(bench.claim(at(129)).await, vec![]);
     let second = bench.claim(at(130)).await;
     let expected = Delivery { key: DeliveryKey { attempt: 2, ..first[0].key }, ..first[0].clone() };
@@ -85,7 +85,7 @@ pub async fn a_failing_notification_holds_back_for_an_hour(bench: Arc<Bench>) {
     assert_eq!((sequences(&failing), failing[0].key.attempt), (vec![1], 2));
     // The next try lies beyond the hour, which is over at second 3,700.
     bench.finish(failing[0].key, Retry { at: at(5_000) }, at(2_001)).await;
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(3_700))));
+    assert_eq!(bench.next_due().await, Some(at(3_700)));
     assert_eq!(bench.claim(at(3_699)).await, vec![], "held back until the hour is over");
     // What is told meanwhile waits with the others.
     let taken = capture(&payment, None, at(3_500));
@@ -105,7 +105,7 @@ pub async fn a_failing_notification_holds_back_for_an_hour(bench: Arc<Bench>) {
     assert_eq!(bench.finish(old[0].key, Acknowledged, at(5_001)).await, vec![], "nothing follows it");
     let third = failing.iter().find(|one| one.key.sequence == 3).map_or(third[0].key, |again| again.key);
     assert_eq!(bench.finish(third, Acknowledged, at(5_002)).await, vec![]);
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+    assert_eq!(bench.next_due().await, None);
 }
 
 pub async fn nothing_is_held_back_before_it_fails(bench: Arc<Bench>) {
@@ -120,7 +120,7 @@ pub async fn nothing_is_held_back_before_it_fails(bench: Arc<Bench>) {
     let mut settlement = outcome(taken.operation.id, dropin_order::OpState::Pending, at(9_001));
     settlement.events = vec![event(payment.session.as_ref().unwrap(), "THIRD", at(9_001))];
     bench.payments.settle(settlement).await.unwrap();
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(9_001))));
+    assert_eq!(bench.next_due().await, Some(at(9_001)));
     let third = bench.claim(at(9_001)).await;
     assert_eq!(sequences(&third), [3]);
     assert_eq!(bench.finish(third[0].key, Acknowledged, at(9_002)).await, vec![]);
@@ -169,7 +169,7 @@ pub async fn a_try_that_is_held_does_not_count(bench: Arc<Bench>) {
     assert_eq!(late, FinishedDeliveries { next: vec![], fenced: 1 }, "of the try that was held");
     // Far beyond the hour it still keeps its payment's order: it was never tried in earnest.
     bench.finish(second.key, Held { at: at(9_000) }, at(112)).await;
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(Some(at(9_000))));
+    assert_eq!(bench.next_due().await, Some(at(9_000)));
     let third = bench.claim(at(9_000)).await.remove(0);
     assert_eq!((third.key.sequence, third.key.attempt, third.tries()), (1, 3, 1));
     let next = bench.finish(third.key, Acknowledged, at(9_001)).await;

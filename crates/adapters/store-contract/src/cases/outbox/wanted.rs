@@ -46,7 +46,7 @@ pub async fn where_nothing_is_wanted_the_payment_is_idle(bench: Arc<Bench>) {
     wants(&bench, endpoint.id, "NOTHING_LIKE_IT");
     let payments = [bench.authorized(merchant.id).await, bench.authorized(merchant.id).await];
     assert_eq!(bench.claim(at(100)).await, vec![]);
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+    assert_eq!(bench.next_due().await, None);
     wants(&bench, endpoint.id, "NULL");
     tell(&bench, &payments[0], &["THIRD"], at(101)).await;
     let claimed = bench.claim(at(101)).await;
@@ -75,7 +75,7 @@ pub async fn the_filter_of_the_moment_counts(bench: Arc<Bench>) {
     bench.finish(third[0].key, Held { at: at(110) }, at(102)).await;
     wants(&bench, endpoint.id, "FOURTH");
     assert_eq!(bench.claim(at(110)).await, vec![]);
-    assert_eq!(bench.outbox.next_delivery_due().await, Ok(None));
+    assert_eq!(bench.next_due().await, None);
 }
 
 pub async fn a_long_row_of_unwanted_events_is_passed_over_at_once(bench: Arc<Bench>) {

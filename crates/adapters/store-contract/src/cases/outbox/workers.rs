@@ -85,8 +85,9 @@ impl Scene {
                 let now = self.second.fetch_add(1, Ordering::SeqCst);
                 let lease_until = at(now + 15);
                 let nobody_writes = self.writing.load(Ordering::SeqCst) == 0;
-                let mut batch = self.bench.outbox.claim_deliveries(&[], at(now), lease_until, 3, 5).await.unwrap();
-                if batch.is_empty() && nobody_writes && self.bench.outbox.next_delivery_due().await == Ok(None) {
+                let mut batch =
+                    self.bench.outbox.claim_deliveries(&[], at(now), lease_until, 3, 5).await.unwrap().deliveries;
+                if batch.is_empty() && nobody_writes && self.bench.next_due().await.is_none() {
                     return fenced;
                 }
                 while !batch.is_empty() {

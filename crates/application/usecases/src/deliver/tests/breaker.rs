@@ -135,7 +135,7 @@ async fn what_waits_for_a_slot_when_an_endpoint_dies_is_given_back() {
     let mut flights = Flights::new(&delivering);
     let (now, lease_until) = (Timestamp::from_micros(0), Timestamp::from_micros(15 * SECOND));
     let claimed = world.claim_deliveries(&[], now, lease_until, 30, 30).await.expect("claimed");
-    flights.accept(claimed, lease_until);
+    flights.accept(claimed.deliveries, lease_until);
     assert_eq!((flights.flying, flights.waiting), (8, 22));
     pass(&world, &mut flights, 3 * SECOND, SECOND).await;
     assert_eq!((flights.flying, flights.waiting), (0, 0));

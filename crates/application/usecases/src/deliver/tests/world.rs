@@ -9,8 +9,8 @@ use dropin_access::{PasswordHash, SealedSecret};
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{
-    AttemptRecord, Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries, FinishedTry, KeyringError,
-    Sent, WebhookRequest,
+    AttemptRecord, Claimed, Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries, FinishedTry,
+    KeyringError, Sent, WebhookRequest,
 };
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -64,6 +64,7 @@ impl Stream {
         Delivery {
             key: DeliveryKey { stream: id as i64, sequence: self.next, attempt: self.attempt },
             merchant_id: MerchantId::new(Uuid::nil()),
+            sandbox: true,
             endpoint_id: endpoint(self.endpoint),
             url: format!("http://{}/{}", self.endpoint, self.number),
             secrets: vec![
@@ -159,7 +160,7 @@ impl OutboxStore for World {
         lease_until: Timestamp,
         per_endpoint: u32,
         limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
+    ) -> Result<Claimed, StoreError> {
         self.check()?;
         let mut claimed = Vec::new();
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
@@ -172,7 +173,8 @@ impl OutboxStore for World {
                 claimed.push(stream.lease(id, now, lease_until, self));
             }
         }
-        Ok(claimed)
+        let full = counts.into_iter().filter(|(_, count)| per_endpoint <= *count);
+        Ok(Claimed { deliveries: claimed, more: full.map(|(name, _)| endpoint(name)).collect() })
     }
 
     async fn claim_probe(
@@ -252,10 +254,6 @@ impl OutboxStore for World {
             }
         }
         Ok(finished)
-    }
-
-    async fn next_delivery_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(None)
     }
 
     async fn park_removed(&self, _: EndpointId, _: Timestamp, _: u32) -> Result<(u32, bool), StoreError> {
