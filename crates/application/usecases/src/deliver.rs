@@ -41,18 +41,29 @@ pub struct Pace {
     pub breaker: BreakerRules,
 }
 
-impl Default for Pace {
-    /// 32 per endpoint, 512 in all, a lease of 14.5 s over a deadline of 10 s, a look every 250 ms.
-    fn default() -> Self {
+/// How much longer than a try a claimed notification belongs to us: enough to write down what came of it, and so short that with the usual deadline
+/// what a dead notifier had under way is taken over within 15 s.
+const LEASE_OVER: Duration = Duration::from_millis(4_500);
+
+impl Pace {
+    /// The usual pace with so much time for each try, and a lease that fits: 32 per endpoint, 512 in all, a look every 250 ms.
+    pub fn within(send_deadline: Duration) -> Self {
         Self {
             per_endpoint: 32,
             in_flight: 512,
-            lease: Duration::from_millis(14_500),
-            send_deadline: Duration::from_secs(10),
+            lease: send_deadline + LEASE_OVER,
+            send_deadline,
             poll: Duration::from_millis(250),
             debounce: Duration::from_millis(5),
             breaker: BreakerRules::default(),
         }
+    }
+}
+
+impl Default for Pace {
+    /// With 10 s for each try.
+    fn default() -> Self {
+        Self::within(Duration::from_secs(10))
     }
 }
 

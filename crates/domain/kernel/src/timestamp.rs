@@ -36,6 +36,12 @@ impl Timestamp {
         Self(self.0.saturating_add(i64::try_from(delay.as_micros()).unwrap_or(i64::MAX)))
     }
 
+    /// This instant, earlier by `span`; saturates at the beginning of time.
+    #[must_use]
+    pub fn minus(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
+    }
+
     /// How long after `earlier` this is; zero when it is before.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
@@ -77,5 +83,8 @@ mod tests {
         assert_eq!(start.plus(Duration::from_secs(1)).since(start), Duration::from_secs(1));
         assert_eq!(start.since(start.plus(Duration::from_secs(1))), Duration::ZERO);
         assert_eq!(start.plus(Duration::MAX).micros(), i64::MAX);
+        assert_eq!(start.minus(Duration::from_micros(7)).micros(), -2);
+        assert_eq!(start.plus(Duration::from_secs(9)).minus(Duration::from_secs(9)), start);
+        assert_eq!(Timestamp::from_micros(-5).minus(Duration::MAX).micros(), i64::MIN);
     }
 }

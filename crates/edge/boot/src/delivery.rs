@@ -66,9 +66,6 @@ const DEADLINE: RangeInclusive<u64> = 1..=30;
 const POLL: RangeInclusive<u64> = 10..=60_000;
 /// More often is no pause; more seldom leaves a merchant who is back without notifications.
 const PAUSE: RangeInclusive<u64> = 5..=3_600;
-/// How much longer than a try a claimed notification belongs to the notifier: enough to write down what came of it, and so short that with the usual
-/// deadline what a dead notifier had under way is taken over within 15 s.
-const LEASE_OVER: Duration = Duration::from_millis(4_500);
 
 impl DeliveryArgs {
     /// Time for one try.
@@ -83,8 +80,6 @@ impl DeliveryArgs {
         Pace {
             per_endpoint: self.endpoint_slots,
             in_flight: self.delivery_slots,
-            send_deadline: self.deadline(),
-            lease: self.deadline() + LEASE_OVER,
             poll: Duration::from_millis(self.delivery_poll),
             breaker: BreakerRules {
                 unreached_in_a_row: self.endpoint_failures,
@@ -92,7 +87,7 @@ impl DeliveryArgs {
                 longest_wait,
                 ..usual
             },
-            ..Pace::default()
+            ..Pace::within(self.deadline())
         }
     }
 }

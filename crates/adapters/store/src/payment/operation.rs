@@ -183,9 +183,7 @@ pub(super) fn claim(
     lease_until: Timestamp,
     limit: u32,
 ) -> Result<Vec<ClaimedOperation>, Fault> {
-    let patient_since = now.micros().saturating_sub(i64::try_from(PATIENCE.as_micros()).unwrap_or(i64::MAX));
-    let patient_since = Instant(Timestamp::from_micros(patient_since));
-    let due = Due { now: Instant(now), patient_since, limit: i64::from(limit) };
+    let due = Due { now: Instant(now), patient_since: Instant(now.minus(PATIENCE)), limit: i64::from(limit) };
     let due: Vec<Id> = on_each!(connection, inner => due.load(inner)).in_table(TABLE)?;
     if due.is_empty() {
         return Ok(Vec::new());

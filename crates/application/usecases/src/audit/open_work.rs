@@ -23,9 +23,7 @@ impl Measured for OpenWork {
     async fn measure(&self) -> Result<Vec<Measure>, String> {
         let now = self.clock.now();
         let open = self.payments.count_open_operations().await.map_err(|error| error.to_string())?;
-        let patience = i64::try_from(STUCK_AFTER.as_micros()).unwrap_or(i64::MAX);
-        let since = Timestamp::from_micros(now.micros().saturating_sub(patience));
-        let stuck = self.audit.count_stuck_operations(since).await.map_err(|error| error.to_string())?;
+        let stuck = self.audit.count_stuck_operations(now.minus(STUCK_AFTER)).await.map_err(|error| error.to_string())?;
         Ok(measures(&open, stuck, now))
     }
 }

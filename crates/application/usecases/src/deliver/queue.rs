@@ -245,8 +245,7 @@ impl Flights<'_> {
     /// Parks what a dead endpoint never got in time.
     pub(super) fn park_overdue(&mut self, endpoint: EndpointId) {
         let now = self.by.clock.now();
-        let time = i64::try_from(self.share(endpoint).give_up_after.as_micros()).unwrap_or(i64::MAX);
-        let give_up_before = Timestamp::from_micros(now.micros().saturating_sub(time));
+        let give_up_before = now.minus(self.share(endpoint).give_up_after);
         let outbox = Arc::clone(&self.by.outbox);
         self.begin(async move {
             let result = outbox.park_overdue(endpoint, give_up_before, now, PARKED_AT_ONCE).await;
