@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_access::TargetPolicy;
-use dropin_notification::AttemptOutcome;
+use dropin_notification::{AttemptOutcome, Failure};
 use dropin_ports::{Sent, WebhookRequest, WebhookSender};
 use tokio::sync::{mpsc, oneshot};
 
@@ -64,7 +64,7 @@ impl WebhookClient {
 #[async_trait]
 impl WebhookSender for WebhookClient {
     async fn send(&self, request: WebhookRequest) -> Sent {
-        const STOPPED: AttemptOutcome = AttemptOutcome::Failed { why: "the webhook client has stopped" };
+        const STOPPED: AttemptOutcome = AttemptOutcome::Failed { why: Failure::Own("the webhook client has stopped") };
         let (outcome, told) = oneshot::channel();
         if self.inbox.send((request, outcome)).await.is_err() {
             return STOPPED.into();

@@ -11,6 +11,7 @@ use actix_service::Service;
 use actix_tls::connect::{ConnectError, ConnectInfo, Connection};
 use actix_web::http::Uri;
 use dropin_access::TargetRefused;
+use dropin_notification::Failure;
 use futures_util::future::LocalBoxFuture;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
@@ -26,11 +27,11 @@ const TRIED: u32 = 4;
 
 /// Why there is no connection, for the outcome of the try.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NotConnected(pub(crate) &'static str);
+pub(crate) struct NotConnected(pub(crate) Failure);
 
 impl fmt::Display for NotConnected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        f.write_str(self.0.as_str())
     }
 }
 
@@ -38,20 +39,18 @@ impl Error for NotConnected {}
 
 impl From<TargetRefused> for NotConnected {
     fn from(refused: TargetRefused) -> Self {
-        Self(refused.why())
+        Self(Failure::Forbidden(refused.why()))
     }
 }
 
 impl From<io::Error> for NotConnected {
     fn from(error: io::Error) -> Self {
         Self(match error.kind() {
-            io::ErrorKind::ConnectionRefused => "the connection was refused",
-            io::ErrorKind::InvalidData => "the TLS handshake failed; look at the certificate",
-            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
-                "the connection was closed without an answer"
-            }
-            io::ErrorKind::TimedOut => "no connection in time",
-            _ => "the connection failed",
+            io::ErrorKind::ConnectionRefused => Failure::Refused,
+            io::ErrorKind::InvalidData => Failure::HandshakeFailed,
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Failure::Closed,
+            io::ErrorKind::TimedOut => Failure::ConnectLate,
+            _ => Failure::NoConnection,
         })
     }
 }
@@ -78,21 +77,21 @@ impl Dialer {
 
     async fn connect(&self, uri: &Uri) -> Result<AnswerGuard, NotConnected> {
         let (Some(host), Some(port)) = (uri.host(), uri.port_u16()) else {
-            return Err(NotConnected("the webhook address cannot be called"));
+            return Err(NotConnected(Failure::Uncallable));
         };
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let within = self.config.connect_deadline;
         let Ok(reached) = timeout(within, self.reach(host, port)).await else {
-            return Err(NotConnected("no connection in time"));
+            return Err(NotConnected(Failure::ConnectLate));
         };
         let stream = reached?;
         let transport = match &self.tls {
             None => Transport::Plain(stream),
             Some(tls) => {
                 let name = ServerName::try_from(host.to_owned());
-                let name = name.map_err(|_no_name| NotConnected("the host name cannot be in a certificate"))?;
+                let name = name.map_err(|_no_name| NotConnected(Failure::Uncertifiable))?;
                 let Ok(shaken) = timeout(within, tls.connect(name, stream)).await else {
-                    return Err(NotConnected("the TLS handshake took too long"));
+                    return Err(NotConnected(Failure::HandshakeLate));
                 };
                 Transport::Tls(Box::new(shaken?))
             }
@@ -102,7 +101,7 @@ impl Dialer {
 
     /// All of a name's addresses have to be allowed, then they are called in turn.
     async fn reach(&self, host: &str, port: u16) -> Result<TcpStream, NotConnected> {
-        const UNKNOWN: NotConnected = NotConnected("the host name cannot be resolved");
+        const UNKNOWN: NotConnected = NotConnected(Failure::Unresolved);
         let found = match host.parse::<IpAddr>() {
             Ok(literal) => Rc::from([literal]),
             Err(_a_name) => self.lookups.find(host).await.ok_or(UNKNOWN)?,
@@ -115,7 +114,7 @@ impl Dialer {
             why = match timeout(share, self.internet.dial(SocketAddr::new(*address, port))).await {
                 Ok(Ok(stream)) => return Ok(stream),
                 Ok(Err(error)) => error.into(),
-                Err(_late) => NotConnected("no connection in time"),
+                Err(_late) => NotConnected(Failure::ConnectLate),
             };
         }
         Err(why)

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dropin_access::TargetPolicy;
+use dropin_notification::Failure;
 use dropin_ports::{Sent, WebhookSender};
 use futures_util::future::LocalBoxFuture;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -117,12 +118,12 @@ async fn answers_are_watched_over_there_too() {
     assert_eq!(world.send("localhost").await.outcome, answered(200));
     let endless = format!("HTTP/1.1 200 OK\r\n{}", "X-More: and more\r\n".repeat(2_000));
     let world = World::answering(endless.leak()).await;
-    assert_eq!(world.send("localhost").await.outcome, failed("the head of the answer is too long"));
+    assert_eq!(world.send("localhost").await.outcome, failed(Failure::HeadLong));
 }
 
 #[tokio::test]
 async fn others_certificates_are_not_believed() {
-    let untrusted = failed("the TLS handshake failed; look at the certificate");
+    let untrusted = failed(Failure::HandshakeFailed);
     let world = World::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     assert_eq!(world.send("127.0.0.1").await.outcome, untrusted, "another name");
     let other = World::answering("").await;
@@ -141,7 +142,7 @@ async fn who_speaks_no_tls_is_not_waited_for() {
         sent.outcome
     };
     // It waits for a request, and none comes before the handshake.
-    assert_eq!(of(says("200 OK")).await, failed("the TLS handshake took too long"));
+    assert_eq!(of(says("200 OK")).await, failed(Failure::HandshakeLate));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("bound");
     tokio::spawn(async move {
@@ -150,6 +151,6 @@ async fn who_speaks_no_tls_is_not_waited_for() {
         }
     });
     let plain = world.client.send(request(format!("https://{address}/"))).await.outcome;
-    let told = ["the TLS handshake failed; look at the certificate", "the connection was closed without an answer"];
+    let told = [Failure::HandshakeFailed, Failure::Closed];
     assert!(told.into_iter().any(|why| plain == failed(why)), "{plain:?}");
 }

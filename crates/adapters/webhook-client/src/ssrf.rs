@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use dropin_access::TargetPolicy;
-use dropin_notification::AttemptOutcome;
+use dropin_notification::{AttemptOutcome, Failure};
 use dropin_ports::WebhookSender;
 use futures_util::future::LocalBoxFuture;
 use tokio::net::{TcpListener, TcpStream};
@@ -299,7 +299,7 @@ async fn no_spelling_of_a_literal_is_called() {
 #[tokio::test]
 async fn no_answer_of_a_name_server_leads_there() {
     let world = World::production().await;
-    let refused = failed("the webhook address leads into a private, local or reserved network");
+    let refused = failed(Failure::Forbidden("the webhook address leads into a private, local or reserved network"));
     let spellings = spellings(world.canary.port);
     assert!(400 <= spellings.len());
     for (number, spelling) in spellings.iter().enumerate() {
@@ -322,11 +322,15 @@ async fn a_name_that_moves_is_checked_anew_and_called_where_it_was_checked() {
     for (number, spelling) in spellings.iter().enumerate() {
         world.answer_with(&[&[PUBLIC], &[meant(spelling)]]);
         let name = format!("https://s{number}.shop.example:{}/", world.canary.port);
-        assert_eq!(world.send(&name).await, failed("the connection was refused"));
+        assert_eq!(world.send(&name).await, failed(Failure::Refused));
         assert_eq!(*world.internet.asked.lock().unwrap(), 2 * number + 1, "asked once for a call");
         assert_eq!(world.dialled(), [SocketAddr::new(PUBLIC, world.canary.port)]);
         let moved = world.send(&name).await;
-        assert_eq!(moved, failed("the webhook address leads into a private, local or reserved network"), "{spelling}");
+        assert_eq!(
+            moved,
+            failed(Failure::Forbidden("the webhook address leads into a private, local or reserved network")),
+            "{spelling}"
+        );
         assert_eq!(world.dialled(), [], "{spelling}");
     }
     assert_eq!(world.canary.connections(), 0);
@@ -401,12 +405,12 @@ async fn what_the_machine_itself_has_is_not_called() {
     }
     let own = Arc::new(Own(Played::default()));
     let production = WebhookClient::start_with(config(TargetPolicy::production()), own.clone()).expect("a thread");
-    let back = failed("the webhook address leads back to this machine");
+    let back = failed(Failure::Forbidden("the webhook address leads back to this machine"));
     assert_eq!(production.send(request("https://8.8.8.8/".to_owned())).await.outcome, back);
     own.0.answers.lock().unwrap().push_back(vec![PUBLIC]);
     assert_eq!(production.send(request("https://shop.example/".to_owned())).await.outcome, back);
     assert!(own.0.dialled.lock().unwrap().is_empty());
     let sandbox = WebhookClient::start_with(config(TargetPolicy::sandbox()), own).expect("a thread");
     let called = sandbox.send(request("http://8.8.8.8/".to_owned())).await.outcome;
-    assert_eq!(called, failed("the connection was refused"), "a sandbox is for trying out");
+    assert_eq!(called, failed(Failure::Refused), "a sandbox is for trying out");
 }

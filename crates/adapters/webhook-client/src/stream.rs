@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use actix_web::rt::net::{ActixStream, Ready};
+use dropin_notification::Failure;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -36,18 +37,18 @@ impl Stopped {
         error.get_ref()?.downcast_ref().copied()
     }
 
-    pub(crate) const fn why(self) -> &'static str {
+    pub(crate) const fn why(self) -> Failure {
         match self {
-            Self::Head => "the head of the answer is too long",
-            Self::Interim => "the answer is preceded by too many interim answers",
-            Self::Limit => "the answer is too long",
+            Self::Head => Failure::HeadLong,
+            Self::Interim => Failure::TooManyInterim,
+            Self::Limit => Failure::AnswerLong,
         }
     }
 }
 
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.why())
+        f.write_str(self.why().as_str())
     }
 }
 

@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use actix_web::http::Uri;
 use actix_web::http::header::HeaderValue;
-use dropin_access::{TargetPolicy, TargetRefused};
+use dropin_access::TargetPolicy;
+use dropin_notification::Failure;
 use url::{Position, Url};
 
 /// Addresses that are remembered; a deployment has about as many as merchants.
@@ -24,7 +25,7 @@ pub(crate) struct Target {
 /// What was found out about addresses under one policy.
 pub(crate) struct Targets {
     policy: TargetPolicy,
-    known: HashMap<String, Result<Rc<Target>, &'static str>>,
+    known: HashMap<String, Result<Rc<Target>, Failure>>,
 }
 
 impl Targets {
@@ -33,33 +34,35 @@ impl Targets {
     }
 
     /// The target, or why it is none.
-    pub(crate) fn get(&mut self, address: &str) -> Result<Rc<Target>, &'static str> {
+    pub(crate) fn get(&mut self, address: &str) -> Result<Rc<Target>, Failure> {
         if let Some(known) = self.known.get(address) {
             return known.clone();
         }
         if REMEMBERED <= self.known.len() {
             self.known.clear();
         }
-        let found = self.policy.check(address).map_err(TargetRefused::why).and_then(|url| target(&url));
+        let checked = self.policy.check(address).map_err(|refused| Failure::Forbidden(refused.why()));
+        let found = checked.and_then(|url| target(&url));
         self.known.insert(address.to_owned(), found.clone());
         found
     }
 }
 
-fn target(url: &Url) -> Result<Rc<Target>, &'static str> {
-    const UNUSABLE: &str = "the webhook address cannot be called";
-    let (host, port) = url.host_str().zip(url.port_or_known_default()).ok_or(UNUSABLE)?;
+fn target(url: &Url) -> Result<Rc<Target>, Failure> {
+    let (host, port) = url.host_str().zip(url.port_or_known_default()).ok_or(Failure::Uncallable)?;
     let uri = format!("http://{host}:{port}{}", &url[Position::BeforePath..Position::AfterQuery]);
     let named = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
     Ok(Rc::new(Target {
-        uri: uri.parse().map_err(|_not_in_a_request| UNUSABLE)?,
-        host: HeaderValue::from_str(&named).map_err(|_not_in_a_header| UNUSABLE)?,
+        uri: uri.parse().map_err(|_not_in_a_request| Failure::Uncallable)?,
+        host: HeaderValue::from_str(&named).map_err(|_not_in_a_header| Failure::Uncallable)?,
         is_https: url.scheme() == "https",
     }))
 }
 
 #[cfg(test)]
 mod tests {
+    use dropin_access::TargetRefused;
+
     use super::*;
 
     #[test]
@@ -82,7 +85,10 @@ mod tests {
                 assert_eq!(target.host, host);
             }
         }
-        assert_eq!(targets.get("http://169.254.169.254/").map(drop), Err(TargetRefused::NotPublic.why()));
+        assert_eq!(
+            targets.get("http://169.254.169.254/").map(drop),
+            Err(Failure::Forbidden(TargetRefused::NotPublic.why()))
+        );
         assert_eq!(targets.known.len(), 5);
     }
 

@@ -14,7 +14,7 @@ use actix_web::rt::{System, spawn};
 use awc::error::{ConnectError, SendRequestError};
 use awc::{Client, ClientResponse, Connector};
 use dropin_kernel::Timestamp;
-use dropin_notification::AttemptOutcome;
+use dropin_notification::{AttemptOutcome, Failure};
 use dropin_ports::{Sent, WebhookRequest};
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
@@ -62,7 +62,7 @@ pub(crate) fn run(config: ClientConfig, internet: Arc<dyn Internet>, mut jobs: m
             spawn(async move {
                 let sent = match timeout(sender.config.deadline, sender.send(request)).await {
                     Ok(sent) => sent,
-                    Err(_late) => failed("no complete answer in time"),
+                    Err(_late) => failed(Failure::Late),
                 };
                 // Whoever asked may be gone; the notification is then sent again after its lease.
                 drop(told.send(sent));
@@ -134,7 +134,7 @@ impl Sender {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(USER_AGENT, HeaderValue::from_static(PRODUCT));
         let Some(signatures) = signature::sign(&request, headers) else {
-            return failed("the notification cannot be signed");
+            return failed(Failure::Own("the notification cannot be signed"));
         };
         let mut answer = match post.send_body(request.body).await {
             Ok(answer) => answer,
@@ -149,8 +149,7 @@ impl Sender {
     }
 
     /// Reads the body to its end or to the limit; returns its beginning.
-    async fn read(&self, answer: &mut ClientResponse) -> Result<Vec<u8>, &'static str> {
-        const BROKEN: &str = "the answer broke off";
+    async fn read(&self, answer: &mut ClientResponse) -> Result<Vec<u8>, Failure> {
         let mut kept = Vec::new();
         if [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED, StatusCode::SWITCHING_PROTOCOLS]
             .contains(&answer.status())
@@ -170,7 +169,7 @@ impl Sender {
                 }
                 // The end of the connection looks like the end of the answer.
                 None if declared.is_none_or(|declared| declared <= read as u64) => break,
-                None | Some(Err(_)) => return Err(BROKEN),
+                None | Some(Err(_)) => return Err(Failure::AnswerBroke),
             }
         }
         let encoded = header(answer.headers(), CONTENT_ENCODING.as_str());
@@ -181,7 +180,7 @@ impl Sender {
     }
 }
 
-const fn failed(why: &'static str) -> Sent {
+const fn failed(why: Failure) -> Sent {
     Sent { outcome: AttemptOutcome::Failed { why }, answer: Vec::new() }
 }
 
@@ -201,21 +200,21 @@ fn delay(text: &str, now: Timestamp) -> Option<Duration> {
 }
 
 /// A reason for the operator: never the address, which may hold a secret.
-fn why(error: &SendRequestError) -> &'static str {
+fn why(error: &SendRequestError) -> Failure {
     match error {
-        SendRequestError::Url(_) => "the webhook address cannot be called",
+        SendRequestError::Url(_) => Failure::Uncallable,
         SendRequestError::Connect(ConnectError::Resolver(error)) => {
-            error.downcast_ref::<NotConnected>().map_or("no connection could be made", |why| why.0)
+            error.downcast_ref::<NotConnected>().map_or(Failure::NoConnection, |why| why.0)
         }
-        SendRequestError::Connect(ConnectError::Timeout) => "no connection in time",
-        SendRequestError::Connect(ConnectError::Disconnected) => "the connection was closed without an answer",
-        SendRequestError::Connect(_) => "no connection could be made",
-        SendRequestError::Send(_) | SendRequestError::Body(_) => "the connection broke while sending",
+        SendRequestError::Connect(ConnectError::Timeout) => Failure::ConnectLate,
+        SendRequestError::Connect(ConnectError::Disconnected) => Failure::Closed,
+        SendRequestError::Connect(_) => Failure::NoConnection,
+        SendRequestError::Send(_) | SendRequestError::Body(_) => Failure::BrokeSending,
         SendRequestError::Response(ParseError::Io(error)) => {
-            Stopped::of(error).map_or("the connection broke before the answer was complete", Stopped::why)
+            Stopped::of(error).map_or(Failure::BrokeAnswering, Stopped::why)
         }
-        SendRequestError::Response(_) => "the answer is not HTTP",
-        _ => "the request could not be made",
+        SendRequestError::Response(_) => Failure::NotHttp,
+        _ => Failure::Own("the request could not be made"),
     }
 }
 

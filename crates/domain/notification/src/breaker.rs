@@ -15,7 +15,7 @@ pub struct BreakerRules {
     pub failed_percent: u32,
     /// How long nothing is sent before the first look; doubled each time a look fails.
     pub first_wait: Duration,
-    /// Longest such wait.
+    /// Longest such wait, jitter included.
     pub longest_wait: Duration,
 }
 
@@ -202,7 +202,7 @@ impl Breaker {
         now: Timestamp,
         jitter_per_mille: i32,
     ) {
-        let at = now.plus(jittered(wait, jitter_per_mille).max(asked.min(rules.longest_wait)));
+        let at = now.plus(jittered(wait, jitter_per_mille).max(asked).min(rules.longest_wait));
         // A wait that was only asked for does not grow from what was asked.
         let wait = wait.max(rules.first_wait / 2);
         self.state = State::Open { since, wait, passage: Passage::ProbeAt { at } };
@@ -232,6 +232,7 @@ impl Breaker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Failure;
 
     const START: Timestamp = Timestamp::from_micros(1_000_000_000_000_000);
 
@@ -247,7 +248,7 @@ mod tests {
         AttemptOutcome::Answered { status, retry_after: Some(Duration::from_secs(seconds)) }
     }
 
-    const LATE: AttemptOutcome = AttemptOutcome::Failed { why: "no complete answer in time" };
+    const LATE: AttemptOutcome = AttemptOutcome::Failed { why: Failure::Late };
 
     /// First tries, one a second.
     fn after(tries: &[AttemptOutcome]) -> (Breaker, Vec<Option<Change>>) {
@@ -375,6 +376,20 @@ mod tests {
         }
         for outcome in [asked(500, 30), asked(200, 30), asked(429, 0)] {
             assert_eq!(after(&[outcome]).1, [None]);
+        }
+    }
+
+    #[test]
+    fn no_wait_is_longer_than_the_longest() {
+        for (jitter, wait) in [(-200, 240), (0, 300), (1, 300), (200, 300)] {
+            let (mut breaker, _) = after(&vec![LATE; 5]);
+            for _ in 0..7 {
+                probe(&mut breaker, &LATE, 9);
+            }
+            breaker.probe();
+            let tried = Tried { outcome: &LATE, first: false, probe: true };
+            breaker.tried(&BreakerRules::default(), tried, at(1_000), jitter);
+            assert_eq!(breaker.passage(), Passage::ProbeAt { at: at(1_000 + wait) }, "jitter {jitter}");
         }
     }
 

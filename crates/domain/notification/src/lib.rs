@@ -2,9 +2,11 @@
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod breaker;
+mod failure;
 mod filter;
 mod schedule;
 
 pub use breaker::{Breaker, BreakerRules, Change, Passage, Tried};
+pub use failure::{Failure, FailureClass};
 pub use filter::{EventFilter, EventFilterError};
 pub use schedule::{AttemptOutcome, HOLDS_BACK_FOR, Schedule, ScheduleError, Verdict};

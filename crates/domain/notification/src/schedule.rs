@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use dropin_kernel::Timestamp;
 
+use crate::failure::Failure;
+
 /// What came of one attempt to deliver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptOutcome {
@@ -16,8 +18,8 @@ pub enum AttemptOutcome {
     },
     /// No complete answer came within the limits (connection refused, reset, time-out, target not allowed).
     Failed {
-        /// Which of them, for the operator.
-        why: &'static str,
+        /// Which of them.
+        why: Failure,
     },
 }
 
@@ -210,7 +212,7 @@ mod tests {
         let schedule = Schedule::standard();
         let (mut now, mut attempt, mut delays) = (START, 1, Vec::new());
         while let Verdict::Retry { at } =
-            schedule.after(&AttemptOutcome::Failed { why: "refused" }, attempt, START, now, 0)
+            schedule.after(&AttemptOutcome::Failed { why: Failure::Refused }, attempt, START, now, 0)
         {
             delays.push(at.since(now).as_secs());
             (now, attempt) = (at, attempt + 1);
@@ -270,8 +272,9 @@ mod tests {
     #[test]
     fn a_look_counts_as_no_try_until_all_is_over() {
         let schedule = Schedule::standard();
-        let (late, hours) =
-            (AttemptOutcome::Failed { why: "late" }, |hours: u64| START.plus(Duration::from_secs(hours * 3_600)));
+        let (late, hours) = (AttemptOutcome::Failed { why: Failure::Late }, |hours: u64| {
+            START.plus(Duration::from_secs(hours * 3_600))
+        });
         let (hold, retry) = (|hour| Verdict::Hold { at: hours(hour) }, |hour| Verdict::Retry { at: hours(hour) });
         for (outcome, hour, verdict) in [
             (&late, 1, hold(1)),

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_kernel::{EndpointId, Timestamp};
-use dropin_notification::{AttemptOutcome, Passage};
+use dropin_notification::{AttemptOutcome, Failure, Passage};
 use dropin_ports::{
-    Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, Sent, StoreError, WebhookRequest,
+    Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, KeyringError, Sent, StoreError, WebhookRequest,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -17,7 +17,10 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
 use super::share::Share;
-use super::{Delivering, Tally};
+use super::Delivering;
+
+/// What it takes at most, as a rule, to write down what came of a try.
+const WRITING: Duration = Duration::from_millis(1_500);
 
 /// After that an overflow of what was claimed is due again.
 pub(super) const OVERFLOW_WAITS: Duration = Duration::from_secs(1);
@@ -69,6 +72,8 @@ pub(super) struct Flights<'a> {
     pub(super) waiting: u32,
     /// How often the store is being told, and how much at once the last time.
     pub(super) writing: u32,
+    /// What it is being told of.
+    pub(super) unwritten: u32,
     pub(super) last_batch: usize,
     pub(super) claiming: bool,
     pub(super) probing: u32,
@@ -82,8 +87,9 @@ pub(super) struct Flights<'a> {
     pub(super) away_until: Option<Instant>,
     pub(super) trouble: Option<StoreError>,
     pub(super) stopping: bool,
+    /// Whether there is nobody any more who sends.
+    pub(super) senderless: bool,
     pub(super) swept_at: Instant,
-    pub(super) tally: Tally,
 }
 
 impl<'a> Flights<'a> {
@@ -98,6 +104,7 @@ impl<'a> Flights<'a> {
             flying: 0,
             waiting: 0,
             writing: 0,
+            unwritten: 0,
             last_batch: 0,
             claiming: false,
             probing: 0,
@@ -108,8 +115,8 @@ impl<'a> Flights<'a> {
             away_until: None,
             trouble: None,
             stopping: false,
+            senderless: false,
             swept_at: now,
-            tally: Tally::default(),
         }
     }
 
@@ -121,10 +128,6 @@ impl<'a> Flights<'a> {
     /// Whether nothing is under way and all of it is written down.
     pub(super) fn is_done(&self) -> bool {
         self.works.is_empty() && self.landed.is_empty()
-    }
-
-    pub(super) const fn tally(&self) -> Tally {
-        self.tally
     }
 
     pub(super) fn begin(&mut self, work: impl Future<Output = Done> + Send + 'static) {
@@ -155,6 +158,7 @@ impl<'a> Flights<'a> {
             }
             Done::Written { batch, lease_until, ended, result } => {
                 self.writing -= 1;
+                self.unwritten -= batch.len() as u32;
                 self.written(batch, lease_until, ended, result);
             }
             Done::Overdue { endpoint, result } => self.parked_overdue(endpoint, result),
@@ -174,9 +178,7 @@ impl<'a> Flights<'a> {
     /// Starts what was claimed as far as there are slots, and lets the rest wait for one.
     pub(super) fn accept(&mut self, deliveries: Vec<Delivery>, lease_until: Timestamp) {
         for delivery in deliveries {
-            if delivery.lease_expired {
-                self.by.counters.lease_expired();
-            }
+            self.took_over(&delivery);
             let (key, endpoint, slots) = (delivery.key, delivery.endpoint_id, self.by.pace.per_endpoint);
             if self.stopping {
                 self.give_back(key, Duration::ZERO);
@@ -200,6 +202,13 @@ impl<'a> Flights<'a> {
         }
     }
 
+    /// Counts what was claimed because whoever held it died or was too slow.
+    pub(super) fn took_over(&self, delivery: &Delivery) {
+        if delivery.lease_expired {
+            self.by.counters.lease_expired();
+        }
+    }
+
     /// Starts what waits for `endpoint` while it has free slots.
     pub(super) fn start_waiting(&mut self, endpoint: EndpointId) {
         let (slots, by) = (self.by.pace.per_endpoint, self.by);
@@ -213,8 +222,9 @@ impl<'a> Flights<'a> {
                 break;
             };
             self.waiting -= 1;
-            if lease_until < *latest_end.get_or_insert_with(|| by.clock.now().plus(by.pace.send_deadline)) {
-                // It could still be under way when somebody else may claim it.
+            let end = || by.clock.now().plus(by.pace.send_deadline + WRITING);
+            if lease_until < *latest_end.get_or_insert_with(end) {
+                // It could still be under way, or not be written down yet, when somebody else may claim it.
                 self.give_back(delivery.key, Duration::ZERO);
                 continue;
             }
@@ -259,16 +269,15 @@ impl<'a> Flights<'a> {
         let share = self.share(delivery.endpoint_id);
         share.busy += 1;
         share.used();
-        let secrets = share.secrets(&*by.secrets, &delivery, started_at);
+        let secrets = match delivery.sandbox == by.sandbox {
+            true => share.secrets(&*by.secrets, &delivery, started_at).map_err(|error| locked(&delivery, &error)),
+            false => Err(of_the_other_mode(&delivery)),
+        };
         self.flying += 1;
         let secrets = match secrets {
             Ok(secrets) => secrets,
-            Err(error) => {
-                let endpoint = delivery.endpoint_id;
-                log::error!(
-                    "the secret of endpoint {endpoint} cannot be opened: {error}; is master.key the one of this deployment?"
-                );
-                let sent = AttemptOutcome::Failed { why: "the endpoint's secret cannot be opened" }.into();
+            Err(why) => {
+                let sent = AttemptOutcome::Failed { why }.into();
                 return self.begin(async move { Done::Landed(Landed { delivery, probe, sent, flew: None }) });
             }
         };
@@ -285,9 +294,26 @@ impl<'a> Flights<'a> {
             let began = Instant::now();
             // A defect in the sender costs this try and no more.
             let sent = AssertUnwindSafe(async { webhooks.send(request).await }).catch_unwind().await;
-            let broken = |_panic| AttemptOutcome::Failed { why: "the try ended abnormally" }.into();
+            let broken = |_panic| AttemptOutcome::Failed { why: Failure::Own("the try ended abnormally") }.into();
             let sent = sent.unwrap_or_else(broken);
             Done::Landed(Landed { delivery, probe, sent, flew: Some((started_at, began.elapsed())) })
         });
     }
+}
+
+fn locked(delivery: &Delivery, error: &KeyringError) -> Failure {
+    let endpoint = delivery.endpoint_id;
+    log::error!("the secret of endpoint {endpoint} cannot be opened: {error}; is master.key the one of this deployment?");
+    Failure::Own("the endpoint's secret cannot be opened")
+}
+
+/// Where notifications may go depends on the mode: by the sandbox's rules a production account's might go into a private network.
+fn of_the_other_mode(delivery: &Delivery) -> Failure {
+    let Delivery { merchant_id, endpoint_id, .. } = delivery;
+    let mode = if delivery.sandbox { "sandbox" } else { "production" };
+    log::error!(
+        "nothing is sent to endpoint {endpoint_id}: merchant {merchant_id} has a {mode} account, and this notifier runs in the other mode; give it \
+         the deployment's DROPIN_MODE"
+    );
+    Failure::Own("the notifier runs in the other mode than this account; give it the deployment's DROPIN_MODE")
 }

@@ -1,14 +1,16 @@
 //! What follows from a try, for its notification and for its endpoint.
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use dropin_kernel::Timestamp;
-use dropin_notification::{AttemptOutcome, Change, Passage, Tried, Verdict};
+use dropin_notification::{AttemptOutcome, Change, Failure, Passage, Tried, Verdict};
 use dropin_ports::{AttemptRecord, Delivery, DeliveryResult, FinishedTry};
 
 use super::Delivering;
 use super::flights::{Flights, Landed};
 use super::told::{Named, Told};
+use crate::chance::up_to;
 
 impl Flights<'_> {
     /// Notes what came of a try.
@@ -19,6 +21,9 @@ impl Flights<'_> {
         let share = self.share(endpoint);
         share.busy -= 1;
         share.used();
+        if *outcome == (AttemptOutcome::Failed { why: Failure::Stopped }) {
+            return self.unsent(&delivery, probe);
+        }
         self.by.counters.attempt(outcome);
         let result = match outcome {
             AttemptOutcome::Answered { status: 200, .. } => self.acknowledged(&delivery, probe),
@@ -39,15 +44,24 @@ impl Flights<'_> {
             _ => self.finished(finished),
         }
         self.start_waiting(endpoint);
-        let slots = self.by.pace.per_endpoint;
-        let share = self.share(endpoint);
         // There may be more in the queue, and there is room for it.
-        self.hungry |= share.more && !share.is_full(slots);
+        self.hungry |= self.share(endpoint).more && self.has_room(endpoint);
+    }
+
+    /// Gives back what could not be sent because there is nobody any more who sends: no try was made.
+    fn unsent(&mut self, delivery: &Delivery, probe: bool) {
+        let later = self.by.clock.now().plus(self.by.pace.breaker.first_wait);
+        if probe {
+            self.share(delivery.endpoint_id).breaker.not_tried(later);
+        }
+        self.give_back(delivery.key, Duration::ZERO);
+        if !std::mem::replace(&mut self.senderless, true) {
+            log::error!("notifier: whoever sends notifications has died; this stops so that it is started again");
+        }
     }
 
     fn acknowledged(&mut self, delivery: &Delivery, probe: bool) -> DeliveryResult {
         const OK: AttemptOutcome = AttemptOutcome::Answered { status: 200, retry_after: None };
-        self.tally.acknowledged += 1;
         let now = self.by.clock.now();
         self.by.counters.acknowledged(now.since(delivery.happened_at));
         log::debug!("{} acknowledged", Named(delivery));
@@ -76,12 +90,10 @@ impl Flights<'_> {
                 DeliveryResult::Held { at }
             }
             Verdict::Retry { at } => {
-                self.tally.retried += 1;
                 log::warn!("{}: {}; due again at {at}", Named(delivery), Told(outcome));
                 DeliveryResult::Retry { at }
             }
             Verdict::Park => {
-                self.tally.parked += 1;
                 by.counters.parked();
                 log::error!(
                     "{}: {}; given up, `dropin notification replay {}` sends it again",
@@ -145,9 +157,7 @@ impl Flights<'_> {
 impl Delivering {
     /// From −200 to 200, evenly.
     pub(super) fn jitter_per_mille(&self) -> i32 {
-        let random = self.ids.random();
-        let [.., high, low] = *random.as_bytes();
-        i32::from(u16::from_be_bytes([high, low]) % 401) - 200
+        up_to(400, &*self.ids) as i32 - 200
     }
 }
 
@@ -161,6 +171,6 @@ const fn status(outcome: &AttemptOutcome) -> Option<u16> {
 const fn why(outcome: &AttemptOutcome) -> Option<&'static str> {
     match outcome {
         AttemptOutcome::Answered { .. } => None,
-        AttemptOutcome::Failed { why } => Some(why),
+        AttemptOutcome::Failed { why } => Some(why.as_str()),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::EndpointId;
-use dropin_notification::AttemptOutcome;
+use dropin_notification::{AttemptOutcome, FailureClass};
 use dropin_ports::{Measure, Measured, Reading, Spread};
 
 /// What came of a try, as it is counted.
@@ -64,27 +64,17 @@ impl Class {
                 5 => Self::ServerError,
                 _ => Self::OtherStatus,
             },
-            AttemptOutcome::Failed { why } => Self::of_failure(why),
+            AttemptOutcome::Failed { why } => match why.class() {
+                FailureClass::Timeout => Self::Timeout,
+                FailureClass::Refused => Self::Refused,
+                FailureClass::Connection => Self::Connection,
+                FailureClass::Tls => Self::Tls,
+                FailureClass::Name => Self::Name,
+                FailureClass::Target => Self::Target,
+                FailureClass::Answer => Self::Answer,
+                FailureClass::Internal => Self::Internal,
+            },
         }
-    }
-
-    /// By the word that tells one reason from the others. An unknown reason is one of the connection, where most can go wrong.
-    fn of_failure(why: &str) -> Self {
-        let words = [
-            ("in time", Self::Timeout),
-            ("TLS", Self::Tls),
-            ("was refused", Self::Refused),
-            ("webhook address", Self::Target),
-            ("resolved", Self::Name),
-            ("answer is", Self::Answer),
-            ("answer broke", Self::Answer),
-            ("the request", Self::Internal),
-            ("secret", Self::Internal),
-            ("signed", Self::Internal),
-            ("abnormally", Self::Internal),
-            ("stopped", Self::Internal),
-        ];
-        words.iter().find(|(word, _)| why.contains(word)).map_or(Self::Connection, |(_, class)| *class)
     }
 }
 
@@ -159,9 +149,9 @@ impl Counters {
         add(&self.attempts[Class::of(outcome) as usize], 1);
     }
 
-    /// A notification was acknowledged, so long after what it tells was committed.
-    pub fn acknowledged(&self, since_commit: Duration) {
-        self.acknowledged.count(since_commit);
+    /// A notification was acknowledged, so long after what it tells happened.
+    pub fn acknowledged(&self, since_event: Duration) {
+        self.acknowledged.count(since_event);
     }
 
     /// A notification was given up.
@@ -169,7 +159,7 @@ impl Counters {
         add(&self.parked, 1);
     }
 
-    /// So many results came too late: somebody else had the notification by then.
+    /// So many results changed nothing: somebody else had the notification by then, or they were written already when the answer was lost.
     pub fn fenced(&self, results: u32) {
         add(&self.fenced, u64::from(results));
     }
@@ -234,7 +224,7 @@ impl Counters {
             ),
             Measure::total(
                 "dropin_notification_fenced_total",
-                "Results that came too late and changed nothing, because another notifier had taken over.",
+                "Results that changed nothing: another notifier had taken over, or they were already written when the database's answer was lost.",
                 total(&self.fenced),
             ),
             Measure::total(
@@ -269,6 +259,7 @@ fn add(counter: &AtomicU64, more: u64) {
 
 #[cfg(test)]
 mod tests {
+    use dropin_notification::Failure;
     use dropin_ports::Values;
     use uuid::Uuid;
 
@@ -303,25 +294,14 @@ mod tests {
             count(AttemptOutcome::Answered { status, retry_after: None }, name);
         }
         for (why, name) in [
-            ("no connection in time", "timeout"),
-            ("no complete answer in time", "timeout"),
-            ("the connection was refused", "refused"),
-            ("the TLS handshake failed; look at the certificate", "tls"),
-            ("the webhook address leads into a private, local or reserved network", "target"),
-            ("the webhook address has a host name that only a private network knows", "target"),
-            ("the host name cannot be resolved", "name"),
-            ("the answer broke off", "answer"),
-            ("the answer is not HTTP", "answer"),
-            ("the head of the answer is too long", "answer"),
-            ("the answer is preceded by too many interim answers", "answer"),
-            ("the connection broke while sending", "connection"),
-            ("the connection was closed without an answer", "connection"),
-            ("no connection could be made", "connection"),
-            ("the request could not be made", "internal"),
-            ("the notification cannot be signed", "internal"),
-            ("the endpoint's secret cannot be opened", "internal"),
-            ("the try ended abnormally", "internal"),
-            ("the webhook client has stopped", "internal"),
+            (Failure::Late, "timeout"),
+            (Failure::Refused, "refused"),
+            (Failure::Closed, "connection"),
+            (Failure::HandshakeLate, "tls"),
+            (Failure::Unresolved, "name"),
+            (Failure::Uncertifiable, "target"),
+            (Failure::NotHttp, "answer"),
+            (Failure::Own("the endpoint's secret cannot be opened"), "internal"),
         ] {
             count(AttemptOutcome::Failed { why }, name);
         }

@@ -26,7 +26,7 @@ impl fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             AttemptOutcome::Answered { status, .. } => write!(f, "answered {status}, only 200 acknowledges"),
-            AttemptOutcome::Failed { why } => f.write_str(why),
+            AttemptOutcome::Failed { why } => f.write_str(why.as_str()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Endpoints that are dead for a while or for good, by a clock that the tests move: days pass in moments.
 
-use dropin_notification::AttemptOutcome;
+use dropin_notification::{AttemptOutcome, Failure};
 
 use super::super::share::Share;
 use super::world::{ANSWERS, DEAD, stream_of};
@@ -9,8 +9,8 @@ use super::*;
 const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
-/// The longest wait between two looks, with its jitter, and a moment.
-const LOOK: i64 = 6 * MINUTE + 5 * SECOND;
+/// The longest wait between two looks, and a moment.
+const LOOK: i64 = 5 * MINUTE + 5 * SECOND;
 
 fn played(world: World) -> (Arc<World>, Delivering) {
     let world = Arc::new(world);
@@ -103,6 +103,23 @@ async fn a_lone_notification_is_tried_by_its_schedule_and_then_by_looks() {
 }
 
 #[tokio::test]
+async fn what_is_taken_over_is_counted_at_a_look_too() {
+    let (world, delivering) = played(World::with((0..6).map(|number| (DEAD, number, 1)).chain([(OK, 9, 1)])));
+    world.back_at.store(i64::MAX, Ordering::SeqCst);
+    world.streams.lock().unwrap()[6].leased = true;
+    let mut flights = Flights::new(&delivering);
+    pass(&world, &mut flights, SECOND, SECOND).await;
+    let taken_over = async || counted(&delivering, "dropin_notification_leases_expired_total").await;
+    assert_eq!(taken_over().await, [1], "by a claim");
+    // Another notifier holds the dead endpoint's, and dies with one of them before the next look.
+    for (number, stream) in world.streams.lock().unwrap()[..6].iter_mut().enumerate() {
+        (stream.leased, stream.due_at) = (true, if number == 0 { 2 * SECOND } else { i64::MAX });
+    }
+    pass(&world, &mut flights, MINUTE, SECOND).await;
+    assert_eq!(taken_over().await, [2], "by a look");
+}
+
+#[tokio::test]
 async fn an_endpoint_that_refuses_one_kind_is_not_dead() {
     let world = World::with((0..60).map(|number| (ANSWERS, number, 1)));
     *world.answer.lock().unwrap() = Some(AttemptOutcome::Answered { status: 404, retry_after: None });
@@ -130,7 +147,7 @@ async fn an_endpoint_that_asks_for_it_is_left_alone() {
 #[tokio::test]
 async fn what_waits_for_a_slot_when_an_endpoint_dies_is_given_back() {
     let world = World::with((0..30).map(|number| (ANSWERS, number, 1)));
-    *world.answer.lock().unwrap() = Some(AttemptOutcome::Failed { why: "no complete answer in time" });
+    *world.answer.lock().unwrap() = Some(AttemptOutcome::Failed { why: Failure::Late });
     let (world, delivering) = played(world);
     let mut flights = Flights::new(&delivering);
     let (now, lease_until) = (Timestamp::from_micros(0), Timestamp::from_micros(15 * SECOND));
@@ -180,7 +197,7 @@ fn the_same_is_not_told_again_within_an_hour() {
     let news: Vec<bool> = [0, MINUTE, HOUR - 1, HOUR, HOUR + 1].map(|now| share.is_gone_news(at(now))).to_vec();
     assert_eq!(news, [true, false, false, true, false]);
     assert!(!share.is_death_news(at(HOUR)), "it is not dead");
-    let outcome = AttemptOutcome::Failed { why: "late" };
+    let outcome = AttemptOutcome::Failed { why: Failure::Late };
     let rules = BreakerRules { unreached_in_a_row: 1, ..BreakerRules::default() };
     let tried = dropin_notification::Tried { outcome: &outcome, first: true, probe: false };
     share.breaker.tried(&rules, tried, at(0), 0);

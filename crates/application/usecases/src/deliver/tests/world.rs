@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use async_trait::async_trait;
 use dropin_access::{PasswordHash, SealedSecret};
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
-use dropin_notification::AttemptOutcome;
+use dropin_notification::{AttemptOutcome, Failure};
 use dropin_ports::{
     AttemptRecord, Claimed, Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries, FinishedTry,
     KeyringError, Sent, WebhookRequest,
@@ -43,10 +43,12 @@ pub(super) struct Stream {
 
 impl Stream {
     fn lease(&mut self, id: usize, now: Timestamp, lease_until: Timestamp, world: &World) -> Delivery {
+        let lease_expired = std::mem::replace(&mut self.leased, true);
+        self.uncounted += u32::from(lease_expired);
         self.attempt += 1;
         self.first_try.get_or_insert(now);
-        (self.due_at, self.leased) = (lease_until.micros(), true);
-        self.delivery(id, world)
+        self.due_at = lease_until.micros();
+        Delivery { lease_expired, ..self.delivery(id, world) }
     }
 
     fn wait(&mut self, at: Timestamp) {
@@ -64,7 +66,7 @@ impl Stream {
         Delivery {
             key: DeliveryKey { stream: id as i64, sequence: self.next, attempt: self.attempt },
             merchant_id: MerchantId::new(Uuid::nil()),
-            sandbox: true,
+            sandbox: !world.of_production,
             endpoint_id: endpoint(self.endpoint),
             url: format!("http://{}/{}", self.endpoint, self.number),
             secrets: vec![
@@ -109,6 +111,8 @@ pub(super) struct World {
     /// When the dead endpoint is there again.
     pub(super) back_at: AtomicI64,
     pub(super) answer: Mutex<Option<AttemptOutcome>>,
+    /// The accounts are of a production deployment.
+    pub(super) of_production: bool,
     /// Of every endpoint.
     pub(super) retry: Option<Schedule>,
     pub(super) old_secret_until: Mutex<Option<Timestamp>>,
@@ -120,7 +124,6 @@ pub(super) struct World {
     pub(super) records: Mutex<Vec<AttemptRecord>>,
     pub(super) sent: Mutex<Vec<(String, i64)>>,
     pub(super) flying: AtomicU32,
-    pub(super) most_flying: AtomicU32,
     pub(super) gate: Mutex<Option<Arc<Semaphore>>>,
 }
 
@@ -141,6 +144,17 @@ impl World {
     pub(super) fn results_of(&self, stream: i64) -> Vec<DeliveryResult> {
         let results = self.results.lock().unwrap();
         results.iter().filter(|(key, _)| key.stream == stream).map(|(_, result)| *result).collect()
+    }
+
+    /// How many were acknowledged, are to be tried again, and were parked.
+    pub(super) fn came_of_it(&self) -> [usize; 3] {
+        let results = self.results.lock().unwrap();
+        let count = |is: fn(&DeliveryResult) -> bool| results.iter().filter(|(_, result)| is(result)).count();
+        [
+            count(|one| matches!(one, DeliveryResult::Acknowledged)),
+            count(|one| matches!(one, DeliveryResult::Retry { .. })),
+            count(|one| matches!(one, DeliveryResult::Parked)),
+        ]
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -265,13 +279,13 @@ impl OutboxStore for World {
 impl WebhookSender for World {
     async fn send(&self, request: WebhookRequest) -> Sent {
         self.sent.lock().unwrap().push((request.url.clone(), request.sequence));
-        let flying = self.flying.fetch_add(1, Ordering::SeqCst) + 1;
+        self.flying.fetch_add(1, Ordering::SeqCst);
         self.signed_by.lock().unwrap().push(request.secrets.len());
         let host = request.url.split('/').nth(2).unwrap_or_default();
         let status = match host {
             DEAD if Clock::now(self).micros() < self.back_at.load(Ordering::SeqCst) => {
                 self.flying.fetch_sub(1, Ordering::SeqCst);
-                return AttemptOutcome::Failed { why: "the connection was refused" }.into();
+                return AttemptOutcome::Failed { why: Failure::Refused }.into();
             }
             ANSWERS => {
                 self.flying.fetch_sub(1, Ordering::SeqCst);
@@ -280,7 +294,6 @@ impl WebhookSender for World {
             PANIC => panic!("a defect in the sender"),
             CREATED => 201,
             GATED => {
-                self.most_flying.fetch_max(flying, Ordering::SeqCst);
                 let gate = self.gate.lock().unwrap().clone().expect("a gate");
                 gate.acquire().await.expect("open").forget();
                 200
