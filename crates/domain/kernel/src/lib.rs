@@ -3,6 +3,7 @@
 
 mod change;
 mod ids;
+mod span;
 mod timestamp;
 mod violation;
 
@@ -11,5 +12,6 @@ pub use ids::{
     ApiUserId, AttemptId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
     ParseIdError, PaymentId, RateOfferId, RefundId, SessionId,
 };
+pub use span::{parse_span, write_span};
 pub use timestamp::Timestamp;
 pub use violation::{Violation, ViolationCode, Violations};

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use dropin_kernel::parse_span;
 use dropin_usecases::notifications::Retention;
 
 /// For how long notifications are kept.
@@ -25,23 +26,17 @@ impl RetentionArgs {
     }
 }
 
+/// Shorter would be a slip of the pen, and what it deletes is gone.
+const SHORTEST: Duration = Duration::from_secs(60);
+
 fn time(text: &str) -> Result<Kept, String> {
     let advice =
         || "must be a whole number with m, h or d, such as 12h or 30d; 0 or forever deletes nothing".to_owned();
     if matches!(text, "0" | "forever") {
         return Ok(Kept(None));
     }
-    let unit = match text.chars().last() {
-        Some('m') => 60,
-        Some('h') => 3_600,
-        Some('d') => 86_400,
-        _ => return Err(advice()),
-    };
-    let number: u32 = text[..text.len() - 1].parse().map_err(|_not_a_number| advice())?;
-    if number == 0 {
-        return Err(advice());
-    }
-    Ok(Kept(Some(Duration::from_secs(u64::from(number) * unit))))
+    let kept = parse_span(text).filter(|kept| SHORTEST <= *kept).ok_or_else(advice)?;
+    Ok(Kept(Some(kept)))
 }
 
 #[cfg(test)]
