@@ -12,9 +12,9 @@ use crate::request::RequestError;
 use crate::schema;
 
 /// Events of a page when the query does not say.
-const USUAL_LIMIT: u32 = 100;
+pub(crate) const USUAL_EVENTS: u32 = 100;
 /// Most events of a page.
-const MOST: u32 = 200;
+pub(crate) const MOST_EVENTS: u32 = 200;
 
 /// Where a merchant goes on reading: 32 hexadecimal digits that mean something to the store alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,17 +64,17 @@ impl EventsQuery {
         let mut all = Violations::new();
         let after = after.map(Cursor::parse).transpose();
         let after = all.check(after);
-        let limit = all.check(limit.map_or(Ok(USUAL_LIMIT), read_limit));
+        let limit = all.check(limit.map_or(Ok(USUAL_EVENTS), read_limit));
         Ok(all.into_result(after.zip(limit).map(|(after, limit)| Self { after, limit }))?)
     }
 }
 
 fn read_limit(text: &str) -> Result<u32, Violation> {
-    let wrong = |code| Violation::new("limit", code, format!("must be a whole number from 1 to {MOST}"));
+    let wrong = |code| Violation::new("limit", code, format!("must be a whole number from 1 to {MOST_EVENTS}"));
     if text.is_empty() || !text.bytes().all(|digit| digit.is_ascii_digit()) {
         return Err(wrong(ViolationCode::Invalid));
     }
-    let limit = text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
+    let limit = text.parse().ok().filter(|limit| (1..=MOST_EVENTS).contains(limit));
     limit.ok_or_else(|| wrong(ViolationCode::OutOfRange))
 }
 

@@ -14,6 +14,8 @@ use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, 
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::feed::{MOST_EVENTS, USUAL_EVENTS};
+
 /// Something before and after, and no control character between; what is trimmed may stand around it.
 const TEXT: &str = r"^\s*[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?\s*$";
 
@@ -91,13 +93,15 @@ named! {
     OrderStateName = |schema| one_of(schema, OrderState::ALL.map(OrderState::as_str));
     /// What a notification tells. SESSION_CANCELLED tells of Sessions that expired.
     EventType = |schema| {
-        let sessions = [SessionEvent::Completed, SessionEvent::Failed, SessionEvent::Cancelled].map(SessionEvent::as_str);
+        let sessions = SessionEvent::ALL.map(SessionEvent::as_str);
         one_of(schema, sessions.into_iter().chain(OrderEvent::ALL.map(OrderEvent::as_str)))
     };
     /// Where to go on reading; it means something to the service alone.
     EventCursor = |schema| string(schema).pattern(Some("^(([0-7][0-9a-f]{15}){2})?$"));
     /// How many events an answer has at most.
-    EventLimit = |schema| schema.schema_type(Type::Integer).minimum(Some(1)).maximum(Some(200)).default(Some(100.into()));
+    EventLimit = |schema| {
+        schema.schema_type(Type::Integer).minimum(Some(1)).maximum(Some(MOST_EVENTS)).default(Some(USUAL_EVENTS.into()))
+    };
     /// What is wrong with a field: FIELD_MISSING, FIELD_INVALID (wrong type or form), VALUE_NOT_ALLOWED (outside an enumeration), VALUE_TOO_LONG,
     /// VALUE_OUT_OF_RANGE, NOT_FOUND (a reference to something that does not exist), CONFLICT (fields that exclude each other).
     FieldErrorCode = |schema| one_of(schema, ViolationCode::ALL.map(ViolationCode::as_str));

@@ -242,6 +242,9 @@ pub enum SessionEvent {
 }
 
 impl SessionEvent {
+    /// Every event.
+    pub const ALL: [Self; 3] = [Self::Completed, Self::Failed, Self::Cancelled];
+
     /// The EventType.
     pub const fn as_str(self) -> &'static str {
         match self {
