@@ -3,6 +3,7 @@
 pub(crate) mod guard;
 pub(crate) mod install;
 pub(crate) mod processes;
+mod room;
 pub(crate) mod run;
 mod stages;
 
@@ -95,6 +96,9 @@ fn run_all(stages: &[&Stage]) -> Outcome<()> {
     let mut run = Run::new()?;
     let mut endings = Vec::new();
     let mut result = Ok(());
+    if let Some(warning) = room::free().and_then(room::warning) {
+        println!("{warning}");
+    }
     for (index, stage) in stages.iter().enumerate() {
         println!("\n== {} ({} of {}): {}", stage.name, index + 1, stages.len(), stage.what);
         let start = Instant::now();
@@ -103,7 +107,7 @@ fn run_all(stages: &[&Stage]) -> Outcome<()> {
         let _ = std::io::stdout().flush();
         let took = start.elapsed();
         endings.push(if result.is_ok() { Ending::Passed(took) } else { Ending::Failed(took) });
-        println!("== {}: {:.1} s", stage.name, took.as_secs_f64());
+        println!("== {}: {:.1} s{}", stage.name, took.as_secs_f64(), room::told(room::free()));
         if result.is_err() {
             break;
         }
@@ -112,7 +116,8 @@ fn run_all(stages: &[&Stage]) -> Outcome<()> {
     print!("\n{}", summary(stages, &endings));
     result.map_err(|failure| {
         let alone = stages[endings.len() - 1].alone;
-        Failure::new(format!("{failure}\n\nto run just this again: cargo xtask test --only {alone}"))
+        let room = room::free().and_then(room::advice).map_or_else(String::new, |advice| format!("\n\n{advice}"));
+        Failure::new(format!("{failure}{room}\n\nto run just this again: cargo xtask test --only {alone}"))
     })
 }
 
