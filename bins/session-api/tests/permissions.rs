@@ -79,7 +79,8 @@ async fn users_of_one_merchant_share_what_is_the_merchants() {
 #[actix_web::test]
 async fn an_account_of_the_other_mode_is_refused_with_the_reason() {
     let api = Api::start().await;
-    let sandbox = dropin_usecases::access::Merchants { sandbox: true, ..api.merchants.clone() };
+    let sandbox =
+        dropin_usecases::access::Merchants { targets: dropin_access::TargetPolicy::sandbox(), ..api.merchants.clone() };
     let wanted = dropin_usecases::access::CreateMerchant {
         name: "Trying out".to_owned(),
         webhook_url: None,

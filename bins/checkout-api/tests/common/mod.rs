@@ -156,7 +156,6 @@ impl Api {
             secrets: secrets.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
-            sandbox: false,
             targets: TargetPolicy::production(),
         };
         let (ana, bob) = (create(&merchants, "Ana's mugs").await, create(&merchants, "Bob's books").await);

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use dropin_boot::{Failure, Mode, SystemClock, SystemIds};
+use dropin_boot::{Failure, SystemClock, SystemIds};
 use dropin_ports::{Secrets, StoreHealth};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::Merchants;
@@ -93,7 +93,6 @@ pub(crate) fn merchants(cli: &Cli, store: &Store, secrets: Arc<dyn Secrets>) -> 
         secrets,
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        sandbox: cli.mode.mode == Mode::Sandbox,
         targets: cli.serve.delivery.webhook.policy(cli.mode.mode),
     }
 }

@@ -73,7 +73,6 @@ impl World {
             secrets: self.secrets.clone(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
-            sandbox: true,
             targets: TargetPolicy::sandbox(),
         }
     }

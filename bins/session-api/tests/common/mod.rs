@@ -179,7 +179,6 @@ impl Api {
             secrets: secrets.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
-            sandbox: false,
             targets: dropin_access::TargetPolicy::production(),
         };
         let ana = create(&merchants, "Ana's mugs").await;

@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use dropin_kernel::Timestamp;
+use dropin_kernel::{Timestamp, parse_span, write_span};
 
 use crate::failure::Failure;
 
@@ -126,19 +126,34 @@ const LONGEST_ASKED: Duration = Duration::from_secs(12 * 3_600);
 /// How long a notification that fails may hold back the next ones of its payment (decisions.md section 9).
 pub const HOLDS_BACK_FOR: Duration = Duration::from_secs(60 * 60);
 
+/// Thousandths that chance adds to a wait or takes from it, at most.
+const MOST_JITTER: i32 = 200;
+
 /// The wait, longer or shorter by so many thousandths of it, from −200 to 200.
 pub(crate) fn jittered(wait: Duration, per_mille: i32) -> Duration {
-    let factor = u32::try_from(1_000 + per_mille.clamp(-200, 200)).unwrap_or(1_000);
+    let factor = u32::try_from(1_000 + per_mille.clamp(-MOST_JITTER, MOST_JITTER)).unwrap_or(1_000);
     wait * factor / 1_000
 }
 
 /// What is wrong with a written schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a schedule is written as the waits between tries, then a semicolon and when to give up, for example 5s,30s,2m,10m,1h;72h: 1 to 32 waits from \
-     1s to 7d with s, m, h or d, and an end of at most 30d"
-)]
-pub struct ScheduleError;
+pub enum ScheduleError {
+    /// It is none.
+    #[error(
+        "a schedule is written as the waits between tries, then a semicolon and when to give up, for example 5s,30s,2m,10m,1h;72h: 1 to 32 waits \
+         from 1s to 7d with s, m, h or d, and an end of at most 30d"
+    )]
+    Unreadable,
+    /// Its longest wait could never end.
+    #[error(
+        "the schedule gives up before its longest wait, of up to {seconds} s with the fifth that chance may add, is over: what comes after the \
+         semicolon must be longer, for example 5s,30s,2m;1h"
+    )]
+    EndsTooSoon {
+        /// Seconds of the longest wait, with the jitter.
+        seconds: u64,
+    },
+}
 
 /// Waits in one schedule, at most.
 const MOST_DELAYS: usize = 32;
@@ -149,42 +164,30 @@ impl FromStr for Schedule {
     type Err = ScheduleError;
 
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
-        let (delays, end) = text.split_once(';').ok_or(ScheduleError)?;
+        let (delays, end) = text.split_once(';').ok_or(ScheduleError::Unreadable)?;
         let delays = delays.split(',').map(|word| span(word, LONGEST_DELAY)).collect::<Result<Vec<_>, _>>()?;
         if MOST_DELAYS < delays.len() {
-            return Err(ScheduleError);
+            return Err(ScheduleError::Unreadable);
         }
-        Self::new(delays, span(end, LATEST_END)?).ok_or(ScheduleError)
+        let longest = delays.iter().copied().max().unwrap_or_default();
+        let (longest, end) = (jittered(longest, MOST_JITTER), span(end, LATEST_END)?);
+        if end <= longest {
+            return Err(ScheduleError::EndsTooSoon { seconds: longest.as_secs_f64().ceil() as u64 });
+        }
+        Self::new(delays, end).ok_or(ScheduleError::Unreadable)
     }
 }
-
-/// Units of time with their seconds, longest first.
-const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
 /// Reads a span of time of at least a second.
 fn span(word: &str, longest: Duration) -> Result<Duration, ScheduleError> {
-    let word = word.trim();
-    let unit = UNITS.iter().find(|(letter, _)| word.ends_with(*letter)).ok_or(ScheduleError)?;
-    let number = word.trim_end_matches(unit.0);
-    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) || number.len() + 1 != word.len() {
-        return Err(ScheduleError);
-    }
-    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit.1)).ok_or(ScheduleError)?;
-    let span = Duration::from_secs(seconds);
-    if (Duration::from_secs(1)..=longest).contains(&span) { Ok(span) } else { Err(ScheduleError) }
-}
-
-/// A span of time in the longest unit that divides it.
-fn written(span: Duration) -> String {
-    let seconds = span.as_secs();
-    let (letter, unit) = UNITS.into_iter().find(|(_, unit)| seconds.is_multiple_of(*unit)).unwrap_or(('s', 1));
-    format!("{}{letter}", seconds / unit)
+    let fits = |span: &Duration| (Duration::from_secs(1)..=longest).contains(span);
+    parse_span(word.trim()).filter(fits).ok_or(ScheduleError)
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let delays: Vec<String> = self.delays.iter().copied().map(written).collect();
-        write!(f, "{};{}", delays.join(","), written(self.give_up_after))
+        let delays: Vec<String> = self.delays.iter().copied().map(write_span).collect();
+        write!(f, "{};{}", delays.join(","), write_span(self.give_up_after))
     }
 }
 
@@ -265,7 +268,21 @@ mod tests {
             "5µ;1d",
             &many,
         ] {
-            assert_eq!(wrong.parse::<Schedule>(), Err(ScheduleError), "{wrong:?}");
+            assert_eq!(wrong.parse::<Schedule>(), Err(ScheduleError::Unreadable), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_schedule_lasts_longer_than_its_longest_wait() {
+        for (wrong, seconds) in [("5s;1s", 6), ("5s;6s", 6), ("1s;1s", 2), ("5s,1h,2s;72m", 4_320), ("7d;8d", 725_760)] {
+            assert_eq!(wrong.parse::<Schedule>(), Err(ScheduleError::EndsTooSoon { seconds }), "{wrong}");
+        }
+        let too_soon = ScheduleError::EndsTooSoon { seconds: 6 }.to_string();
+        assert!(too_soon.contains("6 s") && too_soon.contains("after the semicolon must be longer"), "{too_soon}");
+        for right in ["5s;7s", "1s;2s", "5s,1h,2s;73m"] {
+            let schedule: Schedule = right.parse().expect(right);
+            let verdict = schedule.after(&answered(500), 1, START, START, 200);
+            assert!(matches!(verdict, Verdict::Retry { .. }), "{right} gives up at once: {verdict:?}");
         }
     }
 

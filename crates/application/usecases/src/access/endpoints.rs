@@ -144,8 +144,8 @@ impl Merchants {
     /// The URL as given, if it is one that notifications may go to as far as it tells (decisions.md section 9). What a name leads to may change
     /// at any time and is checked with every connection; here, where there may be no network at all, it is not asked.
     pub(super) fn check_webhook_url(&self, field: &str, raw: &str) -> Result<String, Violation> {
-        let policy = if self.sandbox { UrlPolicy::Sandbox } else { UrlPolicy::Production };
-        let url = WebUrl::parse(field, raw, policy)?;
+        // Its form only: which scheme it must have, the other knows.
+        let url = WebUrl::parse(field, raw, UrlPolicy::Sandbox)?;
         let refused = |why: TargetRefused| Violation::new(field, ViolationCode::Invalid, why.advice(&self.targets));
         self.targets.check(url.as_str()).map_err(refused)?;
         Ok(url.as_str().to_owned())
@@ -164,8 +164,7 @@ fn valid<T>(value: Result<T, Violation>, other: Option<Violation>) -> Result<T, 
 /// Whether each of its names fits an event that there is: one that fits none is a slip of the pen, and the merchant would never hear of what it
 /// means.
 fn check_events(filter: &EventFilter) -> Result<(), Violation> {
-    let of_sessions =
-        [SessionEvent::Completed, SessionEvent::Failed, SessionEvent::Cancelled].map(SessionEvent::as_str);
+    let of_sessions = SessionEvent::ALL.map(SessionEvent::as_str);
     let all: Vec<&str> = of_sessions.into_iter().chain(OrderEvent::ALL.map(OrderEvent::as_str)).collect();
     let Some(unknown) = filter.fits_none_of(&all) else { return Ok(()) };
     let message = format!("names {unknown}, and there is no such event; there are {}", all.join(", "));

@@ -90,7 +90,7 @@ impl Merchants {
             origins,
             session_lifetime: SESSION_LIFETIME,
             methods: MerchantMethods::default(),
-            sandbox: self.sandbox,
+            sandbox: self.targets.is_sandbox(),
             created_at: self.clock.now(),
         };
         let password = self.password();
@@ -143,7 +143,7 @@ impl Merchants {
         if MOST_ORIGINS < origins.len() {
             wrong.push("Origins", ViolationCode::OutOfRange, "must be at most 50");
         }
-        if !self.sandbox && origins.iter().any(|origin| !origin.as_str().starts_with("https://")) {
+        if !self.targets.is_sandbox() && origins.iter().any(|origin| !origin.as_str().starts_with("https://")) {
             wrong.push("Origins", ViolationCode::NotAllowed, "must begin with https:// in production");
         }
         origins

@@ -40,9 +40,7 @@ pub struct Merchants {
     pub clock: Arc<dyn Clock>,
     /// New ids and secrets.
     pub ids: Arc<dyn IdSource>,
-    /// Whether the deployment is a sandbox, as its new merchants then are.
-    pub sandbox: bool,
-    /// Where notifications may go.
+    /// Where notifications may go, in a sandbox or in production, as the deployment's new merchants then are.
     pub targets: TargetPolicy,
 }
 

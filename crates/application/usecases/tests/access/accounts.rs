@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use dropin_access::{Origin, Permission, Permissions, TargetPolicy};
+use dropin_access::{Origin, Permission, Permissions, TargetPolicy, TargetRefused};
 use dropin_kernel::MerchantId;
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, MerchantSettings};
@@ -30,7 +30,7 @@ async fn a_merchant_is_of_its_deployments_kind_and_has_the_standard_settings() {
     assert!(account.merchant.sandbox);
     assert_eq!(account.merchant.session_lifetime.as_secs(), 24 * 3_600);
     assert_eq!(account.users[0].permissions, Permissions::all());
-    let production = Merchants { sandbox: false, ..bench.merchants.clone() };
+    let production = Merchants { targets: TargetPolicy::production(), ..bench.merchants.clone() };
     let made = production.create(wanted()).await.map_err(|error| error.to_string()).unwrap();
     assert!(!bench.merchant(made.merchant_id).await.sandbox);
 }
@@ -40,7 +40,7 @@ async fn everything_that_is_wrong_with_a_new_merchant_is_said_at_once() {
     let bench = Bench::new();
     let create = async |sandbox, wanted| {
         let targets = if sandbox { TargetPolicy::sandbox() } else { TargetPolicy::production() };
-        Merchants { sandbox, targets, ..bench.merchants.clone() }.create(wanted).await
+        Merchants { targets, ..bench.merchants.clone() }.create(wanted).await
     };
     let webhook = |url: &str| CreateMerchant { webhook_url: Some(url.to_owned()), ..wanted() };
     let all = CreateMerchant { name: " \t ".to_owned(), currencies: vec![], ..webhook("ftp://x") };
@@ -59,6 +59,11 @@ async fn everything_that_is_wrong_with_a_new_merchant_is_said_at_once() {
     ] {
         assert_eq!(fields(create(false, webhook(url)).await), ["WebhookUrl"], "{url} in production");
         assert!(create(true, webhook(url)).await.is_ok(), "{url} in a sandbox");
+    }
+    for url in ["http://shop.example/", "http://localhost/"] {
+        let Err(AccountError::Invalid(wrong)) = create(false, webhook(url)).await else { panic!("{url}") };
+        let expected = TargetRefused::NotHttps.advice(&TargetPolicy::production());
+        assert_eq!(wrong.iter().map(|one| one.message.as_str()).collect::<Vec<_>>(), [expected], "{url}");
     }
     let origins = (0..51).map(|port| Origin::parse(&format!("http://localhost:{}", 1 + port)).unwrap()).collect();
     assert_eq!(fields(create(true, CreateMerchant { origins, ..wanted() }).await), ["Origins"]);

@@ -182,7 +182,6 @@ impl Bench {
             secrets: secrets.clone(),
             clock: clock.clone(),
             ids: Arc::new(CountingIds { next: AtomicUsize::new(1), same }),
-            sandbox: true,
             targets: TargetPolicy::sandbox(),
         };
         let zero = || AtomicUsize::new(0);
