@@ -73,10 +73,12 @@ impl TargetPolicy {
             None => return Err(TargetRefused::NotAUrl),
         }
         let port = url.port_or_known_default().ok_or(TargetRefused::NotAUrl)?;
-        if port == 0 || (!self.sandbox && !self.ports.contains(&port)) {
-            return Err(TargetRefused::Port);
+        match port {
+            0 if self.sandbox => Err(TargetRefused::PortZero),
+            0 => Err(TargetRefused::Port),
+            _ if self.sandbox || self.ports.contains(&port) => Ok(url),
+            _ => Err(TargetRefused::Port),
         }
-        Ok(url)
     }
 
     /// Whether a connection may be opened to `address`.
@@ -118,6 +120,8 @@ pub enum TargetRefused {
     Credentials,
     /// A port that production does not call.
     Port,
+    /// Port 0, where nobody can listen, in a sandbox, which calls every other one.
+    PortZero,
     /// A name that only a private network knows.
     LocalName,
     /// The host is, or its name leads to, an address that is not public.
@@ -136,6 +140,7 @@ impl TargetRefused {
             Self::NotHttps => "the webhook address must begin with https://",
             Self::Credentials => "the webhook address must not contain a user name or password",
             Self::Port => "the webhook address has a port that this deployment does not call; see --webhook-ports",
+            Self::PortZero => "the webhook address has port 0, where nothing can listen",
             Self::LocalName => "the webhook address has a host name that only a private network knows",
             Self::NotPublic => "the webhook address leads into a private, local or reserved network",
             Self::Denied => "the webhook address leads to an address that --webhook-deny rules out",
@@ -150,6 +155,7 @@ impl TargetRefused {
             Self::NotHttps => "must begin with https:// in production",
             Self::Credentials => "must not carry a user name or password",
             Self::Port => return format!("must use port {}", policy.ports_in_words()),
+            Self::PortZero => "must use a port from 1 to 65535",
             Self::LocalName => "must have a host name that is known all over the Internet, such as shop.example",
             Self::NotPublic => "must not lead into a private, local or reserved network",
             Self::Denied | Self::Own => "must not lead to an address that the operator has ruled out",
@@ -255,10 +261,13 @@ mod tests {
             ("http://[64:ff9b::a9fe:a9fe]/", TargetRefused::NotPublic),
             ("http://:secret@localhost/", TargetRefused::Credentials),
             ("file:///etc/passwd", TargetRefused::NotAUrl),
-            ("http://localhost:0/", TargetRefused::Port),
+            ("http://localhost:0/", TargetRefused::PortZero),
         ] {
             assert_eq!(sandbox.check(address), Err(refusal), "{address}");
         }
+        let zero = TargetRefused::PortZero;
+        assert_eq!(zero.advice(&sandbox), "must use a port from 1 to 65535");
+        assert!(!zero.why().contains("--webhook-ports"), "which says nothing in a sandbox");
     }
 
     #[test]
