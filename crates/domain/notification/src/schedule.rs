@@ -172,7 +172,7 @@ impl FromStr for Schedule {
         let longest = delays.iter().copied().max().unwrap_or_default();
         let (longest, end) = (jittered(longest, MOST_JITTER), span(end, LATEST_END)?);
         if end <= longest {
-            return Err(ScheduleError::EndsTooSoon { seconds: longest.as_secs_f64().ceil() as u64 });
+            return Err(ScheduleError::EndsTooSoon { seconds: longest.as_millis().div_ceil(1_000) as u64 });
         }
         Self::new(delays, end).ok_or(ScheduleError::Unreadable)
     }
@@ -181,7 +181,7 @@ impl FromStr for Schedule {
 /// Reads a span of time of at least a second.
 fn span(word: &str, longest: Duration) -> Result<Duration, ScheduleError> {
     let fits = |span: &Duration| (Duration::from_secs(1)..=longest).contains(span);
-    parse_span(word.trim()).filter(fits).ok_or(ScheduleError)
+    parse_span(word.trim()).filter(fits).ok_or(ScheduleError::Unreadable)
 }
 
 impl fmt::Display for Schedule {
@@ -274,7 +274,8 @@ mod tests {
 
     #[test]
     fn a_schedule_lasts_longer_than_its_longest_wait() {
-        for (wrong, seconds) in [("5s;1s", 6), ("5s;6s", 6), ("1s;1s", 2), ("5s,1h,2s;72m", 4_320), ("7d;8d", 725_760)] {
+        for (wrong, seconds) in [("5s;1s", 6), ("5s;6s", 6), ("1s;1s", 2), ("5s,1h,2s;72m", 4_320), ("7d;8d", 725_760)]
+        {
             assert_eq!(wrong.parse::<Schedule>(), Err(ScheduleError::EndsTooSoon { seconds }), "{wrong}");
         }
         let too_soon = ScheduleError::EndsTooSoon { seconds: 6 }.to_string();
