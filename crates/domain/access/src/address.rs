@@ -45,10 +45,10 @@ const METADATA: [Ipv4Addr; 3] =
     [Ipv4Addr::new(168, 63, 129, 16), Ipv4Addr::new(100, 100, 100, 200), Ipv4Addr::new(192, 0, 0, 192)];
 /// Amazon's, Google's, Oracle's and Scaleway's.
 const METADATA_V6: [Network; 4] = [
-    Network { first: IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0)), length: 32 },
-    Network { first: IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)), length: 128 },
-    Network { first: IpAddr::V6(Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe)), length: 128 },
-    Network { first: IpAddr::V6(Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42)), length: 128 },
+    Network::v6([0xfd00, 0xec2, 0, 0, 0, 0, 0, 0], 32),
+    Network::v6([0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254], 128),
+    Network::v6([0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe], 128),
+    Network::v6([0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42], 128),
 ];
 
 /// A range of addresses (RFC 4632 section 3.1, RFC 4291 section 2.3), or a single one.
@@ -64,6 +64,14 @@ pub struct Network {
 pub struct InvalidNetwork;
 
 impl Network {
+    const fn v4([a, b, c, d]: [u8; 4], length: u8) -> Self {
+        Self { first: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), length }
+    }
+
+    const fn v6([a, b, c, d, e, f, g, h]: [u16; 8], length: u8) -> Self {
+        Self { first: IpAddr::V6(Ipv6Addr::new(a, b, c, d, e, f, g, h)), length }
+    }
+
     /// Whether `address` lies within, itself or as an IPv4 address that it carries inside.
     pub fn holds(&self, address: IpAddr) -> bool {
         match (self.first, address) {
@@ -105,45 +113,45 @@ impl fmt::Display for Network {
     }
 }
 
-/// Network and prefix length of what is not public.
-const RESERVED_V4: [(Ipv4Addr, u32); 15] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8),
-    (Ipv4Addr::new(10, 0, 0, 0), 8),
-    (Ipv4Addr::new(100, 64, 0, 0), 10),
-    (Ipv4Addr::new(127, 0, 0, 0), 8),
-    (Ipv4Addr::new(169, 254, 0, 0), 16),
-    (Ipv4Addr::new(172, 16, 0, 0), 12),
-    (Ipv4Addr::new(192, 0, 0, 0), 24),
-    (Ipv4Addr::new(192, 0, 2, 0), 24),
-    (Ipv4Addr::new(192, 88, 99, 0), 24),
-    (Ipv4Addr::new(192, 168, 0, 0), 16),
-    (Ipv4Addr::new(198, 18, 0, 0), 15),
-    (Ipv4Addr::new(198, 51, 100, 0), 24),
-    (Ipv4Addr::new(203, 0, 113, 0), 24),
-    (Ipv4Addr::new(224, 0, 0, 0), 4),
-    (Ipv4Addr::new(240, 0, 0, 0), 4),
+/// What is not public.
+const RESERVED_V4: [Network; 15] = [
+    Network::v4([0, 0, 0, 0], 8),
+    Network::v4([10, 0, 0, 0], 8),
+    Network::v4([100, 64, 0, 0], 10),
+    Network::v4([127, 0, 0, 0], 8),
+    Network::v4([169, 254, 0, 0], 16),
+    Network::v4([172, 16, 0, 0], 12),
+    Network::v4([192, 0, 0, 0], 24),
+    Network::v4([192, 0, 2, 0], 24),
+    Network::v4([192, 88, 99, 0], 24),
+    Network::v4([192, 168, 0, 0], 16),
+    Network::v4([198, 18, 0, 0], 15),
+    Network::v4([198, 51, 100, 0], 24),
+    Network::v4([203, 0, 113, 0], 24),
+    Network::v4([224, 0, 0, 0], 4),
+    Network::v4([240, 0, 0, 0], 4),
 ];
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
-    let within = |(network, length): &(Ipv4Addr, u32)| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0;
-    !RESERVED_V4.iter().any(within) && !METADATA.contains(&address)
+    !RESERVED_V4.iter().any(|range| range.holds(address.into())) && !METADATA.contains(&address)
 }
 
-/// Parts of the global range 2000::/3 that are no public servers: protocol assignments with Teredo and ORCHID, documentation, 6to4.
-const RESERVED_V6: [(Ipv6Addr, u32); 4] = [
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
-    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
+/// What is routed all over the Internet (RFC 4291 section 2.4).
+const GLOBAL_V6: Network = Network::v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
+/// Parts of it that are no public servers: protocol assignments with Teredo and ORCHID, documentation, 6to4.
+const RESERVED_V6: [Network; 4] = [
+    Network::v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),
+    Network::v6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32),
+    Network::v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16),
+    Network::v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20),
 ];
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     if let Some(inside) = address.to_ipv4_mapped().or_else(|| behind_nat64(address)) {
         return is_public_v4(inside);
     }
-    let within = |(network, length): &(Ipv6Addr, u32)| (address.to_bits() ^ network.to_bits()) >> (128 - length) == 0;
-    let global = within(&(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3));
-    global && !RESERVED_V6.iter().any(within) && inside_isatap(address).is_none_or(is_public_v4)
+    let within = |range: &Network| range.holds(address.into());
+    within(&GLOBAL_V6) && !RESERVED_V6.iter().any(within) && inside_isatap(address).is_none_or(is_public_v4)
 }
 
 /// The IPv4 address behind the well-known NAT64 prefix (RFC 6052), which a network without IPv4 reaches everybody by.
@@ -169,7 +177,7 @@ fn last_four(address: Ipv6Addr) -> Ipv4Addr {
 
 /// Every IPv4 address that this one may stand for: mapped and compatible (RFC 4291 section 2.5.5), translated (RFC 2765), both prefixes of
 /// NAT64 in all their layouts (RFC 6052 section 2.2, RFC 8215), 6to4 (RFC 3056), Teredo's server and client (RFC 4380 section 4), ISATAP.
-fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 4] {
+pub fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 4] {
     let o = address.octets();
     let v4 = |a: usize, b: usize, c: usize, d: usize| Some(Ipv4Addr::new(o[a], o[b], o[c], o[d]));
     let end = Some(last_four(address));
