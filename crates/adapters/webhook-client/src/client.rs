@@ -7,6 +7,7 @@ use dropin_access::TargetPolicy;
 use dropin_notification::{AttemptOutcome, Failure};
 use dropin_ports::{Sent, WebhookRequest, WebhookSender};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::internet::{Internet, SystemInternet};
 use crate::thread;
@@ -35,14 +36,21 @@ impl ClientConfig {
     }
 }
 
-/// One request and where its outcome goes.
-pub(crate) type Job = (WebhookRequest, oneshot::Sender<Sent>);
+/// One try.
+pub(crate) struct Job {
+    pub(crate) request: WebhookRequest,
+    /// When it ends, however late it began: whoever asked counts from when they asked.
+    pub(crate) until: Instant,
+    /// Where its outcome goes.
+    pub(crate) told: oneshot::Sender<Sent>,
+}
 
 /// Sends notifications. The HTTP client lives on a thread of its own, since it cannot move between threads; the thread ends with the last
 /// clone of this handle.
 #[derive(Clone)]
 pub struct WebhookClient {
     inbox: mpsc::Sender<Job>,
+    deadline: Duration,
 }
 
 impl WebhookClient {
@@ -55,20 +63,21 @@ impl WebhookClient {
     }
 
     pub(crate) fn start_with(config: ClientConfig, internet: Arc<dyn Internet>) -> io::Result<Self> {
-        let (inbox, jobs) = mpsc::channel(INBOX);
+        let ((inbox, jobs), deadline) = (mpsc::channel(INBOX), config.deadline);
         std::thread::Builder::new().name("webhooks".to_owned()).spawn(move || thread::run(config, internet, jobs))?;
-        Ok(Self { inbox })
+        Ok(Self { inbox, deadline })
     }
 }
 
 #[async_trait]
 impl WebhookSender for WebhookClient {
     async fn send(&self, request: WebhookRequest) -> Sent {
-        const STOPPED: AttemptOutcome = AttemptOutcome::Failed { why: Failure::Own("the webhook client has stopped") };
-        let (outcome, told) = oneshot::channel();
-        if self.inbox.send((request, outcome)).await.is_err() {
+        const STOPPED: AttemptOutcome = AttemptOutcome::Failed { why: Failure::Stopped };
+        let (told, outcome) = oneshot::channel();
+        let job = Job { request, until: Instant::now() + self.deadline, told };
+        if self.inbox.send(job).await.is_err() {
             return STOPPED.into();
         }
-        told.await.unwrap_or_else(|_stopped| STOPPED.into())
+        outcome.await.unwrap_or_else(|_stopped| STOPPED.into())
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use actix_service::Service;
 use actix_tls::connect::{ConnectError, ConnectInfo, Connection};
 use actix_web::http::Uri;
-use dropin_access::TargetRefused;
+use dropin_access::{TargetRefused, address};
 use dropin_notification::Failure;
 use futures_util::future::LocalBoxFuture;
 use rustls::pki_types::ServerName;
@@ -20,8 +20,11 @@ use tokio_rustls::TlsConnector;
 
 use crate::client::ClientConfig;
 use crate::internet::{Internet, Lookups};
-use crate::stream::{AnswerGuard, Transport};
+use crate::meter::Metered;
+use crate::stream::{AnswerGuard, Stopped, Transport};
 
+/// Most addresses that a name may have. Every one is checked before any is called, and nobody needs so many.
+const ADDRESSES: usize = 32;
 /// Addresses of one name that are tried, each with an equal part of the time.
 const TRIED: u32 = 4;
 
@@ -47,6 +50,7 @@ impl From<io::Error> for NotConnected {
     fn from(error: io::Error) -> Self {
         Self(match error.kind() {
             io::ErrorKind::ConnectionRefused => Failure::Refused,
+            io::ErrorKind::InvalidData if Stopped::of(&error).is_some() => Failure::HandshakeLong,
             io::ErrorKind::InvalidData => Failure::HandshakeFailed,
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => Failure::Closed,
             io::ErrorKind::TimedOut => Failure::ConnectLate,
@@ -90,7 +94,7 @@ impl Dialer {
             Some(tls) => {
                 let name = ServerName::try_from(host.to_owned());
                 let name = name.map_err(|_no_name| NotConnected(Failure::Uncertifiable))?;
-                let Ok(shaken) = timeout(within, tls.connect(name, stream)).await else {
+                let Ok(shaken) = timeout(within, tls.connect(name, Metered::new(stream))).await else {
                     return Err(NotConnected(Failure::HandshakeLate));
                 };
                 Transport::Tls(Box::new(shaken?))
@@ -106,6 +110,9 @@ impl Dialer {
             Ok(literal) => Rc::from([literal]),
             Err(_a_name) => self.lookups.find(host).await.ok_or(UNKNOWN)?,
         };
+        if ADDRESSES < found.len() {
+            return Err(NotConnected(Failure::TooManyAddresses));
+        }
         found.iter().try_for_each(|address| self.admit(*address))?;
         let tried = u32::try_from(found.len()).unwrap_or(TRIED).clamp(1, TRIED);
         let share = self.config.connect_deadline / tried;
@@ -122,10 +129,15 @@ impl Dialer {
 
     fn admit(&self, address: IpAddr) -> Result<(), TargetRefused> {
         self.config.policy.admit(address)?;
-        if !self.config.policy.is_sandbox() && self.internet.is_own(address) {
-            return Err(TargetRefused::Own);
+        if self.config.policy.is_sandbox() {
+            return Ok(());
         }
-        Ok(())
+        let inside = match address {
+            IpAddr::V4(_) => [None; 4],
+            IpAddr::V6(v6) => address::carried(v6),
+        };
+        let mut all = [address].into_iter().chain(inside.into_iter().flatten().map(IpAddr::V4));
+        if all.any(|address| self.internet.is_own(address)) { Err(TargetRefused::Own) } else { Ok(()) }
     }
 }
 

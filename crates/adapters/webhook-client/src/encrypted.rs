@@ -58,19 +58,25 @@ impl World {
     }
 
     async fn named(name: &str, answer: &'static str) -> Self {
+        Self::with(name, |_| {}, vec![answer.as_bytes()]).await
+    }
+
+    /// Writes its answer in these records, where they are not longer than TLS allows.
+    async fn with(name: &str, set_up: impl FnOnce(&mut ServerConfig), answer: Vec<&'static [u8]>) -> Self {
         let pair = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a pair");
         let key = PrivateKeyDer::try_from(pair.signing_key.serialize_der()).expect("a key");
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let server = versions.expect("versions").with_no_client_auth();
-        let server = server.with_single_cert(vec![pair.cert.der().clone()], key).expect("its own key");
+        let mut server = server.with_single_cert(vec![pair.cert.der().clone()], key).expect("its own key");
+        set_up(&mut server);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let (address, connections) = (listener.local_addr().expect("bound"), Arc::<AtomicUsize>::default());
         let (acceptor, counted) = (TlsAcceptor::from(Arc::new(server)), connections.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 counted.fetch_add(1, Ordering::SeqCst);
-                tokio::spawn(serve(acceptor.clone(), stream, answer));
+                tokio::spawn(serve(acceptor.clone(), stream, answer.clone()));
             }
         });
         Self { address, connections, client: client(pair.cert.der().clone()) }
@@ -87,13 +93,16 @@ fn client(believed: CertificateDer<'static>) -> WebhookClient {
     WebhookClient::start_with(quick, Arc::new(Believing(believed))).expect("a thread")
 }
 
-async fn serve(acceptor: TlsAcceptor, stream: TcpStream, answer: &str) -> io::Result<()> {
+async fn serve(acceptor: TlsAcceptor, stream: TcpStream, answer: Vec<&'static [u8]>) -> io::Result<()> {
     let mut stream = acceptor.accept(stream).await?;
     let mut request = Vec::new();
     while stream.read_buf(&mut request).await? != 0 {
         if request.ends_with(BODY) {
             request.clear();
-            stream.write_all(answer.as_bytes()).await?;
+            for record in &answer {
+                stream.write_all(record).await?;
+            }
+            stream.flush().await?;
         }
     }
     Ok(())
@@ -119,6 +128,52 @@ async fn answers_are_watched_over_there_too() {
     let endless = format!("HTTP/1.1 200 OK\r\n{}", "X-More: and more\r\n".repeat(2_000));
     let world = World::answering(endless.leak()).await;
     assert_eq!(world.send("localhost").await.outcome, failed(Failure::HeadLong));
+}
+
+/// A head, and behind it a body of so many bytes.
+fn long_answer(length: usize) -> &'static [u8] {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{}", "x".repeat(length)).into_bytes().leak()
+}
+
+#[tokio::test]
+async fn a_long_answer_is_read_whole_in_records_of_any_usual_length() {
+    for record in [128, 1_000, 16_384] {
+        let answer = long_answer(65_000).chunks(record).collect();
+        let world = World::with("localhost", |_| {}, answer).await;
+        for _ in 0..2 {
+            let sent = world.send("localhost").await;
+            assert_eq!((sent.outcome, sent.answer.len()), (answered(200), 4_096), "{record}");
+        }
+        assert_eq!(
+            world.connections.load(Ordering::SeqCst),
+            1,
+            "one that is not read whole is not used again: {record}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_tls_wraps_around_an_answer_counts_too() {
+    let world = World::with("localhost", |_| {}, long_answer(65_000).chunks(1).collect()).await;
+    let sent = world.send("localhost").await;
+    assert_eq!(sent.outcome, answered(200), "its head was complete");
+    assert!((1_000..2_000).contains(&sent.answer.len()), "{} records of one byte were read", sent.answer.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tickets_without_an_end_are_not_read_and_hold_nobody_up() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let flooding = World::with("localhost", |server| server.send_tls13_tickets = 100_000, vec![answer]).await;
+    let well = Receiver::start(says("200 OK")).await;
+    let quick = async {
+        let begun = Instant::now();
+        let outcome = flooding.client.send(request(well.url())).await.outcome;
+        (outcome, begun.elapsed())
+    };
+    let (flooded, (outcome, took)) = tokio::join!(flooding.send("localhost"), quick);
+    assert_eq!(flooded.outcome, failed(Failure::AnswerLong));
+    assert_eq!(outcome, answered(200));
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use crate::client::{ClientConfig, WebhookClient};
 
 pub(crate) const BODY: &[u8] = br#"{"EventType":"ORDER_PROCESSED"}"#;
 const SECRET: [u8; 32] = [7; 32];
-const DEADLINE: Duration = Duration::from_millis(400);
+pub(crate) const DEADLINE: Duration = Duration::from_millis(400);
 
 /// What a receiver does with a connection on which a whole request has arrived.
 #[derive(Clone)]

@@ -9,6 +9,7 @@ mod encrypted;
 #[cfg(test)]
 mod hostile;
 mod internet;
+mod meter;
 mod signature;
 #[cfg(test)]
 mod ssrf;

@@ -13,12 +13,16 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use crate::meter::Metered;
+
 /// Longest head of an answer, with the interim answers before it.
 const HEAD_LIMIT: usize = 16 * 1024;
 /// Interim answers before the one that counts.
 const INTERIM_LIMIT: u32 = 8;
 /// How much is read at once while the head comes.
 const STEP: usize = 2 * 1024;
+/// How much of the body is; the meter under TLS learns of text only when it is handed over.
+const BODY_STEP: usize = 4 * 1024;
 
 /// Why an answer was not read on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +31,7 @@ pub(crate) enum Stopped {
     Head,
     /// Interim answers and no end of them.
     Interim,
-    /// As much of its body was read as is ever read: nothing is wrong with what came so far.
+    /// As much of its body was read as is ever read, or of what is wrapped around it: nothing is wrong with what came so far.
     Limit,
 }
 
@@ -63,21 +67,33 @@ impl From<Stopped> for io::Error {
 /// A connection, encrypted or not.
 pub(crate) enum Transport {
     Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream<Metered>>),
 }
 
 impl Transport {
     fn socket(&self) -> &TcpStream {
         match self {
             Self::Plain(socket) => socket,
-            Self::Tls(tls) => tls.get_ref().0,
+            Self::Tls(tls) => tls.get_ref().0.socket(),
+        }
+    }
+
+    /// An answer comes next.
+    fn begin(&mut self) {
+        if let Self::Tls(tls) = self {
+            tls.get_mut().0.begin();
         }
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Plain(socket) => Pin::new(socket).poll_read(cx, buf),
-            Self::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+            Self::Tls(tls) => {
+                let before = buf.filled().len();
+                ready!(Pin::new(&mut *tls).poll_read(cx, buf))?;
+                tls.get_mut().0.was_text(buf.filled().len() - before);
+                Poll::Ready(Ok(()))
+            }
         }
     }
 
@@ -128,11 +144,13 @@ pub(crate) struct AnswerGuard {
 
 impl AnswerGuard {
     /// At most `limit` bytes after the head are read of an answer.
-    pub(crate) fn new(transport: Transport, limit: usize) -> Self {
+    pub(crate) fn new(mut transport: Transport, limit: usize) -> Self {
+        transport.begin();
         Self { transport, limit, phase: Phase::Head, head: Vec::new(), given: 0, read: 0, interim: 0 }
     }
 
     fn begin(&mut self) {
+        self.transport.begin();
         self.phase = Phase::Head;
         self.head.clear();
         (self.given, self.read, self.interim) = (0, 0, 0);
@@ -265,7 +283,7 @@ impl AsyncRead for AnswerGuard {
         if *left == 0 {
             return Poll::Ready(Err(Stopped::Limit.into()));
         }
-        let room = (*left).min(buf.remaining());
+        let room = (*left).min(buf.remaining()).min(BODY_STEP);
         let mut part = ReadBuf::new(buf.initialize_unfilled_to(room));
         ready!(this.transport.poll_read(cx, &mut part))?;
         let came = part.filled().len();

@@ -1,8 +1,11 @@
 //! The thread that owns the HTTP clients. One job, one try, one deadline over all of it.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, SystemTime};
 
 use actix_web::error::{ParseError, PayloadError};
@@ -18,7 +21,7 @@ use dropin_notification::{AttemptOutcome, Failure};
 use dropin_ports::{Sent, WebhookRequest};
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::answer::{COLLECTED, readable};
 use crate::client::{ClientConfig, Job};
@@ -53,22 +56,29 @@ pub(crate) fn run(config: ClientConfig, internet: Arc<dyn Internet>, mut jobs: m
             if RENEWAL < made.elapsed() {
                 (sender, made) = (Rc::new(shared.sender()), Instant::now());
             }
-            let (request, told) = match job {
+            let Job { request, until, told } = match job {
                 Ok(Some(job)) => job,
                 Ok(None) => break,
                 Err(_nothing_to_do) => continue,
             };
             let sender = Rc::clone(&sender);
             spawn(async move {
-                let sent = match timeout(sender.config.deadline, sender.send(request)).await {
-                    Ok(sent) => sent,
-                    Err(_late) => failed(Failure::Late),
-                };
+                let sent = in_time(until, sender.send(request)).await.unwrap_or_else(|| failed(Failure::Late));
                 // Whoever asked may be gone; the notification is then sent again after its lease.
                 drop(told.send(sent));
             });
         }
     });
+}
+
+/// What comes of `work`, of which nothing is done after `until`, not even when the thread had no time before. `None` when it is late.
+async fn in_time<T>(until: Instant, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    let step = poll_fn(|cx| match Instant::now() < until {
+        true => work.as_mut().poll(cx).map(Some),
+        false => Poll::Ready(None),
+    });
+    timeout_at(until, step).await.ok().flatten()
 }
 
 fn tls(roots: rustls::RootCertStore) -> Arc<rustls::ClientConfig> {

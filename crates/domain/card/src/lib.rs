@@ -13,4 +13,4 @@ pub use plaintext::MalformedPlaintext;
 pub use scheme::Scheme;
 pub use stashed::{StashedData, StashedKind};
 pub use wallet::{Wallet, WalletToken};
-pub use warning::Warning;
+pub use warning::{NUMBER_LENGTHS, Warning};

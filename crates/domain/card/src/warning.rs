@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use dropin_kernel::Timestamp;
 
 use crate::card::Card;
@@ -25,6 +27,9 @@ impl Warning {
     }
 }
 
+/// How many digits a card number has: ISO/IEC 7812-1 allows up to 19, and nobody issues fewer than 12 (Maestro).
+pub const NUMBER_LENGTHS: RangeInclusive<usize> = 12..=19;
+
 impl Card {
     /// Everything that is wrong with the card at `now`, in the order of the contract's list; empty when it can be charged.
     ///
@@ -46,9 +51,8 @@ impl Card {
 }
 
 fn number_is_right(digits: &str, scheme: Option<Scheme>) -> bool {
-    // ISO/IEC 7812-1 allows up to 19 digits; nobody issues fewer than 12 (Maestro).
     let length_is_right =
-        scheme.map_or((12..=19).contains(&digits.len()), |scheme| scheme.lengths().contains(&digits.len()));
+        scheme.map_or(NUMBER_LENGTHS.contains(&digits.len()), |scheme| scheme.lengths().contains(&digits.len()));
     length_is_right && all_digits(digits) && passes_luhn(digits)
 }
 
