@@ -20,14 +20,24 @@ pub struct StoreConfig {
     /// Connections to PostgreSQL, each with its thread, beside the four for Sessions that are created and found together; SQLite has one writer
     /// and two readers.
     pub threads: usize,
-    /// How long a caller waits for an answer. The contract allows three seconds until 503 (decisions.md section 1).
+    /// How long a caller waits for an answer. PostgreSQL ends a statement two seconds after that.
     pub deadline: Duration,
 }
 
+/// How long whoever calls a service waits: the contract allows three seconds until 503 (decisions.md section 1).
+pub(crate) const SERVICE_DEADLINE: Duration = Duration::from_secs(3);
+
+/// How long whoever gives a command waits. Nobody is turned away meanwhile, and an outage is when commands take long and are needed.
+const TOOL_DEADLINE: Duration = Duration::from_secs(60);
+
 impl StoreConfig {
-    /// `url` with eight threads and a deadline of three seconds.
+    /// `url` with eight threads and the deadline of the role: three seconds for a service, a minute for a tool.
     pub fn new(url: impl Into<String>, role: Role) -> Self {
-        Self { url: url.into(), role, threads: 8, deadline: Duration::from_secs(3) }
+        let deadline = match role {
+            Role::Service => SERVICE_DEADLINE,
+            Role::Tool => TOOL_DEADLINE,
+        };
+        Self { url: url.into(), role, threads: 8, deadline }
     }
 }
 
@@ -132,6 +142,12 @@ mod tests {
             let error = Target::parse(wrong).expect_err(wrong).to_string();
             assert!(error.starts_with("the database must be given as sqlite://path/to/file or postgres://"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_command_waits_longer_than_the_caller_of_a_service() {
+        let deadline = |role| StoreConfig::new("sqlite://dropin.db", role).deadline.as_secs();
+        assert_eq!((deadline(Role::Service), deadline(Role::Tool)), (3, 60));
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! One connection, to either database.
 
+use std::time::Duration;
+
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, SqliteConnection};
 
 use crate::feed;
 
-/// What every connection to PostgreSQL is told first. Times out in the server before the caller's patience (3 s) is twice used up; never
-/// relied on for COMMIT, which no time-out of PostgreSQL ends.
-const POSTGRES_SETTINGS: &str = "SET statement_timeout = '5s'; SET lock_timeout = '2s'; \
+/// What every connection to PostgreSQL is told first, beside when a statement times out.
+const POSTGRES_SETTINGS: &str = "SET lock_timeout = '2s'; \
      SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_isolation = 'read committed'; \
      SET client_min_messages = 'error'; SET timezone = 'UTC'";
 
@@ -50,10 +51,16 @@ fn with_time_limits(url: &str) -> String {
     url
 }
 
-/// Connects to PostgreSQL, two seconds at most, and applies `settings` beside those that all connections have.
-pub(crate) fn postgres(url: &str, settings: &str) -> Result<PgConnection, String> {
+/// How much longer than its caller waits a statement may run in the server. Never relied on for COMMIT, which no time-out of PostgreSQL ends.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Connects to PostgreSQL, two seconds at most, for callers who wait for `deadline`, and applies `settings` beside those that all connections
+/// have.
+pub(crate) fn postgres(url: &str, deadline: Duration, settings: &str) -> Result<PgConnection, String> {
     let mut connection = PgConnection::establish(&with_time_limits(url)).map_err(|error| error.to_string())?;
-    connection.batch_execute(&format!("{POSTGRES_SETTINGS}{settings}")).map_err(|error| error.to_string())?;
+    let patience = (deadline + GRACE).as_millis();
+    let all = format!("SET statement_timeout = {patience}; {POSTGRES_SETTINGS}{settings}");
+    connection.batch_execute(&all).map_err(|error| error.to_string())?;
     connection.batch_execute(feed::SET_CLOCK).map_err(|error| error.to_string())?;
     // A deadlock is recognised by its English message. Where the role may not choose the language, a deadlock counts as "not now".
     let _not_allowed = connection.batch_execute("SET lc_messages = 'C'");

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use dropin_ports::StoreError;
 
@@ -49,10 +50,17 @@ macro_rules! sorts {
 
         impl Sorts {
             /// Starts the threads of all sorts. Each connects with its first step.
-            pub(crate) fn start(&self, url: &str, bell: &Arc<Bell>, threads: &mut Vec<JoinHandle<()>>) -> Result<(), OpenError> {
+            pub(crate) fn start(
+                &self,
+                url: &str,
+                deadline: Duration,
+                bell: &Arc<Bell>,
+                threads: &mut Vec<JoinHandle<()>>,
+            ) -> Result<(), OpenError> {
                 $(for _ in 0..THREADS {
                     let (queue, url, bell) = (self.$queue.clone(), url.to_owned(), bell.clone());
-                    threads.push(spawn(<$work as Sort>::THREAD, move || lane::serve_together(&queue, &url, &bell))?);
+                    let serve = move || lane::serve_together(&queue, &url, deadline, &bell);
+                    threads.push(spawn(<$work as Sort>::THREAD, serve)?);
                 })*
                 Ok(())
             }

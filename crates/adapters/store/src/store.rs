@@ -10,7 +10,7 @@ use diesel::QueryableByName;
 use diesel::sql_types::{Nullable, Text};
 use dropin_ports::{StoreError, StoreHealth};
 
-use crate::config::{OpenError, Role, StoreConfig, Target, lock_path};
+use crate::config::{OpenError, Role, SERVICE_DEADLINE, StoreConfig, Target, lock_path};
 use crate::connection::{self, AnyConnection};
 use crate::fault::Fault;
 use crate::feed;
@@ -80,11 +80,11 @@ impl Store {
         // From here on a failure drops the store, which ends the threads that already run.
         let (sorts, bell, threads) = Default::default();
         let store = Self(Arc::new(Inner { target, writes, reads, sorts, timekeeper, bell, threads }));
-        store.start(config.threads.max(1), lock)?;
+        store.start(config.threads.max(1), config.deadline, lock)?;
         Ok(store)
     }
 
-    fn start(&self, connections: usize, lock: Option<File>) -> Result<(), OpenError> {
+    fn start(&self, connections: usize, deadline: Duration, lock: Option<File>) -> Result<(), OpenError> {
         let inner = &self.0;
         let mut threads = inner.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let timekeeper = inner.timekeeper.clone();
@@ -93,9 +93,10 @@ impl Store {
             Target::Postgres(url) => {
                 for _ in 0..connections {
                     let (queue, url, bell) = (inner.writes.clone(), url.clone(), inner.bell.clone());
-                    threads.lanes.push(spawn("dropin-store-pg", move || lane::serve_postgres(&queue, &url, &bell))?);
+                    let serve = move || lane::serve_postgres(&queue, &url, deadline, &bell);
+                    threads.lanes.push(spawn("dropin-store-pg", serve)?);
                 }
-                inner.sorts.start(url, &inner.bell, &mut threads.lanes)?;
+                inner.sorts.start(url, deadline, &inner.bell, &mut threads.lanes)?;
                 let (url, bell) = (url.clone(), inner.bell.clone());
                 threads.wakers.push(spawn("dropin-store-tell", move || wake::serve_tell(&bell, &url))?);
             }
@@ -123,7 +124,7 @@ impl Store {
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
         match &self.0.target {
             Target::Postgres(url) => {
-                let mut connection = connection::postgres(url, "").map_err(OpenError::Connect)?;
+                let mut connection = connection::postgres(url, SERVICE_DEADLINE, "").map_err(OpenError::Connect)?;
                 migrate::postgres(&mut connection)
             }
             // Opening it has done so already.

@@ -21,8 +21,8 @@ const RUNS_MAX: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(4);
 
 /// Serves the queue until it is closed and empty.
-pub(crate) fn serve(queue: &Queue<Box<dyn Job>>, url: &str, bell: &Bell) {
-    let mut lane = Lane::new(url, "", bell);
+pub(crate) fn serve(queue: &Queue<Box<dyn Job>>, url: &str, deadline: Duration, bell: &Bell) {
+    let mut lane = Lane::new(url, deadline, "", bell);
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
             lane.execute(job);
@@ -33,6 +33,8 @@ pub(crate) fn serve(queue: &Queue<Box<dyn Job>>, url: &str, bell: &Bell) {
 /// One thread's connection to PostgreSQL.
 pub(super) struct Lane<'a> {
     url: &'a str,
+    /// How long callers wait.
+    deadline: Duration,
     /// What a new connection is told beside what all are told.
     settings: &'static str,
     /// Rung when notifications were committed.
@@ -54,8 +56,8 @@ enum End {
 }
 
 impl<'a> Lane<'a> {
-    pub(super) fn new(url: &'a str, settings: &'static str, bell: &'a Bell) -> Self {
-        Self { url, settings, bell, connection: None, away: false }
+    pub(super) fn new(url: &'a str, deadline: Duration, settings: &'static str, bell: &'a Bell) -> Self {
+        Self { url, deadline, settings, bell, connection: None, away: false }
     }
 
     pub(super) fn execute(&mut self, mut job: Box<dyn Job>) {
@@ -84,7 +86,7 @@ impl<'a> Lane<'a> {
 
     pub(super) fn connect(&mut self) -> Result<(), StoreError> {
         if self.connection.is_none() {
-            match connection::postgres(self.url, self.settings) {
+            match connection::postgres(self.url, self.deadline, self.settings) {
                 Ok(connection) => self.connection = Some(AnyConnection::Postgres(connection)),
                 Err(why) => {
                     if !std::mem::replace(&mut self.away, true) {

@@ -5,6 +5,7 @@
 //! a transaction.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use diesel::PgConnection;
 
@@ -43,8 +44,8 @@ pub(crate) trait Together: Work + Sized {
 }
 
 /// Serves the queue until it is closed and empty.
-pub(crate) fn serve<W: Together>(queue: &Queue<Step<W>>, url: &str, bell: &Bell) {
-    let mut lane = Lane::new(url, W::SETTINGS, bell);
+pub(crate) fn serve<W: Together>(queue: &Queue<Step<W>>, url: &str, deadline: Duration, bell: &Bell) {
+    let mut lane = Lane::new(url, deadline, W::SETTINGS, bell);
     while let Some(mut bunch) = queue.take_bunch(BATCH) {
         let steps = std::mem::take(&mut bunch.jobs);
         for step in together(&mut lane, steps) {

@@ -9,6 +9,7 @@ use diesel::PgConnection;
 use diesel::connection::SimpleConnection;
 
 use super::{Bell, CHANNEL, Ear};
+use crate::config::SERVICE_DEADLINE;
 use crate::connection;
 
 /// How often is asked while notices come.
@@ -66,9 +67,9 @@ fn listen(bell: &Bell, url: &str) -> Result<PgConnection, String> {
     let run = |connection: &mut PgConnection, sql: &str| {
         connection.batch_execute(&format!("{sql} {CHANNEL}")).map_err(|error| error.to_string())
     };
-    let mut connection = connection::postgres(url, "")?;
+    let mut connection = connection::postgres(url, SERVICE_DEADLINE, "")?;
     run(&mut connection, "LISTEN")?;
-    run(&mut connection::postgres(url, "")?, "NOTIFY")?;
+    run(&mut connection::postgres(url, SERVICE_DEADLINE, "")?, "NOTIFY")?;
     let give_up = Instant::now() + PROBE;
     while !has_come(&mut connection)? {
         if give_up < Instant::now() {

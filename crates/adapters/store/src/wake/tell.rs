@@ -6,6 +6,7 @@ use diesel::PgConnection;
 use diesel::connection::SimpleConnection;
 
 use super::{Bell, CHANNEL};
+use crate::config::SERVICE_DEADLINE;
 use crate::connection;
 
 /// Shortest time between two notices. The first goes at once; what is committed meanwhile is told with the next one.
@@ -68,7 +69,7 @@ impl Line<'_> {
     fn try_to_tell(&mut self) -> Result<(), String> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => connection::postgres(self.url, "")?,
+            None => connection::postgres(self.url, SERVICE_DEADLINE, "")?,
         };
         connection.batch_execute(&notice()).map_err(|error| error.to_string())?;
         self.connection = Some(connection);

@@ -69,6 +69,26 @@ async fn a_database_that_was_never_migrated_is_not_ready() {
     assert!(why.contains("dropin migrate"), "{why}");
 }
 
+/// A command may wait for a minute, and the server must not end its statement before; one of a service ends soon after its caller was answered.
+#[tokio::test]
+async fn a_statement_may_run_two_seconds_longer_than_its_caller_waits() {
+    let (database, _store) = migrated();
+    let raw = RawPostgres::open(&database.url());
+    for sql in [
+        "CREATE FUNCTION told() RETURNS TEXT LANGUAGE plpgsql AS \
+            $$ BEGIN RAISE EXCEPTION 'ends after %', current_setting('statement_timeout'); END $$",
+        "ALTER TABLE __diesel_schema_migrations RENAME TO versions",
+        "CREATE VIEW __diesel_schema_migrations AS SELECT told() AS version",
+    ] {
+        raw.execute(sql).unwrap();
+    }
+    for (role, expected) in [(Role::Service, "ends after 5s;"), (Role::Tool, "ends after 62s;")] {
+        let store = Store::open(StoreConfig::new(database.url(), role)).unwrap();
+        let Err(StoreError::Refused(why)) = store.ready().await else { panic!("ready: {role:?}") };
+        assert!(why.starts_with(expected), "{why}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_away_is_told_in_time_and_found_again() {
     let (database, store) = migrated();
