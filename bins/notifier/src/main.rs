@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use dropin_boot::{Context, DeliveryArgs, Parts, serve};
+use dropin_boot::{Context, DeliveryArgs, Mode, Parts, serve};
 use dropin_keyring::MasterKey;
 use dropin_usecases::deliver::{Delivering, QueueWatch};
 use dropin_usecases::notifications::Notifications;
@@ -20,8 +20,9 @@ fn main() -> ExitCode {
             secrets: Arc::new(MasterKey::of_deployment(&context.keys, &context.store).await?),
             clock: context.clock.clone(),
             ids: context.ids.clone(),
+            sandbox: context.mode == Mode::Sandbox,
             schedule: delivery.retry_schedule.clone(),
-            pace: delivery.pace(),
+            pace: delivery.pace()?,
             counters: Arc::default(),
         };
         let wakeups = Arc::default();

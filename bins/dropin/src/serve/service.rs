@@ -266,8 +266,9 @@ impl Service {
             secrets,
             clock: self.context.clock.clone(),
             ids: self.context.ids.clone(),
+            sandbox: self.context.mode == Mode::Sandbox,
             schedule: self.delivery.retry_schedule.clone(),
-            pace: self.delivery.pace(),
+            pace: self.delivery.pace()?,
             counters,
         })
     }

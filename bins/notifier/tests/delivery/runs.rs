@@ -86,7 +86,8 @@ async fn a_removed_endpoint_is_sent_nothing_and_loses_nothing() {
     let parked = world.store.list_notifications(query).await.expect("parked").notifications;
     let now = parked[0].standings[0].parked_at.expect("it is parked");
     let items = parked.iter().map(|one| ReplayItem { event: one.event_id, from: endpoint, state: None }).collect();
-    let asked = ReplayAsked { id: endpoint.uuid(), by: "ada".to_owned(), wanted: "all".to_owned(), gap: None };
+    let asked =
+        ReplayAsked { id: endpoint.uuid(), by: "ada".to_owned(), wanted: "all".to_owned(), gap: None, dry_run: false };
     let replayed = world.store.replay(other.endpoint_id, items, asked, now).await.expect("replayed");
     assert_eq!(replayed.queued, 3);
     until("three arrivals elsewhere", || there.arrivals().len() == 3).await;
@@ -192,8 +193,8 @@ async fn a_crash_between_sending_and_writing_down_sends_the_same_once_more() {
     let shop = world.shop(receiver.url()).await;
     let ids = world.pay(&shop).await;
     let deaf = Arc::new(Deaf { store: world.store.clone(), told: Notify::new() });
-    let lease = Duration::from_millis(1_500);
-    let short = Pace { lease, send_deadline: Duration::from_secs(1), ..pace() };
+    let lease = Duration::from_millis(2_500);
+    let short = Pace { lease, send_deadline: Duration::from_millis(500), ..pace() };
     let dying = world.notifier(deaf.clone(), short);
     deaf.told.notified().await;
     dying.kill().await;

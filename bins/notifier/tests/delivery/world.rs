@@ -149,6 +149,7 @@ impl World {
             secrets: self.secrets.clone(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
+            sandbox: true,
             schedule: Schedule::new(vec![Duration::from_millis(20)], Duration::from_secs(3_600)).expect("a delay"),
             pace: Pace { per_endpoint: 8, poll: Duration::from_millis(5), ..Pace::default() },
             counters: Arc::default(),

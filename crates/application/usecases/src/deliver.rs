@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_notification::{BreakerRules, Schedule};
-use dropin_ports::{Clock, IdSource, OutboxStore, Secrets, StoreError, WebhookSender};
+use dropin_ports::{Clock, IdSource, OutboxStore, Secrets, WebhookSender};
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{sleep_until, timeout};
 
 pub use backlog::QueueWatch;
 use flights::Flights;
@@ -67,17 +67,6 @@ impl Default for Pace {
     }
 }
 
-/// What came of a round of tries.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Acknowledged with 200.
-    pub acknowledged: u32,
-    /// Failed, to be tried again.
-    pub retried: u32,
-    /// Given up.
-    pub parked: u32,
-}
-
 /// Sends what is due in the outbox: in order within a payment, at least once, each endpoint with slots of its own.
 #[derive(Clone)]
 pub struct Delivering {
@@ -91,6 +80,8 @@ pub struct Delivering {
     pub clock: Arc<dyn Clock>,
     /// Jitter.
     pub ids: Arc<dyn IdSource>,
+    /// Whether the deployment is a sandbox. Nothing is sent for accounts of the other kind: they live by other rules about where it may go.
+    pub sandbox: bool,
     /// When to try again.
     pub schedule: Schedule,
     /// How much at once.
@@ -100,28 +91,11 @@ pub struct Delivering {
 }
 
 impl Delivering {
-    /// One step: claims what is due, sends it, writes down what came of it, and goes on with the notifications that this sets free.
-    ///
-    /// # Errors
-    /// [`StoreError`]; what was sent without being written down is sent again after its lease.
-    pub async fn deliver_due(&self) -> Result<Tally, StoreError> {
-        let mut flights = Flights::new(self);
-        flights.claim(Instant::now());
-        while !flights.is_done() {
-            flights.land().await;
-            if let Some(error) = flights.trouble.take() {
-                return Err(error);
-            }
-            flights.write(Instant::now());
-        }
-        Ok(flights.tally())
-    }
-
-    /// Delivers until `stop` turns true (or its sender is gone), then finishes what is under way. `wakeups` tells of new notifications;
+    /// Delivers until `stop` turns true (or its sender is gone), or nobody is there any more who sends, then finishes what is under way. `wakeups` tells of new notifications;
     /// without it they are found by looking every [`Pace::poll`].
     pub async fn run(&self, mut stop: watch::Receiver<bool>, wakeups: Arc<Notify>) {
         let mut flights = Flights::new(self);
-        while !*stop.borrow() {
+        while !*stop.borrow() && !flights.senderless {
             flights.work();
             let wake_at = flights.wake_at();
             tokio::select! {

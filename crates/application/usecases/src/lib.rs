@@ -5,6 +5,7 @@ pub mod access;
 pub mod answers;
 pub mod audit;
 pub mod catalogue;
+mod chance;
 pub mod deliver;
 pub mod events;
 pub mod notifications;

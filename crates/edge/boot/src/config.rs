@@ -65,6 +65,15 @@ pub enum ConfigError {
     /// The database URL would be cut in the midst of its password, and the rest of that be taken for a host, which logs show.
     #[error("the user name or password in DATABASE_URL holds @ or /, which ends it: write %40 for @ and %2F for /")]
     DatabasePassword,
+    /// One endpoint could take the slots that are kept for others.
+    #[error(
+        "--endpoint-slots (DROPIN_ENDPOINT_SLOTS) leaves too few for other endpoints: it has to be at most {most}, three quarters of --delivery-slots \
+         (DROPIN_DELIVERY_SLOTS)"
+    )]
+    EndpointSlots {
+        /// The most.
+        most: u32,
+    },
     /// A server of the wallet's provider is on this machine, in production.
     #[error(
         "--wallet-hosts (DROPIN_WALLET_HOSTS) names a server of this machine, which only a sandbox may have: name the provider's own servers"

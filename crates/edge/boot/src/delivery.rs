@@ -6,6 +6,7 @@ use clap::{Args, value_parser};
 use dropin_notification::{BreakerRules, Schedule};
 use dropin_usecases::deliver::Pace;
 
+use crate::config::ConfigError;
 use crate::{RetentionArgs, WebhookArgs};
 
 /// How notifications are sent.
@@ -16,9 +17,9 @@ pub struct DeliveryArgs {
         long, env = "DROPIN_ENDPOINT_SLOTS", default_value_t = 32, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=512)
     )]
     pub endpoint_slots: u32,
-    /// Notifications under way in all; each holds a connection
+    /// Notifications under way in all; each holds a connection. The last quarter is for endpoints that have nothing under way
     #[arg(
-        long, env = "DROPIN_DELIVERY_SLOTS", default_value_t = 512, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=4_096)
+        long, env = "DROPIN_DELIVERY_SLOTS", default_value_t = 512, value_name = "NUMBER", value_parser = value_parser!(u32).range(2..=4_096)
     )]
     pub delivery_slots: u32,
     /// Time for one try, from connecting to the end of the answer
@@ -60,8 +61,9 @@ pub struct DeliveryArgs {
     pub retention: RetentionArgs,
 }
 
-/// A slot is held for that long by whoever never answers.
-const DEADLINE: RangeInclusive<u64> = 1..=30;
+/// A slot is held for that long by whoever never answers, and a stop waits for it: with the time for writing down what came of it less than the 30 s
+/// that a process gives its services.
+const DEADLINE: RangeInclusive<u64> = 1..=25;
 /// More often costs the database more than it tells; more seldom makes every retry late.
 const POLL: RangeInclusive<u64> = 10..=60_000;
 /// More often is no pause; more seldom leaves a merchant who is back without notifications.
@@ -74,10 +76,16 @@ impl DeliveryArgs {
     }
 
     /// How much is done at once, how often is looked, and when an endpoint is taken for dead.
-    pub fn pace(&self) -> Pace {
+    ///
+    /// # Errors
+    /// [`ConfigError::EndpointSlots`] when one endpoint could take more than three quarters of all slots: the last quarter is kept for others.
+    pub fn pace(&self) -> Result<Pace, ConfigError> {
+        if self.delivery_slots * 3 < self.endpoint_slots * 4 {
+            return Err(ConfigError::EndpointSlots { most: self.delivery_slots * 3 / 4 });
+        }
         let usual = BreakerRules::default();
         let longest_wait = Duration::from_secs(self.endpoint_pause);
-        Pace {
+        Ok(Pace {
             per_endpoint: self.endpoint_slots,
             in_flight: self.delivery_slots,
             poll: Duration::from_millis(self.delivery_poll),
@@ -88,7 +96,7 @@ impl DeliveryArgs {
                 ..usual
             },
             ..Pace::within(self.deadline())
-        }
+        })
     }
 }
 
@@ -109,7 +117,7 @@ mod tests {
     #[test]
     fn nothing_said_means_the_usual() {
         let usual = parsed("demo").unwrap();
-        assert_eq!((usual.pace(), usual.retry_schedule), (Pace::default(), Schedule::standard()));
+        assert_eq!((usual.pace().unwrap(), usual.retry_schedule), (Pace::default(), Schedule::standard()));
     }
 
     #[test]
@@ -119,7 +127,7 @@ mod tests {
              --endpoint-failed-percent 70 --endpoint-pause 80",
         );
         let given = given.unwrap();
-        let pace = given.pace();
+        let pace = given.pace().unwrap();
         assert_eq!((pace.per_endpoint, pace.in_flight), (1, 2));
         assert_eq!([pace.send_deadline, pace.lease, pace.poll].map(|time| time.as_millis()), [3_000, 7_500, 40]);
         let BreakerRules { unreached_in_a_row, failed_percent, longest_wait, .. } = pace.breaker;
@@ -128,13 +136,27 @@ mod tests {
     }
 
     #[test]
+    fn one_endpoint_leaves_a_quarter_of_the_slots_to_others() {
+        for (slots, of, most) in
+            [(3, 4, None), (4, 4, Some(3)), (384, 512, None), (385, 512, Some(384)), (2, 2, Some(1))]
+        {
+            let given = parsed(&format!("demo --endpoint-slots {slots} --delivery-slots {of}")).unwrap();
+            let refused = given.pace().err().map(|error| error.to_string());
+            assert_eq!(refused.is_some(), most.is_some(), "{slots} of {of}");
+            if let (Some(refused), Some(most)) = (refused, most) {
+                assert!(refused.contains(&format!("at most {most}")), "{refused}");
+            }
+        }
+    }
+
+    #[test]
     fn what_would_deliver_nothing_is_refused() {
         for wrong in [
             "--endpoint-slots 0",
             "--endpoint-slots 513",
-            "--delivery-slots 0",
+            "--delivery-slots 1",
             "--delivery-deadline 0",
-            "--delivery-deadline 31",
+            "--delivery-deadline 26",
             "--delivery-poll 0",
             "--retry-schedule 5s",
             "--endpoint-failures 1",

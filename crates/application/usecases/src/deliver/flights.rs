@@ -9,15 +9,16 @@ use std::time::Duration;
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_notification::{AttemptOutcome, Failure, Passage};
 use dropin_ports::{
-    Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, KeyringError, Sent, StoreError, WebhookRequest,
+    Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, KeyringError, Sent, StoreError,
+    WebhookRequest,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use super::share::Share;
 use super::Delivering;
+use super::share::Share;
 
 /// What it takes at most, as a rule, to write down what came of a try.
 const WRITING: Duration = Duration::from_millis(1_500);
@@ -303,7 +304,9 @@ impl<'a> Flights<'a> {
 
 fn locked(delivery: &Delivery, error: &KeyringError) -> Failure {
     let endpoint = delivery.endpoint_id;
-    log::error!("the secret of endpoint {endpoint} cannot be opened: {error}; is master.key the one of this deployment?");
+    log::error!(
+        "the secret of endpoint {endpoint} cannot be opened: {error}; is master.key the one of this deployment?"
+    );
     Failure::Own("the endpoint's secret cannot be opened")
 }
 

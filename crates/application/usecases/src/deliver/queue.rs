@@ -26,6 +26,16 @@ const PARKED_AT_ONCE: u32 = 200;
 /// How often is looked whom to forget.
 const SWEEPING: Duration = Duration::from_secs(60);
 
+/// How much is claimed.
+struct Portion {
+    /// Of one endpoint.
+    per_endpoint: u32,
+    /// In all.
+    limit: u32,
+    /// For those endpoints alone that have nothing under way.
+    for_newcomers: bool,
+}
+
 impl Flights<'_> {
     /// Begins what can be begun: writes down what has landed, claims as long as the queue has more for us and we have room, looks at dead
     /// endpoints.
@@ -106,6 +116,7 @@ impl Flights<'_> {
 
     fn write_batch(&mut self, batch: Vec<FinishedTry>, lease: Duration, ended: Option<EndpointId>) {
         self.writing += 1;
+        self.unwritten += batch.len() as u32;
         let (at, outbox) = (self.by.clock.now(), Arc::clone(&self.by.outbox));
         let lease_until = at.plus(lease);
         self.begin(async move {
@@ -159,18 +170,36 @@ impl Flights<'_> {
         }
     }
 
-    fn room(&self) -> u32 {
-        self.by.pace.in_flight.saturating_sub(self.flying + self.waiting)
+    /// How much may be claimed. What is not written down yet counts as under way: what it sets free starts at once.
+    ///
+    /// The last quarter is for endpoints that have nothing of it, and each of them gets no more than a quarter of what is left, so that slow ones
+    /// cannot take it all, however many they are.
+    fn portion(&self) -> Portion {
+        let pace = &self.by.pace;
+        let taken = self.flying + self.waiting + self.landed.len() as u32 + self.unwritten;
+        let room = pace.in_flight.saturating_sub(taken);
+        match room.saturating_sub(pace.in_flight / 4) {
+            0 => Portion { per_endpoint: pace.per_endpoint.min((room / 4).max(1)), limit: room, for_newcomers: true },
+            limit => Portion { per_endpoint: pace.per_endpoint, limit, for_newcomers: false },
+        }
+    }
+
+    /// Whether a claim may bring something for `endpoint` now.
+    pub(super) fn has_room(&mut self, endpoint: EndpointId) -> bool {
+        let (slots, for_newcomers) = (self.by.pace.per_endpoint, self.portion().for_newcomers);
+        self.share(endpoint).has_room(slots, for_newcomers)
     }
 
     /// Claims once, for endpoints that are not passed over.
     pub(super) fn claim(&mut self, now: Instant) {
-        let (per_endpoint, limit) = (self.by.pace.per_endpoint, self.room());
+        let Portion { per_endpoint, limit, for_newcomers } = self.portion();
         if !self.hungry || self.claiming || limit == 0 {
             return;
         }
         (self.hungry, self.claiming, self.last_look, self.look_at) = (false, true, now, now + self.by.pace.poll);
-        let full = self.shares.iter_mut().filter_map(|(id, share)| share.is_passed_over(per_endpoint).then_some(*id));
+        let slots = self.by.pace.per_endpoint;
+        let full =
+            self.shares.iter_mut().filter_map(|(id, share)| share.is_passed_over(slots, for_newcomers).then_some(*id));
         let full: Vec<EndpointId> = full.collect();
         let at = self.by.clock.now();
         let lease_until = at.plus(self.by.pace.lease);
@@ -185,10 +214,12 @@ impl Flights<'_> {
     pub(super) fn share_out(&mut self, claimed: Claimed, lease_until: Timestamp, limit: u32) {
         self.store_is_there();
         self.hungry |= limit as usize <= claimed.deliveries.len();
-        for endpoint in claimed.more {
-            self.share(endpoint).more = true;
+        for endpoint in &claimed.more {
+            self.share(*endpoint).more = true;
         }
         self.accept(claimed.deliveries, lease_until);
+        // Its share of the claim was less than it takes, or the store passed some over.
+        self.hungry |= claimed.more.into_iter().any(|endpoint| self.has_room(endpoint));
     }
 
     /// Claims looks at the endpoints whose time has come.
@@ -227,7 +258,10 @@ impl Flights<'_> {
         let heard = self.heard(result);
         let still_open = self.share(endpoint).breaker.passage() == Passage::Nothing;
         match heard {
-            Some(Some(delivery)) if still_open && !self.stopping => self.start(delivery, true),
+            Some(Some(delivery)) if still_open && !self.stopping => {
+                self.took_over(&delivery);
+                self.start(delivery, true);
+            }
             Some(Some(delivery)) => self.accept(vec![delivery], lease_until),
             Some(None) if still_open => {
                 self.share(endpoint).breaker.nothing_to_try();
@@ -244,6 +278,9 @@ impl Flights<'_> {
 
     /// Parks what a dead endpoint never got in time.
     pub(super) fn park_overdue(&mut self, endpoint: EndpointId) {
+        if self.stopping {
+            return;
+        }
         let now = self.by.clock.now();
         let give_up_before = now.minus(self.share(endpoint).give_up_after);
         let outbox = Arc::clone(&self.by.outbox);
@@ -258,10 +295,9 @@ impl Flights<'_> {
         for _ in 0..parked {
             self.by.counters.parked();
         }
-        self.tally.parked += parked;
         log::error!(
             "given up {parked} notifications to endpoint {endpoint}, which has been dead for all their time; when it is mended, \
-             `dropin notification replay` sends them again"
+             `dropin notification replay --endpoint {endpoint}` sends them again"
         );
         // There may be more of them, and what came behind these may be overdue as well.
         self.park_overdue(endpoint);

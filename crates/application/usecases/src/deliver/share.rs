@@ -62,10 +62,15 @@ impl Share {
         self.acknowledged.0 = self.acknowledged.0.saturating_add(1);
     }
 
+    /// Whether more may be claimed for it; `for_newcomers`: if it has nothing yet.
+    pub(super) fn has_room(&self, slots: u32, for_newcomers: bool) -> bool {
+        if for_newcomers { self.busy == 0 && self.waiting.is_empty() } else { !self.is_full(slots) }
+    }
+
     /// Whether a claim has to pass it over, as it is about to be made.
-    pub(super) fn is_passed_over(&mut self, slots: u32) -> bool {
+    pub(super) fn is_passed_over(&mut self, slots: u32, for_newcomers: bool) -> bool {
         let passed_over = match self.breaker.passage() {
-            Passage::All => self.is_full(slots),
+            Passage::All => !self.has_room(slots, for_newcomers),
             Passage::Next => return false,
             Passage::ProbeAt { .. } | Passage::Nothing => return true,
         };

@@ -1,4 +1,5 @@
 mod breaker;
+mod slots;
 mod world;
 
 use std::collections::BTreeSet;
@@ -6,13 +7,13 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use dropin_kernel::Timestamp;
-use dropin_ports::DeliveryResult;
+use dropin_ports::{DeliveryResult, Measured};
 use tokio::sync::Semaphore;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::*;
-use world::{CREATED, GATED, OK, PANIC, Stream, World};
+use world::{CREATED, GATED, OK, PANIC, SENDERLESS, Stream, World};
 
 fn delivering(world: &Arc<World>) -> Delivering {
     Delivering {
@@ -21,10 +22,28 @@ fn delivering(world: &Arc<World>) -> Delivering {
         secrets: world.clone(),
         clock: world.clone(),
         ids: world.clone(),
+        sandbox: true,
         schedule: Schedule::standard(),
         pace: Pace { per_endpoint: 8, poll: Duration::from_millis(5), debounce: Duration::ZERO, ..Pace::default() },
         counters: Arc::default(),
     }
+}
+
+/// Sends what is due, and what that sets free.
+async fn deliver_due(delivering: &Delivering) {
+    let mut flights = Flights::new(delivering);
+    flights.claim(Instant::now());
+    while !flights.is_done() {
+        flights.land().await;
+        assert_eq!(flights.trouble, None);
+        flights.write(Instant::now());
+    }
+}
+
+async fn counted(delivering: &Delivering, name: &str) -> Vec<u64> {
+    let all = delivering.counters.measure().await.expect("always");
+    let found = all.iter().find(|one| one.name == name).expect("such a measure");
+    found.readings().iter().map(|reading| reading.value).collect()
 }
 
 async fn until(what: &str, condition: impl Fn() -> bool) {
@@ -42,8 +61,11 @@ struct Started {
 }
 
 fn start(world: &Arc<World>) -> Started {
+    start_with(delivering(world))
+}
+
+fn start_with(delivering: Delivering) -> Started {
     let (stop, stopping) = watch::channel(false);
-    let delivering = delivering(world);
     let task = tokio::spawn(async move { delivering.run(stopping, Arc::default()).await });
     Started { stop, task }
 }
@@ -58,13 +80,14 @@ impl Started {
 #[tokio::test]
 async fn one_step_delivers_whole_payments_in_order() {
     let world = Arc::new(World::with([(OK, 1, 3), (OK, 2, 1), (CREATED, 3, 2)]));
-    let tally = delivering(&world).deliver_due().await.expect("delivered");
-    assert_eq!(tally, Tally { acknowledged: 4, retried: 1, parked: 0 });
+    deliver_due(&delivering(&world)).await;
+    assert_eq!(world.came_of_it(), [4, 1, 0]);
     assert_eq!(world.sent_to("http://ok/1"), [1, 2, 3]);
     assert_eq!(world.sent_to("http://created/3"), [1], "201 is no acknowledgement, and the next one waits");
     // The jitter of the fake is at its lowest: four fifths of five seconds.
     assert_eq!(world.results_of(2), [DeliveryResult::Retry { at: Timestamp::from_micros(4_000_000) }]);
-    assert_eq!(delivering(&world).deliver_due().await, Ok(Tally::default()), "nothing is due");
+    deliver_due(&delivering(&world)).await;
+    assert_eq!((world.sent.lock().unwrap().len(), world.came_of_it()), (5, [4, 1, 0]), "nothing is due");
 }
 
 #[tokio::test]
@@ -78,7 +101,6 @@ async fn a_silent_endpoint_holds_its_own_slots_only() {
         let world = Arc::new(world);
         let running = start(&world);
         until("all of the healthy endpoint", || (100..150).all(|stream| world.results_of(stream).len() == 2)).await;
-        assert_eq!(world.most_flying.load(Ordering::SeqCst).min(8), 8);
         let sent = world.sent.lock().unwrap().iter().filter(|(url, _)| url.contains(GATED)).count();
         assert_eq!(sent, 8, "slots of the silent endpoint");
         gate.add_permits(1_000);
@@ -132,17 +154,31 @@ async fn a_result_that_is_refused_holds_up_no_other() {
     let mut world = World::with((0..8).map(|number| (OK, number, 2)));
     world.damaged = Some(5);
     let world = Arc::new(world);
-    let tally = delivering(&world).deliver_due().await.expect("delivered");
-    assert_eq!(tally.acknowledged, 15);
+    deliver_due(&delivering(&world)).await;
+    assert_eq!(world.sent.lock().unwrap().len(), 15);
     assert!((0..8).all(|stream| world.results_of(stream).len() == if stream == 5 { 0 } else { 2 }));
 }
 
 #[tokio::test]
 async fn a_try_that_cannot_be_made_is_a_failed_one() {
     let world = Arc::new(World::with([(PANIC, 1, 1), ("locked", 2, 1), (OK, 3, 1)]));
-    let tally = delivering(&world).deliver_due().await.expect("delivered");
-    assert_eq!(tally, Tally { acknowledged: 1, retried: 2, parked: 0 });
+    deliver_due(&delivering(&world)).await;
+    assert_eq!(world.came_of_it(), [1, 2, 0]);
     assert!(world.sent_to("http://locked/2").is_empty(), "nothing leaves without a signature");
+}
+
+#[tokio::test]
+async fn nothing_leaves_for_an_account_of_the_other_mode() {
+    for (of_production, sandbox) in [(true, true), (false, false), (true, false), (false, true)] {
+        let world = Arc::new(World { of_production, ..World::with([(OK, 1, 1)]) });
+        let delivering = Delivering { sandbox, ..delivering(&world) };
+        deliver_due(&delivering).await;
+        let fits = of_production != sandbox;
+        assert_eq!(world.sent_to("http://ok/1").len(), usize::from(fits), "{of_production} {sandbox}");
+        assert_eq!(world.came_of_it(), if fits { [1, 0, 0] } else { [0, 1, 0] }, "kept for a notifier of its own mode");
+        let internal = counted(&delivering, "dropin_notification_attempts_total").await.pop();
+        assert_eq!(internal, Some(u64::from(!fits)), "the notifier's own failure");
+    }
 }
 
 #[tokio::test]
@@ -150,8 +186,7 @@ async fn what_is_given_up_is_parked_and_the_payment_goes_on() {
     let world = Arc::new(World::with([(CREATED, 1, 1)]));
     world.now.store(73 * 3_600 * 1_000_000, Ordering::SeqCst);
     world.streams.lock().unwrap()[0].first_try = Some(Timestamp::from_micros(0));
-    let tally = delivering(&world).deliver_due().await.expect("delivered");
-    assert_eq!(tally, Tally { acknowledged: 0, retried: 0, parked: 1 });
+    deliver_due(&delivering(&world)).await;
     assert_eq!(world.results_of(0), [DeliveryResult::Parked]);
 }
 
@@ -159,9 +194,24 @@ async fn what_is_given_up_is_parked_and_the_payment_goes_on() {
 async fn nothing_starts_that_could_outlive_its_lease() {
     let world = Arc::new(World::with([(OK, 1, 1)]));
     let mut delivering = delivering(&world);
-    delivering.pace.lease = delivering.pace.send_deadline - Duration::from_secs(1);
-    assert_eq!(delivering.deliver_due().await, Ok(Tally::default()));
+    // Time for the try, but not for writing down what comes of it.
+    delivering.pace.lease = delivering.pace.send_deadline + Duration::from_secs(1);
+    deliver_due(&delivering).await;
+    assert_eq!(world.results_of(0), [DeliveryResult::Held { at: Timestamp::from_micros(0) }], "given back");
     assert!(world.sent.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn whoever_has_no_sender_stops_and_spends_no_try() {
+    let world = Arc::new(World::with([(SENDERLESS, 1, 1), (SENDERLESS, 2, 1)]));
+    let Started { stop, task } = start(&world);
+    timeout(Duration::from_secs(20), task).await.expect("it ends by itself").expect("no panic");
+    drop(stop);
+    assert_eq!(world.sent.lock().unwrap().len(), 2, "and does not try again");
+    for stream in world.streams.lock().unwrap().iter() {
+        assert_eq!((stream.attempt - stream.uncounted, stream.leased, stream.due_at), (0, false, 0), "due at once");
+    }
+    assert!(world.records.lock().unwrap().is_empty(), "nothing was sent");
 }
 
 #[tokio::test]

@@ -211,7 +211,7 @@ fn as_much_waits_for_an_endpoint_as_it_takes() {
     let mut stock = |busy, waiting: usize, acknowledged| {
         (share.busy, share.waiting) =
             (busy, (0..waiting).map(|_| (stream_of(OK), Timestamp::from_micros(0))).collect());
-        share.is_passed_over(8);
+        share.is_passed_over(8, false);
         (0..acknowledged).for_each(|_| share.acknowledged());
         share.is_full(8)
     };

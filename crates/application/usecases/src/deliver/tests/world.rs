@@ -1,6 +1,5 @@
 //! The world around delivering, played: an outbox, receivers, keys, time and chance.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 
@@ -10,7 +9,7 @@ use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::{AttemptOutcome, Failure};
 use dropin_ports::{
     AttemptRecord, Claimed, Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries, FinishedTry,
-    KeyringError, Sent, WebhookRequest,
+    KeyringError, Sent, StoreError, WebhookRequest,
 };
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -23,6 +22,9 @@ pub(super) const CREATED: &str = "created";
 pub(super) const PANIC: &str = "panic";
 /// Answers 200 once its gate is opened.
 pub(super) const GATED: &str = "gated";
+pub(super) const GATED_TOO: &str = "gated-too";
+/// Whoever would send to it has died.
+pub(super) const SENDERLESS: &str = "senderless";
 /// Gives no answer before [`World::back_at`], and 200 from then on.
 pub(super) const DEAD: &str = "dead";
 /// Answers what [`World::answer`] says.
@@ -39,6 +41,8 @@ pub(super) struct Stream {
     pub(super) first_try: Option<Timestamp>,
     pub(super) due_at: i64,
     pub(super) leased: bool,
+    /// The store passes over its events.
+    pub(super) unwanted: bool,
 }
 
 impl Stream {
@@ -125,6 +129,8 @@ pub(super) struct World {
     pub(super) sent: Mutex<Vec<(String, i64)>>,
     pub(super) flying: AtomicU32,
     pub(super) gate: Mutex<Option<Arc<Semaphore>>>,
+    /// What comes of tries is written down once it is opened.
+    pub(super) finish_gate: Mutex<Option<Arc<Semaphore>>>,
 }
 
 impl World {
@@ -176,19 +182,36 @@ impl OutboxStore for World {
         limit: u32,
     ) -> Result<Claimed, StoreError> {
         self.check()?;
-        let mut claimed = Vec::new();
-        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        for (id, stream) in self.streams.lock().unwrap().iter_mut().enumerate() {
-            let passed_over = self.passes_over_full && full.contains(&endpoint(stream.endpoint));
-            let count = counts.entry(stream.endpoint).or_default();
-            let due = stream.next <= stream.events && stream.due_at <= now.micros();
-            if due && !passed_over && *count < per_endpoint && claimed.len() < limit as usize {
-                *count += 1;
-                claimed.push(stream.lease(id, now, lease_until, self));
+        let mut streams = self.streams.lock().unwrap();
+        // As the databases do it: those first whose oldest is due longest, and an equal share for each.
+        let mut ready: Vec<(&str, i64)> = Vec::new();
+        for one in streams.iter().filter(|one| one.next <= one.events && one.due_at <= now.micros()) {
+            match ready.iter_mut().find(|(name, _)| *name == one.endpoint) {
+                Some((_, due_at)) => *due_at = one.due_at.min(*due_at),
+                None => ready.push((one.endpoint, one.due_at)),
             }
         }
-        let full = counts.into_iter().filter(|(_, count)| per_endpoint <= *count);
-        Ok(Claimed { deliveries: claimed, more: full.map(|(name, _)| endpoint(name)).collect() })
+        ready.retain(|(name, _)| !self.passes_over_full || !full.contains(&endpoint(name)));
+        ready.sort_by_key(|(_, due_at)| *due_at);
+        ready.truncate(limit as usize);
+        let share = per_endpoint.min((limit / (ready.len() as u32).max(1)).max(1));
+        let mut claimed = Claimed::default();
+        for (name, _) in ready {
+            let due = |one: &Stream| one.endpoint == name && one.next <= one.events && one.due_at <= now.micros();
+            let mut leased = 0;
+            for (id, stream) in streams.iter_mut().enumerate().filter(|(_, one)| due(one)).take(share as usize) {
+                leased += 1;
+                if stream.unwanted {
+                    stream.advance(now);
+                } else {
+                    claimed.deliveries.push(stream.lease(id, now, lease_until, self));
+                }
+            }
+            if share <= leased {
+                claimed.more.push(endpoint(name));
+            }
+        }
+        Ok(claimed)
     }
 
     async fn claim_probe(
@@ -233,6 +256,10 @@ impl OutboxStore for World {
         lease_until: Timestamp,
     ) -> Result<FinishedDeliveries, StoreError> {
         self.check()?;
+        let gate = self.finish_gate.lock().unwrap().clone();
+        if let Some(gate) = gate {
+            gate.acquire().await.expect("open").forget();
+        }
         if results.iter().any(|one| Some(one.key.stream) == self.damaged) {
             return Err(StoreError::Refused("damaged".to_owned()));
         }
@@ -292,8 +319,12 @@ impl WebhookSender for World {
                 return self.answer.lock().unwrap().clone().expect("an answer").into();
             }
             PANIC => panic!("a defect in the sender"),
+            SENDERLESS => {
+                self.flying.fetch_sub(1, Ordering::SeqCst);
+                return AttemptOutcome::Failed { why: Failure::Stopped }.into();
+            }
             CREATED => 201,
-            GATED => {
+            GATED | GATED_TOO => {
                 let gate = self.gate.lock().unwrap().clone().expect("a gate");
                 gate.acquire().await.expect("open").forget();
                 200

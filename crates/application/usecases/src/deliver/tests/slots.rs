@@ -1,0 +1,80 @@
+//! Who gets how many of the slots, and when is claimed again.
+
+use futures_util::FutureExt;
+
+use super::world::GATED_TOO;
+use super::*;
+
+/// Seventeen endpoints that answer at once: sharing all slots among them leaves some over.
+const SHOPS: [&str; 17] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q"];
+
+#[tokio::test]
+async fn everything_that_is_due_is_claimed_without_waiting_for_the_next_look() {
+    let shops = SHOPS.iter().flat_map(|shop| (0..100).map(|number| (*shop, number, 1)));
+    let world = Arc::new(World::with(shops));
+    let mut delivering = delivering(&world);
+    (delivering.pace.per_endpoint, delivering.pace.poll) = (32, Duration::from_secs(3_600));
+    let running = start_with(delivering);
+    until("everything", || world.sent.lock().unwrap().len() == 1_700).await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn what_the_store_passes_over_does_not_end_the_claiming() {
+    let world = Arc::new(World::with((0..41).map(|number| (OK, number, 1))));
+    world.streams.lock().unwrap()[..40].iter_mut().for_each(|stream| stream.unwanted = true);
+    let mut delivering = delivering(&world);
+    delivering.pace.poll = Duration::from_secs(3_600);
+    let running = start_with(delivering);
+    until("the one that is wanted", || world.sent_to("http://ok/40") == [1]).await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn slow_endpoints_leave_slots_to_others() {
+    let slow = (0..100).flat_map(|number| [(GATED, number, 1), (GATED_TOO, number, 1)]);
+    let mut world = World::with(slow.chain([(OK, 1, 2)]));
+    let gate = Arc::new(Semaphore::new(0));
+    world.gate = Mutex::new(Some(gate.clone()));
+    world.streams.lock().unwrap()[200].due_at = 1;
+    let world = Arc::new(world);
+    let mut delivering = delivering(&world);
+    delivering.pace.in_flight = 16;
+    let running = start_with(delivering);
+    let slow_ones = || world.sent.lock().unwrap().iter().filter(|(url, _)| url.contains(GATED)).count();
+    until("three quarters of the slots taken", || slow_ones() == 12).await;
+    world.now.store(1, Ordering::SeqCst);
+    until("both of the quick one", || world.sent_to("http://ok/1") == [1, 2]).await;
+    assert_eq!(slow_ones(), 12, "the last quarter is not for them");
+    gate.add_permits(1_000);
+    until("the others when they answer", || slow_ones() == 200).await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn never_more_is_under_way_than_may_be() {
+    let mut world = World::with((0..200).map(|number| (OK, number, 2)));
+    let gate = Arc::new(Semaphore::new(0));
+    world.finish_gate = Mutex::new(Some(gate.clone()));
+    let world = Arc::new(world);
+    let mut delivering = delivering(&world);
+    (delivering.pace.in_flight, delivering.pace.per_endpoint) = (16, 12);
+    let mut flights = Flights::new(&delivering);
+    let mut most = 0;
+    for round in 0..1_000 {
+        flights.hungry = true;
+        flights.work();
+        // The receivers answer at once, the store later.
+        if 20 < round {
+            gate.add_permits(1);
+        }
+        flights.land().now_or_never();
+        most = most.max(world.streams.lock().unwrap().iter().filter(|stream| stream.leased).count());
+        if flights.is_done() && world.came_of_it() == [400, 0, 0] {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.came_of_it(), [400, 0, 0], "all of it arrives");
+    assert_eq!(most, 16, "claimed and not written down yet");
+}
