@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod cluster;
 pub(crate) mod postgres;
 
 use std::sync::Mutex;

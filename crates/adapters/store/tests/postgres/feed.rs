@@ -8,14 +8,15 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{Raw, fresh, new_merchant};
 
 use super::common::RawPostgres;
+use super::common::cluster::Cluster;
 use super::common::postgres::Database;
-use super::migrated;
 
 struct Feed {
-    database: Database,
+    url: String,
     store: Store,
     raw: RawPostgres,
     merchant: MerchantId,
+    _database: Option<Database>,
 }
 
 /// Appends an event on a connection of its own.
@@ -31,15 +32,23 @@ fn tell(raw: &RawPostgres, payment: &str, sequence: i64) -> EventId {
 
 impl Feed {
     async fn start() -> Self {
-        let (database, store) = migrated();
-        let (raw, new) = (RawPostgres::open(&database.url()), new_merchant(false));
+        let database = Database::create();
+        let feed = Self::at(database.url()).await;
+        Self { _database: Some(database), ..feed }
+    }
+
+    /// In an empty database.
+    async fn at(url: String) -> Self {
+        let store = Store::open(StoreConfig::new(&url, Role::Service)).unwrap();
+        store.migrate().unwrap();
+        let (raw, new) = (RawPostgres::open(&url), new_merchant(false));
         let merchant = new.merchant.id;
         assert_eq!(store.insert_merchant(new).await, Ok(MerchantInserted::Done));
-        Self { database, store, raw, merchant }
+        Self { url, store, raw, merchant, _database: None }
     }
 
     fn connection(&self) -> RawPostgres {
-        RawPostgres::open(&self.database.url())
+        RawPostgres::open(&self.url)
     }
 
     fn tell(&self) -> EventId {
@@ -80,7 +89,15 @@ impl Feed {
     /// The same database as a program finds it that starts now.
     fn restart(&mut self) {
         self.store.close();
-        self.store = Store::open(StoreConfig::new(self.database.url(), Role::Service)).unwrap();
+        self.store = Store::open(StoreConfig::new(&self.url, Role::Service)).unwrap();
+    }
+
+    /// The same database, on the server that is started now.
+    fn restart_with(&mut self, cluster: &mut Cluster) {
+        cluster.go_on();
+        self.url = cluster.url();
+        self.restart();
+        self.raw = self.connection();
     }
 }
 
@@ -147,6 +164,30 @@ async fn a_restored_database_goes_on_behind_what_was_read() {
     feed.restart();
     assert_eq!(feed.now(after_both).await, []);
     assert_eq!(feed.number("SELECT last_value FROM event_clock_ahead"), ahead);
+}
+
+/// The folder has the cluster's identifier and its timeline: nothing in it says that it is older than what was read.
+#[tokio::test]
+async fn a_folder_that_is_put_back_goes_on_behind_what_was_read() {
+    let server =
+        std::env::var("DROPIN_TEST_POSTGRES").expect("run `cargo xtask pg start` and paste the line it prints");
+    let mut cluster = Cluster::start(&server);
+    let mut feed = Feed::at(cluster.url()).await;
+    let kept = feed.tell();
+    feed.reads(FeedPosition::START, &[kept]).await;
+    cluster.stop();
+    cluster.back_up();
+    feed.restart_with(&mut cluster);
+    let after_kept = feed.reads(FeedPosition::START, &[kept]).await;
+    let lost: Vec<_> = (0..30).map(|_| feed.tell()).collect();
+    let after = feed.reads(after_kept, &lost).await;
+    cluster.stop();
+    cluster.put_back();
+    feed.restart_with(&mut cluster);
+    assert_eq!(feed.now(after).await, []);
+    let new = feed.tell();
+    feed.reads(after, &[new]).await;
+    feed.reads(FeedPosition::START, &[kept, new]).await;
 }
 
 #[tokio::test]
