@@ -159,3 +159,15 @@ impl Service<ConnectInfo<Uri>> for Dialer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handshake_that_we_stopped_is_told_from_a_bad_certificate() {
+        let why = |error: io::Error| NotConnected::from(error).0;
+        assert_eq!(why(Stopped::Limit.into()), Failure::HandshakeLong);
+        assert_eq!(why(io::ErrorKind::InvalidData.into()), Failure::HandshakeFailed);
+    }
+}
