@@ -212,6 +212,8 @@ macro_rules! all_cases {
                 an_idle_queue_has_no_due_time
                 a_lease_that_ends_spends_no_try
                 of_a_hundred_endpoints_none_waits_for_another
+                a_claim_says_where_more_may_be_due
+                a_row_that_cannot_be_read_holds_up_no_other
                 a_probe_takes_what_is_due_longest
                 a_late_result_changes_nothing
                 notifications_of_a_payment_come_in_order
@@ -224,7 +226,7 @@ macro_rules! all_cases {
                 results_that_come_too_late_are_counted
                 nothing_is_handed_out_without_a_lease
                 tries_are_kept
-                what_was_never_sent_is_not_kept
+                a_try_that_is_told_twice_is_kept_once
                 what_was_given_back_unsent_has_not_failed
                 unwanted_events_are_passed_over
                 where_nothing_is_wanted_the_payment_is_idle
@@ -236,6 +238,7 @@ macro_rules! all_cases {
                 an_endpoint_that_moves_takes_along_what_waits
                 what_waits_for_a_removed_endpoint_is_parked
                 a_removed_endpoint_is_told_nothing_new
+                a_notification_says_what_kind_of_account_it_is_of
                 what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_claim
                 what_waits_too_long_is_parked
                 waiting_is_counted_from_the_first_try

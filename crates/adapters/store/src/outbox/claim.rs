@@ -8,9 +8,7 @@ use diesel::sql_types::{Array, BigInt, Text};
 use diesel::sqlite::Sqlite;
 use dropin_kernel::{EndpointId, Timestamp};
 
-use super::delivery::{
-    Handed, LeasedColumns, LeasedRow, MessageColumns, MessageRow, ReceiverColumns, ReceiverRow, receiver_and_message,
-};
+use super::delivery::{Handed, LeasedRow, SentColumns, SentRow, receiver_and_message};
 use super::listed;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
@@ -35,11 +33,11 @@ pub(super) enum Of {
     One(EndpointId),
 }
 
-/// How many are leased of each endpoint at most; a stream, its endpoint and its next event.
-type ClaimedRow = (i64, (LeasedRow, ReceiverRow, MessageRow));
+/// A stream, how many are leased of each endpoint at most, and what is to be sent.
+type ClaimedRow = (i64, i64, SentRow);
 
 /// The columns of a [`ClaimedRow`].
-type ClaimedColumns = (BigInt, (LeasedColumns, ReceiverColumns, MessageColumns));
+type ClaimedColumns = (BigInt, BigInt, SentColumns);
 
 /// Endpoints with anything to do, each with its earliest due time: found by hopping through the index, so that neither idle ones nor what waits
 /// behind that costs anything.
@@ -85,7 +83,7 @@ macro_rules! lease {
                 FROM locked WHERE s.id = locked.id \
                 RETURNING s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, \
                     locked.leased AS lease_expired, locked.due_at \
-            ) SELECT ", $share, ", claimed.id, claimed.endpoint_id, claimed.payment_id, claimed.next_sequence, claimed.attempt, \
+            ) SELECT claimed.id, ", $share, ", claimed.id, claimed.endpoint_id, claimed.payment_id, claimed.next_sequence, claimed.attempt, \
                 claimed.first_try, claimed.uncounted, claimed.lease_expired, ",
             receiver_and_message!(),
             " FROM claimed LEFT JOIN endpoint ON endpoint.id = claimed.endpoint_id \
@@ -144,7 +142,7 @@ statement! {
 macro_rules! chosen {
     ($share:literal) => {
         concat!(
-            " SELECT ", $share, ", s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, s.leased, ",
+            " SELECT s.id, ", $share, ", s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, s.leased, ",
             receiver_and_message!(),
             " FROM due CROSS JOIN outbox_stream AS s ON s.id = due.id JOIN endpoint ON endpoint.id = s.endpoint_id \
             LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence ORDER BY s.due_at"
@@ -230,9 +228,9 @@ impl Claiming {
         if rows.is_empty() {
             return Ok(Handed::default());
         }
-        let streams = listed(rows.iter().map(|(_, (stream, ..))| stream.id));
+        let streams = listed(rows.iter().map(|(stream, ..)| *stream));
         Lease { first_try: due, lease_until: Instant(self.lease_until), streams: &streams }.execute(connection)?;
-        for (_, (stream, ..)) in &mut rows {
+        for (stream, ..) in rows.iter_mut().filter_map(|(.., row)| row.0.as_mut().ok()) {
             stream.attempt += 1;
             stream.uncounted += i32::from(stream.lease_expired);
             stream.first_try.get_or_insert(due);
@@ -243,13 +241,15 @@ impl Claiming {
     fn hand(&self, rows: Vec<ClaimedRow>) -> Handed {
         let mut handed = Handed::default();
         let mut leased: HashMap<Id, i64> = HashMap::new();
-        for (share, (stream, receiver, message)) in rows {
-            let of_endpoint = leased.entry(stream.endpoint_id).or_default();
-            *of_endpoint += 1;
-            if *of_endpoint == share {
-                handed.more.push(EndpointId::new(stream.endpoint_id.0));
+        for (stream, share, row) in rows {
+            if let Ok((LeasedRow { endpoint_id, .. }, ..)) = &row.0 {
+                let of_endpoint = leased.entry(*endpoint_id).or_default();
+                *of_endpoint += 1;
+                if *of_endpoint == share {
+                    handed.more.push(EndpointId::new(endpoint_id.0));
+                }
             }
-            handed.add(stream, receiver, message, self.now);
+            handed.add(stream, row, self.now);
         }
         handed
     }

@@ -3,8 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use diesel::deserialize::{self, FromSqlRow, FromStaticSqlRow};
+use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::result::UnexpectedNullError;
+use diesel::row::Row;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
+use diesel::sqlite::Sqlite;
 use dropin_access::SealedSecret;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::{EventFilter, Schedule};
@@ -31,7 +36,7 @@ pub(super) struct LeasedRow {
 }
 
 /// The columns of a [`LeasedRow`].
-pub(super) type LeasedColumns = (BigInt, SqlId, SqlId, BigInt, Integer, Nullable<SqlInstant>, Integer, Bool);
+type LeasedColumns = (BigInt, SqlId, SqlId, BigInt, Integer, Nullable<SqlInstant>, Integer, Bool);
 
 /// Its endpoint.
 #[derive(Debug, Queryable)]
@@ -47,7 +52,7 @@ pub(super) struct ReceiverRow {
 }
 
 /// The columns of a [`ReceiverRow`].
-pub(super) type ReceiverColumns =
+type ReceiverColumns =
     (Text, Binary, Nullable<Binary>, Nullable<SqlInstant>, Bool, Nullable<Text>, Nullable<Text>, Bool);
 
 /// Its next event; all of it is missing where there is none, or none is seen yet.
@@ -61,8 +66,46 @@ pub(super) struct MessageRow {
 }
 
 /// The columns of a [`MessageRow`].
-pub(super) type MessageColumns =
-    (Nullable<SqlId>, Nullable<SqlId>, Nullable<Text>, Nullable<Binary>, Nullable<SqlInstant>);
+type MessageColumns = (Nullable<SqlId>, Nullable<SqlId>, Nullable<Text>, Nullable<Binary>, Nullable<SqlInstant>);
+
+/// A stream under a lease, its endpoint and its next event.
+type Sent = (LeasedRow, ReceiverRow, MessageRow);
+
+/// The columns of a [`SentRow`].
+pub(super) type SentColumns = (LeasedColumns, ReceiverColumns, MessageColumns);
+
+/// What is to be sent, or why that cannot be read: the other rows of the same answer are good all the same.
+#[derive(Debug)]
+pub(super) struct SentRow(pub(super) Result<Sent, String>);
+
+impl SentRow {
+    fn read(read: deserialize::Result<Sent>) -> deserialize::Result<Self> {
+        match read {
+            // Nothing stands there.
+            Err(missing) if missing.is::<UnexpectedNullError>() => Err(missing),
+            read => Ok(Self(read.map_err(|why| why.to_string()))),
+        }
+    }
+}
+
+macro_rules! read_sent {
+    ($($backend:ty)+) => {$(
+        impl FromStaticSqlRow<SentColumns, $backend> for SentRow {
+            fn build_from_row<'a>(row: &impl Row<'a, $backend>) -> deserialize::Result<Self> {
+                Self::read(<Sent as FromSqlRow<SentColumns, $backend>>::build_from_row(row))
+            }
+        }
+
+        impl Queryable<SentColumns, $backend> for SentRow {
+            type Row = Self;
+
+            fn build(row: Self) -> deserialize::Result<Self> {
+                Ok(row)
+            }
+        }
+    )+};
+}
+read_sent!(Pg Sqlite);
 
 /// The columns of an endpoint and an event in the order of their rows, where they are called `endpoint` and `e`.
 macro_rules! receiver_and_message {
@@ -105,8 +148,21 @@ struct Settings {
 }
 
 impl Handed {
-    /// Sorts one in. A broken stream must not hold up all others: it stays under its lease and is loud each time.
-    pub(super) fn add(&mut self, stream: LeasedRow, receiver: ReceiverRow, message: MessageRow, now: Timestamp) {
+    /// Sorts in what was read of a stream. A broken one must not hold up all others: it stays under its lease and is loud each time.
+    pub(super) fn add(&mut self, stream: i64, row: SentRow, now: Timestamp) {
+        match row.0 {
+            Ok((stream, receiver, message)) => self.sort_in(stream, receiver, message, now),
+            Err(why) => {
+                let damaged = corrupt(
+                    "outbox_stream",
+                    format!("nothing is sent of stream {stream}, a column cannot be read: {why}"),
+                );
+                let _loud = damaged.into_store_error();
+            }
+        }
+    }
+
+    fn sort_in(&mut self, stream: LeasedRow, receiver: ReceiverRow, message: MessageRow, now: Timestamp) {
         if receiver.is_removed {
             return self.removed.push(stream.id);
         }
@@ -206,16 +262,16 @@ fn missing() -> Fault {
 statement! {
     /// The next notification of streams that are under that very lease, and who is to get it.
     FindLeased { streams: String => Text, lease_until: Instant => SqlInstant, }
-    postgres concat!("SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, FALSE, ",
+    postgres concat!("SELECT s.id, s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, FALSE, ",
         receiver_and_message!(), " FROM outbox_stream AS s JOIN endpoint ON endpoint.id = s.endpoint_id \
         LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
         WHERE s.id = ANY (string_to_array(?, ',')::bigint[]) AND s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id");
-    sqlite concat!("SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, FALSE, ",
+    sqlite concat!("SELECT s.id, s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, FALSE, ",
         receiver_and_message!(), " FROM json_each('[' || ? || ']') AS listed CROSS JOIN outbox_stream AS s ON s.id = listed.value \
         JOIN endpoint ON endpoint.id = s.endpoint_id \
         LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
         WHERE s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id");
-    returns (LeasedColumns, ReceiverColumns, MessageColumns);
+    returns (BigInt, SentColumns);
 }
 
 /// What is to be done for the streams of a list that are leased until `lease_until`.
@@ -226,11 +282,10 @@ pub(super) fn found(
     now: Timestamp,
 ) -> Result<Handed, Fault> {
     let find = FindLeased { streams: streams.to_owned(), lease_until: Instant(lease_until) };
-    let rows: Vec<(LeasedRow, ReceiverRow, MessageRow)> =
-        on_each!(connection, inner => find.load(inner)).in_table("outbox_stream")?;
+    let rows: Vec<(i64, SentRow)> = on_each!(connection, inner => find.load(inner)).in_table("outbox_stream")?;
     let mut handed = Handed::default();
-    for (stream, receiver, message) in rows {
-        handed.add(stream, receiver, message, now);
+    for (stream, row) in rows {
+        handed.add(stream, row, now);
     }
     Ok(handed)
 }

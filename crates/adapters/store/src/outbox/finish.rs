@@ -5,20 +5,19 @@ use std::collections::HashSet;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text};
-use dropin_kernel::Timestamp;
+use diesel::sqlite::Sqlite;
+use dropin_kernel::{EndpointId, EventId, Timestamp};
+use dropin_notification::HOLDS_BACK_FOR;
 use dropin_ports::{AttemptRecord, DeliveryResult, FinishedTry};
 
-use super::delivery::{
-    Handed, LeasedColumns, LeasedRow, MessageColumns, MessageRow, ReceiverColumns, ReceiverRow, found,
-    receiver_and_message,
-};
+use super::delivery::{Handed, SentColumns, SentRow, found, receiver_and_message};
+use super::listed;
 use super::stream::{Written, write_each};
-use super::{HOLDS_BACK_FOR, listed};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::lane::{HASTY, Together, Verdict, Work};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
+use crate::statement::statement;
 
 /// One try, as results name it: stream, sequence and attempt.
 pub(super) type Try = (i64, i64, i32);
@@ -73,12 +72,13 @@ pub(crate) struct Finished {
 impl Finishing {
     /// Of two results of the same try, the first counts.
     pub(super) fn new(results: Vec<FinishedTry>, now: Timestamp, lease_until: Timestamp) -> Self {
-        let mut seen = HashSet::with_capacity(results.len());
+        let (mut seen, mut recorded) = (HashSet::with_capacity(results.len()), HashSet::with_capacity(results.len()));
         let mut new = Self { told: Vec::with_capacity(results.len()), records: Vec::new(), now, lease_until };
         for FinishedTry { key, result, record } in results {
             // No stream is at an attempt that its column cannot hold.
             let Ok(attempt) = i32::try_from(key.attempt) else { continue };
-            new.records.extend(record.map(|told| Record { attempt, told }));
+            let record = record.map(|told| Record { attempt, told });
+            new.records.extend(record.filter(|record| recorded.insert(record.key())));
             let what = match result {
                 DeliveryResult::Acknowledged => What::GoOn { next: key.sequence + 1 },
                 DeliveryResult::Parked => What::Parked,
@@ -99,8 +99,7 @@ impl Finishing {
     }
 
     fn all_together(&self, connection: &mut PgConnection) -> Result<Finished, Fault> {
-        let rows: Vec<(i64, bool, Option<FinishedRow>)> =
-            self.statement().load(connection).in_table("outbox_stream")?;
+        let rows: Vec<(i64, bool, Option<SentRow>)> = self.statement().load(connection).in_table("outbox_stream")?;
         let mut finished = Finished::default();
         let mut left = HashSet::new();
         for (stream, is_left, next) in rows {
@@ -109,8 +108,8 @@ impl Finishing {
                 continue;
             }
             finished.matched += 1;
-            if let Some((leased, receiver, message)) = next {
-                finished.handed.add(leased, receiver, message, self.now);
+            if let Some(next) = next {
+                finished.handed.add(stream, next, self.now);
             }
         }
         finished.left = self.told.iter().filter(|told| left.contains(&told.which.0)).copied().collect();
@@ -179,6 +178,11 @@ impl Told {
 }
 
 impl Record {
+    /// What no other try has.
+    fn key(&self) -> (EndpointId, EventId, i32, Timestamp) {
+        (self.told.endpoint_id, self.told.event_id, self.attempt, self.told.started_at)
+    }
+
     /// Microseconds.
     fn took(&self) -> i64 {
         i64::try_from(self.told.took.as_micros()).unwrap_or(i64::MAX)
@@ -195,9 +199,9 @@ impl Work for Finishing {
     fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Finished>, Fault> {
         let finished = match connection {
             AnyConnection::Postgres(connection) => self.all_together(connection)?,
-            AnyConnection::Sqlite(_) => {
+            AnyConnection::Sqlite(inner) => {
                 for record in &self.records {
-                    record.keep(connection)?;
+                    record.keep(inner)?;
                 }
                 one_by_one(connection, &self.told, self.now, self.lease_until)?
             }
@@ -215,7 +219,7 @@ impl Together for Finishing {
 }
 
 statement! {
-    /// Keeps one try.
+    /// Keeps one try, unless that was done already.
     Keep<'a> {
         endpoint: Id => SqlId,
         event: Id => SqlId,
@@ -226,15 +230,15 @@ statement! {
         why: Option<&'static str> => Nullable<Text>,
         answer: Option<&'a [u8]> => Nullable<Binary>,
     }
-    postgres KEEP;
-    sqlite KEEP;
+    on Sqlite, SqliteConnection, "INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
+        SELECT told.* FROM (SELECT ? AS endpoint_id, ? AS event_id, ? AS attempt, ? AS started_at, ? AS took, ? AS status, ? AS why, \
+            ? AS answer) AS told WHERE NOT EXISTS ( \
+            SELECT 1 FROM outbox_attempt AS a WHERE a.event_id = told.event_id AND a.endpoint_id = told.endpoint_id \
+                AND a.attempt = told.attempt AND a.started_at = told.started_at)";
 }
 
-const KEEP: &str = "INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-
 impl Record {
-    fn keep(&self, connection: &mut AnyConnection) -> Result<(), Fault> {
+    fn keep(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {
         let keep = Keep {
             endpoint: Id(self.told.endpoint_id.uuid()),
             event: Id(self.told.event_id.uuid()),
@@ -245,13 +249,10 @@ impl Record {
             why: self.told.why,
             answer: self.answer(),
         };
-        on_each!(connection, inner => keep.execute(inner))?;
+        keep.execute(connection)?;
         Ok(())
     }
 }
-
-/// What is known of a stream that goes on.
-type FinishedRow = (LeasedRow, ReceiverRow, MessageRow);
 
 statement! {
     /// Locks the streams whose try is under way, moves them and hands out what is next. Untouched are those whose notification is tried again
@@ -262,7 +263,7 @@ statement! {
     /// same order, and whoever goes through the streams of one endpoint does so by their ids. An event that was told while a lock was waited for
     /// is not seen here; it is looked for afterwards.
     ///
-    /// A try that is told of twice, because the first answer was lost, is held once: nothing is leased any more.
+    /// A try that is told of twice, because the first answer was lost, is held once, for nothing is leased any more, and stands once in the history.
     ///
     /// What was moved and what was not stand one below the other rather than joined: that would compare each row with each. Nothing is looked up
     /// for streams that are idle now: their keys are NULL.
@@ -325,11 +326,14 @@ statement! {
         ), kept AS ( \
             INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
             SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?) \
+                AS told (endpoint_id, event_id, attempt, started_at, took, status, why, answer) WHERE NOT EXISTS ( \
+                SELECT FROM outbox_attempt AS a WHERE a.event_id = told.event_id AND a.endpoint_id = told.endpoint_id \
+                    AND a.attempt = told.attempt AND a.started_at = told.started_at) \
         ) SELECT moved.id, FALSE, moved.leased, moved.endpoint_id, moved.payment_id, moved.next_sequence, \
             moved.attempt, moved.first_try, moved.uncounted, FALSE, ", receiver_and_message!(), " \
         FROM moved LEFT JOIN endpoint ON endpoint.id = moved.endpoint_id \
         LEFT JOIN outbox_event AS e ON e.payment_id = moved.payment_id AND e.sequence = moved.next_sequence \
         UNION ALL SELECT id, is_left IS TRUE, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
             NULL, NULL, NULL, NULL, NULL, NULL FROM found WHERE is_left OR ends");
-    returns (BigInt, Bool, Nullable<(LeasedColumns, ReceiverColumns, MessageColumns)>);
+    returns (BigInt, Bool, Nullable<SentColumns>);
 }

@@ -21,7 +21,7 @@ use delivery::Handed;
 pub(crate) use dropin_notification::HOLDS_BACK_FOR;
 use finish::Finished;
 pub(crate) use finish::Finishing;
-pub(crate) use replayed::Detached;
+pub(crate) use stream::NewStream as Detached;
 
 use crate::fault::Fault;
 use crate::lane::Verdict;
@@ -163,8 +163,8 @@ impl Store {
     async fn park_leased(&self, stream: i64, now: Timestamp, lease_until: Timestamp) {
         let park =
             move |connection: &mut _| parked::park_leased(connection, stream, lease_until, now).map(Verdict::Keep);
-        if self.write(park).await.is_err() {
-            log::warn!("a notification of an endpoint that was removed is parked when its lease has ended");
+        if let Err(error) = self.write(park).await {
+            log::warn!("stream {stream} of an endpoint that was removed is parked when its lease has ended: {error}");
         }
     }
 }

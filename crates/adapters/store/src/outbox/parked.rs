@@ -85,7 +85,11 @@ pub(super) fn park_leased(
     .in_table("outbox_stream")?;
     let Some(stream) = found else { return Ok(()) };
     let parked = park_rest(connection, &stream, (stream.attempt - 1).max(0), now)?;
-    log::warn!("parked {parked} notifications of an endpoint that was removed");
+    let endpoint = EndpointId::new(stream.endpoint_id.0);
+    log::warn!(
+        "parked {parked} notifications to endpoint {endpoint}, which was removed; `dropin notification replay --endpoint {endpoint} --to ID` \
+         sends them elsewhere"
+    );
     Ok(())
 }
 

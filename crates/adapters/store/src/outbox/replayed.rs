@@ -3,28 +3,14 @@
 use diesel::prelude::*;
 use dropin_kernel::Timestamp;
 
-use super::stream::StreamRow;
+use super::stream::{NewStream, StreamRow};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::schema::{outbox_replay_rest, outbox_stream};
 use crate::sql::{Id, Instant};
 
-/// A stream that does not hold a payment's last events, but one of them that goes its own way.
-#[derive(Debug, Insertable)]
-#[diesel(table_name = outbox_stream)]
-pub(crate) struct Detached {
-    pub(crate) endpoint_id: Id,
-    pub(crate) payment_id: Id,
-    pub(crate) detached: bool,
-    pub(crate) next_sequence: i64,
-    pub(crate) last_sequence: i64,
-    pub(crate) attempt: i32,
-    pub(crate) due_at: Instant,
-    pub(crate) replayed: bool,
-}
-
-impl Detached {
-    /// One that somebody asked for.
+impl NewStream {
+    /// One that somebody asked for: it does not hold a payment's last events, but one of them that goes its own way.
     pub(crate) fn asked_for(endpoint_id: Id, payment_id: Id, sequence: i64, due_at: Timestamp) -> Self {
         Self {
             endpoint_id,
@@ -110,7 +96,7 @@ pub(super) fn take_all(connection: &mut AnyConnection, stream: i64) -> Result<Ve
 /// Lets what waits behind the current event of a stream go its own way from `at` on: that one has failed for too long to hold it back.
 pub(super) fn set_free(connection: &mut AnyConnection, stream: &StreamRow, at: Timestamp) -> Result<(), Fault> {
     let Some(next) = take_next(connection, stream.id)? else { return Ok(()) };
-    let rest = Detached::asked_for(stream.endpoint_id, stream.payment_id, next, at).begin(connection)?;
+    let rest = NewStream::asked_for(stream.endpoint_id, stream.payment_id, next, at).begin(connection)?;
     diesel::update(outbox_replay_rest::table.filter(outbox_replay_rest::stream_id.eq(stream.id)))
         .set(outbox_replay_rest::stream_id.eq(rest))
         .execute(connection)?;

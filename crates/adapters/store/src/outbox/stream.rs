@@ -33,6 +33,7 @@ pub(crate) struct StreamRow {
 /// The columns of a [`StreamRow`].
 type StreamColumns = (BigInt, SqlId, SqlId, Bool, BigInt, BigInt, Integer, Integer, Nullable<SqlInstant>, Bool);
 
+/// A stream to be begun.
 #[derive(Debug, Insertable)]
 #[diesel(table_name = outbox_stream)]
 pub(crate) struct NewStream {
@@ -43,6 +44,7 @@ pub(crate) struct NewStream {
     pub(crate) last_sequence: i64,
     pub(crate) attempt: i32,
     pub(crate) due_at: Instant,
+    pub(crate) replayed: bool,
 }
 
 impl StreamRow {
@@ -227,6 +229,7 @@ fn retry(connection: &mut AnyConnection, stream: &StreamRow, at: Timestamp, now:
         last_sequence: stream.last_sequence,
         attempt: 0,
         due_at: Instant(freed_at.max(now)),
+        replayed: false,
     };
     diesel::insert_into(outbox_stream::table).values(rest).execute(connection)?;
     Ok(())

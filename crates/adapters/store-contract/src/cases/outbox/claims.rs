@@ -4,7 +4,7 @@ use std::sync::Arc;
 use dropin_kernel::EndpointId;
 use dropin_ports::{Delivery, DeliveryKey, DeliveryResult};
 
-use super::{another_endpoint, sequences};
+use super::{another_endpoint, finish_all, keys, sequences};
 use crate::Bench;
 use crate::bench::{capture, outcome};
 use crate::values::{at, event, fresh, new_endpoint, new_merchant, seconds};
@@ -143,25 +143,104 @@ pub async fn a_lease_that_ends_spends_no_try(bench: Arc<Bench>) {
 }
 
 pub async fn of_a_hundred_endpoints_none_waits_for_another(bench: Arc<Bench>) {
-    let (busy, busy_endpoint) = bench.merchant().await;
     let (many, first) = bench.merchant().await;
-    let mut waiting = vec![busy_endpoint.id, first.id];
+    let mut waiting = vec![first.id];
     for _ in 1..100 {
         waiting.push(another_endpoint(&bench, many.id).await);
     }
-    for _ in 0..12 {
-        bench.authorized(busy.id).await;
-    }
     bench.authorized(many.id).await;
-    for _ in 0..5 {
+    let later: Vec<_> = keys(&bench.claim(at(30)).await).into_iter().map(|key| (key, Held { at: at(90) })).collect();
+    finish_all(&bench, &later, at(31)).await;
+    // More than a claim takes, and all of it due before the others.
+    let (busy, busy_endpoint) = bench.merchant().await;
+    bench.authorized(busy.id).await;
+    multiply(&bench, busy_endpoint.id, 199, false);
+    let mut of_busy = 0;
+    for round in 1..=5 {
         let claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), 8, 25).await.unwrap().deliveries;
         for one in claimed {
             let before = waiting.len();
             waiting.retain(|endpoint| *endpoint != one.endpoint_id);
-            assert!(waiting.len() < before || one.endpoint_id == busy_endpoint.id, "one notification each");
+            if waiting.len() == before {
+                assert_eq!(one.endpoint_id, busy_endpoint.id, "one notification each");
+                of_busy += 1;
+            }
         }
+        assert_eq!((waiting.len(), of_busy), (100_usize.saturating_sub(24 * round), if round < 5 { round } else { 9 }));
     }
-    assert_eq!(waiting, [], "each had its turn within five rounds of 25");
+}
+
+pub async fn a_claim_says_where_more_may_be_due(bench: Arc<Bench>) {
+    let ((busy, first), (choosy, second), (quiet, third)) =
+        (bench.merchant().await, bench.merchant().await, bench.merchant().await);
+    for _ in 0..5 {
+        bench.authorized(busy.id).await;
+        bench.authorized(choosy.id).await;
+    }
+    bench.authorized(quiet.id).await;
+    bench.raw.execute(&format!("UPDATE endpoint SET event_types = 'NOTHING' WHERE id = '{}'", second.id)).unwrap();
+    let claim = async |per_endpoint, limit| {
+        let mut claimed = bench.outbox.claim_deliveries(&[], at(100), at(115), per_endpoint, limit).await.unwrap();
+        let mut endpoints: Vec<_> = claimed.deliveries.iter().map(|one| one.endpoint_id).collect();
+        endpoints.sort();
+        claimed.more.sort();
+        (endpoints, claimed.more)
+    };
+    let sorted = |mut endpoints: Vec<EndpointId>| {
+        endpoints.sort();
+        endpoints
+    };
+    let both = sorted(vec![first.id, second.id]);
+    let expected = sorted(vec![first.id, first.id, first.id, third.id]);
+    assert_eq!(claim(3, 100).await, (expected, both.clone()), "what was passed over counts as well");
+    assert_eq!(claim(3, 3).await, (vec![first.id], both), "one each");
+    assert_eq!(claim(3, 100).await, (vec![first.id], vec![]), "one is left of each");
+    assert_eq!(claim(3, 100).await, (vec![], vec![]));
+}
+
+/// Adds streams to what waits for an endpoint, each a copy of the one it has. Those of a replay are marked as such.
+fn multiply(bench: &Bench, endpoint: EndpointId, count: usize, replayed: bool) {
+    let number = bench.raw.execute(&format!(
+        "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < {count}) \
+        INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at, replayed) \
+        SELECT endpoint_id, payment_id, TRUE, next_sequence, next_sequence, 0, due_at, {replayed} FROM outbox_stream, copy \
+        WHERE endpoint_id = '{endpoint}' AND NOT detached"
+    ));
+    assert_eq!(number, Ok(count));
+}
+
+/// Puts an instant into a column that no instant of ours may be; each database spells it in its own way.
+fn damage(bench: &Bench, table: &str, column: &str, which: &str) {
+    let put = |instant| bench.raw.execute(&format!("UPDATE {table} SET {column} = {instant} WHERE {which}"));
+    assert_eq!(put("'20000-01-01 00:00:00+00'").or_else(|_| put("568971820800000000")), Ok(1));
+}
+
+pub async fn a_row_that_cannot_be_read_holds_up_no_other(bench: Arc<Bench>) {
+    let (merchant, damaged) = bench.merchant().await;
+    let sound = another_endpoint(&bench, merchant.id).await;
+    bench.authorized(merchant.id).await;
+    let (stream, endpoint) = (format!("endpoint_id = '{}'", damaged.id), format!("id = '{}'", damaged.id));
+    let endpoints = |deliveries: &[Delivery]| deliveries.iter().map(|one| one.endpoint_id).collect::<Vec<_>>();
+    damage(&bench, "outbox_stream", "first_try", &stream);
+    let claimed = bench.claim(at(100)).await;
+    assert_eq!(endpoints(&claimed), [sound]);
+    bench.finish(claimed[0].key, Held { at: at(115) }, at(101)).await;
+    assert_eq!(bench.claim(at(114)).await, [], "it is under a lease like all others");
+    bench.raw.execute(&format!("UPDATE outbox_stream SET first_try = NULL WHERE {stream}")).unwrap();
+    let both = bench.claim(at(115)).await;
+    assert_eq!(both.len(), 2);
+    // The same in what is handed out next.
+    damage(&bench, "endpoint", "previous_secret = secret, previous_until", &endpoint);
+    let results: Vec<_> = keys(&both).into_iter().map(|key| (key, Acknowledged)).collect();
+    let next = finish_all(&bench, &results, at(116)).await;
+    assert_eq!((endpoints(&next.next), next.fenced), (vec![sound], 0));
+    bench
+        .raw
+        .execute(&format!("UPDATE endpoint SET previous_secret = NULL, previous_until = NULL WHERE {endpoint}"))
+        .unwrap();
+    let mended = bench.claim(at(131)).await;
+    let mended: Vec<_> = mended.iter().filter(|one| one.endpoint_id == damaged.id).collect();
+    assert_eq!((mended[0].key.sequence, mended[0].tries()), (2, 1), "nothing was lost or spent");
 }
 
 pub async fn a_probe_takes_what_is_due_longest(bench: Arc<Bench>) {

@@ -82,3 +82,15 @@ pub async fn what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_cla
     assert_eq!(parked.iter().map(|one| one.attempts).collect::<Vec<_>>(), [0, 0], "never tried");
     assert_eq!(bench.next_due().await, None);
 }
+
+pub async fn a_notification_says_what_kind_of_account_it_is_of(bench: Arc<Bench>) {
+    let ((trying, _), (earnest, _)) = (bench.merchant().await, bench.merchant().await);
+    bench.raw.execute(&format!("UPDATE merchant SET sandbox = FALSE WHERE id = '{}'", earnest.id)).unwrap();
+    bench.authorized(trying.id).await;
+    bench.authorized(earnest.id).await;
+    for first in bench.claim(at(100)).await {
+        let second = bench.finish(first.key, Acknowledged, at(101)).await.remove(0);
+        let expected = first.merchant_id == trying.id;
+        assert_eq!((first.sandbox, second.sandbox), (expected, expected));
+    }
+}

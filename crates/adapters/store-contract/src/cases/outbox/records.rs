@@ -78,10 +78,21 @@ pub async fn what_was_given_back_unsent_has_not_failed(bench: Arc<Bench>) {
     assert_eq!(next.iter().map(|one| one.key.sequence).collect::<Vec<_>>(), [2]);
 }
 
-pub async fn what_was_never_sent_is_not_kept(bench: Arc<Bench>) {
+/// Told again because the answer was lost: the try was made once.
+pub async fn a_try_that_is_told_twice_is_kept_once(bench: Arc<Bench>) {
     let (merchant, _) = bench.merchant().await;
     bench.authorized(merchant.id).await;
     let first = bench.claim(at(100)).await.remove(0);
-    bench.finish(first.key, DeliveryResult::Held { at: at(101) }, at(101)).await;
-    assert_eq!(bench.count("outbox_attempt", "1 = 1"), 0);
+    let told = FinishedTry { key: first.key, result: Retry { at: at(110) }, record: record(&first, Some(500), b"no") };
+    let tell = async |told: &FinishedTry| {
+        let both = vec![told.clone(), told.clone()];
+        bench.outbox.finish_deliveries(both, at(101), at(116)).await.unwrap();
+        bench.outbox.finish_deliveries(vec![told.clone()], at(102), at(117)).await.unwrap();
+    };
+    tell(&told).await;
+    assert_eq!(kept(&bench), ["1 1234 500 - 2"]);
+    // One that began at another time is another one, though a replay counts from one again.
+    let later = record(&first, Some(200), b"").map(|record| AttemptRecord { started_at: at(9_000), ..record });
+    tell(&FinishedTry { record: later, ..told }).await;
+    assert_eq!(kept(&bench), ["1 1234 200 - -", "1 1234 500 - 2"]);
 }
