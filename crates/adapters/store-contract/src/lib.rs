@@ -213,6 +213,7 @@ macro_rules! all_cases {
                 a_lease_that_ends_spends_no_try
                 of_a_hundred_endpoints_none_waits_for_another
                 a_claim_says_where_more_may_be_due
+                what_is_asked_for_stands_back_for_what_is_new
                 a_row_that_cannot_be_read_holds_up_no_other
                 a_probe_takes_what_is_due_longest
                 a_late_result_changes_nothing

@@ -141,7 +141,8 @@ pub struct FinishedDeliveries {
 pub trait OutboxStore: Send + Sync {
     /// Takes streams that are due, at most `per_endpoint` of one endpoint and `limit` in all, and leases each until `lease_until` (a crash
     /// needs no reaper: the lease is the stream's next due time). Endpoints share the limit equally, so that fewer than `limit` may be taken
-    /// though more are due: [`Claimed::more`] says where.
+    /// though more are due: [`Claimed::more`] says where. What somebody asked for again takes what is left when what is new has been taken, and about
+    /// an eighth where there is always something new.
     ///
     /// What is due at an endpoint that was removed is parked here instead; see [`OutboxStore::park_removed`].
     ///

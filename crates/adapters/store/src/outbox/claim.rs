@@ -33,58 +33,69 @@ pub(super) enum Of {
     One(EndpointId),
 }
 
-/// A stream, how many are leased of each endpoint at most, and what is to be sent.
+/// A stream, after how many of its endpoint more may be due there, and what is to be sent.
 type ClaimedRow = (i64, i64, SentRow);
 
 /// The columns of a [`ClaimedRow`].
 type ClaimedColumns = (BigInt, BigInt, SentColumns);
 
-/// Endpoints with anything to do, each with its earliest due time: found by hopping through the index, so that neither idle ones nor what waits
-/// behind that costs anything.
+/// Endpoints with anything to do, each with the earliest due time of what is new and of what somebody asked for: found by hopping through the index,
+/// so that neither idle ones nor what waits behind that costs anything.
 macro_rules! pending {
     (postgres) => {
-        "WITH RECURSIVE pending (endpoint_id, due_at) AS ( \
-                SELECT * FROM (SELECT endpoint_id, due_at FROM outbox_stream WHERE next_sequence <= last_sequence \
-                    ORDER BY endpoint_id, due_at LIMIT 1) AS one \
+        "WITH RECURSIVE pending (endpoint_id, replayed, due_at) AS ( \
+                SELECT * FROM (SELECT endpoint_id, replayed, due_at FROM outbox_stream WHERE next_sequence <= last_sequence \
+                    ORDER BY endpoint_id, replayed, due_at LIMIT 1) AS one \
                 UNION ALL \
-                SELECT next.endpoint_id, next.due_at FROM pending CROSS JOIN LATERAL ( \
-                    SELECT s.endpoint_id, s.due_at FROM outbox_stream AS s \
-                    WHERE s.next_sequence <= s.last_sequence AND s.endpoint_id > pending.endpoint_id \
-                    ORDER BY s.endpoint_id, s.due_at LIMIT 1) AS next \
+                SELECT next.endpoint_id, next.replayed, next.due_at FROM pending CROSS JOIN LATERAL ( \
+                    SELECT s.endpoint_id, s.replayed, s.due_at FROM outbox_stream AS s \
+                    WHERE s.next_sequence <= s.last_sequence AND (s.endpoint_id, s.replayed) > (pending.endpoint_id, pending.replayed) \
+                    ORDER BY s.endpoint_id, s.replayed, s.due_at LIMIT 1) AS next \
             )"
     };
     (sqlite) => {
-        "WITH RECURSIVE pending (endpoint_id, due_at) AS ( \
-                SELECT * FROM (SELECT endpoint_id, due_at FROM outbox_stream WHERE next_sequence <= last_sequence \
-                    ORDER BY endpoint_id, due_at LIMIT 1) \
+        "WITH RECURSIVE pending (endpoint_id, replayed, due_at) AS ( \
+                SELECT * FROM (SELECT endpoint_id, replayed, due_at FROM outbox_stream WHERE next_sequence <= last_sequence \
+                    ORDER BY endpoint_id, replayed, due_at LIMIT 1) \
                 UNION ALL \
-                SELECT follower.endpoint_id, follower.due_at FROM pending JOIN outbox_stream AS follower ON follower.id = ( \
-                    SELECT x.id FROM outbox_stream AS x WHERE x.next_sequence <= x.last_sequence AND x.endpoint_id > pending.endpoint_id \
-                    ORDER BY x.endpoint_id, x.due_at LIMIT 1) \
+                SELECT follower.endpoint_id, follower.replayed, follower.due_at FROM pending JOIN outbox_stream AS follower \
+                ON follower.id = ( \
+                    SELECT x.id FROM outbox_stream AS x \
+                    WHERE x.next_sequence <= x.last_sequence AND (x.endpoint_id, x.replayed) > (pending.endpoint_id, pending.replayed) \
+                    ORDER BY x.endpoint_id, x.replayed, x.due_at LIMIT 1) \
             )"
     };
 }
 pub(super) use pending;
 
-/// How many are leased of each endpoint that is ready, at most.
+/// How many are leased of each endpoint that is ready, and how many of them may be new ones: an eighth is left to what was asked for, if any of that
+/// is due, or it would wait for ever where there is always something new. `turn` has that eighth come out even for small numbers.
 macro_rules! share {
-    ($least:literal, $greatest:literal) => {
-        concat!("share AS MATERIALIZED (SELECT ", $least, "(?, ", $greatest, "(1, ? / count(*))) AS size FROM ready)")
+    ($least:literal, $greatest:literal, $left:literal) => {
+        concat!(
+            "share AS MATERIALIZED (SELECT endpoint_id, replays, size, size - ",
+            $left,
+            " AS new FROM ready CROSS JOIN (SELECT ",
+            $least,
+            "(?, ",
+            $greatest,
+            "(1, ? / nullif(count(*), 0))) AS size FROM ready) AS equal)"
+        )
     };
 }
 
 /// What follows when the streams are chosen and locked. Those that were leased already belonged to somebody who died: the try does not count.
 macro_rules! lease {
-    ($share:literal) => {
+    () => {
         concat!(
             ", claimed AS ( \
                 UPDATE outbox_stream AS s SET attempt = s.attempt + 1, uncounted = s.uncounted + locked.leased::integer, \
                     first_try = coalesce(s.first_try, ?), due_at = ?, leased = TRUE \
                 FROM locked WHERE s.id = locked.id \
                 RETURNING s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, \
-                    locked.leased AS lease_expired, locked.due_at \
-            ) SELECT claimed.id, ", $share, ", claimed.id, claimed.endpoint_id, claimed.payment_id, claimed.next_sequence, claimed.attempt, \
-                claimed.first_try, claimed.uncounted, claimed.lease_expired, ",
+                    locked.leased AS lease_expired, locked.due_at, locked.enough \
+            ) SELECT claimed.id, claimed.enough, claimed.id, claimed.endpoint_id, claimed.payment_id, claimed.next_sequence, \
+                claimed.attempt, claimed.first_try, claimed.uncounted, claimed.lease_expired, ",
             receiver_and_message!(),
             " FROM claimed LEFT JOIN endpoint ON endpoint.id = claimed.endpoint_id \
             LEFT JOIN outbox_event AS e ON e.payment_id = claimed.payment_id AND e.sequence = claimed.next_sequence \
@@ -93,29 +104,50 @@ macro_rules! lease {
     };
 }
 
+/// Locks streams that are due at the endpoint that stands there, out of the new ones or of those that were asked for; nobody waits for a lock.
+macro_rules! lock_due {
+    ($kind:literal, $endpoint:literal, $limit:literal) => {
+        concat!(
+            "SELECT id, leased, due_at FROM outbox_stream WHERE endpoint_id = ",
+            $endpoint,
+            " AND ",
+            $kind,
+            " AND next_sequence <= last_sequence AND due_at <= ? ORDER BY due_at LIMIT ",
+            $limit,
+            " FOR UPDATE SKIP LOCKED"
+        )
+    };
+}
+
 statement! {
     /// Leases streams that are due and says what is to be sent. Each endpoint with any gets an equal share of the limit, so that none starves
-    /// another and no more is locked than is leased.
+    /// another and no more is locked than is leased. What was asked for gets what the new ones leave of it, and its eighth: however much was asked
+    /// for, what happens now is told now.
     ClaimAll<'a> {
         now: Instant => SqlInstant,
         full: &'a [Id] => Array<SqlId>,
         most_endpoints: i64 => BigInt,
+        turn: i64 => BigInt,
         per_endpoint: i64 => BigInt,
         limit: i64 => BigInt,
         due: Instant => SqlInstant,
+        due_again: Instant => SqlInstant,
         first_try: Instant => SqlInstant,
         lease_until: Instant => SqlInstant,
     }
     on Pg, PgConnection, concat!(
         pending!(postgres), ", ready AS MATERIALIZED ( \
-            SELECT endpoint_id FROM pending WHERE due_at <= ? AND endpoint_id <> ALL (?) ORDER BY due_at LIMIT ? \
-        ), ", share!("least", "greatest"), ", locked AS MATERIALIZED ( \
-            SELECT s.id, s.leased, s.due_at FROM ready CROSS JOIN LATERAL ( \
-                SELECT id, leased, due_at FROM outbox_stream \
-                WHERE endpoint_id = ready.endpoint_id AND next_sequence <= last_sequence AND due_at <= ? \
-                ORDER BY due_at LIMIT (SELECT size FROM share) FOR UPDATE SKIP LOCKED) AS s \
-        )",
-        lease!("(SELECT size FROM share)")
+            SELECT endpoint_id, bool_or(replayed) AS replays FROM pending WHERE due_at <= ? AND endpoint_id <> ALL (?) \
+            GROUP BY endpoint_id ORDER BY min(due_at) LIMIT ? \
+        ), ", share!("least", "greatest", "CASE WHEN replays THEN (size + ?) / 8 ELSE 0 END"), ", new AS MATERIALIZED ( \
+            SELECT s.*, share.endpoint_id, greatest(1, share.new) AS enough FROM share CROSS JOIN LATERAL (",
+                lock_due!("NOT replayed", "share.endpoint_id", "share.new"), ") AS s \
+        ), again AS MATERIALIZED ( \
+            SELECT s.*, share.endpoint_id, greatest(1, share.new) AS enough FROM share CROSS JOIN LATERAL (",
+                lock_due!("replayed", "share.endpoint_id",
+                    "(share.size - (SELECT count(*) FROM new WHERE new.endpoint_id = share.endpoint_id))"), ") AS s WHERE share.replays \
+        ), locked AS MATERIALIZED (SELECT * FROM new UNION ALL SELECT * FROM again)",
+        lease!()
     );
     returns ClaimedColumns;
 }
@@ -125,24 +157,27 @@ statement! {
     ClaimOne<'a> {
         endpoint: &'a Id => SqlId,
         due: Instant => SqlInstant,
+        endpoint_again: &'a Id => SqlId,
+        due_again: Instant => SqlInstant,
         first_try: Instant => SqlInstant,
         lease_until: Instant => SqlInstant,
     }
     on Pg, PgConnection, concat!(
         "WITH locked AS MATERIALIZED ( \
-            SELECT id, leased, due_at FROM outbox_stream \
-            WHERE endpoint_id = ? AND next_sequence <= last_sequence AND due_at <= ? ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED \
+            SELECT id, leased, due_at, 1::bigint AS enough FROM ( \
+                SELECT * FROM (", lock_due!("NOT replayed", "?", "1"), ") AS new \
+                UNION ALL SELECT * FROM (", lock_due!("replayed", "?", "1"), ") AS again) AS either ORDER BY due_at LIMIT 1 \
         )",
-        lease!("1::bigint")
+        lease!()
     );
     returns ClaimedColumns;
 }
 
 /// What the two statements of SQLite select of the streams that they chose (`due`): as they are before they are leased.
 macro_rules! chosen {
-    ($share:literal) => {
+    () => {
         concat!(
-            " SELECT s.id, ", $share, ", s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, s.leased, ",
+            " SELECT s.id, due.enough, s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, s.leased, ",
             receiver_and_message!(),
             " FROM due CROSS JOIN outbox_stream AS s ON s.id = due.id JOIN endpoint ON endpoint.id = s.endpoint_id \
             LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence ORDER BY s.due_at"
@@ -151,37 +186,54 @@ macro_rules! chosen {
 }
 
 statement! {
-    /// Streams that are due, chosen as on PostgreSQL.
+    /// Streams that are due, chosen as on PostgreSQL: as many as may be of each kind, numbered, and of those the new ones first.
     ChooseAll<'a> {
         now: Instant => SqlInstant,
         full: &'a str => Text,
         most_endpoints: i64 => BigInt,
+        turn: i64 => BigInt,
         per_endpoint: i64 => BigInt,
         limit: i64 => BigInt,
         due: Instant => SqlInstant,
     }
     on Sqlite, SqliteConnection, concat!(
         pending!(sqlite), ", ready AS MATERIALIZED ( \
-            SELECT endpoint_id FROM pending WHERE due_at <= ? AND instr(?, endpoint_id) = 0 ORDER BY due_at LIMIT ? \
-        ), ", share!("min", "max"), ", due AS MATERIALIZED ( \
-            SELECT s.id FROM ready CROSS JOIN outbox_stream AS s ON s.id IN ( \
-                SELECT x.id FROM outbox_stream AS x \
-                WHERE x.endpoint_id = ready.endpoint_id AND x.next_sequence <= x.last_sequence AND x.due_at <= ? \
-                ORDER BY x.due_at LIMIT (SELECT size FROM share)) \
+            SELECT endpoint_id, max(replayed) AS replays FROM pending WHERE due_at <= ? AND instr(?, endpoint_id) = 0 \
+            GROUP BY endpoint_id ORDER BY min(due_at) LIMIT ? \
+        ), ", share!("min", "max", "replays * ((size + ?) / 8)"), ", kind (replayed) AS (SELECT 0 UNION ALL SELECT 1), candidate AS ( \
+            SELECT s.id, s.endpoint_id, s.replayed, s.due_at, share.size, share.new, \
+                row_number() OVER (PARTITION BY s.endpoint_id, s.replayed ORDER BY s.due_at) AS place \
+            FROM share CROSS JOIN kind CROSS JOIN outbox_stream AS s ON s.id IN ( \
+                SELECT x.id FROM outbox_stream AS x WHERE x.endpoint_id = share.endpoint_id AND x.replayed = kind.replayed \
+                    AND x.next_sequence <= x.last_sequence AND x.due_at <= ? \
+                ORDER BY x.due_at LIMIT (SELECT max(size) FROM share)) \
+        ), due AS MATERIALIZED ( \
+            SELECT id, max(1, new) AS enough FROM ( \
+                SELECT id, size, new, row_number() OVER (PARTITION BY endpoint_id ORDER BY replayed, due_at) AS place \
+                FROM candidate WHERE replayed OR place <= new) AS sorted WHERE place <= size \
         )",
-        chosen!("(SELECT size FROM share)")
+        chosen!()
     );
     returns ClaimedColumns;
 }
 
 statement! {
     /// The stream of one endpoint that is due longest.
-    ChooseOne<'a> { endpoint: &'a Id => SqlId, due: Instant => SqlInstant, }
+    ChooseOne<'a> {
+        endpoint: &'a Id => SqlId,
+        due: Instant => SqlInstant,
+        endpoint_again: &'a Id => SqlId,
+        due_again: Instant => SqlInstant,
+    }
     on Sqlite, SqliteConnection, concat!(
         "WITH due AS MATERIALIZED ( \
-            SELECT id FROM outbox_stream WHERE endpoint_id = ? AND next_sequence <= last_sequence AND due_at <= ? ORDER BY due_at LIMIT 1 \
+            SELECT id, 1 AS enough FROM ( \
+                SELECT * FROM (SELECT id, due_at FROM outbox_stream WHERE endpoint_id = ? AND replayed = 0 \
+                    AND next_sequence <= last_sequence AND due_at <= ? ORDER BY due_at LIMIT 1) \
+                UNION ALL SELECT * FROM (SELECT id, due_at FROM outbox_stream WHERE endpoint_id = ? AND replayed = 1 \
+                    AND next_sequence <= last_sequence AND due_at <= ? ORDER BY due_at LIMIT 1)) ORDER BY due_at LIMIT 1 \
         )",
-        chosen!("1")
+        chosen!()
     );
     returns ClaimedColumns;
 }
@@ -195,19 +247,35 @@ statement! {
 }
 
 impl Claiming {
+    /// From 0 to 7, one after the other or by chance: a share of one is left to what was asked for every eighth time.
+    fn turn(&self) -> i64 {
+        self.now.micros().rem_euclid(8)
+    }
+
     fn on_postgres(&self, connection: &mut PgConnection) -> Result<Handed, Fault> {
         let (due, first_try, lease_until) = (Instant(self.now), Instant(self.now), Instant(self.lease_until));
         let rows: Vec<ClaimedRow> = match &self.of {
             Of::All { full, per_endpoint, limit } => {
                 let full: Vec<_> = full.iter().map(|id| Id(id.uuid())).collect();
                 let (per_endpoint, limit) = (i64::from(*per_endpoint), i64::from(*limit));
-                let (now, most_endpoints) = (due, limit);
-                let claim =
-                    ClaimAll { now, full: &full, most_endpoints, per_endpoint, limit, due, first_try, lease_until };
+                let claim = ClaimAll {
+                    now: due,
+                    full: &full,
+                    most_endpoints: limit,
+                    turn: self.turn(),
+                    per_endpoint,
+                    limit,
+                    due,
+                    due_again: due,
+                    first_try,
+                    lease_until,
+                };
                 claim.load(connection)
             }
             Of::One(endpoint) => {
-                ClaimOne { endpoint: &Id(endpoint.uuid()), due, first_try, lease_until }.load(connection)
+                let endpoint = &Id(endpoint.uuid());
+                let (endpoint_again, due_again) = (endpoint, due);
+                ClaimOne { endpoint, due, endpoint_again, due_again, first_try, lease_until }.load(connection)
             }
         }
         .in_table("outbox_stream")?;
@@ -220,9 +288,13 @@ impl Claiming {
             Of::All { full, per_endpoint, limit } => {
                 let full = full.iter().map(EndpointId::to_string).collect::<Vec<_>>().join(",");
                 let (per_endpoint, limit) = (i64::from(*per_endpoint), i64::from(*limit));
-                ChooseAll { now: due, full: &full, most_endpoints: limit, per_endpoint, limit, due }.load(connection)
+                let (now, most_endpoints, turn) = (due, limit, self.turn());
+                ChooseAll { now, full: &full, most_endpoints, turn, per_endpoint, limit, due }.load(connection)
             }
-            Of::One(endpoint) => ChooseOne { endpoint: &Id(endpoint.uuid()), due }.load(connection),
+            Of::One(endpoint) => {
+                let endpoint = &Id(endpoint.uuid());
+                ChooseOne { endpoint, due, endpoint_again: endpoint, due_again: due }.load(connection)
+            }
         }
         .in_table("outbox_stream")?;
         if rows.is_empty() {
@@ -241,11 +313,11 @@ impl Claiming {
     fn hand(&self, rows: Vec<ClaimedRow>) -> Handed {
         let mut handed = Handed::default();
         let mut leased: HashMap<Id, i64> = HashMap::new();
-        for (stream, share, row) in rows {
+        for (stream, enough, row) in rows {
             if let Ok((LeasedRow { endpoint_id, .. }, ..)) = &row.0 {
                 let of_endpoint = leased.entry(*endpoint_id).or_default();
                 *of_endpoint += 1;
-                if *of_endpoint == share {
+                if *of_endpoint == enough {
                     handed.more.push(EndpointId::new(endpoint_id.0));
                 }
             }

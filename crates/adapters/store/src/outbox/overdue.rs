@@ -33,7 +33,7 @@ const OVERDUE: &str = "SELECT late.id, late.next_sequence, late.attempt FROM ( \
         WHERE s.endpoint_id = ? AND s.next_sequence <= s.last_sequence AND s.due_at <= ? AND NOT s.leased \
             AND (s.first_try < ? OR (s.first_try IS NULL AND (s.due_at < ? OR (s.next_sequence > 1 AND NOT s.detached AND EXISTS ( \
                 SELECT 1 FROM outbox_event AS e WHERE e.payment_id = s.payment_id AND e.sequence = s.next_sequence AND e.happened_at < ?))))) \
-        ORDER BY s.due_at LIMIT ? \
+        ORDER BY s.replayed, s.due_at LIMIT ? \
     ) AS late JOIN outbox_event AS told ON told.payment_id = late.payment_id AND told.sequence = late.next_sequence";
 
 /// Tells of such streams that they are parked.

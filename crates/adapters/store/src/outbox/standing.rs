@@ -18,8 +18,8 @@ use crate::store::Store;
 statement! {
     /// Endpoints for which anything waits, with the earliest time at which something is due: a look into the index for each.
     OldestDue {}
-    postgres concat!(pending!(postgres), " SELECT endpoint_id, due_at FROM pending");
-    sqlite concat!(pending!(sqlite), " SELECT endpoint_id, due_at FROM pending");
+    postgres concat!(pending!(postgres), " SELECT endpoint_id, min(due_at) FROM pending GROUP BY endpoint_id");
+    sqlite concat!(pending!(sqlite), " SELECT endpoint_id, min(due_at) FROM pending GROUP BY endpoint_id");
     returns (SqlId, SqlInstant);
 }
 

@@ -1,7 +1,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use dropin_kernel::EndpointId;
+use dropin_kernel::{EndpointId, Timestamp};
 use dropin_ports::{Delivery, DeliveryKey, DeliveryResult};
 
 use super::{another_endpoint, finish_all, keys, sequences};
@@ -207,6 +208,30 @@ fn multiply(bench: &Bench, endpoint: EndpointId, count: usize, replayed: bool) {
         WHERE endpoint_id = '{endpoint}' AND NOT detached"
     ));
     assert_eq!(number, Ok(count));
+}
+
+pub async fn what_is_asked_for_stands_back_for_what_is_new(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    bench.authorized(merchant.id).await;
+    multiply(&bench, endpoint.id, 60, true);
+    let first = bench.outbox.claim_deliveries(&[], at(30), at(45), 1, 1).await.unwrap().deliveries;
+    assert_eq!(first.len(), 1);
+    // Due when its lease ends, later than what was asked for.
+    multiply(&bench, endpoint.id, 9, false);
+    let claim = async |now: Timestamp, limit| {
+        let claimed = bench.outbox.claim_deliveries(&[], now, now.plus(seconds(15)), limit, limit).await.unwrap();
+        let new = "SELECT CAST(id AS TEXT) AS value FROM outbox_stream WHERE NOT replayed";
+        let new = bench.raw.values(new);
+        let of_new = claimed.deliveries.iter().filter(|one| new.contains(&one.key.stream.to_string())).count();
+        assert_eq!(claimed.more, [endpoint.id], "{limit} at {now}");
+        (of_new, claimed.deliveries.len() - of_new)
+    };
+    // The instants of these tests end in a multiple of eight microseconds.
+    assert_eq!(claim(at(100), 1).await, (1, 0), "sixty have been due for longer");
+    assert_eq!(claim(at(100).plus(Duration::from_micros(7)), 1).await, (0, 1), "but one in eight is theirs");
+    assert_eq!(claim(at(100), 8).await, (7, 1), "or an eighth of more");
+    assert_eq!(claim(at(100), 16).await, (2, 14), "and what is left");
+    assert_eq!(claim(at(100), 16).await, (0, 16));
 }
 
 /// Puts an instant into a column that no instant of ours may be; each database spells it in its own way.
