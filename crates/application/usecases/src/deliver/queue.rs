@@ -10,6 +10,7 @@ use dropin_ports::{Claimed, Delivery, FinishedDeliveries, FinishedTry, StoreErro
 use tokio::time::Instant;
 
 use super::flights::{Done, Flights};
+use super::told::GivenUp;
 
 /// Results that are written down at once.
 const BATCH: usize = 200;
@@ -295,10 +296,7 @@ impl Flights<'_> {
         for _ in 0..parked {
             self.by.counters.parked();
         }
-        log::error!(
-            "given up {parked} notifications to endpoint {endpoint}, which has been dead for all their time; when it is mended, \
-             `dropin notification replay --endpoint {endpoint}` sends them again"
-        );
+        log::error!("{}", GivenUp { parked, endpoint });
         // There may be more of them, and what came behind these may be overdue as well.
         self.park_overdue(endpoint);
     }
