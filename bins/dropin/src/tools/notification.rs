@@ -154,21 +154,26 @@ async fn replay(notifications: &Notifications, wanted: &Replay) -> Result<(), Fa
     let outcome = match (notifications.replay(&order).await, wanted.id) {
         (Err(ReplayError::NotFound), Some(id)) => return Err(unknown(&id)),
         (Err(error @ ReplayError::Nowhere), _) => return Err(format!("{error}, with --endpoint ENDPOINT_ID").into()),
-        (Err(ReplayError::Store(error)), _) => return Err(error.into()),
+        (Err(ReplayError::Store { error, done, since }), _) => {
+            let on = since.map_or(String::new(), |since| format!("; go on with --since {since}"));
+            return Err(format!("{error}; {} are sent again{on}", done.total()).into());
+        }
         (outcome, _) => outcome?,
     };
     tell(&outcome, wanted)
 }
 
 fn tell(outcome: &ReplayOutcome, wanted: &Replay) -> Result<(), Failure> {
-    let ReplayOutcome { queued, waiting, unwanted, stranded } = outcome;
+    let ReplayOutcome { queued, hurried, waiting, changed, unwanted, stranded } = outcome;
     if wanted.output.json {
         let queued = queued.iter().map(|(endpoint, count)| (endpoint.to_string(), Value::from(*count)));
         let shown = json!({
             "DryRun": wanted.dry_run,
             "Queued": outcome.total(),
             "ByEndpoint": Map::from_iter(queued),
+            "Hurried": hurried,
             "Waiting": waiting,
+            "Changed": changed,
             "NotWanted": unwanted,
             "Stranded": stranded,
         });
@@ -183,6 +188,12 @@ fn tell(outcome: &ReplayOutcome, wanted: &Replay) -> Result<(), Failure> {
     say(&is_sent)?;
     for (endpoint, count) in queued {
         say(&format!("  {count} to endpoint {endpoint}"))?;
+    }
+    if 0 < *hurried {
+        say(&format!("{hurried} waited there for the next try, which is due at once now."))?;
+    }
+    if 0 < *changed {
+        say(&format!("{changed} stood otherwise by then, or were gone."))?;
     }
     if 0 < *waiting {
         say(&format!("{waiting} wait there already."))?;

@@ -176,15 +176,26 @@ macro_rules! all_cases {
             notifications {
                 notifications_stand_as_their_streams_say
                 what_went_elsewhere_has_moved
+                what_was_tried_in_vain_and_is_not_wanted_has_not_moved
+                what_was_passed_over_did_not_arrive
+                a_list_goes_through_so_many_events_at_once
+                of_very_many_that_wait_all_are_listed
                 notifications_are_listed_by_what_they_are
                 notifications_are_listed_by_how_they_stand
                 notifications_are_listed_in_pages
                 a_notification_comes_with_its_tries_and_its_body
             }
+            discarding {
+                what_is_discarded_stands_so
+                what_was_discarded_goes_with_its_event
+            }
             replays {
                 what_is_asked_for_is_sent_in_order
                 a_replay_is_handed_out_again_when_its_lease_ends
                 what_waits_is_not_queued_twice
+                what_waits_for_its_next_try_is_sent_at_once
+                a_replay_is_foretold_as_it_comes
+                what_was_given_back_unsent_holds_others_back
                 of_many_who_ask_one_queues
                 a_replay_that_fails_for_an_hour_lets_the_others_go
                 what_is_asked_for_later_comes_behind
@@ -197,6 +208,8 @@ macro_rules! all_cases {
             retention {
                 old_tries_are_deleted_by_age
                 old_events_are_deleted_when_they_are_over
+                a_try_that_is_old_and_at_an_old_event_counts_once
+                who_asked_long_ago_is_forgotten
                 a_payment_goes_on_after_its_events_were_deleted
                 of_replays_and_deletions_at_once_no_stream_loses_its_event
             }
@@ -319,6 +332,7 @@ mod tests {
             include_str!("cases/audit.rs"),
             include_str!("cases/stash.rs"),
             include_str!("cases/notifications.rs"),
+            include_str!("cases/discarding.rs"),
             include_str!("cases/replays.rs"),
             include_str!("cases/retention.rs"),
             include_str!("cases/backlog.rs"),

@@ -203,6 +203,10 @@ tables! {
         attempts -> Integer,
         parked_at -> SqlInstant,
     }
+    outbox_discarded (event_id, endpoint_id) {
+        event_id -> SqlId,
+        endpoint_id -> SqlId,
+    }
     stash (merchant_id, stash_id, fingerprint) {
         merchant_id -> SqlId,
         stash_id -> Text,

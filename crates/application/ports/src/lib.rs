@@ -32,7 +32,7 @@ pub use feed::{EventFeed, FeedEvent, FeedPage, FeedPosition};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
 pub use measure::{Measure, Measured, Reading, Spread, Values};
 pub use notifications::{
-    DeliveryState, EventsPurged, Notification, NotificationFile, NotificationFilter, NotificationPage,
+    DeliveryState, Discarding, EventsPurged, Notification, NotificationFile, NotificationFilter, NotificationPage,
     NotificationQuery, NotificationStore, PastTry, ReplayAsked, ReplayItem, ReplayQueued, Standing,
 };
 pub use outbox::{

@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use crate::store::StoreError;
 
-/// How a notification stands at one endpoint. Nothing says so by itself: it follows from where the endpoint's streams are, from what is parked and
-/// from what is known of tries, in the order of the names here.
+/// How a notification stands at one endpoint. Nothing says so by itself: it follows from where the endpoint's streams are, from what is parked or
+/// discarded and from what is known of tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeliveryState {
     /// A stream is at it, or has still to come to it: it is under way, is tried again, or waits for the one before.
@@ -17,15 +17,18 @@ pub enum DeliveryState {
     Parked,
     /// Acknowledged: a try was answered 200. Where tries are deleted by age already, a stream that has passed it says as much.
     Delivered,
-    /// Passed over without a try, because the endpoint is not told of such events (by the filter that it has now).
+    /// Passed over, before or after tries, because the endpoint was not told of such events when its turn came.
     NotWanted,
-    /// Given up here, where nothing is tried any more, and sent to another endpoint instead.
+    /// Given up at an endpoint that was removed, and sent to another one instead.
     Moved,
+    /// Given up, and somebody said that it need not arrive any more.
+    Discarded,
 }
 
 impl DeliveryState {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Pending, Self::Parked, Self::Delivered, Self::NotWanted, Self::Moved];
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Parked, Self::Delivered, Self::NotWanted, Self::Moved, Self::Discarded];
 
     /// Its name for people and scripts.
     pub const fn as_str(self) -> &'static str {
@@ -35,6 +38,7 @@ impl DeliveryState {
             Self::Delivered => "DELIVERED",
             Self::NotWanted => "NOT_WANTED",
             Self::Moved => "MOVED",
+            Self::Discarded => "DISCARDED",
         }
     }
 }
@@ -161,6 +165,8 @@ pub struct ReplayAsked {
     pub wanted: String,
     /// How long one is due after the other, and all of them after those that were asked for before; `None` for at once.
     pub gap: Option<Duration>,
+    /// Only counts what would come of it.
+    pub dry_run: bool,
 }
 
 /// A notification that is to be sent again.
@@ -170,7 +176,8 @@ pub struct ReplayItem {
     pub event: EventId,
     /// The endpoint where it stands so.
     pub from: EndpointId,
-    /// How it must stand there, because the choice was made by that; `None` if it does not matter.
+    /// How it must stand there, because the choice was made by that; `None` if it does not matter. Where it waits for a later time then, it is due at
+    /// once.
     pub state: Option<DeliveryState>,
 }
 
@@ -179,6 +186,8 @@ pub struct ReplayItem {
 pub struct ReplayQueued {
     /// Queued again.
     pub queued: u32,
+    /// Waiting for that endpoint until later, and due at once now.
+    pub hurried: u32,
     /// Waiting for that endpoint already, so that nothing was done.
     pub waiting: u32,
     /// Standing otherwise by now, or gone.
@@ -187,6 +196,17 @@ pub struct ReplayQueued {
     pub unwanted: u32,
     /// Not for that endpoint: it was removed, does not exist or is another merchant's.
     pub refused: u32,
+}
+
+/// Notifications that somebody takes off the list of what is parked, without sending them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discarding {
+    /// Which, each with the endpoint where it is parked.
+    pub items: Vec<(EventId, EndpointId)>,
+    /// Who asks.
+    pub by: String,
+    /// Only counts them.
+    pub dry_run: bool,
 }
 
 /// What was deleted of old events.
@@ -210,7 +230,7 @@ pub trait NotificationStore: Send + Sync {
     async fn find_notification(&self, id: EventId) -> Result<Option<NotificationFile>, StoreError>;
 
     /// Queues notifications again for the endpoint `to`, unchanged and under their ids, and notes who asked. Those of one payment follow each other
-    /// as ever: the next when the one before is acknowledged, parked again or has failed for an hour. What is parked stops being so. Other
+    /// as ever: the next when the one before is acknowledged, parked again or has failed for an hour. What is parked or discarded stops being so. Other
     /// payments, and what is new, do not wait for them.
     async fn replay(
         &self,
@@ -220,6 +240,10 @@ pub trait NotificationStore: Send + Sync {
         now: Timestamp,
     ) -> Result<ReplayQueued, StoreError>;
 
+    /// Takes notifications off the list of what is parked: they stand as discarded from now on, and who said so is kept with them. How many were (still)
+    /// parked.
+    async fn discard(&self, asked: Discarding, now: Timestamp) -> Result<u32, StoreError>;
+
     /// Deletes at most `limit` of the tries that began before then, oldest first; how many.
     async fn purge_tries(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError>;
 
@@ -227,12 +251,22 @@ pub trait NotificationStore: Send + Sync {
     async fn count_tries(&self, before: Timestamp) -> Result<u64, StoreError>;
 
     /// Goes through the next `look_at` events after `after` and deletes those that happened before then, wait nowhere, are not parked, and are not
-    /// the newest of their payment (its number is where the next one goes on). With `dry_run` it only counts them.
+    /// the newest of their payment (its number is where the next one goes on), with what is kept of them. The first step, which is after none, deletes
+    /// who asked for what to be sent again, too, where that was done before then.
     async fn purge_events(
         &self,
         before: Timestamp,
         after: Option<EventId>,
         look_at: u32,
-        dry_run: bool,
+    ) -> Result<EventsPurged, StoreError>;
+
+    /// Counts what [`NotificationStore::purge_events`] would delete. Of tries only those that began at `tries_since` or later, where the older ones are
+    /// counted already.
+    async fn count_events(
+        &self,
+        before: Timestamp,
+        tries_since: Option<Timestamp>,
+        after: Option<EventId>,
+        look_at: u32,
     ) -> Result<EventsPurged, StoreError>;
 }

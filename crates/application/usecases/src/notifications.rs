@@ -1,6 +1,7 @@
-//! Notifications for those who run the deployment: what became of each, sending again, deleting by age. Whether somebody may do so is the
+//! Notifications for those who run the deployment: what became of each, sending again, discarding, deleting by age. Whether somebody may do so is the
 //! caller's to know.
 
+mod discard;
 mod replay;
 mod retention;
 #[cfg(test)]
@@ -13,8 +14,12 @@ use dropin_ports::{
     Clock, IdSource, NotificationFile, NotificationPage, NotificationQuery, NotificationStore, StoreError,
 };
 
+pub use discard::{DiscardError, DiscardOrder, DiscardWhich};
 pub use replay::{ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich};
 pub use retention::{Purged, Retention};
+
+/// Events that are looked at, and sent again or discarded, in one step: it has to be over within a statement's time even on a slow day.
+const STEP: u32 = 100;
 
 /// Looks after notifications.
 #[derive(Clone)]

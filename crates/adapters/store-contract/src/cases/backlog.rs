@@ -50,7 +50,7 @@ pub async fn what_is_parked_and_sent_again_is_told(bench: Arc<Bench>) {
     let backlog = bench.backlog.find_backlog().await.unwrap();
     assert_eq!((backlog.endpoints.len(), backlog.parked, backlog.replayed), (0, 2, 0));
     let items = parked.iter().map(|event| ReplayItem { event: *event, from: endpoint.id, state: None }).collect();
-    let asked = ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "all".to_owned(), gap: None };
+    let asked = ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "all".to_owned(), gap: None, dry_run: false };
     bench.notifications.replay(endpoint.id, items, asked, at(200)).await.unwrap();
     let backlog = bench.backlog.find_backlog().await.unwrap();
     assert_eq!((waiting(&backlog, endpoint.id), backlog.parked, backlog.replayed), (Some((2, at(200))), 0, 2));

@@ -8,6 +8,7 @@ pub mod backlog;
 pub mod beside;
 pub mod checkout;
 pub mod damage;
+pub mod discarding;
 pub mod feed;
 pub mod health;
 pub mod journal;

@@ -97,7 +97,7 @@ pub(super) async fn states(bench: &Bench, events: &[EventId], endpoint: Endpoint
 }
 
 pub(super) fn asked(gap: Option<Duration>) -> ReplayAsked {
-    ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "a test".to_owned(), gap }
+    ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "a test".to_owned(), gap, dry_run: false }
 }
 
 /// Asks for events that were meant for `endpoint` to be sent there again, whatever became of them.
@@ -190,6 +190,83 @@ pub async fn what_went_elsewhere_has_moved(bench: Arc<Bench>) {
     assert_eq!(sent(&deliver_all(&bench, at(200)).await), all);
     assert_eq!(states(&bench, &all, endpoint.id).await, [Some(Moved), None], "tried there, and never tried there");
     assert_eq!(states(&bench, &all, heir.id).await, [Some(Delivered), Some(Delivered)]);
+}
+
+pub async fn what_was_tried_in_vain_and_is_not_wanted_has_not_moved(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 3).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    for second in [100, 200] {
+        let first = bench.claim(at(second)).await.remove(0);
+        finish(&bench, &first, Retry { at: at(second + 100) }, Some(500), at(second)).await;
+    }
+    wants(&bench, &endpoint, "ORDER_*,LATER");
+    let second = bench.claim(at(300)).await.remove(0);
+    assert_eq!(second.event_id, all[1]);
+    let first = standing(&bench, all[0], endpoint.id).await.unwrap();
+    assert_eq!((first.state, first.tries), (NotWanted, 2));
+    // The same of one that was parked, and sent again when it was still wanted.
+    let third = finish(&bench, &second, Parked, Some(500), at(301)).await.remove(0);
+    finish(&bench, &third, Acknowledged, Some(200), at(302)).await;
+    assert_eq!(replay(&bench, endpoint.id, &all[1..2], at(303)).await, queued(1));
+    wants(&bench, &endpoint, "LATER");
+    assert_eq!(bench.claim(at(304)).await, []);
+    assert_eq!(states(&bench, &all, endpoint.id).await, [Some(NotWanted), Some(NotWanted), Some(Delivered)]);
+}
+
+pub async fn what_was_passed_over_did_not_arrive(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    told(&bench, merchant.id, 2).await;
+    // Tries of a time before the next events happen.
+    for delivery in bench.claim(at(100)).await {
+        let next = finish(&bench, &delivery, Acknowledged, Some(200), at(5)).await.remove(0);
+        finish(&bench, &next, Acknowledged, Some(200), at(6)).await;
+    }
+    wants(&bench, &endpoint, "LATER");
+    let payment = told(&bench, merchant.id, 3).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    assert_eq!(sent(&deliver_all(&bench, at(100)).await), all[2..]);
+    bench.raw.execute(&format!("UPDATE endpoint SET event_types = NULL WHERE id = '{}'", endpoint.id)).unwrap();
+    let passed = [Some(NotWanted), Some(NotWanted), Some(Delivered)];
+    assert_eq!(states(&bench, &all, endpoint.id).await, passed, "whatever is wanted now");
+    // Where tries at it could have been deleted by age, nobody knows.
+    assert_eq!(bench.notifications.purge_tries(at(50), 10).await, Ok(2));
+    assert_eq!(states(&bench, &all[..1], endpoint.id).await, [Some(Delivered)]);
+}
+
+pub async fn a_list_goes_through_so_many_events_at_once(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    told(&bench, merchant.id, 2_050).await;
+    let filter = NotificationFilter { types: Some("NEVER_TOLD".parse().unwrap()), ..Default::default() };
+    let mut query = NotificationQuery { filter, after: None, oldest_first: true, limit: 1 };
+    let page = bench.notifications.list_notifications(query.clone()).await.unwrap();
+    assert_eq!(page.notifications, []);
+    query.after = page.next;
+    assert!(query.after.is_some(), "there may be more");
+    assert_eq!(bench.notifications.list_notifications(query).await, Ok(Default::default()));
+}
+
+pub async fn of_very_many_that_wait_all_are_listed(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 3).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    let (_, other) = bench.merchant().await;
+    let first = bench.claim(at(100)).await.remove(0);
+    finish(&bench, &first, Acknowledged, Some(200), at(101)).await;
+    // Of payments that nobody knows: only their number counts.
+    bench
+        .raw
+        .execute(&format!(
+            "INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
+            WITH RECURSIVE many (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM many WHERE number < 10001) \
+            SELECT other.id, other.id, TRUE, 1, 1, 0, due_at FROM many, outbox_stream, endpoint AS other WHERE other.id = '{}'",
+            other.id
+        ))
+        .unwrap();
+    for named in [None, Some(endpoint.id)] {
+        let pending = NotificationFilter { state: Some(Pending), endpoint: named, ..Default::default() };
+        assert_eq!(ids(&bench, pending).await, all[1..], "{named:?}");
+    }
 }
 
 pub async fn notifications_are_listed_by_what_they_are(bench: Arc<Bench>) {

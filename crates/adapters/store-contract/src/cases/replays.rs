@@ -81,6 +81,82 @@ pub async fn what_waits_is_not_queued_twice(bench: Arc<Bench>) {
     assert_eq!(bench.count("outbox_replay", "1 = 1"), 2, "who got nothing is not noted");
 }
 
+pub async fn what_waits_for_its_next_try_is_sent_at_once(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 3).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    let one = async |event: EventId, state, dry_run, now| {
+        let item = ReplayItem { event, from: endpoint.id, state };
+        let asked = ReplayAsked { dry_run, ..asked(None) };
+        bench.notifications.replay(endpoint.id, vec![item], asked, now).await.unwrap()
+    };
+    let waiting = ReplayQueued { waiting: 1, ..Default::default() };
+    let hurried = ReplayQueued { hurried: 1, ..Default::default() };
+    let first = bench.claim(at(100)).await.remove(0);
+    assert_eq!(one(all[0], None, false, at(101)).await, waiting, "under way");
+    finish(&bench, &first, Retry { at: at(3_000) }, Some(500), at(101)).await;
+    assert_eq!(one(all[0], Some(Pending), false, at(102)).await, waiting, "not by its name");
+    assert_eq!(one(all[1], None, false, at(102)).await, waiting, "behind the one before");
+    assert_eq!(one(all[0], None, true, at(102)).await, hurried);
+    assert_eq!(bench.claim(at(102)).await, [], "only foretold");
+    assert_eq!(one(all[0], None, false, at(102)).await, hurried);
+    assert_eq!(one(all[0], None, false, at(102)).await, waiting, "it is due");
+    let first = bench.claim(at(102)).await.remove(0);
+    assert_eq!((first.event_id, first.key.attempt), (all[0], 2));
+    // One that goes its own way as well; those that it holds back until its hour is over wait for that.
+    finish(&bench, &first, Retry { at: at(9_000) }, Some(500), at(103)).await;
+    assert_eq!(one(all[1], None, false, at(104)).await, waiting, "held back");
+    assert_eq!(one(all[0], None, false, at(104)).await, hurried);
+    assert_eq!(sent(&bench.claim(at(104)).await), all[..1]);
+    assert_eq!(bench.count("outbox_replay", "1 = 1"), 0, "nothing was queued");
+}
+
+pub async fn a_replay_is_foretold_as_it_comes(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let (_, stranger) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 3).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    let first = bench.claim(at(100)).await.remove(0);
+    let second = finish(&bench, &first, Parked, Some(500), at(101)).await.remove(0);
+    finish(&bench, &second, Parked, Some(500), at(102)).await;
+    wants(&bench, &endpoint, "ORDER_*,LATER");
+    let ask = async |to, dry_run| {
+        let item = |event: &EventId| ReplayItem { event: *event, from: endpoint.id, state: None };
+        let asked = ReplayAsked { dry_run, ..asked(None) };
+        bench.notifications.replay(to, all.iter().map(item).collect(), asked, at(200)).await.unwrap()
+    };
+    let foretold = ask(endpoint.id, true).await;
+    assert_eq!(foretold, ReplayQueued { queued: 1, waiting: 1, unwanted: 1, ..Default::default() });
+    let parked = Some(DeliveryState::Parked);
+    assert_eq!(states(&bench, &all, endpoint.id).await, [parked, parked, Some(Pending)]);
+    assert_eq!(bench.count("outbox_replay", "1 = 1"), 0);
+    assert_eq!(ask(stranger.id, true).await, ReplayQueued { refused: 3, ..Default::default() });
+    assert_eq!(ask(endpoint.id, false).await, foretold);
+    assert_eq!(states(&bench, &all, endpoint.id).await, [parked, Some(Pending), Some(Pending)]);
+}
+
+pub async fn what_was_given_back_unsent_holds_others_back(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 4).await;
+    deliver_all(&bench, at(100)).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    replay(&bench, endpoint.id, &all[..1], at(200)).await;
+    let held = |second| DeliveryResult::Held { at: at(second) };
+    let first = bench.claim(at(200)).await.remove(0);
+    bench.finish(first.key, held(7_400), at(201)).await;
+    assert_eq!(replay(&bench, endpoint.id, &all[1..2], at(202)).await, queued(1));
+    assert_eq!(bench.count("outbox_stream", "detached"), 1, "it never failed");
+    // Two hours later it is the look at the endpoint, which fails for the first time.
+    let first = bench.claim(at(7_400)).await.remove(0);
+    finish(&bench, &first, held(7_700), None, at(7_401)).await;
+    assert_eq!(replay(&bench, endpoint.id, &all[2..3], at(7_402)).await, queued(1));
+    assert_eq!(bench.count("outbox_stream", "detached"), 1, "it does not fail for an hour");
+    let first = bench.claim(at(7_700)).await.remove(0);
+    finish(&bench, &first, held(11_100), None, at(7_701)).await;
+    assert_eq!(replay(&bench, endpoint.id, &all[3..], at(7_702)).await, queued(1));
+    assert_eq!(bench.count("outbox_stream", "detached"), 2, "it will have failed for more than an hour");
+}
+
 pub async fn of_many_who_ask_one_queues(bench: Arc<Bench>) {
     let (merchant, endpoint) = bench.merchant().await;
     let mut parked = vec![];

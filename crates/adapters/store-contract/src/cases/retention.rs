@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use dropin_kernel::Timestamp;
 use dropin_order::OpState;
-use dropin_ports::{DeliveryResult, DeliveryState, EventsPurged, NotificationFilter};
+use dropin_ports::{DeliveryResult, DeliveryState, EventsPurged, NotificationFilter, ReplayItem};
 
-use super::notifications::{deliver_all, events, finish, ids, queued, replay, sent, standing, states, told};
+use super::notifications::{asked, deliver_all, events, finish, ids, queued, replay, sent, standing, states, told};
 use crate::Bench;
 use crate::bench::outcome;
-use crate::values::{at, event};
+use crate::values::{at, event, seconds};
 
 use DeliveryResult::{Acknowledged, Parked};
 use DeliveryState::Delivered;
@@ -34,11 +34,11 @@ pub async fn old_tries_are_deleted_by_age(bench: Arc<Bench>) {
 }
 
 /// Deletes all it can of what happened before then; how much.
-async fn purge(bench: &Bench, until: Timestamp, look_at: u32) -> (u32, u32) {
+pub(super) async fn purge(bench: &Bench, until: Timestamp, look_at: u32) -> (u32, u32) {
     let (mut total, mut after) = ((0, 0), None);
     for _ in 0..1_000 {
-        let dry = bench.notifications.purge_events(until, after, look_at, true).await.unwrap();
-        let done = bench.notifications.purge_events(until, after, look_at, false).await.unwrap();
+        let dry = bench.notifications.count_events(until, None, after, look_at).await.unwrap();
+        let done = bench.notifications.purge_events(until, after, look_at).await.unwrap();
         assert_eq!(dry, done, "what was foretold");
         total = (total.0 + done.events, total.1 + done.tries);
         after = done.next;
@@ -87,7 +87,41 @@ pub async fn old_events_are_deleted_when_they_are_over(bench: Arc<Bench>) {
     assert_eq!(purge(&bench, at(9_999), 100).await.0, 5);
     assert_eq!(bench.count("outbox_event", "1 = 1"), 4);
     assert_eq!(purge(&bench, at(9_999), 100).await, (0, 0));
-    assert_eq!(bench.notifications.purge_events(at(9_999), None, 0, false).await, Ok(EventsPurged::default()));
+    assert_eq!(bench.notifications.purge_events(at(9_999), None, 0).await, Ok(EventsPurged::default()));
+}
+
+pub async fn a_try_that_is_old_and_at_an_old_event_counts_once(bench: Arc<Bench>) {
+    let (merchant, _) = bench.merchant().await;
+    for second in [100, 200, 300] {
+        told(&bench, merchant.id, 2).await;
+        deliver_all(&bench, at(second)).await;
+    }
+    let (tries, events) = (at(150), at(9_999));
+    let foretold = bench.notifications.count_tries(tries).await.unwrap();
+    let of_events = bench.notifications.count_events(events, Some(tries), None, 100).await.unwrap();
+    assert_eq!((foretold, of_events.events, of_events.tries), (2, 3, 2));
+    assert_eq!(bench.notifications.purge_tries(tries, 100).await, Ok(2));
+    assert_eq!(bench.notifications.purge_events(events, None, 100).await, Ok(of_events));
+}
+
+pub async fn who_asked_long_ago_is_forgotten(bench: Arc<Bench>) {
+    let (merchant, endpoint) = bench.merchant().await;
+    let payment = told(&bench, merchant.id, 2).await;
+    deliver_all(&bench, at(100)).await;
+    let all = events(&bench, payment.order.payment_id()).await;
+    for second in [200, 300] {
+        replay(&bench, endpoint.id, &all[..1], at(second)).await;
+        deliver_all(&bench, at(second)).await;
+    }
+    let item = ReplayItem { event: all[0], from: endpoint.id, state: None };
+    let slow = asked(Some(seconds(60)));
+    bench.notifications.replay(endpoint.id, vec![item], slow, at(400)).await.unwrap();
+    bench.notifications.count_events(at(300), None, None, 10).await.unwrap();
+    assert_eq!(bench.count("outbox_replay", "1 = 1"), 3);
+    bench.notifications.purge_events(at(300), None, 10).await.unwrap();
+    assert_eq!(bench.count("outbox_replay", "1 = 1"), 2, "before then, not then");
+    bench.notifications.purge_events(at(460), None, 10).await.unwrap();
+    assert_eq!(bench.count("outbox_replay", "1 = 1"), 1, "its last is due later");
 }
 
 pub async fn a_payment_goes_on_after_its_events_were_deleted(bench: Arc<Bench>) {
@@ -128,7 +162,7 @@ pub async fn of_replays_and_deletions_at_once_no_stream_loses_its_event(bench: A
         tokio::spawn(async move {
             let (mut deleted, mut after) = (0, None);
             loop {
-                let step = bench.notifications.purge_events(at(9_999), after, 5, false).await.unwrap();
+                let step = bench.notifications.purge_events(at(9_999), after, 5).await.unwrap();
                 deleted += step.events;
                 after = step.next;
                 if after.is_none() {

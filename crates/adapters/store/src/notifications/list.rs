@@ -2,29 +2,34 @@
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
-use dropin_kernel::{EventId, MerchantId, PaymentId};
-use dropin_notification::EventFilter;
+use diesel::sql_types::{BigInt, Bool};
+use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId};
 use dropin_ports::{DeliveryState, Notification, NotificationFilter, NotificationPage, NotificationQuery, Standing};
 
 use super::standing;
 use crate::connection::{AnyConnection, MultiBackend};
 use crate::fault::{Fault, InTable};
 use crate::schema::{endpoint, outbox_event, outbox_parked, purchase_order};
-use crate::sql::{Id, Instant};
+use crate::sql::{Id, Instant, SqlId};
+use crate::statement::{on_each, statement};
 
 /// Events that are looked through for one page, at most: so many times so many.
 const ROUNDS: usize = 20;
 /// Events that are read at once, at least and at most.
 const ROUND: (u32, u32) = (100, 1_000);
 
-/// What is waiting somewhere.
-const WAITING: &str = "outbox_event.event_id IN ( \
+/// Streams that wait, at most, for what waits to be looked for by them: it has to be put in order. Of more, the newest events are among what waits.
+const STREAMS: i64 = 10_000;
+
+/// Streams where anything waits, and those of one endpoint.
+const WAITING: [&str; 2] = [
+    "outbox_event.event_id IN ( \
     SELECT e.event_id FROM outbox_stream AS s JOIN outbox_event AS e \
         ON e.payment_id = s.payment_id AND e.sequence BETWEEN s.next_sequence AND s.last_sequence \
-        WHERE s.next_sequence <= s.last_sequence \
-    UNION ALL SELECT e.event_id FROM outbox_replay_rest AS rest JOIN outbox_stream AS s ON s.id = rest.stream_id \
-        JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = rest.sequence)";
+        WHERE s.next_sequence <= s.last_sequence",
+    " UNION ALL SELECT e.event_id FROM outbox_replay_rest AS rest JOIN outbox_stream AS s ON s.id = rest.stream_id \
+        JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = rest.sequence",
+];
 
 /// An event without its body.
 #[derive(Queryable, Selectable)]
@@ -63,16 +68,17 @@ pub(super) fn list(connection: &mut AnyConnection, query: &NotificationQuery) ->
     for _ in 0..ROUNDS {
         let events = choice.read(connection, page.next, query.oldest_first, round)?;
         let is_end = u32::try_from(events.len()).is_ok_and(|read| read < round);
-        let mut standings = standing::of(connection, events.iter().map(|event| event.event_id))?;
+        let fits = |event: &EventRow| query.filter.types.as_ref().is_none_or(|types| types.admits(&event.event_type));
+        let fitting = events.iter().filter(|event| fits(event));
+        let mut standings = standing::of(connection, fitting.map(|event| event.event_id))?;
         for event in events {
             if page.notifications.len() == limit {
                 return Ok(page);
             }
-            if query.filter.types.as_ref().is_some_and(|types| !types.admits(&event.event_type)) {
-                page.next = Some(EventId::new(event.event_id.0));
+            page.next = Some(EventId::new(event.event_id.0));
+            if !fits(&event) {
                 continue;
             }
-            page.next = Some(EventId::new(event.event_id.0));
             let found = standings.remove(&event.event_id).unwrap_or_default();
             page.notifications.extend(meant(&query.filter, found).map(|standings| event.with(standings)));
         }
@@ -101,6 +107,8 @@ struct Choice<'a> {
     filter: &'a NotificationFilter,
     merchants: Vec<Id>,
     payments: Vec<Id>,
+    /// Only what waits.
+    waiting: bool,
 }
 
 impl<'a> Choice<'a> {
@@ -131,7 +139,8 @@ impl<'a> Choice<'a> {
                 .in_table("purchase_order")?;
             payments = vec![session.flatten().unwrap_or(id)];
         }
-        Ok(Some(Self { filter, merchants, payments }))
+        let waiting = filter.state == Some(DeliveryState::Pending) && few_streams_wait(connection, filter.endpoint)?;
+        Ok(Some(Self { filter, merchants, payments, waiting }))
     }
 
     fn read(
@@ -156,9 +165,6 @@ impl<'a> Choice<'a> {
         if let Some(until) = filter.until {
             events = events.filter(outbox_event::happened_at.lt(Instant(until)));
         }
-        if let Some(types) = &filter.types {
-            events = events.filter(of_types(types));
-        }
         events = match filter.state {
             Some(DeliveryState::Parked) => match filter.endpoint {
                 Some(endpoint) => events.filter(
@@ -172,7 +178,21 @@ impl<'a> Choice<'a> {
                     events.filter(outbox_event::event_id.eq_any(outbox_parked::table.select(outbox_parked::event_id)))
                 }
             },
-            Some(DeliveryState::Pending) => events.filter(sql::<Bool>(WAITING)),
+            Some(DeliveryState::Pending) if self.waiting => {
+                let [of_streams, behind] = WAITING;
+                match filter.endpoint.map(|endpoint| Id(endpoint.uuid())) {
+                    Some(endpoint) => events.filter(
+                        sql::<Bool>(of_streams)
+                            .sql(" AND s.endpoint_id = ")
+                            .bind::<SqlId, _>(endpoint)
+                            .sql(behind)
+                            .sql(" WHERE s.endpoint_id = ")
+                            .bind::<SqlId, _>(endpoint)
+                            .sql(")"),
+                    ),
+                    None => events.filter(sql::<Bool>(of_streams).sql(behind).sql(")")),
+                }
+            }
             _ => events,
         };
         if let Some(after) = after.map(|after| Id(after.uuid())) {
@@ -189,13 +209,36 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Names as LIKE has them: it may let through more, because an underscore stands for any character there.
-fn of_types(types: &EventFilter) -> Box<dyn BoxableExpression<outbox_event::table, MultiBackend, SqlType = Bool>> {
-    let patterns = types.to_string();
-    let mut any: Box<dyn BoxableExpression<outbox_event::table, MultiBackend, SqlType = Bool>> =
-        Box::new(outbox_event::event_type.eq(""));
-    for pattern in patterns.split(',') {
-        any = Box::new(any.or(outbox_event::event_type.like(pattern.replace('*', "%"))));
+statement! {
+    /// How many streams wait, counted up to a limit.
+    CountStreams { limit: i64 => BigInt, }
+    postgres COUNT_STREAMS;
+    sqlite COUNT_STREAMS;
+    returns BigInt;
+}
+
+const COUNT_STREAMS: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM outbox_stream WHERE next_sequence <= last_sequence LIMIT ?) AS waiting";
+
+statement! {
+    /// How many of one endpoint.
+    CountStreamsOf { endpoint: Id => SqlId, limit: i64 => BigInt, }
+    postgres COUNT_STREAMS_OF;
+    sqlite COUNT_STREAMS_OF;
+    returns BigInt;
+}
+
+const COUNT_STREAMS_OF: &str = "SELECT count(*) FROM ( \
+    SELECT 1 FROM outbox_stream WHERE endpoint_id = ? AND next_sequence <= last_sequence LIMIT ?) AS waiting";
+
+fn few_streams_wait(connection: &mut AnyConnection, endpoint: Option<EndpointId>) -> Result<bool, Fault> {
+    let limit = STREAMS + 1;
+    let count: i64 = match endpoint.map(|endpoint| Id(endpoint.uuid())) {
+        Some(endpoint) => {
+            on_each!(connection, inner => CountStreamsOf { endpoint, limit }.get_result(inner))
+        }
+        None => on_each!(connection, inner => CountStreams { limit }.get_result(inner)),
     }
-    any
+    .in_table("outbox_stream")?;
+    Ok(count < limit)
 }

@@ -1,5 +1,16 @@
 //! Notifications as people who run a deployment see them: what became of each, sending again, and deleting by age.
 
+/// What compares a column with a list of ids ([`ids`]), which takes the place of the `?`.
+macro_rules! listed {
+    (postgres) => {
+        "= ANY (string_to_array(?, ',')::uuid[])"
+    };
+    (sqlite) => {
+        "IN (SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]'))"
+    };
+}
+
+mod discard;
 mod file;
 mod list;
 mod purge;
@@ -9,9 +20,11 @@ mod standing;
 use async_trait::async_trait;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_ports::{
-    EventsPurged, NotificationFile, NotificationPage, NotificationQuery, NotificationStore, ReplayAsked, ReplayItem,
-    ReplayQueued, StoreError,
+    Discarding, EventsPurged, NotificationFile, NotificationPage, NotificationQuery, NotificationStore, ReplayAsked,
+    ReplayItem, ReplayQueued, StoreError,
 };
+
+use purge::Step;
 
 use crate::lane::Verdict;
 use crate::sql::Id;
@@ -34,7 +47,19 @@ impl NotificationStore for Store {
         asked: ReplayAsked,
         now: Timestamp,
     ) -> Result<ReplayQueued, StoreError> {
-        self.write(move |connection| replay::replay(connection, to, &items, &asked, now).map(Verdict::Keep)).await
+        self.write(move |connection| {
+            let queued = replay::replay(connection, to, &items, &asked, now)?;
+            Ok(if asked.dry_run { Verdict::Undo(queued) } else { Verdict::Keep(queued) })
+        })
+        .await
+    }
+
+    async fn discard(&self, asked: Discarding, now: Timestamp) -> Result<u32, StoreError> {
+        self.write(move |connection| {
+            let count = discard::discard(connection, &asked, now)?;
+            Ok(if asked.dry_run { Verdict::Undo(count) } else { Verdict::Keep(count) })
+        })
+        .await
     }
 
     async fn purge_tries(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
@@ -50,12 +75,20 @@ impl NotificationStore for Store {
         before: Timestamp,
         after: Option<EventId>,
         look_at: u32,
-        dry_run: bool,
     ) -> Result<EventsPurged, StoreError> {
-        if dry_run {
-            return self.read(move |connection| purge::count_events(connection, before, after, look_at)).await;
-        }
-        self.write(move |connection| purge::events(connection, before, after, look_at).map(Verdict::Keep)).await
+        let step = Step { before, after, look_at };
+        self.write(move |connection| step.delete(connection).map(Verdict::Keep)).await
+    }
+
+    async fn count_events(
+        &self,
+        before: Timestamp,
+        tries_since: Option<Timestamp>,
+        after: Option<EventId>,
+        look_at: u32,
+    ) -> Result<EventsPurged, StoreError> {
+        let step = Step { before, after, look_at };
+        self.read(move |connection| step.count(connection, tries_since)).await
     }
 }
 

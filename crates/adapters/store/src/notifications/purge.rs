@@ -59,86 +59,114 @@ macro_rules! is_over {
 statement! {
     /// Deletes those events of a list that are over.
     DeleteEvents { events: String => Text, }
-    postgres concat!("DELETE FROM outbox_event AS e WHERE e.event_id = ANY (string_to_array(?, ',')::uuid[]) AND ", is_over!(),
-        " RETURNING e.event_id");
-    sqlite concat!("DELETE FROM outbox_event AS e WHERE e.event_id IN ( \
-        SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]')) AND ", is_over!(), " RETURNING event_id");
+    postgres concat!("DELETE FROM outbox_event AS e WHERE e.event_id ", listed!(postgres), " AND ", is_over!(), " RETURNING e.event_id");
+    sqlite concat!("DELETE FROM outbox_event AS e WHERE e.event_id ", listed!(sqlite), " AND ", is_over!(), " RETURNING event_id");
     returns SqlId;
 }
 
 statement! {
     /// Which events of a list are over.
     OverEvents { events: String => Text, }
-    postgres concat!("SELECT e.event_id FROM outbox_event AS e WHERE e.event_id = ANY (string_to_array(?, ',')::uuid[]) AND ", is_over!());
-    sqlite concat!("SELECT e.event_id FROM outbox_event AS e WHERE e.event_id IN ( \
-        SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]')) AND ", is_over!());
+    postgres concat!("SELECT e.event_id FROM outbox_event AS e WHERE e.event_id ", listed!(postgres), " AND ", is_over!());
+    sqlite concat!("SELECT e.event_id FROM outbox_event AS e WHERE e.event_id ", listed!(sqlite), " AND ", is_over!());
     returns SqlId;
 }
 
 statement! {
     DeleteTriesOf { events: String => Text, }
-    postgres "DELETE FROM outbox_attempt WHERE event_id = ANY (string_to_array(?, ',')::uuid[])";
-    sqlite "DELETE FROM outbox_attempt WHERE event_id IN (SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]'))";
+    postgres concat!("DELETE FROM outbox_attempt WHERE event_id ", listed!(postgres));
+    sqlite concat!("DELETE FROM outbox_attempt WHERE event_id ", listed!(sqlite));
 }
 
 statement! {
-    CountTriesOf { events: String => Text, }
-    postgres "SELECT count(*) FROM outbox_attempt WHERE event_id = ANY (string_to_array(?, ',')::uuid[])";
-    sqlite "SELECT count(*) FROM outbox_attempt \
-        WHERE event_id IN (SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]'))";
+    DeleteDiscardedOf { events: String => Text, }
+    postgres concat!("DELETE FROM outbox_discarded WHERE event_id ", listed!(postgres));
+    sqlite concat!("DELETE FROM outbox_discarded WHERE event_id ", listed!(sqlite));
+}
+
+statement! {
+    CountTriesOf { since: Instant => SqlInstant, events: String => Text, }
+    postgres concat!("SELECT count(*) FROM outbox_attempt WHERE started_at >= ? AND event_id ", listed!(postgres));
+    sqlite concat!("SELECT count(*) FROM outbox_attempt WHERE started_at >= ? AND event_id ", listed!(sqlite));
     returns BigInt;
 }
 
-/// The events that a step looks at.
-struct Step {
-    old: Vec<Id>,
-    next: Option<EventId>,
+statement! {
+    /// Deletes who asked for what to be sent again: what is asked for next no longer has to come behind it.
+    DeleteReplays { before: Instant => SqlInstant, }
+    postgres DELETE_REPLAYS;
+    sqlite DELETE_REPLAYS;
 }
 
-/// The next events and which of them are old. Ids are given in the order of time, so that nothing old comes behind a step without any.
-fn step(
-    connection: &mut AnyConnection,
-    before: Timestamp,
-    after: Option<EventId>,
-    look_at: u32,
-) -> Result<Step, Fault> {
-    let mut events = outbox_event::table
-        .select((outbox_event::event_id, outbox_event::happened_at))
-        .order(outbox_event::event_id.asc())
-        .limit(i64::from(look_at))
-        .into_boxed();
-    if let Some(after) = after {
-        events = events.filter(outbox_event::event_id.gt(Id(after.uuid())));
-    }
-    let events: Vec<(Id, Instant)> = events.load(connection).in_table("outbox_event")?;
-    let is_end = u32::try_from(events.len()).is_ok_and(|read| read < look_at);
-    let last = events.last().map(|(id, _)| EventId::new(id.0));
-    let old: Vec<Id> = events.into_iter().filter(|(_, at)| at.0 < before).map(|(id, _)| id).collect();
-    Ok(Step { next: last.filter(|_| !is_end && !old.is_empty()), old })
+const DELETE_REPLAYS: &str = "DELETE FROM outbox_replay WHERE ends_at < ?";
+
+/// The events that are looked at at once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) before: Timestamp,
+    pub(super) after: Option<EventId>,
+    pub(super) look_at: u32,
 }
 
-/// One step of deleting events.
-pub(super) fn events(
-    connection: &mut AnyConnection,
-    before: Timestamp,
-    after: Option<EventId>,
-    look_at: u32,
-) -> Result<EventsPurged, Fault> {
-    let Step { old, next } = step(connection, before, after, look_at)?;
-    let old = lock(connection, old)?;
-    if old.is_empty() {
-        return Ok(EventsPurged { next, ..EventsPurged::default() });
+impl Step {
+    /// Deletes what is old and over.
+    pub(super) fn delete(self, connection: &mut AnyConnection) -> Result<EventsPurged, Fault> {
+        if self.after.is_none() {
+            let delete = DeleteReplays { before: Instant(self.before) };
+            on_each!(connection, inner => delete.execute(inner))?;
+        }
+        let (old, next) = self.old(connection)?;
+        let old = lock(connection, old)?;
+        if old.is_empty() {
+            return Ok(EventsPurged { next, ..EventsPurged::default() });
+        }
+        // A statement of its own: it sees what somebody did who had one of the locks before.
+        let delete = DeleteEvents { events: ids(old) };
+        let gone: Vec<Id> = on_each!(connection, inner => delete.load(inner)).in_table("outbox_event")?;
+        let (events, of) = (counted(gone.len())?, ids(gone));
+        let delete = DeleteDiscardedOf { events: of.clone() };
+        on_each!(connection, inner => delete.execute(inner))?;
+        let delete = DeleteTriesOf { events: of };
+        let tries = counted(on_each!(connection, inner => delete.execute(inner))?)?;
+        Ok(EventsPurged { events, tries, next })
     }
-    // A statement of its own: it sees what somebody did who had one of the locks before.
-    let delete = DeleteEvents { events: ids(old) };
-    let gone: Vec<Id> = on_each!(connection, inner => delete.load(inner)).in_table("outbox_event")?;
-    if gone.is_empty() {
-        return Ok(EventsPurged { next, ..EventsPurged::default() });
+
+    /// Counts it.
+    pub(super) fn count(
+        self,
+        connection: &mut AnyConnection,
+        tries_since: Option<Timestamp>,
+    ) -> Result<EventsPurged, Fault> {
+        let (old, next) = self.old(connection)?;
+        if old.is_empty() {
+            return Ok(EventsPurged { next, ..EventsPurged::default() });
+        }
+        let over = OverEvents { events: ids(old) };
+        let over: Vec<Id> = on_each!(connection, inner => over.load(inner)).in_table("outbox_event")?;
+        let events = counted(over.len())?;
+        let since = Instant(tries_since.unwrap_or(Timestamp::from_micros(0)));
+        let count = CountTriesOf { since, events: ids(over) };
+        let tries: i64 = on_each!(connection, inner => count.get_result(inner)).in_table("outbox_attempt")?;
+        Ok(EventsPurged { events, tries: u32::try_from(tries).unwrap_or(u32::MAX), next })
     }
-    let count = counted(gone.len())?;
-    let delete = DeleteTriesOf { events: ids(gone) };
-    let tries = counted(on_each!(connection, inner => delete.execute(inner))?)?;
-    Ok(EventsPurged { events: count, tries, next })
+
+    /// Those that are old, and where to go on. Ids are given in the order of time, so that nothing old comes behind a step without any.
+    fn old(self, connection: &mut AnyConnection) -> Result<(Vec<Id>, Option<EventId>), Fault> {
+        let mut events = outbox_event::table
+            .select((outbox_event::event_id, outbox_event::happened_at))
+            .order(outbox_event::event_id.asc())
+            .limit(i64::from(self.look_at))
+            .into_boxed();
+        if let Some(after) = self.after {
+            events = events.filter(outbox_event::event_id.gt(Id(after.uuid())));
+        }
+        let events: Vec<(Id, Instant)> = events.load(connection).in_table("outbox_event")?;
+        let is_end = u32::try_from(events.len()).is_ok_and(|read| read < self.look_at);
+        let last = events.last().map(|(id, _)| EventId::new(id.0));
+        let old: Vec<Id> = events.into_iter().filter(|(_, at)| at.0 < self.before).map(|(id, _)| id).collect();
+        let next = last.filter(|_| !is_end && !old.is_empty());
+        Ok((old, next))
+    }
 }
 
 /// Keeps everybody from queueing the events again meanwhile, except those that somebody is about to.
@@ -153,28 +181,6 @@ fn lock(connection: &mut AnyConnection, events: Vec<Id>) -> Result<Vec<Id>, Faul
             .load(connection)
             .in_table("outbox_event"),
     }
-}
-
-/// What a step would delete.
-pub(super) fn count_events(
-    connection: &mut AnyConnection,
-    before: Timestamp,
-    after: Option<EventId>,
-    look_at: u32,
-) -> Result<EventsPurged, Fault> {
-    let Step { old, next } = step(connection, before, after, look_at)?;
-    if old.is_empty() {
-        return Ok(EventsPurged { next, ..EventsPurged::default() });
-    }
-    let over = OverEvents { events: ids(old) };
-    let over: Vec<Id> = on_each!(connection, inner => over.load(inner)).in_table("outbox_event")?;
-    if over.is_empty() {
-        return Ok(EventsPurged { next, ..EventsPurged::default() });
-    }
-    let events = counted(over.len())?;
-    let count = CountTriesOf { events: ids(over) };
-    let tries: i64 = on_each!(connection, inner => count.get_result(inner)).in_table("outbox_attempt")?;
-    Ok(EventsPurged { events, tries: u32::try_from(tries).unwrap_or(u32::MAX), next })
 }
 
 fn counted(rows: usize) -> Result<u32, Fault> {

@@ -13,9 +13,9 @@ use dropin_ports::{DeliveryState, ReplayAsked, ReplayItem, ReplayQueued, Standin
 use super::{ids, standing};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::outbox::{Detached, HOLDS_BACK_FOR};
+use crate::outbox::{Detached, StreamColumns, StreamRow, lets_others_go};
 use crate::rows::written;
-use crate::schema::{outbox_event, outbox_parked, outbox_replay_rest};
+use crate::schema::{outbox_discarded, outbox_event, outbox_parked, outbox_replay_rest};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::wake;
@@ -59,7 +59,8 @@ pub(super) fn replay(
         let of_event = standings.get(&place.event).map_or(&[][..], Vec::as_slice);
         let Some(item) = wanted.remove(&place.event) else { continue };
         if stands(of_event, to) == Some(DeliveryState::Pending) {
-            outcome.waiting += 1;
+            let hurried = item.state.is_none() && hurry(connection, receiver, &place, now)?;
+            *(if hurried { &mut outcome.hurried } else { &mut outcome.waiting }) += 1;
         } else if item.state.is_some() && stands(of_event, item.from) != item.state {
             outcome.changed += 1;
         } else if filter.as_ref().is_some_and(|filter| !filter.admits(&place.event_type)) {
@@ -72,7 +73,9 @@ pub(super) fn replay(
     outcome.changed += as_count(gone).saturating_sub(others);
     if !chosen.is_empty() {
         outcome.queued = as_count(chosen.len());
-        queue(connection, receiver, chosen, open, asked, now)?;
+        if !asked.dry_run {
+            queue(connection, receiver, chosen, open, asked, now)?;
+        }
     }
     Ok(outcome)
 }
@@ -129,14 +132,19 @@ fn hold_events(connection: &mut AnyConnection, events: Vec<Id>, owner: Id) -> Re
     Ok((mine, others))
 }
 
+macro_rules! replayed_streams {
+    () => {
+        "SELECT id, endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, uncounted, first_try, leased, due_at \
+            FROM outbox_stream WHERE endpoint_id = ? AND detached AND replayed AND payment_id "
+    };
+}
+
 statement! {
     /// Streams that were asked for and wait at an endpoint, for payments of a list; held against whoever delivers.
     HoldStreams { endpoint: Id => SqlId, payments: String => Text, }
-    postgres "SELECT id, payment_id, next_sequence, first_try, due_at FROM outbox_stream WHERE endpoint_id = ? AND detached AND replayed \
-        AND payment_id = ANY (string_to_array(?, ',')::uuid[]) ORDER BY id FOR UPDATE";
-    sqlite "SELECT id, payment_id, next_sequence, first_try, due_at FROM outbox_stream WHERE endpoint_id = ? AND detached AND replayed \
-        AND payment_id IN (SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]')) ORDER BY id";
-    returns (BigInt, SqlId, BigInt, Nullable<SqlInstant>, SqlInstant);
+    postgres concat!(replayed_streams!(), listed!(postgres), " ORDER BY id FOR UPDATE");
+    sqlite concat!(replayed_streams!(), listed!(sqlite), " ORDER BY id");
+    returns (StreamColumns, SqlInstant);
 }
 
 /// By payment the stream that later events of it can follow: the newest one that does not fail for so long that it lets others go before.
@@ -146,13 +154,61 @@ fn hold_streams(connection: &mut AnyConnection, endpoint: Id, places: &[Place]) 
         return Ok(HashMap::new());
     }
     let hold = HoldStreams { endpoint, payments: ids(payments) };
-    let rows: Vec<(i64, Id, i64, Option<Instant>, Instant)> =
-        on_each!(connection, inner => hold.load(inner)).in_table("outbox_stream")?;
-    let holds_back = |first_try: Option<Instant>, due_at: Instant| {
-        first_try.is_none_or(|first_try| due_at.0 <= first_try.0.plus(HOLDS_BACK_FOR))
+    let rows: Vec<(StreamRow, Instant)> = on_each!(connection, inner => hold.load(inner)).in_table("outbox_stream")?;
+    let mut open = HashMap::new();
+    for (stream, due_at) in rows {
+        if !lets_others_go(connection, &stream, due_at.0)? {
+            open.insert(stream.payment_id, Open { id: stream.id, at: stream.next_sequence });
+        }
+    }
+    Ok(open)
+}
+
+/// The streams that are at an event.
+macro_rules! streams_at {
+    () => {
+        "SELECT id FROM outbox_stream WHERE endpoint_id = ? AND payment_id = ? AND NOT detached \
+            AND next_sequence = ? AND next_sequence <= last_sequence \
+        UNION ALL SELECT id FROM outbox_stream WHERE endpoint_id = ? AND payment_id = ? AND detached AND next_sequence = ?"
     };
-    let open = rows.into_iter().filter(|(.., first_try, due_at)| holds_back(*first_try, *due_at));
-    Ok(open.map(|(id, payment, at, ..)| (payment, Open { id, at })).collect())
+}
+
+statement! {
+    /// Makes what was tried before and waits for its next try due at once. Passes over a stream that somebody works on: waiting for it, after those
+    /// that are held already, could be for ever.
+    Hurry {
+        now: Instant => SqlInstant,
+        endpoint: Id => SqlId,
+        payment: Id => SqlId,
+        sequence: i64 => BigInt,
+        endpoint_again: Id => SqlId,
+        payment_again: Id => SqlId,
+        sequence_again: i64 => BigInt,
+        due_after: Instant => SqlInstant,
+    }
+    postgres concat!("UPDATE outbox_stream SET due_at = ? WHERE id = ANY (ARRAY(SELECT id FROM outbox_stream WHERE id = ANY (ARRAY(", streams_at!(),
+        ")) AND attempt > 0 AND NOT leased AND due_at > ? FOR UPDATE SKIP LOCKED))");
+    sqlite concat!("UPDATE outbox_stream SET due_at = ? WHERE id IN (", streams_at!(), ") AND attempt > 0 AND NOT leased AND due_at > ?");
+}
+
+/// Whether the event waited for its next try, which is due at once now. One that waits for the one before goes on doing so.
+fn hurry(connection: &mut AnyConnection, endpoint: Id, place: &Place, now: Timestamp) -> Result<bool, Fault> {
+    let (payment, sequence) = (place.payment, place.sequence);
+    let hurry = Hurry {
+        now: Instant(now),
+        endpoint,
+        payment,
+        sequence,
+        endpoint_again: endpoint,
+        payment_again: payment,
+        sequence_again: sequence,
+        due_after: Instant(now),
+    };
+    let hurried = 0 < on_each!(connection, inner => hurry.execute(inner))?;
+    if hurried {
+        wake::note();
+    }
+    Ok(hurried)
 }
 
 /// Queues what was chosen, in the order of payments and their numbers, each with the endpoint where it may be parked.
@@ -174,8 +230,8 @@ fn queue(
     let mut by_payment: BTreeMap<Id, Vec<i64>> = BTreeMap::new();
     // Payments come in the order of their first event's id, that is of time.
     let mut first: Vec<(Id, Id)> = Vec::new();
-    for (place, from) in &chosen {
-        take_back(connection, place.event, &[*from, to])?;
+    take_back(connection, to, &chosen)?;
+    for (place, _) in &chosen {
         by_payment.entry(place.payment).or_insert_with(|| {
             first.push((place.event, place.payment));
             Vec::new()
@@ -220,14 +276,19 @@ fn follow(
     Ok(())
 }
 
-/// It is not parked any more.
-fn take_back(connection: &mut AnyConnection, event: Id, endpoints: &[Id]) -> Result<(), Fault> {
-    diesel::delete(
-        outbox_parked::table
-            .filter(outbox_parked::event_id.eq(event))
-            .filter(outbox_parked::endpoint_id.eq_any(endpoints.to_vec())),
-    )
-    .execute(connection)?;
+/// They are not parked any more, nor discarded: neither where they come from nor where they go.
+fn take_back(connection: &mut AnyConnection, to: Id, chosen: &[(Place, Id)]) -> Result<(), Fault> {
+    let mut by_origin: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
+    for (place, from) in chosen {
+        by_origin.entry(*from).or_default().push(place.event);
+    }
+    for (from, events) in by_origin {
+        let endpoints = vec![from, to];
+        let parked = outbox_parked::table.filter(outbox_parked::endpoint_id.eq_any(endpoints.clone()));
+        diesel::delete(parked.filter(outbox_parked::event_id.eq_any(events.clone()))).execute(connection)?;
+        let discarded = outbox_discarded::table.filter(outbox_discarded::endpoint_id.eq_any(endpoints));
+        diesel::delete(discarded.filter(outbox_discarded::event_id.eq_any(events))).execute(connection)?;
+    }
     Ok(())
 }
 

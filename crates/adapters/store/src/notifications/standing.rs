@@ -16,12 +16,13 @@ use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 
 /// What every endpoint of a merchant has of an event: the payment's stream there, one that is detached and at the event, one that has to come to it,
-/// what is parked, and what is known of tries. Found by the event's and the endpoint's keys, so that it costs as much as there are of both.
+/// what is parked or discarded, and what is known of tries. Found by the event's and the endpoint's keys, so that it costs as much as there are of both.
 macro_rules! standing {
     () => {
         "SELECT e.event_id, e.event_type, e.sequence, ep.id, ep.removed_at IS NOT NULL, ep.event_types, \
         main.next_sequence, main.last_sequence, main.attempt - main.uncounted, main.due_at, \
         alone.attempt - alone.uncounted, alone.due_at, behind.id IS NOT NULL, parked.attempts, parked.parked_at, \
+        discarded.event_id IS NOT NULL, coalesce(e.happened_at > (SELECT min(a.started_at) FROM outbox_attempt AS a), FALSE), \
         (SELECT count(*) FROM outbox_attempt AS a WHERE a.event_id = e.event_id AND a.endpoint_id = ep.id), \
         (SELECT max(a.started_at) FROM outbox_attempt AS a \
             WHERE a.event_id = e.event_id AND a.endpoint_id = ep.id AND a.status = 200) \
@@ -31,21 +32,21 @@ macro_rules! standing {
         AND alone.next_sequence = e.sequence \
     LEFT JOIN outbox_stream AS behind ON behind.endpoint_id = ep.id AND behind.payment_id = e.payment_id AND behind.detached \
         AND EXISTS (SELECT 1 FROM outbox_replay_rest AS rest WHERE rest.stream_id = behind.id AND rest.sequence = e.sequence) \
-    LEFT JOIN outbox_parked AS parked ON parked.endpoint_id = ep.id AND parked.event_id = e.event_id "
+    LEFT JOIN outbox_parked AS parked ON parked.endpoint_id = ep.id AND parked.event_id = e.event_id \
+    LEFT JOIN outbox_discarded AS discarded ON discarded.event_id = e.event_id AND discarded.endpoint_id = ep.id "
     };
 }
 
 statement! {
     /// The standings of the events of a list.
     Stand { events: String => Text, }
-    postgres concat!(standing!(), "WHERE e.event_id = ANY (string_to_array(?, ',')::uuid[]) ORDER BY e.event_id, ep.id");
-    sqlite concat!(standing!(), "WHERE e.event_id IN (SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]')) \
-        ORDER BY e.event_id, ep.id");
+    postgres concat!(standing!(), "WHERE e.event_id ", listed!(postgres), " ORDER BY e.event_id, ep.id");
+    sqlite concat!(standing!(), "WHERE e.event_id ", listed!(sqlite), " ORDER BY e.event_id, ep.id");
     returns (
         (SqlId, Text, BigInt, SqlId, Bool, Nullable<Text>),
         (Nullable<BigInt>, Nullable<BigInt>, Nullable<Integer>, Nullable<SqlInstant>),
         (Nullable<Integer>, Nullable<SqlInstant>, Bool),
-        (Nullable<Integer>, Nullable<SqlInstant>, BigInt, Nullable<SqlInstant>),
+        (Nullable<Integer>, Nullable<SqlInstant>, Bool, Bool, BigInt, Nullable<SqlInstant>),
     );
 }
 
@@ -89,6 +90,9 @@ struct Alone {
 struct Kept {
     parked_attempts: Option<i32>,
     parked_at: Option<Instant>,
+    discarded: bool,
+    /// Whether the event is younger than the oldest try of all that is kept, so that all tries at it are kept.
+    tries_are_whole: bool,
     tries: i64,
     delivered_at: Option<Instant>,
 }
@@ -118,8 +122,8 @@ pub(super) fn of(
 impl Row {
     /// `None` when the event was never told to the endpoint.
     fn standing(self) -> Result<Option<Standing>, Fault> {
-        let Self { who, main, alone, kept } = self;
-        let filter: Option<EventFilter> = written("endpoint", who.event_types, "event_types")?;
+        let Self { mut who, main, alone, kept } = self;
+        let filter: Option<EventFilter> = written("endpoint", who.event_types.take(), "event_types")?;
         let wanted = filter.is_none_or(|filter| filter.admits(&who.event_type));
         let mut standing = Standing {
             endpoint_id: EndpointId::new(who.endpoint_id.0),
@@ -146,7 +150,7 @@ impl Row {
             (standing.tries, standing.parked_at) = (count(kept.parked_attempts)?, Some(parked_at.0));
         } else {
             let passed = main.next_sequence.is_some_and(|next| who.sequence < next);
-            let Some(state) = over(&who.event_id, &who.endpoint_id, &kept, passed, wanted) else { return Ok(None) };
+            let Some(state) = over(&who, &kept, passed, wanted) else { return Ok(None) };
             standing.state = state;
             standing.tries = u32::try_from(kept.tries).unwrap_or(u32::MAX);
         }
@@ -155,13 +159,16 @@ impl Row {
 }
 
 /// How a notification stands that nothing waits for; `None` when the endpoint is not known to have had to do with it.
-fn over(event: &Id, endpoint: &Id, kept: &Kept, passed: bool, wanted: bool) -> Option<DeliveryState> {
+fn over(who: &Who, kept: &Kept, passed: bool, wanted: bool) -> Option<DeliveryState> {
     match (kept.delivered_at, kept.tries) {
         (Some(_), _) => Some(DeliveryState::Delivered),
-        (None, 1..) => Some(DeliveryState::Moved),
+        (None, _) if kept.discarded => Some(DeliveryState::Discarded),
+        (None, 1..) if who.removed => Some(DeliveryState::Moved),
+        (None, 1..) => Some(DeliveryState::NotWanted),
         // Ids that are given in the order of time say that the endpoint came later than the event.
-        _ if !passed || is_older(event, endpoint) => None,
-        _ => Some(if wanted { DeliveryState::Delivered } else { DeliveryState::NotWanted }),
+        _ if !passed || is_older(&who.event_id, &who.endpoint_id) => None,
+        _ if wanted && !kept.tries_are_whole => Some(DeliveryState::Delivered),
+        _ => Some(DeliveryState::NotWanted),
     }
 }
 

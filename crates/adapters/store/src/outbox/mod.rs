@@ -18,10 +18,10 @@ use dropin_ports::{Claimed, Delivery, FinishedDeliveries, FinishedTry, OutboxSto
 pub(crate) use claim::Claiming;
 use claim::Of;
 use delivery::Handed;
-pub(crate) use dropin_notification::HOLDS_BACK_FOR;
 use finish::Finished;
 pub(crate) use finish::Finishing;
 pub(crate) use stream::NewStream as Detached;
+pub(crate) use stream::{StreamColumns, StreamRow, lets_others_go};
 
 use crate::fault::Fault;
 use crate::lane::Verdict;

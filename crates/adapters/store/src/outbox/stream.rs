@@ -31,7 +31,8 @@ pub(crate) struct StreamRow {
 }
 
 /// The columns of a [`StreamRow`].
-type StreamColumns = (BigInt, SqlId, SqlId, Bool, BigInt, BigInt, Integer, Integer, Nullable<SqlInstant>, Bool);
+pub(crate) type StreamColumns =
+    (BigInt, SqlId, SqlId, Bool, BigInt, BigInt, Integer, Integer, Nullable<SqlInstant>, Bool);
 
 /// A stream to be begun.
 #[derive(Debug, Insertable)]
@@ -185,9 +186,13 @@ statement! {
 const FIRST_SENT: &str = "SELECT min(sent.started_at) FROM outbox_event AS e JOIN outbox_attempt AS sent ON sent.event_id = e.event_id \
     WHERE e.payment_id = ? AND e.sequence = ? AND sent.endpoint_id = ? AND sent.started_at >= ?";
 
-/// Since when the stream's notification fails. What was claimed and given back unsent (a dead endpoint's breaker, a stop) did not fail, however
-/// long ago that was.
-fn failing_since(connection: &mut AnyConnection, stream: &StreamRow, first_try: Instant) -> Result<Timestamp, Fault> {
+/// Since when the stream's notification fails, if it was sent since `first_try`. What was claimed and given back unsent (a dead endpoint's breaker, a
+/// stop) did not fail, however long ago that was.
+fn failing_since(
+    connection: &mut AnyConnection,
+    stream: &StreamRow,
+    first_try: Instant,
+) -> Result<Option<Timestamp>, Fault> {
     let first_sent = FirstSent {
         payment: stream.payment_id,
         sequence: stream.next_sequence,
@@ -196,7 +201,20 @@ fn failing_since(connection: &mut AnyConnection, stream: &StreamRow, first_try: 
     };
     let sent: Option<Instant> =
         on_each!(connection, inner => first_sent.get_result(inner)).in_table("outbox_attempt")?;
-    Ok(sent.unwrap_or(first_try).0)
+    Ok(sent.map(|sent| sent.0))
+}
+
+/// Whether the stream's notification, which is due again at `due_at`, will have failed for so long by then that it holds nothing back.
+pub(crate) fn lets_others_go(
+    connection: &mut AnyConnection,
+    stream: &StreamRow,
+    due_at: Timestamp,
+) -> Result<bool, Fault> {
+    let Some(first_try) = stream.first_try.filter(|first_try| first_try.0.plus(HOLDS_BACK_FOR) < due_at) else {
+        return Ok(false);
+    };
+    let since = failing_since(connection, stream, first_try)?;
+    Ok(since.is_some_and(|since| since.plus(HOLDS_BACK_FOR) < due_at))
 }
 
 /// Tries the same again at `at`. When it will have failed for more than an hour by then, the notification goes its own way from now on, and
@@ -206,7 +224,7 @@ fn retry(connection: &mut AnyConnection, stream: &StreamRow, at: Timestamp, now:
     if at <= first_try.0.plus(HOLDS_BACK_FOR) {
         return Move::wait(stream, at).write(connection);
     }
-    let freed_at = failing_since(connection, stream, first_try)?.plus(HOLDS_BACK_FOR);
+    let freed_at = failing_since(connection, stream, first_try)?.unwrap_or(first_try.0).plus(HOLDS_BACK_FOR);
     if stream.detached && freed_at < at {
         replayed::set_free(connection, stream, freed_at.max(now))?;
     }

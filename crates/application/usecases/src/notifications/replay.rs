@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use dropin_kernel::{EndpointId, EventId};
+use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_ports::{
     DeliveryState, NotificationFilter, NotificationQuery, ReplayAsked, ReplayItem, Standing, StoreError,
 };
 
-use super::Notifications;
-
-/// Events that are looked at, and queued, in one step.
-const STEP: u32 = 500;
+use super::{Notifications, STEP};
 
 /// Which notifications are to be sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplayWhich {
-    /// One: to that endpoint, whatever became of it there; without one where it is parked, or else wherever it arrived.
+    /// One: to that endpoint, whatever became of it there; without one where it is parked, or else wherever it arrived. Where it was tried and waits
+    /// for its next try, it is due at once.
     One {
         /// `webhook-id`.
         event: EventId,
@@ -53,8 +51,12 @@ pub struct ReplayOrder {
 pub struct ReplayOutcome {
     /// Queued, by where they go.
     pub queued: BTreeMap<EndpointId, u64>,
+    /// Waiting there for their next try, and due at once now.
+    pub hurried: u64,
     /// Waiting there already.
     pub waiting: u64,
+    /// Standing otherwise by the time it was their turn, or gone.
+    pub changed: u64,
     /// Of a type that their endpoint is not told of.
     pub unwanted: u64,
     /// Without an endpoint to go to: their own was removed, and the one that was named instead was too, or is not the merchant's.
@@ -77,9 +79,37 @@ pub enum ReplayError {
     /// It stands nowhere from where it could be sent again.
     #[error("it is parked nowhere and has arrived nowhere, so say where it is to go")]
     Nowhere,
-    /// The store failed; what was queued until then stays queued, and asking again does not queue it twice.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    /// The store failed. What was queued until then stays queued. Asking for what is parked again goes on by itself; what had arrived would be
+    /// queued once more where it arrived again meanwhile.
+    #[error("{error}")]
+    Store {
+        /// Why.
+        error: StoreError,
+        /// What came of it until then.
+        done: ReplayOutcome,
+        /// When the last event happened that was gone through: where to go on. `None` when it was none.
+        since: Option<Timestamp>,
+    },
+}
+
+/// Why a replay does not go on.
+enum Stop {
+    NotFound,
+    Nowhere,
+    Store(StoreError),
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// How far a replay came.
+#[derive(Default)]
+struct Progress {
+    outcome: ReplayOutcome,
+    since: Option<Timestamp>,
 }
 
 /// What is to be sent where.
@@ -93,12 +123,32 @@ impl Notifications {
     /// [`ReplayError`].
     pub async fn replay(&self, order: &ReplayOrder) -> Result<ReplayOutcome, ReplayError> {
         let gap = order.rate.map(|rate| Duration::from_secs(1) / rate.get());
-        let asked = ReplayAsked { id: self.ids.ordered(), by: order.by.clone(), wanted: in_words(&order.which), gap };
-        let mut outcome = ReplayOutcome::default();
+        let (by, wanted) = (order.by.clone(), in_words(&order.which));
+        let asked = ReplayAsked { id: self.ids.ordered(), by, wanted, gap, dry_run: order.dry_run };
+        let mut progress = Progress::default();
+        let outcome = self.go_through(order, &asked, &mut progress).await;
+        let Progress { outcome: done, since } = progress;
+        for (endpoint, count) in done.queued.iter().filter(|_| !order.dry_run) {
+            log::info!(
+                "{} asked for {count} notifications to be sent again to endpoint {endpoint}: {}",
+                asked.by,
+                asked.wanted
+            );
+        }
+        match outcome {
+            Ok(()) => Ok(done),
+            Err(Stop::NotFound) => Err(ReplayError::NotFound),
+            Err(Stop::Nowhere) => Err(ReplayError::Nowhere),
+            Err(Stop::Store(error)) => Err(ReplayError::Store { error, done, since }),
+        }
+    }
+
+    async fn go_through(&self, order: &ReplayOrder, asked: &ReplayAsked, progress: &mut Progress) -> Result<(), Stop> {
+        let Progress { outcome, since } = progress;
         match &order.which {
             ReplayWhich::One { event, endpoint } => {
-                let plan = self.plan_one(*event, *endpoint, order.to, &mut outcome).await?;
-                self.carry_out(plan, order, &asked, &mut outcome).await?;
+                let plan = self.plan_one(*event, *endpoint, order.to, outcome).await?;
+                self.carry_out(plan, asked, outcome).await?;
             }
             ReplayWhich::All { state, filter } => {
                 let filter = NotificationFilter { state: Some(*state), ..filter.clone() };
@@ -108,10 +158,11 @@ impl Notifications {
                     let mut plan = Plan::new();
                     for notification in &page.notifications {
                         for standing in &notification.standings {
-                            choose(notification.event_id, standing, Some(*state), order.to, &mut plan, &mut outcome);
+                            choose(notification.event_id, standing, Some(*state), order.to, &mut plan, outcome);
                         }
                     }
-                    self.carry_out(plan, order, &asked, &mut outcome).await?;
+                    self.carry_out(plan, asked, outcome).await?;
+                    *since = page.notifications.last().map(|last| last.happened_at).or(*since);
                     query.after = page.next;
                     if query.after.is_none() {
                         break;
@@ -119,14 +170,7 @@ impl Notifications {
                 }
             }
         }
-        for (endpoint, count) in outcome.queued.iter().filter(|_| !order.dry_run) {
-            log::info!(
-                "{} asked for {count} notifications to be sent again to endpoint {endpoint}: {}",
-                asked.by,
-                asked.wanted
-            );
-        }
-        Ok(outcome)
+        Ok(())
     }
 
     async fn plan_one(
@@ -135,8 +179,8 @@ impl Notifications {
         endpoint: Option<EndpointId>,
         to: Option<EndpointId>,
         outcome: &mut ReplayOutcome,
-    ) -> Result<Plan, ReplayError> {
-        let file = self.store.find_notification(event).await?.ok_or(ReplayError::NotFound)?;
+    ) -> Result<Plan, Stop> {
+        let file = self.store.find_notification(event).await?.ok_or(Stop::NotFound)?;
         let standings = file.notification.standings;
         let mut plan = Plan::new();
         if let Some(endpoint) = endpoint {
@@ -155,33 +199,26 @@ impl Notifications {
         match (chosen, to) {
             (Some(chosen), _) => {
                 for standing in chosen {
-                    choose(event, standing, Some(standing.state), to, &mut plan, outcome);
+                    let state = Some(standing.state).filter(|state| *state != DeliveryState::Pending);
+                    choose(event, standing, state, to, &mut plan, outcome);
                 }
             }
             (None, Some(to)) => add(&mut plan, to, ReplayItem { event, from: to, state: None }),
-            (None, None) => return Err(ReplayError::Nowhere),
+            (None, None) => return Err(Stop::Nowhere),
         }
         Ok(plan)
     }
 
-    /// Does what is planned, or counts it.
-    async fn carry_out(
-        &self,
-        plan: Plan,
-        order: &ReplayOrder,
-        asked: &ReplayAsked,
-        outcome: &mut ReplayOutcome,
-    ) -> Result<(), ReplayError> {
+    /// Does what is planned, or counts what would come of it.
+    async fn carry_out(&self, plan: Plan, asked: &ReplayAsked, outcome: &mut ReplayOutcome) -> Result<(), StoreError> {
         for (to, items) in plan {
-            if order.dry_run {
-                *outcome.queued.entry(to).or_default() += items.len() as u64;
-                continue;
-            }
             let done = self.store.replay(to, items, asked.clone(), self.clock.now()).await?;
             if 0 < done.queued {
                 *outcome.queued.entry(to).or_default() += u64::from(done.queued);
             }
+            outcome.hurried += u64::from(done.hurried);
             outcome.waiting += u64::from(done.waiting);
+            outcome.changed += u64::from(done.changed);
             outcome.unwanted += u64::from(done.unwanted);
             outcome.stranded += u64::from(done.refused);
         }
@@ -189,7 +226,7 @@ impl Notifications {
     }
 }
 
-/// Where one goes, if anywhere.
+/// Where one goes, if anywhere. What waits goes nowhere, but where its state does not matter the store looks whether it can be sent now.
 fn choose(
     event: EventId,
     standing: &Standing,
@@ -199,12 +236,12 @@ fn choose(
     outcome: &mut ReplayOutcome,
 ) {
     let item = ReplayItem { event, from: standing.endpoint_id, state };
-    if standing.state == DeliveryState::Pending {
+    if standing.state == DeliveryState::Pending && (state.is_some() || standing.removed) {
         outcome.waiting += 1;
         return;
     }
     match (standing.removed, to) {
-        (false, _) if !standing.wanted => outcome.unwanted += 1,
+        (false, _) if !standing.wanted && standing.state != DeliveryState::Pending => outcome.unwanted += 1,
         (false, _) => add(plan, standing.endpoint_id, item),
         (true, Some(to)) => add(plan, to, item),
         (true, None) => outcome.stranded += 1,

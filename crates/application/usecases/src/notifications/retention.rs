@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Notifications;
+use crate::chance::up_to;
 
 /// Tries deleted in one transaction.
 const TRIES: u32 = 1_000;
@@ -48,23 +49,26 @@ pub struct Purged {
 
 impl Notifications {
     /// Deletes what is older than it is kept, in steps so small that nobody waits for one, and rests after each as long as it took. With `dry_run`
-    /// it only counts; a try that is old and at an old event counts twice then.
+    /// it only counts.
     ///
     /// # Errors
     /// [`StoreError`]; what is deleted until then stays deleted.
     pub async fn purge(&self, retention: Retention, dry_run: bool) -> Result<Purged, StoreError> {
         let mut purged = Purged::default();
         let now = self.clock.now();
-        if let Some(kept) = retention.tries {
-            let before = earlier(now, kept);
+        let tries_before = retention.tries.map(|kept| now.minus(kept));
+        if let Some(before) = tries_before {
             purged.tries =
                 if dry_run { self.store.count_tries(before).await? } else { self.purge_tries(before).await? };
         }
         if let Some(kept) = retention.events {
-            let (before, mut after) = (earlier(now, kept), None);
+            let (before, mut after) = (now.minus(kept), None);
             loop {
                 let begun = Instant::now();
-                let step = self.store.purge_events(before, after, EVENTS, dry_run).await?;
+                let step = match dry_run {
+                    true => self.store.count_events(before, tries_before, after, EVENTS).await?,
+                    false => self.store.purge_events(before, after, EVENTS).await?,
+                };
                 purged.events += u64::from(step.events);
                 purged.tries += u64::from(step.tries);
                 after = step.next;
@@ -99,26 +103,22 @@ impl Notifications {
         if retention.tries.is_none() && retention.events.is_none() {
             return drop(stop.wait_for(|stopping| *stopping).await);
         }
-        let mut pause = FIRST.min(every) * self.per_mille() / 1_000;
+        let mut pause = FIRST.min(every) * up_to(1_000, &*self.ids) / 1_000;
         let mut round = 0;
         while timeout(pause, stop.wait_for(|stopping| *stopping)).await.is_err() {
             let mut stopping = stop.clone();
             let events = retention.events.filter(|_| round % EVENTS_EACH == 0);
-            round = (round + 1) % EVENTS_EACH;
             let retention = Retention { events, ..retention };
             tokio::select! {
-                purged = self.purge(retention, false) => tell(purged),
+                purged = self.purge(retention, false) => {
+                    // What could not be deleted now is meant to be in an hour, events too.
+                    round = if purged.is_ok() { (round + 1) % EVENTS_EACH } else { round };
+                    tell(purged);
+                }
                 _ = stopping.wait_for(|stopping| *stopping) => return,
             }
-            pause = every * (750 + self.per_mille() / 2) / 1_000;
+            pause = every * (750 + up_to(500, &*self.ids)) / 1_000;
         }
-    }
-
-    /// From 0 to 1000, evenly.
-    fn per_mille(&self) -> u32 {
-        let random = self.ids.random();
-        let [.., high, low] = *random.as_bytes();
-        u32::from(u16::from_be_bytes([high, low])) % 1_001
     }
 }
 
@@ -128,8 +128,4 @@ fn tell(purged: Result<Purged, StoreError>) {
         Ok(Purged { tries, events }) => log::info!("notifications: deleted {events} old events and {tries} old tries"),
         Err(error) => log::warn!("notifications: cannot delete what is old; trying again in an hour: {error}"),
     }
-}
-
-fn earlier(now: Timestamp, by: Duration) -> Timestamp {
-    Timestamp::from_micros(now.micros().saturating_sub(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_ports::{
-    DeliveryState, EventsPurged, Notification, NotificationFilter, ReplayAsked, ReplayItem, ReplayQueued, Standing,
+    DeliveryState, Discarding, EventsPurged, Notification, NotificationFilter, ReplayAsked, ReplayItem, ReplayQueued,
+    Standing,
 };
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -22,6 +23,10 @@ fn event(number: u128) -> EventId {
 
 fn endpoint(number: u128) -> EndpointId {
     EndpointId::new(Uuid::from_u128(number))
+}
+
+fn away() -> StoreError {
+    StoreError::Unavailable("it is away".to_owned())
 }
 
 fn standing(at: u128, state: DeliveryState) -> Standing {
@@ -44,7 +49,7 @@ fn notification(number: u128, standings: Vec<Standing>) -> Notification {
         payment_id: PaymentId::new(Uuid::from_u128(2)),
         sequence: 1,
         event_type: "TEST".to_owned(),
-        happened_at: NOW,
+        happened_at: NOW.plus(Duration::from_secs(number as u64)),
         standings,
     }
 }
@@ -54,8 +59,26 @@ fn notification(number: u128, standings: Vec<Standing>) -> Notification {
 struct Played {
     notifications: Vec<Notification>,
     asked: Mutex<Vec<(EndpointId, Vec<ReplayItem>, ReplayAsked)>>,
+    discarded: Mutex<Vec<Discarding>>,
+    /// After so many writes it is away.
+    away_after: Option<usize>,
     tries: Mutex<u32>,
-    purged: Mutex<Vec<(Timestamp, Option<EventId>, bool)>>,
+    /// How many times the store is away when tries are to be deleted.
+    away: Mutex<u32>,
+    purged: Mutex<Vec<(Timestamp, Option<EventId>)>>,
+    counted: Mutex<Vec<(Timestamp, Option<Timestamp>, Option<EventId>)>>,
+}
+
+impl Played {
+    fn is_there(&self, writes: usize) -> Result<(), StoreError> {
+        if self.away_after.is_some_and(|most| most <= writes) { Err(away()) } else { Ok(()) }
+    }
+
+    fn waits(&self, event: EventId, at: EndpointId) -> bool {
+        let mut standings =
+            self.notifications.iter().filter(|one| one.event_id == event).flat_map(|one| &one.standings);
+        standings.any(|standing| standing.endpoint_id == at && standing.state == Pending)
+    }
 }
 
 #[async_trait]
@@ -81,17 +104,33 @@ impl NotificationStore for Played {
         asked: ReplayAsked,
         _now: Timestamp,
     ) -> Result<ReplayQueued, StoreError> {
+        self.is_there(self.asked.lock().unwrap().len())?;
         let queued = u32::try_from(items.len()).unwrap();
+        let outcome = match to {
+            to if to == endpoint(99) => ReplayQueued { refused: queued, ..ReplayQueued::default() },
+            to if to == endpoint(98) => ReplayQueued { changed: queued, ..ReplayQueued::default() },
+            to if self.waits(items[0].event, to) => ReplayQueued { hurried: queued, ..ReplayQueued::default() },
+            _ => ReplayQueued { queued, ..ReplayQueued::default() },
+        };
         self.asked.lock().unwrap().push((to, items, asked));
-        Ok(if to == endpoint(99) {
-            ReplayQueued { refused: queued, ..ReplayQueued::default() }
-        } else {
-            ReplayQueued { queued, ..ReplayQueued::default() }
-        })
+        Ok(outcome)
+    }
+
+    async fn discard(&self, asked: Discarding, _now: Timestamp) -> Result<u32, StoreError> {
+        let mut discarded = self.discarded.lock().unwrap();
+        self.is_there(discarded.len())?;
+        let count = u32::try_from(asked.items.len()).unwrap();
+        discarded.push(asked);
+        Ok(count)
     }
 
     async fn purge_tries(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
-        self.purged.lock().unwrap().push((before, None, false));
+        self.purged.lock().unwrap().push((before, None));
+        let mut away_for = self.away.lock().unwrap();
+        if *away_for != 0 {
+            *away_for -= 1;
+            return Err(away());
+        }
         let mut tries = self.tries.lock().unwrap();
         let deleted = limit.min(*tries);
         *tries -= deleted;
@@ -107,9 +146,20 @@ impl NotificationStore for Played {
         before: Timestamp,
         after: Option<EventId>,
         _look_at: u32,
-        dry_run: bool,
     ) -> Result<EventsPurged, StoreError> {
-        self.purged.lock().unwrap().push((before, after, dry_run));
+        self.purged.lock().unwrap().push((before, after));
+        let next = if after.is_none() { Some(event(7)) } else { None };
+        Ok(EventsPurged { events: 2, tries: 3, next })
+    }
+
+    async fn count_events(
+        &self,
+        before: Timestamp,
+        tries_since: Option<Timestamp>,
+        after: Option<EventId>,
+        _look_at: u32,
+    ) -> Result<EventsPurged, StoreError> {
+        self.counted.lock().unwrap().push((before, tries_since, after));
         let next = if after.is_none() { Some(event(7)) } else { None };
         Ok(EventsPurged { events: 2, tries: 3, next })
     }
@@ -141,7 +191,11 @@ impl IdSource for Counted {
 }
 
 fn over(notifications: Vec<Notification>) -> (Notifications, Arc<Played>) {
-    let store = Arc::new(Played { notifications, tries: Mutex::new(2_500), ..Played::default() });
+    playing(Played { notifications, tries: Mutex::new(2_500), ..Played::default() })
+}
+
+fn playing(store: Played) -> (Notifications, Arc<Played>) {
+    let store = Arc::new(store);
     let notifications =
         Notifications { store: store.clone(), clock: Arc::new(Still), ids: Arc::new(Counted::default()) };
     (notifications, store)
@@ -184,7 +238,7 @@ async fn all_that_stand_so_go_where_they_stand_so() {
     let foretold = notifications.replay(&wanted).await.unwrap();
     assert_eq!(foretold.queued, [(endpoint(5), 1), (endpoint(8), 1)].into());
     assert_eq!((foretold.stranded, foretold.unwanted, foretold.total()), (1, 1, 2));
-    assert_eq!(asked(&store), [], "nothing was done");
+    assert!(store.asked.lock().unwrap().drain(..).all(|(.., asked)| asked.dry_run), "nothing was done");
     wanted.dry_run = false;
     assert_eq!(notifications.replay(&wanted).await, Ok(foretold));
     let first = (endpoint(5), vec![(event(1), endpoint(5), Some(Parked))]);
@@ -208,6 +262,63 @@ async fn an_heir_gets_what_removed_endpoints_had_once() {
     wanted.to = Some(endpoint(99));
     let outcome = notifications.replay(&wanted).await.unwrap();
     assert_eq!((outcome.stranded, outcome.total()), (1, 1), "somebody else's");
+    wanted.dry_run = true;
+    assert_eq!(notifications.replay(&wanted).await, Ok(outcome), "foretold by the same store");
+}
+
+#[tokio::test]
+async fn what_came_of_a_replay_that_broke_off_is_told() {
+    let notifications: Vec<_> = (1..=3).map(|number| notification(number, vec![standing(5, Parked)])).collect();
+    for (away_after, queued, since) in [(2, 2, Some(NOW.plus(Duration::from_secs(2)))), (0, 0, None)] {
+        let played = Played { notifications: notifications.clone(), away_after: Some(away_after), ..Played::default() };
+        let (notifications, _) = playing(played);
+        let broken = notifications.replay(&order(all(Parked))).await.unwrap_err();
+        let queued: Vec<_> = (0 < queued).then_some((endpoint(5), queued)).into_iter().collect();
+        let done = ReplayOutcome { queued: queued.into_iter().collect(), ..ReplayOutcome::default() };
+        assert_eq!(broken, ReplayError::Store { error: away(), done, since });
+    }
+}
+
+#[tokio::test]
+async fn what_stood_otherwise_by_then_is_told() {
+    let (notifications, _) = over(vec![notification(1, vec![standing(98, Parked)])]);
+    let outcome = notifications.replay(&order(all(Parked))).await;
+    assert_eq!(outcome, Ok(ReplayOutcome { changed: 1, ..ReplayOutcome::default() }));
+}
+
+#[tokio::test]
+async fn what_is_parked_is_discarded_where_it_is_parked() {
+    let gone = Standing { removed: true, ..standing(6, Parked) };
+    let notifications = vec![
+        notification(1, vec![standing(5, Parked), gone, standing(8, Delivered)]),
+        notification(2, vec![standing(5, Delivered)]),
+        notification(3, vec![standing(8, Parked)]),
+    ];
+    let order = |which| DiscardOrder { which, by: "ada".to_owned(), dry_run: false };
+    let all = || DiscardWhich::All(NotificationFilter { state: Some(Pending), ..NotificationFilter::default() });
+    let one = |number, at: Option<u128>| DiscardWhich::One { event: event(number), endpoint: at.map(endpoint) };
+    let first = [(event(1), endpoint(5)), (event(1), endpoint(6))];
+    for (which, count, expected) in [
+        (all(), 3, vec![first.to_vec(), vec![(event(3), endpoint(8))]]),
+        (one(1, None), 2, vec![first.to_vec()]),
+        (one(1, Some(6)), 1, vec![first[1..].to_vec()]),
+        (one(1, Some(8)), 0, vec![]),
+        (one(2, None), 0, vec![]),
+    ] {
+        for dry_run in [true, false] {
+            let (notifications, store) = over(notifications.clone());
+            let wanted = DiscardOrder { dry_run, ..order(which.clone()) };
+            assert_eq!(notifications.discard(&wanted).await, Ok(count), "{which:?}");
+            let discarded = store.discarded.lock().unwrap();
+            assert_eq!(discarded.iter().map(|one| one.items.clone()).collect::<Vec<_>>(), expected, "{which:?}");
+            assert!(discarded.iter().all(|one| one.dry_run == dry_run && one.by == "ada"));
+        }
+    }
+    let played = Played { notifications, away_after: Some(1), ..Played::default() };
+    let (notifications, _) = playing(played);
+    let away = DiscardError::Store { error: away(), done: 2 };
+    assert_eq!(notifications.discard(&order(all())).await, Err(away));
+    assert_eq!(notifications.discard(&order(one(9, None))).await, Err(DiscardError::NotFound));
 }
 
 #[tokio::test]
@@ -229,10 +340,11 @@ async fn one_goes_where_it_is_parked_or_else_where_it_arrived() {
         let asked = store.asked.lock().unwrap();
         assert_eq!(asked.last().unwrap().2.gap, None);
     }
-    let before = asked(&store).len();
     for which in [one(3, None), one(3, Some(5))] {
-        assert_eq!(notifications.replay(&order(which)).await.unwrap().waiting, 1);
+        assert_eq!(notifications.replay(&order(which)).await.unwrap().hurried, 1);
+        assert_eq!(asked(&store).last(), Some(&(endpoint(5), vec![(event(3), endpoint(5), None)])));
     }
+    let before = asked(&store).len();
     assert_eq!(notifications.replay(&order(one(4, None))).await, Err(ReplayError::Nowhere));
     assert_eq!(notifications.replay(&order(one(9, None))).await, Err(ReplayError::NotFound));
     assert_eq!(asked(&store).len(), before);
@@ -248,12 +360,14 @@ async fn what_is_old_is_deleted_in_steps() {
     let foretold = notifications.purge(retention, true).await.unwrap();
     assert_eq!(foretold, Purged { tries: 2_506, events: 4 });
     assert_eq!(*store.tries.lock().unwrap(), 2_500);
-    store.purged.lock().unwrap().clear();
+    assert_eq!(*store.purged.lock().unwrap(), []);
     assert_eq!(notifications.purge(retention, false).await, Ok(foretold));
     let [one_day, two_days] = [day, day * 2].map(|age| Timestamp::from_micros(NOW.micros() - age.as_micros() as i64));
-    let mut steps = vec![(one_day, None, false); 3];
-    steps.extend([(two_days, None, false), (two_days, Some(event(7)), false)]);
+    let mut steps = vec![(one_day, None); 3];
+    steps.extend([(two_days, None), (two_days, Some(event(7)))]);
     assert_eq!(*store.purged.lock().unwrap(), steps);
+    let looks = [(two_days, Some(one_day), None), (two_days, Some(one_day), Some(event(7)))];
+    assert_eq!(*store.counted.lock().unwrap(), looks, "a try counts once");
     let nothing = Retention { tries: None, events: None };
     assert_eq!(notifications.purge(nothing, false).await, Ok(Purged::default()));
 }
@@ -274,7 +388,29 @@ async fn it_is_done_again_and_again_until_the_stop() {
     stop.send(true).unwrap();
     keeping.await.unwrap();
     let purged = store.purged.lock().unwrap();
-    assert!(purged[5..].iter().all(|(_, after, _)| after.is_none()), "events once a day");
+    assert!(purged[5..].iter().all(|(_, after)| after.is_none()), "events once a day");
+}
+
+#[tokio::test]
+async fn events_do_not_wait_a_day_when_the_store_was_away() {
+    let (notifications, store) = over(vec![]);
+    *store.away.lock().unwrap() = 3;
+    let (stop, stopping) = watch::channel(false);
+    let retention = Retention { tries: Some(Duration::from_secs(1)), events: Some(Duration::from_secs(2)) };
+    let keeping =
+        tokio::spawn(async move { notifications.keep_every(Duration::from_millis(1), retention, stopping).await });
+    let of_events = |step: &(Timestamp, Option<EventId>)| step.0 == NOW.minus(Duration::from_secs(2));
+    while !store.purged.lock().unwrap().iter().any(of_events) {
+        tokio::task::yield_now().await;
+    }
+    stop.send(true).unwrap();
+    keeping.await.unwrap();
+    // Three in vain, and then the three that it takes to delete 2,500.
+    assert_eq!(
+        store.purged.lock().unwrap().iter().position(of_events),
+        Some(6),
+        "with the first look that is not in vain"
+    );
 }
 
 #[tokio::test]

@@ -114,7 +114,8 @@ impl Bench {
     /// Asks for one that is parked at `from` to be sent to `to`.
     async fn replay_parked(&self, event: EventId, from: EndpointId, to: EndpointId, now: Timestamp) -> Replayed {
         let items = vec![ReplayItem { event, from, state: Some(DeliveryState::Parked) }];
-        let asked = ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "one".to_owned(), gap: None };
+        let asked =
+            ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "one".to_owned(), gap: None, dry_run: false };
         match self.notifications.replay(to, items, asked, now).await.unwrap() {
             ReplayQueued { queued: 1, .. } => Replayed::Done,
             ReplayQueued { refused: 1, .. } => Replayed::NoEndpoint,

@@ -1,0 +1,8 @@
+-- Parked notifications that somebody said need not arrive any more, with who and when. Deleted with their events.
+CREATE TABLE outbox_discarded (
+    event_id UUID NOT NULL,
+    endpoint_id UUID NOT NULL CONSTRAINT outbox_discarded_endpoint_fkey REFERENCES endpoint (id),
+    discarded_at TIMESTAMPTZ NOT NULL,
+    discarded_by TEXT NOT NULL,
+    CONSTRAINT outbox_discarded_pkey PRIMARY KEY (event_id, endpoint_id)
+);
