@@ -217,6 +217,10 @@ macro_rules! all_cases {
                 what_waits_is_told_by_endpoint
                 what_is_parked_and_sent_again_is_told
             }
+            standing {
+                endpoints_stand_as_their_queues_say
+                a_long_queue_is_counted_so_far_only
+            }
             outbox {
                 a_stream_is_claimed_by_one
                 a_lease_that_ends_is_claimed_again
@@ -336,6 +340,7 @@ mod tests {
             include_str!("cases/replays.rs"),
             include_str!("cases/retention.rs"),
             include_str!("cases/backlog.rs"),
+            include_str!("cases/standing.rs"),
             include_str!("cases/outbox/claims.rs"),
             include_str!("cases/outbox/results.rs"),
             include_str!("cases/outbox/records.rs"),

@@ -27,7 +27,7 @@ pub use access::{
 };
 pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
 pub use audit::{AuditStore, AuditedOrder, Balance, OrderBooks, OrderFile, PlacedOperation};
-pub use backlog::{Backlog, BacklogStore, EndpointBacklog};
+pub use backlog::{Backlog, BacklogStore, COUNTED_TO, EndpointBacklog, EndpointStanding, LastTry};
 pub use feed::{EventFeed, FeedEvent, FeedPage, FeedPosition};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
 pub use measure::{Measure, Measured, Reading, Spread, Values};

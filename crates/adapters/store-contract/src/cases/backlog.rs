@@ -21,7 +21,7 @@ pub async fn what_waits_is_told_by_endpoint(bench: Arc<Bench>) {
     let backlog = bench.backlog.find_backlog().await.unwrap();
     assert_eq!(waiting(&backlog, busy_endpoint.id), Some((4, at(20))));
     assert_eq!(waiting(&backlog, quiet_endpoint.id), Some((2, at(20))));
-    assert_eq!((backlog.endpoints.len(), backlog.parked, backlog.replayed), (2, 0, 0));
+    assert_eq!((backlog.endpoints.len(), backlog.parked, backlog.replaying), (2, 0, 0));
     // Under way: due again when the lease ends. The first is acknowledged, and then the endpoint has nothing left.
     let claimed = bench.claim(at(100)).await;
     let backlog = bench.backlog.find_backlog().await.unwrap();
@@ -48,10 +48,20 @@ pub async fn what_is_parked_and_sent_again_is_told(bench: Arc<Bench>) {
         next = bench.finish(one.key, DeliveryResult::Parked, at(101)).await;
     }
     let backlog = bench.backlog.find_backlog().await.unwrap();
-    assert_eq!((backlog.endpoints.len(), backlog.parked, backlog.replayed), (0, 2, 0));
+    assert_eq!((backlog.endpoints.len(), backlog.parked, backlog.replaying), (0, 2, 0));
     let items = parked.iter().map(|event| ReplayItem { event: *event, from: endpoint.id, state: None }).collect();
     let asked = ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "all".to_owned(), gap: None, dry_run: false };
     bench.notifications.replay(endpoint.id, items, asked, at(200)).await.unwrap();
     let backlog = bench.backlog.find_backlog().await.unwrap();
-    assert_eq!((waiting(&backlog, endpoint.id), backlog.parked, backlog.replayed), (Some((2, at(200))), 0, 2));
+    assert_eq!((waiting(&backlog, endpoint.id), backlog.parked, backlog.replaying), (Some((2, at(200))), 0, 2));
+    // The second one comes behind the first. What fails is still being sent again; what is given up or arrives is not.
+    let first = bench.claim(at(200)).await.remove(0);
+    bench.finish(first.key, DeliveryResult::Retry { at: at(205) }, at(201)).await;
+    let replaying = async || bench.backlog.find_backlog().await.unwrap().replaying;
+    assert_eq!(replaying().await, 2);
+    let again = bench.claim(at(205)).await.remove(0);
+    let second = bench.finish(again.key, DeliveryResult::Parked, at(206)).await.remove(0);
+    assert_eq!(replaying().await, 1);
+    bench.finish(second.key, DeliveryResult::Acknowledged, at(207)).await;
+    assert_eq!(replaying().await, 0);
 }

@@ -23,5 +23,6 @@ pub mod refund;
 pub mod replays;
 pub mod retention;
 pub mod session;
+pub mod standing;
 pub mod stash;
 pub mod wallet;

@@ -7,6 +7,7 @@ mod overdue;
 mod parked;
 mod replayed;
 mod standing;
+mod standing_of;
 mod stream;
 mod wanted;
 

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use dropin_kernel::EndpointId;
-use dropin_ports::{Backlog, BacklogStore, EndpointBacklog, StoreError};
+use dropin_kernel::{EndpointId, MerchantId};
+use dropin_ports::{Backlog, BacklogStore, EndpointBacklog, EndpointStanding, StoreError};
 
 use super::claim::pending;
+use super::standing_of;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
@@ -38,7 +39,7 @@ const COUNT_WAITING: &str = "SELECT endpoint_id, CAST(sum(waiting) AS BIGINT) FR
         LIMIT 1000000) AS stream GROUP BY endpoint_id";
 
 statement! {
-    /// How many are parked, counted up to a million, and how many were sent again.
+    /// How many are parked, and how many are being sent again: at the front of a stream of their own, or behind another. Counted up to a million.
     CountOthers {}
     postgres COUNT_OTHERS;
     sqlite COUNT_OTHERS;
@@ -46,12 +47,17 @@ statement! {
 }
 
 const COUNT_OTHERS: &str = "SELECT (SELECT count(*) FROM (SELECT 1 FROM outbox_parked LIMIT 1000000) AS parked), \
-    (SELECT CAST(coalesce(sum(events), 0) AS BIGINT) FROM outbox_replay)";
+    (SELECT count(*) FROM (SELECT 1 FROM outbox_stream WHERE detached AND replayed LIMIT 1000000) AS asked_for) \
+    + (SELECT count(*) FROM (SELECT 1 FROM outbox_replay_rest LIMIT 1000000) AS behind)";
 
 #[async_trait]
 impl BacklogStore for Store {
     async fn find_backlog(&self) -> Result<Backlog, StoreError> {
         self.read(find).await
+    }
+
+    async fn of_endpoints(&self, merchant: MerchantId) -> Result<Vec<EndpointStanding>, StoreError> {
+        self.read(move |connection| standing_of::of(connection, merchant)).await
     }
 }
 
@@ -60,7 +66,7 @@ fn find(connection: &mut AnyConnection) -> Result<Backlog, Fault> {
         on_each!(connection, inner => OldestDue {}.load(inner)).in_table("outbox_stream")?;
     let waiting: Vec<(Id, i64)> =
         on_each!(connection, inner => CountWaiting {}.load(inner)).in_table("outbox_stream")?;
-    let (parked, replayed): (i64, i64) =
+    let (parked, replaying): (i64, i64) =
         on_each!(connection, inner => CountOthers {}.get_result(inner)).in_table("outbox_parked")?;
     let waiting: HashMap<_, _> = waiting.into_iter().map(|(endpoint, count)| (endpoint.0, count)).collect();
     let number = |count: i64| u64::try_from(count).map_err(|_negative| corrupt("outbox_stream", "a negative count"));
@@ -75,6 +81,6 @@ fn find(connection: &mut AnyConnection) -> Result<Backlog, Fault> {
     Ok(Backlog {
         endpoints: oldest.into_iter().map(backlog).collect::<Result<_, Fault>>()?,
         parked: number(parked)?,
-        replayed: number(replayed)?,
+        replaying: number(replaying)?,
     })
 }

@@ -60,10 +60,10 @@ impl QueueWatch {
                 "Notifications that were given up and wait for somebody to have them sent again.",
                 backlog.parked,
             ),
-            Measure::total(
-                "dropin_notification_replayed_total",
-                "Notifications that somebody had sent again.",
-                backlog.replayed,
+            Measure::now(
+                "dropin_notification_replays_waiting",
+                "Notifications that somebody asked for again and that were not acknowledged yet.",
+                backlog.replaying,
             ),
         ]
     }
@@ -90,8 +90,8 @@ impl Measured for QueueWatch {
 mod tests {
     use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-    use dropin_kernel::EndpointId;
-    use dropin_ports::{EndpointBacklog, StoreError};
+    use dropin_kernel::{EndpointId, MerchantId};
+    use dropin_ports::{EndpointBacklog, EndpointStanding, StoreError};
     use uuid::Uuid;
 
     use super::*;
@@ -130,7 +130,11 @@ mod tests {
                 oldest_due: Timestamp::from_micros(due * 1_000_000),
             };
             // The last one is not due yet.
-            Ok(Backlog { endpoints: vec![one(1, 5, 90), one(2, 70, 10), one(3, 1, 200)], parked: 3, replayed: 9 })
+            Ok(Backlog { endpoints: vec![one(1, 5, 90), one(2, 70, 10), one(3, 1, 200)], parked: 3, replaying: 9 })
+        }
+
+        async fn of_endpoints(&self, _merchant: MerchantId) -> Result<Vec<EndpointStanding>, StoreError> {
+            Ok(vec![])
         }
     }
 
