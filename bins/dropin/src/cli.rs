@@ -18,7 +18,7 @@ pub(crate) use merchant::{CreateMerchant, EndpointCommand, MerchantCommand, Secr
 pub(crate) use money::{
     Decision, LedgerCommand, ListOperations, OpCommand, OrderCommand, ProcessorFlags, ReviewOrder, VerifyLedger,
 };
-pub(crate) use notification::{ListNotifications, NotificationCommand, Purge, Replay, ShowNotification};
+pub(crate) use notification::{Discard, ListNotifications, NotificationCommand, Purge, Replay, ShowNotification};
 pub(crate) use wallet::{DomainCommand, SetWallet, WalletCommand};
 
 /// A drop-in payment service in one process: without a command it serves everything, with a demo shop to try it out.

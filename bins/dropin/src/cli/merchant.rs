@@ -190,7 +190,7 @@ pub(crate) enum EndpointCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Show a merchant's endpoints
+    /// Show a merchant's endpoints, and for each how many payments wait, what came of the last try at them, and how many notifications are parked
     List {
         /// MerchantId
         id: MerchantId,

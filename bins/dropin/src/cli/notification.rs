@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use dropin_boot::{RetentionArgs, SystemClock};
-use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
+use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp, parse_span};
 use dropin_notification::EventFilter;
 use dropin_ports::{Clock, DeliveryState, NotificationFilter};
 use time::OffsetDateTime;
@@ -21,6 +21,8 @@ pub(crate) enum NotificationCommand {
     Show(ShowNotification),
     /// Send notifications again, unchanged and under their old ids, in order within each payment
     Replay(Replay),
+    /// Take parked notifications off the list: they need not arrive any more, and are deleted by age as those are that did
+    Discard(Discard),
     /// Delete notifications and tries that are older than they are kept, as the notifier does by itself
     Purge(Purge),
 }
@@ -60,6 +62,11 @@ impl Chosen {
     /// Whether anything but the endpoint is said.
     pub(crate) fn says_more_than_endpoint(&self) -> bool {
         self.filter() != NotificationFilter { endpoint: self.endpoint, ..NotificationFilter::default() }
+    }
+
+    /// Whether it is said whose they are, or since when: without that they are all that there are.
+    const fn says_whose(&self) -> bool {
+        self.merchant.is_some() || self.endpoint.is_some() || self.payment.is_some() || self.since.is_some()
     }
 
     pub(crate) fn filter(&self) -> NotificationFilter {
@@ -117,7 +124,7 @@ pub(crate) struct Replay {
     /// So many in a second to each endpoint, behind what was asked for before; one notification, or those of one payment, go at once
     #[arg(long, default_value = "50", value_name = "NUMBER", value_parser = rate)]
     pub(crate) rate: NonZeroU32,
-    /// Only say how many there are; what --endpoint or --to names is looked at when it is done
+    /// Only say how many there are
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Who asks; kept with what was asked for [default: the login name, if there is one]
@@ -142,7 +149,48 @@ impl Replay {
             (None, _) if self.chosen.state.is_some_and(|state| !state.can_be_sent_again()) => {
                 Err("only --state parked and --state delivered can be sent again".to_owned())
             }
+            (None, _) if self.chosen.state == Some(State::Delivered) && !self.chosen.says_whose() => Err(
+                "--state delivered alone would send everything again that ever arrived; say also --merchant, --endpoint, --payment or --since".to_owned(),
+            ),
             _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Discard {
+    /// Id of the notification (webhook-id): wherever it is parked; with --endpoint there alone
+    pub(crate) id: Option<EventId>,
+    /// Parked ones only
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+    /// Only say how many there are
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Who says so; kept with each [default: the login name, if there is one]
+    #[arg(long = "as", value_name = "NAME", env = "USER", hide_env = true)]
+    pub(crate) operator: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+impl Discard {
+    /// What is contradictory or missing, in words. Everything that is parked for everybody is more than anybody may mean.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let beside_state = NotificationFilter { state: None, ..self.chosen.filter() };
+        match self.id {
+            Some(_) if self.chosen.says_more_than_endpoint() => {
+                Err("a notification's id says which one it is; only --endpoint goes with it".to_owned())
+            }
+            Some(_) => Ok(()),
+            None if self.chosen.state.is_some_and(|state| state != State::Parked) => {
+                Err("only --state parked can be discarded".to_owned())
+            }
+            None if beside_state == NotificationFilter::default() => Err(
+                "say which parked notifications: an id, or --merchant, --endpoint, --type, --since, --until, --payment"
+                    .to_owned(),
+            ),
+            None => Ok(()),
         }
     }
 }
@@ -170,6 +218,8 @@ pub(crate) enum State {
     NotWanted,
     /// Given up there, and sent to another endpoint
     Moved,
+    /// Given up, and taken off the list of what is parked
+    Discarded,
 }
 
 impl State {
@@ -180,6 +230,7 @@ impl State {
             Self::Delivered => DeliveryState::Delivered,
             Self::NotWanted => DeliveryState::NotWanted,
             Self::Moved => DeliveryState::Moved,
+            Self::Discarded => DeliveryState::Discarded,
         }
     }
 
@@ -193,20 +244,16 @@ fn rate(text: &str) -> Result<NonZeroU32, String> {
     number.ok_or_else(|| "must be from 1 to 10000".to_owned())
 }
 
+/// As long ago as anybody may ask for: a hundred years. Databases know no moments far before our time.
+const LONGEST_AGO: Duration = Duration::from_secs(36_500 * 86_400);
+
 /// A moment as people write it.
 fn moment(text: &str) -> Result<Timestamp, String> {
     if let Ok(moment) = OffsetDateTime::parse(text, &Rfc3339) {
         return Ok(Timestamp::from(moment));
     }
     let advice = || "must be a time such as 2026-11-21T12:00:00Z, or how long ago, such as 30m, 24h or 7d".to_owned();
-    let unit = match text.chars().last() {
-        Some('m') => 60,
-        Some('h') => 3_600,
-        Some('d') => 86_400,
-        _ => return Err(advice()),
-    };
-    let number: u32 = text[..text.len() - 1].parse().map_err(|_not_a_number| advice())?;
-    let ago = Duration::from_secs(u64::from(number) * unit);
+    let ago = parse_span(text).filter(|ago| *ago <= LONGEST_AGO).ok_or_else(advice)?;
     let micros = i64::try_from(ago.as_micros()).map_err(|_beyond| advice())?;
     Ok(Timestamp::from_micros(SystemClock.now().micros().saturating_sub(micros)))
 }
@@ -241,9 +288,14 @@ mod tests {
         assert_eq!(filter.state, Some(DeliveryState::NotWanted));
         assert_eq!(filter.since.unwrap().to_string(), "2026-11-21T11:00:00.000000Z");
         assert!(filter.until.unwrap() < SystemClock.now() && list.limit == 100);
-        for wrong in
-            ["list --since yesterday", "list --since 1y", "list --limit 0", "list --type order", "list --state lost"]
-        {
+        for wrong in [
+            "list --since yesterday",
+            "list --since 1y",
+            "list --since 36501d",
+            "list --limit 0",
+            "list --type order",
+            "list --state lost",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
@@ -257,6 +309,8 @@ mod tests {
             format!("--all --merchant {ID}"),
             format!("--payment {ID} --state delivered"),
             "--since 2h --rate 5".to_owned(),
+            "--since 2h --state delivered".to_owned(),
+            format!("--state delivered --merchant {ID} --type ORDER_*"),
         ] {
             assert_eq!(replay(&right).check(), Ok(()), "{right}");
         }
@@ -265,6 +319,9 @@ mod tests {
             format!("{ID} --all"),
             format!("{ID} --state parked"),
             "--state pending".to_owned(),
+            "--state delivered".to_owned(),
+            "--all --state delivered --until 2h".to_owned(),
+            "--state delivered --type ORDER_*".to_owned(),
             "--dry-run".to_owned(),
         ] {
             replay(&wrong).check().expect_err(&wrong);
@@ -272,6 +329,33 @@ mod tests {
         for wrong in ["replay --all --rate 0", "replay --all --rate 10001", "replay 7"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_discard_says_which_and_never_means_all() {
+        let check = |line: &str| match parse(&format!("discard {line}")) {
+            Ok(NotificationCommand::Discard(discard)) => discard.check(),
+            other => panic!("{line}: {other:?}"),
+        };
+        for right in [
+            ID.to_owned(),
+            format!("{ID} --endpoint {ID}"),
+            format!("--endpoint {ID} --dry-run"),
+            format!("--merchant {ID} --state parked"),
+            "--until 90d".to_owned(),
+        ] {
+            assert_eq!(check(&right), Ok(()), "{right}");
+        }
+        for wrong in [
+            String::new(),
+            "--dry-run".to_owned(),
+            "--state parked".to_owned(),
+            format!("--state delivered --merchant {ID}"),
+            format!("{ID} --merchant {ID}"),
+        ] {
+            check(&wrong).expect_err(&wrong);
+        }
+        assert!(parse("discard --all").is_err());
     }
 
     #[test]

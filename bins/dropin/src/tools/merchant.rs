@@ -32,7 +32,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> 
         MerchantCommand::Create(wanted) => create(&open(cli, store, true).await?, store, wanted).await,
         MerchantCommand::Set(wanted) => set(&open(cli, store, false).await?, store, wanted).await,
         MerchantCommand::User(command) => user(&open(cli, store, false).await?, command).await,
-        MerchantCommand::Endpoint(command) => endpoint::run(&open(cli, store, false).await?, command).await,
+        MerchantCommand::Endpoint(command) => endpoint::run(&open(cli, store, false).await?, store, command).await,
         MerchantCommand::Secret(command) => secret(&open(cli, store, false).await?, command).await,
     }
 }

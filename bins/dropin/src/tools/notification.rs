@@ -1,16 +1,18 @@
 //! `dropin notification …`
 
+mod replay;
+
 use std::sync::Arc;
 
 use dropin_boot::{Failure, SystemClock, SystemIds};
 use dropin_ports::{DeliveryState, Notification, NotificationFile, NotificationQuery, PastTry, Standing};
 use dropin_store::Store;
-use dropin_usecases::notifications::{Notifications, ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich};
+use dropin_usecases::notifications::{DiscardError, DiscardOrder, DiscardWhich, Notifications};
 use dropin_validation::Text;
 use serde_json::{Map, Value, json};
 
 use super::{say, say_lines};
-use crate::cli::{ListNotifications, NotificationCommand, Purge, Replay, ShowNotification};
+use crate::cli::{Discard, ListNotifications, NotificationCommand, Purge, ShowNotification};
 
 /// Runs one of the commands.
 pub(super) async fn run(store: &Store, command: &NotificationCommand) -> Result<(), Failure> {
@@ -19,7 +21,8 @@ pub(super) async fn run(store: &Store, command: &NotificationCommand) -> Result<
     match command {
         NotificationCommand::List(wanted) => list(&notifications, wanted).await,
         NotificationCommand::Show(wanted) => show(&notifications, wanted).await,
-        NotificationCommand::Replay(wanted) => replay(&notifications, wanted).await,
+        NotificationCommand::Replay(wanted) => replay::run(&notifications, wanted).await,
+        NotificationCommand::Discard(wanted) => discard(&notifications, wanted).await,
         NotificationCommand::Purge(wanted) => purge(&notifications, wanted).await,
     }
 }
@@ -132,89 +135,37 @@ fn try_line(one: &PastTry) -> String {
     format!("{started_at}  no. {attempt}  {} ms  endpoint {endpoint_id}  {came}{answer}", took.as_millis())
 }
 
-async fn replay(notifications: &Notifications, wanted: &Replay) -> Result<(), Failure> {
-    wanted.check()?;
-    // Where nobody is logged in, as in a container.
-    let name = wanted.operator.as_deref().filter(|name| !name.is_empty()).unwrap_or("command line");
-    let operator =
+/// Who asks, as it is kept. Where nobody is logged in, as in a container, there is no name.
+fn operator(given: Option<&str>) -> Result<String, Failure> {
+    let name = given.filter(|name| !name.is_empty()).unwrap_or("command line");
+    let name =
         Text::parse("--as", name).map_err(|violation| format!("the name that --as gives {}", violation.message))?;
-    let filter = wanted.chosen.filter();
-    let which = match wanted.id {
-        Some(event) => ReplayWhich::One { event, endpoint: wanted.chosen.endpoint },
-        None => ReplayWhich::All { state: filter.state.unwrap_or(DeliveryState::Parked), filter },
-    };
-    let at_once = wanted.id.is_some() || wanted.chosen.payment.is_some();
-    let order = ReplayOrder {
-        which,
-        to: wanted.to,
-        rate: Some(wanted.rate).filter(|_| !at_once),
-        by: operator.as_str().to_owned(),
-        dry_run: wanted.dry_run,
-    };
-    let outcome = match (notifications.replay(&order).await, wanted.id) {
-        (Err(ReplayError::NotFound), Some(id)) => return Err(unknown(&id)),
-        (Err(error @ ReplayError::Nowhere), _) => return Err(format!("{error}, with --endpoint ENDPOINT_ID").into()),
-        (Err(ReplayError::Store { error, done, since }), _) => {
-            let on = since.map_or(String::new(), |since| format!("; go on with --since {since}"));
-            return Err(format!("{error}; {} are sent again{on}", done.total()).into());
-        }
-        (outcome, _) => outcome?,
-    };
-    tell(&outcome, wanted)
+    Ok(name.as_str().to_owned())
 }
 
-fn tell(outcome: &ReplayOutcome, wanted: &Replay) -> Result<(), Failure> {
-    let ReplayOutcome { queued, hurried, waiting, changed, unwanted, stranded } = outcome;
-    if wanted.output.json {
-        let queued = queued.iter().map(|(endpoint, count)| (endpoint.to_string(), Value::from(*count)));
-        let shown = json!({
-            "DryRun": wanted.dry_run,
-            "Queued": outcome.total(),
-            "ByEndpoint": Map::from_iter(queued),
-            "Hurried": hurried,
-            "Waiting": waiting,
-            "Changed": changed,
-            "NotWanted": unwanted,
-            "Stranded": stranded,
-        });
-        return say(&shown.to_string());
-    }
-    let is_sent = match (outcome.total(), wanted.dry_run) {
-        (1, false) => "1 notification is sent again.".to_owned(),
-        (1, true) => "1 notification would be sent again.".to_owned(),
-        (count, false) => format!("{count} notifications are sent again."),
-        (count, true) => format!("{count} notifications would be sent again."),
+async fn discard(notifications: &Notifications, wanted: &Discard) -> Result<(), Failure> {
+    wanted.check()?;
+    let which = match wanted.id {
+        Some(event) => DiscardWhich::One { event, endpoint: wanted.chosen.endpoint },
+        None => DiscardWhich::All(wanted.chosen.filter()),
     };
-    say(&is_sent)?;
-    for (endpoint, count) in queued {
-        say(&format!("  {count} to endpoint {endpoint}"))?;
+    let by = operator(wanted.operator.as_deref())?;
+    let order = DiscardOrder { which, by, dry_run: wanted.dry_run };
+    let (done, broke_off) = match (notifications.discard(&order).await, wanted.id) {
+        (Ok(done), _) => (done, None),
+        (Err(DiscardError::NotFound), Some(id)) => return Err(unknown(&id)),
+        (Err(DiscardError::Store { error, done }), _) => (done, Some(error)),
+        (Err(error), _) => return Err(error.into()),
+    };
+    if wanted.output.json {
+        say(&json!({ "DryRun": wanted.dry_run, "Discarded": done }).to_string())?;
+    } else {
+        let is_done = if wanted.dry_run { "would be discarded" } else { "are discarded" };
+        say(&format!("{done} parked notifications {is_done}."))?;
     }
-    if 0 < *hurried {
-        say(&format!("{hurried} waited there for the next try, which is due at once now."))?;
-    }
-    if 0 < *changed {
-        say(&format!("{changed} stood otherwise by then, or were gone."))?;
-    }
-    if 0 < *waiting {
-        say(&format!("{waiting} wait there already."))?;
-    }
-    if 0 < *unwanted {
-        say(&format!(
-            "{unwanted} are of a type that their endpoint is not told of; `dropin merchant endpoint set` changes what it is told"
-        ))?;
-    }
-    match (*stranded, wanted.to) {
-        (0, _) => Ok(()),
-        (count, None) => Err(format!(
-            "{count} stay as they are because their endpoint was removed, does not exist or is another merchant's; send them to another one of the \
-             merchant's with --to ENDPOINT_ID"
-        )
-        .into()),
-        (count, Some(to)) => Err(format!(
-            "{count} stay as they are: their endpoint was removed, and {to} was removed too, does not exist or is another merchant's; \
-             `dropin merchant show ID` lists a merchant's endpoints"
-        )
-        .into()),
+    match broke_off {
+        Some(error) => Err(format!("it broke off: {error}; the same command goes on with the others").into()),
+        None => Ok(()),
     }
 }
 

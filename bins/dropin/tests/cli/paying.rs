@@ -94,33 +94,46 @@ fn a_stop_finishes_the_payment_that_runs() {
     assert_eq!(open_operations(&data).iter().filter(|one| one["Kind"] == "AUTHORIZE").count(), 0);
 }
 
-/// Removing an endpoint loses nothing without a trace: what waited is parked, and may be sent elsewhere.
+/// Removing an endpoint loses nothing without a trace: what waited is parked, and may be sent elsewhere with the very command that is printed, which
+/// touches nobody else's.
 #[test]
 fn what_waits_for_a_removed_endpoint_is_parked_and_sent_elsewhere() {
     let data = Data::new();
     let (dropin, folder) = (Dropin::start(&data, &["--no-demo"]), data.folder());
-    let payment = Payment::begin(&data, &dropin, AT_ONCE);
-    let merchant = payment.merchant["MerchantId"].as_str().unwrap();
-    let add = |url: &str| {
-        let added =
-            parse(&printed(&["merchant", "endpoint", "add", merchant, "--url", url, "--json", "--data", &folder]));
+    let [payment, other] = [0; 2].map(|_| Payment::begin(&data, &dropin, AT_ONCE));
+    let in_folder = |words: &[&str]| printed(&[words, &["--data", &folder]].concat());
+    let merchant = |of: &Payment| of.merchant["MerchantId"].as_str().unwrap().to_owned();
+    let add = |of: &Payment, url: &str| {
+        let added = parse(&in_folder(&["merchant", "endpoint", "add", &merchant(of), "--url", url, "--json"]));
         added["EndpointId"].as_str().unwrap().to_owned()
     };
     // Nobody listens there.
-    let gone = add("http://127.0.0.1:9/gone");
+    let (gone, others) = (add(&payment, "http://127.0.0.1:9/gone"), add(&other, "http://127.0.0.1:9/others"));
     payment.complete();
+    other.complete();
     until("every outcome known", || open_operations(&data).is_empty().then_some(()));
-    let removed = parse(&printed(&["merchant", "endpoint", "remove", &gone, "--json", "--data", &folder]));
-    assert_eq!(removed["Parked"], 3, "SESSION_COMPLETED, ORDER_AUTHORIZED, ORDER_PROCESSED");
-    let list = ["notification", "list", "--state", "parked", "--json", "--data", &folder];
-    let parked = || parse(&printed(&list)).as_array().unwrap().len();
-    assert_eq!(parked(), 3);
-    let told = refused(&["notification", "replay", "--all", "--data", &folder]);
-    assert!(told.contains("3 stay as they are") && told.contains("--to"), "{told}");
-    let told = refused(&["notification", "replay", "--all", "--to", merchant, "--data", &folder]);
-    assert!(told.contains("dropin merchant show"), "{told}");
-    let there = add("http://127.0.0.1:9/there");
-    assert!(printed(&["notification", "replay", "--all", "--to", &there, "--data", &folder]).starts_with("3 "));
-    assert_eq!(parked(), 0);
+    let list = || parse(&in_folder(&["merchant", "endpoint", "list", &merchant(&payment), "--json"]))[0].clone();
+    let tried = until("a try", || Some(list()).filter(|endpoint| endpoint["LastTry"].is_object()));
+    assert_eq!((&tried["Waiting"], &tried["Parked"]), (&json!(1), &json!(0)), "one payment: {tried}");
+    assert!(tried["OldestDue"].is_string() && tried["LastTry"]["Why"].is_string(), "{tried}");
+    let listed = in_folder(&["merchant", "endpoint", "list", &merchant(&payment)]);
+    assert!(listed.contains("  waiting 1 first due ") && listed.contains("  last try "), "{listed}");
+
+    let told = in_folder(&["merchant", "endpoint", "remove", &gone]);
+    assert!(told.contains("waited for it: 3;"), "SESSION_COMPLETED, ORDER_AUTHORIZED, ORDER_PROCESSED: {told}");
+    assert_eq!(parse(&in_folder(&["merchant", "endpoint", "remove", &others, "--json"]))["Parked"], 3);
+    let parked =
+        || parse(&in_folder(&["notification", "list", "--state", "parked", "--json"])).as_array().unwrap().len();
+    assert_eq!(parked(), 6);
+    let refused =
+        |words: &[&str]| refused(&[&["notification", "replay", "--all"], words, &["--data", &folder]].concat());
+    let stranded = refused(&[]);
+    assert!(stranded.contains("6 stay as they are") && stranded.contains("--to"), "{stranded}");
+    let stranded = refused(&["--to", &merchant(&payment)]);
+    assert!(stranded.contains("dropin merchant show"), "{stranded}");
+    let advice = told.split('`').nth(1).unwrap().replace("ENDPOINT_ID", &add(&payment, "http://127.0.0.1:9/there"));
+    let command: Vec<_> = advice.split(' ').skip(1).collect();
+    assert!(in_folder(&command).starts_with("3 "), "{advice}");
+    assert_eq!(parked(), 3, "those of the other merchant");
     dropin.stop();
 }

@@ -1,14 +1,18 @@
 //! `dropin merchant endpoint …`
 
+use std::collections::HashMap;
+
 use dropin_access::{Endpoint, EndpointSettings};
 use dropin_boot::Failure;
+use dropin_ports::{BacklogStore, COUNTED_TO, EndpointStanding, LastTry};
+use dropin_store::Store;
 use dropin_usecases::access::{EndpointWish, Merchants};
 use serde_json::{Map, Value, json};
 
 use super::{explain, say, say_lines, tell};
 use crate::cli::EndpointCommand;
 
-pub(super) async fn run(merchants: &Merchants, command: &EndpointCommand) -> Result<(), Failure> {
+pub(super) async fn run(merchants: &Merchants, store: &Store, command: &EndpointCommand) -> Result<(), Failure> {
     match command {
         EndpointCommand::Add { id, url, events, retry, output } => {
             let settings = EndpointSettings { events: events.clone(), retry: retry.clone() };
@@ -23,11 +27,16 @@ pub(super) async fn run(merchants: &Merchants, command: &EndpointCommand) -> Res
         }
         EndpointCommand::List { id, output } => {
             let endpoints = merchants.endpoints(*id).await.map_err(explain)?;
+            let standings = store.of_endpoints(*id).await?.into_iter().map(|one| (one.endpoint_id, one));
+            let standings: HashMap<_, _> = standings.collect();
+            // One that was added or removed between the two looks has none.
+            let stands = |endpoint: &Endpoint| standings.get(&endpoint.id);
             if output.json {
-                return say(&Value::from_iter(endpoints.iter().map(shown)).to_string());
+                let all = endpoints.iter().map(|one| with_standing(shown(one), stands(one)));
+                return say(&Value::from_iter(all).to_string());
             }
             say_lines(
-                endpoints.iter().map(line),
+                endpoints.iter().map(|one| line(one) + &stands(one).map(in_words).unwrap_or_default()),
                 "It has no endpoint; add one with `dropin merchant endpoint add ID --url URL`.",
             )
         }
@@ -47,7 +56,7 @@ pub(super) async fn run(merchants: &Merchants, command: &EndpointCommand) -> Res
                 0 => "Nothing is sent there any more; nothing waited for it.".to_owned(),
                 _ => format!(
                     "Nothing is sent there any more. Parked, because they waited for it: {parked}; \
-                     `dropin notification replay --all --to ENDPOINT_ID` sends them elsewhere."
+                     `dropin notification replay --endpoint {id} --to ENDPOINT_ID` sends them to another endpoint of the merchant's."
                 ),
             })
         }
@@ -74,6 +83,38 @@ fn line(endpoint: &Endpoint) -> String {
     let events = events.as_ref().map(|events| format!("  events {events}")).unwrap_or_default();
     let retry = retry.as_ref().map(|retry| format!("  retry {retry}")).unwrap_or_default();
     format!("{}  {}{events}{retry}", endpoint.id, endpoint.url)
+}
+
+/// How it stands, behind that.
+fn in_words(standing: &EndpointStanding) -> String {
+    let counted = |count: u32| if count < COUNTED_TO { count.to_string() } else { format!("{COUNTED_TO}+") };
+    let waiting = match standing.oldest_due {
+        Some(due) => format!("  waiting {} first due {due}", counted(standing.waiting)),
+        None => "  waiting 0".to_owned(),
+    };
+    let tried = standing.last_try.as_ref().map(|LastTry { started_at, status, why }| {
+        let came = match (status, why) {
+            (Some(status), _) => format!("answered {status}"),
+            (None, why) => why.clone().unwrap_or_else(|| "no answer".to_owned()),
+        };
+        format!("  last try {started_at} {came}")
+    });
+    format!("{waiting}{}  parked {}", tried.unwrap_or_default(), counted(standing.parked))
+}
+
+/// The same as JSON, where counts end at 10,000.
+fn with_standing(mut shown: Value, standing: Option<&EndpointStanding>) -> Value {
+    if let Some(EndpointStanding { waiting, oldest_due, parked, last_try, .. }) = standing {
+        shown["Waiting"] = (*waiting).into();
+        shown["OldestDue"] = oldest_due.map(|due| due.to_string()).into();
+        shown["LastTry"] = last_try.as_ref().map(of_try).into();
+        shown["Parked"] = (*parked).into();
+    }
+    shown
+}
+
+fn of_try(LastTry { started_at, status, why }: &LastTry) -> Value {
+    json!({ "StartedAt": started_at.to_string(), "Status": status, "Why": why })
 }
 
 /// What was set, and nothing else.
