@@ -1,17 +1,19 @@
 //! The merchant's events, to catch up with (decisions.md section 9; design.md, Notifications).
 
 use actix_web::http::header::ContentType;
-use actix_web::{HttpResponse, web};
-use dropin_http::{ApiError, Authenticated, Caller, Parameters};
+use actix_web::{HttpRequest, HttpResponse, web};
+use dropin_http::{ApiError, Authenticated, Caller, Parameters, count_page};
 use dropin_wire::feed::EventsQuery;
 
 use crate::SessionApiDeps;
 
 pub(crate) async fn pull(
+    request: HttpRequest,
     deps: web::Data<SessionApiDeps>,
     Authenticated(Caller(caller), parameters): Authenticated<Parameters>,
 ) -> Result<HttpResponse, ApiError> {
     let query = EventsQuery::parse(parameters.find("after")?, parameters.find("limit")?)?;
+    count_page(&request)?;
     let body = deps.events.pull(&caller, query).await?;
     Ok(HttpResponse::Ok().content_type(ContentType::json()).body(body))
 }

@@ -8,6 +8,7 @@ use common::{Answer, Api, Bank, User, request, session_id};
 use dropin_kernel::Timestamp;
 use dropin_ports::OutboxStore;
 use dropin_usecases::access::CreateMerchant;
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 async fn pull(api: &Api, user: &User, query: &str) -> Answer {
@@ -134,4 +135,22 @@ async fn a_merchant_without_an_endpoint_reads_its_events() {
     let page = pull(&api, &cy, "").await.json();
     assert_eq!(told(&page), [("ORDER_PROCESSED".to_owned(), 1)]);
     assert_eq!(page["Events"][0]["PaymentId"], id.as_str());
+}
+
+/// Pages cost as much as many other requests: who reads without a pause holds nobody up, itself included.
+#[actix_web::test]
+async fn a_merchant_reads_so_many_pages_in_a_second() {
+    let api = Api::start().await;
+    let mut refused = false;
+    for _ in 0..10 {
+        let pages = join_all((0..50).map(|_| pull(&api, &api.ana, ""))).await;
+        for page in pages.iter().filter(|page| page.status != 200) {
+            page.is_error(429, "RATE_LIMITED");
+            assert!(page.text.contains("reads of events: at most 10 a second"), "{page:?}");
+            refused = true;
+        }
+    }
+    assert!(refused);
+    assert_eq!(pull(&api, &api.bob, "").await.status, 200, "another merchant");
+    api.create(&api.ana, &request("order-1")).await.session_id(201);
 }

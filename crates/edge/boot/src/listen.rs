@@ -70,6 +70,9 @@ pub struct ListenArgs {
     /// Requests of one client address in a second that prove no merchant, with bursts of twice that, in each program; 0 for any number
     #[arg(long, env = "DROPIN_CLIENT_RATE", default_value_t = Limits::default().client_rate, value_name = "NUMBER")]
     pub client_rate: u32,
+    /// Pages of events that one merchant may read in a second, with bursts of twice that, in each program; 0 for any number
+    #[arg(long, env = "DROPIN_EVENT_RATE", default_value_t = Limits::default().event_rate, value_name = "NUMBER")]
+    pub event_rate: u32,
 }
 
 /// What a time limit may be: a day is longer than any that makes sense.
@@ -95,6 +98,7 @@ impl ListenArgs {
             body: BodyLimit(self.max_body),
             merchant_rate: self.merchant_rate,
             client_rate: self.client_rate,
+            event_rate: self.event_rate,
             ..Limits::default()
         }
     }
@@ -116,7 +120,7 @@ mod tests {
         assert_eq!(limits("demo").unwrap(), Limits::default());
         let given = limits(
             "demo --workers 3 --max-connections 4 --max-connections-per-client 5 --head-timeout 6 --body-timeout 7 \
-             --write-timeout 8 --keep-alive 9 --max-body 10 --merchant-rate 11 --client-rate 0",
+             --write-timeout 8 --keep-alive 9 --max-body 10 --merchant-rate 11 --client-rate 0 --event-rate 12",
         );
         let seconds = Duration::from_secs;
         let wanted = Limits {
@@ -131,6 +135,7 @@ mod tests {
             body: BodyLimit(10),
             merchant_rate: 11,
             client_rate: 0,
+            event_rate: 12,
         };
         assert_eq!(given.unwrap(), wanted);
         assert!(limits("demo --keep-alive 0").is_err(), "a connection without a limit");

@@ -37,7 +37,7 @@ pub use error::ApiError;
 pub use flows::{FlowError, Flows};
 pub use kept::kept;
 pub use limits::Limits;
-pub use observe::{client_key, count_for};
+pub use observe::{client_key, count_for, count_page};
 pub use open::{Parameters, mount_open};
 pub use openapi::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs, document};
 pub use operation::{Operation, mount};

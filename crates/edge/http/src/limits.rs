@@ -40,6 +40,9 @@ pub struct Limits {
     pub merchant_rate: u32,
     /// Requests of one client address in a second that prove no merchant, with bursts of twice that (decisions.md section 1). 0: any number.
     pub client_rate: u32,
+    /// Pages of events that one merchant may read in a second, with bursts of twice that: a page may be of four megabytes and costs as much as many
+    /// other requests. They count among its requests, too. 0: any number.
+    pub event_rate: u32,
 }
 
 impl Default for Limits {
@@ -56,6 +59,7 @@ impl Default for Limits {
             body: BodyLimit::default(),
             merchant_rate: 1_000,
             client_rate: 200,
+            event_rate: 10,
         }
     }
 }

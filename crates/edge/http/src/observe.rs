@@ -139,6 +139,15 @@ pub fn count_for(request: &HttpRequest, merchant: MerchantId) -> Result<(), ApiE
     standing.map_or(Ok(()), |standing| standing.name(merchant))
 }
 
+/// Counts a request as one for a page of events, against the merchant that it has proven: those have a rate of their own.
+///
+/// # Errors
+/// 429 RATE_LIMITED when the merchant reads too many pages.
+pub fn count_page(request: &HttpRequest) -> Result<(), ApiError> {
+    let standing = request.extensions().get::<Rc<Standing>>().cloned();
+    standing.map_or(Ok(()), |standing| standing.page())
+}
+
 /// Names the client of a request, for limits of its operation's own: one IPv4 address or one IPv6 network of 64 bits, behind a proxy as that
 /// one says. 0 where nobody knows.
 pub fn client_key(request: &HttpRequest) -> u128 {

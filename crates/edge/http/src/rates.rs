@@ -41,6 +41,8 @@ pub(crate) struct Rates {
     merchants: Option<DefaultKeyedRateLimiter<MerchantId>>,
     /// Requests that name a merchant and prove nothing. Apart from its own, so that strangers use up none of those.
     named: Option<DefaultKeyedRateLimiter<MerchantId>>,
+    /// Pages of events, which are counted among a merchant's requests besides.
+    pages: Option<DefaultKeyedRateLimiter<MerchantId>>,
     clients: Option<DefaultKeyedRateLimiter<Client>>,
     proven: Proven,
     metrics: Arc<Metrics>,
@@ -49,8 +51,8 @@ pub(crate) struct Rates {
 impl Rates {
     pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Arc<Self> {
         let (merchants, named) = (limiter(limits.merchant_rate), limiter(limits.merchant_rate));
-        let clients = limiter(limits.client_rate);
-        Arc::new(Self { merchants, named, clients, proven: Proven::default(), metrics })
+        let (clients, pages) = (limiter(limits.client_rate), limiter(limits.event_rate));
+        Arc::new(Self { merchants, named, pages, clients, proven: Proven::default(), metrics })
     }
 
     /// Looks at a request before anything else does. The second is 429 RATE_LIMITED when its client address is over the rate.
@@ -68,7 +70,7 @@ impl Rates {
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(TIDY);
             while let Some(rates) = rates.upgrade() {
-                for merchants in [&rates.merchants, &rates.named].into_iter().flatten() {
+                for merchants in [&rates.merchants, &rates.named, &rates.pages].into_iter().flatten() {
                     merchants.retain_recent();
                     merchants.shrink_to_fit();
                 }
@@ -92,6 +94,12 @@ impl Rates {
     fn named(&self, merchant: MerchantId) -> Result<(), ApiError> {
         let limited = &self.metrics.events.limited_merchant;
         take(self.named.as_ref(), &merchant, limited, "shoppers' requests for this merchant")
+    }
+
+    /// Counts a page of events against its merchant; 429 RATE_LIMITED over the rate.
+    fn page(&self, merchant: MerchantId) -> Result<(), ApiError> {
+        let limited = &self.metrics.events.limited_merchant;
+        take(self.pages.as_ref(), &merchant, limited, "this merchant's reads of events")
     }
 
     /// Counts a request against its client address; 429 RATE_LIMITED over the rate.
@@ -208,6 +216,11 @@ impl Standing {
         self.rates.named(merchant)
     }
 
+    /// The merchant that the request has proven reads a page of events; 429 RATE_LIMITED when it reads too many.
+    pub(crate) fn page(&self) -> Result<(), ApiError> {
+        self.merchant.get().map_or(Ok(()), |merchant| self.rates.page(merchant))
+    }
+
     /// The request has its answer. Credentials that prove nothing any more, or are only shown where nobody asks for them, lose their trust.
     pub(crate) fn settle(&self, status: StatusCode) {
         let Some(credentials) = self.credentials.filter(|_| !self.charged && self.merchant.get().is_none()) else {
@@ -274,6 +287,20 @@ mod tests {
         });
         assert_eq!(served, 39, "the merchant's burst of 40, less the first request");
         assert!(rates.look(HERE, &with("Basic wrong")).1.is_err());
+    }
+
+    #[test]
+    fn pages_of_events_have_a_rate_of_their_own() {
+        let limits = Limits { merchant_rate: 0, event_rate: 5, ..Limits::default() };
+        let rates = Rates::new(&limits, Arc::default());
+        let standing = rates.look(HERE, &with("Basic right")).0;
+        assert_eq!(passing(|| standing.page().is_ok()), 100, "nobody's");
+        standing.prove(merchant()).unwrap();
+        assert_eq!(passing(|| standing.page().is_ok()), 10);
+        assert!(standing.page().unwrap_err().message.contains("at most 5 a second"));
+        let other = rates.look(HERE, &with("Basic other")).0;
+        other.prove("0d9f7b0e-34c1-4a53-8f3c-5a9f7f8f0c12".parse().unwrap()).unwrap();
+        assert_eq!(passing(|| other.page().is_ok()), 10, "another merchant");
     }
 
     #[test]
