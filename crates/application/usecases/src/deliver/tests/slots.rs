@@ -31,6 +31,21 @@ async fn what_the_store_passes_over_does_not_end_the_claiming() {
 }
 
 #[tokio::test]
+async fn what_did_not_fit_is_claimed_when_a_slot_is_free() {
+    let mut world = World::with((0..20).map(|number| (GATED, number, 1)));
+    let gate = Arc::new(Semaphore::new(0));
+    world.gate = Mutex::new(Some(gate.clone()));
+    let world = Arc::new(world);
+    let mut delivering = delivering(&world);
+    delivering.pace.poll = Duration::from_secs(3_600);
+    let running = start_with(delivering);
+    until("its slots taken", || world.sent.lock().unwrap().len() == 8).await;
+    gate.add_permits(20);
+    until("the rest", || world.came_of_it() == [20, 0, 0]).await;
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn slow_endpoints_leave_slots_to_others() {
     let slow = (0..100).flat_map(|number| [(GATED, number, 1), (GATED_TOO, number, 1)]);
     let mut world = World::with(slow.chain([(OK, 1, 2)]));
