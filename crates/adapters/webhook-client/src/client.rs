@@ -73,11 +73,14 @@ impl WebhookClient {
 impl WebhookSender for WebhookClient {
     async fn send(&self, request: WebhookRequest) -> Sent {
         const STOPPED: AttemptOutcome = AttemptOutcome::Failed { why: Failure::Stopped };
+        const BROKE: AttemptOutcome = AttemptOutcome::Failed { why: Failure::Own("the try ended abnormally") };
         let (told, outcome) = oneshot::channel();
         let job = Job { request, until: Instant::now() + self.deadline, told };
         if self.inbox.send(job).await.is_err() {
             return STOPPED.into();
         }
-        outcome.await.unwrap_or_else(|_stopped| STOPPED.into())
+        // A defect that one receiver brings to light costs that try, and must not end the sending to all others.
+        let untold = |_| if self.inbox.is_closed() { STOPPED.into() } else { BROKE.into() };
+        outcome.await.unwrap_or_else(untold)
     }
 }

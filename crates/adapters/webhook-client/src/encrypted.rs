@@ -10,8 +10,9 @@ use dropin_access::TargetPolicy;
 use dropin_notification::Failure;
 use dropin_ports::{Sent, WebhookSender};
 use futures_util::future::LocalBoxFuture;
+use rustls::crypto::cipher::{OutboundChunks, OutboundPlainMessage};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{ConnectionTrafficSecrets, ContentType, ProtocolVersion, RootCertStore, ServerConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
@@ -63,12 +64,7 @@ impl World {
 
     /// Writes its answer in these records, where they are not longer than TLS allows.
     async fn with(name: &str, set_up: impl FnOnce(&mut ServerConfig), answer: Vec<&'static [u8]>) -> Self {
-        let pair = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a pair");
-        let key = PrivateKeyDer::try_from(pair.signing_key.serialize_der()).expect("a key");
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let server = versions.expect("versions").with_no_client_auth();
-        let mut server = server.with_single_cert(vec![pair.cert.der().clone()], key).expect("its own key");
+        let (mut server, certificate) = certified(name);
         set_up(&mut server);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let (address, connections) = (listener.local_addr().expect("bound"), Arc::<AtomicUsize>::default());
@@ -79,12 +75,23 @@ impl World {
                 tokio::spawn(serve(acceptor.clone(), stream, answer.clone()));
             }
         });
-        Self { address, connections, client: client(pair.cert.der().clone()) }
+        Self { address, connections, client: client(certificate) }
     }
 
     async fn send(&self, host: &str) -> Sent {
         self.client.send(request(format!("https://{host}:{}/hook", self.address.port()))).await
     }
+}
+
+/// A receiver by this name, and its certificate.
+fn certified(name: &str) -> (ServerConfig, CertificateDer<'static>) {
+    let pair = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a pair");
+    let key = PrivateKeyDer::try_from(pair.signing_key.serialize_der()).expect("a key");
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let server = versions.expect("versions").with_no_client_auth();
+    let server = server.with_single_cert(vec![pair.cert.der().clone()], key).expect("its own key");
+    (server, pair.cert.der().clone())
 }
 
 fn client(believed: CertificateDer<'static>) -> WebhookClient {
@@ -158,6 +165,46 @@ async fn what_tls_wraps_around_an_answer_counts_too() {
     let sent = world.send("localhost").await;
     assert_eq!(sent.outcome, answered(200), "its head was complete");
     assert!((1_000..2_000).contains(&sent.answer.len()), "{} records of one byte were read", sent.answer.len());
+}
+
+/// Answers with one byte in each record, which is filled to its full length with zeros (RFC 8446 section 5.4).
+async fn serve_padded(server: ServerConfig, listener: TcpListener, answer: &[u8]) -> io::Result<()> {
+    let (socket, _) = listener.accept().await?;
+    let mut stream = TlsAcceptor::from(Arc::new(server)).accept(socket).await?;
+    let mut request = Vec::new();
+    while !request.ends_with(BODY) {
+        stream.read_buf(&mut request).await?;
+    }
+    let (mut socket, connection) = stream.into_inner();
+    let suite = connection.negotiated_cipher_suite().and_then(|suite| suite.tls13()).expect("TLS 1.3");
+    let secrets = connection.dangerous_extract_secrets().expect("it is allowed");
+    let (first, ConnectionTrafficSecrets::Aes256Gcm { key, iv }) = secrets.tx else { panic!("another cipher") };
+    let mut encrypter = suite.aead_alg.encrypter(key, iv);
+    for (number, byte) in (first..).zip(answer) {
+        // The text, its type, and zeros, of which the encrypter believes the last one to be the type.
+        let text = [&[*byte, u8::from(ContentType::ApplicationData)][..], &[0; 16_382]].concat();
+        let padded = OutboundPlainMessage {
+            typ: ContentType::Unknown(0),
+            version: ProtocolVersion::TLSv1_2,
+            payload: OutboundChunks::Single(&text),
+        };
+        socket.write_all(&encrypter.encrypt(padded, number).expect("encrypted").encode()).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_in_padded_records_is_not_read_on() {
+    let outcome_of = async |answer: &'static [u8]| {
+        let (mut server, certificate) = certified("localhost");
+        server.enable_secret_extraction = true;
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let port = listener.local_addr().expect("bound").port();
+        tokio::spawn(serve_padded(server, listener, answer));
+        client(certificate).send(request(format!("https://localhost:{port}/"))).await.outcome
+    };
+    assert_eq!(outcome_of(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await, failed(Failure::AnswerLong));
+    assert_eq!(outcome_of(b"?").await, failed(Failure::NotHttp), "a single one is read");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
