@@ -33,7 +33,7 @@ pub async fn endpoints_stand_as_their_queues_say(bench: Arc<Bench>) {
     let retried = of(endpoint.id).next().unwrap();
     for (one, result, started, status) in [
         (retried, DeliveryResult::Retry { at: at(300) }, 102, 503),
-        (of(endpoint.id).last().unwrap(), DeliveryResult::Parked, 105, 410),
+        (of(endpoint.id).next_back().unwrap(), DeliveryResult::Parked, 105, 410),
         (
             of(sister.id).find(|one| one.event_id == retried.event_id).unwrap(),
             DeliveryResult::Retry { at: at(200) },

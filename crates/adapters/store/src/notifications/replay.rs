@@ -13,7 +13,7 @@ use dropin_ports::{DeliveryState, ReplayAsked, ReplayItem, ReplayQueued, Standin
 use super::{ids, standing};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::outbox::{Detached, StreamColumns, StreamRow, lets_others_go};
+use crate::outbox::{NewStream, StreamColumns, StreamRow, lets_others_go};
 use crate::rows::written;
 use crate::schema::{outbox_discarded, outbox_event, outbox_parked, outbox_replay_rest};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
@@ -266,7 +266,7 @@ fn follow(
     let Some((first, others)) = sequences.split_first() else { return Ok(()) };
     let (stream, rest) = match open.filter(|open| open.at < *first) {
         Some(open) => (open.id, sequences),
-        None => (Detached::asked_for(to, payment, *first, due_at).begin(connection)?, others),
+        None => (NewStream::asked_for(to, payment, *first, due_at).begin(connection)?, others),
     };
     for sequence in rest {
         diesel::insert_into(outbox_replay_rest::table)

@@ -21,8 +21,7 @@ use claim::Of;
 use delivery::Handed;
 use finish::Finished;
 pub(crate) use finish::Finishing;
-pub(crate) use stream::NewStream as Detached;
-pub(crate) use stream::{StreamColumns, StreamRow, lets_others_go};
+pub(crate) use stream::{NewStream, StreamColumns, StreamRow, lets_others_go};
 
 use crate::fault::Fault;
 use crate::lane::Verdict;
