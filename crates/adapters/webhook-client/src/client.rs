@@ -84,3 +84,60 @@ impl WebhookSender for WebhookClient {
         outcome.await.unwrap_or_else(untold)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, SocketAddr};
+
+    use futures_util::future::LocalBoxFuture;
+    use rustls::RootCertStore;
+    use tokio::net::TcpStream;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::hostile::request;
+
+    /// An internet with a defect: in what the thread begins with, or in what one try needs.
+    struct Defect {
+        at_the_start: bool,
+    }
+
+    impl Internet for Defect {
+        fn find(&self, _: String) -> LocalBoxFuture<'static, io::Result<Vec<IpAddr>>> {
+            Box::pin(async { Ok(vec![IpAddr::from([127, 0, 0, 1])]) })
+        }
+
+        fn dial(&self, address: SocketAddr) -> LocalBoxFuture<'static, io::Result<TcpStream>> {
+            assert!(address.port() != 9, "a defect that one receiver brings to light");
+            Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) })
+        }
+
+        fn is_own(&self, _: IpAddr) -> bool {
+            false
+        }
+
+        fn roots(&self) -> RootCertStore {
+            assert!(!self.at_the_start, "a defect of the machine");
+            RootCertStore::empty()
+        }
+    }
+
+    async fn outcomes(at_the_start: bool) -> Vec<AttemptOutcome> {
+        let config = ClientConfig::new(TargetPolicy::sandbox());
+        let client = WebhookClient::start_with(config, Arc::new(Defect { at_the_start })).expect("a thread");
+        let mut outcomes = Vec::new();
+        for url in ["http://127.0.0.1:9/", "http://127.0.0.1:9/", "http://127.0.0.1:10/"] {
+            let sent = timeout(Duration::from_secs(20), client.send(request(url.to_owned()))).await;
+            outcomes.push(sent.expect("an end").outcome);
+        }
+        outcomes
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_died_is_told_from_a_try_that_broke() {
+        let failed = |why| AttemptOutcome::Failed { why };
+        assert_eq!(outcomes(true).await, vec![failed(Failure::Stopped); 3]);
+        let broke = failed(Failure::Own("the try ended abnormally"));
+        assert_eq!(outcomes(false).await, [broke.clone(), broke, failed(Failure::Refused)]);
+    }
+}
