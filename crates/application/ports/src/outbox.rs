@@ -132,7 +132,8 @@ impl FinishedTry {
 pub struct FinishedDeliveries {
     /// The next notification of each stream that goes on, under a lease.
     pub next: Vec<Delivery>,
-    /// Results that came too late and changed nothing: somebody else has the stream by now, or had its end.
+    /// Results that changed nothing: somebody else has the stream by now, or had its end, and the notification may have been sent twice; or they
+    /// were already written when the answer was lost, and are told once more.
     pub fenced: u32,
 }
 
