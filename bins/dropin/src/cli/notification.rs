@@ -254,8 +254,7 @@ fn moment(text: &str) -> Result<Timestamp, String> {
     }
     let advice = || "must be a time such as 2026-11-21T12:00:00Z, or how long ago, such as 30m, 24h or 7d".to_owned();
     let ago = parse_span(text).filter(|ago| *ago <= LONGEST_AGO).ok_or_else(advice)?;
-    let micros = i64::try_from(ago.as_micros()).map_err(|_beyond| advice())?;
-    Ok(Timestamp::from_micros(SystemClock.now().micros().saturating_sub(micros)))
+    Ok(SystemClock.now().minus(ago))
 }
 
 #[cfg(test)]

@@ -102,10 +102,13 @@ fn nothing_parked_is_said_so_and_an_unknown_notification_is_refused() {
     assert_eq!(printed(&["notification", "list", "--state", "parked", "--json", "--data", &folder]), "[]\n");
     assert!(printed(&["notification", "replay", "--all", "--data", &folder]).starts_with("0 "));
     let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
-    for words in [&["replay", id][..], &["replay", id, "--endpoint", id], &["show", id]] {
+    for words in [&["replay", id][..], &["replay", id, "--endpoint", id], &["discard", id], &["show", id]] {
         let told = refused(&[&["notification"], words, &["--data", &folder]].concat());
         assert!(told.contains("there is no notification"), "{told}");
     }
+    let discard = ["notification", "discard", "--data", &folder];
+    assert!(refused(&discard).contains("--merchant, --endpoint"), "never everything");
+    assert_eq!(printed(&[&discard[..], &["--until", "1m"]].concat()), "0 parked notifications are discarded.\n");
     let purged = printed(&["notification", "purge", "--dry-run", "--data", &folder]);
     assert_eq!(purged, "0 old notifications and 0 attempts would be deleted.\n");
     assert!(refused(&["notification", "replay", "--data", &folder]).contains("--all"));

@@ -135,5 +135,11 @@ fn what_waits_for_a_removed_endpoint_is_parked_and_sent_elsewhere() {
     let command: Vec<_> = advice.split(' ').skip(1).collect();
     assert!(in_folder(&command).starts_with("3 "), "{advice}");
     assert_eq!(parked(), 3, "those of the other merchant");
+    let discard = ["notification", "discard", "--endpoint", &others];
+    assert_eq!(in_folder(&[&discard[..], &["--dry-run"]].concat()), "3 parked notifications would be discarded.\n");
+    assert_eq!(parked(), 3);
+    assert_eq!(parse(&in_folder(&[&discard[..], &["--as", "ada", "--json"]].concat()))["Discarded"], 3);
+    let discarded = parse(&in_folder(&["notification", "list", "--state", "discarded", "--json"]));
+    assert_eq!((parked(), discarded.as_array().unwrap().len()), (0, 3));
     dropin.stop();
 }
