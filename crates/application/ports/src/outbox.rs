@@ -168,8 +168,8 @@ pub trait OutboxStore: Send + Sync {
     ) -> Result<Option<Delivery>, StoreError>;
 
     /// Parks the next notification of streams that are due at `endpoint`, under nobody's lease, and wait for longer than since `give_up_before`,
-    /// counted from the first try or, where none was made, from when it was told (of a replay: from when it was queued again). Looks at all that is
-    /// due there, about half a microsecond each: not for every moment. For an endpoint
+    /// counted from the first try or, where none was made, from when it was told (of a replay: from when it was due; what comes behind it in the same
+    /// payment is when its turn comes). Looks at all that is due there, about half a microsecond each: not for every moment. For an endpoint
     /// that is passed over, whose notifications would otherwise never come to their end. At most `limit` streams; each goes on with what comes
     /// behind, which waits for its own time. Returns how many notifications were parked: at `limit` there may be more.
     async fn park_overdue(

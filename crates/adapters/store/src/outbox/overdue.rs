@@ -12,7 +12,7 @@ use crate::statement::{on_each, statement};
 
 statement! {
     /// The next notifications of streams of one endpoint that are due, under nobody's lease, and wait for too long. A replay waits since it was
-    /// queued, whenever its event was told.
+    /// due, whenever its event was told: what comes behind another of its payment since its turn came.
     ///
     /// The events themselves are looked at only where they may be older than their stream is due: the first one of a payment never is.
     Overdue {

@@ -54,6 +54,9 @@ fn notification(number: u128, standings: Vec<Standing>) -> Notification {
     }
 }
 
+/// Events before then, tries since then, after that event.
+type Counting = (Timestamp, Option<Timestamp>, Option<EventId>);
+
 /// Gives what it was filled with, one notification to a page, and notes what it is asked.
 #[derive(Default)]
 struct Played {
@@ -66,7 +69,7 @@ struct Played {
     /// How many times the store is away when tries are to be deleted.
     away: Mutex<u32>,
     purged: Mutex<Vec<(Timestamp, Option<EventId>)>>,
-    counted: Mutex<Vec<(Timestamp, Option<Timestamp>, Option<EventId>)>>,
+    counted: Mutex<Vec<Counting>>,
 }
 
 impl Played {
