@@ -59,13 +59,12 @@ impl World {
     }
 
     async fn named(name: &str, answer: &'static str) -> Self {
-        Self::with(name, |_| {}, vec![answer.as_bytes()]).await
+        Self::with(name, vec![answer.as_bytes()]).await
     }
 
     /// Writes its answer in these records, where they are not longer than TLS allows.
-    async fn with(name: &str, set_up: impl FnOnce(&mut ServerConfig), answer: Vec<&'static [u8]>) -> Self {
-        let (mut server, certificate) = certified(name);
-        set_up(&mut server);
+    async fn with(name: &str, answer: Vec<&'static [u8]>) -> Self {
+        let (server, certificate) = certified(name);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let (address, connections) = (listener.local_addr().expect("bound"), Arc::<AtomicUsize>::default());
         let (acceptor, counted) = (TlsAcceptor::from(Arc::new(server)), connections.clone());
@@ -146,7 +145,7 @@ fn long_answer(length: usize) -> &'static [u8] {
 async fn a_long_answer_is_read_whole_in_records_of_any_usual_length() {
     for record in [128, 1_000, 16_384] {
         let answer = long_answer(65_000).chunks(record).collect();
-        let world = World::with("localhost", |_| {}, answer).await;
+        let world = World::with("localhost", answer).await;
         for _ in 0..2 {
             let sent = world.send("localhost").await;
             assert_eq!((sent.outcome, sent.answer.len()), (answered(200), 4_096), "{record}");
@@ -161,14 +160,23 @@ async fn a_long_answer_is_read_whole_in_records_of_any_usual_length() {
 
 #[tokio::test]
 async fn what_tls_wraps_around_an_answer_counts_too() {
-    let world = World::with("localhost", |_| {}, long_answer(65_000).chunks(1).collect()).await;
+    let world = World::with("localhost", long_answer(65_000).chunks(1).collect()).await;
     let sent = world.send("localhost").await;
     assert_eq!(sent.outcome, answered(200), "its head was complete");
     assert!((1_000..2_000).contains(&sent.answer.len()), "{} records of one byte were read", sent.answer.len());
 }
 
-/// Answers with one byte in each record, which is filled to its full length with zeros (RFC 8446 section 5.4).
-async fn serve_padded(server: ServerConfig, listener: TcpListener, answer: &[u8]) -> io::Result<()> {
+/// Type and content of a record, which nobody checks before it is encrypted.
+type Record = (ContentType, Vec<u8>);
+
+/// Answers one request with these records, as they are.
+async fn serve_records(
+    mut server: ServerConfig,
+    listener: TcpListener,
+    records: impl Iterator<Item = Record>,
+) -> io::Result<()> {
+    server.enable_secret_extraction = true;
+    server.send_tls13_tickets = 0;
     let (socket, _) = listener.accept().await?;
     let mut stream = TlsAcceptor::from(Arc::new(server)).accept(socket).await?;
     let mut request = Vec::new();
@@ -180,28 +188,33 @@ async fn serve_padded(server: ServerConfig, listener: TcpListener, answer: &[u8]
     let secrets = connection.dangerous_extract_secrets().expect("it is allowed");
     let (first, ConnectionTrafficSecrets::Aes256Gcm { key, iv }) = secrets.tx else { panic!("another cipher") };
     let mut encrypter = suite.aead_alg.encrypter(key, iv);
-    for (number, byte) in (first..).zip(answer) {
-        // The text, its type, and zeros, of which the encrypter believes the last one to be the type.
-        let text = [&[*byte, u8::from(ContentType::ApplicationData)][..], &[0; 16_382]].concat();
-        let padded = OutboundPlainMessage {
-            typ: ContentType::Unknown(0),
-            version: ProtocolVersion::TLSv1_2,
-            payload: OutboundChunks::Single(&text),
-        };
-        socket.write_all(&encrypter.encrypt(padded, number).expect("encrypted").encode()).await?;
+    for (number, (typ, content)) in (first..).zip(records) {
+        let payload = OutboundChunks::Single(&content);
+        let record = OutboundPlainMessage { typ, version: ProtocolVersion::TLSv1_2, payload };
+        socket.write_all(&encrypter.encrypt(record, number).expect("encrypted").encode()).await?;
     }
     Ok(())
 }
 
+/// A client, and an address that answers with these records.
+async fn answering_with(records: impl Iterator<Item = Record> + Send + 'static) -> (WebhookClient, String) {
+    let (server, certificate) = certified("localhost");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("bound").port();
+    tokio::spawn(serve_records(server, listener, records));
+    (client(certificate), format!("https://localhost:{port}/"))
+}
+
 #[tokio::test]
 async fn an_answer_in_padded_records_is_not_read_on() {
+    // The text, its type, and zeros to the full length (RFC 8446 section 5.4), of which the encrypter takes the last one for the type.
+    let padded = |byte: &u8| {
+        let text = [&[*byte, u8::from(ContentType::ApplicationData)][..], &[0; 16_382]].concat();
+        (ContentType::Unknown(0), text)
+    };
     let outcome_of = async |answer: &'static [u8]| {
-        let (mut server, certificate) = certified("localhost");
-        server.enable_secret_extraction = true;
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let port = listener.local_addr().expect("bound").port();
-        tokio::spawn(serve_padded(server, listener, answer));
-        client(certificate).send(request(format!("https://localhost:{port}/"))).await.outcome
+        let (client, url) = answering_with(answer.iter().map(padded)).await;
+        client.send(request(url)).await.outcome
     };
     assert_eq!(outcome_of(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await, failed(Failure::AnswerLong));
     assert_eq!(outcome_of(b"?").await, failed(Failure::NotHttp), "a single one is read");
@@ -209,15 +222,16 @@ async fn an_answer_in_padded_records_is_not_read_on() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tickets_without_an_end_are_not_read_and_hold_nobody_up() {
-    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-    let flooding = World::with("localhost", |server| server.send_tls13_tickets = 30_000, vec![answer]).await;
+    // RFC 8446 section 4.6.1: a lifetime, what is added to the age, a nonce, the ticket, no extensions.
+    let ticket = [&[4, 0, 0, 17][..], &[0, 0, 14, 16], &[0; 4], &[1, 7], &[0, 3, 1, 2, 3], &[0, 0]].concat();
+    let (client, url) = answering_with(std::iter::repeat((ContentType::Handshake, ticket))).await;
     let well = Receiver::start(says("200 OK")).await;
+    let begun = Instant::now();
     let quick = async {
-        let begun = Instant::now();
-        let outcome = flooding.client.send(request(well.url())).await.outcome;
+        let outcome = client.send(request(well.url())).await.outcome;
         (outcome, begun.elapsed())
     };
-    let (flooded, (outcome, took)) = tokio::join!(flooding.send("localhost"), quick);
+    let (flooded, (outcome, took)) = tokio::join!(client.send(request(url)), quick);
     assert_eq!(flooded.outcome, failed(Failure::AnswerLong));
     assert_eq!(outcome, answered(200));
     assert!(took < Duration::from_secs(1), "{took:?}");
