@@ -23,7 +23,8 @@ impl Measured for OpenWork {
     async fn measure(&self) -> Result<Vec<Measure>, String> {
         let now = self.clock.now();
         let open = self.payments.count_open_operations().await.map_err(|error| error.to_string())?;
-        let stuck = self.audit.count_stuck_operations(now.minus(STUCK_AFTER)).await.map_err(|error| error.to_string())?;
+        let stuck =
+            self.audit.count_stuck_operations(now.minus(STUCK_AFTER)).await.map_err(|error| error.to_string())?;
         Ok(measures(&open, stuck, now))
     }
 }
