@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::command::{captured, target_folder, workspace_root};
 
 /// What `cargo xtask test` writes from nothing, in bytes: the target folder, and what the tests and PostgreSQL need for a moment
-/// (docs: README, "Running the tests").
+/// (README, "What it needs and takes").
 const WANTED: u64 = 8_000_000_000;
 /// With less than this at a failure, the failure may well be that.
 const HARDLY_ANY: u64 = 500_000_000;

@@ -160,8 +160,12 @@ async fn discard(notifications: &Notifications, wanted: &Discard) -> Result<(), 
     if wanted.output.json {
         say(&json!({ "DryRun": wanted.dry_run, "Discarded": done }).to_string())?;
     } else {
-        let is_done = if wanted.dry_run { "would be discarded" } else { "are discarded" };
-        say(&format!("{done} parked notifications {is_done}."))?;
+        say(&match (done, wanted.dry_run) {
+            (1, false) => "1 parked notification is discarded.".to_owned(),
+            (1, true) => "1 parked notification would be discarded.".to_owned(),
+            (count, false) => format!("{count} parked notifications are discarded."),
+            (count, true) => format!("{count} parked notifications would be discarded."),
+        })?;
     }
     match broke_off {
         Some(error) => Err(format!("it broke off: {error}; the same command goes on with the others").into()),
