@@ -166,6 +166,7 @@ impl Service {
         let command = command.args(["--no-demo", "--listen", &listen.to_string()]).envs([
             ("DROPIN_CLIENT_RATE", "0"),
             ("DROPIN_MERCHANT_RATE", "0"),
+            ("DROPIN_EVENT_RATE", "0"),
             ("DROPIN_WRONG_PASSWORDS", "0"),
         ]);
         let mut dropin = programs.spawn("dropin", command)?;

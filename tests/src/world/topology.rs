@@ -48,7 +48,11 @@ impl Programs {
             topology,
             running: BTreeMap::new(),
             addresses: BTreeMap::new(),
-            command_line: vec![("DROPIN_DATA".to_owned(), folder.display().to_string())],
+            command_line: vec![
+                ("DROPIN_DATA".to_owned(), folder.display().to_string()),
+                // Tests look for an event far more often than a merchant may; session-api's own tests hold the rate.
+                ("DROPIN_EVENT_RATE".to_owned(), "0".to_owned()),
+            ],
             environment: environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             key,
         };

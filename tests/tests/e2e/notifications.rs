@@ -10,8 +10,7 @@ use crate::events::pulled;
 use crate::{AUTHORIZED, PAID};
 
 /// One machine is all merchants and shoppers.
-const NO_LIMITS: [(&str, &str); 3] =
-    [("DROPIN_CLIENT_RATE", "0"), ("DROPIN_MERCHANT_RATE", "0"), ("DROPIN_EVENT_RATE", "0")];
+const NO_LIMITS: [(&str, &str); 2] = [("DROPIN_CLIENT_RATE", "0"), ("DROPIN_MERCHANT_RATE", "0")];
 
 /// Payments at once.
 const MANY: usize = 30;
