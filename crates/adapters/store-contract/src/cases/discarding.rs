@@ -44,6 +44,12 @@ pub async fn what_is_discarded_stands_so(bench: Arc<Bench>) {
     assert_eq!(states(&bench, &all[..2], endpoint.id).await, [parked, Some(Delivered)]);
     assert_eq!(ask(&all[..1], endpoint.id, false).await, 1);
     assert_eq!(bench.count("outbox_discarded", "1 = 1"), 1);
+    // One that arrived once is discarded like any other.
+    assert_eq!(replay(&bench, endpoint.id, &all[1..2], at(400)).await, queued(1));
+    let again = bench.claim(at(400)).await.into_iter().find(|one| one.event_id == all[1]).unwrap();
+    finish(&bench, &again, Parked, Some(500), at(401)).await;
+    assert_eq!(ask(&all[1..2], endpoint.id, false).await, 1);
+    assert_eq!(states(&bench, &all[..2], endpoint.id).await, [discarded; 2]);
 }
 
 pub async fn what_was_discarded_goes_with_its_event(bench: Arc<Bench>) {

@@ -147,21 +147,37 @@ statement! {
     returns (StreamColumns, SqlInstant);
 }
 
-/// By payment the stream that later events of it can follow: the newest one that does not fail for so long that it lets others go before.
-fn hold_streams(connection: &mut AnyConnection, endpoint: Id, places: &[Place]) -> Result<HashMap<Id, Open>, Fault> {
+/// By payment the streams that later events of it can follow: not one that fails for so long that it lets others go before. Where events wait behind it
+/// nothing goes before: they would be overtaken, though they never failed.
+fn hold_streams(
+    connection: &mut AnyConnection,
+    endpoint: Id,
+    places: &[Place],
+) -> Result<HashMap<Id, Vec<Open>>, Fault> {
     let payments: HashSet<Id> = places.iter().map(|place| place.payment).collect();
     if payments.is_empty() {
         return Ok(HashMap::new());
     }
     let hold = HoldStreams { endpoint, payments: ids(payments) };
     let rows: Vec<(StreamRow, Instant)> = on_each!(connection, inner => hold.load(inner)).in_table("outbox_stream")?;
-    let mut open = HashMap::new();
+    let mut open: HashMap<Id, Vec<Open>> = HashMap::new();
     for (stream, due_at) in rows {
-        if !lets_others_go(connection, &stream, due_at.0)? {
-            open.insert(stream.payment_id, Open { id: stream.id, at: stream.next_sequence });
+        if !lets_others_go(connection, &stream, due_at.0)? || has_rest(connection, stream.id)? {
+            open.entry(stream.payment_id).or_default().push(Open { id: stream.id, at: stream.next_sequence });
         }
     }
     Ok(open)
+}
+
+/// Whether anything waits behind the current event of a stream. Asked behind the lock: whoever had it may have set those free.
+fn has_rest(connection: &mut AnyConnection, stream: i64) -> Result<bool, Fault> {
+    let first: Option<i64> = outbox_replay_rest::table
+        .filter(outbox_replay_rest::stream_id.eq(stream))
+        .select(outbox_replay_rest::sequence)
+        .first(connection)
+        .optional()
+        .in_table("outbox_replay_rest")?;
+    Ok(first.is_some())
 }
 
 /// The streams that are at an event.
@@ -216,7 +232,7 @@ fn queue(
     connection: &mut AnyConnection,
     to: Id,
     chosen: Vec<(Place, Id)>,
-    open: HashMap<Id, Open>,
+    open: HashMap<Id, Vec<Open>>,
     asked: &ReplayAsked,
     now: Timestamp,
 ) -> Result<(), Fault> {
@@ -246,7 +262,7 @@ fn queue(
         let Some(sequences) = by_payment.remove(&payment) else { continue };
         let due_at = after(queued);
         queued += sequences.len();
-        follow(connection, to, payment, &sequences, open.get(&payment), due_at)?;
+        follow(connection, to, payment, &sequences, open.get(&payment).map_or(&[][..], Vec::as_slice), due_at)?;
     }
     if begins <= now {
         wake::note();
@@ -254,17 +270,18 @@ fn queue(
     note(connection, to, asked, as_count(count), after(count), now)
 }
 
-/// Puts a payment's events into one stream: behind what waits there already, if that comes before them.
+/// Puts a payment's events into one stream: behind what waits there already, if that comes before them; of several the one that comes last.
 fn follow(
     connection: &mut AnyConnection,
     to: Id,
     payment: Id,
     sequences: &[i64],
-    open: Option<&Open>,
+    open: &[Open],
     due_at: Timestamp,
 ) -> Result<(), Fault> {
     let Some((first, others)) = sequences.split_first() else { return Ok(()) };
-    let (stream, rest) = match open.filter(|open| open.at < *first) {
+    let before = open.iter().filter(|open| open.at < *first).max_by_key(|open| open.at);
+    let (stream, rest) = match before {
         Some(open) => (open.id, sequences),
         None => (NewStream::asked_for(to, payment, *first, due_at).begin(connection)?, others),
     };

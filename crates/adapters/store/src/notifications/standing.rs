@@ -161,8 +161,9 @@ impl Row {
 /// How a notification stands that nothing waits for; `None` when the endpoint is not known to have had to do with it.
 fn over(who: &Who, kept: &Kept, passed: bool, wanted: bool) -> Option<DeliveryState> {
     match (kept.delivered_at, kept.tries) {
+        // It was parked last, even if it had arrived before; sent again it is not discarded any more.
+        _ if kept.discarded => Some(DeliveryState::Discarded),
         (Some(_), _) => Some(DeliveryState::Delivered),
-        (None, _) if kept.discarded => Some(DeliveryState::Discarded),
         (None, 1..) if who.removed => Some(DeliveryState::Moved),
         (None, 1..) => Some(DeliveryState::NotWanted),
         // Ids that are given in the order of time say that the endpoint came later than the event.
