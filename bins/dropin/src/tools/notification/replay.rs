@@ -29,7 +29,7 @@ pub(super) async fn run(notifications: &Notifications, wanted: &Replay) -> Resul
         (Err(error @ ReplayError::Nowhere), _) => return Err(format!("{error}, with --endpoint ENDPOINT_ID").into()),
         (Err(ReplayError::Store { error, done, since }), _) => {
             let on = since.map_or("ask again".to_owned(), |since| format!("go on with --since {since}"));
-            (done, Some(broken_off(&error, &on)))
+            (done, Some(broken_off(&error, &on, wanted.dry_run)))
         }
         (Err(error), _) => return Err(error.into()),
     };
@@ -37,8 +37,9 @@ pub(super) async fn run(notifications: &Notifications, wanted: &Replay) -> Resul
     broke_off.map_or(told, Err)
 }
 
-fn broken_off(error: &StoreError, on: &str) -> Failure {
-    format!("it broke off: {error}; what is told above is done, {on}").into()
+fn broken_off(error: &StoreError, on: &str, dry_run: bool) -> Failure {
+    let done = if dry_run { "what is told above was only counted" } else { "what is told above is done" };
+    format!("it broke off: {error}; {done}, {on}").into()
 }
 
 fn tell(outcome: &ReplayOutcome, wanted: &Replay) -> Result<(), Failure> {
@@ -139,7 +140,10 @@ mod tests {
     #[test]
     fn what_broke_off_says_where_to_go_on() {
         let error = StoreError::Unavailable("no answer came within the deadline".to_owned());
-        let told = broken_off(&error, "go on with --since 2026-11-21T12:00:00.000000Z").to_string();
-        assert!(told.contains("no answer came") && told.ends_with("--since 2026-11-21T12:00:00.000000Z"), "{told}");
+        let on = "go on with --since 2026-11-21T12:00:00.000000Z";
+        let told = broken_off(&error, on, false).to_string();
+        assert!(told.contains("no answer came") && told.ends_with(on) && told.contains("is done"), "{told}");
+        let told = broken_off(&error, on, true).to_string();
+        assert!(told.ends_with(on) && told.contains("only counted") && !told.contains("done"), "{told}");
     }
 }

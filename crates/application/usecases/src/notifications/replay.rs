@@ -11,6 +11,9 @@ use dropin_ports::{
 
 use super::{Notifications, STEP};
 
+/// How much later, at most, an event can have happened than one that comes behind it in the order of ids, which another clock gives.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
+
 /// Which notifications are to be sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReplayWhich {
@@ -87,7 +90,7 @@ pub enum ReplayError {
         error: StoreError,
         /// What came of it until then.
         done: ReplayOutcome,
-        /// When the last event happened that was gone through: where to go on. `None` when it was none.
+        /// Where to go on: a little before the last event happened that was gone through. `None` when it was none.
         since: Option<Timestamp>,
     },
 }
@@ -151,6 +154,7 @@ impl Notifications {
                 self.carry_out(plan, asked, outcome).await?;
             }
             ReplayWhich::All { state, filter } => {
+                let began = filter.since;
                 let filter = NotificationFilter { state: Some(*state), ..filter.clone() };
                 let mut query = NotificationQuery { filter, after: None, oldest_first: true, limit: STEP };
                 loop {
@@ -162,7 +166,9 @@ impl Notifications {
                         }
                     }
                     self.carry_out(plan, asked, outcome).await?;
-                    *since = page.notifications.last().map(|last| last.happened_at).or(*since);
+                    let gone_through = page.notifications.last().map(|last| last.happened_at.minus(CLOCKS_DIFFER));
+                    // Never before where it began.
+                    *since = gone_through.map(|at| at.max(began.unwrap_or(at))).or(*since);
                     query.after = page.next;
                     if query.after.is_none() {
                         break;

@@ -272,10 +272,21 @@ async fn an_heir_gets_what_removed_endpoints_had_once() {
 #[tokio::test]
 async fn what_came_of_a_replay_that_broke_off_is_told() {
     let notifications: Vec<_> = (1..=3).map(|number| notification(number, vec![standing(5, Parked)])).collect();
-    for (away_after, queued, since) in [(2, 2, Some(NOW.plus(Duration::from_secs(2)))), (0, 0, None)] {
+    let second = NOW.plus(Duration::from_secs(2));
+    let a_minute_before = second.minus(Duration::from_secs(60));
+    for (away_after, queued, from, since) in [
+        (2, 2, None, Some(a_minute_before)),
+        (2, 2, Some(NOW), Some(NOW)),
+        (2, 2, Some(NOW.minus(Duration::from_secs(600))), Some(a_minute_before)),
+        (0, 0, Some(NOW), None),
+    ] {
         let played = Played { notifications: notifications.clone(), away_after: Some(away_after), ..Played::default() };
         let (notifications, _) = playing(played);
-        let broken = notifications.replay(&order(all(Parked))).await.unwrap_err();
+        let which = ReplayWhich::All {
+            state: Parked,
+            filter: NotificationFilter { since: from, ..NotificationFilter::default() },
+        };
+        let broken = notifications.replay(&order(which)).await.unwrap_err();
         let queued: Vec<_> = (0 < queued).then_some((endpoint(5), queued)).into_iter().collect();
         let done = ReplayOutcome { queued: queued.into_iter().collect(), ..ReplayOutcome::default() };
         assert_eq!(broken, ReplayError::Store { error: away(), done, since });
