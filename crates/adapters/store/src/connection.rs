@@ -7,13 +7,13 @@ use diesel::{Connection, PgConnection, SqliteConnection};
 
 use crate::feed;
 
-/// What every connection to PostgreSQL is told first, beside when a statement times out.
-const POSTGRES_SETTINGS: &str = "SET lock_timeout = '2s'; \
-     SET idle_in_transaction_session_timeout = '10s'; SET default_transaction_isolation = 'read committed'; \
+/// What every connection to PostgreSQL is told first, beside for how long a statement runs and waits for a lock.
+const POSTGRES_SETTINGS: &str = "SET idle_in_transaction_session_timeout = '10s'; \
+     SET default_transaction_isolation = 'read committed'; \
      SET client_min_messages = 'error'; SET timezone = 'UTC'";
 
-/// What every connection to SQLite is told first. FULL: what was answered survives a power cut.
-const SQLITE_SETTINGS: &str = "PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+/// What every connection to SQLite is told first, beside for how long it waits for the lock. FULL: what was answered survives a power cut.
+const SQLITE_SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
      PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF";
 
 /// What the writing connection is told. Pages are copied from the log into the database every 32 MB only: many are written again before that.
@@ -54,12 +54,18 @@ fn with_time_limits(url: &str) -> String {
 /// How much longer than its caller waits a statement may run in the server. Never relied on for COMMIT, which no time-out of PostgreSQL ends.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long a lock is waited for, so that the caller who waits for `deadline` is still there to hear that it was in vain. Above zero, which would
+/// be without end in PostgreSQL.
+fn lock_patience(deadline: Duration) -> Duration {
+    deadline.saturating_sub(Duration::from_secs(1)).max(deadline / 2).max(Duration::from_millis(1))
+}
+
 /// Connects to PostgreSQL, two seconds at most, for callers who wait for `deadline`, and applies `settings` beside those that all connections
 /// have.
 pub(crate) fn postgres(url: &str, deadline: Duration, settings: &str) -> Result<PgConnection, String> {
     let mut connection = PgConnection::establish(&with_time_limits(url)).map_err(|error| error.to_string())?;
-    let patience = (deadline + GRACE).as_millis();
-    let all = format!("SET statement_timeout = {patience}; {POSTGRES_SETTINGS}{settings}");
+    let (runs, waits) = ((deadline + GRACE).as_millis(), lock_patience(deadline).as_millis());
+    let all = format!("SET statement_timeout = {runs}; SET lock_timeout = {waits}; {POSTGRES_SETTINGS}{settings}");
     connection.batch_execute(&all).map_err(|error| error.to_string())?;
     connection.batch_execute(feed::SET_CLOCK).map_err(|error| error.to_string())?;
     // A deadlock is recognised by its English message. Where the role may not choose the language, a deadlock counts as "not now".
@@ -67,10 +73,13 @@ pub(crate) fn postgres(url: &str, deadline: Duration, settings: &str) -> Result<
     Ok(connection)
 }
 
-/// Opens the SQLite database at `path`, creating it when `writable`.
-pub(crate) fn sqlite(path: &str, writable: bool) -> Result<SqliteConnection, String> {
+/// Opens the SQLite database at `path`, creating it when `writable`, for callers who wait for `deadline`.
+pub(crate) fn sqlite(path: &str, writable: bool, deadline: Duration) -> Result<SqliteConnection, String> {
     let mut connection = SqliteConnection::establish(path).map_err(|error| error.to_string())?;
-    connection.batch_execute(SQLITE_SETTINGS).map_err(|error| error.to_string())?;
+    let waits = lock_patience(deadline).as_millis();
+    connection
+        .batch_execute(&format!("PRAGMA busy_timeout = {waits}; {SQLITE_SETTINGS}"))
+        .map_err(|error| error.to_string())?;
     let settings = if writable { SQLITE_WRITER } else { SQLITE_READER };
     connection.batch_execute(settings).map_err(|error| error.to_string())?;
     Ok(connection)
@@ -78,6 +87,8 @@ pub(crate) fn sqlite(path: &str, writable: bool) -> Result<SqliteConnection, Str
 
 #[cfg(test)]
 mod tests {
+    use diesel::RunQueryDsl;
+
     use super::*;
 
     #[test]
@@ -85,5 +96,30 @@ mod tests {
         let url = with_time_limits("postgres://a@h/db?connect_timeout=1");
         assert!(url.starts_with("postgres://a@h/db?connect_timeout=1&tcp_user_timeout=3000&"), "{url}");
         assert_eq!(with_time_limits(&url), url);
+    }
+
+    #[derive(diesel::QueryableByName)]
+    struct BusyTimeout {
+        #[diesel(sql_type = diesel::sql_types::Integer)]
+        timeout: i32,
+    }
+
+    #[test]
+    fn sqlite_waits_for_its_lock_for_nearly_as_long_as_the_caller() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dropin.db");
+        for (deadline, expected) in [(3, 2_000), (60, 59_000)] {
+            for writable in [true, false] {
+                let mut open = sqlite(path.to_str().unwrap(), writable, Duration::from_secs(deadline)).unwrap();
+                let told: BusyTimeout = diesel::sql_query("PRAGMA busy_timeout").get_result(&mut open).unwrap();
+                assert_eq!(told.timeout, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn no_lock_is_waited_for_without_end() {
+        let waits = |deadline| lock_patience(Duration::from_millis(deadline)).as_millis();
+        assert_eq!([0, 1_000, 3_000, 60_000].map(waits), [1, 500, 2_000, 59_000]);
     }
 }

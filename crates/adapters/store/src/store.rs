@@ -104,13 +104,14 @@ impl Store {
                 let path = path_text(path)?;
                 let (queue, file, bell) = (inner.writes.clone(), path.clone(), inner.bell.clone());
                 threads.lanes.push(spawn("dropin-store-write", move || {
-                    lane::serve_sqlite_writes(&queue, &file, &bell);
+                    lane::serve_sqlite_writes(&queue, &file, deadline, &bell);
                     // Held until the last write is done.
                     drop(lock);
                 })?);
                 for _ in 0..SQLITE_READERS {
                     let (queue, file) = (inner.reads.clone(), path.clone());
-                    threads.lanes.push(spawn("dropin-store-read", move || lane::serve_sqlite_reads(&queue, &file))?);
+                    let serve = move || lane::serve_sqlite_reads(&queue, &file, deadline);
+                    threads.lanes.push(spawn("dropin-store-read", serve)?);
                 }
             }
         }
@@ -254,7 +255,7 @@ fn prepare_sqlite(path: &Path, role: Role) -> Result<Option<File>, OpenError> {
         // Perhaps only a tool that is migrating holds it.
         thread::sleep(Duration::from_millis(20));
     }
-    let mut connection = connection::sqlite(&path_text(path)?, true).map_err(OpenError::Connect)?;
+    let mut connection = connection::sqlite(&path_text(path)?, true, SERVICE_DEADLINE).map_err(OpenError::Connect)?;
     migrate::sqlite(&mut connection)?;
     feed::move_ahead(&mut connection).map_err(|error| OpenError::Migrate(error.to_string()))?;
     drop(connection);
@@ -272,7 +273,7 @@ fn private_file(path: &Path) -> io::Result<File> {
 
 /// Whether a tool may work on the database that a service serves right now: `None`, or why not.
 fn beside_a_service(path: &Path) -> Result<Option<OpenError>, OpenError> {
-    let mut connection = connection::sqlite(&path_text(path)?, true).map_err(OpenError::Connect)?;
+    let mut connection = connection::sqlite(&path_text(path)?, true, SERVICE_DEADLINE).map_err(OpenError::Connect)?;
     let (found, needed) = (migrate::newest_applied(&mut connection)?, migrate::newest_known());
     if found.as_ref().is_some_and(|found| needed <= *found) {
         return Ok(None);

@@ -1,5 +1,7 @@
 //! The lanes of SQLite: one thread writes and commits whatever waits together, others read.
 
+use std::time::Duration;
+
 use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::{QueryResult, SqliteConnection};
 use dropin_ports::StoreError;
@@ -17,10 +19,10 @@ type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 const BATCH: usize = 32;
 
 /// Writes for the queue until it is closed and empty.
-pub(crate) fn serve_writes(queue: &Queue<Box<dyn Job>>, path: &str, bell: &Bell) {
+pub(crate) fn serve_writes(queue: &Queue<Box<dyn Job>>, path: &str, deadline: Duration, bell: &Bell) {
     let mut connection = None;
     while let Some(jobs) = queue.take(BATCH) {
-        match opened(&mut connection, path, true) {
+        match opened(&mut connection, path, true, deadline) {
             Ok(open) => {
                 if !commit_together(open, jobs, bell) {
                     connection = None;
@@ -32,11 +34,11 @@ pub(crate) fn serve_writes(queue: &Queue<Box<dyn Job>>, path: &str, bell: &Bell)
 }
 
 /// Reads for the queue until it is closed and empty.
-pub(crate) fn serve_reads(queue: &Queue<Box<dyn Job>>, path: &str) {
+pub(crate) fn serve_reads(queue: &Queue<Box<dyn Job>>, path: &str, deadline: Duration) {
     let mut connection = None;
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
-            match opened(&mut connection, path, false) {
+            match opened(&mut connection, path, false, deadline) {
                 Ok(open) => {
                     if !read(open, job) {
                         connection = None;
@@ -52,9 +54,10 @@ fn opened<'a>(
     connection: &'a mut Option<AnyConnection>,
     path: &str,
     writable: bool,
+    deadline: Duration,
 ) -> Result<&'a mut AnyConnection, StoreError> {
     if connection.is_none() {
-        let opened = connection::sqlite(path, writable).map_err(|why| {
+        let opened = connection::sqlite(path, writable, deadline).map_err(|why| {
             log::warn!("cannot open the SQLite database: {why}");
             StoreError::Unavailable("cannot open the database".to_owned())
         })?;

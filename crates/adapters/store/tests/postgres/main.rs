@@ -71,18 +71,21 @@ async fn a_database_that_was_never_migrated_is_not_ready() {
 
 /// A command may wait for a minute, and the server must not end its statement before; one of a service ends soon after its caller was answered.
 #[tokio::test]
-async fn a_statement_may_run_two_seconds_longer_than_its_caller_waits() {
+async fn a_statement_may_run_two_seconds_longer_than_its_caller_waits_and_a_lock_one_less() {
     let (database, _store) = migrated();
     let raw = RawPostgres::open(&database.url());
     for sql in [
         "CREATE FUNCTION told() RETURNS TEXT LANGUAGE plpgsql AS \
-            $$ BEGIN RAISE EXCEPTION 'ends after %', current_setting('statement_timeout'); END $$",
+            $$ BEGIN RAISE EXCEPTION 'ends after %, for a lock %', \
+                current_setting('statement_timeout'), current_setting('lock_timeout'); END $$",
         "ALTER TABLE __diesel_schema_migrations RENAME TO versions",
         "CREATE VIEW __diesel_schema_migrations AS SELECT told() AS version",
     ] {
         raw.execute(sql).unwrap();
     }
-    for (role, expected) in [(Role::Service, "ends after 5s;"), (Role::Tool, "ends after 62s;")] {
+    for (role, expected) in
+        [(Role::Service, "ends after 5s, for a lock 2s;"), (Role::Tool, "ends after 62s, for a lock 59s;")]
+    {
         let store = Store::open(StoreConfig::new(database.url(), role)).unwrap();
         let Err(StoreError::Refused(why)) = store.ready().await else { panic!("ready: {role:?}") };
         assert!(why.starts_with(expected), "{why}");
