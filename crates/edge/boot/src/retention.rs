@@ -29,13 +29,18 @@ impl RetentionArgs {
 /// Shorter would be a slip of the pen, and what it deletes is gone.
 const SHORTEST: Duration = Duration::from_secs(60);
 
+/// A hundred years. Databases know no moments far before our time, and would refuse to delete what is older than one.
+const LONGEST: Duration = Duration::from_secs(36_500 * 86_400);
+
 fn time(text: &str) -> Result<Kept, String> {
-    let advice =
-        || "must be a whole number with m, h or d, such as 12h or 30d; 0 or forever deletes nothing".to_owned();
+    let advice = || {
+        "must be a whole number with m, h or d, such as 12h or 30d, of 36500d at most; 0 or forever deletes nothing"
+            .to_owned()
+    };
     if matches!(text, "0" | "forever") {
         return Ok(Kept(None));
     }
-    let kept = parse_span(text).filter(|kept| SHORTEST <= *kept).ok_or_else(advice)?;
+    let kept = parse_span(text).filter(|kept| (SHORTEST..=LONGEST).contains(kept)).ok_or_else(advice)?;
     Ok(Kept(Some(kept)))
 }
 
@@ -62,9 +67,12 @@ mod tests {
         let given = retention("--attempt-retention 90m --event-retention forever").unwrap();
         assert_eq!((given.tries, given.events), (Some(Duration::from_secs(5_400)), None));
         assert_eq!(retention("--attempt-retention 0").unwrap().tries, None);
-        for wrong in ["", "d", "-1d", "0d", "30", "30s", "1.5d", "30ᵈ"] {
-            let line = ["demo", "--event-retention", wrong];
-            assert!(Demo::try_parse_from(line).is_err(), "{wrong}");
+        for wrong in ["", "d", "-1d", "0d", "30", "30s", "1.5d", "30ᵈ", "36501d", "9999999d"] {
+            let line = ["demo".to_owned(), format!("--event-retention={wrong}")];
+            let told = Demo::try_parse_from(line).unwrap_err().to_string();
+            assert!(told.contains("forever") || wrong.is_empty(), "{wrong}: {told}");
         }
+        let longest = retention("--attempt-retention 36500d").unwrap();
+        assert_eq!(longest.tries, Some(LONGEST));
     }
 }
