@@ -64,9 +64,9 @@ impl Chosen {
         self.filter() != NotificationFilter { endpoint: self.endpoint, ..NotificationFilter::default() }
     }
 
-    /// Whether it is said whose they are, or since when: without that they are all that there are.
+    /// Whether it is said whose they are: without that they are everybody's.
     const fn says_whose(&self) -> bool {
-        self.merchant.is_some() || self.endpoint.is_some() || self.payment.is_some() || self.since.is_some()
+        self.merchant.is_some() || self.endpoint.is_some() || self.payment.is_some()
     }
 
     pub(crate) fn filter(&self) -> NotificationFilter {
@@ -147,13 +147,21 @@ impl Replay {
                     .to_owned(),
             ),
             (None, _) if self.chosen.state.is_some_and(|state| !state.can_be_sent_again()) => {
-                Err("only --state parked and --state delivered can be sent again".to_owned())
+                Err("only --state parked, --state delivered and --state discarded can be sent again".to_owned())
             }
-            (None, _) if self.chosen.state == Some(State::Delivered) && !self.chosen.says_whose() => Err(
-                "--state delivered alone would send everything again that ever arrived; say also --merchant, --endpoint, --payment or --since".to_owned(),
-            ),
+            (None, _) if !self.chosen.says_whose() && self.chosen.since.is_none() => self.check_open(),
             _ => Ok(()),
         }
+    }
+
+    /// What is over for everybody, and since ever, is more than anybody may mean; what is parked is not.
+    fn check_open(&self) -> Result<(), String> {
+        let all = match self.chosen.state {
+            Some(State::Delivered) => "--state delivered alone would send everything again that ever arrived",
+            Some(State::Discarded) => "--state discarded alone would send everything again that was ever discarded",
+            _ => return Ok(()),
+        };
+        Err(format!("{all}; say also --merchant, --endpoint, --payment or --since"))
     }
 }
 
@@ -175,9 +183,8 @@ pub(crate) struct Discard {
 }
 
 impl Discard {
-    /// What is contradictory or missing, in words. Everything that is parked for everybody is more than anybody may mean.
+    /// What is contradictory or missing, in words. What is parked for everybody, of whatever type and time, is more than anybody may mean.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let beside_state = NotificationFilter { state: None, ..self.chosen.filter() };
         match self.id {
             Some(_) if self.chosen.says_more_than_endpoint() => {
                 Err("a notification's id says which one it is; only --endpoint goes with it".to_owned())
@@ -186,8 +193,8 @@ impl Discard {
             None if self.chosen.state.is_some_and(|state| state != State::Parked) => {
                 Err("only --state parked can be discarded".to_owned())
             }
-            None if beside_state == NotificationFilter::default() => Err(
-                "say which parked notifications: an id, or --merchant, --endpoint, --type, --since, --until, --payment"
+            None if !self.chosen.says_whose() => Err(
+                "say whose parked notifications: an id, or --merchant, --endpoint or --payment; --type, --since and --until choose among those"
                     .to_owned(),
             ),
             None => Ok(()),
@@ -235,7 +242,7 @@ impl State {
     }
 
     const fn can_be_sent_again(self) -> bool {
-        matches!(self, Self::Parked | Self::Delivered)
+        matches!(self, Self::Parked | Self::Delivered | Self::Discarded)
     }
 }
 
@@ -310,6 +317,9 @@ mod tests {
             "--since 2h --rate 5".to_owned(),
             "--since 2h --state delivered".to_owned(),
             format!("--state delivered --merchant {ID} --type ORDER_*"),
+            format!("--state discarded --endpoint {ID}"),
+            "--state discarded --since 2h".to_owned(),
+            "--state parked --until 2h".to_owned(),
         ] {
             assert_eq!(replay(&right).check(), Ok(()), "{right}");
         }
@@ -318,7 +328,10 @@ mod tests {
             format!("{ID} --all"),
             format!("{ID} --state parked"),
             "--state pending".to_owned(),
+            format!("--state moved --endpoint {ID}"),
             "--state delivered".to_owned(),
+            "--state discarded".to_owned(),
+            "--state discarded --type ORDER_* --until 2h".to_owned(),
             "--all --state delivered --until 2h".to_owned(),
             "--state delivered --type ORDER_*".to_owned(),
             "--dry-run".to_owned(),
@@ -341,7 +354,8 @@ mod tests {
             format!("{ID} --endpoint {ID}"),
             format!("--endpoint {ID} --dry-run"),
             format!("--merchant {ID} --state parked"),
-            "--until 90d".to_owned(),
+            format!("--payment {ID} --type ORDER_*"),
+            format!("--merchant {ID} --since 100d --until 90d"),
         ] {
             assert_eq!(check(&right), Ok(()), "{right}");
         }
@@ -349,6 +363,9 @@ mod tests {
             String::new(),
             "--dry-run".to_owned(),
             "--state parked".to_owned(),
+            "--until 1m".to_owned(),
+            "--since 100d".to_owned(),
+            "--type ORDER_* --since 100d --state parked".to_owned(),
             format!("--state delivered --merchant {ID}"),
             format!("{ID} --merchant {ID}"),
         ] {

@@ -107,8 +107,15 @@ fn nothing_parked_is_said_so_and_an_unknown_notification_is_refused() {
         assert!(told.contains("there is no notification"), "{told}");
     }
     let discard = ["notification", "discard", "--data", &folder];
-    assert!(refused(&discard).contains("--merchant, --endpoint"), "never everything");
-    assert_eq!(printed(&[&discard[..], &["--until", "1m"]].concat()), "0 parked notifications are discarded.\n");
+    for everybodys in [&[][..], &["--until", "1m"]] {
+        let told = refused(&[&discard[..], everybodys].concat());
+        assert!(told.contains("--merchant, --endpoint or --payment"), "never everything: {told}");
+    }
+    let of_one = [&discard[..], &["--merchant", id, "--until", "1m"]].concat();
+    assert_eq!(printed(&of_one), "0 parked notifications are discarded.\n");
+    let again = ["notification", "replay", "--state", "discarded", "--data", &folder];
+    assert!(refused(&again).contains("ever discarded"));
+    assert!(printed(&[&again[..], &["--merchant", id]].concat()).starts_with("0 "));
     let purged = printed(&["notification", "purge", "--dry-run", "--data", &folder]);
     assert_eq!(purged, "0 old notifications and 0 attempts would be deleted.\n");
     assert!(refused(&["notification", "replay", "--data", &folder]).contains("--all"));

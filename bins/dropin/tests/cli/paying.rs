@@ -141,5 +141,8 @@ fn what_waits_for_a_removed_endpoint_is_parked_and_sent_elsewhere() {
     assert_eq!(parse(&in_folder(&[&discard[..], &["--as", "ada", "--json"]].concat()))["Discarded"], 3);
     let discarded = parse(&in_folder(&["notification", "list", "--state", "discarded", "--json"]));
     assert_eq!((parked(), discarded.as_array().unwrap().len()), (0, 3));
+    let heir = add(&other, "http://127.0.0.1:9/heir");
+    let again = ["notification", "replay", "--state", "discarded", "--endpoint", &others, "--to", &heir];
+    assert!(in_folder(&again).starts_with("3 "), "what was discarded may be wanted after all");
     dropin.stop();
 }
