@@ -80,6 +80,8 @@ pub(super) struct Flights<'a> {
     pub(super) probing: u32,
     /// Whether the queue may hold something for us.
     pub(super) hungry: bool,
+    /// Whether it may hold something that all slots together had no room for.
+    pub(super) short: bool,
     pub(super) last_look: Instant,
     pub(super) look_at: Instant,
     /// When dead endpoints are looked at; what no longer fits its breaker is stale.
@@ -110,6 +112,7 @@ impl<'a> Flights<'a> {
             claiming: false,
             probing: 0,
             hungry: true,
+            short: false,
             last_look: now,
             look_at: now,
             probes: BinaryHeap::new(),
@@ -193,7 +196,10 @@ impl<'a> Flights<'a> {
                     self.waiting += 1;
                     self.start_waiting(endpoint);
                 }
+                // As for what waits too long for a slot.
+                Passage::Next if lease_until < self.latest_end() => self.give_back(key, Duration::ZERO),
                 Passage::Next => {
+                    let share = self.share(endpoint);
                     share.breaker.probe();
                     self.by.counters.breaker_half_open(endpoint);
                     self.start(delivery, true);
@@ -210,9 +216,14 @@ impl<'a> Flights<'a> {
         }
     }
 
+    /// When what is started now is written down at the latest, as a rule.
+    pub(super) fn latest_end(&self) -> Timestamp {
+        self.by.clock.now().plus(self.by.pace.send_deadline + WRITING)
+    }
+
     /// Starts what waits for `endpoint` while it has free slots.
     pub(super) fn start_waiting(&mut self, endpoint: EndpointId) {
-        let (slots, by) = (self.by.pace.per_endpoint, self.by);
+        let slots = self.by.pace.per_endpoint;
         let mut latest_end = None;
         loop {
             let share = self.share(endpoint);
@@ -223,8 +234,7 @@ impl<'a> Flights<'a> {
                 break;
             };
             self.waiting -= 1;
-            let end = || by.clock.now().plus(by.pace.send_deadline + WRITING);
-            if lease_until < *latest_end.get_or_insert_with(end) {
+            if lease_until < *latest_end.get_or_insert_with(|| self.latest_end()) {
                 // It could still be under way, or not be written down yet, when somebody else may claim it.
                 self.give_back(delivery.key, Duration::ZERO);
                 continue;

@@ -9,7 +9,7 @@ use dropin_ports::{AttemptRecord, Delivery, DeliveryResult, FinishedTry};
 
 use super::Delivering;
 use super::flights::{Flights, Landed};
-use super::told::{Named, Told};
+use super::told::{MendedBy, Named, Told, whose_fault};
 use crate::chance::up_to;
 
 impl Flights<'_> {
@@ -44,8 +44,9 @@ impl Flights<'_> {
             _ => self.finished(finished),
         }
         self.start_waiting(endpoint);
-        // There may be more in the queue, and there is room for it.
-        self.hungry |= self.share(endpoint).more && self.has_room(endpoint);
+        if self.share(endpoint).more {
+            self.claim_more(endpoint);
+        }
     }
 
     /// Gives back what could not be sent because there is nobody any more who sends: no try was made.
@@ -122,13 +123,15 @@ impl Flights<'_> {
         };
         match change {
             Change::Opened => log::warn!(
-                "endpoint {endpoint} of merchant {merchant} is taken for dead: {}; it is looked at now and then, and what is for it waits",
-                Told(outcome)
+                "endpoint {endpoint} of merchant {merchant} is taken for dead: {}{}; it is looked at now and then, and what is for it waits",
+                Told(outcome),
+                whose_fault(outcome)
             ),
             Change::StillOpen if share.is_death_news(now) => log::error!(
-                "endpoint {endpoint} of merchant {merchant} has been dead for an hour: {}; what is for it waits, and is given up in the end. Ask the \
-                 merchant; `dropin merchant endpoint set {endpoint} --url URL` moves it, `dropin merchant endpoint remove {endpoint}` ends it",
-                Told(outcome)
+                "endpoint {endpoint} of merchant {merchant} has been dead for an hour: {}{}; what is for it waits, and is given up in the end{}",
+                Told(outcome),
+                whose_fault(outcome),
+                MendedBy { outcome, endpoint }
             ),
             Change::Asked => log::info!("endpoint {endpoint} of merchant {merchant} asks to be left alone until {at}"),
             Change::StillOpen | Change::Closed => {}

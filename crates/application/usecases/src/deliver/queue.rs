@@ -150,6 +150,9 @@ impl Flights<'_> {
                 self.landed.extend(later);
             }
         }
+        if self.short && !self.portion().for_newcomers {
+            (self.short, self.hungry) = (false, true);
+        }
     }
 
     /// Halves what the store will not write down, until the one result that is to blame is alone: it must not hold up all others for ever.
@@ -173,8 +176,8 @@ impl Flights<'_> {
 
     /// How much may be claimed. What is not written down yet counts as under way: what it sets free starts at once.
     ///
-    /// The last quarter is for endpoints that have nothing of it, and each of them gets no more than a quarter of what is left, so that slow ones
-    /// cannot take it all, however many they are.
+    /// The last quarter is for endpoints that have nothing of it, and each of them gets no more than a quarter of what is left: one of them
+    /// alone cannot take it all, and what is freed goes to those first that have nothing.
     fn portion(&self) -> Portion {
         let pace = &self.by.pace;
         let taken = self.flying + self.waiting + self.landed.len() as u32 + self.unwritten;
@@ -185,10 +188,15 @@ impl Flights<'_> {
         }
     }
 
-    /// Whether a claim may bring something for `endpoint` now.
-    pub(super) fn has_room(&mut self, endpoint: EndpointId) -> bool {
+    /// Has the rest of `endpoint` claimed: at once if there is room for it, or when there is again after what has landed is written down. If
+    /// only its own slots are taken, each try that lands asks anew.
+    pub(super) fn claim_more(&mut self, endpoint: EndpointId) {
         let (slots, for_newcomers) = (self.by.pace.per_endpoint, self.portion().for_newcomers);
-        self.share(endpoint).has_room(slots, for_newcomers)
+        if self.share(endpoint).has_room(slots, for_newcomers) {
+            self.hungry = true;
+        } else {
+            self.short |= for_newcomers;
+        }
     }
 
     /// Claims once, for endpoints that are not passed over.
@@ -202,6 +210,8 @@ impl Flights<'_> {
         let full =
             self.shares.iter_mut().filter_map(|(id, share)| share.is_passed_over(slots, for_newcomers).then_some(*id));
         let full: Vec<EndpointId> = full.collect();
+        // Those that were passed over may have slots of their own, and nothing of theirs may land for long.
+        self.short |= for_newcomers && !full.is_empty();
         let at = self.by.clock.now();
         let lease_until = at.plus(self.by.pace.lease);
         let outbox = Arc::clone(&self.by.outbox);
@@ -220,7 +230,9 @@ impl Flights<'_> {
         }
         self.accept(claimed.deliveries, lease_until);
         // Its share of the claim was less than it takes, or the store passed some over.
-        self.hungry |= claimed.more.into_iter().any(|endpoint| self.has_room(endpoint));
+        for endpoint in claimed.more {
+            self.claim_more(endpoint);
+        }
     }
 
     /// Claims looks at the endpoints whose time has come.
@@ -258,7 +270,12 @@ impl Flights<'_> {
         let later = self.by.clock.now().plus(self.by.pace.breaker.first_wait);
         let heard = self.heard(result);
         let still_open = self.share(endpoint).breaker.passage() == Passage::Nothing;
+        let too_late = lease_until < self.latest_end();
         match heard {
+            Some(Some(delivery)) if still_open && !self.stopping && too_late => {
+                self.give_back(delivery.key, Duration::ZERO);
+                self.look_again(endpoint, later);
+            }
             Some(Some(delivery)) if still_open && !self.stopping => {
                 self.took_over(&delivery);
                 self.start(delivery, true);
@@ -268,13 +285,16 @@ impl Flights<'_> {
                 self.share(endpoint).breaker.nothing_to_try();
                 self.by.counters.breaker_opened(endpoint);
             }
-            None if still_open => {
-                self.share(endpoint).breaker.not_tried(later);
-                self.probes.push(Reverse((later, endpoint)));
-                self.by.counters.breaker_opened(endpoint);
-            }
+            None if still_open => self.look_again(endpoint, later),
             Some(None) | None => {}
         }
+    }
+
+    /// Puts off a look that was not made.
+    fn look_again(&mut self, endpoint: EndpointId, at: Timestamp) {
+        self.share(endpoint).breaker.not_tried(at);
+        self.probes.push(Reverse((at, endpoint)));
+        self.by.counters.breaker_opened(endpoint);
     }
 
     /// Parks what a dead endpoint never got in time.

@@ -222,3 +222,21 @@ fn as_much_waits_for_an_endpoint_as_it_takes() {
     assert!(stock(8, 5, 8) && stock(8, 5, 1_000), "and no more than are under way");
     assert!(!share.is_crowded(2) && share.is_crowded(1));
 }
+
+#[tokio::test]
+async fn a_look_that_was_claimed_too_slowly_is_made_later() {
+    let (world, delivering) = played(World::with((0..8).map(|number| (DEAD, number, 1))));
+    world.back_at.store(i64::MAX, Ordering::SeqCst);
+    let mut flights = Flights::new(&delivering);
+    pass(&world, &mut flights, SECOND, SECOND).await;
+    let sent = || world.sent.lock().unwrap().len();
+    let tries = sent();
+    world.now.fetch_add(LOOK, Ordering::SeqCst);
+    flights.work();
+    assert_eq!(flights.probing, 1, "it is claimed");
+    let now = world.now.fetch_add(10 * SECOND, Ordering::SeqCst) + 10 * SECOND;
+    flights.land().await;
+    assert_eq!((sent(), flights.landed.len()), (tries, 1), "too little of its lease is left, it is given back");
+    pass(&world, &mut flights, now + LOOK, SECOND).await;
+    assert!(tries < sent(), "it is made all the same");
+}

@@ -93,3 +93,31 @@ async fn never_more_is_under_way_than_may_be() {
     assert_eq!(world.came_of_it(), [400, 0, 0], "all of it arrives");
     assert_eq!(most, 16, "claimed and not written down yet");
 }
+
+#[tokio::test]
+async fn what_all_slots_had_no_room_for_is_claimed_when_results_are_written_down() {
+    let mut world = World::with((0..40).map(|number| (GATED, number, 1)));
+    let (gate, finish_gate) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    (world.gate, world.finish_gate) = (Mutex::new(Some(gate.clone())), Mutex::new(Some(finish_gate.clone())));
+    let world = Arc::new(world);
+    let sent = || world.sent.lock().unwrap().len();
+    let mut delivering = delivering(&world);
+    (delivering.pace.in_flight, delivering.pace.per_endpoint) = (16, 12);
+    delivering.pace.poll = Duration::from_secs(3_600);
+    let mut flights = Flights::new(&delivering);
+    for _ in 0..2 {
+        flights.work();
+        flights.land().await;
+    }
+    assert_eq!((sent(), flights.hungry), (12, false), "the last quarter is not for it");
+    gate.add_permits(11);
+    flights.land().await;
+    assert_eq!((flights.landed.len(), flights.hungry), (11, false), "nothing of it is written down");
+    flights.work();
+    finish_gate.add_permits(1);
+    flights.land().await;
+    assert_eq!((flights.unwritten, flights.hungry), (0, true));
+    flights.work();
+    flights.land().await;
+    assert_eq!(sent(), 12 + 11);
+}
