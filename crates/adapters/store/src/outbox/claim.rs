@@ -8,7 +8,7 @@ use diesel::sql_types::{Array, BigInt, Text};
 use diesel::sqlite::Sqlite;
 use dropin_kernel::{EndpointId, Timestamp};
 
-use super::delivery::{Handed, LeasedRow, SentColumns, SentRow, receiver_and_message};
+use super::delivery::{Handed, SentColumns, SentRow, receiver_and_message};
 use super::listed;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
@@ -33,11 +33,11 @@ pub(super) enum Of {
     One(EndpointId),
 }
 
-/// A stream, after how many of its endpoint more may be due there, and what is to be sent.
-type ClaimedRow = (i64, i64, SentRow);
+/// A stream, its endpoint, after how many of that more may be due there, and what is to be sent.
+type ClaimedRow = (i64, Id, i64, SentRow);
 
 /// The columns of a [`ClaimedRow`].
-type ClaimedColumns = (BigInt, BigInt, SentColumns);
+type ClaimedColumns = (BigInt, SqlId, BigInt, SentColumns);
 
 /// Endpoints with anything to do, each with the earliest due time of what is new and of what somebody asked for: found by hopping through the index,
 /// so that neither idle ones nor what waits behind that costs anything.
@@ -94,7 +94,7 @@ macro_rules! lease {
                 FROM locked WHERE s.id = locked.id \
                 RETURNING s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, \
                     locked.leased AS lease_expired, locked.due_at, locked.enough \
-            ) SELECT claimed.id, claimed.enough, claimed.id, claimed.endpoint_id, claimed.payment_id, claimed.next_sequence, \
+            ) SELECT claimed.id, claimed.endpoint_id, claimed.enough, claimed.id, claimed.endpoint_id, claimed.payment_id, claimed.next_sequence, \
                 claimed.attempt, claimed.first_try, claimed.uncounted, claimed.lease_expired, ",
             receiver_and_message!(),
             " FROM claimed LEFT JOIN endpoint ON endpoint.id = claimed.endpoint_id \
@@ -177,7 +177,7 @@ statement! {
 macro_rules! chosen {
     () => {
         concat!(
-            " SELECT s.id, due.enough, s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, s.leased, ",
+            " SELECT s.id, s.endpoint_id, due.enough, s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, s.leased, ",
             receiver_and_message!(),
             " FROM due CROSS JOIN outbox_stream AS s ON s.id = due.id JOIN endpoint ON endpoint.id = s.endpoint_id \
             LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence ORDER BY s.due_at"
@@ -313,13 +313,12 @@ impl Claiming {
     fn hand(&self, rows: Vec<ClaimedRow>) -> Handed {
         let mut handed = Handed::default();
         let mut leased: HashMap<Id, i64> = HashMap::new();
-        for (stream, enough, row) in rows {
-            if let Ok((LeasedRow { endpoint_id, .. }, ..)) = &row.0 {
-                let of_endpoint = leased.entry(*endpoint_id).or_default();
-                *of_endpoint += 1;
-                if *of_endpoint == enough {
-                    handed.more.push(EndpointId::new(endpoint_id.0));
-                }
+        for (stream, endpoint, enough, row) in rows {
+            // Those that cannot be read took their places as well.
+            let of_endpoint = leased.entry(endpoint).or_default();
+            *of_endpoint += 1;
+            if *of_endpoint == enough {
+                handed.more.push(EndpointId::new(endpoint.0));
             }
             handed.add(stream, row, self.now);
         }

@@ -266,6 +266,18 @@ pub async fn a_row_that_cannot_be_read_holds_up_no_other(bench: Arc<Bench>) {
     let mended = bench.claim(at(131)).await;
     let mended: Vec<_> = mended.iter().filter(|one| one.endpoint_id == damaged.id).collect();
     assert_eq!((mended[0].key.sequence, mended[0].tries()), (2, 1), "nothing was lost or spent");
+    // It takes its place in the claim: what is behind it is asked for.
+    let (merchant, endpoint) = bench.merchant().await;
+    for _ in 0..3 {
+        bench.authorized(merchant.id).await;
+    }
+    let streams = format!("SELECT CAST(id AS TEXT) AS value FROM outbox_stream WHERE endpoint_id = '{}'", endpoint.id);
+    for id in &bench.raw.values(&streams)[..2] {
+        damage(&bench, "outbox_stream", "first_try", &format!("id = {id}"));
+    }
+    let claimed = bench.outbox.claim_deliveries(&[damaged.id, sound], at(140), at(155), 2, 8).await.unwrap();
+    assert!(claimed.deliveries.len() < 2, "{claimed:?}");
+    assert_eq!(claimed.more, [endpoint.id]);
 }
 
 pub async fn a_probe_takes_what_is_due_longest(bench: Arc<Bench>) {
