@@ -17,7 +17,7 @@ pub struct DeliveryArgs {
         long, env = "DROPIN_ENDPOINT_SLOTS", default_value_t = 32, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..=512)
     )]
     pub endpoint_slots: u32,
-    /// Notifications under way in all; each holds a connection. The last quarter is for endpoints that have nothing under way
+    /// Notifications under way in all; each holds a connection. Of four or more, the last quarter is for endpoints that have nothing under way
     #[arg(
         long, env = "DROPIN_DELIVERY_SLOTS", default_value_t = 512, value_name = "NUMBER", value_parser = value_parser!(u32).range(2..=4_096)
     )]
