@@ -20,7 +20,7 @@ pub struct StoreConfig {
     /// Connections to PostgreSQL, each with its thread, beside the four for Sessions that are created and found together; SQLite has one writer
     /// and two readers.
     pub threads: usize,
-    /// How long a caller waits for an answer. PostgreSQL ends a statement two seconds after that; a lock is waited for until a second before.
+    /// How long a caller waits for an answer. PostgreSQL ends a statement two seconds after that; a lock is waited for until a second before, at least two.
     pub deadline: Duration,
 }
 

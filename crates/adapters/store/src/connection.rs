@@ -54,10 +54,10 @@ fn with_time_limits(url: &str) -> String {
 /// How much longer than its caller waits a statement may run in the server. Never relied on for COMMIT, which no time-out of PostgreSQL ends.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long a lock is waited for, so that the caller who waits for `deadline` is still there to hear that it was in vain. Above zero, which would
-/// be without end in PostgreSQL.
+/// How long a lock is waited for: until a second before the caller who waits for `deadline` goes, who hears so that it was in vain, but never
+/// less than two seconds.
 fn lock_patience(deadline: Duration) -> Duration {
-    deadline.saturating_sub(Duration::from_secs(1)).max(deadline / 2).max(Duration::from_millis(1))
+    deadline.saturating_sub(Duration::from_secs(1)).max(Duration::from_secs(2))
 }
 
 /// Connects to PostgreSQL, two seconds at most, for callers who wait for `deadline`, and applies `settings` beside those that all connections
@@ -118,8 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn no_lock_is_waited_for_without_end() {
+    fn a_lock_is_waited_for_two_seconds_at_least() {
         let waits = |deadline| lock_patience(Duration::from_millis(deadline)).as_millis();
-        assert_eq!([0, 1_000, 3_000, 60_000].map(waits), [1, 500, 2_000, 59_000]);
+        assert_eq!([0, 1_000, 3_000, 60_000].map(waits), [2_000, 2_000, 2_000, 59_000]);
     }
 }
