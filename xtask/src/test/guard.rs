@@ -26,8 +26,8 @@ pub(crate) struct Guard {
 impl Guard {
     /// Starts the guard in a process group of its own, so that Ctrl-C does not reach it.
     pub(crate) fn start(marker: &str) -> Outcome<Self> {
-        let program = std::env::current_exe().context(|| "find this tool's own program".to_owned())?;
-        let mut command = Command::new(program);
+        // This very program, even where a build has put another in its place.
+        let mut command = Command::new("/proc/self/exe");
         command.args([TASK, marker]).process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         // Where another run runs this one, that one's guard must not end this one's before it has cleaned up.
         command.env_remove(MARKER_VARIABLE);
