@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, transform, version as esbuildVersion } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -23,15 +24,23 @@ const read = (path) => readFileSync(join(here, path));
 const localeFiles = filesUnder("locales").filter((path) => path.endsWith(".json")).sort();
 const tags = localeFiles.map((path) => path.slice("locales/".length, -".json".length));
 
-/** `virtual:locales`: which locale files there are. */
-const localesPlugin = {
-  name: "locales",
+const texts = Object.fromEntries(tags.map((tag) => [tag, JSON.parse(read(`locales/${tag}.json`))]));
+const localeParts = Object.fromEntries(tags.map((tag) => [`locales/${tag}.json`, Buffer.from(`${JSON.stringify(texts[tag])}\n`)]));
+
+/** The content's name in a file's address: whoever asks for it may keep the answer for ever. */
+const tagOf = (bytes) => hash("sha256", bytes, "hex").slice(0, 12);
+
+/** `virtual:locales`: where the locale files are; `virtual:fallback`: what the shell says in each language when the frame cannot. */
+const virtual = {
+  locales: `export const ADDRESSES = ${JSON.stringify(Object.fromEntries(tags.map((tag) => [tag, `locales/${tag}.json?${tagOf(localeParts[`locales/${tag}.json`])}`])))};`,
+  fallback: `export const FALLBACK = ${JSON.stringify(Object.fromEntries(tags.map((tag) => [tag, [texts[tag].notLoadedTitle, texts[tag].notLoadedText]])))};`,
+};
+
+const virtualPlugin = {
+  name: "virtual",
   setup(esbuild) {
-    esbuild.onResolve({ filter: /^virtual:locales$/ }, () => ({ path: "locales", namespace: "locales" }));
-    esbuild.onLoad({ filter: /.*/, namespace: "locales" }, () => {
-      const contents = `export const TAGS = ${JSON.stringify(tags)};`;
-      return { contents, loader: "js" };
-    });
+    esbuild.onResolve({ filter: /^virtual:/ }, ({ path }) => ({ path: path.slice("virtual:".length), namespace: "virtual" }));
+    esbuild.onLoad({ filter: /.*/, namespace: "virtual" }, ({ path }) => ({ contents: virtual[path], loader: "js" }));
   },
 };
 
@@ -71,18 +80,14 @@ function slim(text, outer) {
 
 async function script(entry, name, format = "iife") {
   const banner = { js: `// Dropin: ${name}. Built from crates/browser/src by \`npm run build\`; do not edit.` };
-  const options = { ...common, entryPoints: [entry], plugins: [localesPlugin, sheetsPlugin], banner, format };
+  const options = { ...common, entryPoints: [entry], plugins: [virtualPlugin, sheetsPlugin], banner, format };
   return slim((await build(options)).outputFiles[0].text, format === "iife" ? 1 : 0);
-}
-
-async function style(entry) {
-  return Buffer.from(tight((await build({ ...common, entryPoints: [entry], minify: true })).outputFiles[0].text));
 }
 
 /** Fills the addresses of the frame's own files, so that a cached file of another build is never mixed in. */
 function page(template, parts) {
   const text = template.replace(/\{\{([\w.]+):(tag|integrity)\}\}/g, (_, name, what) =>
-    what === "tag" ? hash("sha256", parts[name], "hex").slice(0, 12) : `sha384-${hash("sha384", parts[name], "base64")}`,
+    what === "tag" ? tagOf(parts[name]) : `sha384-${hash("sha384", parts[name], "base64")}`,
   );
   return Buffer.from(text);
 }
@@ -90,16 +95,26 @@ function page(template, parts) {
 const TYPES = {
   js: "text/javascript; charset=utf-8",
   html: "text/html; charset=utf-8",
-  css: "text/css; charset=utf-8",
   json: "application/json",
   ts: "text/plain; charset=utf-8",
 };
+
+/** Files that are written out for each shopper are compressed by nobody. */
+const packs = (path) => !path.endsWith(".html") && path !== "manifest.json";
+const pack = {
+  br: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+  gz: (bytes) => gzipSync(bytes, { level: 9 }),
+};
+const compressed = (path, as) => (packs(path) ? `Some(include_bytes!("../dist/${path}.${as}"))` : "None");
 
 function rustTable(outputs, version) {
   const asset = ([path, bytes]) => `    Asset {
         path: "${path}",
         content_type: "${TYPES[path.split(".").at(-1)]}",
         bytes: include_bytes!("../dist/${path}"),
+        brotli: ${compressed(path, "br")},
+        gzip: ${compressed(path, "gz")},
+        fingerprint: "${tagOf(bytes)}",
         sha384: "${hash("sha384", bytes, "base64")}",
     },`;
   return `// Written by \`npm run build\` in crates/browser; do not edit.
@@ -119,7 +134,7 @@ const lazy = { WALLET: ["wallet.js", await script("src/wallet/wallet.ts", "walle
 
 /** They are loaded by their content's name, so that a cached file of another build is never mixed in, and with its digest. */
 function loading(text) {
-  const address = ([file, code]) => `./${file}?${hash("sha256", code, "hex").slice(0, 12)}`;
+  const address = ([file, code]) => `./${file}?${tagOf(code)}`;
   const named = (name) => JSON.stringify([address(lazy[name]), `sha256-${hash("sha256", lazy[name][1], "base64")}`]);
   return Buffer.from(text.replace(/\b(?:WALLET|DIALOG)\b(?=[,)])/g, named));
 }
@@ -128,21 +143,26 @@ const parts = {
   "dropin.js": loading(await script("src/shell/init.ts", "dropin.js")),
   "frame.js": loading(await script("src/frame/frame.ts", "frame.js")),
   ...Object.fromEntries(Object.values(lazy).map(([name, text]) => [name, Buffer.from(text)])),
-  "frame.css": await style("src/frame/frame.css"),
   "challenge.js": Buffer.from(await script("src/challenge/challenge.ts", "challenge.js")),
   "dropin.d.ts": read("dropin.d.ts"),
 };
 for (const name of ["frame", "challenge"]) parts[`${name}.html`] = page(read(`src/${name}/${name}.html`).toString(), parts);
-for (const path of localeFiles) parts[path] = Buffer.from(`${JSON.stringify(JSON.parse(read(path)))}\n`);
+Object.assign(parts, localeParts);
 
 const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts"].filter((path) => !path.endsWith(".rs")).sort();
 const outputs = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
 const version = hash("sha256", outputs.map(([path, bytes]) => `${path} ${hash("sha256", bytes, "hex")}\n`).join(""), "hex").slice(0, 16);
+const described = (bytes) => ({ size: bytes.length, sha384: hash("sha384", bytes, "base64") });
 const manifest = {
   version,
   esbuild: esbuildVersion,
   sources: Object.fromEntries(sources.map((path) => [path, hash("sha256", read(path), "hex")])),
-  outputs: Object.fromEntries(outputs.map(([path, bytes]) => [path, { size: bytes.length, sha384: hash("sha384", bytes, "base64") }])),
+  outputs: Object.fromEntries(
+    outputs.map(([path, bytes]) => [
+      path,
+      { ...described(bytes), ...(packs(path) && { br: described(pack.br(bytes)), gz: described(pack.gz(bytes)) }) },
+    ]),
+  ),
 };
 outputs.push(["manifest.json", Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)]);
 outputs.sort(([a], [b]) => (a < b ? -1 : 1));
@@ -151,6 +171,7 @@ rmSync(dist, { recursive: true, force: true });
 for (const [path, bytes] of outputs) {
   mkdirSync(dirname(join(dist, path)), { recursive: true });
   writeFileSync(join(dist, path), bytes);
+  if (packs(path)) for (const [as, by] of Object.entries(pack)) writeFileSync(join(dist, `${path}.${as}`), by(bytes));
 }
 writeFileSync(join(here, "src/bundle.rs"), rustTable(outputs, version));
 console.log(`${relative(process.cwd(), dist) || "dist"}: version ${version}, ${outputs.length} files`);

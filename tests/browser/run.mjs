@@ -2,7 +2,10 @@
 
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
-import * as scenarios from "./scenarios.mjs";
+import * as merchantPages from "./scenarios.mjs";
+import * as demoShop from "./shop.mjs";
+
+const scenarios = { ...merchantPages, ...demoShop };
 
 const FLAGS = [
   "--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run",

@@ -13,7 +13,7 @@ async function open(context, { page: address, session }) {
   return page;
 }
 
-const frame = (page) => page.frameLocator("#pay iframe");
+const frame = (page) => page.frameLocator("#pay .body iframe");
 const button = (page) => frame(page).locator("form .pay");
 
 async function fill(page, number) {
@@ -110,16 +110,21 @@ export async function gone(browser, input) {
   return {};
 }
 
-/** The card's bank asks in the dialog who pays; `press` is the button of its page. */
+/** The card's bank asks in the dialog who pays; `press` is the button of its page. Where the bank is not content the form is there again. */
 export async function challenge(browser, input) {
   const page = await open(await browser.newContext(), input);
   await fill(page, input.number);
   await button(page).click();
   const bank = page.frameLocator("#pay dialog iframe").frameLocator("iframe");
   await bank.getByRole("button", { name: input.press }).click();
-  const seen = await ended(page);
+  const refused = frame(page).locator(".notice");
+  const outcomes = [ended(page), refused.waitFor({ timeout: LIMIT })];
+  // The one that does not come ends with the browser.
+  for (const outcome of outcomes) outcome.catch(() => {});
+  await Promise.race(outcomes);
   await page.locator("#pay dialog").waitFor({ state: "hidden" });
-  return seen;
+  const notice = (await refused.count()) > 0 && (await refused.isVisible()) ? await refused.innerText() : "";
+  return { heard: await ends(page), problems: page.problems, notice };
 }
 
 /**
@@ -144,91 +149,72 @@ export async function away(browser, input) {
   return seen;
 }
 
+/** The form as it stands: what is typed, what is said, and where the focus is. */
+async function formOf(page) {
+  const typed = [];
+  for (const field of ["number", "expiry", "code", "name"]) typed.push(await frame(page).locator(`#${field}`).inputValue());
+  return { typed, notice: await frame(page).locator(".notice").innerText(), said: await frame(page).locator("#live").textContent() };
+}
+
+const canPay = (page) => frame(page).locator("form .pay:not([aria-disabled=true])").waitFor();
+
+/** A card is declined, and another one is paid in the same form. */
+export async function again(browser, input) {
+  const page = await open(await browser.newContext({ viewport: input.viewport }), input);
+  await fill(page, input.number);
+  await button(page).click();
+  await frame(page).locator(".notice").waitFor();
+  await page.waitForFunction(() => document.querySelector("#pay").shadowRoot.activeElement?.localName === "iframe");
+  await frame(page).locator("#code:focus").waitFor();
+  const between = { ...(await formOf(page)), heard: await ends(page), methods: await page.locator("#pay .toggle:visible").count() };
+  await frame(page).locator("#number").fill(input.next);
+  await page.keyboard.press("Tab");
+  await frame(page).locator("#code").fill("123");
+  await canPay(page);
+  await button(page).click();
+  return { between, ...(await ended(page)), paid: await page.evaluate(() => window.paid) };
+}
+
+/** Shoppers who leave the page that they were sent to, choose to pay another way, and pay by card. */
+export async function another(browser, input) {
+  const seen = [];
+  for (const step of input.shoppers) {
+    const context = await browser.newContext({ viewport: input.viewport });
+    const page = await open(context, step);
+    const key = step.method.toLowerCase();
+    if (step.number) {
+      await fill(page, step.number);
+      await button(page).click();
+      await page.frameLocator("#pay dialog iframe").frameLocator("iframe").getByRole("button", { name: "Succeed" }).waitFor();
+      await page.locator("#pay dialog .close").click();
+    } else {
+      await page.locator(`#pay #${key}`).click();
+      await page.locator(`#pay #${key}-panel .pay`).click();
+      await page.waitForURL((url) => !url.href.startsWith(step.page));
+      await page.goBack();
+    }
+    await page.locator("#pay .status").getByRole("button", { name: "Pay another way" }).click();
+    await page.locator("#pay .toggle:visible").first().waitFor();
+    const methods = await page.locator("#pay .toggle:visible").count();
+    if ((await page.locator("#pay #card").getAttribute("aria-expanded")) === "false") await page.locator("#pay #card").click();
+    await fill(page, step.next);
+    await canPay(page);
+    await button(page).click();
+    seen.push({ methods, ...(await ended(page)), paid: await page.evaluate(() => window.paid) });
+    await context.close();
+  }
+  return seen;
+}
+
 /** A bank transfer: the shopper is told where to send the money, and is done. */
 export async function transfer(browser, input) {
   const page = await open(await browser.newContext(), input);
   await page.locator("#pay #banktransfer").click();
   await page.locator("#pay #banktransfer-panel .pay").click();
   const seen = await ended(page);
-  return { details: await page.locator("#pay dl").innerText(), ...seen };
-}
-
-/** A visitor of the demo shop: picks a thing, pays it in the drop-in, and watches the Order and its notifications arrive. */
-export async function shop(browser, input) {
-  const context = await browser.newContext({ viewport: input.viewport, colorScheme: input.scheme ?? "light" });
-  const page = await context.newPage();
-  page.setDefaultTimeout(LIMIT);
-  const problems = [];
-  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
-  page.on("pageerror", (error) => problems.push(String(error)));
-  const picture = async (name) => input.pictures && page.screenshot({ path: `${input.pictures}/${name}.png` });
-  await page.goto(input.shop);
-  await page.locator("#view button").first().click();
-  await picture("shelf");
-  await page.locator(".basket-link").click();
-  if (input.shipLater) await page.locator("input[name=charge]").nth(1).check();
-  await page.locator("#checkout").click();
-  const card = page.frameLocator("#dropin iframe");
-  for (const [field, value] of [["number", input.number], ["expiry", "1231"], ["code", "123"], ["name", "Ada Lovelace"]]) {
-    await card.locator(`#${field}`).fill(value);
-  }
-  await picture("payment");
-  await card.locator("form .pay").click();
-  await page.locator("#stream .event").nth(input.events - 1).waitFor();
-  if (input.shipLater) {
-    await picture("authorized");
-    await page.getByRole("button", { name: /ship/i }).first().click();
-    await page.locator("#stream .event").nth(input.events).waitFor();
-  }
-  // The panel reads the Session again whenever a notification has arrived.
-  await page.locator("#payment-panel", { hasText: "COMPLETED" }).waitFor();
-  await picture("paid");
-  return { problems, stream: await page.locator("#stream").innerText(), panel: await page.locator("#payment-panel").innerText() };
-}
-
-/** A visitor of the demo shop who looks at prices elsewhere, pays with the simulated wallet, and then at a bank at home. */
-export async function tour(browser, input) {
-  const context = await browser.newContext({ viewport: input.viewport });
-  const page = await context.newPage();
-  page.setDefaultTimeout(LIMIT);
-  const problems = [];
-  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
-  page.on("pageerror", (error) => problems.push(String(error)));
-  await page.goto(input.shop);
-  const price = page.locator("#view .price").first();
-  await price.waitFor();
-  const prices = { currencies: await page.locator("#currency option").count() };
-  for (const [currency, shown] of [["EUR", "€"], ["JPY", "¥"], ["KWD", "KWD"]]) {
-    await page.locator("#currency").selectOption(currency);
-    await page.locator("#view .price", { hasText: shown }).first().waitFor();
-    prices[currency] = (await price.innerText()).replace(/\u00a0/g, " ");
-  }
-  await page.locator("#country").selectOption("US");
-  await page.locator("#view .price", { hasText: "US$" }).first().waitFor();
-  await page.locator("#view button").first().click();
-  await page.locator(".basket-link").click();
-  const message = page.locator("#view pay-later-placement .message");
-  await message.waitFor();
-  const later = await message.innerText();
-  await page.locator("#questions pay-later-placement button").click();
-  await page.getByRole("dialog", { name: "How paying later works" }).getByRole("button", { name: "Close" }).click();
-  await page.locator("#wallet-switch").check();
-  await page.locator("#checkout").click();
-  await page.locator("#dropin .wallet button").click();
-  await page.locator(".sheet .primary:not([aria-disabled])").click();
-  await page.locator(".thanks.paid").waitFor();
-  const paid = [await page.locator(".sums .grand dd").innerText()];
-  await page.locator("#view a", { hasText: "Back to the shelf" }).click();
-  await page.locator("#country").selectOption("NL");
-  await page.locator("#view .price", { hasText: "€" }).first().waitFor();
-  await page.locator("#view button").first().click();
-  await page.locator(".basket-link").click();
-  await page.locator("#checkout").click();
-  await page.locator("#dropin #ideal").click();
-  await page.locator("#dropin #ideal-panel .pay").click();
-  await page.getByRole("button", { name: "Pay", exact: true }).click();
-  await page.waitForURL(/\/paid\?session=/);
-  await page.locator(".thanks.paid").waitFor();
-  paid.push(await page.locator(".sums .grand dd").innerText());
-  return { problems, prices, later, paid };
+  const details = await page.locator("#pay dl").innerText();
+  const paid = await page.evaluate(() => window.paid);
+  await page.locator("#pay .end").getByRole("button", { name: "Continue" }).click();
+  await page.locator("#pay dl").waitFor({ state: "detached" });
+  return { details, paid, ...seen };
 }

@@ -4,8 +4,8 @@ use actix_web::http::{Method, header::HeaderMap};
 use serde_json::Value;
 
 /// A whole answer.
-#[derive(Debug)]
-pub struct Answer {
+#[derive(Debug, Clone)]
+pub struct Response {
     /// HTTP status.
     pub status: u16,
     /// Headers.
@@ -14,8 +14,8 @@ pub struct Answer {
     pub bytes: Vec<u8>,
 }
 
-impl Answer {
-    /// The body as JSON; null when there is none. Amounts are compared as text ([`Answer::text`]), since this goes through binary floats.
+impl Response {
+    /// The body as JSON; null when there is none. Amounts are compared as text ([`Response::text`]), since this goes through binary floats.
     pub fn json(&self) -> Value {
         if self.bytes.is_empty() {
             return Value::Null;
@@ -57,23 +57,23 @@ impl Http {
         url: &str,
         headers: &[(&str, &str)],
         body: Vec<u8>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         let mut request = self.0.request(method, url);
         for (name, value) in headers {
             request = request.append_header((*name, *value));
         }
         let mut response = request.send_body(body).await.map_err(|error| format!("{url}: {error}"))?;
         let bytes = response.body().limit(16 << 20).await.map_err(|error| format!("{url}: {error}"))?;
-        Ok(Answer { status: response.status().as_u16(), headers: response.headers().clone(), bytes: bytes.to_vec() })
+        Ok(Response { status: response.status().as_u16(), headers: response.headers().clone(), bytes: bytes.to_vec() })
     }
 
     /// GET without credentials.
-    pub async fn get(&self, url: &str) -> Answer {
+    pub async fn get(&self, url: &str) -> Response {
         self.send(Method::GET, url, &[], Vec::new()).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// POST of a form, as a browser sends it, without credentials.
-    pub async fn post_form(&self, url: &str, pairs: &[(&str, &str)]) -> Answer {
+    pub async fn post_form(&self, url: &str, pairs: &[(&str, &str)]) -> Response {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         let headers = [("content-type", "application/x-www-form-urlencoded")];
         self.send(Method::POST, url, &headers, body.into_bytes()).await.unwrap_or_else(|error| panic!("{error}"))

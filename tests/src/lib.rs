@@ -8,8 +8,8 @@ pub mod wait;
 pub mod world;
 
 pub use committed::committed;
-pub use http::{Answer, Http};
+pub use http::{Http, Response};
 pub use receiver::{Notification, Receiver};
 pub use wait::until;
-pub use world::books::{thousandths, thousandths_of};
+pub use world::reconciliation::{thousandths, thousandths_of};
 pub use world::{Merchant, Paid, Program, Shopper, Stashed, Topology, World, cards};

@@ -33,7 +33,7 @@ struct Shared {
     received: Mutex<Vec<Notification>>,
     secret: Mutex<Option<String>>,
     answer: AtomicU16,
-    is_moody: AtomicBool,
+    fails_sometimes: AtomicBool,
     tries: AtomicUsize,
     /// Milliseconds from a notification to its answer.
     takes: AtomicU64,
@@ -100,8 +100,8 @@ impl Receiver {
     }
 
     /// Refuses every fifth try from now on, and closes the connection amid every 23rd answer.
-    pub fn be_moody(&self) {
-        self.shared.is_moody.store(true, Ordering::SeqCst);
+    pub fn fail_sometimes(&self) {
+        self.shared.fails_sometimes.store(true, Ordering::SeqCst);
     }
 
     /// Takes this long for each answer from now on.
@@ -146,7 +146,7 @@ impl Receiver {
         .await;
         assert_eq!(found.iter().map(|one| one.event.as_str()).collect::<Vec<_>>(), events);
         assert!(
-            found.iter().zip(1..).all(|(one, number)| one.sequence == number),
+            found.iter().zip(1..).all(|(one, number)| one.sequence == number && one.body["Sequence"] == number),
             "sequences without a gap: {found:?}"
         );
         self.assert_none_forged();
@@ -210,7 +210,7 @@ async fn receive(shared: web::Data<Shared>, request: HttpRequest, bytes: web::By
 /// What the next try is answered with; 0 closes the connection.
 fn answer_of(shared: &Shared) -> u16 {
     let number = shared.tries.fetch_add(1, Ordering::SeqCst);
-    match (shared.is_moody.load(Ordering::SeqCst), number) {
+    match (shared.fails_sometimes.load(Ordering::SeqCst), number) {
         (true, number) if number % 5 == 1 => 500,
         (true, number) if number % 23 == 7 => 0,
         _ => shared.answer.load(Ordering::SeqCst),
@@ -238,7 +238,7 @@ async fn script() -> HttpResponse {
         "window.heard = [];\n\
          window.instance = window.dropin.init({\n\
            target: '#pay', id: new URLSearchParams(location.search).get('session'),\n\
-           onSuccess: (...given) => window.heard.push(['success', ...given]),\n\
+           onSuccess: (paid) => { window.paid = paid; window.heard.push(['success']); },\n\
            onFailure: (error) => window.heard.push(['failure', error.errorCode, error.errorMessage]),\n\
            onSubmitEnabledChange: (state) => window.heard.push(['enabled', state]),\n\
          });\n",

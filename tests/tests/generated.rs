@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use dropin_catalogue::{Method, PayOption, Region, WindowFrom, methods};
+use dropin_catalogue::{Method, PayLaterRegion, PayOption, WindowFrom, methods};
 use dropin_kernel::ViolationCode;
-use dropin_order::{OrderEvent, OrderState};
+use dropin_order::{FAILURE_RULES, OrderEvent, OrderState, ShopperCode};
 use dropin_session::{SessionEvent, SessionStateKind};
 use dropin_tests::committed;
 use dropin_wire::ErrorCode;
@@ -92,7 +92,7 @@ fn machine(page: &mut String, title: &str, states: &[&'static str], moves: &[Mov
     let names =
         |of: &dyn Fn(&str) -> bool| states.iter().copied().filter(|state| of(state)).collect::<Vec<_>>().join(", ");
     let reached = |state: &str| moves.iter().any(|one| one.to == state);
-    let ended = |state: &str| reached(state) && !moves.iter().any(|one| one.from == Some(state));
+    let ended = |state: &str| reached(state) && !moves.iter().any(|one| one.from == Some(state) && one.to != state);
     write!(page, "\nNothing leads out of {}.", names(&ended)).unwrap();
     let unreached = names(&|state| !reached(state));
     if !unreached.is_empty() {
@@ -107,6 +107,20 @@ fn machine(page: &mut String, title: &str, states: &[&'static str], moves: &[Mov
         writeln!(page, "    {state} --> [*]").unwrap();
     }
     page.push_str("```\n");
+}
+
+fn failures(page: &mut String) {
+    page.push_str(
+        "\n### Why an attempt fails\n\n\
+         After a mendable failure the Session is CREATED again (ATTEMPT_FAILED), unless it was the last attempt allowed (REFUSED) or the Session's own\n\
+         time was over (ATTEMPT_FAILED_LATE). The merchant reads the code in `Attempts`; the shopper's browser hears another one, so that nobody can\n\
+         use the drop-in to test cards.\n\n\
+         | Code | The browser hears | Mendable |\n|---|---|---|\n",
+    );
+    for rule in FAILURE_RULES {
+        let mendable = if rule.is_mendable { "yes" } else { "no" };
+        writeln!(page, "| {} | {} | {mendable} |", rule.reason, rule.shopper_code).unwrap();
+    }
 }
 
 fn state_machines() -> String {
@@ -125,6 +139,7 @@ fn state_machines() -> String {
         })
         .collect();
     machine(&mut page, "Session", &SessionStateKind::ALL.map(SessionStateKind::as_str), &moves);
+    failures(&mut page);
     let moves: Vec<_> = (dropin_order::TRANSITIONS.iter())
         .map(|row| Move {
             from: row.from.map(OrderState::as_str),
@@ -143,48 +158,46 @@ fn payment_methods() -> String {
          Generated from the table of methods by `cargo xtask docs`; a test compares. Change the code, not this file.\n\n\
          What is publicly known of each method, in the order of every list. Which of them are offered depends on what the processor can do (the sandbox's can do\n\
          those marked), on the deployment's catalogue file and on the merchant: see OPERATIONS.md. Countries are billing countries (ISO 3166-1); limits are of one\n\
-         payment. Waits: how long the shopper is waited for. Capture: how long an authorization may be captured; the first capture ends it, and where a part\n\
+         payment. Waits: how long the shopper is waited for. Capture later: whether the\n\
+         money waits for the merchant's capture; where not, the method is not offered with AutoCapture false. Capture: how long an authorization may be captured; the first capture ends it, and where a part\n\
          is possible the rest is released.\n\n\
-         | Id | Name | Class | Sandbox | Countries | Currencies | Limits | Again without the shopper | Capture | In part | Refunds | Waits | Source |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+         | Id | Name | Class | Sandbox | Countries | Currencies | Limits | Again without the shopper | Capture later | Capture | In part | Refunds | Waits | Source |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for method in methods() {
         let [countries, currencies, limits] = method.reach();
-        let class = if method.token { "token method" } else { method.class.as_str() };
+        let class = if method.is_token() { "token method" } else { method.class().as_str() };
         let yes = |yes: bool| if yes { "yes" } else { "no" };
         writeln!(
             page,
-            "| {} | {} | {class} | {} | {countries} | {currencies} | {limits} | {} | {} | {} | {} | {} | {} |",
-            method.id,
-            method.name,
+            "| {} | {} | {class} | {} | {countries} | {currencies} | {limits} | {} | {} | {} | {} | {} | {} | {} |",
+            method.id(),
+            method.name(),
             yes(method.is_in_sandbox()),
-            yes(method.recurring),
+            yes(method.recurring()),
+            yes(method.capture_later()),
             window(method),
-            yes(method.partial_capture),
-            yes(method.refunds),
-            time(method.patience),
-            method.source,
+            yes(method.partial_capture()),
+            yes(method.refunds()),
+            time(method.patience()),
+            method.source(),
         )
         .unwrap();
     }
     page.push_str("\n## Pay later, by region\n\n| Region | Ways of paying |\n|---|---|\n");
-    for region in Region::ALL {
-        let ways = region.options().iter().map(|option| match option {
-            PayOption::Now => "now".to_owned(),
-            PayOption::After(days) => format!("after {days} days"),
-            PayOption::Instalments(count) => format!("in {count} instalments"),
-        });
+    for region in PayLaterRegion::ALL {
+        let ways = region.options().iter().map(PayOption::to_string);
         writeln!(page, "| {} | {} |", region.as_str(), ways.collect::<Vec<_>>().join(", ")).unwrap();
     }
     page
 }
 
 fn window(method: &Method) -> String {
-    let from = match method.window_from {
+    let from = match method.window_from() {
         WindowFrom::Authorization => "",
         WindowFrom::Creation => " from the Order's creation",
     };
-    format!("{}{from}", time(method.capture_window))
+    format!("{}{from}", time(method.capture_window()))
 }
 
 fn time(time: std::time::Duration) -> String {
@@ -220,4 +233,19 @@ fn every_code_of_an_api_document_is_in_the_table_of_errors() {
             assert!(ErrorCode::ALL.iter().any(|one| one.as_str() == code), "{name}: {code}");
         }
     }
+}
+
+/// What docs/INTEGRATION.md lists by hand: every code of a field, and every code of a Session that is over, which stand above those that end none.
+#[test]
+fn the_guide_names_every_code_of_a_field_and_of_a_session_that_is_over() {
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/INTEGRATION.md")).unwrap();
+    let (_, fields) = guide.split_once("FieldErrors codes: ").unwrap();
+    let named: BTreeSet<&str> = fields.split_once(".\n").unwrap().0.split(", ").collect();
+    assert_eq!(named, ViolationCode::ALL.iter().map(|code| code.as_str()).collect());
+    let (_, table) = guide.split_once("| errorCode |").unwrap();
+    let (over, _) = table.split_once("| `RATE_OFFER_EXPIRED` |").unwrap();
+    let first_cells = over.lines().skip(2).filter_map(|row| row.split('|').nth(1));
+    let named: BTreeSet<&str> = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let known = ShopperCode::ALL.map(ShopperCode::as_str);
+    assert_eq!(named, known.into_iter().chain(["SESSION_CANCELLED", "SESSION_EXPIRED"]).collect());
 }

@@ -1,33 +1,28 @@
 //! `cargo xtask canary`: two hundred card numbers go through everything and are found nowhere afterwards.
 
+use clap::Args;
+
 use crate::command::cargo;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::test::install;
 use crate::test::run::Run;
 
-/// What `cargo xtask canary --help` prints.
-const HELP: &str = "\
-cargo xtask canary [--skip-install]
-
-Sends 200 card numbers (the published test numbers, and more in the range of the first of them) through everything that a
-card can go through, right and wrong, with the programs at debug level, on SQLite and on a PostgreSQL of its own. Then it
-searches answers, notifications, logs, data folders, the dump, PostgreSQL's folder and its write-ahead log for every number
-in every spelling (plain, grouped, hexadecimal, base64, percent-encoded, UTF-16 and others), finds none, and proves that it
-would have: with one that it plants itself. `cargo xtask test` does the same with 20 numbers on SQLite. A few minutes.
-
-  --skip-install   does not look for what the machine lacks
-";
+/// Sends 200 card numbers (the published test numbers, and more in the range of the first of them) through everything that a
+/// card can go through, right and wrong, with the programs at debug level, on SQLite and on a PostgreSQL of its own. Then it
+/// searches answers, notifications, logs, data folders, the dump, PostgreSQL's folder and its write-ahead log for every number
+/// in every spelling (plain, grouped, hexadecimal, base64, percent-encoded, UTF-16 and others), finds none, and proves that it
+/// would have: with one that it plants itself. `cargo xtask test` does the same with 20 numbers on SQLite. A few minutes.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Does not look for what the machine lacks
+    #[arg(long)]
+    skip_install: bool,
+}
 
 /// Runs the task.
-pub(crate) fn task(options: &[&str]) -> Outcome<()> {
-    match options {
-        [] => install::install()?,
-        ["--skip-install"] => {}
-        ["--help" | "-h", ..] => {
-            print!("{HELP}");
-            return Ok(());
-        }
-        _ => return Err(Failure::new(format!("`{}` is no option of this task\n\n{HELP}", options.join(" ")))),
+pub(crate) fn task(options: &Options) -> Outcome<()> {
+    if !options.skip_install {
+        install::install()?;
     }
     let mut run = Run::new()?;
     let result = search(&mut run);

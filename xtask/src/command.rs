@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use crate::failure::{Context, Failure, Outcome};
 
@@ -44,6 +44,20 @@ pub(crate) fn captured(command: &mut Command) -> Outcome<String> {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     Err(Failure::new(format!("`{}` failed ({}):\n{}", rendered(command), output.status, said(&output))))
+}
+
+/// Runs a program to its end while it says what it has to say. Fails unless it exits with 0.
+pub(crate) fn finished(command: &mut Command) -> Outcome<()> {
+    let status = command.status().context(|| format!("start `{}`", rendered(command)))?;
+    judged(command, status)
+}
+
+/// Fails unless a program that has ended exited with 0.
+pub(crate) fn judged(command: &Command, status: ExitStatus) -> Outcome<()> {
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("`{}` failed ({status}); its own words stand above", rendered(command))))
 }
 
 /// Whether a program starts and exits with 0; what it prints is not shown.

@@ -1,16 +1,28 @@
-//! `cargo xtask docs`: writes the pages of docs that are generated from the code.
+//! `cargo xtask docs` and `cargo xtask openapi`: write the documents that are generated from the code.
 
-use crate::command::{cargo, workspace_root};
-use crate::failure::{Context, Failure, Outcome};
+use crate::command::{cargo, finished, workspace_root};
+use crate::failure::Outcome;
 
-/// Runs the test that compares docs/errors.md, docs/state-machines.md and docs/payment-methods.md, told to write them instead.
-pub(crate) fn write() -> Outcome<()> {
-    let mut command = cargo();
-    command.args(["test", "--package", "dropin-tests", "--test", "generated"]).env("DROPIN_REGENERATE", "1");
-    let status = command.status().context(|| "start cargo".to_owned())?;
-    if !status.success() {
-        return Err(Failure::new(format!("the pages could not be made ({status}); the test's words stand above")));
-    }
-    println!("written below {}", workspace_root().join("docs").display());
+/// Writes docs/errors.md, docs/state-machines.md and docs/payment-methods.md, then docs/settings.md and docs/metrics.md.
+pub(crate) fn write_pages() -> Outcome<()> {
+    write(&["--package", "dropin-tests", "--test", "generated"], "docs")?;
+    write(&["--package", "dropin", "--test", "cli", "documents::the_page"], "docs")
+}
+
+/// Writes docs/openapi, by what the code says and what the running service answers.
+pub(crate) fn write_openapi() -> Outcome<()> {
+    finished(cargo().args(["build", "--package", "dropin"]).env(REGENERATE, "1"))?;
+    write(
+        &["--package", "dropin-tests", "--test", "openapi", "documents_show_what_the_running_service_does"],
+        "docs/openapi",
+    )
+}
+
+/// Tells a test that compares a document with the code to write it instead.
+const REGENERATE: &str = "DROPIN_REGENERATE";
+
+fn write(test: &[&str], folder: &str) -> Outcome<()> {
+    finished(cargo().arg("test").args(test).env(REGENERATE, "1"))?;
+    println!("written below {}", workspace_root().join(folder).display());
     Ok(())
 }

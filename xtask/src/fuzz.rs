@@ -5,23 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::command::{captured, cargo, rendered, target_folder, workspace_root};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::command::{captured, cargo, finished, target_folder, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 use crate::programs::{Build, Credentials, Program, Programs, answers, free_address};
-
-/// What `cargo xtask fuzz-api --help` prints.
-pub(crate) const HELP: &str = "\
-cargo xtask fuzz-api [--examples N] [--long] [--service NAME] [--seed N]
-
-Starts the all-in-one with a database of its own, creates a merchant, and has schemathesis try every operation of the documents that the
-services serve: all checks, in the phases examples, coverage, fuzzing and stateful (with links). Fails on a server error or an answer that the
-documents do not allow. Everything that was started is ended.
-
-  --examples   requests per operation and phase (default 50)
-  --long       1,000 of them
-  --service    session-api, checkout-api, shopper-api or stash-api alone
-  --seed       repeats a run that printed it (`cargo xtask test` has one of its own, so that it ends as it did before)
-";
+use crate::test::install::Lock;
 
 /// Service, where the all-in-one mounts it, and where its document is below that.
 const SERVICES: [(&str, &str, &str); 4] = [
@@ -33,64 +23,45 @@ const SERVICES: [(&str, &str, &str); 4] = [
 /// How long the service may take to be ready.
 const START: Duration = Duration::from_secs(30);
 /// How long schemathesis may take for one service, whatever it was asked for.
-const MOST: Duration = Duration::from_secs(6 * 60 * 60);
+const MAX_RUN_TIME: Duration = Duration::from_secs(6 * 60 * 60);
 
-#[derive(Debug, PartialEq)]
-struct Options {
+/// Starts the all-in-one with a database of its own, creates a merchant, and has schemathesis try every operation of the
+/// documents that the services serve: all checks, in the phases examples, coverage, fuzzing and stateful (with links). Fails on a
+/// server error or an answer that the documents do not allow. Everything that was started is ended.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Requests per operation and phase
+    #[arg(long, default_value_t = 50)]
     examples: u32,
+    /// 1,000 of them
+    #[arg(long, conflicts_with = "examples")]
+    long: bool,
+    /// One of the services alone
+    #[arg(long, value_parser = PossibleValuesParser::new(SERVICES.map(|(name, ..)| name)))]
     service: Option<String>,
+    /// Repeats a run that printed it (`cargo xtask test` has one of its own, so that it ends as it did before)
+    #[arg(long)]
     seed: Option<u128>,
 }
 
 impl Options {
-    fn parse(arguments: &[&str]) -> Outcome<Self> {
-        let mut options = Self { examples: 50, service: None, seed: None };
-        let mut arguments = arguments.iter();
-        let refused = |what: &str| Failure::new(format!("{what}\n\n{HELP}"));
-        while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().copied().unwrap_or_default();
-            match *argument {
-                "--long" => options.examples = 1_000,
-                "--examples" => {
-                    options.examples = value().parse().map_err(|_no| refused("`--examples` wants a number"))?;
-                }
-                "--seed" => options.seed = Some(value().parse().map_err(|_no| refused("`--seed` wants a number"))?),
-                "--service" => {
-                    let name = value();
-                    if !SERVICES.iter().any(|(known, ..)| *known == name) {
-                        return Err(refused(&format!("`{name}` is no service with a document")));
-                    }
-                    options.service = Some(name.to_owned());
-                }
-                other => return Err(refused(&format!("`{other}` is no option of this task"))),
-            }
-        }
-        Ok(options)
+    fn examples(&self) -> u32 {
+        if self.long { 1_000 } else { self.examples }
     }
 }
 
 /// Runs the task.
-pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
-    if let ["--help" | "-h"] = arguments {
-        print!("{HELP}");
-        return Ok(());
-    }
-    let options = Options::parse(arguments)?;
+pub(crate) fn task(options: &Options) -> Outcome<()> {
     let tool = install()?;
     // The very build of the tests: for one package alone cargo chooses other features, and compiles half of everything again.
-    let status =
-        cargo().args(["build", "--workspace", "--all-targets"]).status().context(|| "start cargo".to_owned())?;
-    if !status.success() {
-        return Err(Failure::new("dropin does not build; the compiler's words stand above"));
-    }
+    finished(cargo().args(["build", "--workspace", "--all-targets"]))?;
     let service = Service::start()?;
     let chosen = SERVICES.iter().filter(|(name, ..)| options.service.as_deref().is_none_or(|only| only == *name));
     let mut failed = Vec::new();
     for (name, prefix, below) in chosen {
-        println!("\n-- {name}, {} examples per operation", options.examples);
-        let mut command = schemathesis(&tool, &service, (prefix, below), &options);
-        let status = command.status().context(|| format!("start `{}`", rendered(&command)))?;
-        if !status.success() {
+        println!("\n-- {name}, {} examples per operation", options.examples());
+        if let Err(failure) = finished(&mut schemathesis(&tool, &service, (prefix, below), options)) {
+            eprintln!("{failure}");
             failed.push(*name);
         }
     }
@@ -106,7 +77,7 @@ pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
 
 fn schemathesis(tool: &Path, service: &Service, (prefix, below): (&str, &str), options: &Options) -> Command {
     let (folder, merchant) = (workspace_root().join("xtask/fuzz"), &service.merchant);
-    let mut command = service.programs.tool(tool, MOST);
+    let mut command = service.programs.tool(tool, MAX_RUN_TIME);
     command
         .arg("--config-file")
         .arg(folder.join("schemathesis.toml"))
@@ -114,7 +85,7 @@ fn schemathesis(tool: &Path, service: &Service, (prefix, below): (&str, &str), o
         // The tool does not resolve the document's relative server address against where it found the document.
         .args(["--url", &format!("{}{prefix}", service.address)])
         .args(["--phases", "examples,coverage,fuzzing,stateful", "--checks", "all"])
-        .args(["--max-examples", &options.examples.to_string()])
+        .args(["--max-examples", &options.examples().to_string()])
         .args(["--auth", &format!("{}:{}", merchant.username, merchant.password)])
         .args(options.seed.iter().flat_map(|seed| ["--seed".to_owned(), seed.to_string()]))
         .env("SCHEMATHESIS_HOOKS", folder.join("hooks.py"))
@@ -130,20 +101,29 @@ fn schemathesis(tool: &Path, service: &Service, (prefix, below): (&str, &str), o
     command
 }
 
+/// The versions of schemathesis and what it needs.
+pub(crate) fn lock() -> Lock {
+    let installed = environment().join("installed-requirements.txt");
+    Lock { committed: workspace_root().join("xtask/fuzz/requirements.txt"), installed }
+}
+
+/// The virtual environment that schemathesis is installed into.
+fn environment() -> PathBuf {
+    target_folder().join("schemathesis/venv")
+}
+
 /// Lays schemathesis and what it needs, in the versions of requirements.txt, into a virtual environment below target/; its program.
 pub(crate) fn install() -> Outcome<PathBuf> {
-    let wanted_file = workspace_root().join("xtask/fuzz/requirements.txt");
-    let wanted = fs::read(&wanted_file).context(|| format!("read {}", wanted_file.display()))?;
-    let folder = target_folder().join("schemathesis/venv");
-    let (program, done) = (folder.join("bin/st"), folder.join("installed-requirements.txt"));
-    if fs::read(&done).is_ok_and(|installed| installed == wanted) {
+    let (folder, lock) = (environment(), lock());
+    let program = folder.join("bin/st");
+    if lock.is_installed() {
         return Ok(program);
     }
     println!("installing schemathesis into {}", folder.display());
     captured(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
-    captured(Command::new(folder.join("bin/python")).args(pip).arg(&wanted_file))?;
-    fs::write(&done, wanted).context(|| format!("write {}", done.display()))?;
+    captured(Command::new(folder.join("bin/python")).args(pip).arg(&lock.committed))?;
+    lock.mark_installed()?;
     Ok(program)
 }
 
@@ -193,22 +173,4 @@ fn dropin(programs: &Programs) -> Command {
     let mut command = programs.program("dropin");
     command.env("DROPIN_DATA", programs.folder().join("data"));
     command
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_how_much_of_what_to_try() {
-        // As long as those that schemathesis prints.
-        let seed = u128::MAX;
-        let words = ["--service", "stash-api", "--examples", "7", "--seed", &seed.to_string()];
-        let options = Options { examples: 7, service: Some("stash-api".to_owned()), seed: Some(seed) };
-        assert_eq!(Options::parse(&words).unwrap(), options);
-        assert_eq!(Options::parse(&["--long"]).unwrap().examples, 1_000);
-        for wrong in [&["--service", "settler"][..], &["--examples"], &["--examples", "x"], &["--fast"]] {
-            assert!(Options::parse(wrong).unwrap_err().to_string().contains("--service"), "{wrong:?}");
-        }
-    }
 }

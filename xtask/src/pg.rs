@@ -1,33 +1,30 @@
 //! `cargo xtask pg start|stop`: a PostgreSQL for somebody who runs single tests by hand.
 
+use clap::Subcommand;
+
 use crate::command::workspace_root;
 use crate::failure::Outcome;
 use crate::postgres::{self, Server, URL_VARIABLE};
 
-fn folder() -> Outcome<std::path::PathBuf> {
-    postgres::reachable_folder(&workspace_root().join("target/xtask-pg"))
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// Starts it, or finds it running; prints the line to paste into your shell
+    Start,
+    /// Stops it and removes its data
+    Stop,
 }
 
-/// Starts the server, or finds it running, and prints the line that points tests at it.
-pub(crate) fn start() -> Outcome<()> {
-    let folder = folder()?;
-    let server = match Server::running(&folder)? {
-        Some(server) => server,
-        None => {
-            postgres::remove(&folder)?;
-            Server::start(&folder)?
+/// Runs the task.
+pub(crate) fn task(task: &Task) -> Outcome<()> {
+    let folder = postgres::reachable_folder(&workspace_root().join("target/xtask-pg"))?;
+    match (task, Server::running(&folder)?) {
+        (Task::Start, running) => {
+            let server = running.map_or_else(|| postgres::remove(&folder).and_then(|()| Server::start(&folder)), Ok)?;
+            println!("export {URL_VARIABLE}={}", server.url());
+            return Ok(());
         }
-    };
-    println!("export {URL_VARIABLE}={}", server.url());
-    Ok(())
-}
-
-/// Stops the server and removes its data. Fine when none runs.
-pub(crate) fn stop() -> Outcome<()> {
-    let folder = folder()?;
-    match Server::running(&folder)? {
-        Some(server) => server.stop()?,
-        None => postgres::remove(&folder)?,
+        (Task::Stop, Some(server)) => server.stop()?,
+        (Task::Stop, None) => postgres::remove(&folder)?,
     }
     eprintln!("no PostgreSQL of `cargo xtask pg` is running any more, its data is removed");
     Ok(())

@@ -1,13 +1,13 @@
 //! A throw-away PostgreSQL server: its own folder, its own free port on loopback, gone when stopped.
 
 use std::fs::{self, Permissions};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::account::Account;
 use crate::command::{captured, succeeds};
 use crate::failure::{Context, Failure, Outcome};
+use crate::programs::free_address;
 
 /// The variable through which tests find the server; each test creates databases of its own from it.
 pub(crate) const URL_VARIABLE: &str = "DROPIN_TEST_POSTGRES";
@@ -92,7 +92,7 @@ impl Server {
         let defaults = fs::read_to_string(&path).context(|| format!("read {}", path.display()))?;
         // fsync stays on: a store that is only right without it is not right.
         let ours = format!(
-            "\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '{}'\nmax_connections = 200\nlc_messages = 'C'\n",
+            "\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '{}'\nmax_connections = 400\nlc_messages = 'C'\n",
             self.folder.display()
         );
         fs::write(&path, defaults + &ours).context(|| format!("write {}", path.display()))
@@ -102,7 +102,7 @@ impl Server {
         let mut tries = 0;
         loop {
             tries += 1;
-            self.port = free_port()?;
+            self.port = free_address()?.port();
             let mut start = self.control();
             start.args(["start", "-w", "-t", "60", "-o"]).arg(format!("-p {}", self.port)).arg("-l").arg(self.log());
             match captured(&mut start) {
@@ -200,9 +200,4 @@ fn programs() -> Outcome<PathBuf> {
             "no PostgreSQL server on this machine: `apt-get install postgresql` or `cargo xtask test --only install`",
         )
     })
-}
-
-fn free_port() -> Outcome<u16> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).context(|| "find a free port".to_owned())?;
-    Ok(listener.local_addr().context(|| "read the free port".to_owned())?.port())
 }

@@ -3,11 +3,10 @@
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -22,10 +21,10 @@ use crate::test::guard::Guard;
 use crate::test::processes::MARKER_VARIABLE;
 
 /// How long a program may take to end after it was asked to.
-const END: Duration = Duration::from_secs(30);
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// So many lines of a log tell why a program failed.
-const LAST_WORDS: usize = 30;
+const MAX_LOG_TAIL_LINES: usize = 30;
 
 /// Which of cargo's builds are run.
 #[derive(Clone, Copy, Debug)]
@@ -98,9 +97,9 @@ impl Programs {
     }
 
     /// A tool that the guard finds when the run is cut off, and that is ended when it takes too long.
-    pub(crate) fn tool(&self, program: impl AsRef<OsStr>, most: Duration) -> Command {
+    pub(crate) fn tool(&self, program: impl AsRef<OsStr>, timeout: Duration) -> Command {
         let mut command = Command::new("timeout");
-        command.args(["--foreground", "--kill-after=5"]).arg(most.as_secs().to_string()).arg(program);
+        command.args(["--foreground", "--kill-after=5"]).arg(timeout.as_secs().to_string()).arg(program);
         command.env(MARKER_VARIABLE, &self.marker).env("LC_ALL", "C").current_dir(&self.folder);
         command
     }
@@ -113,33 +112,17 @@ impl Programs {
         };
         let mut command = Command::new(target_folder().join(profile).join(name));
         command.env_clear().env(MARKER_VARIABLE, &self.marker).current_dir(&self.folder);
+        // Nobody distributes requests to it.
+        command.env("DROPIN_DRAIN_DELAY", "0");
         command
     }
 
     /// Starts a program that stays; what it says goes to a file.
     pub(crate) fn spawn(&mut self, name: &str, command: &mut Command) -> Outcome<Program> {
-        let (log, output) = self.log(name)?;
-        let errors = output.try_clone().context(|| "share the log".to_owned())?;
-        self.watched(name, command.stdin(Stdio::null()).stdout(output).stderr(errors), log)
-    }
-
-    /// Starts a program that is told by lines what to do, and answers with lines.
-    pub(crate) fn spawn_talking(&mut self, name: &str, command: &mut Command) -> Outcome<Dialogue> {
-        let (log, errors) = self.log(name)?;
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors);
-        let mut program = self.watched(name, command, log)?;
-        let (orders, answers) = (program.child.stdin.take(), program.child.stdout.take());
-        let answers = BufReader::new(answers.expect("it was started with a pipe"));
-        Ok(Dialogue { program, orders: orders.expect("it was started with a pipe"), answers })
-    }
-
-    fn log(&self, name: &str) -> Outcome<(PathBuf, File)> {
         let log = self.folder.join(format!("{name}-{}.log", self.new_name()));
-        let file = File::create(&log).context(|| format!("create {}", log.display()))?;
-        Ok((log, file))
-    }
-
-    fn watched(&mut self, name: &str, command: &mut Command, log: PathBuf) -> Outcome<Program> {
+        let output = File::create(&log).context(|| format!("create {}", log.display()))?;
+        let errors = output.try_clone().context(|| "share the log".to_owned())?;
+        let command = command.stdin(Stdio::null()).stdout(output).stderr(errors);
         let child = command.process_group(0).spawn().context(|| format!("start {name}; was it built?"))?;
         self.guard.watch(child.id())?;
         Ok(Program { name: name.to_owned(), child, log })
@@ -168,13 +151,13 @@ impl Programs {
         let id = program.child.id();
         let since = Instant::now();
         while program.is_running()? {
-            if since.elapsed() > END {
+            if since.elapsed() > STOP_TIMEOUT {
                 program.child.kill().context(|| format!("kill {}", program.name))?;
                 program.child.wait().context(|| format!("wait for {}", program.name))?;
                 self.guard.forget(id)?;
                 return Err(program.failure("it did not end when it was asked to"));
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(POLL_INTERVAL);
         }
         self.guard.forget(id)
     }
@@ -204,16 +187,16 @@ impl Program {
     }
 
     /// Waits until the program is as it should be; fails when it ends before.
-    pub(crate) fn wait_until(&mut self, what: &str, most: Duration, mut is_so: impl FnMut() -> bool) -> Outcome<()> {
+    pub(crate) fn wait_until(&mut self, what: &str, timeout: Duration, mut is_so: impl FnMut() -> bool) -> Outcome<()> {
         let since = Instant::now();
         while !is_so() {
             if !self.is_running()? {
                 return Err(self.failure("it has ended"));
             }
-            if since.elapsed() > most {
-                return Err(self.failure(&format!("it was not {what} within {} s", most.as_secs())));
+            if since.elapsed() > timeout {
+                return Err(self.failure(&format!("it was not {what} within {} s", timeout.as_secs())));
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(())
     }
@@ -226,38 +209,6 @@ impl Program {
     fn failure(&self, why: &str) -> Failure {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
         Failure::new(format!("{}: {why}. Its last words:\n{}", self.name, tail(&log)))
-    }
-}
-
-/// A program that is told by lines what to do.
-#[derive(Debug)]
-pub(crate) struct Dialogue {
-    pub(crate) program: Program,
-    orders: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Dialogue {
-    pub(crate) fn tell(&mut self, line: &str) -> Outcome<()> {
-        let told = writeln!(self.orders, "{line}");
-        told.map_err(|_gone| self.program.failure("it does not listen any more"))
-    }
-
-    /// Waits for a line that begins with `word`; the rest of it.
-    pub(crate) fn hear(&mut self, word: &str) -> Outcome<String> {
-        let mut line = String::new();
-        let read = self.answers.read_line(&mut line);
-        let rest = line.trim_end().strip_prefix(word).map(|rest| rest.trim_start().to_owned());
-        match (read, rest) {
-            (Ok(_), Some(rest)) => Ok(rest),
-            _ => Err(self.program.failure(&format!("it said `{}` in place of `{word}`", line.trim_end()))),
-        }
-    }
-
-    /// Closes the pipe, which ends the program.
-    pub(crate) fn end(self, programs: &mut Programs) -> Outcome<()> {
-        drop(self.orders);
-        programs.wait_for_end(self.program)
     }
 }
 
@@ -300,7 +251,7 @@ pub(crate) fn free_address() -> Outcome<SocketAddr> {
 
 fn tail(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
-    lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n")
+    lines[lines.len().saturating_sub(MAX_LOG_TAIL_LINES)..].join("\n")
 }
 
 #[cfg(test)]

@@ -1,20 +1,21 @@
-//! The server-to-server checkout (contract, POST {checkout_url}/v2.21; decisions.md section 6).
+//! The server-to-server checkout (docs/SPECIFICATION.md#checkout).
 
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
-use dropin_http::{ApiError, Authenticated, Caller, IdempotencyKey, JsonBody, json, tell};
+use dropin_http::{ApiError, Authenticated, BasicAuthCaller, IdempotencyKey, JsonBody, json, respond_idempotently};
 use dropin_kernel::MerchantId;
 use dropin_order::Channel;
 use dropin_ports::{KeyUse, OrderName};
 use dropin_usecases::access;
-use dropin_usecases::answers::Told;
+use dropin_usecases::idempotency::IdempotentOutcome;
 use dropin_usecases::payments::{CheckoutAsk, RefundAsk};
 use dropin_validation::Text;
 use dropin_wire::ErrorCode;
 use dropin_wire::checkout::{
-    CancelRequest, CaptureRequest, CheckoutBody, CheckoutRequest, OrderQuery, QueryRequest, RefundRequest,
+    CancelRequest, CheckoutBody, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest, OrderQuery,
+    QueryRequest,
 };
 
 use crate::MerchantDeps;
@@ -24,21 +25,21 @@ type Keyed = Authenticated<(IdempotencyKey, JsonBody)>;
 
 pub(crate) async fn pay(
     deps: web::Data<MerchantDeps>,
-    Authenticated(Caller(caller), (key, JsonBody(body))): Keyed,
+    Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let told = run_pay(&deps, caller, &body, key_use).await;
-    tell(&deps.answers, key_use, told).await
+    let outcome = run_pay(&deps, caller, &body, key_use).await;
+    respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
-/// Where nobody can cancel it halfway; so are the others.
+/// Runs on the flow runtime, where a client that disconnects cancels nothing; so do the others.
 async fn run_pay(
     deps: &MerchantDeps,
     caller: Arc<access::Caller>,
     body: &[u8],
     key_use: Option<KeyUse>,
-) -> Result<Told, ApiError> {
-    let request = CheckoutRequest::parse(body, deps.url_policy)?;
+) -> Result<IdempotentOutcome, ApiError> {
+    let request = CheckoutRequest::parse(body, deps.url_policy, &deps.checkouts.catalogue)?;
     is_caller(&caller, &request.merchant_id)?;
     let ask = CheckoutAsk {
         reference: request.reference.into_string(),
@@ -57,11 +58,11 @@ async fn run_pay(
 
 pub(crate) async fn capture(
     deps: web::Data<MerchantDeps>,
-    Authenticated(Caller(caller), (key, JsonBody(body))): Keyed,
+    Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let told = run_capture(&deps, caller, &body, key_use).await;
-    tell(&deps.answers, key_use, told).await
+    let outcome = run_capture(&deps, caller, &body, key_use).await;
+    respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 async fn run_capture(
@@ -69,8 +70,8 @@ async fn run_capture(
     caller: Arc<access::Caller>,
     body: &[u8],
     key_use: Option<KeyUse>,
-) -> Result<Told, ApiError> {
-    let CaptureRequest { merchant_id, order, amount } = CaptureRequest::parse(body)?;
+) -> Result<IdempotentOutcome, ApiError> {
+    let CheckoutCaptureRequest { merchant_id, order, amount } = CheckoutCaptureRequest::parse(body)?;
     is_caller(&caller, &merchant_id)?;
     let payments = deps.checkouts.payments.clone();
     let flow = async move { payments.capture(&caller, order, amount.as_ref(), Channel::Checkout, key_use).await };
@@ -79,11 +80,11 @@ async fn run_capture(
 
 pub(crate) async fn cancel(
     deps: web::Data<MerchantDeps>,
-    Authenticated(Caller(caller), (key, JsonBody(body))): Keyed,
+    Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let told = run_cancel(&deps, caller, &body, key_use).await;
-    tell(&deps.answers, key_use, told).await
+    let outcome = run_cancel(&deps, caller, &body, key_use).await;
+    respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 async fn run_cancel(
@@ -91,7 +92,7 @@ async fn run_cancel(
     caller: Arc<access::Caller>,
     body: &[u8],
     key_use: Option<KeyUse>,
-) -> Result<Told, ApiError> {
+) -> Result<IdempotentOutcome, ApiError> {
     let CancelRequest { merchant_id, order } = CancelRequest::parse(body)?;
     is_caller(&caller, &merchant_id)?;
     let payments = deps.checkouts.payments.clone();
@@ -100,11 +101,11 @@ async fn run_cancel(
 
 pub(crate) async fn refund(
     deps: web::Data<MerchantDeps>,
-    Authenticated(Caller(caller), (key, JsonBody(body))): Keyed,
+    Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let told = run_refund(&deps, caller, &body, key_use).await;
-    tell(&deps.answers, key_use, told).await
+    let outcome = run_refund(&deps, caller, &body, key_use).await;
+    respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 async fn run_refund(
@@ -112,8 +113,8 @@ async fn run_refund(
     caller: Arc<access::Caller>,
     body: &[u8],
     key_use: Option<KeyUse>,
-) -> Result<Told, ApiError> {
-    let RefundRequest { merchant_id, order, refund } = RefundRequest::parse(body)?;
+) -> Result<IdempotentOutcome, ApiError> {
+    let CheckoutRefundRequest { merchant_id, order, refund } = CheckoutRefundRequest::parse(body)?;
     is_caller(&caller, &merchant_id)?;
     let ask = RefundAsk {
         reference: refund.reference.into_string(),
@@ -127,7 +128,7 @@ async fn run_refund(
 /// Changes nothing, so it needs no key.
 pub(crate) async fn query(
     deps: web::Data<MerchantDeps>,
-    Authenticated(Caller(caller), JsonBody(body)): Authenticated<JsonBody>,
+    Authenticated(BasicAuthCaller(caller), JsonBody(body)): Authenticated<JsonBody>,
 ) -> Result<HttpResponse, ApiError> {
     let QueryRequest { merchant_id, order } = QueryRequest::parse(&body).map_err(ApiError::from)?;
     is_caller(&caller, &merchant_id)?;
@@ -135,11 +136,11 @@ pub(crate) async fn query(
         OrderQuery::Id(id) => OrderName::Id(id),
         OrderQuery::Reference(reference) => OrderName::Reference(reference.into_string()),
     };
-    let dossier = deps.checkouts.payments.order(&caller, &name).await?;
-    Ok(json(StatusCode::OK, &CheckoutBody::from(&dossier.order)))
+    let details = deps.checkouts.payments.order(&caller, &name).await?;
+    Ok(json(StatusCode::OK, &CheckoutBody::from(&details.order)))
 }
 
-/// Whatever is not the caller's own MerchantId names nobody, whoever else's it may be.
+/// Refuses every MerchantId but the caller's own as unknown, also that of another merchant.
 fn is_caller(caller: &access::Caller, merchant_id: &str) -> Result<(), ApiError> {
     if merchant_id.parse() == Ok(caller.merchant.id) as Result<MerchantId, _> {
         return Ok(());

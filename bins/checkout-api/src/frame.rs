@@ -1,13 +1,24 @@
 //! The two documents that a merchant's page frames: the card form, and the page in whose frame a bank checks the shopper. Their headers are the
-//! wall around card data, so they are made here, for the Session at hand.
+//! wall around card data, so they are made here, for the Session at hand. The card form's document carries the Session's view, which spares the
+//! shopper a request.
 
+use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
-use actix_web::{HttpResponse, Resource, web};
-use dropin_http::ApiError;
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use dropin_access::Origin;
+use dropin_http::{ApiError, PathId, json};
+use dropin_kernel::SessionId;
 use dropin_usecases::payments::ShopperError;
+use dropin_wire::ErrorCode;
+use dropin_wire::shopper::{EmbeddableBody, ShopperViewBody};
+use serde::Serialize;
 use url::Url;
 
 use crate::CheckoutDeps;
+use crate::shopper::{no_store, view_body};
+
+/// Stands in the document where the Session's view is written.
+const VIEW: &str = "{{session}}";
 
 pub(crate) fn resource() -> Resource {
     web::resource("/v1/{page:frame|challenge}.html").route(web::get().to(document))
@@ -34,10 +45,10 @@ impl Page {
     fn reach(self, deps: &CheckoutDeps) -> String {
         match self {
             Self::Frame => {
-                let others = origins([&deps.stash_url, &deps.shopper.wallets.checkout_url]);
-                format!("style-src 'self'; connect-src 'self' {others}")
+                let others = origins([&deps.stash_url, deps.shopper.wallets.checkout_url()]);
+                format!("connect-src 'self' {others}")
             }
-            Self::Challenge if deps.sandbox => "connect-src 'self'; frame-src http: https:".to_owned(),
+            Self::Challenge if deps.shopper.sandbox => "connect-src 'self'; frame-src http: https:".to_owned(),
             Self::Challenge => "connect-src 'self'; frame-src https:".to_owned(),
         }
     }
@@ -60,6 +71,7 @@ struct Query {
 }
 
 async fn document(
+    request: HttpRequest,
     deps: web::Data<CheckoutDeps>,
     page: web::Path<Page>,
     query: web::Query<Query>,
@@ -67,7 +79,8 @@ async fn document(
     let page = page.into_inner();
     let document = dropin_browser::asset(page.file())
         .ok_or_else(|| ApiError::internal("a document of the drop-in is missing from the bundle"))?;
-    let ancestors = ancestors(&deps, query.session.as_deref()).await?;
+    let template = std::str::from_utf8(document.bytes).map_err(ApiError::internal)?;
+    let Content { ancestors, view } = content(&deps, query.session.as_deref(), embedder(&request).as_deref()).await?;
     let policy = content_security_policy(&page.reach(&deps), &ancestors);
     let policy = HeaderValue::from_str(&policy)
         .map_err(|_odd| ApiError::internal("a registered origin cannot stand in a header"))?;
@@ -82,31 +95,112 @@ async fn document(
     if page == Page::Frame || query.isolated.is_some() {
         response.insert_header((HeaderName::from_static("cross-origin-embedder-policy"), "require-corp"));
     }
-    Ok(response.body(document.bytes))
+    Ok(response.body(template.replace(VIEW, &view)))
 }
 
-/// Who may frame the documents: the merchant's origins. An unknown Session has nothing to protect: the frame then only says so, to anybody.
-/// Without a well-formed id nobody may.
-async fn ancestors(deps: &CheckoutDeps, session: Option<&str>) -> Result<Vec<String>, ApiError> {
-    let Some(id) = session.and_then(|text| text.parse().ok()) else { return Ok(vec!["'none'".to_owned()]) };
+/// The origin of the page that asks for the document, as far as its browser tells.
+fn embedder(request: &HttpRequest) -> Option<String> {
+    let referer = Url::parse(request.headers().get(header::REFERER)?.to_str().ok()?).ok()?;
+    Some(referer.origin().ascii_serialization())
+}
+
+/// What a document says, and to whom.
+struct Content {
+    /// Origins whose pages may frame it.
+    ancestors: Vec<String>,
+    /// JSON for a `script` element: the Session's view, or why there is none.
+    view: String,
+}
+
+/// In place of a view.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Refusal {
+    code: &'static str,
+    message: &'static str,
+}
+
+impl Refusal {
+    /// A document without a Session has no form and so nothing to protect. Any page may frame it, so that the drop-in there can say why.
+    fn for_anybody(self) -> Result<Content, ApiError> {
+        Ok(Content { ancestors: vec!["*".to_owned()], view: embedded(&self)? })
+    }
+}
+
+const UNKNOWN_SESSION: Refusal =
+    Refusal { code: "SESSION_NOT_FOUND", message: "There is no Session with this SessionId." };
+const FOREIGN_ORIGIN: Refusal = Refusal {
+    code: "ORIGIN_NOT_ALLOWED",
+    message: "The page's origin is not registered for the merchant of this Session.",
+};
+
+/// The form is framed by pages of the merchant alone, which the browser sees to. Where it says beforehand that the page is another's, that
+/// page gets a document without the Session instead of one that its browser would refuse without a word.
+async fn content(deps: &CheckoutDeps, session: Option<&str>, embedder: Option<&str>) -> Result<Content, ApiError> {
+    let Some(id) = session.and_then(|text| text.parse().ok()) else { return UNKNOWN_SESSION.for_anybody() };
     match deps.shopper.view(id).await {
-        Ok(view) => Ok(view.origins),
-        Err(ShopperError::NotFound) => Ok(vec!["*".to_owned()]),
+        Ok(view) if embedder.is_some_and(|page| !view.origins.iter().any(|origin| origin == page)) => {
+            FOREIGN_ORIGIN.for_anybody()
+        }
+        Ok(view) => {
+            let body: ShopperViewBody<'_> = view_body(deps, &view);
+            Ok(Content { view: embedded(&body)?, ancestors: view.origins.clone() })
+        }
+        Err(ShopperError::NotFound) => UNKNOWN_SESSION.for_anybody(),
         Err(error) => Err(error.into()),
     }
+}
+
+/// JSON that ends no `script` element that it stands in.
+fn embedded(value: &impl Serialize) -> Result<String, ApiError> {
+    Ok(serde_json::to_string(value).map_err(ApiError::internal)?.replace('<', "\\u003c"))
 }
 
 fn content_security_policy(reach: &str, ancestors: &[String]) -> String {
     format!(
         "default-src 'none'; script-src 'self'; {reach}; base-uri 'none'; form-action 'none'; frame-ancestors {}; \
          require-trusted-types-for 'script'; trusted-types 'none'",
-        ancestors.join(" ")
+        if ancestors.is_empty() { "'none'".to_owned() } else { ancestors.join(" ") }
     )
+}
+
+/// Tells a page whether it may embed the drop-in for a Session. A browser that refuses a frame for its `frame-ancestors` tells the page nothing:
+/// without this, the drop-in could only wait for a frame that never speaks.
+pub(crate) async fn embeddable(
+    request: HttpRequest,
+    deps: web::Data<CheckoutDeps>,
+    id: Result<PathId<SessionId>, ApiError>,
+) -> Result<HttpResponse, ApiError> {
+    let id = id.map_err(|_no_id| ShopperError::NotFound)?.0;
+    let allowed = deps.shopper.embedding_origins(id).await?;
+    let origin = page_origin(&request, &deps.shopper.return_base);
+    if !origin.is_some_and(|origin| allowed.iter().any(|allowed| allowed == origin.as_str())) {
+        let message = "Pages of this origin may not embed the drop-in for this Session: register the origin with the merchant's account \
+            (dropin merchant set MERCHANT_ID --origin ..., repeated for every origin of the shop: the list is replaced).";
+        return Err(ApiError::new(ErrorCode::OriginNotAllowed, message));
+    }
+    Ok(no_store(json(StatusCode::OK, &EmbeddableBody::allowed())))
+}
+
+/// The origin of the page that asks. Browsers leave the header out where the page is of the origin that is asked.
+fn page_origin(request: &HttpRequest, asset_url: &str) -> Option<Origin> {
+    let mut given = request.headers().get_all(header::ORIGIN);
+    match (given.next(), given.next()) {
+        (None, _) => Origin::parse(&Url::parse(asset_url).ok()?.origin().ascii_serialization()).ok(),
+        (Some(origin), None) => Origin::parse(origin.to_str().ok()?).ok(),
+        (Some(_), Some(_)) => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_merchants_name_ends_no_element_of_the_document() {
+        let text = embedded(&serde_json::json!({"MerchantName": "</script><!--"})).expect("JSON");
+        assert_eq!(text, r#"{"MerchantName":"\u003c/script>\u003c!--"}"#);
+    }
 
     #[test]
     fn the_form_reaches_the_stash_and_the_wallets_sessions_wherever_they_are() {

@@ -1,13 +1,15 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod assemble;
 mod assets;
-mod back;
 mod catalogue;
 mod checkout;
 mod frame;
 pub mod openapi;
+mod return_page;
 mod shopper;
+mod transfer;
 mod wallet;
 
 use std::time::Duration;
@@ -15,14 +17,16 @@ use std::time::Duration;
 use actix_web::http::Method;
 use actix_web::web;
 use dropin_access::Permission;
-use dropin_http::{Flows, Gate, Operation, mount, mount_open};
+use dropin_http::{ApiOperation, AuthState, Flows, mount_with_cors};
 use dropin_ports::Payment;
-use dropin_usecases::answers::Answers;
 use dropin_usecases::catalogue::MethodLists;
+use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::{Checkouts, Payments, Shopper};
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletSessions};
 use dropin_validation::UrlPolicy;
 use tokio::sync::watch;
+
+pub use assemble::{CheckoutApiArgs, assemble, wallet_client};
 
 /// What the shopper's side works with.
 #[derive(Clone)]
@@ -33,8 +37,6 @@ pub struct CheckoutDeps {
     pub flows: Flows,
     /// {stash_url}: where the card frame sends the card.
     pub stash_url: String,
-    /// Whether this deployment is a sandbox; the drop-in says so.
-    pub sandbox: bool,
     /// Becomes true when the process shall stop: a long poll then answers at once.
     pub stop: watch::Receiver<bool>,
 }
@@ -43,11 +45,11 @@ pub struct CheckoutDeps {
 #[derive(Clone)]
 pub struct MerchantDeps {
     /// Who may call.
-    pub gate: Gate,
+    pub auth: AuthState,
     /// Payments from server to server.
     pub checkouts: Checkouts,
-    /// Answers for whoever repeats a request.
-    pub answers: Answers,
+    /// Stored answers to repeated requests.
+    pub answers: IdempotencyService,
     /// Where payments run.
     pub flows: Flows,
     /// Which URLs a merchant may name.
@@ -62,16 +64,20 @@ pub struct MerchantDeps {
 pub fn configure(deps: CheckoutDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     move |config| {
         config.app_data(web::Data::new(deps.clone()));
-        mount(config, SHOPPER_OPERATIONS);
-        config.service(frame::resource()).service(back::resource()).service(assets::resource());
+        mount_with_cors(config, SHOPPER_OPERATIONS, &[EMBEDDABLE_PATH]);
+        config
+            .service(frame::resource())
+            .service(return_page::resource())
+            .service(transfer::resource())
+            .service(assets::resource());
     }
 }
 
 /// Mounts {checkout_url}: the server-to-server checkout, under `/v2.21`.
 pub fn configure_checkout(deps: MerchantDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     move |config| {
-        config.app_data(web::Data::new(deps.gate.clone())).app_data(web::Data::new(deps.clone()));
-        mount_open(config, OPERATIONS, &[METHODS_PATH]);
+        config.app_data(web::Data::new(deps.auth.clone())).app_data(web::Data::new(deps.clone()));
+        mount_with_cors(config, OPERATIONS, &[METHODS_PATH]);
     }
 }
 
@@ -83,18 +89,18 @@ pub fn configure_association(file: AssociationFile) -> impl Fn(&mut web::Service
 }
 
 /// How often merchants' wallet certificates are looked at.
-const CERTIFICATE_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 /// How soon again when they could not be.
-const CERTIFICATE_RETRY: Duration = Duration::from_secs(60);
+const CERTIFICATE_RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Warns of wallet certificates that end soon, once a day, until `stop` turns true.
 pub async fn watch_certificates(certificates: WalletCertificates, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
         let pause = match certificates.warn().await {
-            Ok(_) => CERTIFICATE_PAUSE,
+            Ok(_) => CERTIFICATE_CHECK_INTERVAL,
             Err(error) => {
                 log::warn!("wallet certificates cannot be looked at, trying again: {error}");
-                CERTIFICATE_RETRY
+                CERTIFICATE_RETRY_INTERVAL
             }
         };
         // Either ends the pause; which one is seen at the top of the loop.
@@ -102,7 +108,7 @@ pub async fn watch_certificates(certificates: WalletCertificates, mut stop: watc
     }
 }
 
-/// Asks for what follows a payment; nobody waits for it. While stopping nothing new is begun: it is an open operation and the settler finishes
+/// Starts what follows a payment without waiting for it. While stopping nothing is started: it is an open operation and the settler finishes
 /// it.
 fn finish_later(flows: &Flows, payments: Payments, next: Payment) {
     let begun = flows.spawn(async move {
@@ -116,84 +122,113 @@ fn finish_later(flows: &Flows, payments: Payments, next: Payment) {
     }
 }
 
-/// The one address that pages of every origin may read.
+/// Tells a page whether it may embed the drop-in; pages of every origin may read the answer.
+const EMBEDDABLE_PATH: &str = "/v1/session/{SessionId}/embeddable";
+
+/// The one address of {checkout_url} that pages of every origin may read.
 const METHODS_PATH: &str = "/v2.22/getPaymentMethods";
 
 /// Every operation of the server-to-server checkout. What captures, cancels or refunds works on any Order of the merchant's, those of Sessions too, and so
 /// takes the permission that the Order API asks for the same.
-pub const OPERATIONS: &[Operation] = &[
-    Operation {
+pub const OPERATIONS: &[ApiOperation] = &[
+    ApiOperation {
         name: "checkout",
         method: Method::POST,
         path: "/v2.21",
+        query: &[],
         permission: Some(Permission::Checkout),
         handler: || web::to(checkout::pay),
     },
-    Operation {
+    ApiOperation {
         name: "captureCheckout",
         method: Method::POST,
         path: "/v2.21/capture",
+        query: &[],
         permission: Some(Permission::OrderCapture),
         handler: || web::to(checkout::capture),
     },
-    Operation {
+    ApiOperation {
         name: "cancelCheckout",
         method: Method::POST,
         path: "/v2.21/cancel",
+        query: &[],
         permission: Some(Permission::OrderCapture),
         handler: || web::to(checkout::cancel),
     },
-    Operation {
+    ApiOperation {
         name: "refundCheckout",
         method: Method::POST,
         path: "/v2.21/refund",
+        query: &[],
         permission: Some(Permission::OrderRefund),
         handler: || web::to(checkout::refund),
     },
-    Operation {
+    ApiOperation {
         name: "queryCheckout",
         method: Method::POST,
         path: "/v2.21/query",
+        query: &[],
         permission: Some(Permission::Checkout),
         handler: || web::to(checkout::query),
     },
-    Operation {
+    ApiOperation {
         name: "getPaymentMethods",
         method: Method::GET,
         path: METHODS_PATH,
+        query: &["MerchantId", "Country", "Currency", "Amount", "Locale"],
         permission: None,
         handler: || web::to(catalogue::list),
     },
-    Operation {
+    ApiOperation {
         name: "startWalletSession",
         method: Method::GET,
         path: "/v1/wallet/{MerchantId}/session",
+        query: &["validationURL", "displayName", "domainName"],
         permission: None,
         handler: || web::to(wallet::session),
     },
 ];
 
 /// The shopper's calls; the drop-in's files and pages are no operations.
-pub const SHOPPER_OPERATIONS: &[Operation] = &[
-    Operation {
+pub const SHOPPER_OPERATIONS: &[ApiOperation] = &[
+    ApiOperation {
         name: "viewSession",
         method: Method::GET,
         path: "/v1/shopper/session/{SessionId}",
+        query: &[],
         permission: None,
         handler: || web::to(shopper::view),
     },
-    Operation {
+    ApiOperation {
         name: "submitPayment",
         method: Method::POST,
         path: "/v1/shopper/session/{SessionId}/submit",
+        query: &[],
         permission: None,
         handler: || web::to(shopper::submit),
     },
-    Operation {
+    ApiOperation {
+        name: "payAnotherWay",
+        method: Method::POST,
+        path: "/v1/shopper/session/{SessionId}/pay-another-way",
+        query: &[],
+        permission: None,
+        handler: || web::to(shopper::pay_another_way),
+    },
+    ApiOperation {
         name: "paymentProgress",
         method: Method::GET,
         path: "/v1/shopper/session/{SessionId}/progress",
+        query: &["from", "wait"],
         permission: None,
         handler: || web::to(shopper::progress),
+    },
+    ApiOperation {
+        name: "checkEmbedding",
+        method: Method::GET,
+        path: EMBEDDABLE_PATH,
+        query: &[],
+        permission: None,
+        handler: || web::to(frame::embeddable),
     },
 ];

@@ -1,67 +1,109 @@
-//! The shopper's calls. They are same-origin with the card frame, so there is no CORS; whoever knows the SessionId may make them.
+//! The shopper's calls. They are same-origin with the card frame, so there is no CORS; every client that knows the SessionId may make them.
 
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
 use actix_web::{HttpResponse, web};
-use dropin_http::{ApiError, JsonBody, PathId, json};
+use dropin_http::{ApiError, PathId, SmallJsonBody, json};
 use dropin_kernel::{SessionId, Violation, ViolationCode};
 use dropin_session::SessionStateKind;
-use dropin_usecases::payments::{Progress, Submit, SubmitError};
+use dropin_usecases::payments::{AttemptFailure, Progress, ShopperError, ShopperView, Submit, SubmitError};
 use dropin_wire::RequestError;
-use dropin_wire::shopper::{ProgressBody, ShopperViewBody, SubmitRequest, ViewSource};
+use dropin_wire::shopper::{
+    FailedAttemptSource, PayAnotherWayRequest, ProgressBody, ShopperViewBody, SubmitRequest, ViewSource,
+};
 
 use crate::{CheckoutDeps, finish_later};
 
+/// Largest submit: five members, none of them longer than 255 characters.
+const MAX_SUBMIT_BYTES: usize = 4 * 1024;
 /// Longest wait of one progress call; below the idle limit of common proxies.
-const LONGEST_WAIT: Duration = Duration::from_secs(25);
+const MAX_PROGRESS_WAIT: Duration = Duration::from_secs(25);
 
 pub(crate) async fn view(deps: web::Data<CheckoutDeps>, id: PathId<SessionId>) -> Result<HttpResponse, ApiError> {
     let view = deps.shopper.view(id.0).await?;
-    let body = ShopperViewBody::new(&ViewSource {
+    Ok(no_store(json(StatusCode::OK, &view_body(&deps, &view))))
+}
+
+pub(crate) fn view_body<'a>(deps: &'a CheckoutDeps, view: &'a ShopperView) -> ShopperViewBody<'a> {
+    ShopperViewBody::new(&ViewSource {
         session: &view.session,
         merchant_name: &view.merchant.name,
         origins: &view.origins,
         methods: &view.methods,
         token_methods: &view.token_methods,
         stash_url: &deps.stash_url,
-        sandbox: deps.sandbox,
-    });
-    Ok(fresh(json(StatusCode::OK, &body)))
+        sandbox: deps.shopper.sandbox,
+        failed_attempt: view.failed_attempt.map(failed_attempt),
+        now: view.now,
+    })
 }
 
 pub(crate) async fn submit(
     deps: web::Data<CheckoutDeps>,
     id: PathId<SessionId>,
-    body: JsonBody,
+    SmallJsonBody(body): SmallJsonBody<MAX_SUBMIT_BYTES>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = SubmitRequest::parse(&body.0).map_err(ApiError::from)?;
-    let SubmitRequest { version, attempt, means, fingerprint } = request;
-    let submit = Submit { version, attempt, means, fingerprint };
+    let catalogue = deps.shopper.catalogue.clone();
+    let read = move || {
+        let SubmitRequest { version, attempt, means, fingerprint } = SubmitRequest::parse(&body, &catalogue)?;
+        Ok(Submit { version, attempt, means, fingerprint })
+    };
     let (shopper, flows) = (deps.shopper.clone(), deps.flows.clone());
     let progress = deps
         .flows
         .run(async move {
-            let submitted = shopper.submit(id.0, submit).await?;
+            let submitted = shopper.submit_read(id.0, read).await?;
             if let Some(next) = submitted.follow_up {
                 finish_later(&flows, shopper.payments.clone(), next);
             }
             Ok::<_, SubmitError>(submitted.progress)
         })
         .await??;
-    Ok(told(&progress))
+    Ok(progress_response(&progress))
 }
 
-fn told(progress: &Progress) -> HttpResponse {
-    let mut body = ProgressBody::new(progress.state, progress.error_code);
+pub(crate) async fn pay_another_way(
+    deps: web::Data<CheckoutDeps>,
+    id: PathId<SessionId>,
+    SmallJsonBody(body): SmallJsonBody<MAX_SUBMIT_BYTES>,
+) -> Result<HttpResponse, ApiError> {
+    let PayAnotherWayRequest { attempt } = PayAnotherWayRequest::parse(&body).map_err(ApiError::from)?;
+    let (shopper, flows) = (deps.shopper.clone(), deps.flows.clone());
+    let progress = deps
+        .flows
+        .run(async move {
+            let done = shopper.pay_another_way(id.0, attempt).await?;
+            if let Some(next) = done.follow_up {
+                finish_later(&flows, shopper.payments.clone(), next);
+            }
+            Ok::<_, ShopperError>(done.progress)
+        })
+        .await??;
+    Ok(progress_response(&progress))
+}
+
+fn failed_attempt(failure: AttemptFailure) -> FailedAttemptSource {
+    let AttemptFailure { attempt, code, attempts_left } = failure;
+    FailedAttemptSource { attempt, code, attempts_left }
+}
+
+fn progress_response(progress: &Progress) -> HttpResponse {
+    let mut body = ProgressBody::new(progress.state, progress.error_code).checking(progress.checking);
+    if let Some(failure) = progress.failed_attempt {
+        body = body.with_failed_attempt(failed_attempt(failure));
+    }
+    if let Some(order) = &progress.order {
+        body = body.with_order(order.id, order.state, &order.payment_method);
+    }
     if let Some(page) = &progress.page {
-        body = body.with_page(&page.url, page.challenge);
+        body = body.with_page(&page.url, page.challenge, page.attempt);
     }
     if let Some(details) = &progress.bank_details {
         body = body.with_bank_details(details);
     }
-    fresh(json(StatusCode::OK, &body))
+    no_store(json(StatusCode::OK, &body))
 }
 
 #[derive(serde::Deserialize)]
@@ -75,7 +117,7 @@ impl Wait {
     /// The state to leave: PROCESSING unless another is named.
     fn from(&self) -> Result<SessionStateKind, RequestError> {
         let Some(name) = &self.from else { return Ok(SessionStateKind::Processing) };
-        let found = SessionStateKind::ALL.into_iter().find(|state| state.as_str() == name);
+        let found = name.parse::<SessionStateKind>().ok();
         let why = "must be a state of a Session, such as REDIRECTED";
         Ok(found.ok_or_else(|| Violation::new("from", ViolationCode::NotAllowed, why))?)
     }
@@ -86,18 +128,18 @@ pub(crate) async fn progress(
     id: PathId<SessionId>,
     query: web::Query<Wait>,
 ) -> Result<HttpResponse, ApiError> {
-    let wait = Duration::from_secs(query.wait.into()).min(LONGEST_WAIT);
+    let wait = Duration::from_secs(query.wait.into()).min(MAX_PROGRESS_WAIT);
     let from = query.from()?;
     let mut stop = deps.stop.clone();
     let progress = tokio::select! {
         progress = deps.shopper.progress(id.0, from, wait) => progress?,
         _stopping = stop.wait_for(|stopping| *stopping) => deps.shopper.progress(id.0, from, Duration::ZERO).await?,
     };
-    Ok(told(&progress))
+    Ok(progress_response(&progress))
 }
 
 /// What a shopper sees is never kept by a cache.
-fn fresh(mut response: HttpResponse) -> HttpResponse {
+pub(crate) fn no_store(mut response: HttpResponse) -> HttpResponse {
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -5,7 +5,7 @@ use actix_web::http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, ORIGIN, VARY,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
-use dropin_http::{ApiError, PathId, client_key};
+use dropin_http::{ApiError, PathId, client_key, count_wallet, only_known_query};
 use dropin_kernel::MerchantId;
 use dropin_usecases::wallet::{AssociationFile, WalletSessionAsk, WalletSessionError};
 use dropin_wire::ErrorCode;
@@ -14,7 +14,7 @@ use url::form_urlencoded;
 use crate::MerchantDeps;
 
 /// Longest query that is looked at, in bytes; what a page sends has two hundred.
-const LONGEST_QUERY: usize = 4_096;
+const MAX_QUERY_BYTES: usize = 4_096;
 
 /// Asks the wallet's provider for a payment session. A page of an origin that the merchant registered may read every answer, others none.
 pub(crate) async fn session(
@@ -24,9 +24,12 @@ pub(crate) async fn session(
 ) -> HttpResponse {
     let mut readable = None;
     let outcome = async {
+        only_known_query(&request)?;
         let origin = origin(&request)?;
         let merchant = deps.wallets.merchant(id?.0).await?;
         readable = origin.filter(|origin| deps.wallets.admits(&merchant, origin));
+        // With an Origin too: any program can send one.
+        count_wallet(&request, merchant.id)?;
         let ask = WalletSessionAsk { client: client_key(&request), ..ask(request.query_string())? };
         let session = deps.wallets.start(&merchant, origin, &ask).await?;
         Ok::<_, ApiError>(answer(session))
@@ -54,9 +57,9 @@ fn origin(request: &HttpRequest) -> Result<Option<&str>, WalletSessionError> {
     }
 }
 
-/// Decoded once; other parameters are ignored.
+/// Decoded once.
 fn ask(query: &str) -> Result<WalletSessionAsk, ApiError> {
-    if LONGEST_QUERY < query.len() {
+    if MAX_QUERY_BYTES < query.len() {
         return Err(ApiError::new(
             ErrorCode::InvalidRequest,
             "The query is too long; send validationURL and displayName.",

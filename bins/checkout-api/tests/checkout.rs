@@ -1,4 +1,4 @@
-//! The server-to-server checkout over HTTP (decisions.md section 6).
+//! The server-to-server checkout over HTTP (docs/SPECIFICATION.md#checkout).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod common;
@@ -8,7 +8,7 @@ use checkout_api::OPERATIONS;
 use common::{Api, redirect};
 use dropin_access::{Permission, Permissions};
 use dropin_order::DeclineReason;
-use dropin_ports::ProcessorAnswer;
+use dropin_ports::ProcessorReply;
 use serde_json::{Value, json};
 
 const NOBODY: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
@@ -58,7 +58,7 @@ async fn a_card_is_reserved_or_captured_and_told_so() {
 #[actix_web::test]
 async fn a_refusal_names_the_order() {
     let api = Api::start().await;
-    api.bank.will_say(ProcessorAnswer::Declined { reason: DeclineReason::InsufficientFunds, retryable: false });
+    api.bank.will_say(ProcessorReply::Declined { reason: DeclineReason::InsufficientFunds, retryable: false });
     let declined = api.ask("", &api.carded("order-1", json!({"Capture": true})).await).await;
     declined.is_error(402, "PAYMENT_DECLINED");
     let found = api.ask("/query", &api.about(&declined.order())).await;
@@ -68,7 +68,7 @@ async fn a_refusal_names_the_order() {
 #[actix_web::test]
 async fn an_unknown_outcome_is_no_refusal() {
     let api = Api::start().await;
-    api.bank.will_say(ProcessorAnswer::Unknown { why: "time-out".to_owned() });
+    api.bank.will_say(ProcessorReply::Unknown { why: "time-out".to_owned() });
     let unknown = api.ask("", &api.carded("order-1", json!({"Capture": true})).await).await;
     assert_eq!((unknown.flags(), &unknown.json()["State"]), ((false, false, false), &json!("PROCESSING")));
 }
@@ -103,17 +103,26 @@ async fn a_merchant_speaks_for_itself_alone() {
     let api = Api::start().await;
     let order = api.ask("", &api.carded("order-1", json!({})).await).await.order();
     let refund = json!({"RefundReference": "r-1"});
-    for merchant in [api.bob.merchant.as_str(), NOBODY, "ana", ""] {
+    for what in ["", "/capture", "/cancel", "/refund", "/query"] {
+        let body = json!({"MerchantId": "", "OrderId": order, "RefundReference": "r-1"});
+        assert_eq!(api.ask(what, &body).await.status, 400, "{what}: a required member that is empty is missing");
+    }
+    for merchant in [api.bob.merchant.as_str(), NOBODY, "ana"] {
         let pay = api.cart("order-2", json!({"MerchantId": merchant}));
         api.ask("", &pay).await.is_error(404, "MERCHANT_NOT_FOUND");
         for what in ["/capture", "/cancel", "/refund", "/query"] {
             let mut body = json!({"MerchantId": merchant, "OrderId": order});
-            body["RefundReference"] = refund["RefundReference"].clone();
+            if what == "/refund" {
+                body["RefundReference"] = refund["RefundReference"].clone();
+            }
             api.ask(what, &body).await.is_error(404, "MERCHANT_NOT_FOUND");
         }
     }
     for (what, order) in ["/capture", "/cancel", "/refund", "/query"].map(|what| (what, order.as_str())) {
-        let mut body = json!({"MerchantId": api.bob.merchant, "OrderId": order, "RefundReference": "r-1"});
+        let mut body = json!({"MerchantId": api.bob.merchant, "OrderId": order});
+        if what == "/refund" {
+            body["RefundReference"] = json!("r-1");
+        }
         let path = format!("/v2.21{what}");
         let theirs = api.send(Some(&api.bob), Method::POST, &path, &[], body.to_string()).await;
         body["OrderId"] = NOBODY.into();
@@ -154,7 +163,7 @@ async fn a_redirect_leads_the_shopper_on() {
     let told = api.ask("", &api.cart("order-1", json!({}))).await;
     assert_eq!(told.flags(), (false, false, false));
     assert_eq!(told.json()["Action"]["Redirect"], "https://wallet.example/pay");
-    let way_back = format!("http://assets.example/v1/return/{}", told.order());
+    let way_back = format!("https://assets.example/v1/return/{}", told.order());
     assert_eq!(*api.bank.way_back.lock().unwrap(), Some(way_back));
 }
 
@@ -171,7 +180,7 @@ async fn everything_that_moves_money_is_replayed_under_its_key() {
     let other = api.ask("", &api.carded("order-3", json!({})).await).await.order();
     let mut refund = api.about(&paid.order());
     refund["RefundReference"] = "r-1".into();
-    api.bank.will_say(ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable: false });
+    api.bank.will_say(ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false });
     let declined = api.carded("order-4", json!({})).await;
     let cases = [
         ("", &declined, 402),

@@ -1,11 +1,12 @@
-//! The payment methods over HTTP: what is listed, to whom, and that the checkout takes just that (contract, getPaymentMethods; decisions.md
-//! section 7).
+//! The payment methods over HTTP: what is listed, to whom, and that the checkout takes just that (docs/SPECIFICATION.md#catalogue).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod common;
 
 use common::{Answer, Api, User};
-use dropin_catalogue::{Adjustment, Adjustments, MerchantMethods, MethodsChange, Region, find_method};
+use dropin_catalogue::{
+    Adjustment, AdjustmentParts, Adjustments, MerchantMethods, MethodsChange, PayLaterRegion, find_method,
+};
 use serde_json::{Value, json};
 
 fn path(user: &User, filter: &str) -> String {
@@ -27,7 +28,7 @@ fn entry<'a>(list: &'a Value, id: &str) -> &'a Value {
 }
 
 fn without(ids: &[&str]) -> MerchantMethods {
-    let offered = ids.iter().map(|id| (find_method(id).unwrap(), false)).collect();
+    let offered = ids.iter().map(|id| (find_method(id).unwrap().clone(), false)).collect();
     MerchantMethods::default().changed(MethodsChange { offered, ..MethodsChange::default() })
 }
 
@@ -67,7 +68,7 @@ async fn what_is_given_narrows_the_list() {
     assert!(!ids(&list(&api, "&Country=NL&Currency=EUR&Amount=50000.01").await).contains(&"IDEAL"));
     let nothing = list(&api, "&Currency=JPY").await;
     assert_eq!(nothing, json!({"PaymentMethods": [], "TokenMethods": []}), "yen are not enabled for the merchant");
-    let unknown = list(&api, "&Locale=xx_XX&nonsense=1&country=de").await;
+    let unknown = list(&api, "&Locale=xx_XX").await;
     assert_eq!(entry(&unknown, "BANKTRANSFER")["Language"], "en");
 }
 
@@ -148,7 +149,9 @@ async fn the_checkout_agrees(api: &Api, user: &User, country: &str, currency: &s
     let listed = ids(&listed);
     for id in [&CARDS[..1], &["PAYPAL", "IDEAL", "PAYLATER", "BANKTRANSFER", "BLIK", "OXXO"]].concat() {
         let reference = format!("{round}-{country}-{currency}-{id}");
-        let change = json!({"MerchantId": user.merchant, "ConsumerCurrency": currency, "PaymentMethod": id});
+        let change = json!({
+            "MerchantId": user.merchant, "ConsumerCurrency": currency, "PaymentMethod": id, "Capture": true,
+        });
         let mut cart = match id {
             "VISA" => api.carded(&reference, change).await,
             _ => api.cart(&reference, change),
@@ -180,8 +183,8 @@ async fn what_is_particular_to_a_merchant_touches_nobody_else() {
     let api = Api::start().await;
     let mut methods = without(&["PAYPAL", "VISA"]);
     let mut adjustments: Adjustments = methods.adjustments.clone();
-    let dutch = Adjustment { countries: Some(vec!["NL".to_owned()]), ..Adjustment::default() };
-    adjustments.set(find_method("PAYLATER").unwrap(), dutch);
+    let dutch = AdjustmentParts { countries: Some(vec!["NL".to_owned()]), ..AdjustmentParts::default() };
+    adjustments.set(find_method("PAYLATER").unwrap(), Adjustment::new(dutch).unwrap());
     methods.adjustments = adjustments;
     api.methods(&api.ana, methods).await;
     for country in ["NL", "DE"] {
@@ -203,7 +206,8 @@ async fn pay_later_tells_its_region() {
     let parameters = async |filter: &str| entry(&list(&api, filter).await, "PAYLATER")["Parameters"].clone();
     assert_eq!(parameters("&Country=NL").await, json!({}), "the merchant has no account there");
     let api = Api::start().await;
-    let clients = [(Region::Europe, Some("K-eu".to_owned())), (Region::NorthAmerica, Some("K-na".to_owned()))];
+    let clients =
+        [(PayLaterRegion::Europe, Some("K-eu".to_owned())), (PayLaterRegion::NorthAmerica, Some("K-na".to_owned()))];
     let change = MethodsChange { pay_later_clients: clients.to_vec(), ..MethodsChange::default() };
     api.methods(&api.ana, MerchantMethods::default().changed(change)).await;
     let parameters = async |filter: &str| entry(&list(&api, filter).await, "PAYLATER")["Parameters"].clone();

@@ -1,4 +1,4 @@
-//! The wallet over HTTP: payment sessions, and checkouts with its tokens (contract, Wallet token method; decisions.md sections 6 and 7).
+//! The wallet over HTTP: payment sessions, and checkouts with its tokens (docs/SPECIFICATION.md#wallet, docs/SPECIFICATION.md#checkout-request).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod common;
@@ -45,6 +45,17 @@ async fn a_registered_page_gets_a_session_and_may_read_it() {
     assert_eq!(asked[0].client, Ipv4Addr::LOCALHOST.to_ipv6_mapped().to_bits(), "whoever asks has a share of its own");
 }
 
+/// Asks as a page does, again when its client is over the rate.
+async fn browse(api: &Api, path: &str) -> common::Answer {
+    loop {
+        let answer = api.browse(path, &[PAGE]).await;
+        if answer.status != 429 {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 #[actix_web::test]
 async fn no_hostile_spelling_lets_a_packet_leave() {
     let api = ready().await;
@@ -55,7 +66,7 @@ async fn no_hostile_spelling_lets_a_packet_leave() {
     let mut tried = 0;
     for url in all {
         let url = url.replace("{canary}", &address.to_string()).replace("{port}", &address.port().to_string());
-        let answer = api.browse(&path(&api, &url), &[PAGE]).await;
+        let answer = browse(&api, &path(&api, &url)).await;
         match answer.json()["FieldErrors"].as_array() {
             Some(_) => answer.is_refused_for(&["validationURL VALUE_NOT_ALLOWED"]),
             // The query as a whole is too long.
@@ -74,15 +85,15 @@ async fn no_hostile_spelling_lets_a_packet_leave() {
         (format!("validationURL={}", encoded(&good)), "validationURL VALUE_NOT_ALLOWED"),
         (format!("validationURL={good}&validationURL={good}"), "validationURL FIELD_INVALID"),
         (format!("validationURL={good}&validationURL=http%3A%2F%2F{address}%2F"), "validationURL FIELD_INVALID"),
-        (format!("validationurl={good}"), "validationURL FIELD_MISSING"),
-        (format!("validationURL[]={good}"), "validationURL FIELD_MISSING"),
+        (format!("validationurl={good}"), "validationurl FIELD_UNKNOWN"),
+        (format!("validationURL[]={good}"), "validationURL[] FIELD_UNKNOWN"),
         (String::new(), "validationURL FIELD_MISSING"),
     ] {
-        api.browse(&format!("{base}&{query}"), &[PAGE]).await.is_refused_for(&[refusal]);
+        browse(&api, &format!("{base}&{query}")).await.is_refused_for(&[refusal]);
     }
     assert_eq!(api.gateway.asked.lock().unwrap().len(), 0);
     assert!(tokio::time::timeout(Duration::ZERO, canary.accept()).await.is_err(), "somebody called");
-    assert_eq!(api.browse(&path(&api, GOOD), &[PAGE]).await.status, 200, "the right one passes");
+    assert_eq!(browse(&api, &path(&api, GOOD)).await.status, 200, "the right one passes");
 }
 
 #[actix_web::test]
@@ -100,12 +111,25 @@ async fn strangers_learn_nothing_and_read_nothing() {
     let of_bob = path(&api, GOOD).replace(&api.ana.merchant, &api.bob.merchant);
     api.browse(&of_bob, &[PAGE]).await.is_error(403, "NOT_AUTHORIZED");
     api.browse(&format!("{of_bob}&domainName=shop.example"), &[]).await.is_error(403, "NOT_AUTHORIZED");
-    // Without a page, the domain has to be named.
-    api.browse(&path(&api, GOOD), &[]).await.is_refused_for(&["domainName FIELD_MISSING"]);
     assert_eq!(api.gateway.asked.lock().unwrap().len(), 0);
+    // Without a page two parameters are enough, as long as one domain is verified (docs/SPECIFICATION.md#wallet-domain-name).
+    assert_eq!(api.browse(&path(&api, GOOD), &[]).await.status, 200);
     let named = format!("{}&domainName=shop.example", path(&api, GOOD));
-    for headers in [&[][..], &[("Origin", "http://assets.example")]] {
+    for headers in [&[][..], &[("Origin", "https://assets.example")]] {
         assert_eq!(api.browse(&named, headers).await.status, 200);
+    }
+}
+
+#[actix_web::test]
+async fn an_origin_gives_nobody_a_rate_of_its_own() {
+    for origin in ["https://assets.example", PAGE.1] {
+        let api = ready().await;
+        let mut limited = false;
+        for _ in 0..200 {
+            let answer = api.browse(&path(&api, GOOD), &[("Origin", origin)]).await;
+            limited |= answer.status == 429;
+        }
+        assert!(limited, "{origin}");
     }
 }
 
@@ -117,6 +141,8 @@ async fn a_provider_that_fails_is_told_apart_from_a_wrong_request() {
     answer.is_error(502, "WALLET_PROVIDER_FAILED");
     assert!(!answer.text.contains("machine"), "{answer:?}");
     assert_eq!(answer.header("access-control-allow-origin"), PAGE.1, "the page may read why");
+    *api.gateway.fails.lock().unwrap() = Some(WalletFailure::HostNotPublic);
+    api.browse(&path(&api, GOOD), &[PAGE]).await.is_error(400, "INVALID_REQUEST");
     *api.gateway.fails.lock().unwrap() = Some(WalletFailure::Busy);
     let answer = api.browse(&path(&api, GOOD), &[PAGE]).await;
     answer.is_error(429, "RATE_LIMITED");
@@ -152,13 +178,17 @@ async fn a_token_pays_without_a_method_and_reaches_the_processor_untouched() {
 
 #[actix_web::test]
 async fn a_token_is_taken_where_the_wallet_is_listed_and_nowhere_else() {
-    let api = Api::start().await;
+    let api = ready().await;
     let token = api.tokened("order-1", "{}", json!({})).await;
+    api.without_wallet().await;
     api.ask("", &token).await.is_refused_for(&["StashId VALUE_NOT_ALLOWED"]);
-    let named = api.tokened("order-1", "{}", json!({"PaymentMethod": "APPLEPAY"})).await;
+    let mut named = token.clone();
+    named["PaymentMethod"] = "APPLEPAY".into();
     api.ask("", &named).await.is_refused_for(&["StashId VALUE_NOT_ALLOWED"]);
     assert!(api.bank.asked.lock().unwrap().is_empty());
     api.wallet("shop.example").await;
+    // In force within two seconds.
+    tokio::time::sleep(Duration::from_millis(1_600)).await;
     assert_eq!(api.ask("", &token).await.flags(), (true, false, true), "the refusals have used nothing up");
 }
 

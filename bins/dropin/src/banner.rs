@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use dropin_boot::{Failure, Mode};
+use demo_shop::Credentials;
+use dropin_boot::{Failure, Mode, is_json, json_text};
 
 use crate::cli::{Cli, Target};
-use crate::demo::Credentials;
 use crate::plan::{Addresses, Parts, merchant_file};
 
 /// Prints addresses, credentials and one command to try.
@@ -16,46 +16,68 @@ pub(crate) fn print(
     addresses: &Addresses,
     demo: Option<&Credentials>,
 ) -> Result<(), Failure> {
-    let text = compose(cli, parts, addresses, demo)?;
+    let text = match is_json() {
+        true => compose_json(cli, parts, addresses, demo) + "\n",
+        false => compose(cli, parts, addresses, demo)?,
+    };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
 }
 
-fn compose(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Credentials>) -> Result<String, Failure> {
-    let mut text = String::new();
-    match cli.mode.mode {
-        Mode::Sandbox => {
-            writeln!(text, "Dropin runs as a sandbox: no money moves, and only published test cards work.\n")?
-        }
-        Mode::Production => writeln!(text, "Dropin runs.\n")?,
-    }
+const SANDBOX: &str = "Dropin runs as a sandbox: no money moves, and only published test cards work.";
+const PRODUCTION: &str = "Dropin runs.";
+
+/// What runs where: a name for people, one for programs, and the address.
+fn address_rows(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Credentials>) -> Vec<[String; 3]> {
     let Addresses { base, checkout, public, processor } = addresses;
+    let row = |is_there: bool, name: &str, value: &str| {
+        is_there.then(|| [name.to_owned(), name.to_lowercase().replace([' ', '-'], "_"), value.to_owned()])
+    };
+    let shop = demo.and_then(|demo| demo.shop_url.as_deref());
+    let rows = [
+        row(shop.is_some(), "Demo shop", shop.unwrap_or_default()),
+        row(parts.has(Target::SessionApi), "Session API", base),
+        row(parts.has(Target::CheckoutApi), "Checkout", checkout),
+        row(parts.has(Target::CheckoutApi), "Drop-in script", &format!("{}/v1/dropin.js", public.asset)),
+        row(parts.has(Target::StashApi), "Stash", &public.stash),
+        row(parts.need_processor(), "Processor", processor),
+        row(true, "Data", &cli.store.data.display().to_string()),
+    ];
+    rows.into_iter().flatten().collect()
+}
+
+fn headline(cli: &Cli) -> &'static str {
+    match cli.mode.mode() {
+        Mode::Sandbox => SANDBOX,
+        Mode::Production => PRODUCTION,
+    }
+}
+
+/// One line for what collects logs. Other than on a terminal the password is not in it: the file that holds it is.
+fn compose_json(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Credentials>) -> String {
+    let address_rows = address_rows(cli, parts, addresses, demo).into_iter().map(|[_, name, value]| (name, value));
+    let mut members: serde_json::Map<_, _> = address_rows.map(|(name, value)| (name, value.into())).collect();
+    if let Some(demo) = demo {
+        members.insert("merchant_id".to_owned(), demo.merchant_id.clone().into());
+        members.insert("credentials_file".to_owned(), merchant_file(cli).display().to_string().into());
+    }
+    json_text("INFO", headline(cli), members)
+}
+
+fn compose(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Credentials>) -> Result<String, Failure> {
+    let mut text = format!("{}\n\n", headline(cli));
     let mut row = |name: &str, value: &str| writeln!(text, "  {name:<16}{value}");
-    if let Some(shop) = demo.and_then(|demo| demo.shop_url.as_ref()) {
-        row("Demo shop", shop)?;
+    for [name, _, value] in address_rows(cli, parts, addresses, demo) {
+        row(&name, &value)?;
     }
-    if parts.has(Target::SessionApi) {
-        row("Session API", base)?;
-    }
-    if parts.has(Target::CheckoutApi) {
-        row("Checkout", checkout)?;
-        row("Drop-in script", &format!("{}/v1/dropin.js", public.asset))?;
-    }
-    if parts.has(Target::StashApi) {
-        row("Stash", &public.stash)?;
-    }
-    if parts.need_processor() {
-        row("Processor", processor)?;
-    }
-    row("Data", &cli.store.data.display().to_string())?;
     if let Some(demo) = demo {
         row("MerchantId", &demo.merchant_id)?;
         row("User name", &demo.username)?;
         row("Password", &demo.password)?;
         row("", &format!("(kept in {})", merchant_file(cli).display()))?;
         if parts.has(Target::SessionApi) {
-            writeln!(text, "\nCreate a Session:\n\n{}", curl(base, demo))?;
+            writeln!(text, "\nCreate a Session:\n\n{}", curl(&addresses.base, demo))?;
         }
         if let Some(shop) = &demo.shop_url {
             writeln!(

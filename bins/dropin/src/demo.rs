@@ -3,59 +3,34 @@
 use std::path::Path;
 use std::time::Duration;
 
-use dropin_access::{DomainState, Origin};
+use demo_shop::{ASSOCIATION, Credentials};
+use dropin_access::{DomainState, EndpointSettings, Merchant, Origin};
 use dropin_boot::Failure;
 use dropin_kernel::MerchantId;
 use dropin_money::Currency;
-use dropin_ports::WalletCredentials;
-use dropin_usecases::access::{AuthenticateError, CreateMerchant, MerchantCreated, Merchants, authenticate};
+use dropin_ports::{MerchantSettings, WalletCredentials};
+use dropin_usecases::access::{
+    AuthenticateError, CreateMerchant, EndpointUpdate, MerchantCreated, Merchants, authenticate,
+};
 use dropin_usecases::wallet::{SetWallet, WalletSetup, WalletSetupError};
 use sandbox_processor::WalletAuthority;
-use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use crate::files;
 
-/// Between two looks for the shop's file: the shop has only just begun to listen.
+/// Between two checks of the shop's file: the shop has only just begun to listen.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A new merchant's credentials as scripts and the shop read them. No Debug: they are secret.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(crate) struct Credentials {
-    pub(crate) merchant_id: String,
-    pub(crate) username: String,
-    pub(crate) password: String,
-    pub(crate) webhook_secret: Option<String>,
-    /// Where the demo shop was when the merchant was made; it stands in the merchant's origins and webhook.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) shop_url: Option<String>,
-}
-
-impl From<MerchantCreated> for Credentials {
-    fn from(created: MerchantCreated) -> Self {
-        Self {
-            merchant_id: created.merchant_id.to_string(),
-            username: created.username,
-            password: created.password,
-            webhook_secret: created.webhook_secret,
-            shop_url: None,
-        }
+/// A new merchant's credentials.
+pub(crate) fn credentials(created: MerchantCreated) -> Credentials {
+    Credentials {
+        merchant_id: created.merchant_id.to_string(),
+        username: created.username,
+        password: created.password,
+        webhook_secret: created.webhook_secret,
+        shop_url: None,
     }
 }
-
-/// Reads credentials that `merchant create --json` or the demo wrote; `None` when there is no such file.
-pub(crate) fn read(file: &Path) -> Result<Option<Credentials>, Failure> {
-    let Some(text) = files::read(file)? else { return Ok(None) };
-    // The parser's own message would quote the file.
-    serde_json::from_str(&text).map(Some).map_err(|error| {
-        let (file, line) = (file.display(), error.line());
-        format!("{file} does not hold credentials (line {line}); remove it to have new ones made").into()
-    })
-}
-
-/// What proves the demo shop's domain to the sandbox's wallet provider; the shop serves it.
-pub(crate) const ASSOCIATION: &str = "This is the demo shop of a Dropin sandbox.\n";
 
 /// Sets the demo merchant's wallet up, once: a certificate of the sandbox's own provider.
 pub(crate) async fn wallet(
@@ -76,7 +51,7 @@ pub(crate) async fn wallet(
     Ok(())
 }
 
-/// Registers the shop's domain and looks for its file there until it was found; then, as every service, until `stop` turns true.
+/// Registers the shop's domain, checks its file until it is found, and then waits until `stop` turns true.
 pub(crate) async fn prove_domain(setup: WalletSetup, credentials: Credentials, mut stop: watch::Receiver<bool>) {
     let shop = credentials.shop_url.as_deref().and_then(|url| url.split_once("://"));
     if let (Some((_, domain)), Ok(merchant)) = (shop, credentials.merchant_id.parse()) {
@@ -100,13 +75,26 @@ async fn look_for_file(setup: &WalletSetup, merchant: MerchantId, domain: &str, 
     }
 }
 
-/// The demo merchant's credentials from `file`; makes the merchant when there is none, when the store does not know it,
-/// or when the shop has moved.
+/// The demo merchant's credentials, kept in `file`.
+///
+/// Makes the merchant when there is no file, or when the store does not know it. One whose shop has another address now gets that address.
+///
+/// # Errors
+/// The file holds the credentials of another merchant: a new demo merchant would overwrite them.
 pub(crate) async fn merchant(merchants: &Merchants, file: &Path, shop_url: &str) -> Result<Credentials, Failure> {
-    let now = merchants.clock.now();
-    if let Some(kept) = read(file)?.filter(|kept| kept.shop_url.as_deref() == Some(shop_url)) {
+    if let Some(kept) = Credentials::read(file)? {
+        let Some(old_url) = kept.shop_url.clone() else { return Err(not_the_demo(file)) };
+        let now = merchants.clock.now();
         match authenticate(&*merchants.store, &*merchants.secrets, now, &kept.username, &kept.password).await {
-            Ok(_known) => return Ok(kept),
+            // A move to another address that broke off has taken this one from the merchant's origins.
+            Ok(caller) if old_url == shop_url && caller.merchant.origins.contains(&Origin::parse(shop_url)?) => {
+                return Ok(kept);
+            }
+            Ok(caller) => {
+                let moved = move_shop(merchants, &caller.merchant, kept, &old_url, shop_url).await?;
+                files::write_private(file, &serde_json::to_string_pretty(&moved)?)?;
+                return Ok(moved);
+            }
             Err(AuthenticateError::Invalid) => {
                 log::warn!("the store does not know the demo merchant: making a new one")
             }
@@ -115,11 +103,56 @@ pub(crate) async fn merchant(merchants: &Merchants, file: &Path, shop_url: &str)
     }
     let wanted = CreateMerchant {
         name: "Demo shop".to_owned(),
-        webhook_url: Some(format!("{shop_url}/webhook")),
+        webhook_url: Some(webhook_url(shop_url)),
         origins: vec![Origin::parse(shop_url)?],
         currencies: Currency::ALL.to_vec(),
     };
-    let made = Credentials { shop_url: Some(shop_url.to_owned()), ..merchants.create(wanted).await?.into() };
+    let made = Credentials { shop_url: Some(shop_url.to_owned()), ..credentials(merchants.create(wanted).await?) };
     files::write_private(file, &serde_json::to_string_pretty(&made)?)?;
     Ok(made)
+}
+
+fn not_the_demo(file: &Path) -> Failure {
+    format!(
+        "{} holds the credentials of a merchant that is not the demo's (it has no ShopUrl), and the demo would overwrite them: name another file with \
+         --merchant-file, or leave the demo out with --no-demo",
+        file.display()
+    )
+    .into()
+}
+
+/// Where the shop at `shop_url` takes notifications.
+fn webhook_url(shop_url: &str) -> String {
+    format!("{shop_url}/webhook")
+}
+
+/// Puts the shop's new address in the place of the old one, in the merchant's origins and its endpoint, which keeps its secret.
+async fn move_shop(
+    merchants: &Merchants,
+    merchant: &Merchant,
+    kept: Credentials,
+    old_url: &str,
+    shop_url: &str,
+) -> Result<Credentials, Failure> {
+    let (old, new) = (Origin::parse(old_url)?, Origin::parse(shop_url)?);
+    let others = merchant.origins.iter().filter(|origin| **origin != old && **origin != new).cloned();
+    let origins = Some(others.chain([new.clone()]).collect());
+    merchants.set(merchant.id, MerchantSettings { origins, ..MerchantSettings::default() }).await?;
+    let endpoints = merchants.endpoints(merchant.id).await?;
+    let endpoint_at = |url: &str| endpoints.iter().find(|endpoint| endpoint.url == webhook_url(url));
+    let webhook_secret = match (endpoint_at(old_url), endpoint_at(shop_url)) {
+        (Some(endpoint), _) => {
+            let update = EndpointUpdate { url: Some(webhook_url(shop_url)), ..EndpointUpdate::default() };
+            merchants.set_endpoint(endpoint.id, update).await?;
+            kept.webhook_secret
+        }
+        // A start that broke off before it wrote the file has moved the endpoint, or has added one whose secret nobody knows.
+        (None, Some(endpoint)) => Some(merchants.rotate_secret(endpoint.id, Duration::ZERO).await?.webhook_secret),
+        (None, None) => {
+            let settings = EndpointSettings::default();
+            Some(merchants.add_endpoint(merchant.id, &webhook_url(shop_url), settings).await?.webhook_secret)
+        }
+    };
+    log::info!("the demo shop has moved from {old_url} to {shop_url}; its merchant stays the same");
+    Ok(Credentials { webhook_secret, shop_url: Some(shop_url.to_owned()), ..kept })
 }

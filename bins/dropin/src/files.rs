@@ -1,11 +1,14 @@
 //! Small private files beside the database.
 
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use dropin_boot::Failure;
+use rustix::fs::Access;
+use rustix::io::Errno;
+use rustix::process::geteuid;
 
 /// Makes sure that the data folder exists; a new one is private.
 pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
@@ -14,12 +17,31 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Reads a file; `None` when there is none.
+/// Refuses a data folder in which this program cannot write.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    let wanted = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+    rustix::fs::access(path, wanted).map_err(|error| unusable(path, error))
+}
+
+/// Says whose folder it is, and what to do.
+fn unusable(path: &Path, error: Errno) -> Failure {
+    let (folder, user) = (path.display(), geteuid().as_raw());
+    match fs::metadata(path).map(|metadata| metadata.uid()) {
+        Ok(owner) if owner != user => format!(
+            "cannot use the data folder {folder}: it belongs to user {owner}, and this program runs as user {user}: run the program as user {owner}, \
+             run `chown -R {user} {folder}`, or choose another folder with --data"
+        ),
+        _ => format!("cannot use the data folder {folder}: {error}; run `chmod 700 {folder}`, or choose another one with --data"),
+    }
+    .into()
+}
+
+/// Reads a file that only this user can read; `None` when there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(format!("cannot read {}: {error}", path.display()).into()),
+    match dropin_private_file::read(path) {
+        Ok(text) => Ok(Some(text.as_str().to_owned())),
+        Err(error) if error.is_missing() => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -54,9 +76,28 @@ mod tests {
             write_private(&path, text).unwrap();
             assert_eq!(read(&path).unwrap().as_deref(), Some(text));
         }
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+        assert!(read(&path).unwrap_err().to_string().contains("chmod 600"));
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
         for (path, mode) in [(&path, 0o600), (&data, 0o700)] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode);
         }
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_named_with_both_and_with_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        make_folder(folder.path()).unwrap();
+        check_writable(folder.path()).unwrap();
+        let own = unusable(folder.path(), Errno::ACCESS).to_string();
+        assert!(own.contains("chmod 700") && own.contains("--data"), "{own}");
+        // Every machine has it, and no program runs as its owner but root's.
+        let root = unusable(Path::new("/"), Errno::ACCESS).to_string();
+        let (words, advice) = match geteuid().as_raw() {
+            0 => ("cannot use the data folder /", "chmod 700"),
+            _ => ("it belongs to user 0", "chown -R"),
+        };
+        assert!(root.contains(words) && root.contains(advice) && root.contains("--data"), "{root}");
     }
 
     #[test]

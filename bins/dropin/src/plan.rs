@@ -3,18 +3,17 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use dropin_boot::{Failure, Mode, ProcessorArgs, PublicArgs, PublicUrls, Secret, SystemIds};
+use dropin_boot::{
+    ConfigError, Failure, Mode, Prefixes, ProcessorArgs, PublicArgs, PublicUrls, Secret, SystemIds, check_reachable,
+    public_url,
+};
 use dropin_ports::IdSource;
 
 use crate::cli::{Cli, Target};
 use crate::files;
 
-/// Below what a service stands where all share one listener.
-pub(crate) const ASSET: &str = "/asset";
-/// The server-to-server checkout's prefix.
-pub(crate) const CHECKOUT: &str = "/checkout";
-/// The stash's prefix.
-pub(crate) const STASH: &str = "/stash";
+/// Below what the services stand, since all share one listener.
+pub(crate) const PREFIXES: Prefixes = Prefixes { checkout: "/checkout", asset: "/asset", stash: "/stash" };
 /// The sandbox processor's prefix.
 pub(crate) const SANDBOX: &str = "/sandbox";
 
@@ -37,14 +36,14 @@ impl Parts {
     /// Reads `--target`, `--no-demo` and the mode. Production has neither sandbox nor demo unless they are asked for by
     /// name, which is refused.
     pub(crate) fn chosen(cli: &Cli) -> Result<Self, Failure> {
-        let (targets, production) = (&cli.serve.target, cli.mode.mode == Mode::Production);
-        let play = |part: Target| matches!(part, Target::SandboxProcessor | Target::Shop);
-        if let Some(refused) = targets.iter().find(|part| production && play(**part)) {
+        let (targets, production) = (&cli.serve.target, cli.mode.mode() == Mode::Production);
+        let is_sandbox_only = |part: Target| matches!(part, Target::SandboxProcessor | Target::Shop);
+        if let Some(refused) = targets.iter().find(|part| production && is_sandbox_only(**part)) {
             let name = if *refused == Target::Shop { "the demo shop" } else { "the sandbox processor" };
             return Err(format!("{name} does not run in production; leave it out of --target").into());
         }
         let all = targets.contains(&Target::All);
-        let wanted = |part: Target| all && !(production && play(part)) || targets.contains(&part);
+        let wanted = |part: Target| all && !(production && is_sandbox_only(part)) || targets.contains(&part);
         let left_out = |part: Target| part == Target::Shop && cli.serve.no_demo;
         Ok(Self(PARTS.into_iter().filter(|part| wanted(*part) && !left_out(*part)).collect()))
     }
@@ -106,25 +105,45 @@ impl Addresses {
         let here = format!("{scheme}://{}", reachable(listens));
         let or_here =
             |configured: &Option<String>, prefix: &str| configured.clone().unwrap_or_else(|| format!("{here}{prefix}"));
-        let public =
-            PublicArgs { asset_url: or_here(&serve.asset_url, ASSET), stash_url: or_here(&serve.stash_url, STASH) };
+        let public = PublicArgs {
+            asset_url: or_here(&serve.asset_url, PREFIXES.asset),
+            stash_url: or_here(&serve.stash_url, PREFIXES.stash),
+        };
         let processor = match &serve.processor_url {
             Some(url) => url.clone(),
             None if parts.has(Target::SandboxProcessor) => match processor {
                 Some(address) => format!("http://{address}"),
                 None => format!("{here}{SANDBOX}"),
             },
-            None if cli.mode.mode == Mode::Production && parts.need_processor() => {
+            None if cli.mode.mode() == Mode::Production && parts.need_processor() => {
                 return Err("PROCESSOR_URL is missing: production needs the address of a payment processor".into());
             }
             None => ProcessorArgs::DEFAULT_URL.to_owned(),
         };
+        let mode = cli.mode.mode();
         Ok(Self {
-            base: or_here(&serve.base_url, "").trim_end_matches('/').to_owned(),
-            checkout: or_here(&serve.checkout_url, CHECKOUT).trim_end_matches('/').to_owned(),
-            public: public.urls()?,
+            base: public_url("base_url", &or_here(&serve.base_url, ""), mode)?,
+            checkout: public_url("checkout_url", &or_here(&serve.checkout_url, PREFIXES.checkout), mode)?,
+            public: public.urls(mode)?,
             processor,
         })
+    }
+}
+
+impl Addresses {
+    /// Refuses addresses of this machine that browsers are told, where the parts serve real payments to other machines.
+    pub(crate) fn check_reachable(&self, cli: &Cli, parts: &Parts) -> Result<(), Failure> {
+        let serve = &cli.serve;
+        if !cli.mode.is_public_production(serve.listen, serve.listener.behind_proxy) {
+            return Ok(());
+        }
+        if parts.has(Target::StashApi) {
+            check_reachable("asset_url", "DROPIN_ASSET_URL", &self.public.asset)?;
+        }
+        if parts.has(Target::CheckoutApi) {
+            self.public.check_reachable()?;
+        }
+        Ok(())
     }
 }
 
@@ -137,17 +156,26 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The key that the processor knows us by; in a sandbox one of our own, kept in the data folder.
-pub(crate) fn processor_key(cli: &Cli) -> Result<Secret, Failure> {
-    let configured =
-        ProcessorArgs { processor_url: String::new(), processor_key_file: cli.serve.processor_key_file.clone() }.key();
-    match configured {
-        Err(dropin_boot::ConfigError::MissingSecret { .. }) if cli.mode.mode == Mode::Sandbox => {}
+/// How the processor's key is configured.
+pub(crate) fn processor_args(cli: &Cli) -> ProcessorArgs {
+    ProcessorArgs { processor_url: String::new(), processor_key_file: cli.serve.processor_key_file.clone() }
+}
+
+/// The key that the processor knows us by; in a sandbox the one in the data folder, which is made for a sandbox processor of this process.
+///
+/// # Errors
+/// There is none, and another process's processor would not know a new one.
+pub(crate) fn processor_key(cli: &Cli, parts: &Parts) -> Result<Secret, Failure> {
+    let missing = match processor_args(cli).key() {
+        Err(error @ ConfigError::MissingSecret { .. }) if cli.mode.mode() == Mode::Sandbox => error,
         configured => return Ok(configured?),
-    }
+    };
     let path = processor_key_file(cli);
     if let Some(kept) = files::read(&path)? {
         return Ok(Secret::new(kept.trim().to_owned()));
+    }
+    if !parts.has(Target::SandboxProcessor) {
+        return Err(format!("{missing}; or add sandbox-processor to --target, for which a key is made").into());
     }
     files::make_folder(&cli.store.data)?;
     let key: String = SystemIds.secret().iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,14 +1,10 @@
 //! The mobile wallet in one process: the sandbox's own provider, and what the services need of it.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::Arc;
 
 use actix_web::dev::Server;
-use dropin_access::{Origin, WalletHost, WalletHosts};
-use dropin_boot::{Context, Failure, Mode};
-use dropin_keyring::MasterKey;
-use dropin_usecases::wallet::WalletSessions;
-use dropin_wallet_client::{ClientConfig, WalletClient};
+use dropin_access::WalletHost;
+use dropin_boot::{Failure, WalletArgs};
 use sandbox_processor::WalletAuthority;
 use tokio::sync::watch;
 
@@ -41,33 +37,13 @@ impl WalletSandbox {
     }
 }
 
-/// Which servers of the wallet's provider pages may name: what is configured, else our own where it runs.
-pub(crate) fn hosts(cli: &Cli, own: Option<&WalletSandbox>) -> Result<WalletHosts, Failure> {
-    match own {
-        Some(own) if cli.serve.wallet.wallet_hosts.is_empty() => {
-            let host = WalletHost { name: WalletHost::SANDBOX.to_owned(), at: Some(own.address) };
-            Ok(WalletHosts::new(vec![host]))
-        }
-        _ => Ok(cli.serve.wallet.hosts(cli.mode.mode)?),
+/// What the services need to know of the provider: what is configured, else our own where it runs.
+pub(crate) fn settings(cli: &Cli, own: Option<&WalletSandbox>) -> WalletArgs {
+    let mut settings = cli.serve.wallet.clone();
+    if let Some(own) = own.filter(|_| settings.wallet_hosts.is_empty()) {
+        settings.wallet_hosts.push(WalletHost { name: WalletHost::SANDBOX.to_owned(), at: Some(own.address) });
     }
-}
-
-/// Payment sessions for pages with the wallet's button.
-pub(crate) fn sessions(
-    cli: &Cli,
-    context: &Context,
-    secrets: Arc<MasterKey>,
-    hosts: WalletHosts,
-    asset_origin: Origin,
-) -> Result<WalletSessions, Failure> {
-    let (store, sandbox) = (Arc::new(context.store.clone()), context.mode == Mode::Sandbox);
-    let config = match sandbox {
-        true => ClientConfig::sandbox(cli.serve.wallet.root(&context.data)),
-        false => ClientConfig::production(),
-    };
-    let provider = Arc::new(WalletClient::start(config)?);
-    let clock = context.clock.clone();
-    Ok(WalletSessions { store: store.clone(), access: store, secrets, provider, clock, hosts, asset_origin, sandbox })
+    settings
 }
 
 /// Serves until somebody asks for a stop.

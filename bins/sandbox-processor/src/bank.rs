@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
+use crate::enums::{Kind, Method, Outcome};
 use crate::rows::Operation;
-use crate::words::{Kind, Method, Outcome};
 
-/// The contract's BankDetails; all are texts, an empty one where the country has no such thing.
+/// The members of docs/SPECIFICATION.md#bank-details; all are texts, an empty one where the country has no such thing.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct BankDetails {
@@ -75,7 +75,7 @@ impl BankDetails {
             city: account.city,
             country: account.country,
             iban: iban(account.country, account.bban),
-            payment_reference: operation.order_id.clone()?,
+            payment_reference: operation.payment_reference.clone().or_else(|| operation.order_id.clone())?,
             swift_code: account.bic,
             extra_bank_data: account.extra,
         })

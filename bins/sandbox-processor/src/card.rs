@@ -1,10 +1,116 @@
-//! Published test numbers and what each of them does (decisions.md section 10).
+//! Published test numbers and what each of them does (docs/SPECIFICATION.md#test-numbers).
 
 use std::fmt;
 
 use time::OffsetDateTime;
 
-use crate::words::{Reason, Scenario, Stage};
+use crate::enums::{Reason, Scenario, Stage};
+
+/// A published test number, and what the sandbox does with it.
+#[derive(Debug, Clone, Copy)]
+pub struct SandboxCard {
+    /// The number, without spaces.
+    pub number: &'static str,
+    /// The scheme, as people call it.
+    pub scheme: &'static str,
+    /// What paying with it does, as a sentence without its full stop.
+    pub does: &'static str,
+    verdict: Verdict,
+}
+
+/// Every published test number (docs/SPECIFICATION.md#test-numbers). Pages, tools and documents that name a number take it from here.
+pub const TEST_CARDS: [SandboxCard; 17] = [
+    test_card("4242424242424242", "Visa", "Pays", Verdict::Approve(Scenario::Plain)),
+    test_card("4000000000000002", "Visa", "Is declined", Verdict::Decline(Reason::GenericDecline)),
+    test_card("4000000000009995", "Visa", "Is declined for lack of money", Verdict::Decline(Reason::InsufficientFunds)),
+    test_card(
+        "4000000000009979",
+        "Visa",
+        "Is declined as stolen: the same card is not asked for again in a Session",
+        Verdict::Decline(Reason::DoNotTryAgain),
+    ),
+    test_card(
+        "4000000000003220",
+        "Visa",
+        "Asks for 3-D Secure; the bank's page offers succeed, fail and cancel",
+        Verdict::Await(Stage::Page),
+    ),
+    test_card("4000000000009235", "Visa", "Pays, and is held for a review", Verdict::ApproveUnderReview),
+    test_card(
+        "4000000000002016",
+        "Visa",
+        "Pays; its capture takes a few seconds",
+        Verdict::Approve(Scenario::PendingCapture),
+    ),
+    test_card(
+        "4000000000000341",
+        "Visa",
+        "Is authorized; its capture is refused for good",
+        Verdict::Approve(Scenario::RefusedCapture),
+    ),
+    test_card(
+        "4000000000007726",
+        "Visa",
+        "Pays; a refund succeeds after a few seconds",
+        Verdict::Approve(Scenario::PendingRefund),
+    ),
+    test_card(
+        "4000000000005126",
+        "Visa",
+        "Pays; a refund fails after a few seconds",
+        Verdict::Approve(Scenario::FailingRefund),
+    ),
+    test_card(
+        "4000000000000119",
+        "Visa",
+        "Pays, though the processor answers with an error first",
+        Verdict::Approve(Scenario::LostAnswer),
+    ),
+    test_card("4000000000003014", "Visa", "Gets no answer from the processor; nothing is charged", Verdict::Silence),
+    test_card("5555555555554444", "Mastercard", "Pays", Verdict::Approve(Scenario::Plain)),
+    test_card(
+        "378282246310005",
+        "American Express",
+        "Pays; its code has four digits",
+        Verdict::Approve(Scenario::Plain),
+    ),
+    test_card("6011111111111117", "Discover", "Pays", Verdict::Approve(Scenario::Plain)),
+    test_card("3530111333300000", "JCB", "Pays", Verdict::Approve(Scenario::Plain)),
+    test_card("30569309025904", "Diners Club", "Pays", Verdict::Approve(Scenario::Plain)),
+];
+
+const fn test_card(number: &'static str, scheme: &'static str, does: &'static str, verdict: Verdict) -> SandboxCard {
+    SandboxCard { number, scheme, does, verdict }
+}
+
+/// What a test card is wanted for, by tools that make something happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestPurpose {
+    /// Authorized, captured and refunded at once.
+    Pay,
+    /// Declined.
+    Decline,
+    /// Authorized, and held for a review.
+    Review,
+    /// Authorized; the capture is refused for good.
+    RefuseCapture,
+    /// Paid; a refund fails.
+    FailRefund,
+}
+
+impl SandboxCard {
+    /// The first published card that does this.
+    pub fn for_purpose(purpose: TestPurpose) -> &'static Self {
+        let wanted = match purpose {
+            TestPurpose::Pay => Verdict::Approve(Scenario::Plain),
+            TestPurpose::Decline => Verdict::Decline(Reason::GenericDecline),
+            TestPurpose::Review => Verdict::ApproveUnderReview,
+            TestPurpose::RefuseCapture => Verdict::Approve(Scenario::RefusedCapture),
+            TestPurpose::FailRefund => Verdict::Approve(Scenario::FailingRefund),
+        };
+        TEST_CARDS.iter().find(|card| card.verdict == wanted).expect("a published card does each of these")
+    }
+}
 
 /// Card data as presented. It lives for one call: what is kept of it is [`Card::last4`] and a [`Verdict`].
 pub(crate) struct Card {
@@ -34,7 +140,7 @@ pub(crate) enum Verdict {
 
 /// What the caller can do beyond yes and no.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Offers {
+pub(crate) struct CallerCapabilities {
     /// Send the shopper to a page, and receive them again.
     pub(crate) return_url: bool,
     /// Have somebody look at a payment.
@@ -72,8 +178,8 @@ impl Card {
         &self.number[self.number.len() - 4..]
     }
 
-    /// What happens to an authorization with this card, at `now`, when the caller can do what `offers` says.
-    pub(crate) fn verdict(&self, now: OffsetDateTime, offers: Offers) -> Verdict {
+    /// What happens to an authorization with this card, at `now`, when the caller can do what `capabilities` says.
+    pub(crate) fn verdict(&self, now: OffsetDateTime, capabilities: CallerCapabilities) -> Verdict {
         let Some(verdict) = published(&self.number) else {
             return Verdict::Decline(Reason::InvalidCard);
         };
@@ -87,8 +193,8 @@ impl Card {
             return Verdict::Decline(Reason::InvalidCard);
         }
         match verdict {
-            Verdict::Await(_) if !offers.return_url => Verdict::Decline(Reason::GenericDecline),
-            Verdict::ApproveUnderReview if !offers.review => Verdict::Decline(Reason::GenericDecline),
+            Verdict::Await(_) if !capabilities.return_url => Verdict::Decline(Reason::GenericDecline),
+            Verdict::ApproveUnderReview if !capabilities.review => Verdict::Decline(Reason::GenericDecline),
             verdict => verdict,
         }
     }
@@ -100,23 +206,9 @@ impl fmt::Debug for Card {
     }
 }
 
-/// The published test numbers.
+/// What the sandbox makes of a published number; none for any other.
 fn published(number: &str) -> Option<Verdict> {
-    Some(match number {
-        "4242424242424242" | "5555555555554444" | "378282246310005" | "6011111111111117" | "3530111333300000"
-        | "30569309025904" => Verdict::Approve(Scenario::Plain),
-        "4000000000000002" => Verdict::Decline(Reason::GenericDecline),
-        "4000000000009995" => Verdict::Decline(Reason::InsufficientFunds),
-        "4000000000003220" => Verdict::Await(Stage::Page),
-        "4000000000009235" => Verdict::ApproveUnderReview,
-        "4000000000002016" => Verdict::Approve(Scenario::PendingCapture),
-        "4000000000000341" => Verdict::Approve(Scenario::RefusedCapture),
-        "4000000000007726" => Verdict::Approve(Scenario::PendingRefund),
-        "4000000000005126" => Verdict::Approve(Scenario::FailingRefund),
-        "4000000000000119" => Verdict::Approve(Scenario::LostAnswer),
-        "4000000000003014" => Verdict::Silence,
-        _ => return None,
-    })
+    TEST_CARDS.iter().find(|card| card.number == number).map(|card| card.verdict)
 }
 
 fn digits(text: &str) -> bool {
@@ -153,6 +245,19 @@ mod tests {
     }
 
     #[test]
+    fn every_purpose_has_a_published_card() {
+        let numbers = [
+            TestPurpose::Pay,
+            TestPurpose::Decline,
+            TestPurpose::Review,
+            TestPurpose::RefuseCapture,
+            TestPurpose::FailRefund,
+        ]
+        .map(|purpose| &SandboxCard::for_purpose(purpose).number[12..]);
+        assert_eq!(numbers, ["4242", "0002", "9235", "0341", "5126"]);
+    }
+
+    #[test]
     fn debug_shows_four_digits_only() {
         let shown = format!("{:?}", card("4242424242424242", Some("987"), "2030", "12").unwrap());
         assert_eq!(shown, "Card { last4: \"4242\", .. }");
@@ -160,8 +265,9 @@ mod tests {
 
     #[test]
     fn a_card_is_good_through_its_last_month() {
-        let verdict =
-            |year, month| card("4242424242424242", None, year, month).unwrap().verdict(NOW, Offers::default());
+        let verdict = |year, month| {
+            card("4242424242424242", None, year, month).unwrap().verdict(NOW, CallerCapabilities::default())
+        };
         assert_eq!(verdict("2026", "11"), Verdict::Approve(Scenario::Plain));
         assert_eq!(verdict("2026", "10"), Verdict::Decline(Reason::ExpiredCard));
         assert_eq!(verdict("2025", "12"), Verdict::Decline(Reason::ExpiredCard));
@@ -170,7 +276,8 @@ mod tests {
 
     #[test]
     fn the_code_has_the_brands_length() {
-        let verdict = |number, code| card(number, Some(code), "2030", "12").unwrap().verdict(NOW, Offers::default());
+        let verdict =
+            |number, code| card(number, Some(code), "2030", "12").unwrap().verdict(NOW, CallerCapabilities::default());
         assert_eq!(verdict("378282246310005", "1234"), Verdict::Approve(Scenario::Plain));
         assert_eq!(verdict("378282246310005", "123"), Verdict::Decline(Reason::InvalidCard));
         assert_eq!(verdict("4242424242424242", "1234"), Verdict::Decline(Reason::InvalidCard));
@@ -178,8 +285,11 @@ mod tests {
 
     #[test]
     fn what_the_caller_cannot_do_is_declined() {
-        let verdict = |number, year, offers| card(number, None, year, "12").unwrap().verdict(NOW, offers);
-        let (page, review) = (Offers { return_url: true, review: false }, Offers { return_url: false, review: true });
+        let verdict = |number, year, capabilities| card(number, None, year, "12").unwrap().verdict(NOW, capabilities);
+        let (page, review) = (
+            CallerCapabilities { return_url: true, review: false },
+            CallerCapabilities { return_url: false, review: true },
+        );
         let generic = Verdict::Decline(Reason::GenericDecline);
         assert_eq!(verdict("4000000000003220", "2030", page), Verdict::Await(Stage::Page));
         assert_eq!(verdict("4000000000003220", "2030", review), generic);

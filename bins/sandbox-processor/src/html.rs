@@ -4,18 +4,18 @@ use std::fmt::Write;
 
 use dropin_kernel::Timestamp;
 
-use crate::answer::stored_amount;
 use crate::bank::BankDetails;
+use crate::enums::{Choice, Method, Outcome, Reason, Stage};
+use crate::response::stored_amount;
 use crate::rows::Operation;
-use crate::shopper::{Complaint, form_value};
-use crate::words::{Choice, Method, Outcome, Reason, Stage};
+use crate::shopper::{FormError, form_value};
 
 /// A page that is still open: what the shopper pays, and the buttons.
-pub(crate) fn open_page(operation: &Operation, payable: bool, complaint: Option<&Complaint>) -> String {
+pub(crate) fn open_page(operation: &Operation, payable: bool, form_error: Option<&FormError>) -> String {
     let (title, lead) = titles(operation);
     let mut main = format!("<h1>{title}</h1>\n");
-    if let Some(complaint) = complaint {
-        main += &format!("<p class=\"problem\" role=\"alert\">{}</p>\n", escape(&said(complaint)));
+    if let Some(form_error) = form_error {
+        main += &format!("<p class=\"problem\" role=\"alert\">{}</p>\n", escape(&said(form_error)));
     }
     main += &format!("<p>{lead}</p>\n{}", summary(operation));
     match operation.method {
@@ -153,6 +153,10 @@ fn ending(operation: &Operation) -> (&'static str, &'static str) {
             ("In review", "The lender looks at this payment. The shop will hear what comes of it.")
         }
         (_, Some(Reason::Voided)) => ("Stopped", "The shop has stopped this payment. You were not charged."),
+        (_, Some(Reason::PageClosed)) => (
+            "Cancelled",
+            "You chose to pay another way. This page cannot be paid any more, and you were not charged here.",
+        ),
         (_, Some(Reason::Expired)) => ("Too late", "The time for this payment is over. You were not charged."),
         (_, Some(Reason::Cancelled)) => ("Cancelled", "You cancelled this payment. You were not charged."),
         (_, Some(Reason::AuthenticationFailed)) => {
@@ -162,12 +166,12 @@ fn ending(operation: &Operation) -> (&'static str, &'static str) {
     }
 }
 
-fn said(complaint: &Complaint) -> String {
-    match complaint {
-        Complaint::Form => "Nothing was done: this form was not from this page. Choose again below.".to_owned(),
-        Complaint::Choice => "Nothing was done: choose one of the buttons below.".to_owned(),
-        Complaint::TooLate => "Nothing was done: this page takes no payment any more.".to_owned(),
-        Complaint::Amount(why) => format!("Nothing was done. {why} Write a number such as 12.50."),
+fn said(form_error: &FormError) -> String {
+    match form_error {
+        FormError::Form => "Nothing was done: this form was not from this page. Choose again below.".to_owned(),
+        FormError::Choice => "Nothing was done: choose one of the buttons below.".to_owned(),
+        FormError::TooLate => "Nothing was done: this page takes no payment any more.".to_owned(),
+        FormError::Amount(why) => format!("Nothing was done. {why} Enter an amount such as 10.00."),
     }
 }
 

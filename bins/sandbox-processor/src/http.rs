@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::SandboxProcessor;
-use crate::answer::{self, Corrupt};
+use crate::enums::{Call, Kind, Scenario};
+use crate::execution::{self, ExecuteError};
 use crate::faults::Mode;
-use crate::ledger::{self, LedgerError};
 use crate::perform::{self, now, time_out};
 use crate::request::Request;
+use crate::request_body;
+use crate::response::{self, Corrupt};
 use crate::rows;
 use crate::shopper::{self, Reviewed};
 use crate::store::StoreGone;
-use crate::wire;
-use crate::words::{Call, Kind, Scenario};
 
 /// Largest body that is read.
 const MAX_BODY: usize = 64 * 1024;
@@ -174,7 +174,7 @@ struct IdentityBody {
 
 /// Issues a merchant's certificate for the sandbox's wallet provider.
 async fn issue_identity(processor: Processor, body: Body) -> Result<HttpResponse, Refusal> {
-    let identifier = wire::parse_identity(&read(body)?).map_err(Refusal::Malformed)?;
+    let identifier = request_body::parse_identity(&read(body)?).map_err(Refusal::Malformed)?;
     let authority = processor.wallet().ok_or(Refusal::NoWallet)?;
     let issued = authority.issue(&identifier).map_err(|error| {
         log::error!("no certificate for the wallet: {error}");
@@ -219,7 +219,7 @@ async fn effect(processor: Processor, http: HttpRequest, body: Body, kind: Kind)
         .ok_or_else(|| {
             Refusal::Malformed("Send a UUID in the header Idempotency-Key; it names this operation.".to_owned())
         })?;
-    let request = wire::parse(kind, &read(body)?, OffsetDateTime::now_utc()).map_err(Refusal::Malformed)?;
+    let request = request_body::parse(kind, &read(body)?, OffsetDateTime::now_utc()).map_err(Refusal::Malformed)?;
     perform(&processor, key, request, &base(&processor, &http)).await
 }
 
@@ -231,13 +231,13 @@ async fn perform(
     base: &str,
 ) -> Result<HttpResponse, Refusal> {
     let fault = processor.faults().take(request.kind().into());
-    let work = move |store: &mut _, terms| ledger::execute(store, key, &request, terms);
+    let work = move |store: &mut _, context| execution::execute(store, key, &request, context);
     let executed = match perform::run(processor, fault, work).await? {
         Ok(executed) => executed,
-        Err(LedgerError::KeyReused) => return Err(Refusal::KeyReused),
-        Err(LedgerError::KeyAbandoned) => return Err(Refusal::KeyAbandoned),
-        Err(LedgerError::Store(error)) => return Err(error.into()),
-        Err(LedgerError::Silent) => return Err(time_out(processor.silence()).await),
+        Err(ExecuteError::KeyReused) => return Err(Refusal::KeyReused),
+        Err(ExecuteError::KeyAbandoned) => return Err(Refusal::KeyAbandoned),
+        Err(ExecuteError::Store(error)) => return Err(error.into()),
+        Err(ExecuteError::Silent) => return Err(time_out(processor.silence()).await),
     };
     if fault.mode == Mode::TimeoutAfterWork {
         return Err(time_out(fault.silence(processor.silence())).await);
@@ -250,13 +250,13 @@ async fn perform(
 
 async fn operation(processor: Processor, http: HttpRequest, path: web::Path<String>) -> Result<HttpResponse, Refusal> {
     let key = path_key(&path)?;
-    let found = processor.store().run(move |store| ledger::look_up(store, key, now())).await??;
+    let found = processor.store().run(move |store| execution::look_up(store, key, now())).await??;
     answer(found.ok_or(Refusal::NoOperation)?, &base(&processor, &http), false)
 }
 
 async fn abandon(processor: Processor, http: HttpRequest, path: web::Path<String>) -> Result<HttpResponse, Refusal> {
     let key = path_key(&path)?;
-    let found = processor.store().run(move |store| ledger::abandon(store, key, now())).await??;
+    let found = processor.store().run(move |store| execution::abandon(store, key, now())).await??;
     answer(found, &base(&processor, &http), false)
 }
 
@@ -267,9 +267,9 @@ async fn review(
     body: Body,
 ) -> Result<HttpResponse, Refusal> {
     let key = path_key(&path)?;
-    let approve = wire::parse_review(&read(body)?).map_err(Refusal::Malformed)?;
+    let approve = request_body::parse_review(&read(body)?).map_err(Refusal::Malformed)?;
     let fault = processor.faults().take(Call::Review);
-    let work = move |store: &mut _, terms| shopper::review(store, key, approve, terms);
+    let work = move |store: &mut _, context| shopper::review(store, key, approve, context);
     let reviewed = perform::run(&processor, fault, work).await??;
     if fault.mode == Mode::TimeoutAfterWork {
         return Err(time_out(fault.silence(processor.silence())).await);
@@ -297,9 +297,9 @@ async fn journal(
     if !(1..=MAX_PAGE).contains(&limit) {
         return Err(malformed());
     }
-    let rows = processor.store().run(move |store| ledger::entries(store, after, limit, now())).await??;
-    let entries = rows.into_iter().map(answer::Entry::try_from).collect::<Result<_, _>>()?;
-    Ok(HttpResponse::Ok().json(answer::Journal { entries }))
+    let rows = processor.store().run(move |store| execution::entries(store, after, limit, now())).await??;
+    let entries = rows.into_iter().map(response::Entry::try_from).collect::<Result<_, _>>()?;
+    Ok(HttpResponse::Ok().json(response::Journal { entries }))
 }
 
 async fn show_faults(processor: Processor) -> HttpResponse {
@@ -327,7 +327,7 @@ fn answer(operation: rows::Operation, base: &str, replayed: bool) -> Result<Http
     if replayed {
         answer.insert_header(("Idempotent-Replayed", "true"));
     }
-    Ok(answer.json(answer::Operation::render(operation, base)?))
+    Ok(answer.json(response::Operation::render(operation, base)?))
 }
 
 /// What stands before `/pages` in a page's address: as configured, else as this caller reached us.

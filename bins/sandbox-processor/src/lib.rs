@@ -1,19 +1,21 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
-mod answer;
 mod bank;
-mod books;
 mod card;
+mod enums;
+mod execution;
 mod faults;
 mod html;
 mod http;
-mod ledger;
 mod onsite;
+mod operation_store;
 mod pages;
 mod perform;
 mod program;
 mod request;
+mod request_body;
+mod response;
 mod rows;
 mod rules;
 mod shopper;
@@ -21,12 +23,10 @@ mod statement;
 mod store;
 mod token;
 mod wallet;
-mod wire;
-mod words;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use actix_web::web::ServiceConfig;
@@ -35,9 +35,10 @@ use url::Url;
 use crate::faults::Faults;
 use crate::store::Store;
 
+pub use crate::card::{SandboxCard, TEST_CARDS, TestPurpose};
 pub use crate::program::{Arguments, RunError, run};
-pub use crate::store::OpenError;
-pub use crate::wallet::{WalletAuthority, WalletError, WalletIdentity};
+pub use crate::store::OpenStoreError;
+pub use crate::wallet::{IssuedIdentity, WalletAuthority, WalletError};
 
 /// How a processor is set up.
 #[derive(Clone)]
@@ -77,7 +78,7 @@ pub struct Hosting {
     pub wallet: Option<WalletAuthority>,
 }
 
-/// How long pages, reviews and transfers wait; by default as decisions.md sections 3 and 4 say.
+/// How long pages, reviews and transfers wait; by default as docs/SPECIFICATION.md#hosted-pages says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waits {
     /// For the shopper to answer a card's 3-D Secure challenge: 15 minutes.
@@ -114,6 +115,8 @@ pub struct SandboxProcessor(Arc<Shared>);
 
 struct Shared {
     config: Config,
+    /// The bearer key of now.
+    key: RwLock<String>,
     hosting: Hosting,
     store: Store,
     faults: Faults,
@@ -123,23 +126,31 @@ impl SandboxProcessor {
     /// Opens the store and brings its schema up to date, with the default [`Hosting`]. Blocks for a few milliseconds.
     ///
     /// # Errors
-    /// [`OpenError`]: an unusable key, or a database that cannot be made or opened.
-    pub fn open(config: Config) -> Result<Self, OpenError> {
+    /// [`OpenStoreError`]: an unusable key, or a database that cannot be made or opened.
+    pub fn open(config: Config) -> Result<Self, OpenStoreError> {
         Self::open_with(config, Hosting::default())
     }
 
     /// [`Self::open`] with pages that are found elsewhere, or wait otherwise, than by default.
     ///
     /// # Errors
-    /// [`OpenError`]: an unusable key or public address, or a database that cannot be made or opened.
-    pub fn open_with(config: Config, hosting: Hosting) -> Result<Self, OpenError> {
-        if config.key.is_empty() || !config.key.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(OpenError::Key);
+    /// [`OpenStoreError`]: an unusable key or public address, or a database that cannot be made or opened.
+    pub fn open_with(config: Config, hosting: Hosting) -> Result<Self, OpenStoreError> {
+        if !is_usable(&config.key) {
+            return Err(OpenStoreError::Key);
         }
         let public_url = hosting.public_url.as_deref().map(base_address).transpose()?;
         let store = Store::open(&config.database)?;
         let hosting = Hosting { public_url, ..hosting };
-        Ok(Self(Arc::new(Shared { config, hosting, store, faults: Faults::default() })))
+        let key = RwLock::new(config.key.clone());
+        Ok(Self(Arc::new(Shared { config, key, hosting, store, faults: Faults::default() })))
+    }
+
+    /// Asks callers for another bearer key from now on. An unusable one changes nothing.
+    pub fn replace_key(&self, key: String) {
+        if is_usable(&key) {
+            *self.0.key.write().unwrap_or_else(PoisonError::into_inner) = key;
+        }
     }
 
     /// Mounts the caller's routes under `/v1` and those for browsers under `/pages` and `/onsite`, relative to the application or scope whose
@@ -193,7 +204,8 @@ impl SandboxProcessor {
 
     /// Compares without stopping at the first difference, so that the time taken tells nothing but the length.
     fn is_key(&self, presented: &[u8]) -> bool {
-        let key = self.0.config.key.as_bytes();
+        let key = self.0.key.read().unwrap_or_else(PoisonError::into_inner);
+        let key = key.as_bytes();
         key.len() == presented.len() && key.iter().zip(presented).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
     }
 }
@@ -204,11 +216,16 @@ impl fmt::Debug for SandboxProcessor {
     }
 }
 
+/// Whether a key can stand in a header.
+fn is_usable(key: &str) -> bool {
+    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// A public address in its normal form, without a slash at its end.
-fn base_address(written: &str) -> Result<String, OpenError> {
+fn base_address(written: &str) -> Result<String, OpenStoreError> {
     let url = Url::parse(written).ok().filter(|url| {
         let bare = url.username().is_empty() && url.password().is_none();
         matches!(url.scheme(), "http" | "https") && bare && url.query().is_none() && url.fragment().is_none()
     });
-    url.map(|url| url.as_str().trim_end_matches('/').to_owned()).ok_or(OpenError::PublicUrl)
+    url.map(|url| url.as_str().trim_end_matches('/').to_owned()).ok_or(OpenStoreError::PublicUrl)
 }

@@ -6,13 +6,13 @@ use actix_web::{HttpResponse, HttpResponseBuilder, ResponseError, web};
 use serde::Deserialize;
 
 use crate::SandboxProcessor;
+use crate::enums::{Call, Choice, Method, Stage};
 use crate::faults::Mode;
 use crate::html;
 use crate::http::Refusal;
 use crate::perform;
 use crate::rows::Operation;
-use crate::shopper::{self, Complaint, Press, Pressed};
-use crate::words::{Call, Choice, Method, Stage};
+use crate::shopper::{self, FormError, Press, Pressed};
 
 /// Longest form that is read, in bytes.
 const MAX_FORM: usize = 4 * 1024;
@@ -68,13 +68,13 @@ async fn decide(
     };
     match work(&processor, token.into_inner(), press).await {
         Ok(Some((operation, Pressed::Done))) => onward(&operation),
-        Ok(Some((operation, Pressed::Refused(complaint)))) => {
-            let status = match complaint {
-                Complaint::Form | Complaint::Choice => StatusCode::BAD_REQUEST,
-                Complaint::TooLate => StatusCode::CONFLICT,
-                Complaint::Amount(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        Ok(Some((operation, Pressed::Refused(form_error)))) => {
+            let status = match form_error {
+                FormError::Form | FormError::Choice => StatusCode::BAD_REQUEST,
+                FormError::TooLate => StatusCode::CONFLICT,
+                FormError::Amount(_) => StatusCode::UNPROCESSABLE_ENTITY,
             };
-            page(&processor, status, &operation, Some(&complaint))
+            page(&processor, status, &operation, Some(&form_error))
         }
         Ok(None) => no_page().await,
         Err(refusal) => failed(&refusal),
@@ -88,7 +88,7 @@ async fn work(
 ) -> Result<Option<(Operation, Pressed)>, Refusal> {
     let fault = processor.faults().take(Call::Page);
     let done =
-        perform::run(processor, fault, move |store, terms| shopper::press(store, &token, &press, terms)).await??;
+        perform::run(processor, fault, move |store, context| shopper::press(store, &token, &press, context)).await??;
     if fault.mode == Mode::TimeoutAfterWork {
         return Err(perform::time_out(fault.silence(processor.silence())).await);
     }
@@ -99,13 +99,13 @@ fn page(
     processor: &SandboxProcessor,
     status: StatusCode,
     operation: &Operation,
-    complaint: Option<&Complaint>,
+    form_error: Option<&FormError>,
 ) -> HttpResponse {
     let mut answer = answer(status, frames(operation));
     match operation.stage {
         Some(Stage::Page | Stage::Transfer) => {
-            let payable = shopper::payable(operation, perform::terms(processor));
-            answer.body(html::open_page(operation, payable, complaint))
+            let payable = shopper::payable(operation, perform::context(processor));
+            answer.body(html::open_page(operation, payable, form_error))
         }
         Some(Stage::Review) | None => answer.body(html::closed_page(operation)),
     }

@@ -9,14 +9,14 @@ use time::OffsetDateTime;
 use crate::SandboxProcessor;
 use crate::faults::{Fault, Mode};
 use crate::http::Refusal;
-use crate::rules::Terms;
+use crate::rules::CallContext;
 use crate::store::StoreGone;
 
 /// Runs `work` in the store: once, twice, late or not at all.
 pub(crate) async fn run<T: Send + 'static>(
     processor: &SandboxProcessor,
     fault: Fault,
-    work: impl Fn(&mut SqliteConnection, Terms) -> T + Send + 'static,
+    work: impl Fn(&mut SqliteConnection, CallContext) -> T + Send + 'static,
 ) -> Result<T, Refusal> {
     let refuse = fault.mode == Mode::Refuse;
     match fault.mode {
@@ -34,8 +34,8 @@ pub(crate) async fn time_out(silence: Duration) -> Refusal {
 }
 
 /// The circumstances of a call that is not refused on purpose.
-pub(crate) fn terms(processor: &SandboxProcessor) -> Terms {
-    Terms { now: now(), capture_delay: processor.capture_delay(), waits: processor.waits(), refuse: false }
+pub(crate) fn context(processor: &SandboxProcessor) -> CallContext {
+    CallContext { now: now(), capture_delay: processor.capture_delay(), waits: processor.waits(), refuse: false }
 }
 
 /// The time.
@@ -47,11 +47,11 @@ async fn deliver<T: Send + 'static>(
     processor: &SandboxProcessor,
     refuse: bool,
     deliveries: usize,
-    work: impl Fn(&mut SqliteConnection, Terms) -> T + Send + 'static,
+    work: impl Fn(&mut SqliteConnection, CallContext) -> T + Send + 'static,
 ) -> Result<T, StoreGone> {
     let shared = processor.clone();
     let work = move |store: &mut SqliteConnection| {
-        let mut once = || work(store, Terms { refuse, ..terms(&shared) });
+        let mut once = || work(store, CallContext { refuse, ..context(&shared) });
         for _ in 1..deliveries {
             once();
         }
@@ -64,7 +64,7 @@ async fn deliver<T: Send + 'static>(
 async fn run_late<T: Send + 'static>(
     processor: &SandboxProcessor,
     delay: Duration,
-    work: impl Fn(&mut SqliteConnection, Terms) -> T + Send + 'static,
+    work: impl Fn(&mut SqliteConnection, CallContext) -> T + Send + 'static,
 ) -> Result<T, Refusal> {
     let processor = processor.clone();
     let late = actix_web::rt::spawn(async move {

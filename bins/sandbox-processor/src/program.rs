@@ -10,8 +10,9 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, HttpResponse, HttpServer, web};
+use dropin_private_file::PrivacyError;
 
-use crate::{Config, Hosting, OpenError, SandboxProcessor, Waits, WalletAuthority, WalletError, http};
+use crate::{Config, Hosting, OpenStoreError, SandboxProcessor, Waits, WalletAuthority, WalletError, http};
 
 /// How long running calls may take to finish after a stop signal, in seconds.
 const STOP_SECONDS: u64 = 5;
@@ -102,17 +103,12 @@ pub enum RunError {
     /// There is no bearer key.
     #[error("no bearer key; set {KEY_VARIABLE} or name a file with --key-file")]
     NoKey,
-    /// The key file cannot be read.
-    #[error("cannot read the key file {path}: {source}")]
-    KeyFile {
-        /// The configured file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    /// The key file cannot be read, or other users may open it.
+    #[error("the key file: {0}")]
+    KeyFile(#[from] PrivacyError),
     /// The store cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] OpenStoreError),
     /// The wallet's provider cannot be played.
     #[error(transparent)]
     Wallet(#[from] WalletError),
@@ -182,10 +178,7 @@ pub async fn run(arguments: Arguments) -> Result<(), RunError> {
 
 fn read_key(file: Option<PathBuf>) -> Result<String, RunError> {
     match file {
-        Some(path) => match std::fs::read_to_string(&path) {
-            Ok(key) => Ok(key.trim().to_owned()),
-            Err(source) => Err(RunError::KeyFile { path, source }),
-        },
+        Some(path) => Ok(dropin_private_file::read(&path)?.trim().to_owned()),
         None => std::env::var(KEY_VARIABLE).map_err(|_unset| RunError::NoKey),
     }
 }

@@ -4,8 +4,8 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 
 use crate::card::Verdict;
+use crate::enums::{Kind, Method};
 use crate::rows::Operation;
-use crate::words::{Kind, Method};
 
 /// A well-formed call that asks for an effect.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub(crate) struct Authorization {
     /// Two capital letters.
     pub(crate) shopper_country: Option<String>,
     pub(crate) review_allowed: bool,
+    /// What the shopper writes on a transfer.
+    pub(crate) payment_reference: Option<String>,
 }
 
 impl Authorization {
@@ -44,6 +46,7 @@ impl Authorization {
             && earlier.return_url == self.return_url
             && earlier.shopper_country == self.shopper_country
             && earlier.review_allowed == self.review_allowed
+            && earlier.payment_reference == self.payment_reference
     }
 }
 

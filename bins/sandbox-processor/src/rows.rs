@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use dropin_kernel::OpId;
 use dropin_money::Amount;
 
+use crate::enums::{Kind, Method, Outcome, Reason, Scenario, Stage};
 use crate::store::{authorizations, journal, operations};
-use crate::words::{Kind, Method, Outcome, Reason, Scenario, Stage};
 
 /// An operation that is about to be written.
 #[derive(Debug, Insertable)]
@@ -37,6 +37,8 @@ pub(crate) struct NewOperation {
     pub(crate) page_token: Option<String>,
     /// What the page's forms have to carry.
     pub(crate) form_token: Option<String>,
+    /// What the shopper writes on a transfer.
+    pub(crate) payment_reference: Option<String>,
 }
 
 impl NewOperation {
@@ -63,6 +65,7 @@ impl NewOperation {
             stage: None,
             page_token: None,
             form_token: None,
+            payment_reference: None,
         }
     }
 }
@@ -98,6 +101,8 @@ pub(crate) struct Operation {
     pub(crate) received: i64,
     pub(crate) page_token: Option<String>,
     pub(crate) form_token: Option<String>,
+    /// What the shopper writes on a transfer.
+    pub(crate) payment_reference: Option<String>,
 }
 
 impl Operation {

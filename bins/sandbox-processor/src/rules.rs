@@ -7,13 +7,13 @@ use dropin_money::Amount;
 
 use crate::Waits;
 use crate::card::Verdict;
+use crate::enums::{Kind, Method, Outcome, Reason, Scenario, Stage};
 use crate::request::{Authorization, Request};
 use crate::rows::{Account, Operation};
-use crate::words::{Kind, Method, Outcome, Reason, Scenario, Stage};
 
 /// Under which circumstances a call is executed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms {
+pub(crate) struct CallContext {
     /// The time.
     pub(crate) now: Timestamp,
     /// How long pending captures and refunds take.
@@ -75,25 +75,25 @@ pub(crate) fn decide(
     request: &Request,
     authorization: Option<&Operation>,
     account: Option<&Account>,
-    terms: Terms,
+    context: CallContext,
 ) -> Option<Decision> {
     if matches!(request, Request::Authorize(asked) if asked.verdict == Verdict::Silence) {
         return None;
     }
-    if terms.refuse {
+    if context.refuse {
         return Some(Decision::refused(request.kind()));
     }
     Some(match (request, account) {
-        (Request::Authorize(asked), _) => return decide_authorization(key, asked, terms),
+        (Request::Authorize(asked), _) => return decide_authorization(key, asked, context),
         (Request::Void { .. }, None) => decide_stop(authorization),
         (Request::Capture { .. } | Request::Refund { .. }, None) => Decision::declined(not_authorized(authorization)),
-        (Request::Capture { amount, .. }, Some(account)) => decide_capture(account, amount, terms),
+        (Request::Capture { amount, .. }, Some(account)) => decide_capture(account, amount, context),
         (Request::Void { .. }, Some(account)) => decide_void(account),
-        (Request::Refund { amount, .. }, Some(account)) => decide_refund(account, amount, terms),
+        (Request::Refund { amount, .. }, Some(account)) => decide_refund(account, amount, context),
     })
 }
 
-fn decide_authorization(key: OpId, asked: &Authorization, terms: Terms) -> Option<Decision> {
+fn decide_authorization(key: OpId, asked: &Authorization, context: CallContext) -> Option<Decision> {
     Some(match asked.verdict {
         Verdict::Approve(scenario) => Decision::approved(Account::open(key, scenario, &asked.amount)),
         Verdict::ApproveUnderReview => {
@@ -101,10 +101,10 @@ fn decide_authorization(key: OpId, asked: &Authorization, terms: Terms) -> Optio
         }
         Verdict::Await(stage) => {
             let wait = match (stage, asked.method) {
-                (Stage::Review, _) => terms.waits.review,
-                (Stage::Transfer, _) => terms.waits.transfer,
-                (Stage::Page, Method::Card) => terms.waits.challenge,
-                (Stage::Page, _) => terms.waits.page,
+                (Stage::Review, _) => context.waits.review,
+                (Stage::Transfer, _) => context.waits.transfer,
+                (Stage::Page, Method::Card) => context.waits.challenge,
+                (Stage::Page, _) => context.waits.page,
             };
             Decision { stage: Some(stage), due: Some((wait, Outcome::Declined)), ..Decision::of(Outcome::Pending) }
         }
@@ -113,7 +113,7 @@ fn decide_authorization(key: OpId, asked: &Authorization, terms: Terms) -> Optio
     })
 }
 
-fn decide_capture(account: &Account, amount: &Amount, terms: Terms) -> Decision {
+fn decide_capture(account: &Account, amount: &Amount, context: CallContext) -> Decision {
     let minor = amount.minor();
     if let Some(reason) = used_up(account) {
         return Decision::declined(reason);
@@ -128,7 +128,7 @@ fn decide_capture(account: &Account, amount: &Amount, terms: Terms) -> Decision 
         Scenario::RefusedCapture => Decision::declined(Reason::CaptureRefused),
         Scenario::PendingCapture => {
             let account = Account { capture_pending: minor, ..account.clone() };
-            Decision::pending(account, (terms.capture_delay, Outcome::Approved))
+            Decision::pending(account, (context.capture_delay, Outcome::Approved))
         }
         Scenario::Plain | Scenario::PendingRefund | Scenario::FailingRefund | Scenario::LostAnswer => {
             Decision::approved(Account { captured: minor, ..account.clone() })
@@ -153,7 +153,7 @@ fn decide_stop(authorization: Option<&Operation>) -> Decision {
     }
 }
 
-fn decide_refund(account: &Account, amount: &Amount, terms: Terms) -> Decision {
+fn decide_refund(account: &Account, amount: &Amount, context: CallContext) -> Decision {
     let minor = amount.minor();
     if account.captured == 0 {
         return Decision::declined(Reason::NotCaptured);
@@ -166,8 +166,8 @@ fn decide_refund(account: &Account, amount: &Amount, terms: Terms) -> Decision {
     }
     let reserved = || Account { refund_pending: account.refund_pending + minor, ..account.clone() };
     match account.scenario {
-        Scenario::PendingRefund => Decision::pending(reserved(), (terms.capture_delay, Outcome::Approved)),
-        Scenario::FailingRefund => Decision::pending(reserved(), (terms.capture_delay, Outcome::Declined)),
+        Scenario::PendingRefund => Decision::pending(reserved(), (context.capture_delay, Outcome::Approved)),
+        Scenario::FailingRefund => Decision::pending(reserved(), (context.capture_delay, Outcome::Declined)),
         Scenario::Plain | Scenario::PendingCapture | Scenario::RefusedCapture | Scenario::LostAnswer => {
             Decision::approved(Account { refunded: account.refunded + minor, ..account.clone() })
         }

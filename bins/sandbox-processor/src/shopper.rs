@@ -1,17 +1,18 @@
-//! What the shopper's buttons and the provider's review do to the books. Every function is one step.
+//! Executes what the shopper's buttons and the provider's review ask for. Every function runs in one savepoint.
 
 use std::time::Duration;
 
 use diesel::prelude::*;
 use dropin_kernel::{OpId, Timestamp};
+use dropin_money::{Decimal, DecimalError};
 
-use crate::answer::{Corrupt, stored_amount};
-use crate::books::{advance, bring_up_to, conclude, find, find_page, settle_due, was_reviewed};
+use crate::enums::{Choice, Method, Outcome, Reason, Stage};
+use crate::operation_store::{advance, conclude, find, find_page, settle_due, settle_until, was_reviewed};
+use crate::request_body::positive_amount;
+use crate::response::{Corrupt, stored_amount};
 use crate::rows::Operation;
-use crate::rules::Terms;
-use crate::store::step;
-use crate::wire::positive_amount;
-use crate::words::{Choice, Method, Outcome, Reason, Stage};
+use crate::rules::CallContext;
+use crate::store::in_savepoint;
 
 /// A form that was sent from a page.
 #[derive(Debug)]
@@ -29,12 +30,12 @@ pub(crate) enum Pressed {
     /// It was decided, now or before: the shopper goes on.
     Done,
     /// Nothing was done.
-    Refused(Complaint),
+    Refused(FormError),
 }
 
 /// Why a press did nothing.
 #[derive(Debug)]
-pub(crate) enum Complaint {
+pub(crate) enum FormError {
     /// The form is not one of this page.
     Form,
     /// The page has no such button.
@@ -58,14 +59,14 @@ pub(crate) enum Reviewed {
 
 /// The operation of a page, as it stands at `now`.
 pub(crate) fn visit(store: &mut SqliteConnection, token: &str, now: Timestamp) -> QueryResult<Option<Operation>> {
-    bring_up_to(store, now)?;
+    settle_until(store, now)?;
     find_page(store, token)
 }
 
 /// Whether this page still takes a payment: one of a pay-later provider stops a while before its end.
-pub(crate) fn payable(operation: &Operation, terms: Terms) -> bool {
-    let margin = if operation.method == Some(Method::PayLater) { terms.waits.pay_margin } else { Duration::ZERO };
-    operation.due_at.is_some_and(|due| terms.now.plus(margin).micros() < due)
+pub(crate) fn payable(operation: &Operation, context: CallContext) -> bool {
+    let margin = if operation.method == Some(Method::PayLater) { context.waits.pay_margin } else { Duration::ZERO };
+    operation.due_at.is_some_and(|due| context.now.plus(margin).micros() < due)
 }
 
 /// What a form of this page carries: good for the state that the page showed, so that a second press does nothing.
@@ -78,10 +79,10 @@ pub(crate) fn press(
     store: &mut SqliteConnection,
     token: &str,
     press: &Press,
-    terms: Terms,
+    context: CallContext,
 ) -> QueryResult<Option<(Operation, Pressed)>> {
-    step(store, |store| {
-        settle_due(store, terms.now)?;
+    in_savepoint(store, |store| {
+        settle_due(store, context.now)?;
         let Some(operation) = find_page(store, token)? else {
             return Ok(None);
         };
@@ -90,33 +91,38 @@ pub(crate) fn press(
         }
         let secret = operation.form_token.as_deref().unwrap_or_default();
         if press.form.split_once('.').is_none_or(|(presented, _)| presented != secret) {
-            return Ok(Some((operation, Pressed::Refused(Complaint::Form))));
+            return Ok(Some((operation, Pressed::Refused(FormError::Form))));
         }
         if press.form != form_value(&operation) {
             // A second press of a button that has done its work.
             return Ok(Some((operation, Pressed::Done)));
         }
-        let pressed = match wanted(&operation, press, terms) {
-            Ok(step) => {
-                take(store, &operation, step, terms)?;
+        let pressed = match requested_action(&operation, press, context) {
+            Ok(action) => {
+                apply(store, &operation, action, context)?;
                 Pressed::Done
             }
-            Err(complaint) => Pressed::Refused(complaint),
+            Err(form_error) => Pressed::Refused(form_error),
         };
         Ok(Some((operation, pressed)))
     })
 }
 
 /// Decides what the provider is reviewing.
-pub(crate) fn review(store: &mut SqliteConnection, key: OpId, approve: bool, terms: Terms) -> QueryResult<Reviewed> {
-    step(store, |store| {
-        settle_due(store, terms.now)?;
+pub(crate) fn review(
+    store: &mut SqliteConnection,
+    key: OpId,
+    approve: bool,
+    context: CallContext,
+) -> QueryResult<Reviewed> {
+    in_savepoint(store, |store| {
+        settle_due(store, context.now)?;
         let Some(operation) = find(store, key)? else {
             return Ok(Reviewed::Unknown);
         };
         if operation.stage == Some(Stage::Review) {
-            let step = if approve { Step::Approve } else { Step::Decline(Reason::ReviewDeclined) };
-            return Ok(Reviewed::Decided(Box::new(take(store, &operation, step, terms)?), false));
+            let action = if approve { PageAction::Approve } else { PageAction::Decline(Reason::ReviewDeclined) };
+            return Ok(Reviewed::Decided(Box::new(apply(store, &operation, action, context)?), false));
         }
         let same = match operation.outcome {
             Outcome::Approved => approve,
@@ -129,7 +135,7 @@ pub(crate) fn review(store: &mut SqliteConnection, key: OpId, approve: bool, ter
 }
 
 /// What a button asks for.
-enum Step {
+enum PageAction {
     Approve,
     Decline(Reason),
     Review,
@@ -137,63 +143,76 @@ enum Step {
     Receive(i64),
 }
 
-fn wanted(operation: &Operation, press: &Press, terms: Terms) -> Result<Step, Complaint> {
+fn requested_action(operation: &Operation, press: &Press, context: CallContext) -> Result<PageAction, FormError> {
     let (Some(method), Some(choice)) = (operation.method, press.choice) else {
-        return Err(Complaint::Choice);
+        return Err(FormError::Choice);
     };
-    let step = match (method, choice) {
-        (Method::Card, Choice::Fail) => Step::Decline(Reason::AuthenticationFailed),
+    let action = match (method, choice) {
+        (Method::Card, Choice::Fail) => PageAction::Decline(Reason::AuthenticationFailed),
         (Method::Card | Method::Paypal | Method::Ideal | Method::PayLater, Choice::Cancel) => {
-            Step::Decline(Reason::Cancelled)
+            PageAction::Decline(Reason::Cancelled)
         }
         (Method::Card, Choice::Succeed)
         | (Method::Paypal | Method::Ideal, Choice::Pay)
-        | (Method::PayLater, Choice::Approve) => Step::Approve,
-        (Method::PayLater, Choice::Review) => Step::Review,
-        (Method::BankTransfer, Choice::Arrived) => Step::Receive(sum_received(operation, press.amount.as_deref())?),
-        _ => return Err(Complaint::Choice),
+        | (Method::PayLater, Choice::Approve) => PageAction::Approve,
+        (Method::PayLater, Choice::Review) => PageAction::Review,
+        (Method::BankTransfer, Choice::Arrived) => {
+            PageAction::Receive(sum_received(operation, press.amount.as_deref())?)
+        }
+        _ => return Err(FormError::Choice),
     };
-    match step {
-        Step::Approve | Step::Review if !payable(operation, terms) => Err(Complaint::TooLate),
-        step => Ok(step),
+    match action {
+        PageAction::Approve | PageAction::Review if !payable(operation, context) => Err(FormError::TooLate),
+        action => Ok(action),
     }
 }
 
-fn sum_received(operation: &Operation, arrived: Option<&str>) -> Result<i64, Complaint> {
+fn sum_received(operation: &Operation, arrived: Option<&str>) -> Result<i64, FormError> {
     let amount = operation.amount.unwrap_or(0);
     let Some(arrived) = arrived else {
         return Ok(amount);
     };
     let currency = operation.currency.as_deref().unwrap_or_default();
-    let no_sense = |_: Corrupt| Complaint::Amount("The books hold no such currency.".to_owned());
+    let no_sense = |_: Corrupt| FormError::Amount("The books hold no such currency.".to_owned());
     let before = stored_amount(&operation.key, operation.received, currency).map_err(no_sense)?;
-    let arrived = positive_amount(arrived.trim(), before.currency()).map_err(Complaint::Amount)?;
-    let sum = before.checked_add(&arrived).map_err(|error| Complaint::Amount(format!("Amount: {error}.")))?;
+    let arrived = arrived.trim();
+    let arrived = match Decimal::parse(arrived) {
+        // Whoever plays the bank writes no JSON.
+        Err(DecimalError::NotANumber) => Err("That is not a number.".to_owned()),
+        _ => positive_amount(arrived, before.currency()),
+    };
+    let arrived = arrived.map_err(FormError::Amount)?;
+    let sum = before.checked_add(&arrived).map_err(|error| FormError::Amount(format!("Amount: {error}.")))?;
     Ok(sum.minor())
 }
 
-fn take(store: &mut SqliteConnection, operation: &Operation, step: Step, terms: Terms) -> QueryResult<Operation> {
-    if terms.refuse {
-        return conclude(store, operation, Some((Reason::GenericDecline, true)), terms.now);
+fn apply(
+    store: &mut SqliteConnection,
+    operation: &Operation,
+    action: PageAction,
+    context: CallContext,
+) -> QueryResult<Operation> {
+    if context.refuse {
+        return conclude(store, operation, Some((Reason::GenericDecline, true)), context.now);
     }
-    match step {
-        Step::Approve => conclude(store, operation, None, terms.now),
-        Step::Decline(reason) => conclude(store, operation, Some((reason, false)), terms.now),
-        Step::Review => {
-            let outcome = if terms.waits.review_approves { Outcome::Approved } else { Outcome::Declined };
+    match action {
+        PageAction::Approve => conclude(store, operation, None, context.now),
+        PageAction::Decline(reason) => conclude(store, operation, Some((reason, false)), context.now),
+        PageAction::Review => {
+            let outcome = if context.waits.review_approves { Outcome::Approved } else { Outcome::Declined };
             let after = Operation {
                 stage: Some(Stage::Review),
-                due_at: Some(terms.now.plus(terms.waits.review).micros()),
+                due_at: Some(context.now.plus(context.waits.review).micros()),
                 due_outcome: Some(outcome),
                 ..operation.clone()
             };
-            advance(store, after, terms.now)
+            advance(store, after, context.now)
         }
-        Step::Receive(received) => {
+        PageAction::Receive(received) => {
             let after = Operation { received, ..operation.clone() };
             match operation.amount {
-                Some(amount) if amount <= received => conclude(store, &after, None, terms.now),
-                _ => advance(store, after, terms.now),
+                Some(amount) if amount <= received => conclude(store, &after, None, context.now),
+                _ => advance(store, after, context.now),
             }
         }
     }

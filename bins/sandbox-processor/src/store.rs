@@ -46,6 +46,7 @@ diesel::table! {
         received -> BigInt,
         page_token -> Nullable<Text>,
         form_token -> Nullable<Text>,
+        payment_reference -> Nullable<Text>,
     }
 }
 
@@ -84,7 +85,7 @@ diesel::table! {
 /// Why the processor's store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum OpenError {
+pub enum OpenStoreError {
     /// The bearer key is empty or has characters that a header cannot carry.
     #[error("the processor's bearer key must be visible ASCII characters, at least one")]
     Key,
@@ -123,8 +124,8 @@ pub(crate) struct StoreGone;
 
 /// Does its work and tells how to answer when that is committed; a job that is dropped, or whose answer is, leaves its caller with
 /// [`StoreGone`].
-type Job = Box<dyn FnOnce(&mut SqliteConnection) -> Answer + Send>;
-type Answer = Box<dyn FnOnce()>;
+type Job = Box<dyn FnOnce(&mut SqliteConnection) -> ResultSender + Send>;
+type ResultSender = Box<dyn FnOnce()>;
 
 /// A handle to the store's thread, which ends after the last handle is dropped and the waiting jobs are done.
 #[derive(Clone)]
@@ -134,19 +135,19 @@ pub(crate) struct Store {
 
 impl Store {
     /// Opens or creates the file, brings its schema up to date and starts the thread.
-    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, OpenStoreError> {
         let connection = connect(path)?;
         let path = path.to_owned();
         let (jobs, waiting) = mpsc::channel::<Job>(QUEUE);
         std::thread::Builder::new()
             .name("sandbox-processor".to_owned())
             .spawn(move || serve(&path, connection, waiting))
-            .map_err(OpenError::Thread)?;
+            .map_err(OpenStoreError::Thread)?;
         Ok(Self { jobs })
     }
 
-    /// Runs `work` on the store's thread, in a transaction that it may share with others, and answers when that is committed. What must be
-    /// kept whole or not at all is a [`step`] of it. Once accepted it runs to its end, also when the caller has gone away.
+    /// Runs `work` on the store's thread, in a transaction that it may share with others, and returns its result when that is committed. What must be
+    /// kept whole or not at all runs [`in_savepoint`]. Once accepted it runs to its end, also when the caller has gone away.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut SqliteConnection) -> T + Send + 'static,
@@ -171,9 +172,9 @@ fn serve(path: &Path, connection: SqliteConnection, mut waiting: mpsc::Receiver<
     while 0 < waiting.blocking_recv_many(&mut jobs, BATCH) {
         let jobs = jobs.drain(..);
         let Some(mut open) = connection.take().or_else(|| reopen(path)) else { continue };
-        match commit_together(&mut open, jobs) {
-            Ok(answers) => {
-                answers.into_iter().for_each(|answer| answer());
+        match commit_batch(&mut open, jobs) {
+            Ok(senders) => {
+                senders.into_iter().for_each(|send| send());
                 connection = Some(open);
             }
             // Nothing may go on in what is left of that transaction: the connection ends with it.
@@ -186,18 +187,18 @@ fn reopen(path: &Path) -> Option<SqliteConnection> {
     connect(path).map_err(|error| log::error!("{error}")).ok()
 }
 
-/// One transaction for all of `jobs`, each in its savepoint. None of the answers is true before this returns them.
-fn commit_together(connection: &mut SqliteConnection, jobs: impl Iterator<Item = Job>) -> QueryResult<Vec<Answer>> {
+/// One transaction for all of `jobs`, each in its savepoint. Returns the senders of their results once they are committed.
+fn commit_batch(connection: &mut SqliteConnection, jobs: impl Iterator<Item = Job>) -> QueryResult<Vec<ResultSender>> {
     AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN IMMEDIATE")?;
-    let mut answers = Vec::with_capacity(BATCH);
+    let mut senders = Vec::with_capacity(BATCH);
     for job in jobs {
         BeginJob {}.execute(connection)?;
-        answers.push(job(connection));
+        senders.push(job(connection));
         // A disk that is full takes the whole transaction along: then this fails, and nothing is done outside of it.
         EndJob {}.execute(connection)?;
     }
     AnsiTransactionManager::commit_transaction(connection)?;
-    Ok(answers)
+    Ok(senders)
 }
 
 statement! { BeginJob {} "SAVEPOINT job"; }
@@ -210,7 +211,7 @@ statement! { EndStep {} "RELEASE step"; }
 ///
 /// # Errors
 /// Those of `work`; none of it was done.
-pub(crate) fn step<T, E: From<diesel::result::Error>>(
+pub(crate) fn in_savepoint<T, E: From<diesel::result::Error>>(
     store: &mut SqliteConnection,
     work: impl FnOnce(&mut SqliteConnection) -> Result<T, E>,
 ) -> Result<T, E> {
@@ -228,10 +229,10 @@ pub(crate) fn step<T, E: From<diesel::result::Error>>(
     }
 }
 
-fn connect(path: &Path) -> Result<SqliteConnection, OpenError> {
-    let address = path.to_str().ok_or_else(|| OpenError::Path(path.to_owned()))?;
-    create_private(path).map_err(|source| OpenError::File { path: path.to_owned(), source })?;
-    let failed = |reason: String| OpenError::Database { path: path.to_owned(), reason };
+fn connect(path: &Path) -> Result<SqliteConnection, OpenStoreError> {
+    let address = path.to_str().ok_or_else(|| OpenStoreError::Path(path.to_owned()))?;
+    create_private(path).map_err(|source| OpenStoreError::File { path: path.to_owned(), source })?;
+    let failed = |reason: String| OpenStoreError::Database { path: path.to_owned(), reason };
     let mut connection = SqliteConnection::establish(address).map_err(|error| failed(error.to_string()))?;
     connection.batch_execute(PRAGMAS).map_err(|error| failed(error.to_string()))?;
     // In one transaction, so that two programs that start at once do not both create the schema.

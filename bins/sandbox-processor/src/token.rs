@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::card::{Malformed, Offers, Verdict};
-use crate::words::{Reason, Scenario, Stage};
+use crate::card::{CallerCapabilities, Malformed, Verdict};
+use crate::enums::{Reason, Scenario, Stage};
 
-/// What happens to an authorization with the payment object `data` of the wallet, when the caller can do what `offers` says. A simulated wallet
+/// What happens to an authorization with the payment object `data` of the wallet, when the caller can do what `capabilities` says. A simulated wallet
 /// says what it wants in the member `sandbox` of `token.paymentData`, where a real one has ciphertext; without it, the payment is approved.
-pub(crate) fn verdict(data: &str, offers: Offers) -> Result<Verdict, Malformed> {
+pub(crate) fn verdict(data: &str, capabilities: CallerCapabilities) -> Result<Verdict, Malformed> {
     let data: Value = serde_json::from_str(data).map_err(|_malformed| "Token.Data must be a JSON object.")?;
     if !data.is_object() {
         return Err("Token.Data must be a JSON object.");
@@ -20,9 +20,9 @@ pub(crate) fn verdict(data: &str, offers: Offers) -> Result<Verdict, Malformed> 
         "approve" => Verdict::Approve(Scenario::Plain),
         "decline" => Verdict::Decline(Reason::GenericDecline),
         "insufficient_funds" => Verdict::Decline(Reason::InsufficientFunds),
-        "review" if offers.review => Verdict::ApproveUnderReview,
+        "review" if capabilities.review => Verdict::ApproveUnderReview,
         "review" => Verdict::Decline(Reason::GenericDecline),
-        "challenge" if offers.return_url => Verdict::Await(Stage::Page),
+        "challenge" if capabilities.return_url => Verdict::Await(Stage::Page),
         "challenge" => Verdict::Decline(Reason::GenericDecline),
         "pending_capture" => Verdict::Approve(Scenario::PendingCapture),
         "refused_capture" => Verdict::Approve(Scenario::RefusedCapture),
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_token_does_what_it_says() {
         let with = |word: &str| format!(r#"{{"token":{{"paymentData":{{"sandbox":{word}}}}}}}"#);
-        let all = Offers { return_url: true, review: true };
+        let all = CallerCapabilities { return_url: true, review: true };
         for (word, expected) in [
             ("\"approve\"", Verdict::Approve(Scenario::Plain)),
             ("\"decline\"", Verdict::Decline(Reason::GenericDecline)),
@@ -63,7 +63,7 @@ mod tests {
             assert_eq!(verdict(&with(word), all), Ok(expected), "{word}");
         }
         for limited in ["\"review\"", "\"challenge\""] {
-            let alone = verdict(&with(limited), Offers::default());
+            let alone = verdict(&with(limited), CallerCapabilities::default());
             assert_eq!(alone, Ok(Verdict::Decline(Reason::GenericDecline)), "what the caller cannot do");
         }
         for wrong in ["\"\"", "1", "null", "\"4242424242424242\""] {
@@ -75,10 +75,10 @@ mod tests {
     #[test]
     fn a_token_that_says_nothing_is_approved() {
         for data in ["{}", r#"{"token":{}}"#, r#"{"token":{"paymentData":{"version":"EC_v1"}}}"#] {
-            assert_eq!(verdict(data, Offers::default()), Ok(Verdict::Approve(Scenario::Plain)), "{data}");
+            assert_eq!(verdict(data, CallerCapabilities::default()), Ok(Verdict::Approve(Scenario::Plain)), "{data}");
         }
         for none in ["", "[]", "1", "null"] {
-            assert!(verdict(none, Offers::default()).is_err(), "{none}");
+            assert!(verdict(none, CallerCapabilities::default()).is_err(), "{none}");
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Every published number does what decisions.md section 10 says.
+//! Every published number does what docs/SPECIFICATION.md#test-numbers says.
 
 mod common;
 
 use std::time::Duration;
 
-use common::{PLAIN, Running, authorization, fresh_key, until};
+use common::{PLAIN, RunningProcessor, authorization, fresh_key, until};
 use futures_util::future::join_all;
 use serde_json::json;
 
 #[actix_web::test]
 async fn every_brand_is_authorized_and_captured_at_once() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     for number in
         [PLAIN, "5555555555554444", "378282246310005", "6011111111111117", "3530111333300000", "30569309025904"]
@@ -28,12 +28,13 @@ async fn every_brand_is_authorized_and_captured_at_once() {
 
 #[actix_web::test]
 async fn declines_say_why_and_are_journaled_once() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let unknown = "0".repeat(16);
     for (number, reason) in [
         ("4000000000000002", "GENERIC_DECLINE"),
         ("4000000000009995", "INSUFFICIENT_FUNDS"),
+        ("4000000000009979", "DO_NOT_TRY_AGAIN"),
         ("4000000000003220", "GENERIC_DECLINE"),
         ("4000000000009235", "GENERIC_DECLINE"),
         (unknown.as_str(), "INVALID_CARD"),
@@ -54,7 +55,8 @@ async fn declines_say_why_and_are_journaled_once() {
 
 #[actix_web::test]
 async fn a_pending_capture_is_reserved_and_then_approved() {
-    let running = Running::start_in(tempfile::tempdir().unwrap(), Duration::from_millis(300), Duration::ZERO).await;
+    let running =
+        RunningProcessor::start_in(tempfile::tempdir().unwrap(), Duration::from_millis(300), Duration::ZERO).await;
     let caller = &running.caller;
     let authorized = caller.authorized("4000000000002016").await;
     let key = fresh_key();
@@ -78,7 +80,7 @@ async fn a_pending_capture_is_reserved_and_then_approved() {
 
 #[actix_web::test]
 async fn the_journal_alone_settles_what_is_due() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let authorized = caller.authorized("4000000000002016").await;
     let key = fresh_key();
@@ -89,7 +91,7 @@ async fn the_journal_alone_settles_what_is_due() {
 
 #[actix_web::test]
 async fn a_refused_capture_is_final_but_the_authorization_can_be_voided() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let authorized = caller.authorized("4000000000000341").await;
     for _ in 0..2 {
@@ -103,7 +105,7 @@ async fn a_refused_capture_is_final_but_the_authorization_can_be_voided() {
 
 #[actix_web::test]
 async fn pending_refunds_end_as_their_number_says() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     for (number, end, left) in
         [("4000000000007726", "APPROVED", "AMOUNT_TOO_LARGE"), ("4000000000005126", "DECLINED", "")]
@@ -127,7 +129,8 @@ async fn pending_refunds_end_as_their_number_says() {
 
 #[actix_web::test]
 async fn a_pending_refund_reserves_its_amount() {
-    let running = Running::start_in(tempfile::tempdir().unwrap(), Duration::from_secs(600), Duration::ZERO).await;
+    let running =
+        RunningProcessor::start_in(tempfile::tempdir().unwrap(), Duration::from_secs(600), Duration::ZERO).await;
     let caller = &running.caller;
     let authorized = caller.authorized("4000000000007726").await;
     caller.capture(&fresh_key(), &authorized, "29.90").await;
@@ -139,7 +142,7 @@ async fn a_pending_refund_reserves_its_amount() {
 
 #[actix_web::test]
 async fn a_lost_answer_is_a_500_over_work_that_was_done() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let key = fresh_key();
     let lost = caller.authorize(&key, "4000000000000119").await;
@@ -155,7 +158,7 @@ async fn a_lost_answer_is_a_500_over_work_that_was_done() {
 #[actix_web::test]
 async fn silence_does_nothing_and_stops_nobody() {
     let silence = Duration::from_secs(3);
-    let running = Running::start_in(tempfile::tempdir().unwrap(), Duration::ZERO, silence).await;
+    let running = RunningProcessor::start_in(tempfile::tempdir().unwrap(), Duration::ZERO, silence).await;
     let caller = &running.caller;
     let keys: Vec<String> = (0..200).map(|_| fresh_key()).collect();
     // A switch that changes nothing but counts down: it tells when all calls have arrived.

@@ -4,16 +4,17 @@ mod common;
 
 use std::future::Future;
 
-use common::{Answer, PLAIN, Running, authorization, fresh_key, money};
+use common::{PLAIN, Response, RunningProcessor, authorization, fresh_key, money};
 use futures_util::future::{join, join_all};
+use serde_json::json;
 
 const PARALLEL: usize = 64;
 
-async fn sixty_four<F: Future<Output = Answer>>(call: impl FnMut(usize) -> F) -> Vec<Answer> {
+async fn sixty_four<F: Future<Output = Response>>(call: impl FnMut(usize) -> F) -> Vec<Response> {
     join_all((0..PARALLEL).map(call)).await
 }
 
-fn assert_one_effect(answers: &[Answer]) {
+fn assert_one_effect(answers: &[Response]) {
     assert_eq!(answers.iter().filter(|answer| !answer.replayed).count(), 1);
     for answer in answers {
         assert_eq!((answer.status, &answer.body), (200, &answers[0].body));
@@ -23,7 +24,7 @@ fn assert_one_effect(answers: &[Answer]) {
 
 #[actix_web::test]
 async fn sixty_four_identical_calls_have_one_effect() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let [authorize, capture, refund, void] = std::array::from_fn(|_| fresh_key());
     assert_one_effect(&sixty_four(|_| caller.authorize(&authorize, PLAIN)).await);
@@ -39,11 +40,11 @@ async fn sixty_four_identical_calls_have_one_effect() {
 
 #[actix_web::test]
 async fn sixty_four_keys_cannot_take_more_than_there_is() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let authorized = caller.authorized(PLAIN).await;
     let captures = sixty_four(|_| async { caller.capture(&fresh_key(), &authorized, "10.00").await }).await;
-    let count = |answers: &[Answer], reason| {
+    let count = |answers: &[Response], reason| {
         (
             answers.iter().filter(|answer| answer.outcome() == "APPROVED").count(),
             answers.iter().filter(|answer| answer.reason() == reason).count(),
@@ -70,10 +71,10 @@ async fn sixty_four_keys_cannot_take_more_than_there_is() {
 
 #[actix_web::test]
 async fn another_body_under_the_same_key_is_refused() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let authorized = caller.authorized(PLAIN).await;
-    let refused = |answer: Answer| assert_eq!((answer.status, answer.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
+    let refused = |answer: Response| assert_eq!((answer.status, answer.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
     for (from, to) in [("29.90", "29.91"), ("USD", "EUR"), ("order-1", "order-2"), (PLAIN, "5555555555554444")] {
         let other = authorization(PLAIN).replace(from, to);
         refused(caller.post("/v1/authorizations", &authorized, other).await);
@@ -94,7 +95,7 @@ async fn another_body_under_the_same_key_is_refused() {
 
 #[actix_web::test]
 async fn a_declined_call_stays_declined_under_its_key() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let (capture, authorize) = (fresh_key(), fresh_key());
     assert_eq!(caller.capture(&capture, &authorize, "1").await.reason(), "NOT_AUTHORIZED");
@@ -107,7 +108,7 @@ async fn a_declined_call_stays_declined_under_its_key() {
 
 #[actix_web::test]
 async fn an_abandoned_key_is_refused_for_ever_and_a_used_one_is_untouched() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let early = fresh_key();
     for _ in 0..2 {
@@ -132,8 +133,47 @@ async fn an_abandoned_key_is_refused_for_ever_and_a_used_one_is_untouched() {
 }
 
 #[actix_web::test]
+async fn abandoning_closes_a_waiting_page_and_nothing_else_that_waits() {
+    let running = RunningProcessor::start().await;
+    let caller = &running.caller;
+    for method in ["CARD", "PAYPAL", "IDEAL", "PAYLATER"] {
+        let (key, pending) = caller.pending(json!({"Method": method})).await;
+        for _ in 0..2 {
+            let closed = caller.abandon(&key).await;
+            assert_eq!((closed.outcome(), closed.reason()), ("DECLINED", "PAGE_CLOSED"), "{method}");
+        }
+        let shown = caller.open(&pending.page()).await;
+        assert!(shown.text.contains("cannot be paid any more") && !shown.text.contains("<button"), "{}", shown.text);
+        assert_eq!(caller.journaled(&key).await, ["PENDING", "DECLINED"]);
+    }
+    let (key, _) = caller.pending(json!({"Method": "BANKTRANSFER"})).await;
+    assert_eq!(caller.abandon(&key).await.outcome(), "PENDING", "a transfer may be under way");
+    running.stop().await;
+}
+
+#[actix_web::test]
+async fn paying_against_abandoning_has_one_winner() {
+    let running = RunningProcessor::start().await;
+    let caller = &running.caller;
+    let mut outcomes = std::collections::BTreeSet::new();
+    for round in 0..12 {
+        let (key, pending) = caller.pending(json!({"Method": "PAYPAL"})).await;
+        let page = pending.page();
+        let form = caller.open(&page).await.form();
+        let (pay, abandon) = (caller.send_form(&page, &form, "pay", None), caller.abandon(&key));
+        let told = if round % 2 == 0 { join(pay, abandon).await.1 } else { join(abandon, pay).await.0 };
+        let stands = caller.operation(&key).await;
+        assert_eq!(told.outcome(), stands.outcome(), "what the caller was told stays so");
+        assert_eq!(caller.journaled(&key).await.len(), 2);
+        outcomes.insert(stands.outcome().to_owned());
+    }
+    assert!(outcomes.iter().all(|outcome| outcome == "APPROVED" || outcome == "DECLINED"), "{outcomes:?}");
+    running.stop().await;
+}
+
+#[actix_web::test]
 async fn abandon_against_authorize_has_one_winner() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let races = (0..PARALLEL).map(|n| async move {
         let key = fresh_key();

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::{App, HttpServer, web};
-use common::{Caller, RETURN_URL, Running, fresh_key, until};
+use common::{Caller, RETURN_URL, RunningProcessor, fresh_key, until};
 use futures_util::future::join_all;
-use sandbox_processor::{Config, Hosting, OpenError, SandboxProcessor, Waits};
+use sandbox_processor::{Config, Hosting, OpenStoreError, SandboxProcessor, Waits};
 use serde_json::json;
 
 const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
 
 #[actix_web::test]
 async fn a_get_shows_and_decides_nothing() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     for (method, buttons) in [
         ("CARD", &["succeed", "fail", "cancel"][..]),
@@ -47,7 +47,7 @@ async fn a_get_shows_and_decides_nothing() {
 
 #[actix_web::test]
 async fn every_page_is_shut_in_and_only_a_challenge_may_be_framed() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     for (method, frames) in [("CARD", "frame-ancestors http: https:"), ("PAYPAL", "frame-ancestors 'none'")] {
         let (_, pending) = caller.pending(json!({"Method": method})).await;
@@ -66,7 +66,7 @@ async fn every_page_is_shut_in_and_only_a_challenge_may_be_framed() {
 
 #[actix_web::test]
 async fn an_unknown_page_and_a_foreign_form_do_nothing() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let (key, pending) = caller.pending(json!({})).await;
     let (other, second) = caller.pending(json!({})).await;
@@ -101,7 +101,7 @@ async fn an_unknown_page_and_a_foreign_form_do_nothing() {
 
 #[actix_web::test]
 async fn a_repeated_click_goes_on_and_decides_nothing() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let (key, pending) = caller.pending(json!({})).await;
     let page = pending.page();
@@ -119,7 +119,8 @@ async fn a_repeated_click_goes_on_and_decides_nothing() {
 
 #[actix_web::test]
 async fn sixty_four_presses_and_voids_have_one_winner() {
-    let running = Running::start_waiting(Waits { review: Duration::from_secs(3_600), ..Waits::default() }).await;
+    let running =
+        RunningProcessor::start_waiting(Waits { review: Duration::from_secs(3_600), ..Waits::default() }).await;
     let caller = &running.caller;
     for (method, choices) in [
         ("CARD", ["succeed", "fail"]),
@@ -154,7 +155,7 @@ async fn sixty_four_presses_and_voids_have_one_winner() {
 
 #[actix_web::test]
 async fn parts_of_a_transfer_that_arrive_at_once_are_all_counted() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let (key, pending) = caller.pending(json!({"Method": "BANKTRANSFER"})).await;
     let page = pending.page();
@@ -182,7 +183,8 @@ async fn parts_of_a_transfer_that_arrive_at_once_are_all_counted() {
 
 #[actix_web::test]
 async fn faults_hit_pages_and_reviews() {
-    let running = Running::start_waiting(Waits { review: Duration::from_secs(3_600), ..Waits::default() }).await;
+    let running =
+        RunningProcessor::start_waiting(Waits { review: Duration::from_secs(3_600), ..Waits::default() }).await;
     let caller = &running.caller;
     let (key, pending) = caller.pending(json!({"Method": "PAYLATER"})).await;
     let page = pending.page();
@@ -248,10 +250,10 @@ async fn pages_are_where_the_configuration_says() {
             silence: Duration::ZERO,
         };
         let refused = SandboxProcessor::open_with(config, hosting(wrong));
-        assert!(matches!(refused, Err(OpenError::PublicUrl)), "{wrong}");
+        assert!(matches!(refused, Err(OpenStoreError::PublicUrl)), "{wrong}");
     }
     let public = hosting("https://pay.example/sandbox/");
-    let running = Running::start_with(folder, Duration::ZERO, Duration::ZERO, public).await;
+    let running = RunningProcessor::start_with(folder, Duration::ZERO, Duration::ZERO, public).await;
     let caller = &running.caller;
     let (key, pending) = caller.pending(json!({})).await;
     let page = pending.page();
@@ -286,7 +288,7 @@ async fn pages_can_be_shown_without_the_callers_routes() {
 
 #[actix_web::test]
 async fn the_messaging_script_is_there_for_each_region_and_no_other() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let scripts: Vec<_> = join_all(["eu", "na", "oc"].map(|region| async move {
         let script = caller.open(&format!("/onsite/{region}/script.js")).await;

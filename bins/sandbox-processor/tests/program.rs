@@ -234,7 +234,14 @@ fn it_says_why_it_does_not_start() {
     let log = failing(&|command| {
         command.args(["--key-file", "/nonexistent/key"]);
     });
-    assert!(log.contains("cannot read the key file /nonexistent/key"), "{log}");
+    assert!(log.contains("key file") && log.contains("cannot read /nonexistent/key"), "{log}");
+    let open = folder.path().join("open.key");
+    std::fs::write(&open, KEY).unwrap();
+    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let log = failing(&|command| {
+        command.arg("--key-file").arg(&open);
+    });
+    assert!(log.contains("chmod 600"), "{log}");
     for open in ["0.0.0.0:0", "[::]:0"] {
         let mut outside = Command::new(env!("CARGO_BIN_EXE_sandbox-processor"));
         outside.args(["--listen", open, "--database"]).arg(&database).env("SANDBOX_PROCESSOR_KEY", KEY);

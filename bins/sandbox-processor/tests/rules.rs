@@ -5,14 +5,15 @@ mod common;
 use std::time::Duration;
 
 use actix_web::http::Method;
-use common::{Answer, KEY, PLAIN, Running, authorization, fresh_key, money, until};
+use common::{KEY, PLAIN, Response, RunningProcessor, authorization, fresh_key, money, until};
 use serde_json::json;
 
 #[actix_web::test]
 async fn an_authorization_is_captured_once_and_refunded_up_to_that() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
-    let declined = |answer: Answer, reason: &str| assert_eq!((answer.outcome(), answer.reason()), ("DECLINED", reason));
+    let declined =
+        |answer: Response, reason: &str| assert_eq!((answer.outcome(), answer.reason()), ("DECLINED", reason));
     let authorized = caller.authorized(PLAIN).await;
     declined(caller.refund(&fresh_key(), &authorized, "1").await, "NOT_CAPTURED");
     declined(caller.capture(&fresh_key(), &authorized, "29.91").await, "AMOUNT_TOO_LARGE");
@@ -33,7 +34,7 @@ async fn an_authorization_is_captured_once_and_refunded_up_to_that() {
 
 #[actix_web::test]
 async fn a_voided_authorization_is_over() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let authorized = caller.authorized(PLAIN).await;
     let void = caller.void(&fresh_key(), &authorized).await;
@@ -47,7 +48,7 @@ async fn a_voided_authorization_is_over() {
 
 #[actix_web::test]
 async fn amounts_have_their_currencys_decimals() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     for (amount, currency, shown) in
         [("0.001", "KWD", "0.001"), ("5000", "JPY", "5000"), ("999999999999.99", "USD", "999999999999.99")]
@@ -74,7 +75,7 @@ async fn amounts_have_their_currencys_decimals() {
 
 #[actix_web::test]
 async fn faults_hit_what_they_name_and_no_more() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let authorized = caller.authorized(PLAIN).await;
     let switch = caller.faults(json!({"Mode": "error_500", "Remaining": 2, "Kinds": ["CAPTURE"]})).await;
@@ -92,8 +93,8 @@ async fn faults_hit_what_they_name_and_no_more() {
 }
 
 #[actix_web::test]
-async fn every_fault_mode_leaves_right_books() {
-    let running = Running::start().await;
+async fn every_fault_mode_leaves_a_consistent_journal() {
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let authorized = caller.authorized(PLAIN).await;
     caller.faults(json!({"Mode": "refuse", "Remaining": 1})).await;
@@ -128,7 +129,7 @@ async fn every_fault_mode_leaves_right_books() {
 
 #[actix_web::test]
 async fn a_slow_call_arrives_although_its_caller_has_gone() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let (late, abandoned) = (fresh_key(), fresh_key());
     caller.faults(json!({"Mode": "slow", "DelayMs": 1500, "Remaining": 2})).await;
@@ -156,7 +157,7 @@ async fn a_slow_call_arrives_although_its_caller_has_gone() {
 
 #[actix_web::test]
 async fn a_card_without_a_code_is_taken() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     for code in [r#""VerificationCode":"""#, r#""VerificationCode":null"#] {
         let body = authorization(PLAIN).replace(r#""VerificationCode":"123""#, code);
         let answer = running.caller.post("/v1/authorizations", &fresh_key(), body).await;
@@ -167,7 +168,7 @@ async fn a_card_without_a_code_is_taken() {
 
 #[actix_web::test]
 async fn nothing_is_answered_without_the_bearer_key() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let (basic, longer, lower) = (format!("Basic {KEY}"), format!("Bearer {KEY}x"), format!("bearer {KEY}"));
     for header in ["", "Bearer ", "Bearer wrong", KEY, &basic, &longer, &lower, "Bearer test-bearer-kez"] {
@@ -189,7 +190,7 @@ async fn nothing_is_answered_without_the_bearer_key() {
 
 #[actix_web::test]
 async fn every_refusal_is_an_error_object() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     let bearer = format!("Bearer {KEY}");
     let large = format!(r#"{{"OrderId":"{}"}}"#, "x".repeat(64 * 1024));

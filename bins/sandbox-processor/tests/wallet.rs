@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use actix_tls::connect::{Connector as TcpConnector, Resolver};
 use actix_web::http::Method;
-use common::{KEY, PLAIN, Running, asking, authorization, fresh_key};
+use common::{KEY, PLAIN, RunningProcessor, asking, authorization, fresh_key};
 use futures_util::future::LocalBoxFuture;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
-use sandbox_processor::{Hosting, WalletAuthority, WalletIdentity};
+use sandbox_processor::{Hosting, IssuedIdentity, WalletAuthority};
 use serde_json::{Value, json};
 
 fn token(wanted: &Value) -> Value {
@@ -24,7 +24,7 @@ fn token(wanted: &Value) -> Value {
 
 #[actix_web::test]
 async fn a_token_stands_for_a_card_and_says_which() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let caller = &running.caller;
     for (wanted, outcome, reason) in [
         ("approve", "APPROVED", ""),
@@ -48,7 +48,7 @@ async fn a_token_stands_for_a_card_and_says_which() {
 
 #[actix_web::test]
 async fn what_is_no_token_is_refused_and_not_repeated() {
-    let running = Running::start().await;
+    let running = RunningProcessor::start().await;
     let good = token(&"approve".into());
     let change = |change: &dyn Fn(&mut Value)| {
         let mut body = good.clone();
@@ -89,7 +89,7 @@ impl actix_tls::connect::Resolve for There {
 async fn ask(
     address: SocketAddr,
     authority: &WalletAuthority,
-    identity: Option<&WalletIdentity>,
+    identity: Option<&IssuedIdentity>,
     identifier: &str,
 ) -> Option<(u16, Value)> {
     let mut roots = RootCertStore::empty();
@@ -143,14 +143,14 @@ async fn certificates_are_issued_to_whoever_knows_the_key() {
     let asked = |identifier: &str| json!({ "MerchantIdentifier": identifier }).to_string();
     let bearer = format!("Bearer {KEY}");
     let headers = [("Authorization", bearer.as_str())];
-    let without = Running::start().await;
+    let without = RunningProcessor::start().await;
     let refused = without.caller.send(Method::POST, "/v1/wallet/identities", &headers, asked("m")).await;
     assert_eq!(refused.expect("an answer").code(), "NO_WALLET");
     without.stop().await;
     let folder = tempfile::tempdir().expect("a folder");
     let wallet = Some(WalletAuthority::open(&folder.path().join("wallet")).expect("an authority"));
     let hosting = Hosting { wallet, ..Hosting::default() };
-    let running = Running::start_with(folder, Duration::ZERO, Duration::ZERO, hosting).await;
+    let running = RunningProcessor::start_with(folder, Duration::ZERO, Duration::ZERO, hosting).await;
     let send = async |headers: &[(&str, &str)], body: String| {
         running.caller.send(Method::POST, "/v1/wallet/identities", headers, body).await.expect("an answer")
     };

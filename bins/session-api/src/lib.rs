@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod assemble;
 mod events;
 pub mod openapi;
 mod orders;
@@ -11,18 +12,20 @@ mod sessions;
 use actix_web::http::Method;
 use actix_web::web;
 use dropin_access::Permission;
-use dropin_http::{Flows, Gate, Operation, mount_open};
-use dropin_usecases::answers::Answers;
+use dropin_http::{ApiOperation, AuthState, Flows, mount_with_cors};
 use dropin_usecases::events::Events;
+use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::rates::Rates;
 use dropin_usecases::sessions::Sessions;
+
+pub use assemble::{SessionApiArgs, assemble};
 
 /// What the service works with.
 #[derive(Clone)]
 pub struct SessionApiDeps {
     /// Who may call.
-    pub gate: Gate,
+    pub auth: AuthState,
     /// Sessions.
     pub sessions: Sessions,
     /// Orders and what is asked of them.
@@ -31,8 +34,8 @@ pub struct SessionApiDeps {
     pub events: Events,
     /// Exchange rates.
     pub rates: Rates,
-    /// Answers for whoever repeats a request.
-    pub answers: Answers,
+    /// Stored answers to repeated requests.
+    pub answers: IdempotencyService,
     /// Where captures, cancels and refunds run.
     pub flows: Flows,
 }
@@ -40,8 +43,8 @@ pub struct SessionApiDeps {
 /// Mounts the Session and Order API below {base_url}.
 pub fn configure(deps: SessionApiDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     move |config| {
-        config.app_data(web::Data::new(deps.gate.clone())).app_data(web::Data::new(deps.clone()));
-        mount_open(config, OPERATIONS, &[GET_RATES]);
+        config.app_data(web::Data::new(deps.auth.clone())).app_data(web::Data::new(deps.clone()));
+        mount_with_cors(config, OPERATIONS, &[GET_RATES]);
     }
 }
 
@@ -49,95 +52,108 @@ pub fn configure(deps: SessionApiDeps) -> impl Fn(&mut web::ServiceConfig) + Clo
 const GET_RATES: &str = "/v2.2/getRates";
 
 /// Every operation of the Session and Order API.
-pub const OPERATIONS: &[Operation] = &[
-    Operation {
+pub const OPERATIONS: &[ApiOperation] = &[
+    ApiOperation {
         name: "createSession",
         method: Method::POST,
         path: "/v1/session",
+        query: &[],
         permission: Some(Permission::SessionWrite),
         handler: || web::to(sessions::create),
     },
-    Operation {
+    ApiOperation {
         name: "getSession",
         method: Method::GET,
         path: "/v1/session/{SessionId}",
+        query: &[],
         permission: Some(Permission::SessionRead),
         handler: || web::to(sessions::get),
     },
-    Operation {
+    ApiOperation {
         name: "replaceSession",
         method: Method::PUT,
         path: "/v1/session/{SessionId}",
+        query: &[],
         permission: Some(Permission::SessionWrite),
         handler: || web::to(sessions::replace),
     },
-    Operation {
+    ApiOperation {
         name: "cancelSession",
         method: Method::DELETE,
         path: "/v1/session/{SessionId}",
+        query: &[],
         permission: Some(Permission::SessionWrite),
         handler: || web::to(sessions::cancel),
     },
-    Operation {
+    ApiOperation {
         name: "findOrder",
         method: Method::GET,
         path: "/v1/order",
+        query: &["MerchantReference"],
         permission: Some(Permission::OrderRead),
         handler: || web::to(orders::find),
     },
-    Operation {
+    ApiOperation {
         name: "getOrder",
         method: Method::GET,
         path: "/v1/order/{OrderId}",
+        query: &[],
         permission: Some(Permission::OrderRead),
         handler: || web::to(orders::get),
     },
-    Operation {
+    ApiOperation {
         name: "captureOrder",
         method: Method::POST,
         path: "/v1/order/{OrderId}/capture",
+        query: &[],
         permission: Some(Permission::OrderCapture),
         handler: || web::to(orders::capture),
     },
-    Operation {
+    ApiOperation {
         name: "cancelOrder",
         method: Method::POST,
         path: "/v1/order/{OrderId}/cancel",
+        query: &[],
         permission: Some(Permission::OrderCapture),
         handler: || web::to(orders::cancel),
     },
-    Operation {
+    ApiOperation {
         name: "refundOrder",
         method: Method::POST,
         path: "/v1/order/{OrderId}/refund",
+        query: &[],
         permission: Some(Permission::OrderRefund),
         handler: || web::to(refunds::create),
     },
-    Operation {
+    ApiOperation {
         name: "listRefunds",
         method: Method::GET,
         path: "/v1/order/{OrderId}/refund",
+        query: &[],
         permission: Some(Permission::OrderRead),
         handler: || web::to(refunds::list),
     },
-    Operation {
+    ApiOperation {
         name: "getRefund",
         method: Method::GET,
         path: "/v1/order/{OrderId}/refund/{RefundId}",
+        query: &[],
         permission: Some(Permission::OrderRead),
         handler: || web::to(refunds::get),
     },
-    Operation {
+    ApiOperation {
         name: "listEvents",
         method: Method::GET,
         path: "/v1/event",
+        query: &["after", "limit"],
         permission: Some(Permission::OrderRead),
         handler: || web::to(events::pull),
     },
-    Operation {
+    ApiOperation {
         name: "getRates",
         method: Method::GET,
         path: GET_RATES,
+        query: &["merchantId"],
         permission: None,
         handler: || web::to(rates::get),
     },

@@ -1,9 +1,9 @@
 //! What the API document says of the Session and Order API beyond its table of operations and the types of its bodies.
 
-use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
+use dropin_http::{ApiDocs, Exchange, OperationDocs, ResponseDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
-use dropin_wire::feed::EventsBody;
-use dropin_wire::order::{CaptureRequest, OrderBody, RefundBody, RefundListBody, RefundRequest};
+use dropin_wire::event_log::EventsBody;
+use dropin_wire::order::{OrderBody, OrderCaptureRequest, OrderRefundRequest, RefundBody, RefundListBody};
 use dropin_wire::rates::RatesBody;
 use dropin_wire::schema::{EventCursor, EventLimit, Id, Text};
 use dropin_wire::session::{SessionBody, SessionRequest};
@@ -14,7 +14,7 @@ use crate::OPERATIONS;
 pub const DOCS: ApiDocs = ApiDocs {
     document: include_str!("../../../docs/openapi/session-api.json"),
     page: include_str!("../../../docs/openapi/session-api.html"),
-    below: "",
+    path_prefix: "",
 };
 
 const SERVICE: ServiceDocs = ServiceDocs {
@@ -22,7 +22,7 @@ const SERVICE: ServiceDocs = ServiceDocs {
     server: ".",
     description: "For the merchant's server, below {base_url}.\n\n\
         - **Credentials**: HTTP Basic with the name and password of an API user, over TLS 1.2 or newer. Each operation names the permission it needs.\n\
-        - **JSON**: PascalCase members. Unknown members are ignored, null counts as left out. The same key twice, invalid UTF-8 and more than 32 \
+        - **JSON**: PascalCase members. A member that the operation does not know is refused (FIELD_UNKNOWN) with the nearest known one; null counts as left out. The same key twice, invalid UTF-8 and more than 32 \
         levels of nesting are refused. Bodies have at most 256 KiB.\n\
         - **Amounts** are JSON numbers and exact decimals end to end: at most 12 digits before the point, and after it no more than the currency's minor \
         unit has (ISO 4217: none for JPY, two for USD, three for KWD). A whole number may be written `2.0`.\n\
@@ -64,9 +64,9 @@ const ORDER_ID: (&str, &str) = ("OrderId", "Identifier of the Order, from a noti
 const REFUND_ID: (&str, &str) =
     ("RefundId", "Identifier of the refund, from the answer to it, the list or a notification.");
 
-fn created(status: u16, description: &'static str) -> Answer {
+fn created(status: u16, description: &'static str) -> ResponseDocs {
     let at = "$response.body#/SessionId";
-    Answer::json::<SessionBody<'_>>(status, description)
+    ResponseDocs::json::<SessionBody<'_>>(status, description)
         .with_etag()
         .link("get", "getSession", "SessionId", at)
         .link("replace", "replaceSession", "SessionId", at)
@@ -89,7 +89,7 @@ fn get() -> OperationDocs {
         .id(SESSION_ID.0, SESSION_ID.1)
         .reads_a_version()
         .answers(
-            Answer::json::<SessionBody<'_>>(200, "The Session.")
+            ResponseDocs::json::<SessionBody<'_>>(200, "The Session.")
                 .with_etag()
                 .link("getOrder", "getOrder", ORDER_ID.0, order)
                 .link("capture", "captureOrder", ORDER_ID.0, order),
@@ -121,7 +121,7 @@ fn cancel() -> OperationDocs {
         .id(SESSION_ID.0, SESSION_ID.1)
         .repeatable()
         .changes_a_version()
-        .answers(Answer::empty(204, "The Session is CANCELLED."))
+        .answers(ResponseDocs::empty(204, "The Session is CANCELLED."))
         .refuses(&[ErrorCode::SessionNotFound, ErrorCode::InvalidSessionState])
 }
 
@@ -134,7 +134,9 @@ fn find_order() -> OperationDocs {
             "The MerchantReference of the Session, or the ReferenceId of the checkout.",
         )
         .reads_a_version()
-        .answers(Answer::json::<OrderBody<'_>>(200, "The Order.").with_etag().link("get", "getOrder", ORDER_ID.0, at))
+        .answers(
+            ResponseDocs::json::<OrderBody<'_>>(200, "The Order.").with_etag().link("get", "getOrder", ORDER_ID.0, at),
+        )
         .refuses(&[ErrorCode::OrderNotFound])
 }
 
@@ -146,7 +148,7 @@ fn get_order() -> OperationDocs {
         .id(ORDER_ID.0, ORDER_ID.1)
         .reads_a_version()
         .answers(
-            Answer::json::<OrderBody<'_>>(200, "The Order.")
+            ResponseDocs::json::<OrderBody<'_>>(200, "The Order.")
                 .with_etag()
                 .link("cancel", "cancelOrder", ORDER_ID.0, at)
                 .link("refund", "refundOrder", ORDER_ID.0, at),
@@ -161,8 +163,8 @@ fn capture() -> OperationDocs {
     OperationDocs::new(ORDERS, "captureOrder", "Capture an Order", text)
         .id(ORDER_ID.0, ORDER_ID.1)
         .repeatable()
-        .may_take::<CaptureRequest>("Nothing, or how much.")
-        .answers(Answer::json::<OrderBody<'_>>(200, "The Order with the Reason."))
+        .may_take::<OrderCaptureRequest>("Nothing, or how much.")
+        .answers(ResponseDocs::json::<OrderBody<'_>>(200, "The Order with the Reason."))
         .refuses(&[ErrorCode::CaptureFailed, ErrorCode::OrderNotFound, ErrorCode::InvalidOrderState])
 }
 
@@ -173,7 +175,7 @@ fn cancel_order() -> OperationDocs {
     OperationDocs::new(ORDERS, "cancelOrder", "Cancel an Order", text)
         .id(ORDER_ID.0, ORDER_ID.1)
         .repeatable()
-        .answers(Answer::json::<OrderBody<'_>>(200, "The Order, CANCELLED or about to be."))
+        .answers(ResponseDocs::json::<OrderBody<'_>>(200, "The Order, CANCELLED or about to be."))
         .refuses(&[ErrorCode::OrderNotFound, ErrorCode::InvalidOrderState])
 }
 
@@ -183,9 +185,12 @@ fn refund() -> OperationDocs {
     OperationDocs::new(ORDERS, "refundOrder", "Refund an Order", text)
         .id(ORDER_ID.0, ORDER_ID.1)
         .repeatable()
-        .takes::<RefundRequest>("What to give back, under which name.")
-        .answers(Answer::json::<RefundBody<'_>>(201, "The refund was taken on; State says what became of it."))
-        .answers(Answer::json::<RefundBody<'_>>(200, "The refund that was made under this RefundReference before."))
+        .takes::<OrderRefundRequest>("What to give back, under which name.")
+        .answers(ResponseDocs::json::<RefundBody<'_>>(201, "The refund was taken on; State says what became of it."))
+        .answers(ResponseDocs::json::<RefundBody<'_>>(
+            200,
+            "The refund that was made under this RefundReference before.",
+        ))
         .refuses(&[
             ErrorCode::OrderNotFound,
             ErrorCode::InvalidOrderState,
@@ -197,7 +202,7 @@ fn refund() -> OperationDocs {
 fn list_refunds() -> OperationDocs {
     OperationDocs::new(ORDERS, "listRefunds", "List the refunds of an Order", "The refunds of an Order, oldest first.")
         .id(ORDER_ID.0, ORDER_ID.1)
-        .answers(Answer::json::<RefundListBody<'_>>(200, "The refunds."))
+        .answers(ResponseDocs::json::<RefundListBody<'_>>(200, "The refunds."))
         .refuses(&[ErrorCode::OrderNotFound])
 }
 
@@ -205,7 +210,7 @@ fn get_refund() -> OperationDocs {
     OperationDocs::new(ORDERS, "getRefund", "Retrieve a refund", "A refund in its current state.")
         .id(ORDER_ID.0, ORDER_ID.1)
         .id(REFUND_ID.0, REFUND_ID.1)
-        .answers(Answer::json::<RefundBody<'_>>(200, "The refund."))
+        .answers(ResponseDocs::json::<RefundBody<'_>>(200, "The refund."))
         .refuses(&[ErrorCode::OrderNotFound, ErrorCode::RefundNotFound])
 }
 
@@ -220,7 +225,7 @@ fn list_events() -> OperationDocs {
             "The Next of an earlier answer; the oldest event comes first when it is left out or empty.",
         )
         .parameter::<EventLimit>("limit", "Fewer come when they are large.")
-        .answers(Answer::json::<EventsBody<'_>>(200, "The events that come next."))
+        .answers(ResponseDocs::json::<EventsBody<'_>>(200, "The events that come next."))
         .refuses(&[ErrorCode::InvalidRequest])
 }
 
@@ -233,7 +238,7 @@ fn get_rates() -> OperationDocs {
         .required_parameter::<Id>("merchantId", "The merchant's id; no secret.")
         .reads_a_version()
         .answers(
-            Answer::json::<RatesBody>(200, "Rates, or RateOffers.")
+            ResponseDocs::json::<RatesBody>(200, "Rates, or RateOffers.")
                 .with_etag()
                 .header("Cache-Control", "`public`, and in max-age the seconds until something may change.")
                 .header(

@@ -1,4 +1,4 @@
-//! Exchange rates, for the merchant's pages (contract, GET /v2.2/getRates).
+//! Exchange rates, for the merchant's pages (docs/SPECIFICATION.md#rates).
 
 use actix_web::http::header::{CACHE_CONTROL, ContentType, ETAG, WARNING};
 use actix_web::{HttpResponse, web};
@@ -14,7 +14,7 @@ pub(crate) async fn get(
     parameters: Parameters,
 ) -> Result<HttpResponse, ApiError> {
     let merchant = parameters.require("merchantId")?;
-    // What is no id of ours is nobody's.
+    // A malformed id names no merchant.
     let merchant: MerchantId = merchant.parse().map_err(|ParseIdError| RatesError::MerchantNotFound)?;
     let shown = deps.rates.show(merchant).await?;
     Ok(answer(&shown, &known, deps.rates.keeps(&shown)))

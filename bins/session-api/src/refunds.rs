@@ -1,42 +1,44 @@
-//! Refunds of an Order (decisions.md section 4, `POST …/refund`).
+//! Refunds of an Order (docs/SPECIFICATION.md#order-refund).
 
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
-use dropin_http::{ApiError, Authenticated, Caller, IdempotencyKey, JsonBody, PathId, PathIds, json, tell};
+use dropin_http::{
+    ApiError, Authenticated, BasicAuthCaller, IdempotencyKey, JsonBody, PathId, PathIds, json, respond_idempotently,
+};
 use dropin_kernel::{OrderId, RefundId};
 use dropin_ports::KeyUse;
 use dropin_usecases::access;
-use dropin_usecases::answers::Told;
+use dropin_usecases::idempotency::IdempotentOutcome;
 use dropin_usecases::payments::RefundAsk;
 use dropin_validation::Text;
-use dropin_wire::order::{RefundBody, RefundRequest, refund_list};
+use dropin_wire::order::{OrderRefundRequest, RefundBody, refund_list};
 
 use crate::SessionApiDeps;
 
 pub(crate) async fn create(
     deps: web::Data<SessionApiDeps>,
-    Authenticated(Caller(caller), (key, PathId(id), JsonBody(body))): Authenticated<(
+    Authenticated(BasicAuthCaller(caller), (key, PathId(id), JsonBody(body))): Authenticated<(
         IdempotencyKey,
         PathId<OrderId>,
         JsonBody,
     )>,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let told = run(&deps, caller, id, &body, key_use).await;
-    tell(&deps.answers, key_use, told).await
+    let outcome = run(&deps, caller, id, &body, key_use).await;
+    respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
-/// Where nobody can cancel it halfway.
+/// Runs on the flow runtime, where a client that disconnects cancels nothing.
 async fn run(
     deps: &SessionApiDeps,
     caller: Arc<access::Caller>,
     id: OrderId,
     body: &[u8],
     key_use: Option<KeyUse>,
-) -> Result<Told, ApiError> {
-    let RefundRequest { reference, amount, description } = RefundRequest::parse(body)?;
+) -> Result<IdempotentOutcome, ApiError> {
+    let OrderRefundRequest { reference, amount, description } = OrderRefundRequest::parse(body)?;
     let ask = RefundAsk { reference: reference.into_string(), amount, description: description.map(Text::into_string) };
     let payments = deps.payments.clone();
     Ok(deps.flows.run(async move { payments.refund(&caller, id, &ask, key_use).await }).await??)
@@ -44,7 +46,7 @@ async fn run(
 
 pub(crate) async fn list(
     deps: web::Data<SessionApiDeps>,
-    Authenticated(Caller(caller), PathId(id)): Authenticated<PathId<OrderId>>,
+    Authenticated(BasicAuthCaller(caller), PathId(id)): Authenticated<PathId<OrderId>>,
 ) -> Result<HttpResponse, ApiError> {
     let refunds = deps.payments.refunds(&caller, id).await?;
     Ok(json(StatusCode::OK, &refund_list(&refunds)))
@@ -52,7 +54,7 @@ pub(crate) async fn list(
 
 pub(crate) async fn get(
     deps: web::Data<SessionApiDeps>,
-    Authenticated(Caller(caller), PathIds(order, id)): Authenticated<PathIds<OrderId, RefundId>>,
+    Authenticated(BasicAuthCaller(caller), PathIds(order, id)): Authenticated<PathIds<OrderId, RefundId>>,
 ) -> Result<HttpResponse, ApiError> {
     let refund = deps.payments.find_refund(&caller, order, id).await?;
     Ok(json(StatusCode::OK, &RefundBody::from(&refund)))

@@ -1,54 +1,67 @@
-//! The Session API (contract, endpoints 2 to 5).
+//! The Session API (docs/SPECIFICATION.md#session-operations).
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
+use dropin_access::Permission;
 use dropin_http::{
-    ApiError, Authenticated, Caller, IdempotencyKey, IfMatch, IfNoneMatch, JsonBody, PathId, stored, tell,
+    ApiError, Authenticated, BasicAuthCaller, IdempotencyKey, IfMatch, IfNoneMatch, JsonBody, PathId,
+    respond_idempotently, stored_response,
 };
 use dropin_kernel::SessionId;
-use dropin_ports::StoredAnswer;
+use dropin_ports::StoredResponse;
 use dropin_session::Session;
-use dropin_usecases::answers::{Reply, Version};
+use dropin_usecases::access;
+use dropin_usecases::idempotency::{Reply, Version};
 use dropin_wire::session::SessionBody;
 
 use crate::SessionApiDeps;
 
 pub(crate) async fn create(
     deps: web::Data<SessionApiDeps>,
-    Authenticated(Caller(caller), (key, JsonBody(body))): Authenticated<(IdempotencyKey, JsonBody)>,
+    Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Authenticated<(IdempotencyKey, JsonBody)>,
 ) -> Result<HttpResponse, ApiError> {
-    let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let told = deps.sessions.create(&caller, &body, Reply { render: created, key_use }).await;
-    tell(&deps.answers, key_use, told).await
+    let (render, read_marker) = match may_read_sessions(&caller) {
+        true => (created as fn(&Session) -> StoredResponse, &b""[..]),
+        false => (created_unseen as fn(&Session) -> StoredResponse, WITHOUT_READ_PERMISSION),
+    };
+    let key_use = key.used_by(&caller, &deps.answers, &request_parts(&[&body], read_marker));
+    let outcome = deps.sessions.create(&caller, &body, Reply { render, key_use }).await;
+    respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 pub(crate) async fn get(
     deps: web::Data<SessionApiDeps>,
-    Authenticated(Caller(caller), (known, PathId(id))): Authenticated<(IfNoneMatch, PathId<SessionId>)>,
+    Authenticated(BasicAuthCaller(caller), (known, PathId(id))): Authenticated<(IfNoneMatch, PathId<SessionId>)>,
 ) -> Result<HttpResponse, ApiError> {
     let found = deps.sessions.get(&caller, id).await?;
     let (session, order) = (&found.session, found.order.as_ref());
-    Ok(known.answer(&Version::of_session(session, order), || SessionBody::new(session, order)))
+    Ok(known.answer(&Version::of_session(session, order), || {
+        SessionBody::new(session, order).with_attempts(&found.attempts)
+    }))
 }
 
 pub(crate) async fn replace(
     deps: web::Data<SessionApiDeps>,
-    Authenticated(Caller(caller), (key, version, PathId(id), JsonBody(body))): Authenticated<(
+    Authenticated(BasicAuthCaller(caller), (key, version, PathId(id), JsonBody(body))): Authenticated<(
         IdempotencyKey,
         IfMatch,
         PathId<SessionId>,
         JsonBody,
     )>,
 ) -> Result<HttpResponse, ApiError> {
-    let key_use = key.used_by(&caller, &deps.answers, &[&body, version.sent()]);
-    let reply = Reply { render: replaced, key_use };
-    let told = deps.sessions.replace(&caller, id, &body, version.expected(), reply).await;
-    tell(&deps.answers, key_use, told).await
+    let (render, read_marker) = match may_read_sessions(&caller) {
+        true => (replaced as fn(&Session) -> StoredResponse, &b""[..]),
+        false => (replaced_unseen as fn(&Session) -> StoredResponse, WITHOUT_READ_PERMISSION),
+    };
+    let key_use = key.used_by(&caller, &deps.answers, &request_parts(&[&body, version.sent()], read_marker));
+    let reply = Reply { render, key_use };
+    let outcome = deps.sessions.replace(&caller, id, &body, version.expected(), reply).await;
+    respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 pub(crate) async fn cancel(
     deps: web::Data<SessionApiDeps>,
-    Authenticated(Caller(caller), (key, version, PathId(id))): Authenticated<(
+    Authenticated(BasicAuthCaller(caller), (key, version, PathId(id))): Authenticated<(
         IdempotencyKey,
         IfMatch,
         PathId<SessionId>,
@@ -57,22 +70,48 @@ pub(crate) async fn cancel(
     // A body of a DELETE has no meaning and is not read.
     let key_use = key.used_by(&caller, &deps.answers, &[&[], version.sent()]);
     let reply = Reply { render: cancelled, key_use };
-    let told = deps.sessions.cancel(&caller, id, version.expected(), reply).await;
-    tell(&deps.answers, key_use, told).await
+    let outcome = deps.sessions.cancel(&caller, id, version.expected(), reply).await;
+    respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
-fn created(session: &Session) -> StoredAnswer {
+/// Marks the request of a caller that may not read Sessions, so that its key never replays an answer to one that may.
+const WITHOUT_READ_PERMISSION: &[u8] = b"without session:read";
+
+/// Whether the caller may read Sessions, and so the persons that are stored with them.
+fn may_read_sessions(caller: &access::Caller) -> bool {
+    caller.permissions.contains(Permission::SessionRead)
+}
+
+/// What makes a request the same as another.
+fn request_parts<'a>(request: &[&'a [u8]], read_marker: &'a [u8]) -> Vec<&'a [u8]> {
+    request.iter().copied().chain(Some(read_marker).filter(|read_marker| !read_marker.is_empty())).collect()
+}
+
+fn created_unseen(session: &Session) -> StoredResponse {
+    unseen(StatusCode::CREATED, session)
+}
+
+fn replaced_unseen(session: &Session) -> StoredResponse {
+    unseen(StatusCode::OK, session)
+}
+
+fn unseen(status: StatusCode, session: &Session) -> StoredResponse {
+    let body = SessionBody::new(session, None).without_stored_person(session);
+    stored_response(status, &Version::of_session(session, None), &body)
+}
+
+fn created(session: &Session) -> StoredResponse {
     whole(StatusCode::CREATED, session)
 }
 
-fn replaced(session: &Session) -> StoredAnswer {
+fn replaced(session: &Session) -> StoredResponse {
     whole(StatusCode::OK, session)
 }
 
-fn cancelled(_: &Session) -> StoredAnswer {
-    StoredAnswer { status: StatusCode::NO_CONTENT.as_u16(), etag: None, body: Vec::new() }
+fn cancelled(_: &Session) -> StoredResponse {
+    StoredResponse { status: StatusCode::NO_CONTENT.as_u16(), etag: None, body: Vec::new() }
 }
 
-fn whole(status: StatusCode, session: &Session) -> StoredAnswer {
-    stored(status, &Version::of_session(session, None), &SessionBody::new(session, None))
+fn whole(status: StatusCode, session: &Session) -> StoredResponse {
+    stored_response(status, &Version::of_session(session, None), &SessionBody::new(session, None))
 }

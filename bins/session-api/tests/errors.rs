@@ -1,4 +1,4 @@
-//! Every row of the contract's error table, and what it does not show but decisions.md section 1 decides.
+//! The rows of docs/SPECIFICATION.md#http-errors.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod common;
@@ -6,7 +6,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use actix_web::http::Method;
-use common::{Api, Trouble, User, request};
+use common::{Api, InjectedFault, User, request};
 use dropin_ports::StoreError;
 use serde_json::json;
 
@@ -240,7 +240,7 @@ async fn faults_of_the_store_are_500_and_503() {
         (StoreError::Unavailable(secret()), 503, "SERVICE_UNAVAILABLE"),
         (StoreError::OutcomeUnknown, 503, "OUTCOME_UNKNOWN"),
     ] {
-        api.store.before_next_write(Trouble::Fails(trouble));
+        api.store.before_next_write(InjectedFault::Fails(trouble));
         let answer = api.create(&api.ana, &request("order-1")).await;
         answer.is_error(status, code);
         assert!(

@@ -1,10 +1,10 @@
-//! Events over HTTP: what a merchant reads to catch up (decisions.md sections 4 and 9).
+//! Events over HTTP: what a merchant reads to catch up (docs/SPECIFICATION.md#event-pull).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod common;
 
 use actix_web::http::Method;
-use common::{Answer, Api, Bank, User, request, session_id};
+use common::{Answer, Api, ProcessorStub, User, request, session_id};
 use dropin_kernel::Timestamp;
 use dropin_ports::OutboxStore;
 use dropin_usecases::access::CreateMerchant;
@@ -29,7 +29,7 @@ async fn sold(api: &Api, reference: &str) -> String {
 }
 
 /// (EventType, Sequence) of each.
-fn told(page: &Value) -> Vec<(String, i64)> {
+fn listed(page: &Value) -> Vec<(String, i64)> {
     let events = page["Events"].as_array().unwrap().iter();
     events.map(|one| (one["EventType"].as_str().unwrap().to_owned(), one["Sequence"].as_i64().unwrap())).collect()
 }
@@ -42,7 +42,7 @@ fn next(page: &Value) -> String {
 
 #[actix_web::test]
 async fn events_are_what_the_endpoint_is_sent() {
-    let api = Api::with(Bank::new()).await;
+    let api = Api::with(ProcessorStub::new()).await;
     let nothing = pull(&api, &api.ana, "").await;
     assert_eq!(nothing.text, format!(r#"{{"Events":[],"Next":"{}","More":false}}"#, "0".repeat(32)));
     let order = sold(&api, "order-1").await;
@@ -61,7 +61,7 @@ async fn events_are_what_the_endpoint_is_sent() {
     );
     assert!(page.text.starts_with(&format!(r#"{{"Events":[{event},{{"#)), "{}\n{event}", page.text);
     let body = page.json();
-    assert_eq!(told(&body), [("ORDER_PROCESSED".to_owned(), 1), ("REFUND_SUCCEEDED".to_owned(), 2)]);
+    assert_eq!(listed(&body), [("ORDER_PROCESSED".to_owned(), 1), ("REFUND_SUCCEEDED".to_owned(), 2)]);
     assert!(page.text.contains(r#""Amount":5.00,"Currency":"USD""#), "{page:?}");
     assert_eq!(body["Events"][1]["Body"]["Order"]["OrderId"], order.rsplit('/').next().unwrap());
     assert_eq!(body["More"], false);
@@ -69,7 +69,7 @@ async fn events_are_what_the_endpoint_is_sent() {
 
 #[actix_web::test]
 async fn a_merchant_goes_on_where_it_was() {
-    let api = Api::with(Bank::new()).await;
+    let api = Api::with(ProcessorStub::new()).await;
     sold(&api, "order-1").await;
     let all = pull(&api, &api.ana, "").await.json();
     let first = pull(&api, &api.ana, "?limit=1").await.json();
@@ -82,7 +82,7 @@ async fn a_merchant_goes_on_where_it_was() {
     assert_eq!(nothing, json!({"Events": [], "Next": end, "More": false}));
     sold(&api, "order-2").await;
     let later = pull(&api, &api.ana, &format!("?after={end}&limit=200")).await.json();
-    assert_eq!(told(&later), told(&all), "of another payment");
+    assert_eq!(listed(&later), listed(&all), "of another payment");
     assert_ne!(later["Events"][0]["PaymentId"], all["Events"][0]["PaymentId"]);
     // An empty parameter is one that was left out.
     assert_eq!(pull(&api, &api.ana, "?after=&limit=").await.json()["Events"].as_array().unwrap().len(), 4);
@@ -108,7 +108,7 @@ async fn whatever_is_wrong_with_the_query_is_told_at_once() {
 
 #[actix_web::test]
 async fn nobody_reads_what_another_merchant_is_told() {
-    let api = Api::with(Bank::new()).await;
+    let api = Api::with(ProcessorStub::new()).await;
     sold(&api, "order-1").await;
     let first = next(&pull(&api, &api.ana, "?limit=1").await.json());
     for query in [String::new(), format!("?after={first}")] {
@@ -119,7 +119,7 @@ async fn nobody_reads_what_another_merchant_is_told() {
 
 #[actix_web::test]
 async fn a_merchant_without_an_endpoint_reads_its_events() {
-    let api = Api::with(Bank::new()).await;
+    let api = Api::with(ProcessorStub::new()).await;
     let wanted = CreateMerchant {
         name: "Cy's candles".to_owned(),
         webhook_url: None,
@@ -133,7 +133,7 @@ async fn a_merchant_without_an_endpoint_reads_its_events() {
     let order = api.get(&cy, &id).await.json()["Order"]["OrderId"].as_str().unwrap().to_owned();
     ask(&api, &cy, &format!("/v1/order/{order}"), "capture", "").await;
     let page = pull(&api, &cy, "").await.json();
-    assert_eq!(told(&page), [("ORDER_PROCESSED".to_owned(), 1)]);
+    assert_eq!(listed(&page), [("ORDER_PROCESSED".to_owned(), 1)]);
     assert_eq!(page["Events"][0]["PaymentId"], id.as_str());
 }
 

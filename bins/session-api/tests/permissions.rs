@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use actix_web::http::Method;
 use common::{Answer, Api, User, request};
 use dropin_access::{Permission, Permissions};
-use dropin_http::Operation;
+use dropin_http::ApiOperation;
 use dropin_ports::AccessStore;
+use serde_json::json;
 use session_api::OPERATIONS;
 
 const SOME_ID: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
 
 /// Calls an operation with an id that does not exist wherever its address has one.
-async fn call(api: &Api, user: &User, operation: &Operation) -> Answer {
+async fn call(api: &Api, user: &User, operation: &ApiOperation) -> Answer {
     let segments = operation.path.split('/').map(|one| if one.starts_with('{') { SOME_ID } else { one });
     let path = segments.collect::<Vec<_>>().join("/");
     api.send(Some(user), operation.method.clone(), &path, &[], "").await
@@ -74,6 +75,61 @@ async fn users_of_one_merchant_share_what_is_the_merchants() {
     api.create(&reader, &request("another")).await.is_error(403, "NOT_AUTHORIZED");
     api.delete(&reader, &id).await.is_error(403, "NOT_AUTHORIZED");
     assert_eq!(api.get(&api.ana, &id).await.json()["State"], "CREATED");
+}
+
+/// The person of a stored billing profile is for those who may read Sessions.
+#[actix_web::test]
+async fn who_may_not_read_never_hears_a_stored_person() {
+    let api = Api::start().await;
+    let mut supplied = request("supplied");
+    supplied["BillingProfile"]["BillingProfileReference"] = json!("ana-1");
+    let profile = api.create(&api.ana, &supplied).await.json()["BillingProfileId"].clone();
+    let writer = user(&api, [Permission::SessionWrite]).await;
+    let both = user(&api, [Permission::SessionWrite, Permission::SessionRead]).await;
+    for (name, value) in [("BillingProfileId", profile.clone()), ("BillingProfileReference", json!("ana-1"))] {
+        let named = |reference: &str| {
+            let mut body = request(reference);
+            drop(body.as_object_mut().unwrap().remove("BillingProfile"));
+            body[name] = value.clone();
+            body
+        };
+        let (kept, key) = (format!("kept-{name}"), format!("key-{name}"));
+        let body = named(&kept).to_string();
+        let sent = api.send(Some(&both), Method::POST, "/v1/session", &[("idempotency-key", &key)], body.clone()).await;
+        assert_eq!(sent.json()["BillingProfile"]["Email"], "ana@shop.example", "{sent:?}");
+        let replayed =
+            api.send(Some(&writer), Method::POST, "/v1/session", &[("idempotency-key", &key)], body.clone()).await;
+        replayed.is_error(422, "IDEMPOTENCY_KEY_REUSED");
+        let made = api.create(&writer, &named(&format!("made-{name}"))).await;
+        let id = made.session_id(201);
+        let put = api.put(&writer, &id, &named(&format!("put-{name}"))).await;
+        for answer in [made, put] {
+            assert_eq!(answer.json()["BillingProfileId"], profile, "{answer:?}");
+            assert!(!answer.text.contains("ana@shop.example") && !answer.text.contains("Hauptstr"), "{answer:?}");
+        }
+        assert_eq!(api.get(&both, &id).await.json()["BillingProfile"]["Email"], "ana@shop.example");
+    }
+    // What it sent itself it hears again.
+    let own = api.create(&writer, &request("own")).await;
+    assert_eq!(own.json()["BillingProfile"]["Email"], "ana@shop.example");
+}
+
+#[actix_web::test]
+async fn a_query_parameter_that_is_not_known_is_refused_with_the_nearest() {
+    let api = Api::start().await;
+    let id = api.created("order-1").await;
+    for (path, nearest) in [
+        ("/v1/order?MerchantReference=order-1&merchantreference=x".to_owned(), "MerchantReference"),
+        ("/v1/event?Limit=5".to_owned(), "limit"),
+    ] {
+        let refused = api.read(&path).await;
+        refused.is_error(400, "INVALID_REQUEST");
+        let error = refused.json()["FieldErrors"][0].clone();
+        assert_eq!(error["Code"], "FIELD_UNKNOWN", "{refused:?}");
+        assert!(error["Message"].as_str().unwrap().ends_with(nearest), "{refused:?}");
+    }
+    api.read(&format!("/v1/session/{id}?fields=State")).await.is_refused_for(&["fields FIELD_UNKNOWN"]);
+    assert_eq!(api.read("/v1/event?limit=5").await.status, 200);
 }
 
 #[actix_web::test]

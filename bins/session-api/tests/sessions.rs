@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{Api, Trouble, request, session_id};
+use common::{Api, InjectedFault, request, session_id};
 use dropin_ports::{Clock, OutboxStore, StoreError};
 use serde_json::json;
 
@@ -222,17 +222,17 @@ async fn billing_profiles_are_reused_by_id_and_by_reference() {
 async fn the_loser_of_a_race_is_told_who_won() {
     let api = Api::start().await;
     let id = api.created("order-1").await;
-    api.store.before_next_write(Trouble::Replaced);
+    api.store.before_next_write(InjectedFault::Replaced);
     api.put(&api.ana, &id, &request("order-2")).await.is_error(409, "DUPLICATE_REQUEST");
     assert_eq!(api.get(&api.ana, &id).await.json()["MerchantReference"], "order-1");
     // A cancellation decides again.
-    api.store.before_next_write(Trouble::Replaced);
+    api.store.before_next_write(InjectedFault::Replaced);
     assert_eq!(api.delete(&api.ana, &id).await.status, 204);
     let id = api.created("order-3").await;
-    api.store.before_next_write(Trouble::Submitted);
+    api.store.before_next_write(InjectedFault::Submitted);
     api.put(&api.ana, &id, &request("order-4")).await.is_error(409, "INVALID_SESSION_STATE");
     let id = api.created("order-5").await;
-    api.store.before_next_write(Trouble::Submitted);
+    api.store.before_next_write(InjectedFault::Submitted);
     api.delete(&api.ana, &id).await.is_error(409, "INVALID_SESSION_STATE");
     assert_eq!(api.get(&api.ana, &id).await.json()["State"], "PROCESSING");
 }
@@ -244,9 +244,9 @@ async fn one_session_that_cannot_be_expired_does_not_keep_the_others() {
         api.created(&format!("order-{at}")).await;
     }
     api.clock.advance(Duration::from_secs(24 * 3_600));
-    api.store.before_next_write(Trouble::Fails(StoreError::Refused("a CHECK constraint".to_owned())));
+    api.store.before_next_write(InjectedFault::Fails(StoreError::Refused("a CHECK constraint".to_owned())));
     assert_eq!(api.sessions.expire_due(10).await, Ok(2));
-    api.store.before_next_write(Trouble::Fails(StoreError::OutcomeUnknown));
+    api.store.before_next_write(InjectedFault::Fails(StoreError::OutcomeUnknown));
     assert_eq!(api.sessions.expire_due(10).await, Err(StoreError::OutcomeUnknown));
     assert_eq!(api.sessions.expire_due(10).await, Ok(1));
 }

@@ -1,25 +1,26 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
-mod feed;
+mod assemble;
+mod rate_source;
 
 use std::time::Duration;
 
-use dropin_usecases::answers::Answers;
+use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::Payments;
-use dropin_usecases::rates::RateWatch;
+use dropin_usecases::rates::RateRefresher;
 use dropin_usecases::sessions::Sessions;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-pub use feed::rates_watch;
+pub use assemble::{SettlerArgs, assemble};
 
 /// Operations or Sessions taken over in one transaction.
-const BATCH: u32 = 64;
-/// Answers deleted in one transaction.
-const PURGE: u32 = 1_000;
+const MAX_BATCH_ROWS: u32 = 64;
+/// Stored responses deleted in one transaction.
+const MAX_PURGE_ROWS: u32 = 1_000;
 /// Operations looked after at the same time.
-const AT_ONCE: usize = 256;
+const MAX_CONCURRENT_OPERATIONS: usize = 256;
 
 /// How often to look for due work: an outcome that became known is written down within this.
 pub const POLL: Duration = Duration::from_millis(250);
@@ -31,10 +32,10 @@ pub struct SettlerDeps {
     pub payments: Payments,
     /// Sessions that expire.
     pub sessions: Sessions,
-    /// Answers that are kept for a while.
-    pub answers: Answers,
+    /// Stored responses to requests with an idempotency key.
+    pub answers: IdempotencyService,
     /// The feed of exchange rates, if there is one.
-    pub rates: Option<RateWatch>,
+    pub rates: Option<RateRefresher>,
     /// How often to look for due work.
     pub poll: Duration,
 }
@@ -54,19 +55,20 @@ pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
 
 /// Each operation is looked after on its own, so that one whose processor hangs holds up nobody.
 async fn operations(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
-    let mut looks = JoinSet::new();
+    let mut settling = JoinSet::new();
     while !*stop.borrow() {
-        while looks.try_join_next().is_some() {}
-        let room = u32::try_from(AT_ONCE.saturating_sub(looks.len())).unwrap_or(0).min(BATCH);
-        let claims = if room == 0 { Ok(Vec::new()) } else { deps.payments.claim_due(room).await };
+        while settling.try_join_next().is_some() {}
+        let free =
+            u32::try_from(MAX_CONCURRENT_OPERATIONS.saturating_sub(settling.len())).unwrap_or(0).min(MAX_BATCH_ROWS);
+        let claims = if free == 0 { Ok(Vec::new()) } else { deps.payments.claim_due(free).await };
         let claims = claims.unwrap_or_else(|error| {
             log::warn!(error:% = error; "settler: cannot claim due operations; trying again");
             Vec::new()
         });
-        let full = claims.len() == BATCH as usize;
+        let full = claims.len() == MAX_BATCH_ROWS as usize;
         for claim in claims {
             let payments = deps.payments.clone();
-            looks.spawn(async move {
+            settling.spawn(async move {
                 if let Err(error) = payments.settle_one(claim).await {
                     let operation = claim.id.to_string();
                     log::warn!(operation = operation.as_str(), error:% = error; "settler: not settled yet; it stays due");
@@ -78,14 +80,14 @@ async fn operations(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
         }
     }
     // What is under way is finished; a question to the processor has a deadline of its own.
-    while looks.join_next().await.is_some() {}
+    while settling.join_next().await.is_some() {}
 }
 
 /// Expired Sessions are a matter of hours; looking every few seconds is plenty.
 async fn sessions(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
-        let more = match deps.sessions.expire_due(BATCH).await {
-            Ok(expired) => expired == BATCH,
+        let more = match deps.sessions.expire_due(MAX_BATCH_ROWS).await {
+            Ok(expired) => expired == MAX_BATCH_ROWS,
             Err(error) => {
                 log::warn!(error:% = error; "settler: cannot expire Sessions; trying again");
                 false
@@ -101,18 +103,18 @@ async fn sessions(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
 /// already true.
 async fn orders(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
-        if let Err(error) = deps.payments.expire_orders(BATCH).await {
+        if let Err(error) = deps.payments.expire_orders(MAX_BATCH_ROWS).await {
             log::warn!(error:% = error; "settler: cannot end every Order whose time is over; trying again");
         }
         pause(deps.poll * 4, &mut stop).await;
     }
 }
 
-/// Answers nobody can ask for any more only take up room.
+/// Deletes stored responses whose key has expired.
 async fn answers(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
-        let more = match deps.answers.purge(PURGE).await {
-            Ok(purged) => purged == PURGE,
+        let more = match deps.answers.purge(MAX_PURGE_ROWS).await {
+            Ok(purged) => purged == MAX_PURGE_ROWS,
             Err(error) => {
                 log::warn!(error:% = error; "settler: cannot delete old answers; trying again");
                 false
@@ -124,17 +126,17 @@ async fn answers(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
     }
 }
 
-/// A look that is broken off at the end loses nothing: the next one finds the same.
+/// A refresh that is cancelled at the end loses nothing: the next one reads the same.
 async fn rates(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
-    let Some(watch) = &deps.rates else { return };
+    let Some(refresher) = &deps.rates else { return };
     while !*stop.borrow() {
         let mut stopping = stop.clone();
-        let looked = tokio::select! {
-            looked = watch.look() => looked,
+        let refreshed = tokio::select! {
+            refreshed = refresher.refresh() => refreshed,
             _ = stopping.wait_for(|stopping| *stopping) => return,
         };
-        let until_next = match looked {
-            Ok(()) => watch.every,
+        let until_next = match refreshed {
+            Ok(()) => refresher.every,
             Err(error) => {
                 log::warn!(error:% = error; "settler: cannot keep exchange rates; trying again");
                 deps.poll * 20

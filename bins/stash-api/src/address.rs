@@ -29,7 +29,7 @@ pub(crate) fn stash_id(request: &HttpRequest) -> Result<String, ApiError> {
     if raw == decoded && is_stash_id(raw) && !is_folder {
         return Ok(raw.to_owned());
     }
-    let message = "must be 1 to 128 of A-Z a-z 0-9 . _ ~ - without any percent-encoding, and not . or ..";
+    let message = "must be 1 to 128 of A-Z a-z 0-9 . _ ~ - : @ + = , without any percent-encoding, and not . or ..";
     let violation = Violation::new("StashId", ViolationCode::Invalid, message);
     Err(ApiError::new(ErrorCode::InvalidRequest, "The StashId in the address is not valid.")
         .with_field_errors(vec![FieldError::from(violation)]))

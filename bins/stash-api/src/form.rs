@@ -1,26 +1,33 @@
 //! The form: `application/x-www-form-urlencoded` (URL standard), decoded once, into memory that is wiped.
 
+use std::borrow::Cow;
+
 use dropin_card::StashedData;
 use dropin_http::ApiError;
-use dropin_kernel::{Violation, ViolationCode, Violations};
+use dropin_kernel::{SessionId, Violation, ViolationCode, Violations};
 use dropin_validation::Text;
 use dropin_wire::stash::{parse_card_json, parse_token_json};
-use dropin_wire::{ErrorCode, FieldError};
+use dropin_wire::{ErrorCode, FieldError, only_known_parameters};
 use zeroize::Zeroizing;
 
 /// A form that can be stashed. No Debug.
 pub(crate) struct StashForm {
     /// Of the browser.
     pub(crate) fingerprint: String,
+    /// The Session that it is for, when the form names one.
+    pub(crate) session: Option<SessionId>,
     /// As it was typed, or as the wallet gave it.
     pub(crate) data: StashedData,
 }
+
+const FIELDS: [&str; 4] = ["DeviceFingerprint", "SessionId", "card", "token_data"];
 
 type Field = Option<Zeroizing<String>>;
 
 #[derive(Default)]
 struct Fields {
     fingerprint: Field,
+    session: Field,
     card: Field,
     token_data: Field,
 }
@@ -43,12 +50,17 @@ pub(crate) fn parse(body: &[u8]) -> Result<StashForm, ApiError> {
             None
         }
         (None, None) => missing("card", "is required, or token_data in its place", &mut all),
-        (Some(json), None) => valid(parse_card_json(json).map(StashedData::Card), &mut all),
+        (Some(json), None) => all.check(parse_card_json(json).map(StashedData::Card)),
         (None, Some(json)) => valid(parse_token_json(json).map(StashedData::WalletToken), &mut all),
     };
+    let session = fields.session.as_ref().filter(|text| !text.is_empty()).and_then(|text| {
+        let invalid =
+            |_no_id| Violation::new("SessionId", ViolationCode::Invalid, "must be the id of a Session, or left out");
+        all.check(text.parse().map_err(invalid))
+    });
     match (fingerprint, data) {
         (Some(fingerprint), Some(data)) if all.is_empty() => {
-            Ok(StashForm { fingerprint: fingerprint.as_str().to_owned(), data })
+            Ok(StashForm { fingerprint: fingerprint.as_str().to_owned(), session, data })
         }
         _ => Err(refused(all)),
     }
@@ -68,18 +80,22 @@ fn refused(all: Violations) -> ApiError {
         .with_field_errors(all.into_sorted().into_iter().map(FieldError::from).collect())
 }
 
-/// The fields that mean something; others are ignored.
+/// The fields that mean something; others are refused.
 fn split(body: &[u8], all: &mut Violations) -> Fields {
-    let mut fields = Fields::default();
-    for pair in body.split(|byte| *byte == b'&') {
+    let (mut fields, mut unknown) = (Fields::default(), Vec::new());
+    for pair in body.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
         let mut halves = pair.splitn(2, |byte| *byte == b'=');
         let (name, value) = (halves.next().unwrap_or_default(), halves.next().unwrap_or_default());
         let Some(name) = decode(name) else { continue };
         let field = match name.as_str() {
             "DeviceFingerprint" => &mut fields.fingerprint,
+            "SessionId" => &mut fields.session,
             "card" => &mut fields.card,
             "token_data" => &mut fields.token_data,
-            _ => continue,
+            other => {
+                unknown.push(Zeroizing::new(other.to_owned()));
+                continue;
+            }
         };
         if field.is_some() {
             all.push(name.as_str(), ViolationCode::Invalid, "is given more than once");
@@ -91,6 +107,12 @@ fn split(body: &[u8], all: &mut Violations) -> Fields {
         }
         // What cannot be read was given all the same, so that it is not reported as missing too.
         *field = Some(text.unwrap_or_default());
+    }
+    // A name that is more than letters may be the card itself, sent the wrong way.
+    let plain = |name: &str| name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    let names = unknown.iter().map(|name| Cow::Borrowed(if plain(name) { name.as_str() } else { "?" }));
+    if let Err(violations) = only_known_parameters(names, &FIELDS) {
+        all.extend(violations);
     }
     fields
 }
@@ -141,9 +163,19 @@ mod tests {
 
     #[test]
     fn plus_and_percent_are_decoded() {
-        let form = parse(format!("x=1&DeviceFingerprint=caf%C3%A9+1%2b1&{CARD}&y").as_bytes()).expect("a form");
+        let form = parse(format!("DeviceFingerprint=caf%C3%A9+1%2b1&{CARD}&").as_bytes()).expect("a form");
         assert_eq!(form.fingerprint, "café 1+1");
         assert_eq!(form.data, StashedData::Card(Card::new("", "4242 4242 4242 4242", "123", "2030", "12")));
+    }
+
+    #[test]
+    fn a_session_is_named_by_its_id_or_not_at_all() {
+        const ID: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+        let session =
+            |field: &str| parse(format!("{field}DeviceFingerprint=f&{CARD}").as_bytes()).map(|form| form.session);
+        assert_eq!(session(&format!("SessionId={ID}&")).ok().flatten(), Some(ID.parse().unwrap()));
+        assert_eq!((session("SessionId=&").ok(), session("").ok()), (Some(None), Some(None)));
+        assert_eq!(errors(&format!("SessionId=7&DeviceFingerprint=f&{CARD}")), of(&[("SessionId", "FIELD_INVALID")]));
     }
 
     #[test]
@@ -168,17 +200,21 @@ mod tests {
             of(&[("card", "CONFLICT"), ("token_data", "CONFLICT")])
         );
         assert_eq!(
-            errors("DeviceFingerprint=%00&card={}"),
-            of(&[
-                ("DeviceFingerprint", "FIELD_INVALID"),
-                ("card.Expiry", "FIELD_MISSING"),
-                ("card.Number", "FIELD_MISSING")
-            ])
+            errors("DeviceFingerprint=%00&card=[]"),
+            of(&[("DeviceFingerprint", "FIELD_INVALID"), ("card", "FIELD_INVALID")])
         );
         assert_eq!(
             errors(&format!("DeviceFingerprint=f&DeviceFingerprint=g&{CARD}&{CARD}")),
             of(&[("DeviceFingerprint", "FIELD_INVALID"), ("card", "FIELD_INVALID")])
         );
+    }
+
+    #[test]
+    fn a_field_that_is_not_known_is_refused_with_the_nearest() {
+        let error = parse(format!("DeviceFingerprint=f&{CARD}&Card=1").as_bytes()).err().expect("refused");
+        let [unknown] = &error.field_errors[..] else { panic!("{error:?}") };
+        assert_eq!((unknown.field.as_str(), unknown.code), ("Card", "FIELD_UNKNOWN"));
+        assert!(unknown.message.ends_with("card"), "{}", unknown.message);
     }
 
     #[test]
@@ -191,7 +227,7 @@ mod tests {
 
     #[test]
     fn errors_repeat_nothing_of_the_card() {
-        let body = "DeviceFingerprint=f&card={\"Number\":4000000000000002,\"Expiry\":\"987\"}";
+        let body = "4000000000000002=987&card={\"Number\":4000000000000002,\"Expiry\":\"987\"";
         let error = parse(body.as_bytes()).err().expect("refused");
         let told = format!("{error:?} {error}");
         assert!(!told.contains("4000000000000002") && !told.contains("987"), "{told}");

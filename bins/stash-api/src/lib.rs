@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 mod address;
+mod assemble;
 mod cors;
 mod form;
 pub mod openapi;
@@ -11,15 +12,17 @@ use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::web;
-use dropin_http::{BodyLimit, Operation};
+use dropin_http::{ApiOperation, BodyLimit};
 use dropin_usecases::stash::Stashing;
 use tokio::sync::watch;
+
+pub use assemble::{StashApiArgs, assemble};
 
 /// Largest form: a card is a few hundred bytes, a wallet's token some five thousand, and percent-encoding makes up to three of one.
 const FORM_LIMIT: BodyLimit = BodyLimit(32 * 1024);
 
 /// How often expired cards are looked for. They are worth nothing from the moment they expire; this only tidies up.
-const PURGE_PAUSE: Duration = Duration::from_secs(60);
+const PURGE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What the service works with.
 #[derive(Clone)]
@@ -43,10 +46,11 @@ pub fn configure(deps: StashApiDeps) -> impl Fn(&mut web::ServiceConfig) + Clone
 }
 
 /// The operations of the stash; a browser's preflight is none.
-pub const OPERATIONS: &[Operation] = &[Operation {
+pub const OPERATIONS: &[ApiOperation] = &[ApiOperation {
     name: "stashCard",
     method: Method::POST,
     path: "/{MerchantId}/{StashId}",
+    query: &[],
     permission: None,
     handler: || web::to(stash::post),
 }];
@@ -68,7 +72,7 @@ pub async fn run(deps: StashApiDeps, mut stop: watch::Receiver<bool>) {
         };
         if !more {
             // Either ends the pause; which one is seen at the top of the loop.
-            drop(tokio::time::timeout(PURGE_PAUSE, stop.wait_for(|stopping| *stopping)).await);
+            drop(tokio::time::timeout(PURGE_INTERVAL, stop.wait_for(|stopping| *stopping)).await);
         }
     }
 }

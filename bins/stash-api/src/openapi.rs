@@ -1,6 +1,6 @@
 //! What the API document says of the stash beyond its table of operations and the types of its bodies.
 
-use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
+use dropin_http::{ApiDocs, Exchange, OperationDocs, ResponseDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
 use dropin_wire::schema::{Id, StashForm, StashId};
 use dropin_wire::stash::StashBody;
@@ -11,7 +11,7 @@ use crate::OPERATIONS;
 pub const DOCS: ApiDocs = ApiDocs {
     document: include_str!("../../../docs/openapi/stash-api.json"),
     page: include_str!("../../../docs/openapi/stash-api.html"),
-    below: "",
+    path_prefix: "",
 };
 
 const SERVICE: ServiceDocs = ServiceDocs {
@@ -39,6 +39,6 @@ fn stash() -> OperationDocs {
         .takes_form::<StashForm>(
             "The browser's fingerprint, and either card or token_data. The form has at most 32 KiB.",
         )
-        .answers(Answer::json::<StashBody<'_>>(200, "Stashed."))
+        .answers(ResponseDocs::json::<StashBody<'_>>(200, "Stashed."))
         .refuses(&[ErrorCode::NotAuthorized, ErrorCode::MerchantNotFound])
 }

@@ -4,24 +4,46 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError, web};
 use dropin_access::Merchant;
-use dropin_http::{ApiError, FormBody, count_for, json};
+use dropin_http::{ApiError, FormBody, client_key, count_for, count_for_session, json};
+use dropin_kernel::{MerchantId, SessionId};
+use dropin_usecases::stash::NewEntry;
 use dropin_wire::stash::StashBody;
 use zeroize::Zeroize;
 
 use crate::StashApiDeps;
 use crate::cors::{Visitor, allow, vary};
+use crate::form::StashForm;
 use crate::{address, form};
 
 /// Stashes a card or a wallet's token.
 pub(crate) async fn post(request: HttpRequest, payload: web::Payload, deps: web::Data<StashApiDeps>) -> HttpResponse {
     answer(&request, &deps, async |merchant| {
-        count_for(&request, merchant.id)?;
         let stash_id = address::stash_id(&request)?;
-        let form = read_form(&request, payload).await?;
-        let stashed = deps.stashing.put(&merchant, stash_id, form.fingerprint, form.data).await?;
+        // What is no form costs the client that sends it, and not the merchant whose shoppers would be refused for it.
+        let StashForm { fingerprint, session, data } = read_form(&request, payload).await?;
+        count(&request, &deps, merchant.id, session).await?;
+        let client = client_key(&request);
+        let entry = NewEntry { client, session, stash_id, fingerprint, data };
+        let stashed = deps.stashing.put(&merchant, entry).await?;
         Ok(json(StatusCode::OK, &StashBody::new(&stashed.stash_id, stashed.last4.as_deref(), &stashed.warnings)))
     })
     .await
+}
+
+/// Counts a post against the merchant; when strangers have used up what anybody may send, against the live Session that it names.
+async fn count(
+    request: &HttpRequest,
+    deps: &StashApiDeps,
+    merchant: MerchantId,
+    session: Option<SessionId>,
+) -> Result<(), ApiError> {
+    let Err(limited) = count_for(request, merchant) else { return Ok(()) };
+    match session {
+        Some(session) if deps.stashing.is_live(merchant, session).await? => {
+            count_for_session(request, merchant, session)
+        }
+        _ => Err(limited),
+    }
 }
 
 /// Tells a browser in advance what its page may send.
@@ -59,7 +81,7 @@ async fn answer(
     vary(if readable { visitor.may_read(response) } else { response })
 }
 
-async fn read_form(request: &HttpRequest, payload: web::Payload) -> Result<form::StashForm, ApiError> {
+async fn read_form(request: &HttpRequest, payload: web::Payload) -> Result<StashForm, ApiError> {
     let body = FormBody::from_request(request, &mut payload.into_inner()).await?.0;
     let form = form::parse(&body);
     // Nobody else has this buffer, so it can be wiped before it is given back.

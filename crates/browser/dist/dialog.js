@@ -11,9 +11,11 @@ function fill(element, attributes, children) {
 function h(tag, attributes = {}, ...children) {
 	return fill(document.createElement(tag), attributes, children);
 }
+function svg(tag, attributes = {}, ...children) {
+	return fill(document.createElementNS(SVG, tag), attributes, children);
+}
 function icon(name, d) {
-	const path = fill(document.createElementNS(SVG, "path"), { d }, []);
-	return fill(document.createElementNS(SVG, "svg"), { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, [path]);
+	return svg("svg", { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d }));
 }
 var CROSS = "m8 8 8 8M16 8l-8 8";
 function addStyles(place, css) {
@@ -39,7 +41,7 @@ var Challenge = class {
 	open(source, lang, strings, elsewhere) {
 		const name = say(strings, "challengeTitle");
 		source.hash = new URLSearchParams({ lang, title: name }).toString();
-		const title = h("h3", { id: "challenge", tabindex: "-1", autofocus: true }, name);
+		const title = h("div", { class: "title", id: "challenge", tabindex: "-1", autofocus: true }, name);
 		const close = h("button", { type: "button", class: "plain close", "aria-label": say(strings, "close") }, icon("", CROSS));
 		const frame = h("iframe", { src: source.href, title: name, allow: ALLOW });
 		const leave = h("button", { type: "button", class: "plain" }, say(strings, "elsewhere"));

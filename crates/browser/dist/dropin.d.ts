@@ -1,10 +1,25 @@
 /** Types of the drop-in that `{asset_url}/v1/dropin.js` defines. */
 
 export interface DropinError {
-  /** For programs, e.g. `PAYMENT_DECLINED`, `CANCELLED_BY_SHOPPER`, `SESSION_NOT_FOUND`, `FRAME_UNAVAILABLE`. */
+  /** For programs, e.g. `PAYMENT_DECLINED`, `SESSION_EXPIRED`, `ORIGIN_NOT_ALLOWED`, `FRAME_BLOCKED`. More will come. */
   readonly errorCode: string;
-  /** For people. Not for logic: the wording may change. */
+  /** A sentence for the shopper in the shopper's language. Not for logic: the wording may change. */
   readonly errorMessage: string;
+}
+
+export interface DropinResult {
+  /** State of the Order, e.g. `PAYMENT_AUTHORIZED`, `PROCESSED`; `PROCESSING` while a bank transfer is awaited. */
+  readonly state: string;
+  readonly orderId: string;
+  /** Id of what paid it, e.g. `VISA`, `IDEAL`, `BANKTRANSFER`. */
+  readonly method: string;
+}
+
+export interface DropinChange {
+  /** `CARD` for all card schemes, else the method's id; `null` while none is open. */
+  readonly method: string | null;
+  /** Whether it can be submitted now. */
+  readonly complete: boolean;
 }
 
 export interface DropinOptions {
@@ -14,10 +29,19 @@ export interface DropinOptions {
   id: string;
   /**
    * Called once when the payment was initiated, for a bank transfer when its details are shown. It is complete only with your
-   * `ORDER_PROCESSED` notification.
+   * `ORDER_PROCESSED` notification. Leave the page for a bank transfer in `onContinue` only: until then the shopper needs the details.
    */
-  onSuccess: () => void;
-  /** Called once on an error that cannot be recovered inside the Session; create a new Session to try again. */
+  onSuccess: (result: DropinResult) => void;
+  /** Called once when the shopper has read the details of a bank transfer and goes on. */
+  onContinue?: () => void;
+  /** Called once when the payment methods are shown, or how a payment stands that was begun before. */
+  onReady?: () => void;
+  /** Called after `onReady`, and whenever the open method, or whether it can be submitted, changes. */
+  onChange?: (change: DropinChange) => void;
+  /**
+   * Called once when nothing can be paid any more in this Session or on this page. A declined card is none of it: the shopper tries again
+   * in the form. Read the Session then, and create another only when its State is FAILED or CANCELLED: else the shopper may pay twice.
+   */
   onFailure?: (error: DropinError) => void;
   /** `true` leaves out the drop-in's own button; call `submitPayment()` from yours. */
   hideSubmitButton?: boolean;
@@ -25,6 +49,8 @@ export interface DropinOptions {
   onSubmitEnabledChange?: (state: boolean) => void;
   /** `language_COUNTRY`, e.g. `de_AT`. Left out, the page's `<html lang>` and then the browser's languages decide. */
   locale?: string;
+  /** Level of the drop-in's headings, 0 for none. Left out, one below the heading that precedes it on the page. */
+  headingLevel?: 0 | 1 | 2 | 3 | 4 | 5 | 6;
 }
 
 export interface DropinInstance {
@@ -32,6 +58,8 @@ export interface DropinInstance {
   submitPayment(): void;
   /** Closes the selected payment method. */
   unselectPaymentMethod(): void;
+  /** Takes the drop-in off the page and ends all callbacks. A payment under way goes on at the service. */
+  destroy(): void;
 }
 
 export interface Dropin {

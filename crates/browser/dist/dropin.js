@@ -8,8 +8,26 @@ function baseOf(source) {
 function isWebAddress(text) {
 	return /^https?:\/\/[^\s/]/i.test(text);
 }
+var FALLBACK = { "ar": ["تعذّر تحميل نموذج الدفع", "تحقق من اتصالك ثم أعد تحميل الصفحة، وإن تكرر ذلك فأبلغ المتجر."], "de": ["Das Zahlungsformular konnte nicht geladen werden", "Prüfen Sie Ihre Verbindung und laden Sie diese Seite neu. Wenn es wieder geschieht, sagen Sie bitte dem Shop Bescheid."], "en": ["The payment form did not load", "Check your connection and load this page again. If it happens again, please tell the shop."] };
+var RENAMED = { no: "nb", iw: "he", in: "id" };
+var TRADITIONAL = /Hant|TW|HK|MO/i;
+var SHAPE = /^([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}))?\b/i;
+function resolveLocale(requests, files) {
+	for (const request of requests) {
+		const match = SHAPE.exec(request ?? "");
+		if (match === null) continue;
+		const [whole, spoken = "", , land] = match;
+		const language = RENAMED[spoken.toLowerCase()] ?? spoken.toLowerCase();
+		const exact = land === void 0 ? language : `${language}-${land.toUpperCase()}`;
+		const written = language === "zh" ? [TRADITIONAL.test(whole) ? "zh-Hant" : "zh-Hans"] : [exact, language, "pt-PT"];
+		const file = written.find((tag) => tag.startsWith(language) && files.includes(tag));
+		if (file === void 0) continue;
+		return { file, format: land === void 0 ? file : exact, direction: /^(ar|he)/.test(file) ? "rtl" : "ltr" };
+	}
+	return { file: "en", format: "en", direction: "ltr" };
+}
 var nonce = document.currentScript?.nonce ?? "";
-var PATIENCE_MS = 3e3;
+var PRELOAD_TIMEOUT_MS = 3e3;
 async function load([address, integrity], base2) {
 	const { href } = new URL(address, base2);
 	const link = document.createElement("link");
@@ -18,7 +36,7 @@ async function load([address, integrity], base2) {
 			await new Promise((onload, onerror) => {
 				Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity, nonce, onload, onerror, href });
 				document.head.append(link);
-				setTimeout(onload, PATIENCE_MS);
+				setTimeout(onload, PRELOAD_TIMEOUT_MS);
 			});
 		}
 		return await import(href);
@@ -26,19 +44,20 @@ async function load([address, integrity], base2) {
 		link.remove();
 	}
 }
-var PROTOCOL = 1;
+var PROTOCOL = 2;
 var CARDS = "CARD";
 var FRAME_SHAPES = {
-	ready: { face: {} },
+	hello: {},
+	ready: { model: {} },
 	size: { height: 0 },
-	enabled: { enabled: true },
+	enabled: { enabled: true, method: "" },
 	busy: { busy: true, text: "" },
 	notice: { text: "" },
 	status: { title: "", text: "" },
 	away: { title: "", text: "", url: "", challenge: true, now: true },
 	wallet: { session: {} },
-	done: { title: "", text: "", details: {} },
-	fail: { code: "", message: "", title: "", text: "", lang: "", dir: "" }
+	done: { title: "", text: "", details: {}, paid: {} },
+	fail: { code: "", cause: "", title: "", text: "", lang: "", dir: "" }
 };
 function matches(value, shapes) {
 	const message = Object(value);
@@ -91,6 +110,36 @@ function inkOn(background) {
 	const [r = 0, g = 0, b = 0] = (/^rgba?\((.*)\)$/.exec(background)?.[1] ?? "").split(/[\s,/]+/).map((channel) => (Number(channel) / 255) ** 2.2);
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.185 ? "#11151c" : "#fff";
 }
+var DIAGNOSIS_TIMEOUT_MS = 800;
+function watchPolicy(frame, found) {
+	const blocked = (event) => {
+		const ours = event.blockedURI.startsWith(frame.origin) && /^(?:frame|child|default)-src/.test(event.effectiveDirective);
+		if (!ours || event.disposition !== "enforce") return;
+		const cause = `This page's Content-Security-Policy (${event.effectiveDirective}) blocks the card form. Add ${frame.origin} to its frame-src directive: frame-src ${frame.origin}`;
+		found({ code: "FRAME_BLOCKED", cause });
+	};
+	document.addEventListener("securitypolicyviolation", blocked);
+	return () => document.removeEventListener("securitypolicyviolation", blocked);
+}
+async function diagnose(base2, session) {
+	const { origin } = location;
+	const register = `register the origin: dropin merchant set MERCHANT_ID --origin ${origin} (repeat --origin for every origin of the shop: the list is replaced)`;
+	try {
+		const address = new URL(`session/${encodeURIComponent(session)}/embeddable`, base2);
+		const response = await fetch(address, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(DIAGNOSIS_TIMEOUT_MS) });
+		if (response.status === 429 || response.status >= 500) return null;
+		const { Code } = Object(await response.json());
+		if (response.ok) {
+			const cause2 = `The card form's script ${new URL("frame.js", base2).href} did not run. Look for a browser extension or a proxy that blocks or changes it.`;
+			return { code: "SCRIPT_BLOCKED", cause: cause2 };
+		}
+		const mend = `Unless the Session is another merchant's, or another deployment's, ${register}`;
+		if (Code === "ORIGIN_NOT_ALLOWED" || Code === "SESSION_NOT_FOUND") return { code: Code, cause: `${origin} may not embed the drop-in for Session ${session}. ${mend}` };
+	} catch {
+	}
+	const cause = `The card form at ${base2.href} did not answer. Either the service is away (its /readyz says why), or the browser refused the frame: ${register}, and let the page's Content-Security-Policy admit frame-src ${base2.origin}`;
+	return { code: "FRAME_UNAVAILABLE", cause };
+}
 var DARK = "(prefers-color-scheme: dark)";
 function readTheme(host) {
 	const style = getComputedStyle(host);
@@ -131,13 +180,15 @@ function fill(element, attributes, children) {
 function h(tag, attributes = {}, ...children) {
 	return fill(document.createElement(tag), attributes, children);
 }
+function svg(tag, attributes = {}, ...children) {
+	return fill(document.createElementNS(SVG, tag), attributes, children);
+}
 function setState(element, name, on) {
 	if (on) element.setAttribute(name, "true");
 	else element.removeAttribute(name);
 }
 function icon(name, d) {
-	const path = fill(document.createElementNS(SVG, "path"), { d }, []);
-	return fill(document.createElementNS(SVG, "svg"), { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, [path]);
+	return svg("svg", { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d }));
 }
 function setNotice(box2, text) {
 	box2.hidden = text === "";
@@ -149,6 +200,7 @@ function payButton(type, text) {
 var CARD = "M5 5h14a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM3 10h18M7 15h3";
 var LEAVE = "M14 4h6v6M20 4l-9 9M18 14v4a2 2 0 0 1-2 2H6a2 2 0 0 1-2-2V8a2 2 0 0 1 2-2h4";
 var BANK = "m4 9 8-5 8 5zM6 12v5M10 12v5M14 12v5M18 12v5M4 20h16";
+var LATER = "M5 6h14a1 1 0 0 1 1 1v12a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1V7a1 1 0 0 1 1-1zM4 10.5h16M8 3.5v4M16 3.5v4M12 13v3l2 1.5";
 var CHEVRON = "m7 10 5 5 5-5";
 var LOCK = "M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z";
 var WARNING = "M12 8v5M12 16.5v.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z";
@@ -179,9 +231,26 @@ function detailList(details, strings, announce) {
 	});
 	return h("dl", {}, ...rows);
 }
-var ICONS = { card: CARD, leave: LEAVE, bank: BANK };
+var [WIDTH, HEIGHT] = [36, 24];
+function draw(drawing, name) {
+	if (drawing === "") return h("span", { class: "mark", "aria-hidden": "true" }, name);
+	return svg("svg", { class: "mark", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }, ...drawing.split("|").map(shape));
+}
+function shape(text) {
+	const [kind, color = "", ...rest] = text.split(" ");
+	const fill2 = `#${color}`;
+	const [a = "", b = "", c = "", d = "", words = ""] = rest;
+	if (kind === "b") return svg("path", { fill: fill2, d: `M0 0h${WIDTH}v${HEIGHT}H0z` });
+	if (kind === "c") return svg("circle", { fill: fill2, cx: a, cy: b, r: c });
+	if (kind === "p") return svg("path", { fill: fill2, d: rest.join(" ") });
+	return svg("text", { fill: fill2, x: a, y: b, textLength: c, "font-size": d, "font-weight": "700", lengthAdjust: "spacingAndGlyphs" }, words);
+}
+var ICONS = { card: CARD, leave: LEAVE, bank: BANK, later: LATER };
+function heading(level, attributes, ...children) {
+	return h("div", { class: "title", ...level > 0 && { role: "heading", "aria-level": String(level) }, ...attributes }, ...children);
+}
 var Entry = class {
-	constructor({ id, icon: shape }, events, content) {
+	constructor({ id, icon: shape2, drawing }, events, content) {
 		this.marks = h("span", { class: "marks", role: "img" });
 		this.name = h("span", { class: "bone label" });
 		this.line = h("p", { class: "line" });
@@ -190,13 +259,14 @@ var Entry = class {
 		this.button = payButton("button", this.label);
 		const key = id.toLowerCase();
 		const panel = `${key}-panel`;
-		this.toggle = h("button", { type: "button", class: "toggle", id: key, "aria-controls": panel }, icon("method", ICONS[shape]), this.name, icon("chevron", CHEVRON));
+		const sign = drawing ? draw(drawing, "") : icon("method", ICONS[shape2]);
+		this.toggle = h("button", { type: "button", class: "toggle", id: key, "aria-controls": panel }, sign, this.name, icon("chevron", CHEVRON));
 		this.toggle.addEventListener("click", () => events.toggled(id));
-		this.head = h("div", { class: "head" }, h("h3", {}, this.toggle), this.marks);
+		this.head = h("div", { class: "head" }, heading(events.headingLevel, {}, this.toggle), this.marks);
 		this.button.addEventListener("click", events.pressed);
 		this.button.hidden = events.hideButtons;
 		const body = h("div", { class: "body" }, ...content ?? [this.line, this.notice, this.button]);
-		this.panel = h("div", { id: panel, class: "panel", role: "region", "aria-labelledby": key }, h("div", { class: "clip" }, body));
+		this.panel = h("div", { id: panel, class: "panel", role: "group", "aria-labelledby": key }, h("div", { class: "clip" }, body));
 		this.element = h("div", { class: "entry" }, this.head, this.panel);
 		this.setOpen(false);
 	}
@@ -204,7 +274,7 @@ var Entry = class {
 		this.name.className = "";
 		this.name.textContent = method.name;
 		this.marks.setAttribute("aria-label", method.accepted);
-		this.marks.replaceChildren(...method.marks.map((mark) => h("span", { class: "mark", "aria-hidden": "true" }, mark)));
+		this.marks.replaceChildren(...method.marks.map(([drawing, name]) => draw(drawing, name)));
 		this.line.textContent = method.line;
 		this.label.textContent = method.button;
 	}
@@ -229,8 +299,8 @@ var Entry = class {
 		setNotice(this.notice, text);
 	}
 };
-var shell_default = ':host{display:block}.root{container-type:inline-size;border-radius:var(--accordion--border-radius,12px);background-color:var(--color-app,transparent);text-align:start;letter-spacing:normal;text-transform:none}.entry,.status{overflow:hidden;border:0 solid var(--d-line);border-width:var(--accordion--border-top-width,1px) var(--accordion--border-right-width,1px) var(--accordion--border-bottom-width,1px) var(--accordion--border-left-width,1px);border-radius:inherit;background-color:var(--d-content)}.accordion{display:grid;gap:8px;border-radius:inherit}.waiting .accordion,.root:not(.waiting) .status{display:none}.head{position:relative;display:flex;flex-wrap:wrap;align-items:center;gap:6px 10px;min-block-size:60px;padding:10px 20px;padding-inline-end:52px;background-color:var(--d-header)}h3{margin:0;font:inherit;font-weight:600}.head h3{flex:1;min-block-size:24px}.toggle{display:flex;align-items:center;gap:12px;padding:0;border:0;background:none;color:inherit;font:inherit;cursor:pointer}.toggle:after{content:"";position:absolute;inset:0}.toggle:focus-visible{outline:none}.toggle:focus-visible:after{outline:2px solid var(--d-primary);outline-offset:-4px;border-radius:var(--d-input-radius)}.method{color:var(--d-primary)}.chevron{position:absolute;inset-block:0;inset-inline-end:18px;margin-block:auto;color:var(--d-muted);transition:rotate .18s}[aria-expanded=true] .chevron{rotate:180deg}.head:hover .chevron{color:var(--d-hover)}.marks{display:flex;flex-wrap:wrap;gap:4px}.marks:empty{display:none}.marks .mark{background-color:var(--d-content)}.test{padding:2px 8px;border:1px solid var(--d-notice-line);border-radius:99px;background-color:var(--d-notice);color:var(--d-notice-text);font-size:12px;font-weight:600}@container (max-width: 420px){.head{align-content:start;padding-block:15px;padding-inline-end:20px}.loading .head,.head:has(.mark){min-block-size:84px}.marks{flex-basis:100%;padding-inline-start:36px}.chevron{inset-block:15px auto}.test{margin-inline-end:32px}}.panel{display:grid;grid-template-rows:1fr;transition:grid-template-rows .22s,visibility .22s}.panel[inert]{grid-template-rows:0fr;visibility:hidden}.clip{overflow:hidden}.body{position:relative;padding:14px 20px 20px}.line{padding-block-end:12px;text-wrap:pretty}.body iframe{display:block;inline-size:calc(100% + 8px);block-size:375px;margin:-4px;border:0;color-scheme:inherit;transition:opacity .16s}.loading .body iframe{opacity:0}.skeleton{position:absolute;inset:14px 20px auto;display:grid;gap:32px}.root:not(.loading) .skeleton{display:none}.bones{display:grid;gap:8px}.two{display:grid;grid-template-columns:1fr 1fr;gap:14px}.bone{block-size:48px;border-radius:var(--d-input-radius);background-color:color-mix(in srgb,var(--d-text) 9%,transparent);animation:breathe 1.6s ease-in-out infinite}.label{inline-size:96px;block-size:16px}@keyframes breathe{50%{opacity:.5}}.end{display:grid;justify-items:center;gap:8px;padding:40px 24px 44px;text-align:center}[tabindex]:focus{outline:none}.end h3{font-size:20px}.end p{max-inline-size:44ch;color:var(--d-muted);text-wrap:pretty}.status .spinner{inline-size:36px;block-size:36px;margin-block-end:8px;border-width:3px;color:var(--d-primary)}.status .pay{inline-size:auto;margin-block-start:12px;padding-inline:28px}.badge{padding:14px;border-radius:50%;background-color:color-mix(in srgb,currentcolor 14%,transparent);line-height:0}.badge .icon{inline-size:28px;block-size:28px;stroke-width:2.5}.done .badge{color:var(--d-good)}.fail .badge{color:var(--d-error)}dl{inline-size:100%;margin:16px 0 0;text-align:start}dl div{padding-block:10px;border-block-start:1px solid var(--d-line)}dt{color:var(--d-muted);font-size:14px}dd{display:flex;justify-content:space-between;align-items:center;gap:12px;margin:0;font-weight:600}bdi{min-inline-size:0;overflow-wrap:anywhere}.plain{min-block-size:32px;padding:4px 8px;border:0;border-radius:var(--d-button-radius);background:none;color:var(--d-primary);font:inherit;font-size:14px;cursor:pointer}.plain:hover{color:var(--d-hover);text-decoration:underline}.plain:focus-visible{outline:2px solid var(--d-primary);outline-offset:-2px}';
-var tokens_default = "[data-scheme]{color-scheme:light;--d-font:system-ui, sans-serif;--d-primary:var(--color-primary,#2b4acb);--d-hover:var(--color-hover,#2039a3);--d-header:var(--color-header,#fff);--d-content:var(--color-content,#fff);--d-text:var(--font-color,#1a2030);--d-muted:color-mix(in srgb, var(--d-text) 72%, transparent);--d-line:var(--accordion--border-color,#d5d9e2);--d-input:var(--input--background-color,#fff);--d-input-text:var(--input--font-color,#1a2030);--d-input-line:var(--input--border-color,#858d9f);--d-input-radius:var(--input--border-radius,8px);--d-button-radius:var(--button--border-radius,8px);--d-error:#b3261e;--d-good:#1b7a43;--d-notice:#fff6dc;--d-notice-line:#d9a514;--d-notice-text:#3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary:var(--color-primary,#9db4ff);--d-hover:var(--color-hover,#bccbff);--d-header:var(--color-header,#1b1f29);--d-content:var(--color-content,#1b1f29);--d-text:var(--font-color,#eceff6);--d-line:var(--accordion--border-color,#373e4d);--d-input:var(--input--background-color,#11141b);--d-input-text:var(--input--font-color,#eceff6);--d-input-line:var(--input--border-color,#798298);--d-error:#ffa199;--d-good:#7ddba0;--d-notice:#332a0d;--d-notice-line:#b98e1d;--d-notice-text:#ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;min-inline-size:36px;block-size:24px;padding-inline:5px;border:1px solid color-mix(in srgb,currentcolor 22%,transparent);border-radius:5px;font-size:10px;font-weight:700;letter-spacing:.03em}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary,#fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover,#fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
+var shell_default = ':host{display:block}.root{container-type:inline-size;border-radius:var(--accordion--border-radius,12px);background-color:var(--color-app,transparent);text-align:start;letter-spacing:normal;text-transform:none}.entry,.status{overflow:hidden;border:0 solid var(--d-line);border-width:var(--accordion--border-top-width,1px) var(--accordion--border-right-width,1px) var(--accordion--border-bottom-width,1px) var(--accordion--border-left-width,1px);border-radius:inherit;background-color:var(--d-content)}.accordion{display:grid;gap:8px;border-radius:inherit}.waiting .accordion,.root:not(.waiting) .status{display:none}.head{position:relative;display:flex;flex-wrap:wrap;align-items:center;gap:6px 10px;min-block-size:60px;padding:10px 20px;padding-inline-end:52px;background-color:var(--d-header)}.title{font-weight:600;overflow-wrap:anywhere}.head .title{flex:1;min-block-size:24px}.toggle{display:flex;align-items:center;gap:12px;padding:0;border:0;background:none;color:inherit;font:inherit;cursor:pointer}.toggle:after{content:"";position:absolute;inset:0}.toggle:focus-visible{outline:none}.toggle:focus-visible:after{outline:2px solid var(--d-primary);outline-offset:-4px;border-radius:var(--d-input-radius)}.method{inline-size:36px;color:var(--d-primary)}.chevron{position:absolute;inset-block:0;inset-inline-end:18px;margin-block:auto;color:var(--d-muted);transition:rotate .18s}[aria-expanded=true] .chevron{rotate:180deg}.head:hover .chevron{color:var(--d-hover)}.marks{display:flex;flex-wrap:wrap}.marks:empty{display:none}.marks{gap:6px}.toggle[aria-disabled]{cursor:default}.entry:has(.toggle[aria-disabled][aria-expanded=false]){opacity:.55}.head:has(.toggle[aria-disabled]) .chevron{visibility:hidden}.test{padding:2px 8px;border:1px solid var(--d-notice-line);border-radius:99px;background-color:var(--d-notice);color:var(--d-notice-text);font-size:12px;font-weight:600}@container (max-width: 420px){.head{align-content:start;padding-block:15px;padding-inline-end:20px}.loading .head,.head:has(.marks .mark){min-block-size:84px}.marks{flex-basis:100%;gap:4px;padding-inline-start:48px}.chevron{inset-block:15px auto}.test{margin-inline-end:32px}}.panel{display:grid;grid-template-rows:1fr;transition:grid-template-rows .22s,visibility .22s}.panel[inert]{grid-template-rows:0fr;visibility:hidden}.clip{overflow:hidden}.body{position:relative;padding:14px 20px 20px}.line{padding-block-end:12px;overflow-wrap:anywhere;text-wrap:pretty}.root>.notice{margin-block:0 12px}.body iframe{display:block;inline-size:calc(100% + 8px);block-size:375px;margin:-4px;border:0;color-scheme:inherit;transition:opacity .16s}.loading .body iframe{opacity:0}.skeleton{position:absolute;inset:14px 20px auto;display:grid;gap:32px}.root:not(.loading) .skeleton{display:none}.bones{display:grid;gap:8px}.two{display:grid;grid-template-columns:1fr 1fr;gap:14px}.bone{block-size:48px;border-radius:var(--d-input-radius);background-color:color-mix(in srgb,var(--d-text) 9%,transparent);animation:breathe 1.6s ease-in-out infinite}.label{inline-size:96px;block-size:16px}@keyframes breathe{50%{opacity:.5}}.end{display:grid;justify-items:center;gap:8px;padding:40px 24px 44px;text-align:center}[tabindex]:focus{outline:none}.end .title{font-size:20px}.end p{max-inline-size:min(44ch,100%);overflow-wrap:anywhere;color:var(--d-muted);text-wrap:pretty}.status .spinner{inline-size:36px;block-size:36px;margin-block-end:8px;border-width:3px;color:var(--d-primary)}.status .pay{inline-size:auto;margin-block-start:12px;padding-inline:28px}.badge{padding:14px;border-radius:50%;background-color:color-mix(in srgb,currentcolor 14%,transparent);line-height:0}.badge .icon{inline-size:28px;block-size:28px;stroke-width:2.5}.done .badge{color:var(--d-good)}.fail .badge{color:var(--d-error)}dl{inline-size:100%;margin:16px 0 0;text-align:start}dl div{padding-block:10px;border-block-start:1px solid var(--d-line)}dt{color:var(--d-muted);font-size:14px}dd{display:flex;justify-content:space-between;align-items:center;gap:12px;margin:0;font-weight:600}bdi{min-inline-size:0;overflow-wrap:anywhere}.plain{min-block-size:32px;padding:4px 8px;border:0;border-radius:var(--d-button-radius);background:none;color:var(--d-primary);font:inherit;font-size:14px;cursor:pointer}.plain:hover{color:var(--d-hover);text-decoration:underline}.plain:focus-visible{outline:2px solid var(--d-primary);outline-offset:-2px}';
+var tokens_default = "[data-scheme]{color-scheme:light;--d-font:system-ui, sans-serif;--d-primary:var(--color-primary,#2b4acb);--d-hover:var(--color-hover,#2039a3);--d-header:var(--color-header,#fff);--d-content:var(--color-content,#fff);--d-text:var(--font-color,#1a2030);--d-muted:color-mix(in srgb, var(--d-text) 72%, transparent);--d-line:var(--accordion--border-color,#d5d9e2);--d-input:var(--input--background-color,#fff);--d-input-text:var(--input--font-color,#1a2030);--d-input-line:var(--input--border-color,#858d9f);--d-input-radius:var(--input--border-radius,8px);--d-button-radius:var(--button--border-radius,8px);--d-error:#b3261e;--d-good:#1b7a43;--d-notice:#fff6dc;--d-notice-line:#d9a514;--d-notice-text:#3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary:var(--color-primary,#9db4ff);--d-hover:var(--color-hover,#bccbff);--d-header:var(--color-header,#1b1f29);--d-content:var(--color-content,#1b1f29);--d-text:var(--font-color,#eceff6);--d-line:var(--accordion--border-color,#373e4d);--d-input:var(--input--background-color,#11141b);--d-input-text:var(--input--font-color,#eceff6);--d-input-line:var(--input--border-color,#798298);--d-error:#ffa199;--d-good:#7ddba0;--d-notice:#332a0d;--d-notice-line:#b98e1d;--d-notice-text:#ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;flex:none;inline-size:36px;block-size:24px;border-radius:4px;box-shadow:0 0 0 1px color-mix(in srgb,currentcolor 22%,transparent);direction:ltr}span.mark{inline-size:auto;padding-inline:6px;font-size:11px;font-weight:700}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary,#fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover,#fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
 var sheet;
 function styles() {
 	if (sheet === void 0) {
@@ -250,29 +320,38 @@ var View = class {
 		this.events = events;
 		this.entries = new Map();
 		this.accordion = h("div", { class: "accordion" });
+		this.notice = h("div", { class: "notice", hidden: true });
 		this.test = h("span", { class: "test", hidden: true });
 		this.live = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
 		this.status = h("section", { class: "end status", tabindex: "-1", "aria-labelledby": "status" });
 		this.turn = 0;
 		this.strings = {};
+		this.merchant = "";
+		this.enabled = false;
 		this.frame = h("iframe", { src: source, title: "Card details", referrerpolicy: "origin", scrolling: "no" });
-		this.entryOf({ id: CARDS, icon: "card" }, [skeleton(), this.frame]).setOpen(true);
-		this.element = h("div", { class: "root loading" }, this.accordion, this.status, this.live);
+		this.entryOf({ id: CARDS, icon: "card", drawing: "" }, [skeleton(), this.frame]).setOpen(true);
+		this.element = h("div", { class: "root loading" }, this.notice, this.accordion, this.status, this.live);
 	}
 	mount(root) {
 		root.adoptedStyleSheets = [styles()];
 		root.replaceChildren(this.element);
 	}
+	loadAgain(tries) {
+		const source = new URL(this.frame.src);
+		source.searchParams.set("try", String(tries));
+		this.frame.src = source.href;
+	}
 	setLoading(loading) {
 		this.element.classList.toggle("loading", loading);
 	}
-	showFace(face) {
-		this.strings = face.strings;
-		this.speak(face.lang, face.dir);
-		this.frame.title = face.frameTitle;
-		this.test.textContent = face.testMode;
-		this.test.hidden = face.testMode === "";
-		this.showMethods(face.methods);
+	showModel(model) {
+		this.strings = model.strings;
+		this.merchant = model.view.MerchantName;
+		this.speak(model.lang, model.dir);
+		this.frame.title = model.frameTitle;
+		this.test.textContent = model.testMode;
+		this.test.hidden = model.testMode === "";
+		this.showMethods(model.methods);
 	}
 	speak(lang, dir) {
 		this.element.lang = lang;
@@ -287,30 +366,39 @@ var View = class {
 		if (!busy) this.showMethodsAgain();
 	}
 	setEnabled(enabled) {
+		this.enabled = enabled;
 		for (const entry of this.entries.values()) entry.setEnabled(enabled);
 	}
 	setNotice(method, text) {
+		setNotice(this.notice, method === "" ? text : "");
 		for (const [id, entry] of this.entries) entry.setNotice(id === method ? text : "");
 		if (text !== "") this.live.textContent = text;
 	}
 	setHeight(height) {
 		this.frame.style.blockSize = `${height}px`;
 	}
-	showStatus(title, text, goOn) {
+	showStatus(title, text, ways) {
 		this.closeChallenge();
-		if (goOn === void 0 && this.isWaiting && this.status.querySelector("h3")?.textContent === title) return;
+		if (ways === void 0 && this.isWaiting && this.status.querySelector(".title")?.textContent === title) return;
 		const { focused } = this;
-		const go = h("button", { type: "button", class: "pay" }, say(this.strings, "goOn"));
-		if (goOn !== void 0) go.addEventListener("click", goOn);
-		const words = [h("h3", { id: "status" }, title), h("p", {}, text)];
-		this.status.replaceChildren(...goOn ? [...words, go] : [h("span", { class: "spinner" }), ...words]);
+		const words = [this.title("status", title), h("p", {}, text)];
+		const buttons = ways ? [this.wayOn("pay", "goOn", ways.goOn), this.wayOn("plain", "another", ways.another)] : [];
+		this.status.replaceChildren(...ways ? [] : [h("span", { class: "spinner" })], ...words, ...buttons);
 		this.element.classList.add("waiting");
 		this.live.textContent = `${title}. ${text}`;
-		if (focused) (goOn ? go : this.status).focus({ preventScroll: true });
+		if (focused) (buttons[0] ?? this.status).focus({ preventScroll: true });
+	}
+	title(id, text) {
+		return heading(this.events.headingLevel, { id }, text);
+	}
+	wayOn(kind, text, pressed) {
+		const button = h("button", { type: "button", class: kind }, say(this.strings, text));
+		button.addEventListener("click", pressed);
+		return button;
 	}
 	async openChallenge(source, elsewhere) {
 		const turn = ++this.turn;
-		const part = await load(["./dialog.js?228773b744c3","sha256-Iodzt0TDri08qIIH4htlFGUzM8YeOAtYPEn7YSDfPNA="], source).catch(() => null);
+		const part = await load(["./dialog.js?464da2b887eb","sha256-Rk2iuIfrOU5qOmoNMG1S6L3sUjGGqug/vUVh4xNs9aM="], source).catch(() => null);
 		if (turn !== this.turn || !this.element.isConnected) return;
 		if (part === null) return elsewhere();
 		this.challenge ??= new part.Challenge(this.element);
@@ -320,18 +408,24 @@ var View = class {
 		this.turn += 1;
 		this.challenge?.close();
 	}
-	showEnd(kind, title, text, details) {
+	showEnd(kind, title, text, details, goOn) {
 		this.closeChallenge();
 		const { focused } = this;
 		const badge = h("span", { class: "badge" }, icon("", kind === "done" ? CHECK : CROSS));
-		const end = h("section", { class: `end ${kind}`, tabindex: "-1", "aria-labelledby": "end" }, badge, h("h3", { id: "end" }, title), h("p", {}, text));
-		if (details.length > 0) end.append(detailList(details, this.strings, (said) => this.live.textContent = said));
+		const end = h("section", { class: `end ${kind}`, tabindex: "-1", "aria-labelledby": "end" }, badge, this.title("end", title), h("p", {}, text));
+		if (details.length > 0) end.append(detailList(details, this.strings, (said) => this.live.textContent = said), this.wayOn("pay", "continue", goOn));
 		this.setLoading(false);
 		this.element.classList.remove("waiting");
 		this.status.remove();
+		this.notice.remove();
 		this.accordion.replaceChildren(h("div", { class: "entry" }, end));
 		this.live.textContent = `${title}. ${text}`;
 		if (focused) end.focus({ preventScroll: true });
+	}
+	showThanks() {
+		const merchant = this.merchant;
+		this.showEnd("done", say(this.strings, "doneTitle"), say(this.strings, "doneText", { merchant }), [], () => {
+		});
 	}
 	get isWaiting() {
 		return this.element.classList.contains("waiting");
@@ -348,6 +442,7 @@ var View = class {
 		const known = this.entries.get(method.id);
 		if (known !== void 0) return known;
 		const entry = new Entry(method, this.events, content);
+		entry.setEnabled(this.enabled);
 		this.entries.set(method.id, entry);
 		this.accordion.append(entry.element);
 		return entry;
@@ -363,6 +458,8 @@ var View = class {
 	}
 };
 var HANDSHAKE_MS = 35e3;
+var HELLO_MS = 700;
+var PAUSES_MS = [500, 1e3, 2e3];
 function tell(callback) {
 	try {
 		callback();
@@ -378,12 +475,15 @@ var Dropin = class {
 		this.options = options;
 		this.base = base2;
 		this.port = null;
+		this.tries = 0;
+		this.readySent = false;
 		this.stopWatching = () => {
 		};
 		this.sentTheme = "";
 		this.state = "loading";
 		this.busy = false;
 		this.enabled = false;
+		this.change = "";
 		this.selected = earlier?.options.id === options.id ? earlier.selected : CARDS;
 		const source = new URL("frame.html", base2);
 		const lang = document.documentElement.lang;
@@ -391,11 +491,14 @@ var Dropin = class {
 		source.search = new URLSearchParams({ session: options.id, locale }).toString();
 		source.hash = lang;
 		const toggled = (method) => this.select(this.selected === method ? "" : method);
-		this.view = new View(source.href, { toggled, pressed: () => this.submitPayment(), hideButtons: options.hideSubmitButton === true });
+		const { hideSubmitButton, headingLevel } = options;
+		this.view = new View(source.href, { toggled, pressed: () => this.submitPayment(), hideButtons: hideSubmitButton === true, headingLevel });
 		this.view.frame.addEventListener("load", () => this.connect(source.origin));
+		this.stopPolicy = watchPolicy(source, (diagnosis) => this.refuse(diagnosis));
 		this.awaitFrame();
 		this.view.mount(root);
 		applyTheme(this.view.element, readTheme(host));
+		this.watch();
 	}
 	submitPayment() {
 		if (this.state === "ready" && this.selected !== "") this.send({ type: "submit" });
@@ -403,13 +506,19 @@ var Dropin = class {
 	unselectPaymentMethod() {
 		this.select("");
 	}
+	destroy() {
+		this.retire();
+		this.view.element.remove();
+	}
 	retire() {
 		this.state = "over";
 		this.stopTimer();
 		this.disconnect();
+		this.stopPolicy();
 		this.wallet?.abort();
 	}
 	disconnect() {
+		clearTimeout(this.hello);
 		this.stopWatching();
 		this.port?.close();
 		this.port = null;
@@ -428,19 +537,34 @@ var Dropin = class {
 		};
 		const offer = { type: "dropin-port", protocol: PROTOCOL };
 		this.view.frame.contentWindow?.postMessage(offer, origin, [channel.port2]);
+		this.hello = setTimeout(() => void this.findCause(), HELLO_MS);
 		this.send({ type: "setup", hideSubmitButton: this.options.hideSubmitButton === true });
 		this.send({ type: "select", method: this.selected });
 		this.sentTheme = "";
 		this.relayTheme();
 		this.watch();
 	}
+	async findCause() {
+		const { port } = this;
+		const diagnosis = await diagnose(this.base, this.options.id);
+		if (this.hello === void 0 || this.state !== "loading" || this.port !== port || port === null) return;
+		const pause = PAUSES_MS[this.tries++];
+		if (diagnosis === null && pause !== void 0) {
+			this.hello = setTimeout(() => this.view.loadAgain(this.tries), pause);
+		} else {
+			this.refuse(diagnosis ?? { code: "SERVICE_UNAVAILABLE", cause: "The payment service did not answer. Its /readyz says why." });
+		}
+	}
+	refuse({ code, cause }) {
+		if (this.state === "loading") this.fail(code, cause, "", "");
+	}
 	watch() {
 		this.stopWatching = watchTheme(this.host, () => this.host.isConnected ? this.relayTheme() : this.leave());
 	}
 	awaitFrame() {
 		this.timer ??= setTimeout(() => {
-			const message = "The payment form did not answer. Check that the page's origin is registered for the merchant and its CSP admits the frame.";
-			this.fail("FRAME_UNAVAILABLE", message, "", "");
+			const cause = `The card form at ${this.base.href} did not load within ${HANDSHAKE_MS / 1e3} seconds: the service or the way to it is too slow, or away.`;
+			this.fail("FRAME_UNAVAILABLE", cause, "", "");
 		}, HANDSHAKE_MS);
 	}
 	stopTimer() {
@@ -449,6 +573,7 @@ var Dropin = class {
 	}
 	leave() {
 		this.stopTimer();
+		this.stopPolicy();
 		this.disconnect();
 	}
 	send(message) {
@@ -466,12 +591,17 @@ var Dropin = class {
 		if (this.state === "over") return;
 		this.wallet?.heard(message);
 		switch (message.type) {
+			case "hello":
+				this.stopPolicy();
+				clearTimeout(this.hello);
+				this.hello = void 0;
+				return;
 			case "ready":
-				return this.show(message.face);
+				return this.show(message.model);
 			case "size":
 				return this.view.setHeight(message.height);
 			case "enabled":
-				return this.setEnabled(message.enabled);
+				return this.setEnabled(message.enabled, message.method);
 			case "busy":
 				this.busy = message.busy;
 				return this.view.setBusy(message.busy, message.text);
@@ -480,34 +610,40 @@ var Dropin = class {
 			case "status":
 				return this.view.showStatus(message.title, message.text);
 			case "away":
-				this.view.showStatus(message.title, message.text, () => this.goTo(message));
+				this.view.showStatus(message.title, message.text, { goOn: () => this.goTo(message), another: () => this.send({ type: "another" }) });
 				if (message.now) this.goTo(message);
 				return;
 			case "done":
 				this.end("done", message.title, message.text, message.details);
-				return tell(() => this.options.onSuccess());
+				return tell(() => this.options.onSuccess(Object.freeze({ ...message.paid })));
 			case "fail":
 				if (message.title !== "") this.view.speak(message.lang, message.dir);
-				return this.fail(message.code, message.message, message.title, message.text);
+				return this.fail(message.code, message.cause, message.title, message.text);
 		}
 	}
-	show(face) {
+	show(model) {
 		this.stopTimer();
+		const first = !this.readySent;
 		this.state = "ready";
 		this.view.setLoading(false);
-		this.view.showFace(face);
-		void this.offerWallet(face);
-		const { methods } = face;
+		this.view.showModel(model);
+		void this.offerWallet(model);
+		const { methods } = model;
 		const offered = this.selected === "" || methods.some(({ id }) => id === this.selected);
 		if (!offered) this.choose(methods.length === 1 && methods[0]?.id || "");
 		else this.view.setSelected(this.selected);
+		if (first) {
+			this.readySent = true;
+			tell(() => this.options.onReady?.());
+			if (this.state === "ready") this.setEnabled(this.enabled);
+		}
 	}
-	async offerWallet(face) {
-		if (face.view.TokenMethods?.length && "ApplePaySession" in window) {
-			const part = await load(["./wallet.js?d51fc074ef34","sha256-1R/AdO80CstP/FPeMobQuL2+ITKU8KGrwUs6mJpOpVU="], this.base).catch(() => null);
+	async offerWallet(model) {
+		if (model.view.TokenMethods?.length && "ApplePaySession" in window) {
+			const part = await load(["./wallet.js?4bfe2477640a","sha256-S/4kd2QKcZ3T23/QP0xToEjy3pid/dicFMVd7vH2OVs="], this.base).catch(() => null);
 			if (part !== null && this.state === "ready") this.wallet ??= new part.WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
 		}
-		this.wallet?.show(face);
+		this.wallet?.show(model);
 	}
 	select(method) {
 		if (this.state === "over" || this.busy || this.selected === method) return;
@@ -528,7 +664,13 @@ var Dropin = class {
 		source.search = new URLSearchParams({ session: this.options.id, ...crossOriginIsolated && { isolated: "1" } }).toString();
 		void this.view.openChallenge(source, leave);
 	}
-	setEnabled(enabled) {
+	setEnabled(enabled, method = this.selected) {
+		const change = { method: method || null, complete: enabled };
+		const news = JSON.stringify(change);
+		if (this.readySent && this.change !== news) {
+			this.change = news;
+			tell(() => this.options.onChange?.(change));
+		}
 		if (this.enabled === enabled) return;
 		this.enabled = enabled;
 		this.view.setEnabled(enabled);
@@ -538,11 +680,20 @@ var Dropin = class {
 		this.retire();
 		this.watch();
 		this.setEnabled(false);
-		this.view.showEnd(kind, title, text, details);
+		this.view.showEnd(kind, title, text, details, () => this.goOn());
 	}
-	fail(errorCode, errorMessage, title, text) {
-		if (title === "") this.view.speak("en", "ltr");
-		this.end("fail", title || "The payment form did not load", text || "Check your connection and load this page again.");
+	goOn() {
+		this.view.showThanks();
+		tell(() => this.options.onContinue?.());
+	}
+	fail(errorCode, cause, title, text) {
+		if (!this.host.isConnected) return this.leave();
+		if (cause !== "") console.error(`Dropin: ${errorCode}: ${cause}`);
+		const locale = resolveLocale([this.options.locale ?? null, document.documentElement.lang, ...navigator.languages], Object.keys(FALLBACK));
+		const [ownTitle, ownText] = FALLBACK[locale.file] ?? ["", ""];
+		if (title === "") this.view.speak(locale.format, locale.direction);
+		const errorMessage = text || ownText;
+		this.end("fail", title || ownTitle, errorMessage);
 		tell(() => this.options.onFailure?.({ errorCode, errorMessage }));
 	}
 };
@@ -550,10 +701,14 @@ var KINDS = {
 	target: "String",
 	id: "String",
 	onSuccess: "Function",
+	onContinue: "function",
+	onReady: "function",
+	onChange: "function",
 	onFailure: "function",
 	hideSubmitButton: "boolean",
 	onSubmitEnabledChange: "function",
-	locale: "string"
+	locale: "string",
+	headingLevel: "number"
 };
 function complain(problem) {
 	throw new TypeError(`dropin.init: ${problem}`);
@@ -566,7 +721,17 @@ function checkOptions(given) {
 		if (value === void 0 && !required) continue;
 		if (typeof value !== kind.toLowerCase() || value === "") complain(`${name} must be a ${kind.toLowerCase()}${required ? "" : ", or left out"}`);
 	}
+	const { headingLevel = 1 } = options;
+	if (!Number.isInteger(headingLevel) || headingLevel < 0 || headingLevel > 6) complain("headingLevel must be 1 to 6, or 0 for none");
 	return options;
+}
+function levelBelow(target) {
+	let level = 1;
+	for (const heading2 of document.querySelectorAll("h1, h2, h3, h4, h5, h6, [role=heading][aria-level]")) {
+		if (!(heading2.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING)) break;
+		level = Number(heading2.getAttribute("aria-level") ?? heading2.localName.slice(1)) || level;
+	}
+	return Math.min(level + 1, 6);
 }
 function findTarget(selector) {
 	let target = null;
@@ -596,11 +761,12 @@ function init(given) {
 	if (base === null) complain('load dropin.js by <script src="…/v1/dropin.js">, not as a module or inline');
 	const options = checkOptions(given);
 	const target = findTarget(options.target);
-	const dropin = new Dropin(target, rootOf(target), options, base, running.get(target));
+	const dropin = new Dropin(target, rootOf(target), { ...options, headingLevel: options.headingLevel ?? levelBelow(target) }, base, running.get(target));
 	running.set(target, dropin);
 	return Object.freeze({
 		submitPayment: () => dropin.submitPayment(),
-		unselectPaymentMethod: () => dropin.unselectPaymentMethod()
+		unselectPaymentMethod: () => dropin.unselectPaymentMethod(),
+		destroy: () => dropin.destroy()
 	});
 }
 if (!("dropin" in window)) Object.defineProperty(window, "dropin", { value: Object.freeze({ init }) });

@@ -1,6 +1,6 @@
 // Dropin: frame.js. Built from crates/browser/src by `npm run build`; do not edit.
 (() => {
-var TAGS = ["ar", "de", "en"];
+var ADDRESSES = { "ar": "locales/ar.json?c0c6f5a20b95", "de": "locales/de.json?9247c51e2624", "en": "locales/en.json?f37c594e88c7" };
 function baseOf(source) {
 	const url = new URL(source);
 	const folder = /^.*\/v1\//.exec(url.pathname)?.[0];
@@ -24,7 +24,7 @@ function resolveLocale(requests, files) {
 	return { file: "en", format: "en", direction: "ltr" };
 }
 var nonce = document.currentScript?.nonce ?? "";
-var PATIENCE_MS = 3e3;
+var PRELOAD_TIMEOUT_MS = 3e3;
 async function load([address, integrity], base) {
 	const { href } = new URL(address, base);
 	const link = document.createElement("link");
@@ -33,7 +33,7 @@ async function load([address, integrity], base) {
 			await new Promise((onload, onerror) => {
 				Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity, nonce, onload, onerror, href });
 				document.head.append(link);
-				setTimeout(onload, PATIENCE_MS);
+				setTimeout(onload, PRELOAD_TIMEOUT_MS);
 			});
 		}
 		return await import(href);
@@ -100,8 +100,8 @@ var Api = class {
 		this.base = base;
 		this.session = `shopper/session/${encodeURIComponent(sessionId)}`;
 	}
-	strings(tag, signal) {
-		return this.persist(`locales/${tag}.json`, { cache: "default" }, 7, signal, "pay");
+	strings(address, signal) {
+		return this.persist(address, { cache: "default" }, 7, signal, "pay");
 	}
 	view(signal) {
 		return this.persist(this.session, {}, 7, signal, "State");
@@ -113,9 +113,13 @@ var Api = class {
 		const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(order), keepalive: true };
 		return this.call(`${this.session}/submit`, request, 30, signal, "State");
 	}
+	payAnotherWay(attempt, signal) {
+		const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ AttemptId: attempt }), keepalive: true };
+		return this.call(`${this.session}/pay-another-way`, request, 30, signal, "State");
+	}
 	stash(view, order, secret, signal) {
 		const address = `${view.StashUrl}/${view.MerchantId}/${order.AttemptId}`;
-		const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, ...secret });
+		const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, SessionId: view.SessionId, ...secret });
 		return this.persist(address, { method: "POST", body }, 15, signal, "Warnings");
 	}
 	async persist(path, request, seconds, flow, proof) {
@@ -157,13 +161,15 @@ function fill(element, attributes, children) {
 function h(tag, attributes = {}, ...children) {
 	return fill(document.createElement(tag), attributes, children);
 }
+function svg(tag, attributes = {}, ...children) {
+	return fill(document.createElementNS(SVG, tag), attributes, children);
+}
 function setState(element, name, on) {
 	if (on) element.setAttribute(name, "true");
 	else element.removeAttribute(name);
 }
 function icon(name, d) {
-	const path = fill(document.createElementNS(SVG, "path"), { d }, []);
-	return fill(document.createElementNS(SVG, "svg"), { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, [path]);
+	return svg("svg", { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d }));
 }
 function setNotice(box2, text) {
 	box2.hidden = text === "";
@@ -175,28 +181,42 @@ function payButton(type, text) {
 var CARD = "M5 5h14a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zM3 10h18M7 15h3";
 var LOCK = "M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z";
 var WARNING = "M12 8v5M12 16.5v.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z";
+var [WIDTH, HEIGHT] = [36, 24];
+function draw(drawing, name) {
+	if (drawing === "") return h("span", { class: "mark", "aria-hidden": "true" }, name);
+	return svg("svg", { class: "mark", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }, ...drawing.split("|").map(shape));
+}
+function shape(text) {
+	const [kind, color = "", ...rest] = text.split(" ");
+	const fill2 = `#${color}`;
+	const [a = "", b = "", c = "", d = "", words = ""] = rest;
+	if (kind === "b") return svg("path", { fill: fill2, d: `M0 0h${WIDTH}v${HEIGHT}H0z` });
+	if (kind === "c") return svg("circle", { fill: fill2, cx: a, cy: b, r: c });
+	if (kind === "p") return svg("path", { fill: fill2, d: rest.join(" ") });
+	return svg("text", { fill: fill2, x: a, y: b, textLength: c, "font-size": d, "font-weight": "700", lengthAdjust: "spacingAndGlyphs" }, words);
+}
 var FOURS = [4, 8, 12, 16];
 var TABLE = [
-	"VISA|Visa|VISA|13 16 18 19|4",
-	"MC|Mastercard|MC|16|51-55 2221-2720",
-	"AMEX|American Express|AMEX|15|34 37",
-	"DISC|Discover|DISC|16 17 18 19|6011 644-649 65",
-	"JCB|JCB|JCB|16 17 18 19|3528-3589",
-	"DINERS|Diners Club|DC|14 15 16 17 18 19|300-305 3095 36 38-39",
-	"UNIONPAY|UnionPay|UP|14 15 16 17 18 19|62 81",
-	"MAESTRO|Maestro|MAES|12 13 14 15 16 17 18 19|5018 5020 5038 56-58 6304 67",
-	"ELO|Elo|ELO|16|401178-401179 438935 506699-506778 509000-509999 636368",
-	"HIPERCARD|Hipercard|HIPER|16|606282",
-	"MIR|Mir|MIR|16 17 18 19|2200-2204",
-	"RUPAY|RuPay|RUPAY|16|508500-508999 6521-6522 60698-60699",
-	"TROY|Troy|TROY|16|9792",
-	"DANKORT|Dankort|DK|16|5019"
+	"VISA|Visa|13 16 18 19|4",
+	"MC|Mastercard|16|51-55 2221-2720",
+	"AMEX|American Express|15|34 37",
+	"DISC|Discover|16 17 18 19|6011 644-649 65",
+	"JCB|JCB|16 17 18 19|3528-3589",
+	"DINERS|Diners Club|14 15 16 17 18 19|300-305 3095 36 38-39",
+	"UNIONPAY|UnionPay|14 15 16 17 18 19|62 81",
+	"MAESTRO|Maestro|12 13 14 15 16 17 18 19|5018 5020 5038 56-58 6304 67",
+	"ELO|Elo|16|401178-401179 438935 506699-506778 509000-509999 636368",
+	"HIPERCARD|Hipercard|16|606282",
+	"MIR|Mir|16 17 18 19|2200-2204",
+	"RUPAY|RuPay|16|508500-508999 6521-6522 60698-60699",
+	"TROY|Troy|16|9792",
+	"DANKORT|Dankort|16|5019"
 ];
 var BRANDS = TABLE.map((row) => {
-	const [id = "", name = "", mark = "", lengths = "", prefixes = ""] = row.split("|");
+	const [id = "", name = "", lengths = "", prefixes = ""] = row.split("|");
 	const asPrinted2 = id === "AMEX" || id === "DINERS" ? [4, 10] : FOURS;
 	const codeLength = id === "AMEX" ? 4 : 3;
-	return { id, name, mark, lengths: lengths.split(" ").map(Number), gaps: asPrinted2, codeLength, prefixes: prefixes.split(" ") };
+	return { id, name, lengths: lengths.split(" ").map(Number), gaps: asPrinted2, codeLength, prefixes: prefixes.split(" ") };
 });
 function brandOf(digits) {
 	let best = null;
@@ -211,9 +231,6 @@ function brandOf(digits) {
 		}
 	}
 	return best;
-}
-function markOf(id, name) {
-	return BRANDS.find((brand) => brand.id === id)?.mark ?? name;
 }
 var ZEROS = [48, 1632, 1776, 2406, 65296];
 function toDigits(text) {
@@ -236,6 +253,7 @@ function caretAfter(value, digitsBefore) {
 	while (seen < digitsBefore && at < value.length) if (/\d/.test(value[at++] ?? "")) seen++;
 	return at;
 }
+var withLead = (mask, digits) => (mask.lead?.(digits) ?? "") + digits;
 function applyEdit(mask, held, raw, rawCaret, kind) {
 	const due = kind === "insert" ? mask.shortGroup?.(raw) ?? -1 : -1;
 	const text = due < 0 ? raw : `${raw.slice(0, due)}0${raw.slice(due)}`;
@@ -243,17 +261,15 @@ function applyEdit(mask, held, raw, rawCaret, kind) {
 	let before = toDigits(text.slice(0, caret));
 	let after = toDigits(text.slice(caret));
 	if (kind === "insert") {
-		const kept2 = commonLength(held.slice(0, Math.max(0, held.length - after.length)), before);
-		const zero = kept2 === 0 && before !== "" ? mask.lead?.(before) ?? "" : "";
-		const inserted = zero + before.slice(kept2);
-		const room = mask.most(before.slice(0, kept2) + inserted + after) - kept2 - after.length;
-		before = before.slice(0, kept2) + inserted.slice(0, Math.max(0, room));
+		const kept = commonLength(held.slice(0, Math.max(0, held.length - after.length)), before);
+		while (before.length > kept && withLead(mask, before + after).length > mask.max(withLead(mask, before + after))) before = before.slice(0, -1);
 	} else if (before + after === held) {
 		if (kind === "backward") before = before.slice(0, -1);
 		else after = after.slice(1);
 	}
-	if (before === "") after = (mask.lead?.(after) ?? "") + after;
-	const digits = before + after;
+	const digits = withLead(mask, before + after);
+	const zero = digits.length - before.length - after.length;
+	if (before !== "") before = digits.slice(0, zero + before.length);
 	const value = mask.show(digits, kind === "insert");
 	const atEnd = after === "" && kind === "insert";
 	return { digits, value, caret: atEnd ? value.length : caretAfter(value, before.length) };
@@ -263,13 +279,15 @@ function grouped(digits, gaps) {
 	for (let i = 0; i < digits.length; i++) value += (gaps.includes(i) ? " " : "") + digits[i];
 	return value;
 }
+var isYearFirst = (digits) => digits.startsWith("20");
 var EXPIRY_MASK = {
-	most: (digits) => digits.slice(2, 4) === "20" ? 6 : 4,
+	max: (digits) => isYearFirst(digits) || digits.slice(2, 4) === "20" ? 6 : 4,
 	show: (digits, inserting) => {
-		if (digits.length < 2 || digits.length === 2 && !inserting) return digits;
-		return `${digits.slice(0, 2)} / ${digits.slice(2)}`;
+		const [first, between] = isYearFirst(digits) ? [4, "-"] : [2, " / "];
+		if (digits.length < first || digits.length === first && !inserting) return digits;
+		return digits.slice(0, first) + between + digits.slice(first);
 	},
-	lead: (digits) => /^[2-9]/.test(digits) ? "0" : "",
+	lead: (digits) => /^(?:[3-9]|2[1-9])/.test(digits) ? "0" : "",
 	shortGroup: (raw) => {
 		const match = /^(\D*)\d\s*[/.-]/.exec(raw);
 		return match === null ? -1 : (match[1] ?? "").length;
@@ -328,8 +346,9 @@ var Field = class {
 		this.show(null);
 	}
 	describe() {
-		const shown = !this.error.hidden ? this.error.id : this.hint.textContent ? this.hint.id : null;
-		if (shown === null) this.input.removeAttribute("aria-describedby");
+		const own = !this.error.hidden ? this.error.id : this.hint.textContent ? this.hint.id : "";
+		const shown = `${own} ${this.setup.note ?? ""}`.trim();
+		if (shown === "") this.input.removeAttribute("aria-describedby");
 		else this.input.setAttribute("aria-describedby", shown);
 	}
 	listen() {
@@ -364,10 +383,50 @@ var Field = class {
 		this.changed(this);
 	}
 };
-var LONGEST_NUMBER = 19;
-var SHORTEST_NUMBER = 12;
+var DRAWINGS = {
+	VISA: "b 1b2f7d|p f2a900 M0 20h36v4H0z|p fff M4 6h3.2l1.5 6.2L11.4 6h3.2L10 16.5H7zM15.6 6h2.8l-1.6 10.5h-2.8zM19 8.8c0-2 2-3 4-3 1.2 0 2 .2 2.6.5l-.5 2.2c-1.5-.7-3-.7-3 0 0 1 3.2 1.3 3.2 4 0 2.5-2.2 4-4.6 4-1.3 0-2.3-.2-3-.5l.5-2.3c1.8.9 3.6.8 3.6-.2 0-1.2-2.8-1.3-2.8-4.7zM29 6h2.5l2.2 10.5H31l-.4-1.8h-2.7l-.9 1.8h-2.8zm.7 3-1.1 3.7h1.6z",
+	MC: "b fff|c e0362c 14 12 7.5|c f5a02b 22 12 7.5|p ee6a26 M18 5.66a7.5 7.5 0 0 1 0 12.68a7.5 7.5 0 0 1 0-12.68z",
+	AMEX: "b 1f6fc4|p fff M3 7h30v1.2H3zM3 15.8h30V17H3z|t fff 4.5 14.6 27 8 AMEX",
+	DISC: "b fff|p f27a1a M36 12v12H13c10-1 19-5 23-12z|t 20232b 3 12.5 19 7 DISC|c f27a1a 26.5 9.8 3.6",
+	JCB: "b fff|p 12519b M5 7a3 3 0 0 1 3-3h5v13a3 3 0 0 1-3 3H5z|p c4162e M14 7a3 3 0 0 1 3-3h5v13a3 3 0 0 1-3 3h-5z|p 2c8a3d M23 7a3 3 0 0 1 3-3h5v13a3 3 0 0 1-3 3h-5z|t fff 7.5 14.7 4 7 J|t fff 15.7 14.7 5 7 C|t fff 24.7 14.7 5 7 B",
+	DINERS: "b fff|c 0f4ea0 18 12 9|c fff 18 12 7|p 0f4ea0 M16.5 6.9a5.3 5.3 0 0 0 0 10.2zM19.5 6.9a5.3 5.3 0 0 1 0 10.2z",
+	UNIONPAY: "b fff|p d3202f M8 3h8l-4 18H4z|p 13497f M16 3h8l-4 18h-8z|p 0b7f84 M24 3h8l-4 18h-8z|t fff 12 14.6 12 7 UP",
+	MAESTRO: "b fff|c 1387c9 14 12 7.5|c e0362c 22 12 7.5|p 6f5aa8 M18 5.66a7.5 7.5 0 0 1 0 12.68a7.5 7.5 0 0 1 0-12.68z",
+	ELO: "b 16181d|p f5c518 M11 8a8 8 0 0 1 9-3.7l-1 3.1a5 5 0 0 0-5 2z|p 23a7df M21.5 5a8 8 0 0 1 4 9l-3.2-1a5 5 0 0 0-2.3-5.2z|p e5352d M24 17a8 8 0 0 1-10.5 1.6l2-2.7a5 5 0 0 0 6.3-1z",
+	HIPERCARD: "b b3131b|p fff M11 5h4v5h6V5h4v14h-4v-5.5h-6V19h-4z",
+	MIR: "b fff|p 1b8f4d M5 8h3l2 4 2-4h3v8h-2.6v-4l-1.6 3h-1.6l-1.6-3v4H5zM16.5 8h2.5v4l3-4h2.5v8H22v-4l-3 4h-2.5zM26 8h5.5a3 3 0 0 1-3 3.6V16H26z",
+	RUPAY: "b fff|t 1d2b6b 3.5 15 17 8 Ru|p f07f1c M22 5h3.5L31 12l-5.5 7H22l4-7z|p 17894a M27 5h2l5 7-5 7h-2l4.5-7z",
+	TROY: "b 0d9aa6|c fff 12 12 5|c 0d9aa6 12 12 2.6|p fff M20 8h11v2.6h-4V17h-3v-6.4h-4z",
+	DANKORT: "b fff|p d4202f M4 12a8 8 0 0 1 8-8h12a8 8 0 0 1 0 16H12a8 8 0 0 1-8-8z|p fff M11 8h4a4 4 0 0 1 0 8h-4zM20 8h2.5v3l2.7-3h3l-3.5 4 3.5 4h-3l-2.7-3v3H20z",
+	PAYPAL: "b fff|p 14357d M13 4h7.5c3.5 0 5 2 4.5 4.8-.6 3.4-3 5-6.5 5h-2.7L14.9 19H10.6z|p 3f8fdc M16.5 8h6.8c3 0 4.2 1.9 3.7 4.4-.5 3-2.7 4.5-5.8 4.5h-2l-.8 4.1h-3.7l.6-3.4h2l.9-4.4h1.9c3.2 0 5.5-1.5 6.1-4.7z",
+	IDEAL: "b fff|p 20232b M9 4h10a8 8 0 0 1 0 16H9a1 1 0 0 1-1-1V5a1 1 0 0 1 1-1z|p d5186c M15 6.5h4a5.5 5.5 0 0 1 0 11h-4z|c fff 11.5 9 1.8|p fff M10 12h3v5.5h-3z"
+};
+var drawingOf = (id) => Object.hasOwn(DRAWINGS, id) ? DRAWINGS[id] ?? "" : "";
+var part = (id) => document.getElementById(id);
+function announce(message) {
+	const live = part("live");
+	live.textContent = live.textContent === message ? `${message} ` : message;
+}
+function whenDrawn(run) {
+	requestAnimationFrame(() => requestAnimationFrame(run));
+}
+function show(content) {
+	part("app").append(content);
+}
+function watchHeight(tell) {
+	let sent = 0;
+	const app = part("app");
+	const measure = () => {
+		const height = Math.ceil(app.getBoundingClientRect().height);
+		if (height > 0 && height !== sent) tell(sent = height);
+	};
+	measure();
+	new ResizeObserver(measure).observe(app);
+}
+var MAX_NUMBER_DIGITS = 19;
+var MIN_NUMBER_DIGITS = 12;
 var YEARS_AHEAD = 25;
-var LONGEST_NAME = 100;
+var MAX_NAME_LENGTH = 100;
 function passesLuhn(digits) {
 	let sum = 0;
 	for (let i = 0; i < digits.length; i++) {
@@ -381,21 +440,22 @@ function numberProblem(digits, accepted) {
 	if (digits === "") return { key: "numberMissing" };
 	const brand = brandOf(digits);
 	if (brand !== null && !accepted.includes(brand.id)) return { key: "numberNotAccepted", values: { brand: brand.name } };
-	const shortest = brand?.lengths[0] ?? SHORTEST_NUMBER;
+	const shortest = brand?.lengths[0] ?? MIN_NUMBER_DIGITS;
 	if (digits.length < shortest) return { key: "numberShort" };
-	const fits = brand === null ? digits.length <= LONGEST_NUMBER : brand.lengths.includes(digits.length);
+	const fits = brand === null ? digits.length <= MAX_NUMBER_DIGITS : brand.lengths.includes(digits.length);
 	return fits && passesLuhn(digits) ? null : { key: "numberInvalid" };
 }
+var isMonth = (month) => month >= 1 && month <= 12;
 function expiryOf(digits) {
-	const whole = digits.length === 4 || digits.length === 6 && digits.slice(2, 4) === "20";
-	const month = Number(digits.slice(0, 2));
-	if (!whole || month < 1 || month > 12) return null;
-	return { month, year: digits.length === 4 ? 2e3 + Number(digits.slice(2)) : Number(digits.slice(2)) };
+	const yearFirst = isYearFirst(digits);
+	const [month, year] = [yearFirst ? digits.slice(4) : digits.slice(0, 2), yearFirst ? digits.slice(0, 4) : digits.slice(2)];
+	const whole = month.length === 2 && (year.length === 2 || year.length === 4 && isYearFirst(year));
+	return whole && isMonth(Number(month)) ? { month: Number(month), year: Number(year) % 2e3 + 2e3 } : null;
 }
 function expiryProblem(digits, today) {
 	if (digits === "") return { key: "expiryMissing" };
-	const month = Number(digits.slice(0, 2));
-	if (digits.length >= 2 && (month < 1 || month > 12)) return { key: "expiryMonth" };
+	const month = isYearFirst(digits) ? digits.slice(4) : digits.slice(0, 2);
+	if (month.length === 2 && !isMonth(Number(month))) return { key: "expiryMonth" };
 	const expiry = expiryOf(digits);
 	if (expiry === null) return { key: "expiryShort" };
 	const months = (expiry.year - today.getFullYear()) * 12 + expiry.month - (today.getMonth() + 1);
@@ -413,25 +473,26 @@ function nameProblem(name) {
 	if (trimmed === "") return { key: "nameMissing" };
 	const looksLikeNumber = (trimmed.match(new RegExp("\\p{Nd}", "gu")) ?? []).length >= 8;
 	if (looksLikeNumber || !new RegExp("\\p{L}", "u").test(trimmed)) return { key: "nameNotName" };
-	return trimmed.length > LONGEST_NAME ? { key: "nameLong" } : null;
+	return trimmed.length > MAX_NAME_LENGTH ? { key: "nameLong" } : null;
 }
 var NUMBER_MASK = {
-	most: (digits) => brandOf(digits)?.lengths.at(-1) ?? LONGEST_NUMBER,
+	max: (digits) => brandOf(digits)?.lengths.at(-1) ?? MAX_NUMBER_DIGITS,
 	show: (digits) => grouped(digits, brandOf(digits)?.gaps ?? FOURS)
 };
 var CardForm = class {
 	constructor(strings, accepted, events) {
 		this.strings = strings;
 		this.events = events;
-		this.mark = h("span", { class: "mark" });
-		this.notice = h("div", { class: "notice", hidden: true });
+		this.blank = icon("blank-card", CARD);
+		this.mark = this.blank;
+		this.notice = h("div", { class: "notice", id: "notice", hidden: true });
 		this.buttonText = h("span");
 		this.total = h("p", { class: "total", hidden: true });
 		this.amount = "";
 		this.busy = false;
 		this.fields = this.buildFields(accepted);
 		const { number, expiry, code, name } = this.fields;
-		number.box.append(icon("blank-card", CARD), this.mark);
+		number.box.append(this.mark);
 		this.button = payButton("submit", this.buttonText);
 		const pair = h("div", { class: "pair" }, expiry.element, code.element);
 		const rows = [number.element, pair, name.element, this.notice, this.total, this.button];
@@ -474,6 +535,11 @@ var CardForm = class {
 		this.element.setAttribute("aria-busy", String(busy));
 		this.label();
 	}
+	retry() {
+		const { code } = this.fields;
+		code.clear();
+		whenDrawn(() => code.input.focus());
+	}
 	rest(resting) {
 		setState(this.button, "aria-disabled", resting);
 	}
@@ -491,12 +557,12 @@ var CardForm = class {
 			if (field.input.id === "number") this.numberChanged();
 			events.changed();
 		};
-		const make = (id, autocomplete, problem, mask, placeholder) => new Field({ id, autocomplete, problem, ...mask && { mask }, ...placeholder && { placeholder } }, strings, changed, events.announce);
-		const codeMask = { most: () => brandOf(this.fields.number.value)?.codeLength ?? 4, show: (digits) => digits };
+		const make = (id, autocomplete, problem, mask, placeholder, note) => new Field({ id, autocomplete, problem, ...mask && { mask }, ...placeholder && { placeholder }, ...note && { note } }, strings, changed, events.announce);
+		const codeMask = { max: () => brandOf(this.fields.number.value)?.codeLength ?? 4, show: (digits) => digits };
 		const fields = {
 			number: make("number", "cc-number", (value) => numberProblem(value, accepted), NUMBER_MASK),
 			expiry: make("expiry", "cc-exp", (value) => expiryProblem(value, new Date()), EXPIRY_MASK, say(strings, "expiryPlaceholder")),
-			code: make("code", "cc-csc", (value) => codeProblem(value, this.fields.number.value), codeMask),
+			code: make("code", "cc-csc", (value) => codeProblem(value, this.fields.number.value), codeMask, void 0, "notice"),
 			name: make("name", "cc-name", nameProblem)
 		};
 		fields.name.input.setAttribute("enterkeyhint", "go");
@@ -504,8 +570,9 @@ var CardForm = class {
 	}
 	numberChanged() {
 		const brand = brandOf(this.fields.number.value);
-		this.mark.textContent = brand === null ? "" : markOf(brand.id, brand.name);
-		this.mark.dataset["brand"] = brand?.id ?? "";
+		const mark = brand === null ? this.blank : draw(drawingOf(brand.id), brand.name);
+		this.mark.replaceWith(mark);
+		this.mark = mark;
 		this.fields.code.setHint(say(this.strings, brand?.codeLength === 4 ? "codeHint4" : "codeHint3"));
 		const code = this.fields.code;
 		if (code.input.hasAttribute("aria-invalid")) code.show(code.problem);
@@ -527,13 +594,14 @@ var CardForm = class {
 		this.buttonText.textContent = say(this.strings, this.busy ? "paying" : "pay", { amount: this.amount });
 	}
 };
-var PROTOCOL = 1;
+var PROTOCOL = 2;
 var CARDS = "CARD";
 var SHELL_SHAPES = {
 	setup: { hideSubmitButton: true },
 	theme: { theme: {} },
 	select: { method: "" },
 	submit: {},
+	another: {},
 	wallet: { ask: {} }
 };
 function matches(value, shapes) {
@@ -580,22 +648,25 @@ function detailsOf(strings, locale, view, bank) {
 var isCard = (method) => method.Class === "Card";
 function cardEntry(strings, schemes) {
 	const names = schemes.map((method) => method.Name).join(", ");
-	const marks = schemes.map((method) => markOf(method.Id, method.Name));
-	return { id: CARDS, name: say(strings, "card"), icon: "card", marks, accepted: say(strings, "acceptedCards", { names }), line: "", button: "" };
+	const marks = schemes.map((method) => [drawingOf(method.Id), method.Name]);
+	return { id: CARDS, name: say(strings, "card"), icon: "card", drawing: "", marks, accepted: say(strings, "acceptedCards", { names }), line: "", button: "" };
 }
+var keyOf = (strings, key, id) => `${key}.${id}` in strings ? `${key}.${id}` : key;
 function entry(strings, { Id, Name, Class }, amount) {
 	const transfer = Class === "Offline";
+	const name = strings[`method.${Id}`] ?? Name;
 	return {
 		id: Id,
-		name: Name,
-		icon: transfer ? "bank" : "leave",
+		name,
+		icon: transfer ? "bank" : Id === "PAYLATER" ? "later" : "leave",
+		drawing: drawingOf(Id),
 		marks: [],
 		accepted: "",
-		line: say(strings, transfer ? "transferLine" : "leaveLine", { name: Name, amount }),
-		button: say(strings, "pay", { amount })
+		line: say(strings, transfer ? "transferLine" : keyOf(strings, "leaveLine", Id), { name, amount }),
+		button: say(strings, transfer ? "transferButton" : keyOf(strings, "leaveButton", Id), { name, amount })
 	};
 }
-function faceOf(strings, locale, view) {
+function viewModelOf(strings, locale, view) {
 	const amount = amountOf(view, locale.format);
 	const schemes = view.PaymentMethods.filter(isCard);
 	const others = view.PaymentMethods.filter((method) => !isCard(method)).map((method) => entry(strings, method, amount));
@@ -609,7 +680,7 @@ function faceOf(strings, locale, view) {
 		strings
 	};
 }
-var kept = new Map();
+var fallback = new Map();
 function allowed(use) {
 	try {
 		return use();
@@ -617,46 +688,31 @@ function allowed(use) {
 		return null;
 	}
 }
-function remember(area, key) {
-	const value = allowed(() => window[area].getItem(key)) ?? kept.get(key) ?? crypto.randomUUID();
-	kept.set(key, value);
+function getOrCreate(area, key) {
+	const value = allowed(() => window[area].getItem(key)) ?? fallback.get(key) ?? crypto.randomUUID();
+	fallback.set(key, value);
 	allowed(() => window[area].setItem(key, value));
 	return value;
 }
 var attemptKey = (sessionId) => `dropin.attempt.${sessionId}`;
 function openAttempt(sessionId) {
-	return remember("sessionStorage", attemptKey(sessionId));
+	return getOrCreate("sessionStorage", attemptKey(sessionId));
 }
-function closeAttempt(sessionId) {
-	kept.delete(attemptKey(sessionId));
+function closeAttempt(sessionId, id) {
+	if (id !== void 0 && id !== openAttempt(sessionId)) return;
+	fallback.delete(attemptKey(sessionId));
 	allowed(() => window.sessionStorage.removeItem(attemptKey(sessionId)));
 }
 function deviceFingerprint() {
-	return remember("localStorage", "dropin.device");
-}
-var part = (id) => document.getElementById(id);
-function announce(message) {
-	const live = part("live");
-	live.textContent = live.textContent === message ? `${message} ` : message;
-}
-function show(content) {
-	part("app").append(content);
-}
-function watchHeight(tell) {
-	let told = 0;
-	const app = part("app");
-	const measure = () => {
-		const height = Math.ceil(app.getBoundingClientRect().height);
-		if (height > 0 && height !== told) tell(told = height);
-	};
-	measure();
-	new ResizeObserver(measure).observe(app);
+	return getOrCreate("localStorage", "dropin.device");
 }
 var LONG_PAUSE_MS = 4e3;
 var WAIT = 25;
-var PATIENCE_MS2 = 25e3;
-var BREATH_MS = 1e3;
+var CHECKING_AFTER_MS = 25e3;
+var MIN_POLL_MS = 1e3;
 var REST_MS = 600;
+var EXPIRY_MS = 1e3;
+var MAX_TIMER_MS = 2 ** 31 - 1;
 var WARNED = {
 	CardNumberInvalid: "number",
 	CardMonthInvalid: "expiry",
@@ -675,11 +731,16 @@ var Checkout = class {
 		this.flow = new AbortController();
 		this.method = "";
 		this.resting = false;
+		this.cardSent = false;
 		this.away = "";
+		this.awayAttempt = "";
+		this.expiry = Infinity;
 	}
-	begin(notice) {
+	begin(notice = this.failureOf(this.view.Attempt)) {
+		this.watchExpiry();
+		if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
 		this.form.setAmount(this.amountOf(this.view));
-		this.link.send({ type: "ready", face: faceOf(this.strings, this.locale, this.view) });
+		this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view) });
 		if (this.view.State === "CREATED") this.openForm(notice);
 		else void this.follow(this.newFlow(), null);
 	}
@@ -689,7 +750,7 @@ var Checkout = class {
 	}
 	tellEnabled() {
 		const enabled = this.phase === "form" && this.method !== "" && !this.resting && (!this.byCard || this.form.valid);
-		this.link.sendEnabled(enabled);
+		this.link.sendEnabled(enabled, this.method);
 	}
 	async pay(token) {
 		if (this.phase !== "form" || this.method === "" && !token || this.resting) return;
@@ -700,11 +761,22 @@ var Checkout = class {
 		this.notify("");
 		this.setBusy(true, card === null ? this.paying : "");
 		if (card !== null) announce(this.paying);
+		this.cardSent = card !== null;
 		const AttemptId = openAttempt(this.sessionId);
 		const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint() };
 		const secret = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
 		const order = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
 		if (!secret || await this.stash(secret, order, signal)) await this.follow(signal, order);
+	}
+	async payAnotherWay() {
+		if (this.away === "") return;
+		const signal = this.newFlow();
+		this.setBusy(true);
+		this.showStatus("stopping");
+		await this.follow(signal, null, () => this.api.payAnotherWay(this.awayAttempt, signal));
+	}
+	checkExpiry() {
+		if (this.phase === "form" && Date.now() > this.expiry) void this.reload();
 	}
 	get byCard() {
 		return this.method === CARDS;
@@ -722,7 +794,7 @@ var Checkout = class {
 			answer = await this.api.view(signal);
 		}
 		if (signal.aborted || answer.kind === "unreachable") return;
-		if (answer.kind === "refused") return this.fail(answer.code, answer.message);
+		if (answer.kind === "refused") return this.fail(answer.code);
 		const before = this.view;
 		this.view = answer.body;
 		if (notice !== void 0) this.rest();
@@ -738,15 +810,16 @@ var Checkout = class {
 		if (names.length > 0) this.form.refuse(names);
 		return false;
 	}
-	async follow(signal, order) {
+	async follow(signal, order, first) {
 		let asking = order === null;
 		let misses = 0;
 		let from = "PROCESSING";
-		if (order === null) this.showProcessing();
+		if (order === null && !first) this.showProcessing();
 		while (!signal.aborted) {
 			const asked = Date.now();
 			const sending = !asking && order !== null ? order : null;
-			const answer = sending ? await this.api.submit(sending, signal) : await this.api.progress(WAIT, from, signal);
+			const call = first ?? (sending ? () => this.api.submit(sending, signal) : () => this.api.progress(WAIT, from, signal));
+			const answer = await call();
 			if (signal.aborted) return;
 			if (answer.kind === "unreachable") {
 				if (sending && misses === PAUSES.length) asking = true, this.showStatus("checking");
@@ -755,6 +828,9 @@ var Checkout = class {
 				continue;
 			}
 			misses = 0;
+			const begun = first !== void 0;
+			first = void 0;
+			if (begun && answer.kind === "refused" && answer.status !== 404) continue;
 			if (answer.kind === "refused") {
 				if (this.refused(answer, sending)) return;
 				[order, asking] = [null, true];
@@ -764,14 +840,14 @@ var Checkout = class {
 			if (this.arrived(answer.body, order)) return;
 			from = answer.body.State === "REDIRECTED" ? "REDIRECTED" : "PROCESSING";
 			asking = order === null || answer.body.State !== "CREATED";
-			const early = Date.now() - asked < BREATH_MS;
-			if (early && !(sending && asking)) await pause(BREATH_MS, signal);
+			const early = Date.now() - asked < MIN_POLL_MS;
+			if (early && !(sending && asking)) await pause(MIN_POLL_MS, signal);
 		}
 	}
 	refused(answer, sent) {
 		closeAttempt(this.sessionId);
 		if (sent === null || answer.status === 404 || answer.code === "RATE_OFFER_EXPIRED") {
-			this.fail(answer.code, answer.message);
+			this.fail(answer.code);
 		} else if (answer.code === "SESSION_CHANGED") {
 			void this.reload((before, now) => this.changeOf(before, now));
 		} else if (answer.status === 409) {
@@ -784,34 +860,60 @@ var Checkout = class {
 	arrived(progress, order) {
 		switch (progress.State) {
 			case "COMPLETED":
-				this.succeed(progress.BankDetails);
+				this.succeed(progress);
 				return true;
 			case "FAILED":
-				this.fail(progress.ErrorCode ?? "PAYMENT_FAILED", progress.ErrorMessage);
-				return true;
 			case "CANCELLED":
-				this.fail(progress.ErrorCode ?? "SESSION_CANCELLED", progress.ErrorMessage);
+				this.fail(String(progress.ErrorCode));
 				return true;
 			case "CREATED":
-				if (order === null) void this.reload();
-				return order === null;
+				if (order !== null && progress.Attempt?.AttemptId !== order.AttemptId) return false;
+				closeAttempt(this.sessionId);
+				void this.retry(progress.Attempt);
+				return true;
 			case "REDIRECTED":
-				this.showAway(progress, order !== null);
+				if (progress.Checking !== true) this.showAway(progress, order !== null);
+				else this.showChecking();
 				return false;
 			default:
 				if (this.away !== "") this.cameBack();
+				if (progress.Checking === true) this.showChecking();
 				return false;
 		}
 	}
+	async retry(attempt) {
+		const failure = this.failureOf(attempt);
+		await this.reload((before, now) => {
+			const changed = before.Version !== now.Version && this.amountOf(before) !== this.amountOf(now);
+			return [failure ?? this.failureOf(now.Attempt), changed && this.changeOf(before, now)].filter(Boolean).join(" ");
+		});
+		if (!this.cardSent || this.phase !== "form") return;
+		this.cardSent = false;
+		this.form.retry();
+		this.tellEnabled();
+	}
+	failureOf(attempt) {
+		if (attempt === void 0) return void 0;
+		const key = `again.${attempt.ErrorCode}`;
+		const text = this.say(key in this.strings ? key : "again.other");
+		return attempt.AttemptsLeft === 1 ? `${text} ${this.say("lastTry")}` : text;
+	}
+	watchExpiry() {
+		clearTimeout(this.expiryTimer);
+		const { ExpiresAt, ServerTime, State } = this.view;
+		const left = State === "CREATED" && ExpiresAt && ServerTime ? Date.parse(ExpiresAt) - Date.parse(ServerTime) : NaN;
+		this.expiry = Number.isNaN(left) ? Infinity : Date.now() + Math.max(left, 0) + EXPIRY_MS;
+		if (this.expiry - Date.now() < MAX_TIMER_MS) this.expiryTimer = setTimeout(() => this.checkExpiry(), this.expiry - Date.now() + 1);
+	}
 	openForm(notice) {
-		clearTimeout(this.patience);
+		clearTimeout(this.slowTimer);
 		this.phase = "form";
 		this.setBusy(false);
 		this.notify(notice ?? "");
 	}
 	notify(text) {
 		this.form.setNotice(this.byCard ? text : "");
-		if (this.byCard && text !== "") announce(text);
+		if (this.byCard && text !== "") whenDrawn(() => this.phase === "form" && announce(text));
 		this.link.send({ type: "notice", text: this.byCard ? "" : text });
 	}
 	setBusy(busy, text = "") {
@@ -836,34 +938,40 @@ var Checkout = class {
 	showStatus(what) {
 		this.link.send({ type: "status", title: this.say(`${what}Title`), text: this.say(`${what}Text`) });
 	}
-	showAway({ RedirectUrl: url = "", Challenge: challenge = false }, now) {
+	showChecking() {
+		this.away = "";
+		this.setBusy(true);
+		this.showStatus("checking");
+	}
+	showAway({ RedirectUrl: url = "", Challenge: challenge = false, AttemptId = openAttempt(this.sessionId) }, now) {
 		if (this.away === url) return;
-		this.away = url;
-		clearTimeout(this.patience);
+		[this.away, this.awayAttempt] = [url, AttemptId];
+		clearTimeout(this.slowTimer);
 		this.setBusy(true);
 		const what = challenge ? "challenge" : "away";
 		this.link.send({ type: "away", title: this.say(`${what}Title`), text: this.say(`${what}Text`), url, challenge, now });
 	}
 	cameBack() {
 		this.away = "";
-		this.startPatience();
+		this.startSlowTimer();
 		this.showProcessing();
 	}
-	succeed(bank) {
+	succeed({ BankDetails: bank, OrderId: orderId = "", OrderState: state = "", PaymentMethod: method = "" }) {
 		this.end();
 		const what = bank ? "bank" : "done";
 		const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
 		const details = bank ? detailsOf(this.strings, this.locale.format, this.view, bank) : [];
-		this.link.send({ type: "done", title: this.say(`${what}Title`), text, details });
+		this.link.send({ type: "done", title: this.say(`${what}Title`), text, details, paid: { state, orderId, method } });
 	}
-	fail(code, message = "") {
+	fail(code) {
 		this.end();
 		const text = this.strings[`failed.${code}`] ?? this.say("failed.other");
-		this.link.fail(code, message, this.say("failedTitle"), text);
+		this.link.fail(code, "", this.say("failedTitle"), text);
 	}
 	end() {
 		this.newFlow();
-		clearTimeout(this.patience);
+		clearTimeout(this.slowTimer);
+		clearTimeout(this.expiryTimer);
 		this.phase = "over";
 		closeAttempt(this.sessionId);
 		this.form.clear();
@@ -873,12 +981,12 @@ var Checkout = class {
 		this.flow.abort();
 		this.flow = new AbortController();
 		this.away = "";
-		this.startPatience();
+		this.startSlowTimer();
 		return this.flow.signal;
 	}
-	startPatience() {
-		clearTimeout(this.patience);
-		this.patience = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), PATIENCE_MS2);
+	startSlowTimer() {
+		clearTimeout(this.slowTimer);
+		this.slowTimer = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), CHECKING_AFTER_MS);
 	}
 	amountOf(view) {
 		return amountOf(view, this.locale.format);
@@ -905,7 +1013,7 @@ function portOffer() {
 var Link = class {
 	constructor(port) {
 		this.port = port;
-		this.enabled = false;
+		this.sent = "";
 	}
 	listen(heard) {
 		this.port.onmessage = (event) => {
@@ -915,64 +1023,93 @@ var Link = class {
 	send(message) {
 		this.port.postMessage(message);
 	}
-	sendEnabled(enabled) {
-		if (this.enabled === enabled) return;
-		this.enabled = enabled;
-		this.send({ type: "enabled", enabled });
+	sendEnabled(enabled, method) {
+		if (this.sent === `${enabled} ${method}`) return;
+		this.sent = `${enabled} ${method}`;
+		this.send({ type: "enabled", enabled, method });
 	}
-	fail(code, message, title, text) {
+	fail(code, cause, title, text) {
 		const { lang, dir } = document.documentElement;
-		this.send({ type: "fail", code, message: message || text, title, text, lang, dir });
+		this.send({ type: "fail", code, cause, title, text, lang, dir });
 	}
 };
-function refuse(offer, strings, code, message) {
-	const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
-	new Link(offer.port).fail(code, message, strings["failedTitle"] ?? "", text);
+var frame_default = "html{background-color:var(--d-content);overflow-y:hidden;-webkit-text-size-adjust:100%}body{margin:0}#app{padding:4px}form{display:grid;gap:10px}.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(110px,1fr));column-gap:14px}label{display:block;margin-block-end:6px;font-size:14px;font-weight:500}.box{position:relative}input{inline-size:100%;block-size:48px;padding-inline:14px;border:0 solid var(--d-input-line);border-width:var(--input--border-top-width,1px) var(--input--border-right-width,1px) var(--input--border-bottom-width,1px) var(--input--border-left-width,1px);border-radius:var(--d-input-radius);background-color:var(--d-input);color:var(--d-input-text);font:inherit;font-variant-numeric:tabular-nums}[dir=rtl] input[dir=ltr]{text-align:end}input::placeholder{color:inherit;opacity:.68}input:focus-visible{outline:2px solid var(--d-primary);outline-offset:1px;border-color:var(--d-primary)}input[aria-invalid]{border-color:var(--d-error);box-shadow:inset 0 0 0 1px var(--d-error);outline-color:var(--d-error)}input:read-only{opacity:.72}input:autofill{-webkit-text-fill-color:var(--d-input-text);box-shadow:inset 0 0 0 48px color-mix(in srgb,var(--d-primary) 10%,var(--d-input))}.box .icon,.box .mark{position:absolute;inset-block:0;inset-inline-end:12px;margin-block:auto;color:var(--d-input-text);pointer-events:none}.box .icon{opacity:.55}.number input{padding-inline-end:60px}.under{min-block-size:22px;padding-block-start:4px;font-size:13px;line-height:18px}.hint{color:var(--d-muted)}.error{display:flex;gap:5px;color:var(--d-error)}.error .icon{inline-size:16px;block-size:16px;margin-block-start:1px;stroke-width:2.25}.total{padding-block:8px 2px;font-weight:600}";
+var tokens_default = "[data-scheme]{color-scheme:light;--d-font:system-ui, sans-serif;--d-primary:var(--color-primary,#2b4acb);--d-hover:var(--color-hover,#2039a3);--d-header:var(--color-header,#fff);--d-content:var(--color-content,#fff);--d-text:var(--font-color,#1a2030);--d-muted:color-mix(in srgb, var(--d-text) 72%, transparent);--d-line:var(--accordion--border-color,#d5d9e2);--d-input:var(--input--background-color,#fff);--d-input-text:var(--input--font-color,#1a2030);--d-input-line:var(--input--border-color,#858d9f);--d-input-radius:var(--input--border-radius,8px);--d-button-radius:var(--button--border-radius,8px);--d-error:#b3261e;--d-good:#1b7a43;--d-notice:#fff6dc;--d-notice-line:#d9a514;--d-notice-text:#3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary:var(--color-primary,#9db4ff);--d-hover:var(--color-hover,#bccbff);--d-header:var(--color-header,#1b1f29);--d-content:var(--color-content,#1b1f29);--d-text:var(--font-color,#eceff6);--d-line:var(--accordion--border-color,#373e4d);--d-input:var(--input--background-color,#11141b);--d-input-text:var(--input--font-color,#eceff6);--d-input-line:var(--input--border-color,#798298);--d-error:#ffa199;--d-good:#7ddba0;--d-notice:#332a0d;--d-notice-line:#b98e1d;--d-notice-text:#ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;flex:none;inline-size:36px;block-size:24px;border-radius:4px;box-shadow:0 0 0 1px color-mix(in srgb,currentcolor 22%,transparent);direction:ltr}span.mark{inline-size:auto;padding-inline:6px;font-size:11px;font-weight:700}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary,#fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover,#fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
+var CAUSES = {
+	ORIGIN_NOT_ALLOWED: (origin) => `Pages of ${origin} may not embed the drop-in for this Session. Either the Session is another merchant's, or the origin is not registered: dropin merchant set MERCHANT_ID --origin ${origin} (repeat --origin for every origin of the shop: the list is replaced).`,
+	SESSION_NOT_FOUND: (_origin, message) => `${message} Pass the SessionId that POST {base_url}/v1/session answered, of this deployment, as \`id\`.`,
+	NO_PAYMENT_METHOD: () => "No payment method fits the Session's billing country, currency, amount and AutoCapture: GET {checkout_url}/v2.22/getPaymentMethods lists what does.",
+	SERVICE_UNAVAILABLE: () => "The payment service did not answer. Its /readyz says why."
+};
+function embedded() {
+	const text = document.getElementById("session")?.textContent ?? "";
+	try {
+		return JSON.parse(text);
+	} catch {
+		return { Code: "SERVICE_UNAVAILABLE", Message: "" };
+	}
 }
-function start(offer, api, sessionId, strings, view, locale) {
-	const link = new Link(offer.port);
+function refuse({ origin }, link, strings, code, message = "") {
+	const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
+	link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
+}
+function start(offer, link, api, sessionId, strings, view, locale) {
 	const form = new CardForm(strings, view.PaymentMethods.filter(isCard).map((method) => method.Id), {
 		changed: () => checkout.tellEnabled(),
 		submitted: () => void checkout.pay(),
 		announce
 	});
 	show(form.element);
+	let begin = () => {
+		begin = () => {
+		};
+		checkout.begin();
+		watchHeight((height) => link.send({ type: "size", height }));
+	};
 	const checkout = new Checkout(api, sessionId, link, form, strings, locale, view);
 	link.listen((message) => {
 		if (message.type === "setup") form.hideButton(message.hideSubmitButton);
 		else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
-		else if (message.type === "select") checkout.select(message.method);
+		else if (message.type === "select") {
+			checkout.select(message.method);
+			begin();
+		} else if (message.type === "another") void checkout.payAnotherWay();
 		else if (message.type === "wallet") {
-			const answered = load(["./wallet.js?d51fc074ef34","sha256-1R/AdO80CstP/FPeMobQuL2+ITKU8KGrwUs6mJpOpVU="], location.href).then((part2) => part2.answer(message.ask, view, offer.origin, link, checkout));
+			const answered = load(["./wallet.js?4bfe2477640a","sha256-S/4kd2QKcZ3T23/QP0xToEjy3pid/dicFMVd7vH2OVs="], location.href).then((part2) => part2.answer(message.ask, view, offer.origin, link, checkout));
 			answered.catch(() => link.send({ type: "wallet", session: {} }));
 		} else void checkout.pay();
 	});
 	window.addEventListener("pageshow", (event) => {
 		if (event.persisted) void checkout.reload();
 	});
-	checkout.begin();
-	watchHeight((height) => link.send({ type: "size", height }));
+	document.addEventListener("visibilitychange", () => checkout.checkExpiry());
+}
+function dress() {
+	const sheet = new CSSStyleSheet();
+	sheet.replaceSync(tokens_default + frame_default);
+	document.adoptedStyleSheets = [sheet];
 }
 async function boot(script) {
 	const offered = portOffer();
+	dress();
 	const query = new URLSearchParams(location.search);
 	const sessionId = query.get("session") ?? "";
-	const locale = resolveLocale([query.get("locale"), location.hash.slice(1), ...navigator.languages], TAGS);
+	const locale = resolveLocale([query.get("locale"), location.hash.slice(1), ...navigator.languages], Object.keys(ADDRESSES));
 	document.documentElement.lang = locale.format;
 	document.documentElement.dir = locale.direction;
 	const api = new Api(baseOf(script), sessionId);
-	const { signal } = new AbortController();
-	const [texts, view] = await Promise.all([api.strings(locale.file, signal), api.view(signal)]);
+	const loading = api.strings(ADDRESSES[locale.file] ?? "", new AbortController().signal);
 	const offer = await offered;
-	const strings = texts.kind === "ok" ? texts.body : {};
-	if (view.kind === "refused") return refuse(offer, strings, view.code, view.message);
-	if (view.kind === "unreachable" || texts.kind !== "ok") return refuse(offer, {}, "SERVICE_UNAVAILABLE", "The payment service cannot be reached.");
-	if (!view.body.MerchantOrigins.includes(offer.origin)) {
-		return refuse(offer, strings, "ORIGIN_NOT_ALLOWED", `Register ${offer.origin} as an origin of this Session's merchant.`);
-	}
+	const link = new Link(offer.port);
+	link.send({ type: "hello" });
+	const texts = await loading;
+	if (texts.kind !== "ok") return refuse(offer, link, {}, "SERVICE_UNAVAILABLE");
+	const [strings, view] = [texts.body, embedded()];
+	if (!("State" in view)) return refuse(offer, link, strings, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
+	if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, strings, "ORIGIN_NOT_ALLOWED");
 	document.title = say(strings, "frameTitle");
-	if (view.body.State === "CREATED" && view.body.PaymentMethods.length === 0) return refuse(offer, strings, "NO_PAYMENT_METHOD", "No payment method fits the Session's country and currency.");
-	start(offer, api, sessionId, strings, view.body, locale);
+	if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, strings, "NO_PAYMENT_METHOD");
+	start(offer, link, api, sessionId, strings, view, locale);
 }
 void boot(document.currentScript.src);
 })();

@@ -1,5 +1,4 @@
 // Dropin: wallet.js. Built from crates/browser/src by `npm run build`; do not edit.
-var SVG = "http://www.w3.org/2000/svg";
 function fill(element, attributes, children) {
 	for (const [name, value] of Object.entries(attributes)) {
 		if (value === true) element.setAttribute(name, "");
@@ -15,15 +14,6 @@ function setState(element, name, on) {
 	if (on) element.setAttribute(name, "true");
 	else element.removeAttribute(name);
 }
-function icon(name, d) {
-	const path = fill(document.createElementNS(SVG, "path"), { d }, []);
-	return fill(document.createElementNS(SVG, "svg"), { class: `icon ${name}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, [path]);
-}
-function setNotice(box, text) {
-	box.hidden = text === "";
-	box.replaceChildren(...text === "" ? [] : [icon("warning", WARNING), h("p", {}, text)]);
-}
-var WARNING = "M12 8v5M12 16.5v.01M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z";
 var decimals = ({ MinorUnits }) => ({ minimumFractionDigits: MinorUnits, maximumFractionDigits: MinorUnits });
 function plainAmountOf(view, locale) {
 	return new Intl.NumberFormat(locale, { useGrouping: false, numberingSystem: "latn", ...decimals(view) }).format(view.TotalAmount);
@@ -49,16 +39,14 @@ function appleSessions() {
 var wallet_default = '.wallet{display:grid;gap:14px;padding-block-end:6px}.wallet button{min-block-size:52px;border:0;border-radius:var(--d-button-radius);background-color:#000;color:#fff;font:inherit;font-weight:600;cursor:pointer}[data-scheme=dark] .wallet button{background-color:#fff;color:#000;-apple-pay-button-style:white}.wallet button:focus-visible{outline:2px solid var(--d-primary);outline-offset:3px}.wallet button[aria-disabled]{opacity:.6;cursor:default}@supports (-webkit-appearance: -apple-pay-button){.wallet button{-webkit-appearance:-apple-pay-button;-apple-pay-button-type:pay;font-size:0}}.or{display:flex;align-items:center;gap:14px;color:var(--d-muted);font-size:14px}.or:before,.or:after{content:"";flex:1;block-size:1px;background-color:var(--d-line)}';
 var NAME = "Apple Pay";
 var TYPE = "APPLEPAY";
-var PATIENCE_MS = 2e4;
+var SHEET_TIMEOUT_MS = 2e4;
 var WalletButton = class {
 	constructor(place, ask) {
-		this.place = place;
 		this.ask = ask;
 		this.label = h("span");
 		this.button = h("button", { type: "button" }, this.label);
-		this.notice = h("div", { class: "notice", hidden: true });
 		this.or = h("span");
-		this.element = h("div", { class: "wallet", hidden: true }, this.notice, this.button, h("div", { class: "or" }, this.or));
+		this.element = h("div", { class: "wallet", hidden: true }, this.button, h("div", { class: "or" }, this.or));
 		this.request = null;
 		this.busy = false;
 		this.session = null;
@@ -79,7 +67,6 @@ var WalletButton = class {
 			this.busy = message.busy;
 			setState(this.button, "aria-disabled", message.busy);
 		}
-		if (message.type === "notice") setNotice(this.notice, this.place.querySelector("[aria-expanded=true]") ? "" : message.text);
 		const sessions = appleSessions();
 		if (this.session === null || sessions === null) return;
 		if (message.type === "wallet") this.validate(this.session, message.session);
@@ -110,7 +97,7 @@ var WalletButton = class {
 	}
 	pay(payment) {
 		this.authorized = true;
-		this.timer = setTimeout(() => this.abort(), PATIENCE_MS);
+		this.timer = setTimeout(() => this.abort(), SHEET_TIMEOUT_MS);
 		this.ask({ token: { Type: TYPE, Data: JSON.parse(JSON.stringify(payment)) } });
 	}
 	finish(status) {
@@ -129,7 +116,7 @@ function requestOf({ Parameters }, view) {
 	const total = { label: view.MerchantName, amount: plainAmountOf(view, "en"), type: "final" };
 	return { countryCode, currencyCode: view.Currency, supportedNetworks, merchantCapabilities, total };
 }
-var PATIENCE_MS2 = 2e4;
+var SESSION_TIMEOUT_MS = 2e4;
 async function answer(ask, view, origin, link, checkout) {
 	if ("token" in ask) return checkout.pay(ask.token);
 	link.send({ type: "wallet", session: await paymentSession(view, origin, ask.validationURL) });
@@ -138,7 +125,7 @@ async function paymentSession(view, origin, validationURL) {
 	try {
 		const url = new URL(view.TokenMethods?.[0]?.Parameters.PaymentSessionUrl ?? "");
 		url.search = new URLSearchParams({ validationURL, displayName: view.MerchantName, domainName: new URL(origin).host }).toString();
-		const given = await fetch(url, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(PATIENCE_MS2) });
+		const given = await fetch(url, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(SESSION_TIMEOUT_MS) });
 		const session = await given.json();
 		return given.ok ? Object(session) : {};
 	} catch {

@@ -11,6 +11,12 @@ pub struct Asset {
     pub content_type: &'static str,
     /// The file, uncompressed.
     pub bytes: &'static [u8],
+    /// The same, compressed by Brotli; `None` for documents that are written anew for each shopper, and for the manifest.
+    pub brotli: Option<&'static [u8]>,
+    /// The same, compressed by gzip.
+    pub gzip: Option<&'static [u8]>,
+    /// The content's name, 12 hexadecimal digits: our own files ask for each other as `path?fingerprint`, whose answer never changes.
+    pub fingerprint: &'static str,
     /// Base64 of the SHA-384 of `bytes`: good as an `ETag`, and after `sha384-` as Subresource Integrity.
     pub sha384: &'static str,
 }

@@ -63,11 +63,22 @@ export async function openShop({ path = "/", session, options = {}, context: kep
     await page.evaluate(
       ({ id, options }) => {
         window.heard = [];
+        window.events = [];
+        const begun = performance.now();
         window.instance = window.dropin.init({
           target: "#pay", id, ...options,
-          onSuccess: (...given) => window.heard.push(["success", ...given]),
-          onFailure: (error) => window.heard.push(["failure", error.errorCode, error.errorMessage]),
+          onSuccess: (...given) => {
+            window.paid = given;
+            window.heard.push(["success"]);
+          },
+          onFailure: (error) => {
+            window.failedAfter = performance.now() - begun;
+            window.heard.push(["failure", error.errorCode, error.errorMessage]);
+          },
+          onReady: () => window.events.push(["ready"]),
+          onChange: (change) => window.events.push(["change", change]),
           onSubmitEnabledChange: (state) => window.heard.push(["enabled", state]),
+          onContinue: () => window.heard.push(["continue"]),
         });
       },
       { id: session, options },
@@ -78,14 +89,27 @@ export async function openShop({ path = "/", session, options = {}, context: kep
   shop.field = (name) => shop.frame.locator(`#${name}`);
   shop.button = () => shop.frame.locator("form .pay");
   shop.heard = () => page.evaluate(() => window.heard);
+  /** What `onReady` and `onChange` were told. */
+  shop.events = () => page.evaluate(() => window.events);
   shop.ends = async () => (await shop.heard()).filter(([kind]) => kind !== "enabled");
   /** The heading, the panel and the button of a method other than the card. */
   shop.method = (id) => page.locator(`#pay #${id}`);
   shop.panel = (id) => page.locator(`#pay #${id}-panel`);
   shop.payBy = (id) => shop.panel(id).locator(".pay");
+  /** Opens a method and presses its button once it works: after a failure it rests for a moment. */
+  shop.payWith = async (id) => {
+    await shop.method(id).click();
+    await until(async () => (await shop.payBy(id).getAttribute("aria-disabled")) === null, `the button of ${id} to be ready`);
+    await shop.payBy(id).click();
+  };
   shop.dialog = page.locator("#pay dialog");
   shop.bank = page.frameLocator("#pay dialog iframe").frameLocator("iframe");
+  /** What was announced last, by the frame and by the shell. */
+  shop.said = async () => `${await shop.frame.locator("#live").textContent()} ${await page.locator("#pay [role=status]").textContent()}`;
+  /** What `onSuccess` was given. */
+  shop.paid = () => page.evaluate(() => window.paid);
   shop.goOn = page.locator("#pay .status .pay");
+  shop.another = page.locator("#pay .status").getByRole("button", { name: "Pay another way" });
   shop.enabled = async () => (await shop.heard()).filter(([kind]) => kind === "enabled").map(([, state]) => state);
   shop.orders = () => world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body));
   shop.frameOf = () => page.frames().find((frame) => frame.url().includes("/frame.html"));
@@ -105,7 +129,7 @@ export async function endPanel(shop, kind) {
 
 /** The message about a payment under way, by its title. */
 export function status(shop, title) {
-  return shop.page.locator("#pay .status h3", { hasText: title });
+  return shop.page.locator("#pay .status .title", { hasText: title });
 }
 
 /** Waits until `condition` (here, not in the page) holds. */

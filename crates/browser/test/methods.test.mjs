@@ -17,14 +17,15 @@ async function openWithoutCards(session, options = {}) {
 
 test("every method has its entry; one at a time is open, and all can be closed", async () => {
   const shop = await openShop({ session: world.mock.session({ others: true }) });
-  const headings = await shop.page.locator("#pay h3:visible").allInnerTexts();
+  const headings = await shop.page.locator("#pay .entry .title:visible").allInnerTexts();
   assert.deepEqual(headings, ["Card", "PayPal", "iDEAL", "Pay later", "Bank transfer"]);
   const expanded = () => shop.page.locator("#pay .toggle[aria-expanded=true]").evaluateAll((toggles) => toggles.map(({ id }) => id));
   assert.deepEqual(await expanded(), ["card"]);
   for (const [id, line, button] of [
-    ["paypal", "You will be sent to PayPal to pay $29.90.", "Pay $29.90"],
-    ["paylater", "You will be sent to Pay later to pay $29.90.", "Pay $29.90"],
-    ["banktransfer", "You will get the details to transfer $29.90.", "Pay $29.90"],
+    ["paypal", "You will be sent to PayPal to pay $29.90.", "Continue to PayPal"],
+    ["ideal", "You will be sent to iDEAL to pay $29.90.", "Continue to iDEAL"],
+    ["paylater", "You will be sent to the provider’s page to pay $29.90 later or in parts.", "Continue to the provider"],
+    ["banktransfer", "You will get the details to transfer $29.90.", "Show bank details"],
   ]) {
     await shop.method(id).click();
     assert.deepEqual(await expanded(), [id]);
@@ -127,7 +128,7 @@ test("the choice survives a changed total, which is shown at the method and paid
   await shop.payBy("banktransfer").click();
   const notice = shop.panel("banktransfer").locator(".notice");
   await notice.waitFor();
-  const words = "The total changed from $29.90 to $34.90. Please check it and press Pay again.";
+  const words = "The total changed from $29.90 to $34.90. Please check it and press the button again.";
   assert.equal(await notice.innerText(), words);
   assert.equal(await shop.page.locator("#pay [role=status]").textContent(), words);
   assert.equal(await shop.panel("banktransfer").locator(".line").innerText(), "You will get the details to transfer $34.90.");
@@ -203,13 +204,13 @@ test("a method that the changed Session no longer offers goes, and its choice wi
   await until(async () => (await shop.enabled()).at(-1) === false, "the page to hear of it");
   await shop.method("ideal").click();
   await shop.payBy("ideal").waitFor();
-  assert.equal(await shop.payBy("ideal").innerText(), "Pay $20.00");
+  assert.match(await shop.panel("ideal").locator(".line").innerText(), /\$20\.00/);
   await shop.context.close();
 });
 
 test("without cards there is no card entry; a single method is open from the start", async () => {
   const many = await openWithoutCards(offering(["PAYPAL", "IDEAL"], { Sandbox: true }));
-  assert.deepEqual(await many.page.locator("#pay h3:visible").allInnerTexts(), ["PayPal", "iDEAL"]);
+  assert.deepEqual(await many.page.locator("#pay .entry .title:visible").allInnerTexts(), ["PayPal", "iDEAL"]);
   assert.equal(await many.page.locator("#pay .toggle[aria-expanded=true]").count(), 0);
   assert.equal(await many.page.locator("#pay .entry:visible").first().locator(".test").innerText(), "Test mode");
   await many.context.close();
@@ -277,14 +278,41 @@ test("a bank transfer ends with its details, which can be copied, and onSuccess 
     copied.push(await shop.page.evaluate(() => navigator.clipboard.readText()));
   }
   assert.deepEqual(copied, ["29.90", BANK_DETAILS.Iban, BANK_DETAILS.PaymentReference]);
-  assert.equal(await panel.getByRole("button").count(), 7, "where the bank is needs no copy");
+  assert.equal(await panel.getByRole("button", { name: /^Cop(?:y|ied)/ }).count(), 7, "where the bank is needs no copy");
   assert.deepEqual(await shop.ends(), [["success"]]);
+  const [paid] = await shop.paid();
+  assert.deepEqual(paid, { state: "PROCESSING", orderId: world.mock.entry(session).orderId, method: "BANKTRANSFER" });
   assert.deepEqual(shop.problems, []);
   await shop.go();
   await endPanel(shop, "done");
   assert.deepEqual(await details(), shown, "they are there again after a reload");
   assert.deepEqual(await shop.ends(), [["success"]]);
+  await panel.getByRole("button", { name: "Continue" }).click();
+  assert.match(await endPanel(shop, "done").then((thanks) => thanks.innerText()), /Payment submitted[\s\S]*Fern & Fjord will confirm your order/);
+  assert.equal(await panel.locator("dl").count(), 0);
+  assert.deepEqual(await shop.ends(), [["success"], ["continue"]], "the shopper went on, once");
   await context.close();
+});
+
+test("a long name of a merchant fits a narrow phone, whatever it stands in", async () => {
+  const MerchantName = `${"Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamten".repeat(2)}gesellschaft`;
+  const shop = await openShop({ session: world.mock.session({ others: true, Sandbox: true, MerchantName }), viewport: { width: 360, height: 740 } });
+  const fits = async (what) => assert.equal(await shop.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, what);
+  const isWhole = async (panel, what) => {
+    const text = panel.locator("p", { hasText: MerchantName });
+    const [box, room] = [await text.boundingBox(), await panel.boundingBox()];
+    assert.ok(box.x >= room.x && box.x + box.width <= room.x + room.width, what);
+    assert.equal(await text.evaluate((one) => one.scrollWidth <= one.clientWidth), true, what);
+    await fits(what);
+  };
+  await fits("the methods");
+  await shop.payWith("banktransfer");
+  const panel = await endPanel(shop, "done");
+  await isWhole(panel, "the details of a transfer");
+  await panel.getByRole("button", { name: "Continue" }).click();
+  await panel.locator("dl").waitFor({ state: "detached" });
+  await isWhole(panel, "the thanks");
+  await shop.context.close();
 });
 
 test("details that are not given leave no gap; where copying is forbidden the value is selected", async () => {
@@ -312,7 +340,7 @@ test("a slow method is processed in sight of the shopper and ends like any other
   await shop.go();
   await status(shop, "Your payment is being processed").waitFor();
   assert.equal(await shop.page.locator("#pay .toggle:visible").count(), 0);
-  world.mock.finish(session, { State: "FAILED", ErrorCode: "PROCESSOR_UNAVAILABLE" });
+  world.mock.finish(session, { State: "FAILED", ErrorCode: "TRY_LATER" });
   const panel = await endPanel(shop, "fail");
   assert.match(await panel.innerText(), /payment provider could not be reached/);
   await shop.context.close();

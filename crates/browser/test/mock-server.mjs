@@ -30,13 +30,16 @@ export const BANK_DETAILS = {
 /** What the buttons of the bank's pages make of a payment. */
 const RESULTS = {
   confirm: { State: "COMPLETED" },
-  fail: { State: "FAILED", ErrorCode: "AUTHENTICATION_FAILED", ErrorMessage: "mock: AUTHENTICATION_FAILED" },
-  cancel: { State: "FAILED", ErrorCode: "CANCELLED_BY_SHOPPER", ErrorMessage: "mock: CANCELLED_BY_SHOPPER" },
+  fail: { failed: "AUTHENTICATION_FAILED" },
+  cancel: { failed: "PAGE_CANCELLED" },
 };
 
 export const CHALLENGED = "4000000000003220";
 
-const DECLINES = { "4000000000000002": "PAYMENT_DECLINED", "4000000000009995": "INSUFFICIENT_FUNDS" };
+/** The browser hears of all of them what it may: that the payment was declined. */
+const DECLINED = ["4000000000000002", "4000000000009995"];
+
+const HOUR_MS = 3_600_000;
 
 async function bodyOf(request) {
   const chunks = [];
@@ -77,16 +80,21 @@ export class Mock {
    * `faults` are answers to the next calls of a kind, used up one by one: "reset" drops the connection before the work,
    * "done-reset" after it, a number is answered as that status; "ask" are the progress calls of the page in the dialog. `slow`
    * keeps the payment PROCESSING until `finish`; `others` offers the methods beside cards, `wallet` a wallet; of its payment sessions
-   * the `wallet` fault "empty" is one without members, and a `token` fault is what comes of a token.
+   * the `wallet` fault "empty" is one without members, and a `token` fault is what comes of a token. `view` faults are answers to the page of
+   * the frame and to the view alike. A payment's result is what the service answers of it, or `{ failed: code }` for an attempt that another
+   * one may follow; after `tries` of them the Session is over. `expiresIn` is in milliseconds.
    */
-  session({ amount = 29.9, currency = "USD", minorUnits = 2, faults = {}, slow = false, others = false, wallet = false, ...rest } = {}) {
+  session({ tries = 5, expiresIn = 24 * HOUR_MS, amount = 29.9, currency = "USD", minorUnits = 2, faults = {}, slow = false, others = false, wallet = false, ...rest } = {}) {
     const session = {
       SessionId: randomUUID(), State: "CREATED", Version: 1, MerchantId: randomUUID(), MerchantName: "Fern & Fjord",
       MerchantOrigins: [this.shopUrl], Currency: currency, MinorUnits: minorUnits, TotalAmount: amount, Items: [],
       PaymentMethods: others ? [...CARDS, ...OTHERS] : CARDS, StashUrl: `http://127.0.0.1:${this.assetPort}/stash`, Sandbox: false, ...rest,
     };
     if (wallet) session.TokenMethods = [this.tokenMethod(session.MerchantId)];
-    this.sessions.set(session.SessionId, { session, faults, slow, attempts: new Map(), payments: 0, waiting: [] });
+    // As the service does: a Session that is over without an Order says why.
+    const ErrorCode = { FAILED: "PAYMENT_DECLINED", CANCELLED: "SESSION_CANCELLED" }[session.State];
+    const result = ErrorCode && { ErrorCode };
+    this.sessions.set(session.SessionId, { session, faults, slow, tries, result, expiresAt: Date.now() + expiresIn, attempts: new Map(), payments: 0, waiting: [] });
     return session.SessionId;
   }
 
@@ -118,9 +126,16 @@ export class Mock {
   /** Moves a payment on, to its end unless `result` says otherwise. */
   finish(id, result = { State: "COMPLETED" }) {
     const entry = this.entry(id);
-    entry.session.State = result.State;
-    entry.result = result;
+    entry.result = result.failed ? this.failed(entry, result.failed) : result;
+    if (result.State === "COMPLETED") entry.result = { OrderId: entry.orderId, OrderState: "PAYMENT_AUTHORIZED", PaymentMethod: entry.method, ...result };
+    entry.session.State = entry.result.State;
     for (const wake of entry.waiting.splice(0)) wake();
+  }
+
+  failed(entry, ErrorCode) {
+    entry.tries -= 1;
+    if (entry.tries === 0) return { State: "FAILED", ErrorCode };
+    return { State: "CREATED", Attempt: { AttemptId: entry.attempt, ErrorCode, AttemptsLeft: entry.tries } };
   }
 
   /** The merchant's PUT. */
@@ -136,13 +151,15 @@ export class Mock {
     this.requests.push({ method: request.method, path: url.pathname, search: url.search, body, headers: request.headers });
     try {
       if (url.pathname.startsWith("/stash/")) return this.stash(url, body, response);
-      const call = /^\/asset\/v1\/shopper\/session\/([^/]+)(?:\/(submit|progress))?$/.exec(url.pathname);
+      const call = /^\/asset\/v1\/shopper\/session\/([^/]+)(?:\/(submit|progress|pay-another-way))?$/.exec(url.pathname);
       if (call) return await this.shopper(call[1], call[2] ?? "view", url, body, request, response);
+      const asked = /^\/asset\/v1\/session\/([^/]+)\/embeddable$/.exec(url.pathname);
+      if (asked) return this.embeddable(asked[1], request, response);
       const wallet = /^\/asset\/wallet\/([^/]+)\/session$/.exec(url.pathname);
       if (wallet) return this.walletSession(wallet[1], request, response);
       const returned = /^\/asset\/v1\/return\/([^/]+)$/.exec(url.pathname);
       if (returned) return this.comeBack(returned[1], url, request, response);
-      this.file(url, response);
+      this.file(url, request, response);
     } catch (error) {
       response.writeHead(500).end(String(error));
     }
@@ -152,8 +169,8 @@ export class Mock {
     response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(value));
   }
 
-  error(response, status, code, fields) {
-    this.json(response, status, { Code: code, Message: `mock: ${code}`, ...(fields && { FieldErrors: fields }) });
+  error(response, status, code, fields, headers) {
+    this.json(response, status, { Code: code, Message: `mock: ${code}`, ...(fields && { FieldErrors: fields }) }, headers);
   }
 
   async shopper(id, call, url, body, request, response) {
@@ -162,12 +179,38 @@ export class Mock {
     const fault = entry.faults[call === "progress" && !url.searchParams.has("from") ? "ask" : call]?.shift();
     if (fault === "reset") return request.socket.destroy();
     if (typeof fault === "number") return this.error(response, fault, "SERVICE_UNAVAILABLE");
-    if (call === "view") return this.json(response, 200, entry.session);
+    if (call === "view") return this.json(response, 200, this.viewOf(entry));
     if (call === "progress") return this.progress(entry, url.searchParams, response);
+    if (call === "pay-another-way") return this.payAnotherWay(entry, JSON.parse(body), fault, request, response);
     const answer = this.submit(entry, JSON.parse(body));
     if (fault === "done-reset") return request.socket.destroy();
     if (answer.error) return this.error(response, answer.status, answer.error, answer.fields);
     this.json(response, 200, answer);
+  }
+
+  viewOf(entry) {
+    const { session, expiresAt, tries, result } = entry;
+    if (session.State === "CREATED" && Date.now() > expiresAt) this.finish(session.SessionId, { State: "CANCELLED", ErrorCode: "SESSION_EXPIRED" });
+    const times = { ExpiresAt: new Date(expiresAt).toISOString(), ServerTime: new Date().toISOString() };
+    return { ...session, ...times, AttemptsLeft: tries, ...(session.State === "CREATED" && result?.Attempt && { Attempt: result.Attempt }) };
+  }
+
+  /** Whether pages of the caller's origin may embed the drop-in for the Session. */
+  embeddable(id, request, response) {
+    const any = { "Access-Control-Allow-Origin": "*" };
+    const entry = this.entry(id);
+    const fault = entry?.faults.embeddable?.shift();
+    if (typeof fault === "number") return this.error(response, fault, "SERVICE_UNAVAILABLE", undefined, any);
+    if (!entry) return this.error(response, 404, "SESSION_NOT_FOUND", undefined, any);
+    if (!entry.session.MerchantOrigins.includes(request.headers.origin)) return this.error(response, 403, "ORIGIN_NOT_ALLOWED", undefined, any);
+    this.json(response, 200, { Allowed: true }, any);
+  }
+
+  /** The page that the payment waits on can no longer be paid; what was paid before counts. */
+  payAnotherWay(entry, { AttemptId }, fault, request, response) {
+    if (entry.session.State === "REDIRECTED" && AttemptId === entry.attempt) this.finish(entry.session.SessionId, entry.paidMeanwhile ?? { failed: "PAGE_CANCELLED" });
+    if (fault === "done-reset") return request.socket.destroy();
+    this.json(response, 200, this.progressOf(entry));
   }
 
   submit(entry, order) {
@@ -179,6 +222,7 @@ export class Mock {
     const result = order.PaymentMethod ? this.byMethod(session, order) : this.byStash(entry, order);
     if (result.error) return result;
     attempts.set(order.AttemptId, order);
+    Object.assign(entry, { attempt: order.AttemptId, orderId: randomUUID(), method: order.PaymentMethod ?? "VISA" });
     entry.payments += 1;
     entry.paidAmount = session.TotalAmount;
     if (entry.slow) session.State = "PROCESSING";
@@ -193,14 +237,13 @@ export class Mock {
     this.stashed.delete(key);
     if (card.Type !== undefined) return faults.token?.shift() ?? { State: "COMPLETED" };
     if (card.Number === CHALLENGED) return { State: "REDIRECTED", RedirectUrl: this.bankPage(session.SessionId), Challenge: true };
-    const ErrorCode = DECLINES[card.Number];
-    return ErrorCode ? { State: "FAILED", ErrorCode, ErrorMessage: `mock: ${ErrorCode}` } : { State: "COMPLETED" };
+    return DECLINED.includes(card.Number) ? { failed: "PAYMENT_DECLINED" } : { State: "COMPLETED" };
   }
 
   byMethod(session, { PaymentMethod, StashId }) {
     const method = session.PaymentMethods.find(({ Id, Class }) => Id === PaymentMethod && Class !== "Card");
     if (!method || StashId) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "PaymentMethod", Code: "VALUE_NOT_ALLOWED", Message: "not offered" }] };
-    if (method.Class === "Offline") return { State: "COMPLETED", BankDetails: BANK_DETAILS };
+    if (method.Class === "Offline") return { State: "COMPLETED", OrderState: "PROCESSING", BankDetails: BANK_DETAILS };
     return { State: "REDIRECTED", RedirectUrl: this.bankPage(session.SessionId) };
   }
 
@@ -213,22 +256,26 @@ export class Mock {
     const result = RESULTS[url.searchParams.get("result")];
     this.finish(id, result);
     if (request.headers["sec-fetch-dest"] === "document") {
-      return response.writeHead(303, { Location: `${this.shopUrl}/?back=${result.State}` }).end();
+      return response.writeHead(303, { Location: `${this.shopUrl}/?back=${this.entry(id).session.State}` }).end();
     }
     response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" }).end("<!doctype html><title>Done</title><p>You can close this.");
   }
 
-  progressOf({ session, result }) {
-    return { ...result, State: session.State };
+  progressOf({ session, result, attempt }) {
+    return { ...result, State: session.State, ...(session.State === "REDIRECTED" && { AttemptId: attempt }) };
   }
 
   progress(entry, query, response) {
     const answer = () => this.json(response, 200, this.progressOf(entry));
     if (entry.session.State !== (query.get("from") ?? "PROCESSING")) return answer();
-    const timer = setTimeout(answer, Number(query.get("wait")) * 1000);
+    const wake = () => (clearTimeout(timer), answer());
+    const timer = setTimeout(() => {
+      entry.waiting = entry.waiting.filter((one) => one !== wake);
+      answer();
+    }, Number(query.get("wait")) * 1000);
     // Nobody may be there any more to hear it: it keeps no finished run alive.
     timer.unref();
-    entry.waiting.push(() => (clearTimeout(timer), answer()));
+    entry.waiting.push(wake);
   }
 
   stash(url, body, response) {
@@ -243,7 +290,7 @@ export class Mock {
     this.json(response, 200, { StashId: id, Last4: card.Number?.slice(-4), Warnings: entry.faults.warnings?.shift() ?? [] }, headers);
   }
 
-  file(url, response) {
+  file(url, request, response) {
     const name = normalize(url.pathname.slice("/asset/v1/".length));
     const path = join(dist, name);
     if (!url.pathname.startsWith("/asset/v1/") || name.startsWith("..") || !existsSync(path)) return response.writeHead(404).end();
@@ -255,17 +302,35 @@ export class Mock {
     if (["dropin.js", "wallet.js", "dialog.js"].includes(name)) headers["Access-Control-Allow-Origin"] = "*";
     if (name === "frame.html" || name === "challenge.html") {
       const form = name === "frame.html";
-      const origins = this.entry(url.searchParams.get("session"))?.frameAncestors ?? this.shopUrl;
+      const { origins, body } = this.document(url.searchParams.get("session"), form, request);
+      if (typeof body === "number") return this.error(response, body, "SERVICE_UNAVAILABLE");
       const asset = `http://127.0.0.1:${this.assetPort}`;
-      const reach = form ? `style-src 'self'; connect-src 'self' ${asset}` : "connect-src 'self'; frame-src http: https:";
+      const reach = form ? `connect-src 'self' ${asset}` : "connect-src 'self'; frame-src http: https:";
       headers["Content-Security-Policy"] =
         `default-src 'none'; script-src 'self'; ${reach}; base-uri 'none'; form-action 'none'; frame-ancestors ${origins}; ` +
         "require-trusted-types-for 'script'; trusted-types 'none'";
       if (form || url.searchParams.has("isolated")) headers["Cross-Origin-Embedder-Policy"] = "require-corp";
       headers["Cache-Control"] = "no-store";
       headers["Referrer-Policy"] = "no-referrer";
+      const embedded = JSON.stringify(body).replaceAll("<", "\\u003c");
+      return response.writeHead(200, headers).end(readFileSync(path, "utf8").replace("{{session}}", () => embedded));
     }
-    response.writeHead(200, headers).end(readFileSync(path));
+    // As the service does: what has its content's name in its address is kept, and written small.
+    headers["Cache-Control"] = url.search ? "public, max-age=31536000, immutable" : "public, max-age=300";
+    const small = existsSync(`${path}.br`) && /\bbr\b/.test(request.headers["accept-encoding"] ?? "");
+    if (small) headers["Content-Encoding"] = "br";
+    response.writeHead(200, headers).end(readFileSync(small ? `${path}.br` : path));
+  }
+
+  /** Who may frame a document, and what is written into it: the Session, or why there is none. */
+  document(id, form, { headers }) {
+    const entry = this.entry(id);
+    const anybody = (Code) => ({ origins: "*", body: { Code, Message: `mock: ${Code}` } });
+    if (!entry) return anybody("SESSION_NOT_FOUND");
+    const fault = form ? entry.faults.view?.shift() : undefined;
+    if (fault !== undefined) return { origins: this.shopUrl, body: fault };
+    if (form && !entry.anonymous && headers.referer && !entry.session.MerchantOrigins.includes(new URL(headers.referer).origin)) return anybody("ORIGIN_NOT_ALLOWED");
+    return { origins: entry.frameAncestors ?? entry.session.MerchantOrigins.join(" "), body: this.viewOf(entry) };
   }
 
   /** The pages that shoppers are sent to. */
@@ -279,7 +344,7 @@ export class Mock {
     const links = Object.keys(RESULTS).map((result) => `<p><a id="${result}" href="${back}?result=${result}">${result}</a></p>`);
     response.writeHead(url.pathname === "/confirm" ? 200 : 404, { "Content-Type": "text/html; charset=utf-8" }).end(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Bank</title><link rel="icon" href="data:,"></head>
-<body><main><h1>The bank</h1>${links.join("")}
+<body><main aria-label="The bank"><h1>The bank</h1>${links.join("")}
 <p><a id="out" target="_top" href="${this.bankUrl}/elsewhere">Leave</a></p></main></body></html>`);
   }
 
@@ -298,6 +363,8 @@ export class Mock {
       headers["Cross-Origin-Opener-Policy"] = "same-origin";
       headers["Cross-Origin-Embedder-Policy"] = "require-corp";
     }
+    // A page that knows nothing of the frame.
+    if (url.pathname === "/blocking") headers["Content-Security-Policy"] = `default-src 'self'; script-src ${asset}`;
     const lang = url.searchParams.get("lang") ?? "en";
     // Without an icon of its own Chromium asks for one, and complains of what it gets.
     const style = url.pathname === "/" ? `<link rel="icon" href="data:,"><link rel="stylesheet" href="/shop.css">` : "";

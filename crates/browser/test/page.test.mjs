@@ -6,6 +6,9 @@ import { CARD, endPanel, fill, openShop, until, useWorld, world } from "./harnes
 
 useWorld();
 
+/** Random ids hold any four digits now and then. */
+const UUIDS = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
+
 for (const [path, what] of [["/strict", "the strictest CSP with Trusted Types"], ["/isolated", "cross-origin isolation"]]) {
   test(`a page under ${what} takes a payment without a complaint`, async () => {
     const shop = await openShop({ session: world.mock.session(), path });
@@ -52,7 +55,7 @@ test("the page hears no message, sees no card data and cannot read the frame", a
   for (const secret of secrets) {
     assert.ok(!fromFrame.includes(secret), `${secret} crossed to the shell`);
     assert.ok(!seen.page.includes(secret), `${secret} is on the page`);
-    const elsewhere = world.mock.requests.filter(({ path, search, body }) => (path + search + body).includes(secret) && !path.startsWith("/stash/"));
+    const elsewhere = world.mock.requests.filter(({ path, search, body }) => (path + search + body).replace(UUIDS, "").includes(secret) && !path.startsWith("/stash/"));
     assert.deepEqual(elsewhere, [], `${secret} went elsewhere than to the stash`);
   }
   assert.equal(await shop.frameOf().evaluate((pan) => JSON.stringify({ ...localStorage, ...sessionStorage }).includes(pan), CARD.number), false);
@@ -66,7 +69,7 @@ test("hostile messages change nothing", async () => {
   await fill(shop);
   await shop.page.evaluate(() => {
     const frame = document.querySelector("#pay").shadowRoot.querySelector("iframe").contentWindow;
-    const messages = [null, 7, "submit", { type: "submit" }, { type: "dropin-port", protocol: 1 }, { type: "done", title: "", text: "" }];
+    const messages = [null, 7, "submit", { type: "submit" }, { type: "dropin-port", protocol: 2 }, { type: "done", title: "", text: "" }];
     for (let i = 0; i < 2000; i++) {
       const message = messages[i % messages.length];
       const { port1, port2 } = new MessageChannel();

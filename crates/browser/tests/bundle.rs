@@ -66,6 +66,18 @@ fn every_output_is_the_one_in_the_manifest() {
     let outputs = members(&manifest()["outputs"]);
     let mut expected: BTreeSet<String> = outputs.keys().map(|path| format!("dist/{path}")).collect();
     expected.insert("dist/manifest.json".into());
+    for (path, output) in &outputs {
+        for ending in ["br", "gz"].into_iter().filter(|ending| output.get(ending).is_some()) {
+            let compressed = format!("dist/{path}.{ending}");
+            assert_eq!(output[ending]["size"], read(&compressed).len(), "{compressed} is not the build's: {ADVICE}");
+            assert_eq!(
+                output[ending]["sha384"],
+                STANDARD.encode(Sha384::digest(read(&compressed))),
+                "{compressed} is not the build's: {ADVICE}"
+            );
+            expected.insert(compressed);
+        }
+    }
     assert_eq!(files_under("dist"), expected, "dist/ holds other files than the build wrote: {ADVICE}");
     for (path, output) in outputs {
         let bytes = read(&format!("dist/{path}"));
@@ -80,8 +92,17 @@ fn every_output_is_the_one_in_the_manifest() {
 
 #[test]
 fn every_file_of_dist_is_embedded_as_it_is() {
-    let embedded: BTreeSet<String> =
-        dropin_browser::assets().iter().map(|asset| format!("dist/{}", asset.path)).collect();
+    let mut embedded = BTreeSet::new();
+    for asset in dropin_browser::assets() {
+        embedded.insert(format!("dist/{}", asset.path));
+        for (ending, bytes) in [("br", asset.brotli), ("gz", asset.gzip)] {
+            let Some(bytes) = bytes else { continue };
+            let compressed = format!("dist/{}.{ending}", asset.path);
+            assert_eq!(bytes, read(&compressed), "{compressed}: {ADVICE}");
+            embedded.insert(compressed);
+        }
+        assert_eq!(asset.fingerprint, &hex(&Sha256::digest(asset.bytes))[..12], "{}: {ADVICE}", asset.path);
+    }
     assert_eq!(embedded, files_under("dist"), "{ADVICE}");
     for asset in dropin_browser::assets() {
         assert_eq!(asset.bytes, read(&format!("dist/{}", asset.path)), "{}: {ADVICE}", asset.path);
@@ -93,9 +114,10 @@ fn every_file_of_dist_is_embedded_as_it_is() {
 
 #[test]
 fn the_pages_name_their_own_files_with_their_hashes() {
-    for (page, name) in [("frame", "frame.js"), ("frame", "frame.css"), ("challenge", "challenge.js")] {
+    for (page, name) in [("frame", "frame.js"), ("challenge", "challenge.js")] {
         let text = String::from_utf8(read(&format!("dist/{page}.html"))).expect("the page is UTF-8");
         let asset = dropin_browser::asset(name).expect("part of every bundle");
+        assert!(text.contains(&format!("{name}?{}", asset.fingerprint)), "{page}.html: {ADVICE}");
         assert!(text.contains(&asset.integrity()), "{page}.html does not carry the integrity of {name}: {ADVICE}");
     }
 }

@@ -1,4 +1,4 @@
-//! Reading the books: the processor's journal, and every Order and Session as its merchant sees it.
+//! Reads what is reconciled: the processor's journal, and every Order and Session as its merchant sees it.
 
 use std::time::{Duration, Instant};
 
@@ -6,19 +6,19 @@ use actix_web::http::Method;
 use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
 
-use super::books::{Books, Entry, Journal, ShownOrder, ShownSession, shortened};
+use super::reconciliation::{Entry, Journal, Reconciliation, ShownOrder, ShownSession, shortened};
 use super::{Merchant, World};
-use crate::http::Answer;
+use crate::http::Response;
 use crate::wait::until;
 
 /// How many questions are asked at once.
 const AT_ONCE: usize = 32;
 /// How long operations under way may take to come to rest; the settler looks for them several times a second.
-const REST: Duration = Duration::from_secs(40);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(40);
 
 impl World {
     /// Asks the processor something as its caller does.
-    pub(super) async fn ask_processor(&self, method: Method, path: &str, body: Vec<u8>) -> Answer {
+    pub(super) async fn ask_processor(&self, method: Method, path: &str, body: Vec<u8>) -> Response {
         let bearer = self.programs.bearer();
         let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
         let url = format!("{}{path}", self.processor);
@@ -44,6 +44,11 @@ impl World {
 
     /// The processor's own journal, all of it.
     pub async fn journal(&self) -> Journal {
+        self.journal_after(0).await
+    }
+
+    /// The processor's own journal behind the line with this number.
+    pub async fn journal_after(&self, number: i64) -> Journal {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "PascalCase")]
         struct Page {
@@ -51,7 +56,7 @@ impl World {
         }
         let mut journal = Journal::default();
         loop {
-            let after = journal.entries.last().map_or(0, |entry| entry.number);
+            let after = journal.entries.last().map_or(number, |entry| entry.number);
             let path = format!("/v1/journal?after={after}&limit=1000");
             let page: Page = parse(&self.ask_processor(Method::GET, &path, Vec::new()).await);
             if page.entries.is_empty() {
@@ -61,27 +66,54 @@ impl World {
         }
     }
 
-    /// Both sides of the books.
-    pub async fn books(&self) -> Books {
-        let mut books = Books { journal: self.journal().await, ..Books::default() };
+    /// Both sides, to be reconciled.
+    pub async fn reconciliation(&self) -> Reconciliation {
+        let mut reconciliation = Reconciliation { journal: self.journal().await, ..Reconciliation::default() };
         for merchant in self.merchants() {
             let sessions = merchant.sessions();
             let paths = sessions.iter().map(|id| format!("/v1/session/{id}"));
             let sessions = self.shown::<ShownSession>(&merchant, paths.collect()).await;
-            books.sessions.extend(sessions.into_iter().map(|session| (session.session_id.clone(), session)));
+            reconciliation.sessions.extend(sessions.into_iter().map(|session| (session.session_id.clone(), session)));
         }
-        let inner = books.sessions.values().filter_map(|session| session.order.as_ref());
+        self.add_orders(&mut reconciliation).await;
+        reconciliation
+    }
+
+    /// Adds the Orders that the journal or a Session names.
+    async fn add_orders(&self, reconciliation: &mut Reconciliation) {
+        let inner = reconciliation.sessions.values().filter_map(|session| session.order.as_ref());
         let mut orders: Vec<_> = inner.map(|order| order.order_id.clone()).collect();
-        orders.extend(books.journal.orders().into_iter().map(str::to_owned));
+        orders.extend(reconciliation.journal.orders().into_iter().map(str::to_owned));
         orders.sort();
         orders.dedup();
         for merchant in self.merchants() {
             let paths = orders.iter().map(|id| format!("/v1/order/{id}")).collect();
             for order in self.shown::<ShownOrder>(&merchant, paths).await {
-                books.orders.entry(order.order_id.clone()).or_default().push(order);
+                reconciliation.orders.entry(order.order_id.clone()).or_default().push(order);
             }
         }
-        books
+    }
+
+    /// Waits until both sides of one Session agree, and returns them; `after` is the journal's last line before the Session was paid, and
+    /// no other was paid since. Fails with what does not fit.
+    pub async fn check_reconciliation_of(&self, session: &str, after: i64) -> Reconciliation {
+        let begun = Instant::now();
+        loop {
+            let mut reconciliation =
+                Reconciliation { journal: self.journal_after(after).await, ..Reconciliation::default() };
+            let sessions = self.shown::<ShownSession>(&self.merchant, vec![format!("/v1/session/{session}")]).await;
+            reconciliation.sessions.extend(sessions.into_iter().map(|session| (session.session_id.clone(), session)));
+            self.add_orders(&mut reconciliation).await;
+            let discrepancies = reconciliation.discrepancies();
+            if discrepancies.is_empty() {
+                return reconciliation;
+            }
+            assert!(
+                begun.elapsed() < SETTLE_TIMEOUT,
+                "after {SETTLE_TIMEOUT:?} both sides of {session} do not agree: {discrepancies:#?}"
+            );
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 
     /// What a merchant is shown of all that there is for it.
@@ -127,24 +159,27 @@ impl World {
         assert_eq!(found, expected);
     }
 
-    /// Waits until the processor's journal and what merchants are told fit together, and `dropin ledger verify` finds nothing either; fails with what
-    /// does not.
-    pub async fn check_books(&self) {
+    /// Waits until the processor's journal agrees with what merchants see, and `dropin ledger verify` finds nothing either; fails with the
+    /// discrepancies.
+    pub async fn check_reconciliation(&self) {
         let begun = Instant::now();
         loop {
-            let mut complaints = self.books().await.complaints();
-            if complaints.is_empty() {
-                complaints.extend(self.programs.try_dropin(&["ledger", "verify"]).err());
+            let mut discrepancies = self.reconciliation().await.discrepancies();
+            if discrepancies.is_empty() {
+                discrepancies.extend(self.programs.try_dropin(&["ledger", "verify"]).err());
             }
-            if complaints.is_empty() {
+            if discrepancies.is_empty() {
                 return;
             }
-            assert!(begun.elapsed() < REST, "after {REST:?} the books do not fit together: {complaints:#?}");
+            assert!(
+                begun.elapsed() < SETTLE_TIMEOUT,
+                "after {SETTLE_TIMEOUT:?} both sides do not agree: {discrepancies:#?}"
+            );
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
 }
 
-fn parse<T: DeserializeOwned>(answer: &Answer) -> T {
+fn parse<T: DeserializeOwned>(answer: &Response) -> T {
     serde_json::from_slice(&answer.bytes).unwrap_or_else(|error| panic!("{error}: {}", answer.text()))
 }

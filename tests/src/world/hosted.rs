@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use serde_json::Value;
 
 use super::World;
-use crate::http::Answer;
+use crate::http::Response;
 
 impl World {
     /// Pays a Session with a method that has no card; the first Progress.
@@ -31,11 +31,16 @@ impl World {
 
     /// Presses a button of a page that was opened before; where that sends the browser.
     pub async fn send_form(&self, page: &str, form: &str, choice: &str, amount: Option<&str>) -> String {
-        let mut pairs = vec![("form", form), ("choice", choice)];
-        pairs.extend(amount.map(|amount| ("amount", amount)));
-        let answer = self.http.post_form(page, &pairs).await;
+        let answer = self.try_form(page, form, choice, amount).await;
         assert_eq!(answer.status, 303, "{}", answer.text());
         answer.header("location").expect("somewhere to go").to_owned()
+    }
+
+    /// The same; any answer.
+    pub async fn try_form(&self, page: &str, form: &str, choice: &str, amount: Option<&str>) -> Response {
+        let mut pairs = vec![("form", form), ("choice", choice)];
+        pairs.extend(amount.map(|amount| ("amount", amount)));
+        self.http.post_form(page, &pairs).await
     }
 
     /// Follows the way back to the merchant as the browser's top page does; where it ends.
@@ -46,7 +51,7 @@ impl World {
     }
 
     /// Opens an address for this `Sec-Fetch-Dest`: `document` or `iframe`.
-    pub async fn open(&self, address: &str, destination: &str) -> Answer {
+    pub async fn open(&self, address: &str, destination: &str) -> Response {
         let headers = [("sec-fetch-dest", destination), ("accept", "text/html")];
         self.http.send(Method::GET, address, &headers, Vec::new()).await.unwrap_or_else(|error| panic!("{error}"))
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use actix_web::http::Method;
 use serde_json::{Value, json};
 
-use crate::http::{Answer, Http};
+use crate::http::{Http, Response};
 
 /// A merchant's server: speaks to the Session and Order APIs with its credentials.
 #[derive(Clone)]
@@ -38,6 +38,16 @@ impl Merchant {
         self.password.clone().unwrap_or_default()
     }
 
+    /// Its credentials, as `merchant create --json` prints them.
+    pub fn credentials(&self) -> Value {
+        json!({"MerchantId": self.id, "Username": self.username, "Password": self.password()})
+    }
+
+    /// A Session that somebody else created with its credentials is its own, too.
+    pub fn adopt(&self, session: &str) {
+        self.sessions.lock().expect("no panic under this lock").insert(session.to_owned());
+    }
+
     /// The Authorization header.
     pub fn authorization(&self) -> String {
         use base64::Engine as _;
@@ -46,17 +56,17 @@ impl Merchant {
     }
 
     /// Any call; JSON when there is a body.
-    pub async fn call(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Answer {
+    pub async fn call(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Response {
         self.try_call(method, path, body).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Any call; an error when no answer came.
-    pub async fn try_call(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Result<Answer, String> {
+    pub async fn try_call(&self, method: &str, path: &str, body: Option<Vec<u8>>) -> Result<Response, String> {
         self.try_call_with(method, path, &[], body).await
     }
 
     /// Any call with an Idempotency-Key.
-    pub async fn keyed(&self, method: &str, path: &str, key: &str, body: Option<Vec<u8>>) -> Answer {
+    pub async fn keyed(&self, method: &str, path: &str, key: &str, body: Option<Vec<u8>>) -> Response {
         self.try_keyed(method, path, key, body).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -67,7 +77,7 @@ impl Merchant {
         path: &str,
         key: &str,
         body: Option<Vec<u8>>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         self.try_call_with(method, path, &[("idempotency-key", key)], body).await
     }
 
@@ -78,7 +88,7 @@ impl Merchant {
         path: &str,
         headers: &[(&str, &str)],
         body: Option<Vec<u8>>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         let answer = self.send(method, &format!("{}{path}", self.base), headers, body).await?;
         if let Some(created) = Some(&answer).filter(|answer| answer.status == 201 && path == "/v1/session") {
             let id = created.json()["SessionId"].as_str().expect("an id").to_owned();
@@ -94,7 +104,7 @@ impl Merchant {
         url: &str,
         headers: &[(&str, &str)],
         body: Option<Vec<u8>>,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         let authorization = self.authorization();
         let mut headers = headers.to_vec();
         if self.password.is_some() {
@@ -108,7 +118,7 @@ impl Merchant {
     }
 
     /// POST to the checkout API, `what` behind its version; with an Idempotency-Key when there is one.
-    pub async fn post_checkout(&self, what: &str, key: Option<&str>, body: &Value) -> Answer {
+    pub async fn post_checkout(&self, what: &str, key: Option<&str>, body: &Value) -> Response {
         let headers: Vec<_> = key.map(|key| ("idempotency-key", key)).into_iter().collect();
         let (url, bytes) = (format!("{}/v2.21{what}", self.checkout), body.to_string().into_bytes());
         self.send("POST", &url, &headers, Some(bytes)).await.unwrap_or_else(|error| panic!("{error}"))
@@ -164,7 +174,7 @@ impl Merchant {
     }
 
     /// POST /v1/session with these bytes.
-    pub async fn post_session(&self, body: Vec<u8>) -> Answer {
+    pub async fn post_session(&self, body: Vec<u8>) -> Response {
         self.call("POST", "/v1/session", Some(body)).await
     }
 
@@ -176,13 +186,13 @@ impl Merchant {
     }
 
     /// PUT of a whole request with these members changed.
-    pub async fn replace(&self, session: &str, change: Value) -> Answer {
+    pub async fn replace(&self, session: &str, change: Value) -> Response {
         let body = self.session_request(change).to_string().into_bytes();
         self.call("PUT", &format!("/v1/session/{session}"), Some(body)).await
     }
 
     /// DELETE.
-    pub async fn cancel(&self, session: &str) -> Answer {
+    pub async fn cancel(&self, session: &str) -> Response {
         self.call("DELETE", &format!("/v1/session/{session}"), None).await
     }
 
@@ -212,7 +222,7 @@ impl Merchant {
     }
 
     /// Any call about one Order; `what` follows its address.
-    pub async fn about(&self, method: &str, order: &Value, what: &str, body: Option<String>) -> Answer {
+    pub async fn about(&self, method: &str, order: &Value, what: &str, body: Option<String>) -> Response {
         let id = order["OrderId"].as_str().unwrap_or_else(|| panic!("no OrderId in {order}"));
         self.call(method, &format!("/v1/order/{id}{what}"), body.map(String::into_bytes)).await
     }
@@ -225,18 +235,18 @@ impl Merchant {
     }
 
     /// Captures all, or this amount as written.
-    pub async fn capture(&self, order: &Value, amount: Option<&str>) -> Answer {
+    pub async fn capture(&self, order: &Value, amount: Option<&str>) -> Response {
         let body = amount.map(|amount| format!("{{\"Amount\": {amount}}}"));
         self.about("POST", order, "/capture", body).await
     }
 
     /// Gives the authorization up, or stops what still waits.
-    pub async fn cancel_order(&self, order: &Value) -> Answer {
+    pub async fn cancel_order(&self, order: &Value) -> Response {
         self.about("POST", order, "/cancel", None).await
     }
 
     /// Pays all that is left back, or this amount as written.
-    pub async fn refund(&self, order: &Value, reference: &str, amount: Option<&str>) -> Answer {
+    pub async fn refund(&self, order: &Value, reference: &str, amount: Option<&str>) -> Response {
         let amount = amount.map_or_else(String::new, |amount| format!(", \"Amount\": {amount}"));
         self.about("POST", order, "/refund", Some(format!("{{\"RefundReference\": \"{reference}\"{amount}}}"))).await
     }

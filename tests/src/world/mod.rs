@@ -1,11 +1,11 @@
 //! A whole deployment with its own data, processor, merchant and receiver, for one test.
 
 mod audit;
-pub mod books;
 mod hosted;
 mod merchant;
 mod postgres;
 mod program;
+pub mod reconciliation;
 mod shopper;
 mod topology;
 mod wallet;
@@ -26,7 +26,7 @@ use crate::http::Http;
 use crate::receiver::Receiver;
 use postgres::Database;
 
-/// The published test numbers (decisions.md section 10).
+/// The published test numbers (docs/SPECIFICATION.md#test-numbers).
 pub mod cards {
     /// Authorized; captured at once.
     pub const VISA: &str = "4242424242424242";
@@ -45,6 +45,8 @@ pub mod cards {
     pub const DECLINED: &str = "4000000000000002";
     /// Declined for lack of money.
     pub const NO_FUNDS: &str = "4000000000009995";
+    /// Declined, and the issuer forbids to try it again.
+    pub const STOLEN: &str = "4000000000009979";
     /// Asks for 3-D Secure.
     pub const CHALLENGED: &str = "4000000000003220";
     /// Authorized, and held for review.
@@ -61,9 +63,10 @@ pub mod cards {
     pub const DONE_BUT_500: &str = "4000000000000119";
     /// The processor never answers; nothing is done.
     pub const SILENT: &str = "4000000000003014";
-    const SPECIAL: [&str; 10] = [
+    const SPECIAL: [&str; 11] = [
         DECLINED,
         NO_FUNDS,
+        STOLEN,
         CHALLENGED,
         UNDER_REVIEW,
         CAPTURE_PENDING,
@@ -152,10 +155,10 @@ impl World {
         }
     }
 
-    /// Compares the books, stops everything gracefully and searches what is left behind for card numbers.
+    /// Reconciles both sides, stops everything gracefully and searches what is left behind for card numbers.
     pub async fn finish(mut self) {
         self.faults(json!({"Mode": "none"})).await;
-        self.check_books().await;
+        self.check_reconciliation().await;
         self.receiver.assert_nothing_more();
         let mut dump = String::new();
         if let Some(database) = &self.database {
@@ -210,13 +213,13 @@ impl World {
     }
 
     /// Ends every connection to the database and lets no new one in.
-    pub fn cut_the_database(&self) {
-        self.database.as_ref().expect("PostgreSQL").cut();
+    pub fn disconnect_database(&self) {
+        self.database.as_ref().expect("PostgreSQL").disconnect();
     }
 
     /// Lets connections in again.
-    pub fn mend_the_database(&self) {
-        self.database.as_ref().expect("PostgreSQL").mend();
+    pub fn reconnect_database(&self) {
+        self.database.as_ref().expect("PostgreSQL").reconnect();
     }
 
     /// A second merchant on the same deployment.

@@ -44,7 +44,7 @@ impl Database {
     }
 
     /// Ends every connection and lets no new one in.
-    pub(super) fn cut(&self) {
+    pub(super) fn disconnect(&self) {
         psql(&self.admin, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", self.name));
         let statement =
             format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'", self.name);
@@ -52,7 +52,7 @@ impl Database {
     }
 
     /// Lets connections in again.
-    pub(super) fn mend(&self) {
+    pub(super) fn reconnect(&self) {
         psql(&self.admin, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", self.name));
     }
 

@@ -92,8 +92,16 @@ impl Drop for Program {
     }
 }
 
-/// A binary of this workspace, beside the test's own.
+/// The folder of the programs, when it is another than the one of the test's own binary.
+const PROGRAMS: &str = "DROPIN_TEST_PROGRAMS";
+
+/// A binary of this workspace: in the folder that the environment names, else beside the test's own.
 pub(super) fn binary(name: &str) -> PathBuf {
+    if let Some(folder) = std::env::var_os(PROGRAMS) {
+        let file = PathBuf::from(folder).join(name);
+        assert!(file.is_absolute() && file.is_file(), "{PROGRAMS}: {} is no program; name it from /", file.display());
+        return file;
+    }
     let mut folder = std::env::current_exe().expect("this test has a file");
     folder.pop();
     if folder.ends_with("deps") {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::http::{Answer, Http};
+use crate::http::{Http, Response};
 use crate::wait::until;
 
 /// A card waiting in the stash, and the attempt that will use it.
@@ -30,7 +30,7 @@ pub(super) async fn stash_card(
     stashed: &Stashed,
     number: &str,
     year: &str,
-) -> Answer {
+) -> Response {
     // American Express prints four digits.
     let code = if number.starts_with("37") { "1234" } else { "123" };
     let card =
@@ -65,7 +65,7 @@ impl Shopper {
     }
 
     /// Stashes a card and gives the whole answer.
-    pub async fn stash_raw(&self, name: &str, number: &str, year: &str) -> (Stashed, Answer) {
+    pub async fn stash_raw(&self, name: &str, number: &str, year: &str) -> (Stashed, Response) {
         let attempt = uuid::Uuid::new_v4().to_string();
         let stashed = Stashed {
             stash_id: attempt.clone(),
@@ -77,23 +77,23 @@ impl Shopper {
     }
 
     /// Stashes a card for this Session's merchant under the id and browser of another entry.
-    pub async fn stash_as(&self, like: &Stashed, number: &str) -> Answer {
+    pub async fn stash_as(&self, like: &Stashed, number: &str) -> Response {
         self.post_card(like, number, "2031").await
     }
 
-    async fn post_card(&self, stashed: &Stashed, number: &str, year: &str) -> Answer {
+    async fn post_card(&self, stashed: &Stashed, number: &str, year: &str) -> Response {
         let view = self.view().await;
         let text = |name: &str| view[name].as_str().unwrap_or_else(|| panic!("{name} in {view}"));
         stash_card(&self.http, text("StashUrl"), text("MerchantId"), stashed, number, year).await
     }
 
     /// Submits; any answer.
-    pub async fn submit(&self, version: i64, stashed: &Stashed) -> Answer {
+    pub async fn submit(&self, version: i64, stashed: &Stashed) -> Response {
         self.try_submit(version, stashed).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Submits; an error when no answer came.
-    pub async fn try_submit(&self, version: i64, stashed: &Stashed) -> Result<Answer, String> {
+    pub async fn try_submit(&self, version: i64, stashed: &Stashed) -> Result<Response, String> {
         let body = json!({
             "Version": version, "AttemptId": stashed.attempt, "StashId": stashed.stash_id,
             "DeviceFingerprint": stashed.fingerprint,
@@ -102,7 +102,7 @@ impl Shopper {
     }
 
     /// Submits the version that is shown with a method that has no card; any answer.
-    pub async fn submit_method(&self, method: &str) -> Answer {
+    pub async fn submit_method(&self, method: &str) -> Response {
         let body = json!({
             "Version": self.view().await["Version"], "AttemptId": uuid::Uuid::new_v4().to_string(),
             "PaymentMethod": method, "DeviceFingerprint": "a browser",
@@ -110,7 +110,25 @@ impl Shopper {
         self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    async fn post_submit(&self, body: &Value) -> Result<Answer, String> {
+    /// Submits as [`Shopper::submit_method`], and says under which AttemptId.
+    pub async fn submit_method_as(&self, method: &str) -> (String, Response) {
+        let attempt = uuid::Uuid::new_v4().to_string();
+        let body = json!({
+            "Version": self.view().await["Version"], "AttemptId": attempt,
+            "PaymentMethod": method, "DeviceFingerprint": "a browser",
+        });
+        (attempt, self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// Leaves the hosted page of an attempt; any answer.
+    pub async fn pay_another_way(&self, attempt: &str) -> Response {
+        let body = json!({ "AttemptId": attempt }).to_string();
+        let (method, headers) = (actix_web::http::Method::POST, [("content-type", "application/json")]);
+        let address = format!("{}/pay-another-way", self.address);
+        self.http.send(method, &address, &headers, body.into_bytes()).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    async fn post_submit(&self, body: &Value) -> Result<Response, String> {
         let (method, headers) = (actix_web::http::Method::POST, [("content-type", "application/json")]);
         self.http.send(method, &format!("{}/submit", self.address), &headers, body.to_string().into_bytes()).await
     }

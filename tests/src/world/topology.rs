@@ -52,6 +52,8 @@ impl Programs {
                 ("DROPIN_DATA".to_owned(), folder.display().to_string()),
                 // Tests look for an event far more often than a merchant may; session-api's own tests hold the rate.
                 ("DROPIN_EVENT_RATE".to_owned(), "0".to_owned()),
+                // Nobody distributes requests here.
+                ("DROPIN_DRAIN_DELAY".to_owned(), "0".to_owned()),
             ],
             environment: environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
             key,
@@ -220,15 +222,20 @@ impl Programs {
     }
 
     fn dropin(&self, arguments: &[&str]) -> Output {
-        Command::new(binary("dropin"))
+        self.dropin_command(arguments).output().expect("dropin starts; run `cargo build --workspace` first")
+    }
+
+    /// The command line on this deployment, to be started by the test.
+    pub fn dropin_command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary("dropin"));
+        command
             .args(arguments)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .envs(self.command_line.iter().map(|(name, value)| (name, value)))
             .env("PROCESSOR_URL", self.addresses.get("sandbox-processor").map_or("", String::as_str))
-            .env("PROCESSOR_KEY", &self.key)
-            .output()
-            .expect("dropin starts; run `cargo build --workspace` first")
+            .env("PROCESSOR_KEY", &self.key);
+        command
     }
 
     /// The folder that the programs log and keep their files in.

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 
 use super::{Stashed, World};
-use crate::http::Answer;
+use crate::http::Response;
 use crate::receiver::ASSOCIATION;
 
 /// By which the sandbox's provider knows the merchant.
@@ -40,6 +40,8 @@ impl World {
         let (domain, file) = (self.wallet_domain(), file("association", ASSOCIATION));
         self.programs.run_dropin(&["wallet", "domain", "add", id, &domain, "--file", &file]);
         self.programs.run_dropin(&["wallet", "domain", "check", id, &domain]);
+        // A change of a wallet is in force within two seconds: programs ask for it at most once in a second.
+        tokio::time::sleep(std::time::Duration::from_millis(1_600)).await;
         text("PrivateKey")
     }
 
@@ -49,7 +51,7 @@ impl World {
     }
 
     /// Asks for a payment session as the page of `origin` does.
-    pub async fn wallet_session(&self, url: &str, validation_url: &str, origin: &str) -> Answer {
+    pub async fn wallet_session(&self, url: &str, validation_url: &str, origin: &str) -> Response {
         let url = format!("{url}?validationURL={validation_url}&displayName=Ana");
         let answer = self.http.send(Method::GET, &url, &[("origin", origin)], Vec::new()).await;
         answer.unwrap_or_else(|error| panic!("{error}"))

@@ -21,13 +21,45 @@ crate::both! {
         world.journal_has(&session, &CHARGED).await;
     }
 
-    /// onFailure, once, with a code.
-    async fn a_shopper_is_declined(world: &World) {
-        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
-        let seen = browser::run("pay", &world.page_for(&session, cards::DECLINED)).await;
-        let ends = heard(&seen).as_array().unwrap();
-        assert_eq!((ends.len(), &ends[0][0], &ends[0][1]), (1, &json!("failure"), &json!("PAYMENT_DECLINED")), "{seen}");
-        world.receiver.expect(&session, &["SESSION_FAILED"]).await;
+    /// A declined card is told at the form, where another one is paid in the same Session, on a desk and on a phone.
+    async fn a_declined_shopper_pays_in_the_same_form(world: &World) {
+        for (width, height) in [(1280, 900), (360, 740)] {
+            let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+            let mut input = world.page_for(&session, cards::DECLINED);
+            input["next"] = json!(cards::VISA);
+            input["viewport"] = json!({"width": width, "height": height});
+            let seen = browser::run("again", &input).await;
+            assert_eq!(heard(&seen), &json!([["success"]]), "{seen}");
+            let between = &seen["between"];
+            assert_eq!(between["heard"], json!([]), "neither callback: {seen}");
+            assert_eq!(between["typed"], json!(["4000 0000 0000 0002", "12 / 31", "", "Ada Lovelace"]), "{seen}");
+            assert!(between["notice"].as_str().is_some_and(|text| text.contains("declined")), "{seen}");
+            assert_eq!(between["notice"], between["said"], "it is announced: {seen}");
+            assert!(between["methods"].as_u64() > Some(1), "the other methods are one click away: {seen}");
+            let order = world.merchant.session(&session).await["Order"]["OrderId"].clone();
+            assert_eq!((&seen["paid"]["orderId"], &seen["paid"]["method"]), (&order, &json!("VISA")), "{seen}");
+            world.receiver.expect(&session, &PAID).await;
+        }
+    }
+
+    /// Out of every page that shoppers are sent to, and out of the bank's dialog: they come back, choose to pay another way, and pay by card.
+    async fn shoppers_pay_another_way(world: &World) {
+        let (mut sessions, mut shoppers) = (Vec::new(), Vec::new());
+        for method in ["PAYPAL", "IDEAL", "PAYLATER", "CARD"] {
+            let session = world.merchant.create_session(world.merchant.dutch()).await;
+            let mut shopper = world.page_for(&session, if method == "CARD" { cards::CHALLENGED } else { "" });
+            shopper["method"] = json!(method);
+            shopper["next"] = json!(cards::VISA);
+            shoppers.push(shopper);
+            sessions.push((method, session));
+        }
+        let seen = browser::run("another", &json!({"shoppers": shoppers, "viewport": {"width": 1280, "height": 900}})).await;
+        for (index, (method, session)) in sessions.iter().enumerate() {
+            assert_eq!(heard(&seen[index]), &json!([["success"]]), "{method}: {seen}");
+            assert!(seen[index]["methods"].as_u64() > Some(3), "{method}: {seen}");
+            assert_eq!(seen[index]["paid"]["method"], "VISA", "{method}: {seen}");
+            world.receiver.expect(session, &PAID).await;
+        }
     }
 
     /// Ten clicks and ten submitPayment() are one payment and one onSuccess.
@@ -79,25 +111,32 @@ crate::both! {
 
     /// 3-D Secure in the dialog: the bank's page inside a page of ours, and on with the payment when it has decided.
     async fn a_shopper_confirms_in_the_dialog(world: &World) {
-        for (press, end, events) in [("Succeed", json!("success"), &PAID[..]), ("Fail", json!("failure"), &["SESSION_FAILED"])] {
+        let paid = json!([["success"]]);
+        for (press, ends, state) in [("Succeed", &paid, "COMPLETED"), ("Fail", &json!([]), "CREATED")] {
             let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
             let mut input = world.page_for(&session, cards::CHALLENGED);
             input["press"] = json!(press);
             let seen = browser::run("challenge", &input).await;
-            let ends = heard(&seen).as_array().unwrap();
-            assert_eq!((ends.len(), &ends[0][0]), (1, &end), "{seen}");
-            world.receiver.expect(&session, events).await;
+            assert_eq!(heard(&seen), ends, "{press}: {seen}");
+            assert_eq!(world.merchant.session(&session).await["State"], state, "{press}");
+            if state == "COMPLETED" {
+                world.receiver.expect(&session, &PAID).await;
+            } else {
+                assert!(seen["notice"].as_str().is_some_and(|text| text.contains("Your bank")), "at the form: {seen}");
+                world.receiver.expect(&session, &[]).await;
+            }
         }
     }
 
     /// Every page that takes the place of the shop's, and back to CompleteUrl or CancelUrl.
     async fn shoppers_pay_on_pages_elsewhere(world: &World) {
-        let failed: &[&str] = &["SESSION_FAILED"];
-        let reviewed = ["SESSION_COMPLETED", "ORDER_COMMIT_ACCEPTED", "ORDER_PROCESSED"];
+        // Nobody is told of an attempt that another may follow.
+        let failed: &[&str] = &[];
+        let reviewed = ["SESSION_COMPLETED", "ORDER_COMMIT_ACCEPTED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
         let ways = [
             ("PAYPAL", "Pay", "paid?session=", &PAID[..]),
             ("PAYPAL", "Cancel and go back", "cart", failed),
-            ("IDEAL", "Pay", "paid?session=", &["SESSION_COMPLETED", "ORDER_PROCESSED"]),
+            ("IDEAL", "Pay", "paid?session=", &PAID[..]),
             ("IDEAL", "Cancel and go back", "cart", failed),
             ("PAYLATER", "Approve", "paid?session=", &PAID[..]),
             ("PAYLATER", "Let the lender review it", "paid?session=", &reviewed),
@@ -119,7 +158,7 @@ crate::both! {
             let expected = format!("https://shop.example/{end}");
             assert!(seen["end"].as_str().is_some_and(|url| url.starts_with(&expected)), "{method} {press}: {seen}");
             world.receiver.expect(session, events).await;
-            let state = if events == failed { "FAILED" } else { "COMPLETED" };
+            let state = if events == failed { "CREATED" } else { "COMPLETED" };
             assert_eq!(world.merchant.session(session).await["State"], state, "{method} {press}");
         }
     }
@@ -132,6 +171,8 @@ crate::both! {
         let iban = world.merchant.session(&session).await["Order"]["BankDetails"]["Iban"].as_str().unwrap().to_owned();
         let shown = seen["details"].as_str().unwrap().replace(char::is_whitespace, "");
         assert!(shown.contains(&iban), "{iban} in {seen}");
+        let order = world.merchant.session(&session).await["Order"]["OrderId"].clone();
+        assert_eq!(seen["paid"], json!({"state": "PROCESSING", "orderId": order, "method": "BANKTRANSFER"}), "{seen}");
         world.receiver.expect(&session, &["SESSION_COMPLETED", "ORDER_PROCESSING"]).await;
     }
 

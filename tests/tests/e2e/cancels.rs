@@ -1,4 +1,4 @@
-//! The merchant ends an Order before it is captured (decisions.md section 4, POST …/cancel).
+//! The merchant ends an Order before it is captured (docs/SPECIFICATION.md#order-cancel).
 
 use dropin_tests::{World, cards};
 use serde_json::{Value, json};

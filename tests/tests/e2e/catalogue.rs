@@ -1,5 +1,5 @@
 //! Payment methods: whatever is listed can be paid with, in the drop-in and from server to server, as the deployment and the merchant have it
-//! (decisions.md section 7).
+//! (docs/SPECIFICATION.md#catalogue).
 
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
-//! Payments from server to server (decisions.md section 6): the same money, without a Session.
+//! Payments from server to server (docs/SPECIFICATION.md#checkout): the same money, without a Session.
 
-use dropin_tests::{Answer, Merchant, World, cards, until};
+use dropin_tests::{Merchant, Response, World, cards, until};
 use serde_json::{Value, json};
 
 use crate::{CHARGED, PAID};
 
 /// What a checkout with Capture that is paid sends: it has no Session.
-const TOLD: [&str; 2] = [PAID[1], PAID[2]];
+const CHECKOUT_EVENTS: [&str; 2] = [PAID[1], PAID[2]];
 /// A review lasts until a test ends it.
 const PATIENT: &[(&str, &str)] = &[("SANDBOX_PROCESSOR_REVIEW_MS", "600000")];
 
@@ -27,7 +27,7 @@ fn with_method(world: &World, method: &str, change: Value) -> Value {
 
 /// Authorized, Captured and Completed of an answer with that status 200.
 #[track_caller]
-fn flags(answer: &Answer) -> (bool, bool, bool) {
+fn flags(answer: &Response) -> (bool, bool, bool) {
     assert_eq!(answer.status, 200, "{}", answer.text());
     let body = answer.json();
     let flag = |name: &str| body[name].as_bool().unwrap_or_else(|| panic!("{name} in {body}"));
@@ -35,16 +35,16 @@ fn flags(answer: &Answer) -> (bool, bool, bool) {
 }
 
 #[track_caller]
-fn is_refused(answer: &Answer, status: u16, code: &str) {
+fn is_refused(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
 }
 
-fn order_of(answer: &Answer) -> String {
+fn order_of(answer: &Response) -> String {
     answer.json()["OrderId"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
 }
 
 /// Asks for something about an Order through the checkout.
-async fn ask(merchant: &Merchant, what: &str, order: &str, change: Value) -> Answer {
+async fn ask(merchant: &Merchant, what: &str, order: &str, change: Value) -> Response {
     let mut body = json!({"MerchantId": merchant.id, "OrderId": order});
     body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
     merchant.post_checkout(what, None, &body).await
@@ -67,7 +67,7 @@ crate::both! { with super::PATIENT;
         let body = answer.json();
         assert_eq!((&body["UnderReview"], body.get("Action")), (&json!(false), None), "{body}");
         let order = order_of(&answer);
-        let told = world.receiver.expect(&order, &TOLD).await;
+        let told = world.receiver.expect(&order, &CHECKOUT_EVENTS).await;
         for one in &told {
             assert_eq!((one.body["Order"].get("SessionId"), &one.body["Order"]["MerchantReference"]), (None, &request["ReferenceId"]));
         }
@@ -83,7 +83,7 @@ crate::both! { with super::PATIENT;
         assert_eq!(flags(&paid), (true, false, true), "{}", paid.text());
         assert!(paid.json()["Expiry"].is_string(), "the end of the time to capture it: {}", paid.text());
         let order = order_of(&paid);
-        world.receiver.expect(&order, &TOLD[..1]).await;
+        world.receiver.expect(&order, &CHECKOUT_EVENTS[..1]).await;
         for _ in 0..2 {
             let captured = ask(merchant, "/capture", &order, json!({"Amount": 20})).await;
             assert_eq!((captured.status, captured.json()), (200, json!({"OrderId": order, "Completed": true, "UnderReview": false})));
@@ -92,14 +92,14 @@ crate::both! { with super::PATIENT;
         is_refused(&ask(merchant, "/cancel", &order, json!({})).await, 409, "INVALID_ORDER_STATE");
         let refund = ask(merchant, "/refund", &order, json!({"RefundReference": "r", "Amount": 5})).await;
         assert_eq!((refund.status, refund.json()["State"].as_str()), (201, Some("SUCCEEDED")), "{}", refund.text());
-        world.receiver.expect(&order, &[TOLD[0], TOLD[1], "REFUND_SUCCEEDED"]).await;
+        world.receiver.expect(&order, &[CHECKOUT_EVENTS[0], CHECKOUT_EVENTS[1], "REFUND_SUCCEEDED"]).await;
         journal_has(world, &order, &[CHARGED[0], ("CAPTURE", "APPROVED", "20.00"), ("REFUND", "APPROVED", "5.00")]).await;
 
         let paid = merchant.post_checkout("", None, &with_card(world, cards::VISA, json!({"Capture": false})).await).await;
         let order = order_of(&paid);
         let cancelled = ask(merchant, "/cancel", &order, json!({})).await;
         assert_eq!((cancelled.status, cancelled.json()), (200, json!({"OrderId": order, "Completed": true, "UnderReview": false})));
-        world.receiver.expect(&order, &[TOLD[0], "ORDER_CANCELLED"]).await;
+        world.receiver.expect(&order, &[CHECKOUT_EVENTS[0], "ORDER_CANCELLED"]).await;
         let query = ask(merchant, "/query", &order, json!({})).await;
         assert!(!flags(&query).1, "{}", query.text());
     }
@@ -153,12 +153,12 @@ crate::both! { with super::PATIENT;
         for what in ["/capture", "/cancel", "/query"] {
             is_refused(&ask(&stranger, what, &order_of(&paid), json!({})).await, 404, "ORDER_NOT_FOUND");
         }
-        world.receiver.expect(&order_of(&paid), &TOLD).await;
+        world.receiver.expect(&order_of(&paid), &CHECKOUT_EVENTS).await;
     }
 
     /// Online methods: the shopper is sent away and comes back to Return with OrderId and State.
     async fn a_wallet_is_paid_on_its_page(world: &World) {
-        for (choice, state, events) in [("pay", "PROCESSED", &TOLD[..]), ("cancel", "PROCESSING_FAILED", &["ORDER_PROCESSING_FAILED"])] {
+        for (choice, state, events) in [("pay", "PROCESSED", &CHECKOUT_EVENTS[..]), ("cancel", "PROCESSING_FAILED", &["ORDER_PROCESSING_FAILED"])] {
             let answer = world.merchant.post_checkout("", None, &with_method(world, "PAYPAL", json!({}))).await;
             assert_eq!(flags(&answer), (false, false, false));
             let order = order_of(&answer);
@@ -179,7 +179,7 @@ crate::both! { with super::PATIENT;
         let order = order_of(&answer);
         let page = answer.json()["Action"]["Redirect"].as_str().unwrap().to_owned();
         world.come_back(&world.press(&page, "succeed", None).await).await;
-        world.receiver.expect(&order, &TOLD).await;
+        world.receiver.expect(&order, &CHECKOUT_EVENTS).await;
         let query = ask(&world.merchant, "/query", &order, json!({})).await;
         assert_eq!(flags(&query), (true, true, true), "{}", query.text());
     }
@@ -194,14 +194,38 @@ crate::both! { with super::PATIENT;
         let capture = ask(&world.merchant, "/capture", &order, json!({})).await;
         assert_eq!((capture.status, capture.json()), (200, json!({"OrderId": order, "Completed": false, "UnderReview": true})));
         world.provider_decides(&order, "approve").await;
-        world.receiver.expect(&order, &["ORDER_COMMIT_ACCEPTED", "ORDER_PROCESSED"]).await;
+        world.receiver.expect(&order, &["ORDER_COMMIT_ACCEPTED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"]).await;
+    }
+
+    /// A method that takes the money at once is not taken with Capture false, which is the default; nor does the drop-in offer it.
+    async fn a_method_that_cannot_wait_is_refused_without_capture(world: &World) {
+        for (method, capture) in [("BANKTRANSFER", json!(null)), ("BANKTRANSFER", json!(false)), ("IDEAL", json!(false))] {
+            let change = json!({"Capture": capture, "Return": "https://shop.example/back"});
+            let refused = world.merchant.post_checkout("", None, &with_method(world, method, change)).await;
+            is_refused(&refused, 400, "INVALID_REQUEST");
+            let error = &refused.json()["FieldErrors"][0];
+            assert_eq!((&error["Field"], &error["Code"]), (&json!("PaymentMethod"), &json!("VALUE_NOT_ALLOWED")), "{error}");
+        }
+        for (auto_capture, offered) in [(true, true), (false, false)] {
+            let mut terms = world.merchant.dutch();
+            terms["AutoCapture"] = json!(auto_capture);
+            let view = world.shopper(&world.merchant.create_session(terms).await).view().await;
+            let text = view["PaymentMethods"].to_string();
+            assert_eq!((text.contains("IDEAL"), text.contains("BANKTRANSFER")), (offered, offered), "{text}");
+            assert!(text.contains("PAYPAL"), "{text}");
+        }
     }
 
     /// A bank transfer waits for its money.
     async fn a_transfer_is_awaited_and_arrives(world: &World) {
-        let answer = world.merchant.post_checkout("", None, &with_method(world, "BANKTRANSFER", json!({}))).await;
+        let answer = world.merchant.post_checkout("", None, &with_method(world, "BANKTRANSFER", json!({"Capture": true}))).await;
         assert_eq!(flags(&answer), (false, false, false));
         let order = order_of(&answer);
+        let told = answer.json();
+        assert!(told.get("BankDetails").is_none() && told["Expiry"].is_string(), "{told}");
+        let page = world.open(told["Action"]["Redirect"].as_str().unwrap(), "document").await;
+        assert_eq!(page.status, 200);
+        assert!(page.text().contains("SBXX") && page.text().contains("IBAN"), "{}", page.text());
         world.receiver.expect(&order, &["ORDER_PROCESSING"]).await;
         world.transfer_arrives(&order, None).await;
         world.receiver.expect(&order, &["ORDER_PROCESSING", "ORDER_PROCESSED"]).await;
@@ -214,14 +238,14 @@ crate::both! { with super::PATIENT;
         let answer = world.merchant.post_checkout("", None, &with_card(world, cards::UNDER_REVIEW, json!({})).await).await;
         assert_eq!((flags(&answer), &answer.json()["UnderReview"]), ((true, false, false), &json!(true)), "{}", answer.text());
         let order = order_of(&answer);
-        world.receiver.expect(&order, &TOLD[..1]).await;
+        world.receiver.expect(&order, &CHECKOUT_EVENTS[..1]).await;
         world.programs.run_dropin(&["order", "review", &order, "approve", "--as", "ada"]);
-        world.receiver.expect(&order, &[TOLD[0], "ORDER_REVIEW_APPROVED", TOLD[1]]).await;
+        world.receiver.expect(&order, &[CHECKOUT_EVENTS[0], "ORDER_REVIEW_APPROVED", CHECKOUT_EVENTS[1]]).await;
     }
 
     /// 4000…0119 and 4000…3014: unknown outcomes answer 200 with nothing promised, and are settled.
     async fn an_unknown_checkout_is_settled(world: &World) {
-        for (card, events) in [(cards::DONE_BUT_500, &TOLD[..]), (cards::SILENT, &["ORDER_PROCESSING_FAILED"])] {
+        for (card, events) in [(cards::DONE_BUT_500, &CHECKOUT_EVENTS[..]), (cards::SILENT, &["ORDER_PROCESSING_FAILED"])] {
             let answer = world.merchant.post_checkout("", None, &with_card(world, card, json!({})).await).await;
             assert_eq!(flags(&answer), (false, false, false), "{}", answer.text());
             world.receiver.expect(&order_of(&answer), events).await;

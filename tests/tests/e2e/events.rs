@@ -1,4 +1,4 @@
-//! A merchant reads its events instead of waiting for them (decisions.md section 4, Permissions).
+//! A merchant reads its events instead of waiting for them (docs/SPECIFICATION.md#event-pull).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Payments that need the shopper elsewhere: 3-D Secure, wallets, banks and pay later (decisions.md sections 3, 4 and 10). The pages are the sandbox
+//! Payments that need the shopper elsewhere: 3-D Secure, wallets, banks and pay later (docs/SPECIFICATION.md#hosted-pages). The pages are the sandbox
 //! processor's, used as a browser would, without one.
 
 use std::time::Duration;
@@ -57,14 +57,20 @@ impl Away {
         assert_eq!(progress["State"], "COMPLETED", "{progress}");
     }
 
-    /// It failed: the way ends at CancelUrl, and the Session's failure is told alone.
+    /// It failed: the way ends at CancelUrl, where the drop-in says why and another attempt may be made; nothing is told.
     async fn fails(&self, world: &World, choice: &str, code: &str) {
         let (end, progress) = self.presses(world, choice).await;
         assert_eq!(end, "https://shop.example/cart");
-        assert_eq!((&progress["State"], &progress["ErrorCode"]), (&json!("FAILED"), &json!(code)), "{progress}");
-        world.receiver.expect(&self.session, &["SESSION_FAILED"]).await;
+        assert_eq!(
+            (&progress["State"], &progress["Attempt"]["ErrorCode"]),
+            (&json!("CREATED"), &json!(code)),
+            "{progress}"
+        );
+        assert_eq!(world.shopper(&self.session).view().await["Attempt"], progress["Attempt"]);
         let shown = world.merchant.session(&self.session).await;
-        assert_eq!((&shown["State"], shown.get("Order")), (&json!("FAILED"), None));
+        assert_eq!((&shown["State"], shown.get("Order")), (&json!("CREATED"), None));
+        assert_eq!(shown["Attempts"][0]["Outcome"], "FAILED");
+        assert_eq!(world.receiver.acknowledged(&self.session).len(), 0);
     }
 
     async fn order(&self, world: &World) -> Value {
@@ -100,7 +106,7 @@ crate::both! { with super::PATIENT;
 
     /// 4000…3220, fail and cancel.
     async fn a_challenge_fails_or_is_cancelled(world: &World) {
-        for (choice, code) in [("fail", "AUTHENTICATION_FAILED"), ("cancel", "CANCELLED_BY_SHOPPER")] {
+        for (choice, code) in [("fail", "AUTHENTICATION_FAILED"), ("cancel", "PAGE_CANCELLED")] {
             challenged(world, json!({"AutoCapture": true})).await.fails(world, choice, code).await;
         }
         let failed = [ON_PAGE, ("AUTHORIZE", "DECLINED", "29.90")];
@@ -154,21 +160,21 @@ crate::both! { with super::PATIENT;
         world.receiver.expect(&away.session, &PAID).await;
         world.journal_has(&away.session, &[ON_PAGE, CHARGED[0], CHARGED[1]]).await;
         assert_eq!(away.order(world).await["PaymentMethod"], "PAYPAL");
-        sent_to(world, "PAYPAL", json!({"AutoCapture": true})).await.fails(world, "cancel", "CANCELLED_BY_SHOPPER").await;
+        sent_to(world, "PAYPAL", json!({"AutoCapture": true})).await.fails(world, "cancel", "PAGE_CANCELLED").await;
     }
 
-    /// IDEAL: paid on its page, nothing to authorize or capture.
+    /// IDEAL: paid on its page, so it is authorized and captured at once.
     async fn a_bank_pays_at_once_or_cancels(world: &World) {
         let away = sent_to(world, "IDEAL", world.merchant.dutch()).await;
         away.succeeds(world, "pay").await;
-        world.receiver.expect(&away.session, &["SESSION_COMPLETED", "ORDER_PROCESSED"]).await;
+        world.receiver.expect(&away.session, &PAID).await;
         world.journal_has(&away.session, &[ON_PAGE, CHARGED[0]]).await;
         let text = world.merchant.order_text(&away.order(world).await).await;
         assert_eq!((thousandths_of(&text, "AuthorizedAmount"), thousandths_of(&text, "CapturedAmount")), (29_900, 29_900));
         let refund = world.merchant.refund(&away.order(world).await, "r", None).await;
         assert_eq!(refund.json()["State"], "SUCCEEDED", "{}", refund.text());
-        sent_to(world, "IDEAL", world.merchant.dutch()).await.fails(world, "cancel", "CANCELLED_BY_SHOPPER").await;
-        world.receiver.expect(&away.session, &["SESSION_COMPLETED", "ORDER_PROCESSED", "REFUND_SUCCEEDED"]).await;
+        sent_to(world, "IDEAL", world.merchant.dutch()).await.fails(world, "cancel", "PAGE_CANCELLED").await;
+        world.receiver.expect(&away.session, &[&PAID[..], &["REFUND_SUCCEEDED"]].concat()).await;
     }
 
     /// PAYLATER, approved at once; captured in part, once.
@@ -182,7 +188,7 @@ crate::both! { with super::PATIENT;
         assert_eq!(part.json()["Reason"]["Code"], "Captured", "{}", part.text());
         world.receiver.expect(&away.session, &PAID).await;
         world.journal_has(&away.session, &[ON_PAGE, CHARGED[0], ("CAPTURE", "APPROVED", "20.00")]).await;
-        sent_to(world, "PAYLATER", json!({"AutoCapture": true})).await.fails(world, "cancel", "CANCELLED_BY_SHOPPER").await;
+        sent_to(world, "PAYLATER", json!({"AutoCapture": true})).await.fails(world, "cancel", "PAGE_CANCELLED").await;
     }
 
     /// PAYLATER under the provider's review: the shopper is done, captures wait, and the approval completes it.
@@ -197,10 +203,24 @@ crate::both! { with super::PATIENT;
             assert_eq!((capture.status, &capture.json()["Reason"]["Code"]), (200, &json!("UnderReview")), "{}", capture.text());
             let id = order["OrderId"].as_str().unwrap();
             world.provider_decides(id, "approve").await;
-            world.receiver.expect(&away.session, &["SESSION_COMPLETED", "ORDER_COMMIT_ACCEPTED", "ORDER_PROCESSED"]).await;
+            let told = ["SESSION_COMPLETED", "ORDER_COMMIT_ACCEPTED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
+            world.receiver.expect(&away.session, &told).await;
             let taken = part.unwrap_or("29.90");
             world.journal_has(&away.session, &[ON_PAGE, ON_PAGE, CHARGED[0], ("CAPTURE", "APPROVED", taken)]).await;
         }
+    }
+
+    /// PAYLATER under the provider's review, AutoCapture false: the approval takes no money by itself.
+    async fn a_lender_approves_what_nobody_captures(world: &World) {
+        let away = sent_to(world, "PAYLATER", json!({"AutoCapture": false})).await;
+        away.succeeds(world, "review").await;
+        let order = away.order(world).await;
+        world.provider_decides(order["OrderId"].as_str().unwrap(), "approve").await;
+        let told = ["SESSION_COMPLETED", "ORDER_COMMIT_ACCEPTED", "ORDER_AUTHORIZED"];
+        world.receiver.expect(&away.session, &told).await;
+        let order = world.merchant.order(&order).await;
+        assert_eq!((&order["State"], &order["CapturedAmount"]), (&json!("PAYMENT_AUTHORIZED"), &json!(0.0)), "{order}");
+        world.journal_has(&away.session, &[ON_PAGE, ON_PAGE, CHARGED[0]]).await;
     }
 
     /// PAYLATER, declined by the provider, or stopped by the merchant while it is reviewed.
@@ -232,6 +252,69 @@ crate::both! { with super::PATIENT;
         assert_eq!(world.merchant.session(&session).await["State"], "CREATED");
         world.journal_has(&session, &[]).await;
     }
+
+    /// The shopper leaves the wallet's page and pays with a card: the page cannot be paid any more.
+    async fn a_shopper_pays_another_way(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let shopper = world.shopper(&session);
+        let (attempt, submitted) = shopper.submit_method_as("PAYPAL").await;
+        let page = away(&session, &submitted.json()).page;
+        let unknown = shopper.pay_another_way(&uuid::Uuid::new_v4().to_string()).await;
+        assert_eq!((unknown.status, &unknown.json()["State"]), (200, &json!("REDIRECTED")), "no attempt of that id");
+        for _ in 0..2 {
+            let left = shopper.pay_another_way(&attempt).await;
+            assert_eq!((left.status, &left.json()["State"]), (200, &json!("CREATED")), "{}", left.text());
+            let failed = &left.json()["Attempt"];
+            assert_eq!((&failed["ErrorCode"], &failed["AttemptsLeft"]), (&json!("PAGE_CANCELLED"), &json!(4)));
+        }
+        let shown = world.open(&page, "document").await;
+        assert!(shown.text().contains("cannot be paid any more"), "{}", shown.text());
+        let paid = world.pay(&session, cards::VISA).await;
+        assert_eq!(paid["State"], "COMPLETED", "{paid}");
+        world.receiver.expect(&session, &PAID).await;
+        let attempts = world.merchant.session(&session).await["Attempts"].clone();
+        assert_eq!((&attempts[0]["Code"], &attempts[1]["Outcome"]), (&json!("OTHER_WAY_CHOSEN"), &json!("COMPLETED")));
+        world.journal_has(&session, &CHARGED).await;
+    }
+
+    /// Paid on the page, and "pay another way" pressed before the shopper came back: what was paid wins.
+    async fn what_was_paid_meanwhile_wins(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let shopper = world.shopper(&session);
+        let (attempt, submitted) = shopper.submit_method_as("PAYPAL").await;
+        let page = away(&session, &submitted.json()).page;
+        world.press(&page, "pay", None).await;
+        let left = shopper.pay_another_way(&attempt).await;
+        assert_eq!((left.status, &left.json()["State"]), (200, &json!("COMPLETED")), "{}", left.text());
+        world.receiver.expect(&session, &PAID).await;
+        world.journal_has(&session, &[ON_PAGE, CHARGED[0], CHARGED[1]]).await;
+    }
+
+    /// Many presses of Pay and of "pay another way" at once: one of both, and never both.
+    async fn paying_and_leaving_at_once_is_one_of_both(world: &World) {
+        let mut ends = std::collections::BTreeSet::new();
+        for _ in 0..6 {
+            let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+            let shopper = world.shopper(&session);
+            let (attempt, submitted) = shopper.submit_method_as("PAYPAL").await;
+            let page = away(&session, &submitted.json()).page;
+            let form = world.form_of(&page).await;
+            let leave = futures_util::future::join_all((0..8).map(|_| shopper.pay_another_way(&attempt)));
+            futures_util::future::join(world.send_form(&page, &form, "pay", None), leave).await;
+            let progress = shopper.progress_from("REDIRECTED", 20).await;
+            let state = progress["State"].as_str().unwrap().to_owned();
+            if state == "COMPLETED" {
+                world.receiver.expect(&session, &PAID).await;
+                world.journal_has(&session, &[ON_PAGE, CHARGED[0], CHARGED[1]]).await;
+            } else {
+                assert_eq!((state.as_str(), &progress["Attempt"]["AttemptsLeft"]), ("CREATED", &json!(4)), "{progress}");
+                let paid = world.pay(&session, cards::VISA).await;
+                assert_eq!(paid["State"], "COMPLETED", "{paid}");
+            }
+            ends.insert(state);
+        }
+        assert!(!ends.is_empty());
+    }
 }
 
 /// The processor gives up soon.
@@ -246,11 +329,10 @@ mod abandoned {
     use super::*;
 
     async fn is_told(world: &World, session: &str) {
-        world.receiver.expect(session, &["SESSION_FAILED"]).await;
-        let progress = world.shopper(session).progress().await;
+        let progress = world.shopper(session).progress_from("REDIRECTED", 25).await;
         assert_eq!(
-            (&progress["State"], &progress["ErrorCode"]),
-            (&json!("FAILED"), &json!("PAYMENT_EXPIRED")),
+            (&progress["State"], &progress["Attempt"]["ErrorCode"]),
+            (&json!("CREATED"), &json!("PAGE_EXPIRED")),
             "{progress}"
         );
     }

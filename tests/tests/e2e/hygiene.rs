@@ -22,19 +22,22 @@ async fn the_audit_finds_money_that_is_nobodys() {
     let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
     world.pay(&session, cards::VISA).await;
     world.receiver.expect(&session, &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"]).await;
-    world.check_books().await;
+    world.check_reconciliation().await;
     let (authorization, stray) = (uuid::Uuid::new_v4().to_string(), uuid::Uuid::new_v4().to_string());
     let card = json!({"Number": cards::VISA, "VerificationCode": "123", "ExpiryYear": "2031", "ExpiryMonth": "12", "Name": "Ada"});
     let body = json!({"Amount": 1, "Currency": "USD", "OrderId": stray, "Card": card});
     let made = world.effect_past_the_service("/v1/authorizations", &authorization, &body).await;
     assert_eq!(made["Outcome"], "APPROVED");
-    let complaints = world.books().await.complaints();
-    assert!(complaints.len() == 1 && complaints[0].contains(&format!("{stray} is shown to nobody")), "{complaints:?}");
+    let discrepancies = world.reconciliation().await.discrepancies();
+    assert!(
+        discrepancies.len() == 1 && discrepancies[0].contains(&format!("{stray} is shown to nobody")),
+        "{discrepancies:?}"
+    );
     let unpaid = world.merchant.create_session(json!({})).await;
     assert_eq!(world.journal_of(&unpaid).await.len(), 1, "it might be that Session's");
     let void = uuid::Uuid::new_v4().to_string();
     world.effect_past_the_service("/v1/voids", &void, &json!({"AuthorizationKey": authorization})).await;
-    assert_eq!(world.books().await.complaints(), Vec::<String>::new(), "given up");
+    assert_eq!(world.reconciliation().await.discrepancies(), Vec::<String>::new(), "given up");
     // The operator's own audit is stricter: nobody here asked for either.
     let said = world.programs.try_dropin(&["ledger", "verify"]).expect_err("it does not fit");
     assert!([&authorization, &void].iter().all(|key| said.contains(*key)), "{said}");

@@ -1,8 +1,8 @@
-//! Each payment's notifications arrive, all of them and in their order, whatever receivers do and whoever dies (decisions.md section 9).
+//! Each payment's notifications arrive, all of them and in their order, whatever receivers do and whoever dies (docs/SPECIFICATION.md#event-delivery).
 
 use std::time::{Duration, Instant};
 
-use dropin_tests::{Answer, Paid, Topology, World, cards, until};
+use dropin_tests::{Paid, Response, Topology, World, cards, until};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -13,13 +13,13 @@ use crate::{AUTHORIZED, PAID};
 const NO_LIMITS: [(&str, &str); 2] = [("DROPIN_CLIENT_RATE", "0"), ("DROPIN_MERCHANT_RATE", "0")];
 
 /// Payments at once.
-const MANY: usize = 30;
+const PAYMENTS: usize = 30;
 /// How long a notifier that was killed keeps what it had claimed, and some time to send it.
 const LEASE: Duration = Duration::from_secs(15);
 const SLACK: Duration = Duration::from_secs(10);
 
 #[track_caller]
-fn is_done(answer: &Answer) {
+fn is_done(answer: &Response) {
     assert!(answer.status < 300, "{}", answer.text());
 }
 
@@ -85,8 +85,8 @@ crate::both! { with &super::NO_LIMITS;
     /// is what can be read.
     async fn many_at_once_arrive_complete_and_in_order(world: &World) {
         hurry(world);
-        world.receiver.be_moody();
-        let lives = join_all((0..MANY).map(|number| live(world, number))).await;
+        world.receiver.fail_sometimes();
+        let lives = join_all((0..PAYMENTS).map(|number| live(world, number))).await;
         for (session, told) in &lives {
             world.receiver.expect(session, told).await;
             came_in_order(world, session);
@@ -100,7 +100,7 @@ crate::both! { with &super::NO_LIMITS;
             assert!(sent.eq(read.iter().map(ids)), "{session}: {read:?}");
         }
         let refused = world.receiver.all().iter().filter(|one| one.answered != 200).count();
-        assert!(MANY / 5 < refused, "the receiver was in too good a mood: {refused} refused");
+        assert!(PAYMENTS / 5 < refused, "the receiver was in too good a mood: {refused} refused");
     }
 }
 

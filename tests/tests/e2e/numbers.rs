@@ -1,4 +1,4 @@
-//! The published test numbers that have no chapter of their own (decisions.md section 10). Of the others: 3-D Secure in `hosted`, review in `reviews`,
+//! The published test numbers that have no chapter of their own (docs/SPECIFICATION.md#test-numbers). Of the others: 3-D Secure in `hosted`, review in `reviews`,
 //! captures in `payment`, refunds in `refunds`, unknown outcomes in `faults`.
 
 use dropin_tests::cards;

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::PAID;
 
 crate::both! {
-    /// Contract, Events: auto capture yields exactly these three, in this order, signed.
+    /// docs/SPECIFICATION.md#auto-capture-events: auto capture yields exactly these three, in this order, signed.
     async fn auto_capture_sends_three_notifications_in_order(world: &World) {
         let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
         let progress = world.pay(&session, cards::VISA).await;
@@ -24,7 +24,7 @@ crate::both! {
         world.journal_has(&session, &[("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")]).await;
     }
 
-    /// Contract, Capture modes: without AutoCapture the Order waits for the merchant.
+    /// docs/SPECIFICATION.md#capture-modes: without AutoCapture the Order waits for the merchant.
     async fn delayed_capture_waits_for_the_merchant(world: &World) {
         let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
         world.pay(&session, cards::MASTERCARD).await;
@@ -42,7 +42,7 @@ crate::both! {
         world.journal_has(&session, &[("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")]).await;
     }
 
-    /// decisions.md section 4: cards may be captured in part, once; the rest is released.
+    /// docs/SPECIFICATION.md#partial-capture: cards may be captured in part, once; the rest is released.
     async fn a_part_is_captured_once(world: &World) {
         let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
         world.pay(&session, cards::VISA).await;
@@ -60,19 +60,70 @@ crate::both! {
         world.journal_has(&session, &[("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "10.00")]).await;
     }
 
-    /// decisions.md section 3: an attempt that fails inside a Session sends SESSION_FAILED alone.
-    async fn a_declined_card_fails_the_session_alone(world: &World) {
+    /// docs/SPECIFICATION.md#attempt-events: declined, then paid in the same Session; nothing is told of the attempt that failed.
+    async fn a_declined_card_can_be_followed_by_another(world: &World) {
         for (card, code) in [(cards::DECLINED, "PAYMENT_DECLINED"), (cards::NO_FUNDS, "INSUFFICIENT_FUNDS")] {
             let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
-            let progress = world.pay(&session, card).await;
-            assert_eq!((progress["State"].as_str(), progress["ErrorCode"].as_str()), (Some("FAILED"), Some(code)));
-            world.receiver.expect(&session, &["SESSION_FAILED"]).await;
+            let shopper = world.shopper(&session);
+            let declined = world.pay(&session, card).await;
+            assert_eq!((declined["State"].as_str(), declined.get("ErrorCode")), (Some("CREATED"), None), "{declined}");
+            let failed = &declined["Attempt"];
+            assert_eq!((&failed["ErrorCode"], &failed["AttemptsLeft"]), (&json!("PAYMENT_DECLINED"), &json!(4)));
+            let view = shopper.view().await;
+            assert_eq!((&view["Attempt"], &view["AttemptsLeft"], &view["State"]), (failed, &json!(4), &json!("CREATED")));
+            assert!(view["ServerTime"].as_str() < view["ExpiresAt"].as_str(), "{view}");
+            // The merchant changes the price in between: the next attempt pays what is shown then.
+            let replaced = world.merchant.replace(&session, json!({"AutoCapture": true, "TaxAmount": 1})).await;
+            assert_eq!(replaced.status, 200, "{}", replaced.text());
+            assert_eq!(shopper.view().await["AttemptsLeft"], 4);
+            let paid = world.pay(&session, cards::VISA).await;
+            assert_eq!((&paid["State"], &paid["PaymentMethod"], paid.get("Attempt")), (&json!("COMPLETED"), &json!("VISA"), None));
+            let told = world.receiver.expect(&session, &PAID).await;
+            assert_eq!(told[0].body["Order"]["OrderId"], paid["OrderId"]);
             let shown = world.merchant.session(&session).await;
-            assert_eq!((shown["State"].as_str(), shown.get("Order")), (Some("FAILED"), None));
+            let attempts: Vec<_> = shown["Attempts"].as_array().unwrap().iter()
+                .map(|one| (one["PaymentMethod"].as_str(), one["Outcome"].as_str(), one["Code"].as_str())).collect();
+            assert_eq!(attempts, [(Some("VISA"), Some("FAILED"), Some(code)), (Some("VISA"), Some("COMPLETED"), None)]);
         }
     }
 
-    /// decisions.md section 10: this card's capture is pending and completes a few seconds later.
+    /// docs/SPECIFICATION.md#attempt-events: the last attempt allowed ends the Session, and SESSION_FAILED alone is told.
+    async fn five_declines_fail_the_session_alone(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        for left in (1..5).rev() {
+            let progress = world.pay(&session, cards::DECLINED).await;
+            assert_eq!((&progress["State"], &progress["Attempt"]["AttemptsLeft"]), (&json!("CREATED"), &json!(left)), "{progress}");
+        }
+        let progress = world.pay(&session, cards::NO_FUNDS).await;
+        assert_eq!((progress["State"].as_str(), progress["ErrorCode"].as_str()), (Some("FAILED"), Some("PAYMENT_DECLINED")));
+        world.receiver.expect(&session, &["SESSION_FAILED"]).await;
+        let shown = world.merchant.session(&session).await;
+        assert_eq!((shown["State"].as_str(), shown.get("Order")), (Some("FAILED"), None));
+        let codes: Vec<_> = shown["Attempts"].as_array().unwrap().iter().map(|one| one["Code"].as_str().unwrap()).collect();
+        assert_eq!(codes, ["PAYMENT_DECLINED", "PAYMENT_DECLINED", "PAYMENT_DECLINED", "PAYMENT_DECLINED", "INSUFFICIENT_FUNDS"]);
+        let refused = world.shopper(&session).submit_method("PAYPAL").await;
+        assert_eq!((refused.status, refused.code().as_str()), (409, "INVALID_SESSION_STATE"));
+    }
+
+    /// An AttemptId that was used is answered with how that attempt ended, and never starts another.
+    async fn a_repeated_attempt_is_answered_with_its_end(world: &World) {
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let shopper = world.shopper(&session);
+        let first = shopper.stash("first", cards::DECLINED).await;
+        assert_eq!(shopper.submit(1, &first).await.json()["Attempt"]["AttemptId"], first.attempt);
+        let second = shopper.stash("second", cards::NO_FUNDS).await;
+        shopper.submit(shopper.view().await["Version"].as_i64().unwrap(), &second).await;
+        let version = shopper.view().await["Version"].as_i64().unwrap();
+        for (attempt, version) in [(&first, 1), (&first, version), (&second, version), (&second, 3)] {
+            let again = shopper.submit(version, attempt).await;
+            assert_eq!((again.status, &again.json()["Attempt"]["AttemptId"]), (200, &json!(attempt.attempt)), "{}", again.text());
+        }
+        assert_eq!(shopper.view().await["AttemptsLeft"], 3);
+        world.pay(&session, cards::VISA).await;
+        world.receiver.expect(&session, &PAID).await;
+    }
+
+    /// docs/SPECIFICATION.md#test-numbers: this card's capture is pending and completes a few seconds later.
     async fn a_pending_capture_is_announced_later(world: &World) {
         let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
         world.pay(&session, cards::CAPTURE_PENDING).await;
@@ -86,7 +137,7 @@ crate::both! {
         assert_eq!(world.merchant.capture(&order, None).await.json()["Reason"]["Code"], "Captured");
     }
 
-    /// decisions.md section 10: this card's capture is refused for good.
+    /// docs/SPECIFICATION.md#test-numbers: this card's capture is refused for good.
     async fn a_refused_capture_fails_the_order(world: &World) {
         let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
         world.pay(&session, cards::CAPTURE_REFUSED).await;
@@ -145,7 +196,7 @@ crate::both! {
         world.journal_has(&session, &[("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")]).await;
     }
 
-    /// decisions.md section 8: an entry is used once, by the browser that stashed it, and not after it was used.
+    /// docs/SPECIFICATION.md#stash-lifetime: an entry is used once, by the browser that stashed it, and not after it was used.
     async fn a_stash_entry_is_used_once_by_its_own_browser(world: &World) {
         let (first, second) = (
             world.merchant.create_session(json!({"AutoCapture": true})).await,

@@ -1,8 +1,8 @@
-//! Exchange rates: from the feed to the page, and from the offer to the last refund (contract, Rates; decisions.md section 5).
+//! Exchange rates: from the feed to the page, and from the offer to the last refund (docs/SPECIFICATION.md#rates).
 
 use std::time::Duration;
 
-use dropin_tests::{Answer, World, cards, until};
+use dropin_tests::{Response, World, cards, until};
 use serde_json::{Value, json};
 
 /// A file of long ago.
@@ -10,7 +10,7 @@ const OLD: &[(&str, &str)] =
     &[("DROPIN_RATES_FEED", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/rates-of-2020.csv"))];
 
 /// What a page of the merchant's is shown, once it is what is waited for: settings are in force within two seconds.
-async fn shown(world: &World, what: &str, wanted: impl Fn(&Answer) -> bool) -> Answer {
+async fn shown(world: &World, what: &str, wanted: impl Fn(&Response) -> bool) -> Response {
     let url = format!("{}/v2.2/getRates?merchantId={}", world.base, world.merchant.id);
     until(what, Duration::from_secs(20), async || {
         let answer = world.open(&url, "empty").await;
@@ -47,7 +47,7 @@ crate::both! { with &[];
     /// The sandbox's own rates: spot at first; then guaranteed, and a payment from its offer to its last refund.
     async fn an_offer_prices_a_session_to_its_last_refund(world: &World) {
         let spot = shown(world, "spot rates", |answer| answer.status == 200).await;
-        let listed = |answer: &Answer, list: &str| answer.json()[list].as_array().map_or(0, Vec::len);
+        let listed = |answer: &Response, list: &str| answer.json()[list].as_array().map_or(0, Vec::len);
         assert_eq!((listed(&spot, "Rates"), listed(&spot, "RateOffers")), (60, 0), "{}", spot.text());
         let change = ["--rates", "guaranteed", "--settlement-currency", "GBP", "--markup", "USD=150"];
         let set = [&["merchant", "set", &world.merchant.id][..], &change, &["--json"]].concat();

@@ -1,6 +1,6 @@
-//! Captured money goes back (decisions.md section 4, POST …/refund).
+//! Captured money goes back (docs/SPECIFICATION.md#order-refund).
 
-use dropin_tests::{Answer, Paid, World, cards, thousandths_of};
+use dropin_tests::{Paid, Response, World, cards, thousandths_of};
 use serde_json::{Value, json};
 
 use crate::{AUTHORIZED, CHARGED, PAID};
@@ -12,14 +12,14 @@ async fn captured(world: &World, card: &str) -> Paid {
 }
 
 #[track_caller]
-fn is(answer: &Answer, status: u16, state: &str) -> Value {
+fn is(answer: &Response, status: u16, state: &str) -> Value {
     let body = answer.json();
     assert_eq!((answer.status, body["State"].as_str()), (status, Some(state)), "{}", answer.text());
     body
 }
 
 #[track_caller]
-fn is_refused(answer: &Answer, status: u16, code: &str) {
+fn is_refused(answer: &Response, status: u16, code: &str) {
     assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
 }
 
@@ -104,7 +104,7 @@ crate::both! {
         world.journal_has(&waiting.session, &[("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "10.00")]).await;
     }
 
-    /// decisions.md section 10, 4000…7726: pending, then succeeds. Meanwhile its amount is spoken for.
+    /// docs/SPECIFICATION.md#test-numbers, 4000…7726: pending, then succeeds. Meanwhile its amount is spoken for.
     async fn a_pending_refund_succeeds_later(world: &World) {
         let paid = captured(world, cards::REFUND_PENDING).await;
         let (merchant, order) = (&world.merchant, &paid.order);
@@ -119,7 +119,7 @@ crate::both! {
         world.journal_has(&paid.session, &[CHARGED[0], CHARGED[1], ("REFUND", "PENDING", "20.00"), ("REFUND", "APPROVED", "20.00")]).await;
     }
 
-    /// decisions.md section 10, 4000…5126: pending, then fails. Its amount can be refunded again.
+    /// docs/SPECIFICATION.md#test-numbers, 4000…5126: pending, then fails. Its amount can be refunded again.
     async fn a_pending_refund_fails_later(world: &World) {
         let paid = captured(world, cards::REFUND_FAILS).await;
         let (merchant, order) = (&world.merchant, &paid.order);

@@ -1,4 +1,4 @@
-//! A person looks at an Order before it is captured (decisions.md sections 4 and 10, 4000…9235).
+//! A person looks at an Order before it is captured (docs/SPECIFICATION.md#order-transitions; docs/SPECIFICATION.md#test-numbers, 4000…9235).
 
 use dropin_tests::{Paid, World, cards, thousandths_of};
 use serde_json::{Value, json};

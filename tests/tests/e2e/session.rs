@@ -20,7 +20,7 @@ fn fields(error: &Value) -> Vec<String> {
 }
 
 crate::both! {
-    /// Contract, Session table: what is supplied comes back, from POST and from the database.
+    /// docs/SPECIFICATION.md#session-fields: what is supplied comes back, from POST and from the database.
     async fn everything_that_is_supplied_is_echoed(world: &World) {
         let sent = json!({
             "AutoCapture": false, "ViaAgent": true, "AllowContract": false, "OpenContract": false,
@@ -51,7 +51,7 @@ crate::both! {
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), session, "GET is what POST said");
     }
 
-    /// Decisions, section 1: exact from the token to the database and back, in every currency.
+    /// docs/SPECIFICATION.md#numbers: exact from the token to the database and back, in every currency.
     async fn amounts_of_every_currency_are_exact(world: &World) {
         for currency in Currency::ALL {
             let decimals = usize::from(currency.exponent());
@@ -74,7 +74,7 @@ crate::both! {
         }
     }
 
-    /// Contract, note under the Session table: by a profile, by reference, by id; those of another merchant do not exist.
+    /// docs/SPECIFICATION.md#billing-choice: by a profile, by reference, by id; those of another merchant do not exist.
     async fn a_billing_profile_is_named_in_one_of_three_ways(world: &World) {
         let merchant = &world.merchant;
         let mut supplied = merchant.session_request(json!({}))["BillingProfile"].clone();
@@ -101,19 +101,19 @@ crate::both! {
         assert_eq!(fields(&both), ["BillingProfile CONFLICT", "BillingProfileId CONFLICT"]);
     }
 
-    /// Contract, Errors: every mistake of a kind at once; a reference is used once.
+    /// docs/SPECIFICATION.md#all-field-errors: every mistake of a kind at once; a reference is used once.
     async fn mistakes_are_named_all_at_once(world: &World) {
         let types = create(&world.merchant, 400, json!({"AutoCapture": "yes", "Items": [{"Amount": 1}], "ViaAgent": 0})).await;
         assert_eq!(types["Code"], "INVALID_REQUEST");
         let expected = ["AutoCapture FIELD_INVALID", "Items[0].Name FIELD_MISSING", "Items[0].Quantity FIELD_MISSING", "ViaAgent FIELD_INVALID"];
         assert_eq!(fields(&types), expected);
-        let items = json!([{"Name": "", "Amount": -1, "Quantity": 0}]);
+        let items = json!([{"Name": "a\u{7}", "Amount": -1, "Quantity": 0}]);
         let meanings = create(&world.merchant, 400, json!({"Currency": "XXX", "Items": items, "OpenContract": true, "CancelUrl": "/"})).await;
         let expected = [
             "CancelUrl FIELD_INVALID",
             "Currency VALUE_NOT_ALLOWED",
             "Items[0].Amount VALUE_OUT_OF_RANGE",
-            "Items[0].Name FIELD_MISSING",
+            "Items[0].Name FIELD_INVALID",
             "Items[0].Quantity VALUE_OUT_OF_RANGE",
             "OpenContract VALUE_NOT_ALLOWED",
         ];
@@ -123,7 +123,7 @@ crate::both! {
         assert_eq!((&again["Code"], again.get("FieldErrors")), (&json!("DUPLICATE_MERCHANT_REFERENCE_ID"), None));
     }
 
-    /// Contract, Session states: a COMPLETED Session shows its Order and never changes.
+    /// docs/SPECIFICATION.md#session-states: a COMPLETED Session shows its Order and never changes.
     async fn a_completed_session_never_changes(world: &World) {
         let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
         world.pay(&session, cards::VISA).await;
@@ -174,7 +174,7 @@ crate::both! {
         }
     }
 
-    /// Contract, Authentication.
+    /// docs/SPECIFICATION.md#http-authentication
     async fn credentials_are_needed(world: &World) {
         let nobody = world.merchant.with_password(None);
         let wrong = world.merchant.with_password(Some("wrong"));

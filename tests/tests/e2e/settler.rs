@@ -1,4 +1,4 @@
-//! The processor is away and comes back: what piled up is settled at once, and nobody else noticed (decisions.md section 4; issue, settler).
+//! The processor is away and comes back: what piled up is settled at once, and nobody else noticed (docs/SPECIFICATION.md#unknown-outcomes).
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
-//! Merchants are isolated: another merchant's id answers exactly as one that does not exist (decisions.md section 1). Every operation of every
+//! Merchants are isolated: another merchant's id answers exactly as one that does not exist (docs/SPECIFICATION.md#isolation). Every operation of every
 //! service's table has a row here, asked with every kind of id that it takes; an operation without a row fails.
 
 use std::collections::BTreeSet;
 
-use dropin_http::Operation;
-use dropin_tests::{Answer, Merchant, Stashed, World, cards};
+use dropin_http::ApiOperation;
+use dropin_tests::{Merchant, Response, Stashed, World, cards};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -56,7 +56,7 @@ struct Ask {
 enum Row {
     /// Asked by another merchant.
     Asked(&'static [Ask]),
-    /// Whoever knows the SessionId may call it, and it takes no other id (decisions.md section 3).
+    /// Whoever knows the SessionId may call it, and it takes no other id (docs/SPECIFICATION.md#shopper-api).
     BySessionAlone,
     /// Has a case of its own below.
     Case,
@@ -102,7 +102,7 @@ const ROWS: &[(&str, Row)] = &[
     ("checkout", Row::Asked(CHECKOUT_BODIES)),
     ("captureCheckout", Row::Asked(CHECKOUT_ORDERS)),
     ("cancelCheckout", Row::Asked(CHECKOUT_ORDERS)),
-    ("refundCheckout", Row::Asked(CHECKOUT_ORDERS)),
+    ("refundCheckout", Row::Asked(CHECKOUT_REFUNDS)),
     (
         "queryCheckout",
         Row::Asked(&[
@@ -117,7 +117,11 @@ const ROWS: &[(&str, Row)] = &[
     ),
     ("viewSession", Row::BySessionAlone),
     ("paymentProgress", Row::BySessionAlone),
+    // By SessionId and origin; see checkout-api's frame.rs.
+    ("checkEmbedding", Row::Case),
     ("submitPayment", Row::Case),
+    // By SessionId alone; in hosted.rs.
+    ("payAnotherWay", Row::Case),
     ("stashCard", Row::Case),
     // In wallet.rs.
     ("startWalletSession", Row::Case),
@@ -137,8 +141,21 @@ const SESSION_BODIES: &[Ask] = &[
     },
 ];
 
-/// What is asked of an Order through the checkout; RefundReference means something to one of them alone.
+/// What is asked of an Order through the checkout.
 const CHECKOUT_ORDERS: &[Ask] = &[
+    Ask {
+        about: "OrderId",
+        status: 404,
+        body: |merchant, ids| Some(json!({"MerchantId": merchant.id, "OrderId": ids.order})),
+    },
+    Ask {
+        about: "MerchantId",
+        status: 404,
+        body: |_, ids| Some(json!({"MerchantId": ids.merchant, "OrderId": ids.order})),
+    },
+];
+
+const CHECKOUT_REFUNDS: &[Ask] = &[
     Ask {
         about: "OrderId",
         status: 404,
@@ -193,7 +210,7 @@ fn without_profile(merchant: &Merchant, member: &str, value: &str) -> Option<Val
     Some(request)
 }
 
-fn all_operations() -> impl Iterator<Item = &'static Operation> {
+fn all_operations() -> impl Iterator<Item = &'static ApiOperation> {
     let merchants = session_api::OPERATIONS.iter().chain(checkout_api::OPERATIONS);
     merchants.chain(checkout_api::SHOPPER_OPERATIONS).chain(stash_api::OPERATIONS)
 }
@@ -248,7 +265,7 @@ async fn tenant(world: &World, merchant: &Merchant) -> Ids {
     }
 }
 
-async fn ask(operation: &Operation, by: &Merchant, ids: &Ids, ask: &Ask) -> Answer {
+async fn ask(operation: &ApiOperation, by: &Merchant, ids: &Ids, ask: &Ask) -> Response {
     let order = if operation.path.contains("{RefundId}") { &ids.refunded } else { &ids.order };
     let path = operation.path.replace("{SessionId}", &ids.session).replace("{OrderId}", order);
     let mut path = path.replace("{RefundId}", &ids.refund);
@@ -264,7 +281,7 @@ async fn ask(operation: &Operation, by: &Merchant, ids: &Ids, ask: &Ask) -> Answ
 }
 
 /// All that an answer tells but what is new each time.
-fn told(answer: &Answer) -> (u16, BTreeSet<String>, String) {
+fn comparable(answer: &Response) -> (u16, BTreeSet<String>, String) {
     let own = |name: &str| name == "x-request-id" || name == "date";
     let headers = answer.headers.iter().filter(|(name, _)| !own(name.as_str()));
     (answer.status, headers.map(|(name, value)| format!("{name}: {value:?}")).collect(), answer.text())
@@ -288,7 +305,7 @@ crate::both! {
                     // A new thing of the stranger's own.
                     assert_eq!(of_another.status, one.status, "{name}: {}", of_another.text());
                 } else {
-                    assert_eq!(told(&of_another), told(&of_nobody), "{name}");
+                    assert_eq!(comparable(&of_another), comparable(&of_nobody), "{name}");
                 }
             }
         }
@@ -339,16 +356,16 @@ crate::both! {
         let stranger = world.another_merchant().await;
         let victim = world.shopper(&world.merchant.create_session(json!({})).await);
         let card = victim.stash("victim", cards::VISA).await;
-        let mut told_of = Vec::new();
+        let mut responses = Vec::new();
         for stash_id in [card.stash_id.clone(), Uuid::new_v4().to_string()] {
             let shopper = world.shopper(&stranger.create_session(json!({})).await);
             let version = shopper.view().await["Version"].as_i64().unwrap();
             let attempt = Uuid::new_v4().to_string();
             let stolen = Stashed { attempt, stash_id, ..card.clone() };
-            told_of.push(told(&shopper.submit(version, &stolen).await));
+            responses.push(comparable(&shopper.submit(version, &stolen).await));
         }
-        assert_eq!(told_of[0], told_of[1]);
-        assert_eq!(told_of[0].0, 400, "{told_of:?}");
+        assert_eq!(responses[0], responses[1]);
+        assert_eq!(responses[0].0, 400, "{responses:?}");
         let version = victim.view().await["Version"].as_i64().unwrap();
         assert_eq!(victim.submit(version, &card).await.status, 200, "its owner still can");
         assert_eq!(victim.rest().await["State"], "COMPLETED");

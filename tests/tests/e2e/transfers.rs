@@ -1,4 +1,5 @@
-//! Bank transfers: the Session is over when the shopper knows where to send the money, the Order waits for it (decisions.md sections 3, 4 and 10).
+//! Bank transfers: the Session is over when the shopper knows where to send the money, the Order waits for it
+//! (docs/SPECIFICATION.md#session-transitions, docs/SPECIFICATION.md#sandbox-methods).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -43,6 +44,8 @@ crate::both! {
         for name in ["AccountHolder", "BankName", "Iban", "PaymentReference", "SwiftCode"] {
             assert!(details[name].is_string(), "{name} in {shown}");
         }
+        let (number, written) = (&shown["MerchantReference"], &details["PaymentReference"]);
+        assert!(number.as_str().unwrap().starts_with(written.as_str().unwrap()), "{written} for {number}");
         assert_eq!(world.shopper(&one.session).progress().await["BankDetails"], *details);
         world.transfer_arrives(&one.id, None).await;
         world.receiver.expect(&one.session, &then(&["ORDER_PROCESSED"])).await;

@@ -1,6 +1,8 @@
-//! The mobile wallet, from its certificate to the refund of what it paid (contract, Wallet token method; decisions.md sections 6 and 7).
+//! The mobile wallet, from its certificate to the refund of what it paid (docs/SPECIFICATION.md#wallet, docs/SPECIFICATION.md#checkout-request).
 
-use dropin_tests::cards;
+use std::time::Duration;
+
+use dropin_tests::{cards, until};
 use serde_json::json;
 
 use crate::{AUTHORIZED, PAID};
@@ -13,7 +15,10 @@ crate::both! {
         let shopper = world.shopper(&session);
         assert_eq!(shopper.view().await["TokenMethods"], json!([]), "no certificate, no button");
         let key = world.set_wallet_up().await;
-        let view = shopper.view().await;
+        let view = until("the wallet is offered, within two seconds", Duration::from_secs(2), async || {
+            Some(shopper.view().await).filter(|view| !view["TokenMethods"][0].is_null())
+        })
+        .await;
         let parameters = &view["TokenMethods"][0]["Parameters"];
         assert_eq!(view["TokenMethods"][0]["Type"], "APPLEPAY", "{view}");
         assert_eq!(parameters["MerchantIdentifier"], "merchant.example.tests", "{view}");
@@ -65,7 +70,11 @@ crate::both! {
         assert!(!shown.contains(secret) && !world.programs.logged().contains(secret));
         world.programs.run_dropin(&["wallet", "remove", &world.merchant.id]);
         let session = world.merchant.create_session(json!({"AutoCapture": false})).await;
-        assert_eq!(world.shopper(&session).view().await["TokenMethods"], json!([]));
+        let shopper = world.shopper(&session);
+        until("the wallet is offered no more, within two seconds", Duration::from_secs(2), async || {
+            (shopper.view().await["TokenMethods"] == json!([])).then_some(())
+        })
+        .await;
         let progress = world.pay(&session, cards::VISA).await;
         assert_eq!(progress["State"], "COMPLETED", "{progress}");
         world.receiver.expect(&session, &AUTHORIZED).await;

@@ -13,14 +13,14 @@ mod served;
 
 use std::collections::BTreeSet;
 
-use dropin_http::{ApiDocs, Exchange, Operation};
+use dropin_http::{ApiDocs, ApiOperation, Exchange};
 use dropin_tests::{Topology, World, committed};
 use serde_json::Value;
 
 /// A service with a document.
 pub(crate) struct Service {
     name: &'static str,
-    operations: &'static [Operation],
+    operations: &'static [ApiOperation],
     document: fn(&[Exchange]) -> String,
     docs: ApiDocs,
 }

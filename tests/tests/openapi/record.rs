@@ -2,7 +2,7 @@
 
 use actix_web::http::Method;
 use dropin_http::Exchange;
-use dropin_tests::{Answer, Http};
+use dropin_tests::{Http, Response};
 use serde_json::Value;
 
 /// What stands for every moment.
@@ -64,7 +64,7 @@ impl Recorder {
         body.unwrap_or_default()
     }
 
-    fn keep(&mut self, call: &Call<'_>, answer: &Answer, body: Option<Value>) {
+    fn keep(&mut self, call: &Call<'_>, answer: &Response, body: Option<Value>) {
         let exchange = Exchange {
             operation: call.operation.to_owned(),
             name: call.name.to_owned(),
@@ -90,7 +90,7 @@ impl Recorder {
             Value::String(_) if name == "merchantSessionIdentifier" => "SSH-1A2B3C".into(),
             Value::Number(_) if name == "epochTimestamp" => NOON.into(),
             Value::Number(_) if name == "expiresAt" => (NOON + 300_000).into(),
-            Value::String(_) if name.ends_with("At") => MOMENT.into(),
+            Value::String(_) if name.ends_with("At") || name == "ServerTime" => MOMENT.into(),
             Value::String(text) => self.stable_text(&text).into(),
             other => other,
         }

@@ -9,7 +9,7 @@ async fn every_service_serves_its_documents(world: &World) {
     let http = Http::default();
     let addresses = [&world.base, &world.checkout, &world.asset, &world.stash];
     for (service, address) in SERVICES.iter().zip(addresses) {
-        let address = format!("{address}{}", service.docs.below);
+        let address = format!("{address}{}", service.docs.path_prefix);
         let document = http.get(&format!("{address}/openapi.json")).await;
         assert_eq!(
             (document.status, document.header("content-type")),

@@ -45,6 +45,13 @@ pub(crate) struct Rounds {
     pub(crate) count: u32,
 }
 
+impl Rounds {
+    /// Prints how the figures come about.
+    pub(crate) fn describe(self) {
+        println!("\n{} runs of {} s each: median (min..max).", self.count, self.seconds);
+    }
+}
+
 /// Warms every contender up for a second, then measures all of them in each round.
 pub(crate) fn compare(what: &str, contenders: &[Contender<'_>], rounds: Rounds) -> Outcome<Vec<Row>> {
     for contender in contenders {
@@ -84,73 +91,59 @@ impl Row {
     }
 }
 
+/// A column: its head, and what it shows of a sample.
+type Column = (&'static str, fn(&Sample) -> Option<f64>);
+
+const CLOSED_LOOP: [Column; 7] = [
+    ("p50 ms", |sample| Some(sample.p50_ms)),
+    ("p99 ms", |sample| Some(sample.p99_ms)),
+    ("refused", |sample| Some(sample.refused)),
+    ("program CPU us", |sample| sample.program_cpu),
+    ("PostgreSQL CPU us", |sample| sample.server_cpu),
+    ("peak MiB", |sample| sample.peak_mib),
+    ("load1", |sample| Some(sample.load1)),
+];
+
+const FIXED_RATE: [Column; 7] = [
+    ("p50 ms", |sample| Some(sample.p50_ms)),
+    ("p99 ms", |sample| Some(sample.p99_ms)),
+    ("max ms", |sample| Some(sample.max_ms)),
+    ("refused", |sample| Some(sample.refused)),
+    ("unanswered", |sample| Some(sample.unanswered)),
+    ("sent late, max ms", |sample| Some(sample.late_ms)),
+    ("load1", |sample| Some(sample.load1)),
+];
+
 /// The first row beside its yardsticks: its rate is set against every other row's.
 pub(crate) fn beside(rows: &[Row]) -> String {
-    ceilings(rows, rows.first().map(Row::per_second))
+    let first = rows.first().map_or(0.0, Row::per_second);
+    show("closed loop", rows, &CLOSED_LOOP, |row| {
+        let idle = row.idle_mib.map_or_else(|| "-".to_owned(), figure);
+        vec![("service / this", ratio(first, Some(row.per_second()))), ("idle MiB", idle)]
+    })
 }
 
 /// Rows that have nothing to do with each other.
 pub(crate) fn each(rows: &[Row]) -> String {
-    ceilings(rows, None)
-}
-
-fn ceilings(rows: &[Row], first: Option<f64>) -> String {
-    let head = [
-        "closed loop",
-        "per second",
-        "service / this",
-        "p50 ms",
-        "p99 ms",
-        "refused",
-        "program CPU us",
-        "PostgreSQL CPU us",
-        "idle MiB",
-        "peak MiB",
-        "load1",
-    ];
-    let line = |row: &Row| {
-        vec![
-            row.name.clone(),
-            row.shown_rate(),
-            first.map_or_else(|| "-".to_owned(), |first| ratio(first, Some(row.per_second()))),
-            row.show(|sample| Some(sample.p50_ms)),
-            row.show(|sample| Some(sample.p99_ms)),
-            row.show(|sample| Some(sample.refused)),
-            row.show(|sample| sample.program_cpu),
-            row.show(|sample| sample.server_cpu),
-            row.idle_mib.map_or_else(|| "-".to_owned(), figure),
-            row.show(|sample| sample.peak_mib),
-            row.show(|sample| Some(sample.load1)),
-        ]
-    };
-    table(&head, &rows.iter().map(line).collect::<Vec<_>>()) + &warnings(rows)
+    show("closed loop", rows, &CLOSED_LOOP, |row| {
+        vec![("idle MiB", row.idle_mib.map_or_else(|| "-".to_owned(), figure))]
+    })
 }
 
 /// What was seen at a fixed rate.
 pub(crate) fn latencies(rows: &[Row]) -> String {
-    let head = [
-        "fixed rate",
-        "per second",
-        "p50 ms",
-        "p99 ms",
-        "max ms",
-        "refused",
-        "unanswered",
-        "sent late, max ms",
-        "load1",
-    ];
+    show("fixed rate", rows, &FIXED_RATE, |_| Vec::new())
+}
+
+/// Rate, what is `beside` it, and the columns.
+fn show(what: &str, rows: &[Row], columns: &[Column], beside: impl Fn(&Row) -> Vec<(&'static str, String)>) -> String {
+    let more = rows.first().map(&beside).unwrap_or_default();
+    let heads = more.iter().map(|(head, _)| *head).chain(columns.iter().map(|(head, _)| *head));
+    let head: Vec<&str> = [what, "per second"].into_iter().chain(heads).collect();
     let line = |row: &Row| {
-        vec![
-            row.name.clone(),
-            row.shown_rate(),
-            row.show(|sample| Some(sample.p50_ms)),
-            row.show(|sample| Some(sample.p99_ms)),
-            row.show(|sample| Some(sample.max_ms)),
-            row.show(|sample| Some(sample.refused)),
-            row.show(|sample| Some(sample.unanswered)),
-            row.show(|sample| Some(sample.late_ms)),
-            row.show(|sample| Some(sample.load1)),
-        ]
+        let figures = columns.iter().map(|(_, of)| row.show(of));
+        let beside = beside(row).into_iter().map(|(_, cell)| cell);
+        [row.name.clone(), row.shown_rate()].into_iter().chain(beside).chain(figures).collect()
     };
     table(&head, &rows.iter().map(line).collect::<Vec<_>>()) + &warnings(rows)
 }
@@ -158,22 +151,21 @@ pub(crate) fn latencies(rows: &[Row]) -> String {
 /// What makes a table tell less than it seems to.
 fn warnings(rows: &[Row]) -> String {
     let mut text = String::new();
-    let samples = || rows.iter().flat_map(|row| row.samples.iter().map(move |sample| (&row.name, sample)));
-    for (name, sample) in samples().filter(|(_, sample)| sample.refused > 0.0) {
-        text +=
-            &format!("WARNING: {} requests were refused in a run of {name}; its rate counts them.\n", sample.refused);
-    }
-    for (name, sample) in samples().filter(|(_, sample)| sample.unanswered > UNANSWERED_MAX) {
-        text += &format!(
-            "WARNING: {} requests had no answer when a run of {name} ended, and are in no percentile.\n",
-            sample.unanswered
-        );
-    }
-    for (name, sample) in samples().filter(|(_, sample)| sample.late_ms > LATE_MS) {
-        text += &format!(
-            "WARNING: in a run of {name} requests were sent up to {:.0} ms late; true latencies are higher.\n",
-            sample.late_ms
-        );
+    for (name, sample) in rows.iter().flat_map(|row| row.samples.iter().map(move |sample| (&row.name, sample))) {
+        let Sample { refused, unanswered, late_ms, .. } = sample;
+        if *refused > 0.0 {
+            text += &format!("WARNING: {refused} requests were refused in a run of {name}; its rate counts them.\n");
+        }
+        if *unanswered > UNANSWERED_MAX {
+            text += &format!(
+                "WARNING: {unanswered} requests had no answer when a run of {name} ended, and are in no percentile.\n"
+            );
+        }
+        if *late_ms > LATE_MS {
+            text += &format!(
+                "WARNING: in a run of {name} requests were sent up to {late_ms:.0} ms late; true latencies are higher.\n"
+            );
+        }
     }
     text
 }
@@ -208,7 +200,7 @@ mod tests {
         let cells: Vec<&str> = text.lines().nth(3).unwrap().split('|').map(str::trim).collect();
         assert_eq!(cells[1..4], ["yardstick", "400", "0.25"]);
         // No PostgreSQL was measured.
-        assert_eq!((cells[7], cells[8], cells[9]), ("50.0", "-", "12.0"));
+        assert_eq!((cells[4], cells[8], cells[9]), ("12.0", "50.0", "-"));
     }
     #[test]
     fn refusals_and_late_requests_are_not_passed_over() {

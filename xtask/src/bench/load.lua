@@ -1,5 +1,6 @@
--- What wrk sends. Arguments: method, path, authorization, name of the run, requests per second (0: as fast as answers come), threads,
--- file with the body ("-": none), file with ids and references to work on ("-": none).
+-- What wrk sends. Arguments: method, path, name of the run, requests per second (0: as fast as answers come), threads, file with the body
+-- ("-": none), file with ids and references to work on ("-": none), lines of headers. A path that ends with a slash is completed by the id
+-- that is worked on, or by the request's own name, which is also what a header or the body has in place of @REFERENCE@.
 --
 -- With a rate, requests leave at fixed moments whether answers came or not: `delay` hands the next moment to whichever connection is free.
 -- There are many more connections than answers that are waited for, so a moment is missed only when all of them wait; `late_max` tells by
@@ -30,7 +31,8 @@ end
 local function read_body(path)
     local text = assert(io.open(path)):read("*a")
     local from, to = assert(text:find(REFERENCE, 1, true))
-    local from2, to2 = assert(text:find(NUMBER, to, true))
+    local from2, to2 = text:find(NUMBER, to, true)
+    if not from2 then return text:sub(1, from - 1), text:sub(to + 1) end
     return text:sub(1, from - 1), text:sub(to + 1, from2 - 1), text:sub(to2 + 1)
 end
 
@@ -45,30 +47,33 @@ local function read_targets(path)
 end
 
 function init(args)
-    local method, path, authorization, run = args[1], args[2], args[3], args[4]
-    local rate, thread_count = tonumber(args[5]), tonumber(args[6])
+    local method, path, run = args[1], args[2], args[3]
+    local rate, thread_count = tonumber(args[4]), tonumber(args[5])
     local head, middle, tail
-    if args[7] ~= "-" then head, middle, tail = read_body(args[7]) end
-    local targets = args[8] ~= "-" and read_targets(args[8])
-    local headers = { ["Authorization"] = authorization, ["Content-Type"] = head and "application/json" or nil }
+    if args[6] ~= "-" then head, middle, tail = read_body(args[6]) end
+    local targets = args[7] ~= "-" and read_targets(args[7])
+    local is_open = path:sub(-1) == "/"
+    local headers, named = {}, nil
+    for at = 8, #args do
+        local name, value = assert(args[at]:match("^([^:]+): (.*)$"))
+        headers[name] = value
+        if value == REFERENCE then named = name end
+    end
     sent = 0
 
     function request()
         sent = sent + 1
-        local here, body = path, nil
+        local body
         local name = run .. "-" .. number .. "-" .. sent
-        local reference = name
+        local id, reference = name, name
         if targets then
             -- Each thread works on targets of its own, one after the other: no two requests meet on one of them.
             local target = targets[(sent * thread_count + number) % #targets + 1]
-            here = path .. "/" .. target.id
-            reference = target.reference
+            id, reference = target.id, target.reference
         end
-        if head then
-            body = head .. reference .. middle .. sent .. tail
-            headers["Idempotency-Key"] = name
-        end
-        return wrk.format(method, here, headers, body)
+        if named then headers[named] = name end
+        if head then body = tail and head .. reference .. middle .. sent .. tail or head .. reference .. middle end
+        return wrk.format(method, is_open and path .. id or path, headers, body)
     end
 
     late_max = 0

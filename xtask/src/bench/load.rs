@@ -1,55 +1,36 @@
-//! Load from wrk, and what it cost: as fast as answers come (closed loop), or at a fixed rate whatever comes (open loop).
+//! The load generator: wrk, and what its requests cost. As fast as answers come (closed loop), or at a fixed rate whatever comes (open loop).
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::deployment::Service;
 use super::run::Bench;
 use super::usage;
 use crate::command::captured;
 use crate::failure::{Failure, Outcome};
 
 /// Connections of a closed loop, as in the ceilings measured before.
-pub(crate) const CLOSED_CONNECTIONS: u32 = 32;
+const CLOSED_CONNECTIONS: u32 = 32;
 /// Connections at a fixed rate: many more than answers are waited for at once.
 const PACED_CONNECTIONS: u32 = 256;
-pub(crate) const THREADS: u32 = 2;
+const THREADS: u32 = 2;
 
 const SCRIPT: &str = include_str!("load.lua");
-/// The body of every request, with a place for the reference and one for a number.
-pub(crate) const BODY: &str = include_str!("session.json");
-
-/// The files that every load needs.
-#[derive(Debug)]
-pub(crate) struct Files {
-    script: PathBuf,
-    body: PathBuf,
-}
-
-impl Files {
-    pub(crate) fn write(bench: &Bench) -> Outcome<Self> {
-        Ok(Self { script: bench.file("load.lua", SCRIPT)?, body: bench.file("session.json", BODY.trim_end())? })
-    }
-}
-
-/// Who is asked.
-#[derive(Clone, Debug)]
-pub(crate) struct Target {
-    pub(crate) address: SocketAddr,
-    pub(crate) authorization: String,
-    /// The program's process.
-    pub(crate) process: u32,
-    /// PostgreSQL's main process, when the program uses it.
-    pub(crate) postmaster: Option<u32>,
-}
+/// The body of a Session, with a place for the reference and one for a number.
+pub(crate) const SESSION: &str = include_str!("session.json");
 
 /// What is asked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Load<'a> {
     pub(crate) method: &'static str,
-    pub(crate) path: &'a str,
+    /// After a slash at its end follows the request's own name, or the id of something that exists.
+    pub(crate) path: String,
+    /// Lines such as "Name: value"; the value `@REFERENCE@` is the request's own name.
+    pub(crate) headers: Vec<String>,
+    /// Has a place for the request's own name, and may have one for its number.
+    pub(crate) body: Option<&'static str>,
     /// File of ids and references, one pair a line, for what works on one that exists.
     pub(crate) known: Option<&'a Path>,
 }
@@ -61,6 +42,8 @@ pub(crate) struct Sample {
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
     pub(crate) max_ms: f64,
+    /// Answers below 400.
+    pub(crate) accepted: u64,
     /// Answers of 400 and above.
     pub(crate) refused: f64,
     /// Requests without an answer when the run ended: their latency is in no percentile.
@@ -77,57 +60,41 @@ pub(crate) struct Sample {
 
 impl Load<'_> {
     /// Runs the load and measures what it takes. `rate` in requests per second; `None`: as fast as answers come.
-    pub(crate) fn run(
-        &self,
-        bench: &Bench,
-        files: &Files,
-        target: &Target,
-        seconds: u32,
-        rate: Option<u32>,
-    ) -> Outcome<Sample> {
-        measured(&mut self.wrk(bench, files, target, seconds, rate), target)
+    pub(crate) fn run(&self, bench: &Bench, service: &Service, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
+        let mut wrk = self.wrk(bench, service, seconds, rate)?;
+        let load1 = usage::load1()?;
+        let process = service.program.id();
+        let server_cpu = || service.postmaster.map(usage::cpu_of_server).transpose();
+        let (program_before, server_before) = (usage::cpu_of(process)?, server_cpu()?);
+        let said = captured(&mut wrk)?;
+        let (program_after, server_after) = (usage::cpu_of(process)?, server_cpu()?);
+        let report = Report::read(&said)?;
+        if report.broken > 0 {
+            eprintln!("warning: {} of {} requests got no answer", report.broken, report.requests + report.broken);
+        }
+        let per_request = |spent: Duration| spent.as_secs_f64() * 1e6 / report.requests.max(1) as f64;
+        let server = server_before.zip(server_after).map(|(before, after)| after.saturating_sub(before));
+        Ok(Sample {
+            program_cpu: Some(per_request(program_after.saturating_sub(program_before))),
+            server_cpu: server.map(per_request),
+            peak_mib: Some(usage::memory_of(process)?.peak),
+            load1,
+            ..report.sample()
+        })
     }
 
-    fn wrk(
-        &self,
-        bench: &Bench,
-        files: &Files,
-        target: &Target,
-        seconds: u32,
-        rate: Option<u32>,
-    ) -> std::process::Command {
+    fn wrk(&self, bench: &Bench, service: &Service, seconds: u32, rate: Option<u32>) -> Outcome<std::process::Command> {
         let connections = if rate.is_some() { PACED_CONNECTIONS } else { CLOSED_CONNECTIONS };
-        let mut wrk = bench.tool("wrk", Duration::from_secs(u64::from(seconds) + 30));
-        wrk.arg("-s").arg(&files.script).arg(format!("-t{THREADS}")).arg(format!("-c{connections}"));
-        wrk.arg(format!("-d{seconds}s")).args(["--timeout", "10s"]).arg(format!("http://{}", target.address)).arg("--");
-        wrk.args([self.method, self.path, &target.authorization, &bench.new_name()]);
-        wrk.args([rate.unwrap_or(0).to_string(), THREADS.to_string()]);
+        let body = self.body.map(|body| bench.file("body", body.trim_end())).transpose()?;
         let nothing = Path::new("-");
-        wrk.arg(if self.method == "GET" { nothing } else { &files.body }).arg(self.known.unwrap_or(nothing));
-        wrk
+        let mut wrk = bench.tool("wrk", Duration::from_secs(u64::from(seconds) + 30));
+        wrk.arg("-s").arg(bench.file("load.lua", SCRIPT)?).arg(format!("-t{THREADS}")).arg(format!("-c{connections}"));
+        wrk.arg(format!("-d{seconds}s")).args(["--timeout", "10s"]).arg(format!("http://{}", service.address));
+        wrk.args(["--", self.method, &self.path, &bench.new_name()]);
+        wrk.args([rate.unwrap_or(0).to_string(), THREADS.to_string()]);
+        wrk.arg(body.as_deref().unwrap_or(nothing)).arg(self.known.unwrap_or(nothing)).args(&self.headers);
+        Ok(wrk)
     }
-}
-
-/// Runs a wrk whose script reports as ours do, and measures what it takes.
-pub(crate) fn measured(wrk: &mut std::process::Command, target: &Target) -> Outcome<Sample> {
-    let load1 = usage::load1()?;
-    let server_cpu = || target.postmaster.map(usage::cpu_of_server).transpose();
-    let (program_before, server_before) = (usage::cpu_of(target.process)?, server_cpu()?);
-    let said = captured(wrk)?;
-    let (program_after, server_after) = (usage::cpu_of(target.process)?, server_cpu()?);
-    let report = Report::read(&said)?;
-    if report.broken > 0 {
-        eprintln!("warning: {} of {} requests got no answer", report.broken, report.requests + report.broken);
-    }
-    let per_request = |spent: Duration| spent.as_secs_f64() * 1e6 / report.requests.max(1) as f64;
-    let server = server_before.zip(server_after).map(|(before, after)| after.saturating_sub(before));
-    Ok(Sample {
-        program_cpu: Some(per_request(program_after.saturating_sub(program_before))),
-        server_cpu: server.map(per_request),
-        peak_mib: Some(usage::memory_of(target.process)?.peak),
-        load1,
-        ..report.sample()
-    })
 }
 
 /// What the script says at the end.
@@ -161,6 +128,7 @@ impl Report {
             p50_ms: self.p50 / 1e3,
             p99_ms: self.p99 / 1e3,
             max_ms: self.max / 1e3,
+            accepted: self.requests.saturating_sub(self.refused),
             refused: self.refused as f64,
             unanswered: self.sent.saturating_sub(self.requests) as f64,
             late_ms: self.late / 1e3,
@@ -180,6 +148,7 @@ mod tests {
     fn reads_what_the_script_reports() {
         let sample = Report::read(SAID).unwrap().sample();
         assert_eq!((sample.per_second, sample.p50_ms, sample.p99_ms), (2500.0, 5.8, 17.7));
+        assert_eq!(sample.accepted, 4_997);
         assert_eq!((sample.max_ms, sample.refused, sample.unanswered, sample.late_ms), (30.0, 3.0, 16.0, 1.5));
     }
 
@@ -191,11 +160,11 @@ mod tests {
 
     #[test]
     fn the_body_is_json_of_a_realistic_size_with_its_two_places() {
-        let body: serde_json::Value = serde_json::from_str(BODY).unwrap();
-        assert!((1_000..1_600).contains(&BODY.len()), "{}", BODY.len());
+        let body: serde_json::Value = serde_json::from_str(SESSION).unwrap();
+        assert!((1_000..1_600).contains(&SESSION.len()), "{}", SESSION.len());
         assert_eq!(body["MerchantReference"], "@REFERENCE@");
         assert_eq!(body["Items"].as_array().unwrap().len(), 2);
-        assert_eq!((BODY.matches("@REFERENCE@").count(), BODY.matches("@NUMBER@").count()), (1, 1));
-        assert!(BODY.find("@REFERENCE@") < BODY.find("@NUMBER@"));
+        assert_eq!((SESSION.matches("@REFERENCE@").count(), SESSION.matches("@NUMBER@").count()), (1, 1));
+        assert!(SESSION.find("@REFERENCE@") < SESSION.find("@NUMBER@"));
     }
 }

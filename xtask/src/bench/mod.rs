@@ -1,224 +1,161 @@
-//! `cargo xtask bench …`. `sessions`: how fast the Session API is, beside what the machine and simpler programs give; `payments`: how many
-//! whole payments per second; `notifier`: how many notifications; `rates`: how often exchange rates are
-//! shown; `stash`: how many cards per second.
+//! `cargo xtask bench …`: how fast everything is, beside what the machine and simpler programs give. docs/PERFORMANCE.md explains it.
 
 mod compare;
+pub(crate) mod deployment;
 mod figures;
 mod fill;
-mod load;
-mod memory;
+pub(crate) mod load;
 pub(crate) mod notifier;
 pub(crate) mod payments;
 mod pgbench;
-mod rates;
+mod receiver;
 pub(crate) mod run;
-pub(crate) mod service;
 mod sessions;
-mod size;
-mod stash;
+mod statements;
+mod throughput;
 mod usage;
 
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::command::{cargo, succeeds};
-use crate::failure::{Context, Failure, Outcome};
+use clap::{Args, Subcommand, value_parser};
+
+use crate::command::{cargo, finished, succeeds, target_folder};
+use crate::failure::{Failure, Outcome};
 use crate::postgres;
 use crate::programs::Build;
 use crate::test::install::{Need, answers, provide};
 use compare::Rounds;
-use load::Files;
+use deployment::Database;
 use run::Bench;
-use service::Kind;
 
-const HELP: &str = "\
-cargo xtask bench sessions [--seconds N] [--stored N] [--postgres | --sqlite] [--skip-fill] [--skip-build] [--quick]
+/// What is measured. Each bench builds what it needs, installs the tools that the machine lacks, starts a PostgreSQL of its own and removes
+/// everything again. Use a machine that does nothing else.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// How fast Sessions are, beside what the machine gives
+    Sessions(sessions::Options),
+    /// How many whole payments per second, and what each costs
+    Payments(payments::Options),
+    /// How fast notifications are delivered, and what happens to them when things go wrong
+    Notifier(notifier::Options),
+    /// How often per second a merchant's exchange rates are shown
+    ///
+    /// Asks for one merchant's guaranteed rates, 60 currencies, as fast as answers come, over 32 connections: on PostgreSQL with
+    /// session-api and settler, on SQLite with the all-in-one.
+    Rates(RunOptions),
+    /// How many cards per second the stash takes
+    ///
+    /// Stashes cards as fast as answers come, over 32 connections, each another browser's: on PostgreSQL with stash-api, on SQLite
+    /// with the all-in-one. Every card is encrypted, checked and on the disk before its answer; afterwards the database must hold
+    /// every one that was answered.
+    Stash(RunOptions),
+}
 
-Measures creating, finding and replacing Sessions over HTTP, beside pgbench, a bare route and simple handlers on the same
-PostgreSQL, and prints tables. It builds what it needs, installs the tools that the machine lacks, starts a PostgreSQL of
-its own and removes everything again. Use a machine that does nothing else. docs/PERFORMANCE.md explains the figures.
+/// Runs the task.
+pub(crate) fn task(task: &Task) -> Outcome<()> {
+    match task {
+        Task::Sessions(options) => sessions::task(options),
+        Task::Payments(options) => payments::task(options),
+        Task::Notifier(options) => notifier::task(options),
+        Task::Rates(options) => throughput::task(options, &throughput::RATES),
+        Task::Stash(options) => throughput::task(options, &throughput::STASH),
+    }
+}
 
-  --seconds N    length of one run, 1 to 60 [default: 8]; everything is run 3 times
-  --stored N     how many stored Sessions are many, up to 10000000 [default: 5000000]
-  --postgres     only on PostgreSQL
-  --sqlite       only on SQLite
-  --skip-fill    leaves out creates at few and at many stored Sessions, which take the longest
-  --skip-build   measures the release programs as they were built last
-  --quick        one run of a second each and few Sessions: tries the bench, measures nothing
-";
+// The options that choose the databases. No doc comment: clap would take it for that of the task.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct DatabaseOptions {
+    /// Only on PostgreSQL
+    #[arg(long, conflicts_with = "sqlite")]
+    postgres: bool,
+    /// Only on SQLite
+    #[arg(long)]
+    sqlite: bool,
+    /// Runs the programs as they were built last
+    #[arg(long)]
+    pub(crate) skip_build: bool,
+}
 
-pub(crate) const TOOLS: [Need; 4] = [
+impl DatabaseOptions {
+    pub(crate) fn databases(self) -> Vec<Database> {
+        let chosen = [(Database::Postgres, !self.sqlite), (Database::Sqlite, !self.postgres)];
+        chosen.into_iter().filter(|(_, is_chosen)| *is_chosen).map(|(database, _)| database).collect()
+    }
+}
+
+// The options of a bench whose runs take some seconds each.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct RunOptions {
+    #[command(flatten)]
+    pub(crate) databases: DatabaseOptions,
+    /// Length of one run, 1 to 60 [default: 8; 10 for payments]; everything is run 3 times
+    #[arg(long, value_parser = value_parser!(u32).range(1..=60))]
+    seconds: Option<u32>,
+    /// One short run of little: tries the bench, measures nothing
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+impl RunOptions {
+    /// Three runs of so many seconds, one of which is quick, unless told otherwise.
+    fn rounds(self, seconds: u32, quick: u32) -> Rounds {
+        let (seconds, count) = if self.quick { (quick, 1) } else { (seconds, 3) };
+        Rounds { seconds: self.seconds.unwrap_or(seconds), count }
+    }
+}
+
+/// What runs and reads both databases.
+const DATABASE_NEEDS: [Need; 3] = [
     Need { what: "a PostgreSQL server", packages: &["postgresql"], is_there: postgres::is_installed },
     Need { what: "psql and pgbench", packages: &["postgresql"], is_there: has_clients },
-    Need { what: "wrk", packages: &["wrk"], is_there: has_wrk },
     Need { what: "the SQLite shell", packages: &["sqlite3"], is_there: || answers("sqlite3", "-version") },
 ];
+
+/// The load generator of the benches that send one kind of request.
+const WRK: Need = Need { what: "wrk", packages: &["wrk"], is_there: has_wrk };
 
 /// Above this, something else is running.
 const IDLE_LOAD: f64 = 0.3;
 
-/// Most Sessions that a database is filled with.
-const STORED_MAX: u64 = 10_000_000;
+/// This tool, where its own threads are part of what is measured.
+const SELF: &str = "xtask";
 
-/// What a run does.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plan {
-    pub(crate) rounds: Rounds,
-    /// Sessions that are created to be found and replaced.
-    pub(crate) known: usize,
-    /// Stored Sessions at which creates are compared.
-    pub(crate) small: u64,
-    pub(crate) large: u64,
-    postgres: bool,
-    sqlite: bool,
-    fill: bool,
-    build: bool,
-    every_program: bool,
-}
-
-impl Plan {
-    fn parse(arguments: &[&str]) -> Outcome<Self> {
-        let mut plan = Self {
-            rounds: Rounds { seconds: 8, count: 3 },
-            known: 2_000,
-            small: 10_000,
-            large: 5_000_000,
-            postgres: true,
-            sqlite: true,
-            fill: true,
-            build: true,
-            every_program: true,
-        };
-        let (mut seconds, mut stored) = (None, None);
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            match *argument {
-                "--seconds" => seconds = Some(read_number(argument, arguments.next(), 1, 60)?),
-                "--stored" => stored = Some(read_number(argument, arguments.next(), plan.small, STORED_MAX)?),
-                "--postgres" => plan.sqlite = false,
-                "--sqlite" => plan.postgres = false,
-                "--skip-fill" => plan.fill = false,
-                "--skip-build" => plan.build = false,
-                "--quick" => {
-                    plan.rounds = Rounds { seconds: 1, count: 1 };
-                    (plan.known, plan.small, plan.large) = (200, 1_000, 20_000);
-                    plan.every_program = false;
-                }
-                _ => return Err(Failure::new(format!("`{argument}` is no option of this task\n\n{HELP}"))),
-            }
-        }
-        if !plan.postgres && !plan.sqlite {
-            return Err(Failure::new(
-                "--postgres and --sqlite leave nothing to measure; leave both out to measure both",
-            ));
-        }
-        plan.rounds.seconds = seconds.unwrap_or(plan.rounds.seconds);
-        plan.large = stored.unwrap_or(plan.large);
-        Ok(plan)
+/// Installs what is missing of `needs` and of [`DATABASE_NEEDS`], builds programs and has `work` done beside a PostgreSQL; fails with the
+/// promises that it found broken.
+pub(crate) fn run_with(
+    build: Build,
+    skip_build: bool,
+    needs: &[Need],
+    programs: &[&str],
+    work: impl FnOnce(&mut Bench) -> Outcome<Vec<String>>,
+) -> Outcome<()> {
+    provide(&DATABASE_NEEDS)?;
+    provide(needs)?;
+    if !skip_build {
+        let mut command = cargo();
+        command.arg("build").args(programs.iter().flat_map(|name| ["-p", name]));
+        finished(command.args(matches!(build, Build::Release).then_some("--release")))?;
     }
-}
-
-/// The number that follows an option.
-pub(crate) fn read_number<T>(option: &str, text: Option<&&str>, least: T, most: T) -> Outcome<T>
-where
-    T: std::str::FromStr + PartialOrd + std::fmt::Display,
-{
-    let text = text.copied().unwrap_or_default();
-    let number = text.parse().ok().filter(|number| (&least..=&most).contains(&number));
-    number.ok_or_else(|| Failure::new(format!("{option} wants a number from {least} to {most}, not `{text}`")))
-}
-
-/// Runs the task.
-pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
-    let asks_for_help = arguments.iter().any(|option| matches!(*option, "--help" | "-h"));
-    match arguments {
-        ["sessions", options @ ..] if !asks_for_help => sessions_task(&Plan::parse(options)?),
-        ["payments", options @ ..] if !asks_for_help => payments::task(options),
-        ["notifier", options @ ..] if !asks_for_help => notifier::task(options),
-        ["rates", options @ ..] if !asks_for_help => rates::task(options),
-        ["stash", options @ ..] if !asks_for_help => stash::task(options),
-        ["sessions", ..] => print_help(HELP),
-        ["notifier", ..] => print_help(notifier::HELP),
-        ["rates", ..] => print_help(rates::HELP),
-        ["stash", ..] => print_help(stash::HELP),
-        ["payments", ..] => print_help(payments::HELP),
-        [] | ["--help" | "-h", ..] => print_help(&all_help()),
-        [other, ..] => Err(Failure::new(format!("`{other}` is no bench\n\n{}", all_help()))),
-    }
-}
-
-fn all_help() -> String {
-    [HELP, payments::HELP, notifier::HELP, rates::HELP, stash::HELP].join("\n")
-}
-
-fn print_help(text: &str) -> Outcome<()> {
-    print!("{text}");
-    Ok(())
-}
-
-fn sessions_task(plan: &Plan) -> Outcome<()> {
-    provide(&TOOLS)?;
-    if plan.build {
-        let others = memory::OTHERS.iter().filter(|_| plan.every_program).map(|(name, _)| *name);
-        build_release(others.chain(["session-api", "dropin", "dropin-baseline"]))?;
+    if cfg!(debug_assertions) && programs.contains(&SELF) {
+        // Receivers and writers are part of this program: they must not be slower than what they measure.
+        let mut optimized = Command::new(target_folder().join("release").join(SELF));
+        let failed = optimized.args(std::env::args_os().skip(1)).args((!skip_build).then_some("--skip-build")).exec();
+        return Err(Failure::new(format!("cannot start {}: {failed}", optimized.get_program().display())));
     }
     let since = Instant::now();
-    let mut bench = Bench::start()?;
-    let measured = describe(&bench, plan.rounds).and_then(|()| measure(&mut bench, plan));
-    let finished = bench.finish();
-    measured?;
-    finished?;
+    let mut bench = Bench::start(build)?;
+    let done = work(&mut bench);
+    let ended = bench.finish();
+    let broken = done?;
+    ended?;
     println!("\nThe run took {:.0} s.", since.elapsed().as_secs_f64());
-    Ok(())
-}
-
-fn measure(bench: &mut Bench, plan: &Plan) -> Outcome<()> {
-    let files = Files::write(bench)?;
-    let mut idle = Vec::new();
-    if plan.postgres {
-        idle.push(("session-api".to_owned(), sessions::on_postgres(bench, plan, &files)?));
-    }
-    if plan.sqlite {
-        idle.push(("dropin (all-in-one)".to_owned(), sessions::on_sqlite(bench, plan, &files)?));
-    }
-    memory::run(bench, idle, plan.every_program)?;
-    if plan.fill && plan.postgres {
-        size::run(bench, plan, &files, Kind::Postgres("sizes".to_owned()))?;
-    }
-    if plan.fill && plan.sqlite {
-        size::run(bench, plan, &files, Kind::Sqlite)?;
-    }
-    Ok(())
-}
-
-/// Builds packages as they are deployed.
-fn build_release<'a>(packages: impl Iterator<Item = &'a str>) -> Outcome<()> {
-    build(Build::Release, packages)
-}
-
-/// Builds packages.
-pub(crate) fn build<'a>(build: Build, packages: impl Iterator<Item = &'a str>) -> Outcome<()> {
-    let mut command = cargo();
-    command.arg("build").args(packages.flat_map(|name| ["-p", name]));
-    if matches!(build, Build::Release) {
-        command.arg("--release");
-    }
-    let status = command.status().context(|| "start cargo".to_owned())?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Failure::new("the build failed; its own words stand above"))
+    if broken.is_empty() { Ok(()) } else { Err(Failure::new(broken.join("\n"))) }
 }
 
 /// Prints what the figures depend on; refuses a server that would not keep what it has promised.
-fn describe(bench: &Bench, rounds: Rounds) -> Outcome<()> {
-    let Rounds { seconds, count } = rounds;
-    println!("\n{count} runs of {seconds} s each: median (min..max).");
-    describe_server(bench)
-}
-
-/// The part of it that is the machine's and the server's.
-fn describe_server(bench: &Bench) -> Outcome<()> {
+fn describe(bench: &Bench) -> Outcome<()> {
     let settings = bench.sql(
         "postgres",
         "SELECT name || ' ' || current_setting(name) FROM unnest(ARRAY['server_version', 'fsync', 'synchronous_commit', \
@@ -242,10 +179,9 @@ fn describe_server(bench: &Bench) -> Outcome<()> {
 /// The first of "name value" that must be `on` and is not.
 fn unsafe_setting<'a>(settings: &[&'a str]) -> Option<&'a str> {
     let matters = ["fsync", "synchronous_commit", "full_page_writes"];
-    settings
-        .iter()
-        .copied()
-        .find(|setting| setting.split_once(' ').is_some_and(|(name, value)| matters.contains(&name) && value != "on"))
+    let is_off =
+        |setting: &&str| setting.split_once(' ').is_some_and(|(name, value)| matters.contains(&name) && value != "on");
+    settings.iter().copied().find(is_off)
 }
 
 /// A line that says whether a goal was reached.
@@ -268,33 +204,14 @@ mod tests {
 
     #[test]
     fn measures_everything_unless_told_otherwise() {
-        let plan = Plan::parse(&[]).unwrap();
-        assert!(plan.postgres && plan.sqlite && plan.fill && plan.build);
-        assert_eq!((plan.rounds, plan.small, plan.large), (Rounds { seconds: 8, count: 3 }, 10_000, 5_000_000));
-    }
-
-    #[test]
-    fn reads_the_options_in_any_order() {
-        let words = ["--seconds", "3", "--stored", "1000000", "--quick", "--sqlite", "--skip-fill", "--skip-build"];
-        let plan = Plan::parse(&words).unwrap();
-        assert_eq!((plan.rounds, plan.large), (Rounds { seconds: 3, count: 1 }, 1_000_000));
-        assert!(!plan.postgres && plan.sqlite && !plan.fill && !plan.build);
-    }
-
-    #[test]
-    fn refuses_what_makes_no_sense() {
-        for wrong in [
-            &["--fast"][..],
-            &["--seconds"],
-            &["--seconds", "0"],
-            &["--seconds", "61"],
-            &["--stored", "9999"],
-            &["--stored", "many"],
-            &["--sqlite", "--postgres"],
-        ] {
-            assert!(Plan::parse(wrong).is_err(), "{wrong:?}");
-        }
-        assert!(task(&["orders"]).unwrap_err().to_string().contains("bench sessions"));
+        let databases = |postgres, sqlite| DatabaseOptions { postgres, sqlite, skip_build: false };
+        assert_eq!(databases(false, false).databases(), [Database::Postgres, Database::Sqlite]);
+        assert_eq!(databases(true, false).databases(), [Database::Postgres]);
+        assert_eq!(databases(false, true).databases(), [Database::Sqlite]);
+        let rounds = |seconds, quick| RunOptions { databases: databases(false, false), seconds, quick }.rounds(8, 1);
+        assert_eq!(rounds(None, false), Rounds { seconds: 8, count: 3 });
+        assert_eq!(rounds(Some(3), true), Rounds { seconds: 3, count: 1 });
+        assert_eq!(rounds(None, true), Rounds { seconds: 1, count: 1 });
     }
 
     #[test]

@@ -28,14 +28,14 @@ pub(crate) fn sql_file(name: &str) -> PathBuf {
 }
 
 impl Script<'_> {
-    /// Runs the script on `database` with prepared statements.
-    pub(crate) fn run(&self, bench: &Bench, database: &str, seconds: u32) -> Outcome<Sample> {
+    /// Runs the script on a database of the bench's server with prepared statements.
+    pub(crate) fn run(&self, bench: &Bench, url: &str, seconds: u32) -> Outcome<Sample> {
         let logs = bench.new_folder(&bench.new_name())?;
         let mut pgbench = bench.tool("pgbench", Duration::from_secs(u64::from(seconds) + 30));
         pgbench.args(["-M", "prepared", "-n", "-l"]).arg(format!("--log-prefix={}", logs.join("log").display()));
         pgbench.args(["-c", &self.clients.to_string(), "-j", &THREADS.to_string(), "-T", &seconds.to_string()]);
         pgbench.args(["-D", &format!("details={}", self.details), "-D", &format!("terms={}", self.terms)]);
-        pgbench.arg("-f").arg(sql_file(self.file)).arg(bench.database_url(database));
+        pgbench.arg("-f").arg(sql_file(self.file)).arg(url);
         let load1 = usage::load1()?;
         let before = usage::cpu_of_server(bench.postmaster())?;
         let said = captured(&mut pgbench)?;

@@ -21,12 +21,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// Starts the guard, and through it the PostgreSQL.
-    pub(crate) fn start() -> Outcome<Self> {
-        Self::start_with(Build::Release)
-    }
-
-    /// The same with another of cargo's builds.
-    pub(crate) fn start_with(build: Build) -> Outcome<Self> {
+    pub(crate) fn start(build: Build) -> Outcome<Self> {
         let (programs, postgres_url) = Programs::start_with_postgres("bench", build)?;
         let postmaster = read_postmaster(programs.folder())?;
         Ok(Self { programs, postgres_url, postmaster })
@@ -63,6 +58,12 @@ impl Bench {
         let mut psql = self.tool("psql", Duration::from_secs(1800));
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql]).arg(self.database_url(database));
         captured(&mut psql)
+    }
+
+    /// The number that SQL answers.
+    pub(crate) fn number(&self, database: &str, sql: &str) -> Outcome<u64> {
+        let said = self.sql(database, sql)?;
+        said.trim().parse().context(|| format!("understand the number `{}`", said.trim()))
     }
 
     /// Stops everything and removes the folder.

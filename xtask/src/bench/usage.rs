@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use crate::failure::{Context, Failure, Outcome};
+use crate::process_status::ProcessStatus;
 
 /// Clock ticks per second in /proc, on every Linux.
 const TICKS: u64 = 100;
@@ -14,16 +14,22 @@ const KIB_PER_MIB: f64 = 1024.0;
 
 /// User and system time of a process with all its threads.
 pub(crate) fn cpu_of(process: u32) -> Outcome<Duration> {
-    Ok(in_time(status(process)?.own))
+    Ok(in_time(ProcessStatus::of(process)?.own))
+}
+
+/// The same of this process, and of those that it started and waited for.
+pub(crate) fn cpu_of_ours() -> Outcome<Duration> {
+    let ProcessStatus { own, waited_for, .. } = ProcessStatus::of(std::process::id())?;
+    Ok(in_time(own + waited_for))
 }
 
 /// User and system time of a PostgreSQL server: its main process, those that it waited for, and those that live.
 pub(crate) fn cpu_of_server(postmaster: u32) -> Outcome<Duration> {
-    let main = status(postmaster)?;
+    let main = ProcessStatus::of(postmaster)?;
     let entries = fs::read_dir("/proc").context(|| "list /proc".to_owned())?.flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     // A process may end while we look at it; then the main process has waited for it by the next look.
-    let children = ids.filter_map(|id| status(id).ok()).filter(|status| status.parent == postmaster);
+    let children = ids.filter_map(|id| ProcessStatus::of(id).ok()).filter(|status| status.parent == postmaster);
     Ok(in_time(main.own + main.waited_for + children.map(|child| child.own).sum::<u64>()))
 }
 
@@ -74,7 +80,8 @@ fn mebibytes(text: &str, name: &str) -> Option<f64> {
 pub(crate) fn memory_of_server(postmaster: u32) -> Outcome<f64> {
     let entries = fs::read_dir("/proc").context(|| "list /proc".to_owned())?.flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let of_server = ids.filter(|id| *id == postmaster || status(*id).is_ok_and(|status| status.parent == postmaster));
+    let of_server =
+        ids.filter(|id| *id == postmaster || ProcessStatus::of(*id).is_ok_and(|status| status.parent == postmaster));
     let shares = of_server.filter_map(|id| fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok());
     Ok(shares.filter_map(|text| mebibytes(&text, "Pss:")).sum())
 }
@@ -90,44 +97,9 @@ fn in_time(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 1000 / TICKS)
 }
 
-/// The part of /proc/*/stat that matters here; times in ticks.
-#[derive(Debug, PartialEq)]
-struct Status {
-    parent: u32,
-    own: u64,
-    waited_for: u64,
-}
-
-fn status(process: u32) -> Outcome<Status> {
-    let path = Path::new("/proc").join(process.to_string()).join("stat");
-    let text = fs::read_to_string(&path).context(|| format!("read {}; has the program ended?", path.display()))?;
-    Status::parse(&text).ok_or_else(|| Failure::new(format!("{} is not understood", path.display())))
-}
-
-impl Status {
-    /// Reads "id (name) state parent …"; the name may contain anything, so the last `)` counts.
-    fn parse(text: &str) -> Option<Self> {
-        let (_, rest) = text.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
-        Some(Self {
-            parent: fields.get(1)?.parse().ok()?,
-            own: ticks(11)? + ticks(12)?,
-            waited_for: ticks(13)? + ticks(14)?,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn reads_times_and_parent_behind_a_name_with_brackets() {
-        let text = "42 (a ) b) S 7 42 42 0 -1 4194560 9 8 0 0 150 50 30 20 20 0 3 0 1 2 3";
-        assert_eq!(Status::parse(text), Some(Status { parent: 7, own: 200, waited_for: 50 }));
-        assert_eq!(Status::parse("42 (a) S 7"), None);
-    }
 
     #[test]
     fn a_tick_is_ten_milliseconds() {
@@ -155,10 +127,9 @@ mod tests {
     }
 
     #[test]
-    fn this_process_has_memory_and_a_parent() {
+    fn this_process_has_memory() {
         assert!(memory_of(std::process::id()).unwrap().now > 0.1);
         assert!(memory_of_server(std::process::id()).unwrap() > 0.1);
-        assert!(status(std::process::id()).unwrap().parent > 0);
         assert!(load1().unwrap() >= 0.0);
     }
 }

@@ -1,10 +1,11 @@
 //! `cargo xtask layers`: the architecture as a test. Compares every package with `layers.toml`.
 
 mod graph;
+mod names;
 mod packages;
 mod rules;
 mod table;
-mod workspace;
+pub(crate) mod workspace;
 
 use crate::command::workspace_root;
 use crate::failure::{Failure, Outcome};
@@ -25,6 +26,7 @@ pub(crate) fn check() -> Outcome<()> {
     violations.extend(rules::check_table(&table, &packages, &closures));
     violations.extend(rules::check_features(&workspace::features()?));
     violations.extend(packages::check_migrations(&root)?);
+    violations.extend(names::check_names(&root, &packages, &table.shared)?);
     if violations.is_empty() {
         println!("{} packages keep the rules of layers.toml", packages.len());
         return Ok(());
@@ -33,11 +35,11 @@ pub(crate) fn check() -> Outcome<()> {
 }
 
 /// The packages of the domain layer, which must each build alone.
-pub(crate) fn domain_packages() -> Outcome<Vec<String>> {
+pub(crate) fn domain_packages() -> Outcome<Vec<workspace::Package>> {
     let table = Table::read(&workspace_root())?;
     let is_domain =
         |package: &workspace::Package| table.layer_of(&package.folder).is_some_and(|layer| layer.name == "domain");
-    Ok(workspace::packages()?.into_iter().filter(is_domain).map(|package| package.name).collect())
+    Ok(workspace::packages()?.into_iter().filter(is_domain).collect())
 }
 
 #[cfg(test)]

@@ -20,13 +20,19 @@ pub(crate) fn check_package(root: &Path, package: &Package) -> Outcome<Vec<Strin
     if package.folder.file_name().and_then(|name| name.to_str()) != Some(wished) {
         violations.push(format!("its folder must be called `{wished}`"));
     }
-    if !package.is_private {
-        violations.push("add `publish.workspace = true`: nothing here is for a registry".to_owned());
+    let is_domain = package.folder.starts_with("crates/domain");
+    match (is_domain, package.is_private) {
+        (false, false) => violations.push("add `publish.workspace = true`: it is not for a registry".to_owned()),
+        (true, true) => violations.push("take `publish.workspace = true` out: other teams import it".to_owned()),
+        _ => {}
     }
+    let published = ["CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"].into_iter().filter(|_| is_domain);
+    violations
+        .extend(published.filter(|name| !folder.join(name).is_file()).map(|name| format!("add {name}: it is packed")));
     if !folder.join("README.md").is_file() {
         violations.push("add a README.md: what it is, what it must never do, one example".to_owned());
     }
-    if package.folder.starts_with("crates/domain") && !denies_domain_lints(&read(&folder.join("src/lib.rs"))?) {
+    if is_domain && !denies_domain_lints(&read(&folder.join("src/lib.rs"))?) {
         violations.push(format!("add `#![deny({})]` to src/lib.rs", DOMAIN_LINTS.join(", ")));
     }
     Ok(violations.into_iter().map(|what| format!("{}: {what}", package.name)).collect())

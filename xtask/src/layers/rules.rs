@@ -134,7 +134,14 @@ mod tests {
 
     fn package(name: &str, folder: &str, declares: &[&str]) -> Package {
         let declares = declares.iter().map(|name| (*name).to_owned()).collect();
-        Package { name: name.to_owned(), folder: folder.into(), declares, is_private: true }
+        Package {
+            name: name.to_owned(),
+            folder: folder.into(),
+            declares,
+            tests_with: Vec::new(),
+            is_private: true,
+            examples: Vec::new(),
+        }
     }
 
     fn workspace() -> Vec<Package> {

@@ -13,6 +13,17 @@ pub(crate) struct Table {
     pub(crate) layer: Vec<Layer>,
     pub(crate) only: Vec<Only>,
     pub(crate) excused: Vec<Excused>,
+    #[serde(default)]
+    pub(crate) shared: Vec<SharedName>,
+}
+
+/// Names of public items that several packages may have.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SharedName {
+    pub(crate) names: Vec<String>,
+    /// What they mean in each of them.
+    pub(crate) reason: String,
 }
 
 /// A group of packages with the same rights.

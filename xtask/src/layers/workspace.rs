@@ -16,8 +16,12 @@ pub(crate) struct Package {
     pub(crate) folder: PathBuf,
     /// Names of the crates it declares as normal dependencies.
     pub(crate) declares: Vec<String>,
+    /// Names of the crates that only its tests and its build depend on.
+    pub(crate) tests_with: Vec<String>,
     /// Whether cargo would refuse to publish it.
     pub(crate) is_private: bool,
+    /// Its example programs.
+    pub(crate) examples: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -31,6 +35,13 @@ struct MetadataPackage {
     manifest_path: PathBuf,
     publish: Option<Vec<String>>,
     dependencies: Vec<MetadataDependency>,
+    targets: Vec<MetadataTarget>,
+}
+
+#[derive(Deserialize)]
+struct MetadataTarget {
+    name: String,
+    kind: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -52,12 +63,18 @@ fn package_of(package: MetadataPackage, root: &Path) -> Outcome<Package> {
     let folder = package.manifest_path.parent().and_then(|folder| folder.strip_prefix(root).ok());
     let folder =
         folder.ok_or_else(|| Failure::new(format!("{} is outside of the workspace's folder", package.name)))?;
-    let normal = package.dependencies.into_iter().filter(|dependency| dependency.kind.is_none());
+    let (normal, other): (Vec<_>, Vec<_>) =
+        package.dependencies.into_iter().partition(|dependency| dependency.kind.is_none());
+    let is_example = |target: &MetadataTarget| target.kind.iter().any(|kind| kind == "example");
+    let examples = package.targets.into_iter().filter(is_example).map(|target| target.name).collect();
+    let names = |all: Vec<MetadataDependency>| all.into_iter().map(|dependency| dependency.name).collect();
     Ok(Package {
         name: package.name,
         folder: folder.to_path_buf(),
-        declares: normal.map(|dependency| dependency.name).collect(),
+        declares: names(normal),
+        tests_with: names(other),
         is_private: package.publish.is_some_and(|registries| registries.is_empty()),
+        examples,
     })
 }
 

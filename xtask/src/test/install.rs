@@ -1,11 +1,11 @@
 //! What a machine must have, and how to get it on Debian.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::account::is_root;
-use crate::command::{captured, cargo, rendered, succeeds, workspace_root};
+use crate::command::{captured, cargo, finished, rendered, succeeds, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 use crate::{fuzz, history, postgres};
 
@@ -57,6 +57,11 @@ const NEEDS: [Need; 7] = [
     Need { what: "Node.js", packages: &["nodejs"], is_there: || answers("node", "--version") },
 ];
 
+/// Everything that Debian's packages bring.
+pub(crate) fn needs() -> impl Iterator<Item = &'static Need> {
+    STEPS.into_iter().flatten()
+}
+
 /// Whether a program is there and runs.
 pub(crate) fn answers(program: &str, argument: &str) -> bool {
     succeeds(Command::new(program).arg(argument))
@@ -69,12 +74,15 @@ pub(crate) fn install() -> Outcome<()> {
     check_node()?;
     let schemathesis = fuzz::install()?;
     history::install(&schemathesis.with_file_name("python"))?;
-    NPM_FOLDERS.iter().try_for_each(|folder| install_with_npm(&workspace_root().join(folder)))
+    NPM_FOLDERS.into_iter().try_for_each(install_with_npm)
 }
 
 /// Installs those of the needs that are missing.
 pub(crate) fn provide(needs: &[Need]) -> Outcome<()> {
     let missing: Vec<&Need> = needs.iter().filter(|need| !(need.is_there)()).collect();
+    if needs.is_empty() {
+        return Ok(());
+    }
     if missing.is_empty() {
         println!("this machine has {}", needs.iter().map(|need| need.what).collect::<Vec<_>>().join(", "));
         return Ok(());
@@ -82,7 +90,7 @@ pub(crate) fn provide(needs: &[Need]) -> Outcome<()> {
     install_with_apt(&missing)
 }
 
-fn check_toolchain() -> Outcome<()> {
+pub(crate) fn check_toolchain() -> Outcome<()> {
     for tool in ["fmt", "clippy"] {
         captured(cargo().args([tool, "--version"])).map_err(|failure| {
             Failure::new(format!(
@@ -134,14 +142,10 @@ fn apt(arguments: &[&str]) -> Outcome<Command> {
 /// Runs a program in our own process group with our standard input, since sudo may ask for a password.
 fn foreground(command: &mut Command) -> Outcome<()> {
     println!("$ {}", rendered(command));
-    let status = command.status().context(|| format!("start `{}`", rendered(command)))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Failure::new(format!("`{}` failed ({status}); its own words stand above", rendered(command))))
+    finished(command)
 }
 
-fn check_node() -> Outcome<()> {
+pub(crate) fn check_node() -> Outcome<()> {
     let version = captured(Command::new("node").arg("--version"))?;
     let major = version.trim().trim_start_matches('v').split('.').next().and_then(|text| text.parse::<u32>().ok());
     if major.is_some_and(|major| major >= NODE_MAJOR_MIN) {
@@ -154,19 +158,47 @@ fn check_node() -> Outcome<()> {
     )))
 }
 
+/// A committed file that names versions, and the copy of it that is laid beside what was installed from it.
+pub(crate) struct Lock {
+    pub(crate) committed: PathBuf,
+    pub(crate) installed: PathBuf,
+}
+
+impl Lock {
+    /// Of one of [`NPM_FOLDERS`].
+    pub(crate) fn of_npm(folder: &str) -> Self {
+        let folder = workspace_root().join(folder);
+        Self {
+            committed: folder.join("package-lock.json"),
+            installed: folder.join("node_modules/.xtask-installed-lock"),
+        }
+    }
+
+    /// Whether what is installed is what the committed file names.
+    pub(crate) fn is_installed(&self) -> bool {
+        fs::read(&self.committed)
+            .is_ok_and(|wanted| fs::read(&self.installed).is_ok_and(|installed| installed == wanted))
+    }
+
+    /// Marks everything as installed.
+    pub(crate) fn mark_installed(&self) -> Outcome<()> {
+        fs::copy(&self.committed, &self.installed)
+            .map(drop)
+            .context(|| format!("copy {} to {}", self.committed.display(), self.installed.display()))
+    }
+}
+
 /// Lays node_modules exactly as the lock file says, unless that was done already.
-fn install_with_npm(folder: &Path) -> Outcome<()> {
-    let lock = folder.join("package-lock.json");
-    let wanted = fs::read(&lock).context(|| format!("read {} (is it committed?)", lock.display()))?;
-    let done = folder.join("node_modules/.xtask-installed-lock");
-    if fs::read(&done).is_ok_and(|installed| installed == wanted) {
-        println!("{}: node_modules is as package-lock.json says", folder.display());
+fn install_with_npm(name: &str) -> Outcome<()> {
+    let (folder, lock) = (workspace_root().join(name), Lock::of_npm(name));
+    if lock.is_installed() {
+        println!("{name}: node_modules is as package-lock.json says");
         return Ok(());
     }
     let mut npm = Command::new("npm");
-    npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(folder).stdin(Stdio::null());
-    println!("in {}:", folder.display());
+    npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder).stdin(Stdio::null());
+    println!("in {name}:");
     foreground(&mut npm)?;
     fs::create_dir_all(folder.join("node_modules")).context(|| "create node_modules".to_owned())?;
-    fs::write(&done, wanted).context(|| format!("write {}", done.display()))
+    lock.mark_installed()
 }

@@ -1,83 +1,73 @@
 //! `cargo xtask test`: everything that must hold before a change lands, on a bare Debian with a Rust toolchain.
 
+mod changed;
+pub(crate) mod disk_space;
 pub(crate) mod guard;
 pub(crate) mod install;
 pub(crate) mod processes;
-mod room;
 pub(crate) mod run;
 mod stages;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
 use crate::failure::{Failure, Outcome};
+use changed::Scope;
 use run::Run;
 use stages::{STAGES, Stage};
 
-/// What `cargo xtask test --help` prints.
-pub(crate) const HELP: &str = "\
-cargo xtask test [--only STAGE[,STAGE]…] [--skip-install] [--list]
-
-Runs every check and test of this repository. It installs what the machine lacks (as root or with sudo, saying what it
-does), starts a PostgreSQL of its own and removes it again. The first stage that fails ends the run.
-
-  --only           these stages alone
-  --skip-install   all but `install`
-  --list           the stages and what they do
-";
-
-/// What the command line asks for.
-#[derive(Debug, Default, PartialEq)]
-struct Options {
+/// Runs every check and test of this repository. It installs what the machine lacks (as root or with sudo, saying what it
+/// does), starts a PostgreSQL of its own and removes it again. The first stage that fails ends the run.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// These stages alone
+    #[arg(long, value_name = "STAGE", value_delimiter = ',')]
+    #[arg(value_parser = PossibleValuesParser::new(STAGES.map(|stage| stage.name)))]
     only: Vec<String>,
+    /// Formatting, layers, lints and tests of the packages that differ from where this branch left BASE (`main` unless named), and
+    /// of those that depend on them: uncommitted and new files count. The end-to-end tests run when a program changed. When nothing
+    /// but documents changed, their tests alone run; when a file changed that every package depends on (Cargo.lock), all packages
+    /// are tested. It installs nothing: see `cargo xtask doctor`. Run `cargo xtask test` before a change lands.
+    #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true, default_missing_value = "main")]
+    changed: Option<String>,
+    /// All but `install`
+    #[arg(long)]
     skip_install: bool,
+    /// The stages and what they do
+    #[arg(long)]
     list: bool,
-    help: bool,
 }
 
 /// Runs the task.
-pub(crate) fn task(arguments: &[&str]) -> Outcome<()> {
-    let options = Options::parse(arguments)?;
-    if options.help {
-        print!("{HELP}");
-        return Ok(());
-    }
+pub(crate) fn task(options: Options) -> Outcome<()> {
     if options.list {
         STAGES.iter().for_each(|stage| println!("{:<10} {}", stage.name, stage.what));
         return Ok(());
     }
-    let stages: Vec<&Stage> = STAGES.iter().filter(|stage| options.wants(stage.name)).collect();
-    run_all(&stages)
+    let scope = options.changed.as_deref().map(Scope::since).transpose()?;
+    let is_needed = |stage: &Stage| scope.as_ref().is_none_or(|scope| scope.stages().contains(&stage.name));
+    let stages: Vec<&Stage> = STAGES.iter().filter(|stage| options.wants(stage.name) && is_needed(stage)).collect();
+    if let Some(scope) = &scope {
+        println!("{}", scope.description());
+    }
+    if stages.is_empty() {
+        println!("there is nothing to run");
+        return Ok(());
+    }
+    let changed = options.changed.map_or_else(String::new, |base| format!(" --changed={base}"));
+    run_all(&stages, scope.unwrap_or_default(), &changed)
+}
+
+/// Whether a stage has this name.
+#[cfg(test)]
+fn is_stage(name: &str) -> bool {
+    STAGES.iter().any(|stage| stage.name == name)
 }
 
 impl Options {
-    fn parse(arguments: &[&str]) -> Outcome<Self> {
-        let mut options = Self::default();
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            match argument.split_once('=').unwrap_or((argument, "")) {
-                ("--only", "") => options.add_stages(arguments.next().copied().unwrap_or_default())?,
-                ("--only", names) => options.add_stages(names)?,
-                ("--skip-install", "") => options.skip_install = true,
-                ("--list", "") => options.list = true,
-                ("--help" | "-h", "") => options.help = true,
-                _ => return Err(Failure::new(format!("`{argument}` is no option of this task\n\n{HELP}"))),
-            }
-        }
-        Ok(options)
-    }
-
-    fn add_stages(&mut self, names: &str) -> Outcome<()> {
-        for name in names.split(',') {
-            if !STAGES.iter().any(|stage| stage.name == name) {
-                let known = STAGES.map(|stage| stage.name).join(", ");
-                return Err(Failure::new(format!("`{name}` is no stage; the stages are {known}")));
-            }
-            self.only.push(name.to_owned());
-        }
-        Ok(())
-    }
-
     fn wants(&self, stage: &str) -> bool {
         if self.skip_install && stage == "install" {
             return false;
@@ -92,11 +82,13 @@ enum Ending {
     Failed(Duration),
 }
 
-fn run_all(stages: &[&Stage]) -> Outcome<()> {
+/// `changed`: the option that chose the scope, for the command that repeats the run.
+fn run_all(stages: &[&Stage], scope: Scope, changed: &str) -> Outcome<()> {
     let mut run = Run::new()?;
+    run.scope = scope;
     let mut endings = Vec::new();
     let mut result = Ok(());
-    if let Some(warning) = room::free().and_then(room::warning) {
+    if let Some(warning) = disk_space::free().and_then(disk_space::warning) {
         println!("{warning}");
     }
     for (index, stage) in stages.iter().enumerate() {
@@ -107,7 +99,7 @@ fn run_all(stages: &[&Stage]) -> Outcome<()> {
         let _ = std::io::stdout().flush();
         let took = start.elapsed();
         endings.push(if result.is_ok() { Ending::Passed(took) } else { Ending::Failed(took) });
-        println!("== {}: {:.1} s{}", stage.name, took.as_secs_f64(), room::told(room::free()));
+        println!("== {}: {:.1} s{}", stage.name, took.as_secs_f64(), disk_space::summary(disk_space::free()));
         if result.is_err() {
             break;
         }
@@ -116,8 +108,9 @@ fn run_all(stages: &[&Stage]) -> Outcome<()> {
     print!("\n{}", summary(stages, &endings));
     result.map_err(|failure| {
         let alone = stages[endings.len() - 1].alone;
-        let room = room::free().and_then(room::advice).map_or_else(String::new, |advice| format!("\n\n{advice}"));
-        Failure::new(format!("{failure}{room}\n\nto run just this again: cargo xtask test --only {alone}"))
+        let room =
+            disk_space::free().and_then(disk_space::advice).map_or_else(String::new, |advice| format!("\n\n{advice}"));
+        Failure::new(format!("{failure}{room}\n\nto run just this again: cargo xtask test{changed} --only {alone}"))
     })
 }
 
@@ -139,33 +132,44 @@ fn summary(stages: &[&Stage], endings: &[Ending]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn options(words: &str) -> Options {
+        Line::parse_from(["test"].into_iter().chain(words.split_whitespace())).options
+    }
 
     #[test]
     fn reads_the_stages_to_run() {
-        let options = Options::parse(&["--only", "fmt,clippy", "--only=tests"]).unwrap();
+        let options = options("--only fmt,clippy --only=tests");
         let wanted: Vec<&str> = STAGES.iter().map(|stage| stage.name).filter(|name| options.wants(name)).collect();
         assert_eq!(wanted, ["fmt", "clippy", "tests"]);
     }
 
     #[test]
-    fn skips_the_installation_only() {
-        let options = Options::parse(&["--skip-install"]).unwrap();
-        assert!(!options.wants("install") && STAGES[1..].iter().all(|stage| options.wants(stage.name)));
+    fn what_changed_is_held_against_main_unless_another_base_is_named() {
+        assert_eq!(options("--changed").changed.as_deref(), Some("main"));
+        assert_eq!(options("--changed=origin/next").changed.as_deref(), Some("origin/next"));
+        assert_eq!(options("--skip-install").changed, None);
     }
 
     #[test]
-    fn an_unknown_stage_or_option_is_refused_with_the_known_ones() {
-        assert!(Options::parse(&["--only", "lint"]).unwrap_err().to_string().contains("install, fmt, layers"));
-        assert!(Options::parse(&["--only"]).is_err());
-        assert!(Options::parse(&["--fast"]).unwrap_err().to_string().contains("--skip-install"));
-        assert!(Options::parse(&["--list=yes"]).is_err());
+    fn skips_the_installation_only() {
+        let options = options("--skip-install");
+        assert!(!options.wants("install") && STAGES[1..].iter().all(|stage| options.wants(stage.name)));
     }
 
     #[test]
     fn what_a_stage_needs_to_run_alone_exists_and_contains_it() {
         for stage in &STAGES {
-            let options = Options::parse(&["--only", stage.alone]).unwrap();
+            let options = options(&format!("--only {}", stage.alone));
             assert!(options.wants(stage.name), "{}", stage.name);
         }
     }

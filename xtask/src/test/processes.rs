@@ -8,13 +8,14 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::command::succeeds;
+use crate::process_status::ProcessStatus;
 
 /// Everything a watched program starts inherits this variable, so it is found even after it left its process group.
 pub(crate) const MARKER_VARIABLE: &str = "DROPIN_XTASK_RUN";
 
 /// How long ended programs may take to be gone.
 const GRACE: Duration = Duration::from_secs(5);
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What a search looks for: one run's marker, or one of its process groups.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +61,7 @@ impl Wanted {
             if alive.is_empty() || Instant::now() >= deadline {
                 return alive;
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
@@ -72,15 +73,9 @@ impl Wanted {
     }
 
     fn matches(&self, id: u32) -> bool {
-        let folder = Path::new("/proc").join(id.to_string());
         // A process may end while we look at it; then it is no longer alive.
-        let Some(status) = fs::read_to_string(folder.join("stat")).ok().and_then(|text| Status::parse(&text)) else {
-            return false;
-        };
-        if status.is_dead {
-            return false;
-        }
-        let environment = fs::read(folder.join("environ")).unwrap_or_default();
+        let Some(status) = ProcessStatus::of(id).ok().filter(|status| !status.is_dead) else { return false };
+        let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
         self.groups.contains(&status.group)
             || self.marker.as_ref().is_some_and(|marker| has_marker(&environment, marker))
     }
@@ -91,23 +86,6 @@ fn has_marker(environment: &[u8], marker: &str) -> bool {
     let wanted = format!("{MARKER_VARIABLE}={marker}");
     let rests = environment.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(wanted.as_bytes()));
     rests.into_iter().any(|rest| rest.is_empty() || rest.starts_with(b"/"))
-}
-
-/// The part of /proc/*/stat that matters here.
-#[derive(Debug, PartialEq)]
-struct Status {
-    is_dead: bool,
-    group: u32,
-}
-
-impl Status {
-    /// Reads "id (name) state parent group …"; the name may contain anything, so the last `)` counts.
-    fn parse(text: &str) -> Option<Self> {
-        let (_, rest) = text.rsplit_once(')')?;
-        let mut fields = rest.split_whitespace();
-        let is_dead = matches!(fields.next()?, "Z" | "X");
-        Some(Self { is_dead, group: fields.nth(1)?.parse().ok()? })
-    }
 }
 
 fn describe(id: u32, listening: &BTreeMap<String, u16>) -> Process {
@@ -150,13 +128,6 @@ mod tests {
     use std::process::Stdio;
 
     use super::*;
-
-    #[test]
-    fn reads_a_status_whose_name_contains_brackets() {
-        let expected = Status { is_dead: false, group: 7 };
-        assert_eq!(Status::parse("12 (a) b) S 1 7 7 0"), Some(expected));
-        assert_eq!(Status::parse("12 (x) Z 1 7 7 0").map(|status| status.is_dead), Some(true));
-    }
 
     #[test]
     fn reads_listening_sockets_only() {

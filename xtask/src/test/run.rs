@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::changed::Scope;
 use super::guard::Guard;
 use super::processes::{MARKER_VARIABLE, Wanted};
-use crate::command::{rendered, workspace_root};
+use crate::command::{judged, rendered, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 use crate::postgres::{self, URL_VARIABLE};
 
@@ -19,6 +20,8 @@ const SCRUBBED: [&str; 4] = ["DROPIN_", "PG", "DATABASE_URL", "RUST_LOG"];
 /// The state that stages share.
 #[derive(Debug)]
 pub(crate) struct Run {
+    /// The whole workspace, unless set.
+    pub(crate) scope: Scope,
     guard: Guard,
     marker: String,
     server: Option<StartedServer>,
@@ -34,14 +37,14 @@ impl Run {
     pub(crate) fn new() -> Outcome<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).context(|| "read the clock".to_owned())?;
         let marker = format!("{}-{}", std::process::id(), now.as_millis());
-        Ok(Self { guard: Guard::start(&marker)?, marker, server: None })
+        Ok(Self { scope: Scope::default(), guard: Guard::start(&marker)?, marker, server: None })
     }
 
     /// Runs a build tool to its end.
     pub(crate) fn tool(&mut self, command: &mut Command) -> Outcome<()> {
-        let group = self.spawn_and_wait(command)?;
-        self.guard.forget(group.id)?;
-        group.judge(command)
+        let (group, status) = self.spawn_and_wait(command)?;
+        self.guard.forget(group)?;
+        judged(command, status)
     }
 
     /// Runs a program that runs our code: in a clean environment, and nothing it started may outlive it.
@@ -55,16 +58,16 @@ impl Run {
             command.env(URL_VARIABLE, &server.url);
         }
         command.env(MARKER_VARIABLE, &self.marker);
-        let group = self.spawn_and_wait(command)?;
-        let wanted = Wanted { marker: Some(self.marker.clone()), groups: BTreeSet::from([group.id]) };
+        let (group, status) = self.spawn_and_wait(command)?;
+        let wanted = Wanted { marker: Some(self.marker.clone()), groups: BTreeSet::from([group]) };
         let left = wanted.alive_after_grace();
         wanted.end();
-        self.guard.forget(group.id)?;
+        self.guard.forget(group)?;
         let left: Vec<String> = left.iter().map(ToString::to_string).collect();
         if !left.is_empty() {
             eprintln!("still alive after `{}`, ended now:\n  {}", rendered(command), left.join("\n  "));
         }
-        group.judge(command)?;
+        judged(command, status)?;
         if left.is_empty() {
             return Ok(());
         }
@@ -104,7 +107,8 @@ impl Run {
         Err(Failure::new(format!("this run left behind:\n  {}", left.join("\n  "))))
     }
 
-    fn spawn_and_wait(&mut self, command: &mut Command) -> Outcome<Ended> {
+    /// The process group that the program led, and how it ended.
+    fn spawn_and_wait(&mut self, command: &mut Command) -> Outcome<(u32, ExitStatus)> {
         println!("$ {}", rendered(command));
         let mut child = command.stdin(Stdio::null()).process_group(0).spawn().context(|| {
             format!("start `{}`; is it installed (`cargo xtask test --only install`)?", rendered(command))
@@ -112,22 +116,7 @@ impl Run {
         let id = child.id();
         self.guard.watch(id)?;
         let status = child.wait().context(|| format!("wait for `{}`", rendered(command)))?;
-        Ok(Ended { id, status })
-    }
-}
-
-/// A program that ended, and the process group it led.
-struct Ended {
-    id: u32,
-    status: std::process::ExitStatus,
-}
-
-impl Ended {
-    fn judge(&self, command: &Command) -> Outcome<()> {
-        if self.status.success() {
-            return Ok(());
-        }
-        Err(Failure::new(format!("`{}` failed ({}); its own words stand above", rendered(command), self.status)))
+        Ok((id, status))
     }
 }
 

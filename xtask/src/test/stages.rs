@@ -6,11 +6,12 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::changed::COMMAND_LINE_TEST;
 use super::install;
 use super::run::Run;
 use crate::command::{cargo, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
-use crate::layers;
+use crate::{layers, supply};
 
 /// One stage.
 pub(crate) struct Stage {
@@ -24,7 +25,7 @@ pub(crate) struct Stage {
 
 /// Cheap ones first. Everything builds into one target folder: checks, clippy and docs share their metadata, and the
 /// tests run what `build` has built.
-pub(crate) const STAGES: [Stage; 12] = [
+pub(crate) const STAGES: [Stage; 13] = [
     Stage {
         name: "install",
         what: "what this machine lacks, with apt-get, npm and pip",
@@ -38,25 +39,26 @@ pub(crate) const STAGES: [Stage; 12] = [
         run: |run| run.tool(cargo().args(["fmt", "--all", "--check"])),
     },
     Stage { name: "layers", what: "every package keeps to layers.toml", alone: "layers", run: |_| layers::check() },
-    Stage { name: "check", what: "each domain crate compiles alone", alone: "check", run: check },
     Stage {
-        name: "clippy",
-        what: "lints, warnings are errors",
-        alone: "clippy",
-        run: |run| run.tool(cargo().args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])),
+        name: "supply",
+        what: "licenses, sources and bans of every dependency (deny.toml); `cargo xtask deny` looks at advisories, too",
+        alone: "supply",
+        run: |_| supply::check(),
     },
+    Stage {
+        name: "check",
+        what: "each domain crate compiles alone and from its package, with its examples",
+        alone: "check",
+        run: check,
+    },
+    Stage { name: "clippy", what: "lints, warnings are errors", alone: "clippy", run: clippy },
     Stage {
         name: "docs",
         what: "the documentation builds without warnings",
         alone: "docs",
         run: |run| run.tool(cargo().args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "--deny warnings")),
     },
-    Stage {
-        name: "build",
-        what: "every program and test",
-        alone: "build",
-        run: |run| run.tool(cargo().args(["build", "--workspace", "--all-targets"])),
-    },
+    Stage { name: "build", what: "every program and test", alone: "build", run: build },
     Stage {
         name: "tests",
         what: "every test, on SQLite and on a throw-away PostgreSQL, end to end and in Chromium",
@@ -87,13 +89,37 @@ pub(crate) const STAGES: [Stage; 12] = [
 const BROWSER: &str = "crates/browser";
 
 fn check(run: &mut Run) -> Outcome<()> {
-    layers::domain_packages()?.iter().try_for_each(|name| run.tool(cargo().args(["check", "--package", name])))
+    let packages = layers::domain_packages()?;
+    packages.iter().try_for_each(|package| run.tool(cargo().args(["check", "--package", &package.name])))?;
+    run.tool(cargo().args(["xtask", "package"]))
+}
+
+fn clippy(run: &mut Run) -> Outcome<()> {
+    let mut command = cargo();
+    command.arg("clippy").args(run.scope.packages().unwrap_or_default());
+    run.tool(command.args(["--all-targets", "--all-features", "--", "--deny", "warnings"]))
+}
+
+fn build(run: &mut Run) -> Outcome<()> {
+    let mut command = cargo();
+    command.arg("build").args(run.scope.build()).arg("--all-targets");
+    run.tool(&mut command)
 }
 
 fn tests(run: &mut Run) -> Outcome<()> {
+    let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let (packages, documents) = (run.scope.packages().map(owned), run.scope.document_tests().map(owned));
+    if let Some(documents) = documents {
+        run.tests(cargo().arg("test").args(documents))?;
+        run.tests(cargo().args(["test", "--package", "xtask", "--bin", "xtask", COMMAND_LINE_TEST]))?;
+    }
+    packages.map_or(Ok(()), |packages| package_tests(run, &packages))
+}
+
+fn package_tests(run: &mut Run, packages: &[String]) -> Outcome<()> {
     run.start_postgres()?;
     let mut command = cargo();
-    command.args(["test", "--workspace", "--no-fail-fast"]);
+    command.arg("test").args(packages).arg("--no-fail-fast");
     if std::env::var_os(THREADS_VARIABLE).is_none() {
         // The long ones wait: for a program to start, a page to settle, a lock to be released.
         let cores = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);

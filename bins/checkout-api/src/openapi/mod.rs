@@ -2,11 +2,12 @@
 
 pub mod shopper;
 
-use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
+use dropin_http::{ApiDocs, Exchange, OperationDocs, ResponseDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
 use dropin_wire::catalogue::MethodsBody;
 use dropin_wire::checkout::{
-    ActedBody, CancelRequest, CaptureRequest, CheckoutBody, CheckoutRequest, QueryRequest, RefundRequest,
+    CancelRequest, CheckoutActionBody, CheckoutBody, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest,
+    QueryRequest,
 };
 use dropin_wire::order::RefundBody;
 use dropin_wire::schema::{AmountRequest, Country, CurrencyCode, Id, LocaleName, Text, WebUrl};
@@ -18,7 +19,7 @@ use crate::OPERATIONS;
 pub const DOCS: ApiDocs = ApiDocs {
     document: include_str!("../../../../docs/openapi/checkout-api.json"),
     page: include_str!("../../../../docs/openapi/checkout-api.html"),
-    below: "",
+    path_prefix: "",
 };
 
 const SERVICE: ServiceDocs = ServiceDocs {
@@ -43,12 +44,12 @@ const TAG: &str = "Checkout";
 
 fn pay() -> OperationDocs {
     let text = "Pays for the shopper: with a stashed card (PaymentMethod of class Card and StashId), with a wallet's stashed token (StashId alone), by a redirect (class Online: send the shopper to \
-        Action.Redirect, who comes back to Return) or by bank transfer (class Offline: show BankDetails). A card may need Action.Redirect too, for 3-D Secure. \
+        Action.Redirect, who comes back to Return) or by bank transfer (class Offline: Action.Redirect is a page of ours that shows the account). A card may need Action.Redirect too, for 3-D Secure. \
         An outcome that is not known yet is answered 200 with Authorized, Completed and Captured false: notifications tell, and so does the query.";
     OperationDocs::new(TAG, "checkout", "Pay", text)
         .repeatable()
         .takes::<CheckoutRequest>("The payment.")
-        .answers(Answer::json::<CheckoutBody<'_>>(200, "How the payment stands."))
+        .answers(ResponseDocs::json::<CheckoutBody<'_>>(200, "How the payment stands."))
         .refuses(&[
             ErrorCode::InvalidCurrency,
             ErrorCode::PaymentDeclined,
@@ -62,8 +63,8 @@ fn capture() -> OperationDocs {
         under review and captured when that is approved; ORDER_PROCESSED tells.";
     OperationDocs::new(TAG, "captureCheckout", "Capture", text)
         .repeatable()
-        .takes::<CaptureRequest>("Which Order, and how much.")
-        .answers(Answer::json::<ActedBody>(200, "What came of it."))
+        .takes::<CheckoutCaptureRequest>("Which Order, and how much.")
+        .answers(ResponseDocs::json::<CheckoutActionBody>(200, "What came of it."))
         .refuses(&[
             ErrorCode::CaptureFailed,
             ErrorCode::MerchantNotFound,
@@ -77,7 +78,7 @@ fn cancel() -> OperationDocs {
     OperationDocs::new(TAG, "cancelCheckout", "Cancel", text)
         .repeatable()
         .takes::<CancelRequest>("Which Order.")
-        .answers(Answer::json::<ActedBody>(200, "What came of it."))
+        .answers(ResponseDocs::json::<CheckoutActionBody>(200, "What came of it."))
         .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::OrderNotFound, ErrorCode::InvalidOrderState])
 }
 
@@ -86,9 +87,12 @@ fn refund() -> OperationDocs {
         same Amount answers 200 with the first refund.";
     OperationDocs::new(TAG, "refundCheckout", "Refund", text)
         .repeatable()
-        .takes::<RefundRequest>("Which Order, and what to give back under which name.")
-        .answers(Answer::json::<RefundBody<'_>>(201, "The refund was taken on; State says what became of it."))
-        .answers(Answer::json::<RefundBody<'_>>(200, "The refund that was made under this RefundReference before."))
+        .takes::<CheckoutRefundRequest>("Which Order, and what to give back under which name.")
+        .answers(ResponseDocs::json::<RefundBody<'_>>(201, "The refund was taken on; State says what became of it."))
+        .answers(ResponseDocs::json::<RefundBody<'_>>(
+            200,
+            "The refund that was made under this RefundReference before.",
+        ))
         .refuses(&[
             ErrorCode::MerchantNotFound,
             ErrorCode::OrderNotFound,
@@ -102,7 +106,7 @@ fn query() -> OperationDocs {
     let text = "How a payment stands, by its OrderId or its ReferenceId.";
     OperationDocs::new(TAG, "queryCheckout", "Look up a payment", text)
         .takes::<QueryRequest>("Which Order.")
-        .answers(Answer::json::<CheckoutBody<'_>>(200, "How the payment stands."))
+        .answers(ResponseDocs::json::<CheckoutBody<'_>>(200, "How the payment stands."))
         .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::OrderNotFound])
 }
 
@@ -118,7 +122,7 @@ fn wallet_session() -> OperationDocs {
             "The merchant's name as the shopper shall see it; at most 64 characters.",
         )
         .parameter::<Text>("domainName", "The page's domain, for callers without an Origin; of a page, Origin tells.")
-        .answers(Answer::json::<MerchantSession>(
+        .answers(ResponseDocs::json::<MerchantSession>(
             200,
             "The provider's answer, byte for byte; it may have more members.",
         ))
@@ -149,7 +153,7 @@ fn payment_methods() -> OperationDocs {
         .parameter::<LocaleName>("Locale", "In which language the names are wanted.")
         .reads_a_version()
         .answers(
-            Answer::json::<MethodsBody>(200, "The methods; either list may be empty.")
+            ResponseDocs::json::<MethodsBody>(200, "The methods; either list may be empty.")
                 .with_etag()
                 .header("Cache-Control", "For how long the list may be kept."),
         )

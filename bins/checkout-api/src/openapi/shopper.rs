@@ -1,9 +1,9 @@
 //! The shopper's calls.
 
-use dropin_http::{Answer, ApiDocs, Exchange, OperationDocs, ServiceDocs};
+use dropin_http::{ApiDocs, Exchange, OperationDocs, ResponseDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
-use dropin_wire::schema::{Seconds, SessionState};
-use dropin_wire::shopper::{ProgressBody, ShopperViewBody, SubmitRequest};
+use dropin_wire::schema::{Id, Seconds, SessionState};
+use dropin_wire::shopper::{EmbeddableBody, PayAnotherWayRequest, ProgressBody, ShopperViewBody, SubmitRequest};
 
 use crate::SHOPPER_OPERATIONS;
 
@@ -11,7 +11,7 @@ use crate::SHOPPER_OPERATIONS;
 pub const DOCS: ApiDocs = ApiDocs {
     document: include_str!("../../../../docs/openapi/shopper-api.json"),
     page: include_str!("../../../../docs/openapi/shopper-api.html"),
-    below: "/v1/shopper",
+    path_prefix: "/v1/shopper",
 };
 
 const SERVICE: ServiceDocs = ServiceDocs {
@@ -24,7 +24,8 @@ const SERVICE: ServiceDocs = ServiceDocs {
 
 /// The document, with these exchanges as its examples, as JSON text.
 pub fn document(exchanges: &[Exchange]) -> String {
-    dropin_http::document(SERVICE, SHOPPER_OPERATIONS, &[view(), submit(), progress()], exchanges)
+    let operations = [view(), submit(), pay_another_way(), progress(), embedding()];
+    dropin_http::document(SERVICE, SHOPPER_OPERATIONS, &operations, exchanges)
 }
 
 const TAG: &str = "Shopper";
@@ -37,7 +38,7 @@ fn view() -> OperationDocs {
     OperationDocs::new(TAG, "viewSession", "Show a Session to its shopper", text)
         .id(SESSION_ID.0, SESSION_ID.1)
         .answers(
-            Answer::json::<ShopperViewBody<'_>>(200, "The Session.")
+            ResponseDocs::json::<ShopperViewBody<'_>>(200, "The Session.")
                 .link("submit", "submitPayment", SESSION_ID.0, at)
                 .link("progress", "paymentProgress", SESSION_ID.0, at),
         )
@@ -46,17 +47,29 @@ fn view() -> OperationDocs {
 
 fn submit() -> OperationDocs {
     let text = "Pays the Session with a stashed card (StashId) or a method without one (PaymentMethod). It names no amount: what is paid is the total of the \
-        Version that was shown. Repeating it with the same AttemptId is harmless and answers how the first one stands.";
+        Version that was shown. Repeating it with the same AttemptId is harmless and answers how the first one stands, or how it ended: an AttemptId \
+        never starts a second attempt. While CREATED, Attempt tells of the attempt that failed last, and another may be made.";
     OperationDocs::new(TAG, "submitPayment", "Pay", text)
         .id(SESSION_ID.0, SESSION_ID.1)
         .takes::<SubmitRequest>("The version shown, and what to pay with.")
-        .answers(Answer::json::<ProgressBody<'_>>(200, "How the attempt stands.").link(
+        .answers(ResponseDocs::json::<ProgressBody<'_>>(200, "How the attempt stands.").link(
             "progress",
             "paymentProgress",
             SESSION_ID.0,
             "$request.path.SessionId",
         ))
         .refuses(&[ErrorCode::SessionNotFound, ErrorCode::InvalidSessionState, ErrorCode::SessionChanged])
+}
+
+fn pay_another_way() -> OperationDocs {
+    let text = "The shopper has left the hosted page of this attempt and wants to pay another way: the page is closed at the bank or provider first, and \
+        that counts as an attempt. What was paid meanwhile wins, and the Session is COMPLETED. With Checking, it is not known yet whether the page was \
+        closed. Repeating it is harmless, and so is naming an attempt that is over.";
+    OperationDocs::new(TAG, "payAnotherWay", "Pay another way", text)
+        .id(SESSION_ID.0, SESSION_ID.1)
+        .takes::<PayAnotherWayRequest>("The attempt whose page shall be closed.")
+        .answers(ResponseDocs::json::<ProgressBody<'_>>(200, "How the Session stands."))
+        .refuses(&[ErrorCode::SessionNotFound])
 }
 
 fn progress() -> OperationDocs {
@@ -66,6 +79,17 @@ fn progress() -> OperationDocs {
         .id(SESSION_ID.0, SESSION_ID.1)
         .parameter::<Seconds>("wait", "How long to wait for a change; more than 25 counts as 25, and none as 0.")
         .parameter::<SessionState>("from", "The state that is known already; PROCESSING when left out.")
-        .answers(Answer::json::<ProgressBody<'_>>(200, "How the attempt stands."))
+        .answers(ResponseDocs::json::<ProgressBody<'_>>(200, "How the attempt stands."))
         .refuses(&[ErrorCode::SessionNotFound, ErrorCode::InvalidRequest])
+}
+
+fn embedding() -> OperationDocs {
+    let text = "Tells the page that asks (header Origin) whether it may embed the drop-in for the Session; pages of every origin may read the answer (CORS). \
+        A page may when its origin is registered with the merchant, in a sandbox also when it is that of CompleteUrl or CancelUrl. Browsers refuse \
+        the frame of any other without telling it why.";
+    OperationDocs::new(TAG, "checkEmbedding", "May this page embed the drop-in?", text)
+        .parameter::<Id>(SESSION_ID.0, SESSION_ID.1)
+        .header("Origin", "^https?://", "The page's origin, set by browsers; without it that of {asset_url}.")
+        .answers(ResponseDocs::json::<EmbeddableBody>(200, "It may."))
+        .refuses(&[ErrorCode::OriginNotAllowed, ErrorCode::SessionNotFound])
 }

@@ -9,7 +9,7 @@
 mod processor;
 mod wallet;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,36 +18,40 @@ use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_association, configure_checkout};
 use dropin_access::{Origin, Permission, Permissions, TargetPolicy, WalletDomain, WalletHost, WalletHosts};
 use dropin_boot::{SystemClock, SystemIds};
-use dropin_card::{Card, StashedData, Wallet, WalletToken};
+use dropin_card::{Card, CardHash, StashedData, Wallet, WalletToken};
 use dropin_catalogue::Catalogue;
-use dropin_http::{Flows, Gate, Running, Server};
-use dropin_kernel::Timestamp;
+use dropin_http::{AuthState, Flows, RunningServer, Server};
+use dropin_kernel::{MerchantId, Timestamp};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_ports::{
-    AccessStore, Clock, KeyringError, MerchantSettings, SealedCard, StashBinding, StashVault, WalletCredentials,
+    AccessStore, Clock, KeyringError, MerchantSettings, SealedCard, StashBinding, StashVault, StoredResponse,
+    WalletCredentials,
 };
+use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
-use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::catalogue::MethodLists;
-use dropin_usecases::payments::{Checkouts, Looks, Payments, Shopper, Timing};
-use dropin_usecases::stash::{Door, Stashing};
+use dropin_usecases::idempotency::{IdempotencyService, IdempotentOutcome, KEEP, Reply};
+use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper, Timing};
+use dropin_usecases::sessions::Sessions;
+use dropin_usecases::stash::{NewEntry, StashLimits, StashQuota, Stashing};
 use dropin_usecases::wallet::{AssociationFile, SetWallet, WalletOffers, WalletSessions, WalletSetup};
 use dropin_validation::UrlPolicy;
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use uuid::Uuid;
 
-pub(crate) use processor::{Bank, redirect};
+pub(crate) use processor::{ProcessorStub, redirect};
 pub(crate) use wallet::Gateway;
 
 pub(crate) const CARD: &str = "4242424242424242";
 const FINGERPRINT: &str = "a browser";
 
 /// A vault that seals nothing: every card in it is the same published test number, and tokens are as they came.
-struct OneCard;
+struct SingleCardVault;
 
-impl StashVault for OneCard {
+impl StashVault for SingleCardVault {
     fn seal(&self, data: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
         let bytes = match data {
             StashedData::Card(_) => vec![0; 64],
@@ -62,6 +66,20 @@ impl StashVault for OneCard {
         }
         let data = String::from_utf8(sealed.bytes.clone()).unwrap();
         Ok(StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data)))
+    }
+
+    fn hash_card(&self, _: MerchantId, digits: &str) -> Result<CardHash, KeyringError> {
+        let mut hash = [0; 32];
+        hash[..digits.len()].copy_from_slice(digits.as_bytes());
+        Ok(CardHash(hash))
+    }
+
+    fn check_key(&self, _: &str) -> Result<(), KeyringError> {
+        Ok(())
+    }
+
+    fn check(&self, _: Timestamp) -> Result<(), KeyringError> {
+        Ok(())
     }
 }
 
@@ -83,6 +101,7 @@ pub(crate) struct User {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
+    pub(crate) bytes: Vec<u8>,
     pub(crate) text: String,
 }
 
@@ -126,17 +145,19 @@ impl Answer {
 }
 
 pub(crate) struct Api {
-    pub(crate) bank: Arc<Bank>,
+    pub(crate) bank: Arc<ProcessorStub>,
     pub(crate) ana: User,
     pub(crate) bob: User,
     store: Store,
     merchants: Merchants,
     stashing: Stashing,
+    auth: AuthState,
+    sessions: Sessions,
     pub(crate) gateway: Arc<Gateway>,
     setup: WalletSetup,
     address: SocketAddr,
     client: awc::Client,
-    _server: Running,
+    _server: RunningServer,
     _flows: Flows,
     _stop: watch::Sender<bool>,
     _folder: tempfile::TempDir,
@@ -144,6 +165,11 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) async fn start() -> Self {
+        Self::start_as(false).await
+    }
+
+    /// With the drop-in of a sandbox, or of production.
+    pub(crate) async fn start_as(sandbox: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
         let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
@@ -159,17 +185,18 @@ impl Api {
             targets: TargetPolicy::production(),
         };
         let (ana, bob) = (create(&merchants, "Ana's mugs").await, create(&merchants, "Bob's books").await);
-        let (bank, flows) = (Arc::new(Bank::default()), Flows::start().unwrap());
+        let (bank, flows) = (Arc::new(ProcessorStub::default()), Flows::start().unwrap());
         let payments = Payments {
             store: shared.clone(),
             processor: bank.clone(),
             clock: clock.clone(),
-            ids,
+            ids: ids.clone(),
             timing: Timing::default(),
         };
-        let return_base = "http://assets.example".to_owned();
+        let sessions = Sessions { store: shared.clone(), clock: clock.clone(), ids, url_policy: UrlPolicy::Production };
+        let return_base = "https://assets.example".to_owned();
         let catalogue = Arc::new(Catalogue::of_sandbox());
-        let vault = Arc::new(OneCard);
+        let vault = Arc::new(SingleCardVault);
         let gateway = Arc::new(Gateway::default());
         let setup = WalletSetup {
             store: shared.clone(),
@@ -178,7 +205,7 @@ impl Api {
             clock: clock.clone(),
             sandbox: false,
         };
-        let asset_origin = Origin::parse("http://assets.example").unwrap();
+        let asset_origin = Origin::parse("https://assets.example").unwrap();
         let hosts = WalletHost::PUBLISHED.map(|name| WalletHost::parse(name).unwrap()).to_vec();
         let wallets = WalletSessions {
             store: shared.clone(),
@@ -190,19 +217,15 @@ impl Api {
             asset_origin: asset_origin.clone(),
             sandbox: false,
         };
-        let offers = WalletOffers {
-            store: shared.clone(),
-            clock: clock.clone(),
-            checkout_url: "https://pay.example".to_owned(),
-        };
+        let offers = WalletOffers::new(shared.clone(), clock.clone(), "https://pay.example".to_owned());
         let association = AssociationFile {
             store: shared.clone(),
             domain: Some(WalletDomain::parse("assets.example", false).unwrap()),
         };
         let limit = FailureLimit::default();
-        let gate = Gate(Arc::new(Authenticator::new(shared.clone(), secrets, clock.clone(), false, limit)));
+        let auth = AuthState(Arc::new(Authenticator::new(shared.clone(), secrets, clock.clone(), false, limit)));
         let merchant = MerchantDeps {
-            gate,
+            auth: auth.clone(),
             checkouts: Checkouts {
                 payments: payments.clone(),
                 stash: shared.clone(),
@@ -211,7 +234,7 @@ impl Api {
                 catalogue: catalogue.clone(),
                 wallets: offers.clone(),
             },
-            answers: Answers { store: shared.clone(), clock: clock.clone(), keep: KEEP },
+            answers: IdempotencyService { store: shared.clone(), clock: clock.clone(), keep: KEEP },
             flows: flows.clone(),
             url_policy: UrlPolicy::Production,
             wallets,
@@ -225,7 +248,8 @@ impl Api {
         let (stop, stopping) = watch::channel(false);
         let shopper = CheckoutDeps {
             shopper: Shopper {
-                looks: Looks::default(),
+                poll_throttle: PollThrottle::default(),
+                page_closings: PollThrottle::default(),
                 wallets: offers,
                 sessions: shared.clone(),
                 merchants: KnownMerchants::new(shared.clone()),
@@ -234,20 +258,22 @@ impl Api {
                 payments,
                 return_base,
                 catalogue,
+                sandbox,
             },
             flows: flows.clone(),
             stash_url: "http://stash.example".to_owned(),
-            sandbox: false,
             stop: stopping,
         };
         let stashing = Stashing {
             store: shared.clone(),
-            access: shared,
+            merchants: KnownMerchants::new(shared.clone()),
+            sessions: shared.clone(),
+            wallets: shared,
             vault,
             clock,
             asset_origin,
             lifetime: Duration::from_secs(1_800),
-            door: Arc::new(Door::new(0)),
+            quota: Arc::new(StashQuota::new(StashLimits::NONE, Duration::from_secs(1_800))),
         };
         let server = Server::new("checkout-api")
             .listen(SocketAddr::from(([127, 0, 0, 1], 0)))
@@ -267,6 +293,8 @@ impl Api {
             store,
             merchants,
             stashing,
+            auth,
+            sessions,
             gateway,
             setup,
             address,
@@ -299,8 +327,8 @@ impl Api {
         }
         let mut response = request.send_body(body).await.unwrap();
         let bytes = response.body().await.unwrap();
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        Answer { status: response.status().as_u16(), headers: response.headers().clone(), text }
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Answer { status: response.status().as_u16(), headers: response.headers().clone(), bytes: bytes.to_vec(), text }
     }
 
     /// Ana asks; `what` follows the version.
@@ -335,10 +363,39 @@ impl Api {
         cart
     }
 
+    /// A Session of Ana's over 10.00 USD, CREATED; its id.
+    pub(crate) async fn session(&self) -> String {
+        let here = IpAddr::from([127, 0, 0, 1]);
+        let caller = self.auth.0.authenticate(here, &self.ana.name, &self.ana.password).await.unwrap();
+        let body = json!({
+            "MerchantReference": Uuid::new_v4(), "AutoCapture": true, "Currency": "USD",
+            "CompleteUrl": "https://paid.example/done", "CancelUrl": "https://shop.example/cart",
+            "Items": [{"Name": "Mug", "Amount": 10, "Quantity": 1}],
+            "BillingProfile": {
+                "Name": "Ana", "Email": "ana@shop.example",
+                "Address": {"Street": "Hauptstr. 1", "City": "Berlin", "Country": "DE"},
+            },
+        });
+        let render =
+            |session: &Session| StoredResponse { status: 201, etag: None, body: session.id.to_string().into() };
+        let told = self.sessions.create(&caller, body.to_string().as_bytes(), Reply { render, key_use: None }).await;
+        match told.unwrap() {
+            IdempotentOutcome::Stored(answer) => String::from_utf8(answer.body).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Puts a card or a token of Ana's shopper into the stash.
+    async fn stash(&self, stash_id: &str, data: StashedData) {
+        let merchant = self.stashing.merchant(self.ana.merchant.parse().unwrap()).await.unwrap();
+        let (stash_id, fingerprint) = (stash_id.to_owned(), FINGERPRINT.to_owned());
+        let entry = NewEntry { client: 0, session: None, stash_id, fingerprint, data };
+        self.stashing.put(&merchant, entry).await.unwrap();
+    }
+
     /// One that is paid with a stashed card.
     pub(crate) async fn carded(&self, reference: &str, change: Value) -> Value {
-        let merchant = self.stashing.merchant(self.ana.merchant.parse().unwrap()).await.unwrap();
-        self.stashing.put(&merchant, reference.to_owned(), FINGERPRINT.to_owned(), card()).await.unwrap();
+        self.stash(reference, card()).await;
         let mut cart = self.cart(reference, json!({"PaymentMethod": "VISA", "StashId": reference}));
         for (name, value) in change.as_object().unwrap() {
             cart[name] = value.clone();
@@ -354,6 +411,11 @@ impl Api {
         self.setup.set(id, SetWallet { identifier, country: "NL".to_owned(), credentials }).await.unwrap();
         self.setup.add_domain(id, domain, wallet::FILE).await.unwrap();
         self.setup.check_domain(id, domain).await.unwrap();
+    }
+
+    /// Takes Ana's wallet away.
+    pub(crate) async fn without_wallet(&self) {
+        self.setup.remove(self.ana.merchant.parse().unwrap()).await.unwrap();
     }
 
     /// Ana's origins.
@@ -373,9 +435,7 @@ impl Api {
 
     /// One that is paid with a wallet's stashed token.
     pub(crate) async fn tokened(&self, reference: &str, data: &str, change: Value) -> Value {
-        let merchant = self.stashing.merchant(self.ana.merchant.parse().unwrap()).await.unwrap();
-        let token = StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data));
-        self.stashing.put(&merchant, reference.to_owned(), FINGERPRINT.to_owned(), token).await.unwrap();
+        self.stash(reference, StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data))).await;
         let mut cart = self.cart(reference, json!({"PaymentMethod": null, "StashId": reference, "Return": null}));
         for (name, value) in change.as_object().unwrap() {
             cart[name] = value.clone();

@@ -1,6 +1,6 @@
 //! Serving: the parts are composed here, from the same libraries as the small programs.
 
-mod service;
+mod services;
 mod storefront;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,17 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::web::ServiceConfig;
-use dropin_boot::{Failure, Process, keep_memory_private};
+use dropin_boot::{Context, Failure, Process, join_deployment, keep_memory_private, watch_database};
 use dropin_http::Server;
-use dropin_keyring::MasterKey;
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::{Role, Store};
 use sandbox_processor::{Hosting, SandboxProcessor};
 
-use crate::cli::{Cli, Target};
+use crate::cli::{self, Cli, Target};
 use crate::plan::{self, Addresses, Parts};
 use crate::wallet::{self, WalletSandbox};
-use crate::{banner, demo, files, tools};
-use service::Service;
+use crate::{banner, demo, files};
 use storefront::open_shop;
 
 /// How long the sandbox processor stays silent where a test number asks for it: longer than [`dropin_usecases::payments::PROCESSOR_DEADLINE`], and short
@@ -29,12 +27,20 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// Serves until somebody asks for a stop.
 pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     let parts = Parts::chosen(cli)?;
-    let database = cli.store.url()?;
+    cli.mode.of_service(cli.serve.listen, cli.serve.listener.behind_proxy)?;
     files::make_folder(&cli.store.data)?;
+    let keeps_database =
+        parts.need_store() && cli.store.database_url.is_none() && cli.store.database_url_file.is_none();
+    if keeps_database || parts.has(Target::SandboxProcessor) {
+        files::check_writable(&cli.store.data)?;
+    }
     if parts.need_cards() {
         keep_memory_private()?;
     }
-    let mut process = Process::start()?;
+    let mut process = Process::start(cli.serve.listener.drain_delay())?;
+    if parts.has(Target::SandboxProcessor) {
+        process.calls_itself();
+    }
     let server = Server::new("dropin").listen(cli.serve.listen);
     // The shop alone listens for itself, perhaps on a machine where the service has its address.
     let server = if parts.need_listener() { Some(server?) } else { None };
@@ -42,31 +48,47 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     let inner = inner_listener(cli, &parts)?;
     let inner_address = inner.as_ref().and_then(|inner| inner.addresses().first().copied());
     let addresses = Addresses::find(cli, &parts, listens, inner_address)?;
+    addresses.check_reachable(cli, &parts)?;
     let wallet = WalletSandbox::open(cli, &parts)?;
     let processor = open_processor(cli, &parts, &addresses, wallet.as_ref())?;
+    // Our own calls follow the file too. Both do for as long as this process runs.
+    let followed = processor.clone().map(Arc::new);
+    if let Some(processor) = &followed {
+        plan::processor_args(cli).follow_key(processor, |processor, key| processor.replace_key(key))?;
+    }
     let store = match parts.need_store() {
-        true => Some(Store::open(StoreConfig::new(database, Role::Service))?),
+        true => Some(cli.store.open(Role::Service)?),
         false => None,
     };
-    let secrets = match &store {
-        Some(store) if parts.need_master_key() => {
-            Some(Arc::new(MasterKey::of_deployment(&cli.keys.folder(&cli.store.data), store).await?))
-        }
+    let context = store.clone().map(|store| context(cli, &process, store));
+    let secrets = match &context {
+        Some(context) if parts.need_master_key() => Some(context.master_key().await?),
         _ => None,
     };
+    let mut assembled = None;
     if let Some(mut server) = server {
         if let Some(processor) = processor {
             server = mount_processor(processor, inner, server, &mut process)?;
         }
-        let hosts = wallet::hosts(cli, wallet.as_ref())?;
-        let assemble = |store| Service::assemble(cli, &parts, &addresses, &process, store, secrets.clone(), hosts);
-        let service = store.clone().map(assemble).transpose()?;
-        let server = mount(cli, &parts, service.as_ref(), server);
-        let server = server.ready_until(process.stop.clone()).metrics_on(cli.serve.listener.metrics_listen)?;
+        let wallet = wallet::settings(cli, wallet.as_ref());
+        let services = match &context {
+            Some(context) => services::assemble(cli, &parts, &addresses, wallet, context).await?,
+            None => dropin_boot::Parts::new(),
+        };
+        let (server, background) = services.mount_on(server);
+        let server = configure(cli, context.as_ref(), server);
+        let server = server.ready_until(process.draining.clone()).metrics_on(cli.serve.listener.metrics_listen)?;
+        assembled = Some((server, background));
+    }
+    // After everything that can be refused: a start that a wrong setting ends must not write its mode down.
+    if let Some(store) = &store {
+        let master_key = secrets.as_ref().map(|secrets| secrets.id());
+        join_deployment(store, Some(&cli.mode), master_key).await?;
+        process.add_service("database watch", watch_database(store.clone(), process.stop.clone()));
+    }
+    if let Some((server, background)) = assembled {
         process.add_server(server.start()?);
-        if let Some(service) = service {
-            service.run_in(&mut process, &parts)?;
-        }
+        background.run_in(&mut process);
     }
     let demo_wallet = store.as_ref().zip(secrets.clone()).zip(wallet.as_ref().map(|wallet| wallet.authority.clone()));
     let demo_wallet = demo_wallet.map(|((store, secrets), authority)| (store.clone(), secrets, authority));
@@ -81,7 +103,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     }
     if let Some((shop, credentials)) = shop {
         if let Some((store, secrets, authority)) = demo_wallet {
-            let setup = tools::wallet_setup(cli, &store, secrets)?;
+            let setup = cli::wallet_setup(cli, &store, secrets)?;
             demo::wallet(&setup, &authority, &credentials).await?;
             let stop = process.stop.clone();
             process.add_service("demo wallet", async move { demo::prove_domain(setup, credentials, stop).await });
@@ -93,6 +115,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         });
     }
     let code = process.until_stopped().await;
+    drop(followed);
     if let Some(store) = store {
         store.close();
     }
@@ -120,7 +143,7 @@ fn open_processor(
     }
     let config = sandbox_processor::Config {
         database: cli.store.data.join("processor.db"),
-        key: plan::processor_key(cli)?.expose().to_owned(),
+        key: plan::processor_key(cli, parts)?.expose().to_owned(),
         capture_delay: sandbox_processor::Config::DEFAULT_CAPTURE_DELAY,
         silence: SILENCE,
     };
@@ -150,11 +173,20 @@ fn mount_processor(
     })
 }
 
-/// Mounts what answers requests.
-fn mount(cli: &Cli, parts: &Parts, service: Option<&Service>, mut server: Server) -> Server {
-    if let Some(service) = service {
-        server = service.mount(parts, server).ready_when(Arc::new(service.context.store.clone()));
-    }
+/// What the services are composed from. They share one listener.
+fn context(cli: &Cli, process: &Process, store: Store) -> Context {
+    let is_public = cli.mode.is_public_production(cli.serve.listen, cli.serve.listener.behind_proxy);
+    let mut context = Context::new(process, store, &cli.store, &cli.keys, cli.mode.mode(), is_public);
+    context.prefixes = plan::PREFIXES;
+    context
+}
+
+/// The listener as it is configured; ready when the services' store is.
+fn configure(cli: &Cli, context: Option<&Context>, mut server: Server) -> Server {
     let listener = &cli.serve.listener;
+    if let Some(context) = context {
+        let store = context.store.clone();
+        server = server.ready_when(store.clone(), listener.ready_grace()).register_metrics(store);
+    }
     server.tls(listener.tls()).limits(listener.limits()).behind_proxy(listener.behind_proxy)
 }

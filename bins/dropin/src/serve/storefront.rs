@@ -3,16 +3,16 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use demo_shop::{Credentials, Shop, ShopConfig, TestCard};
 use dropin_boot::{Failure, Process};
 use dropin_keyring::MasterKey;
 use dropin_ports::StoreHealth;
 use dropin_store::Store;
+use sandbox_processor::TEST_CARDS;
 
-use crate::cli::Cli;
-use crate::demo::{self, Credentials};
+use crate::cli::{self, Cli};
+use crate::demo;
 use crate::plan::{self, Addresses};
-use crate::shop::{self, Shop, ShopConfig};
-use crate::tools;
 
 /// Opens the shop, a merchant's program: it knows the service by its addresses and its credentials only.
 pub(super) async fn open_shop(
@@ -28,28 +28,18 @@ pub(super) async fn open_shop(
         Some((store, secrets)) => {
             // Says what to do about a schema that is missing or too old.
             store.ready().await?;
-            demo::merchant(&tools::merchants(cli, store, secrets), &file, &shop_url).await?
+            demo::merchant(&cli::merchants(cli, store, secrets), &file, &shop_url).await?
         }
-        None => demo::read(&file)?.ok_or_else(|| {
+        None => Credentials::read(&file)?.ok_or_else(|| {
             let file = file.display();
             format!("the shop needs a merchant: write the output of `dropin merchant create --json` to {file}, or name another file with --merchant-file")
         })?,
     };
-    let config = ShopConfig {
-        base_url: addresses.base.clone(),
-        asset_url: addresses.public.asset.clone(),
-        checkout_url: addresses.checkout.clone(),
-        merchant_id: credentials.merchant_id.clone(),
-        listen,
-        public_origin: credentials.shop_url.clone().unwrap_or(shop_url),
-        username: credentials.username.clone(),
-        password: credentials.password.clone(),
-        webhook_secret: credentials
-            .webhook_secret
-            .clone()
-            .ok_or("the shop's merchant has no webhook URL; create it with --webhook-url")?,
-    };
-    let shop = shop::serve(config, process.stop.clone()).await.map_err(|error| match error.kind() {
+    let urls = [&addresses.base, &addresses.public.asset, &addresses.checkout].map(Clone::clone);
+    let mut config = ShopConfig::new(&credentials, urls, listen, shop_url)?;
+    config.test_cards =
+        TEST_CARDS.iter().map(|card| TestCard { number: card.number, scheme: card.scheme, does: card.does }).collect();
+    let shop = demo_shop::serve(config, process.stop.clone()).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => format!(
             "{listen} is in use: stop the program that listens there, or choose another address with --shop-listen"
         )

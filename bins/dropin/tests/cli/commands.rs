@@ -95,6 +95,16 @@ fn a_command_that_finds_no_database_makes_none() {
 }
 
 #[test]
+fn a_review_without_a_name_says_how_to_give_one() {
+    let data = Data::new();
+    let folder = data.folder();
+    printed(&["migrate", "--data", &folder]);
+    let review = ["order", "review", "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112", "approve", "--data", &folder];
+    let said = refused(&review);
+    assert!(said.contains("--as NAME") && said.contains("USER"), "{said}");
+}
+
+#[test]
 fn nothing_parked_is_said_so_and_an_unknown_notification_is_refused() {
     let data = Data::new();
     let folder = data.folder();

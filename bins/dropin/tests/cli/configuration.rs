@@ -1,7 +1,8 @@
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
-use crate::program::{Data, run};
+use crate::program::{Data, parse, run};
 
 /// The report of `--check-config`.
 fn report(arguments: &[&str], environment: &[(&str, &str)]) -> String {
@@ -52,6 +53,97 @@ fn wrong_settings_are_refused_before_anything_starts() {
         assert!(!output.status.success(), "{environment:?}");
         assert!(!output.stderr.is_empty(), "{environment:?}");
     }
+}
+
+#[test]
+fn a_variable_that_nobody_knows_is_told() {
+    let data = Data::new();
+    let output = run(&["merchant", "create", "--name", "N", "--data", &data.folder()], &[("DROPIN_KEYZ", "x")]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && said.contains("DROPIN_KEYZ") && said.contains("DROPIN_KEYS?"), "{said}");
+    let report = report(&[], &[("DROPIN_DOKS", "x")]);
+    assert!(report.contains("# warning: DROPIN_DOKS") && report.contains("DROPIN_DOCS?"), "{report}");
+}
+
+/// Whatever goes wrong, each line on either output is one of JSON.
+#[test]
+fn with_json_logs_the_last_words_are_json_too() {
+    let data = Data::new();
+    let (folder, toml) = (data.folder(), data.path().join("dropin.toml"));
+    fs::write(&toml, "log_format = \"json\"\n").unwrap();
+    let toml = toml.to_str().unwrap();
+    let json: (&[&str], &[(&str, &str)]) = (&[], &[("DROPIN_LOG_FORMAT", "json")]);
+    for ((arguments, environment), rest) in [
+        (json, &["--listen", "0.0.0.0:0"][..]),
+        (json, &["--listen", "nowhere"]),
+        (json, &["--no-such-flag"]),
+        (json, &["merchant", "list"]),
+        (json, &["ledger", "verify"]),
+        (json, &["--config", "/nowhere.toml"]),
+        ((&["--log-format=json"], &[]), &["merchant", "show", "no-id"]),
+        ((&["--config", toml], &[]), &["merchant", "list"]),
+    ] {
+        let output = run(&[arguments, &["--data", &folder], rest].concat(), environment);
+        assert!(!output.status.success(), "{rest:?}");
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+        let lines: Vec<_> = said.lines().map(parse).collect();
+        let last = lines.last().unwrap_or_else(|| panic!("{rest:?} says nothing"));
+        assert_eq!(last["level"], "ERROR", "{said}");
+        assert!(
+            last["message"].as_str().is_some_and(|message| !message.is_empty()) && last["time"].is_string(),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn what_is_dangerous_is_refused_at_the_start_with_what_to_do() {
+    let data = Data::new();
+    let folder = data.folder();
+    let refused = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let all = [&["--data", &folder, "--no-demo", "--listen", "127.0.0.1:0"], arguments].concat();
+        let output = run(&all, environment);
+        assert!(!output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = refused(&["--behind-proxy"], &[]);
+    assert!(said.contains("DROPIN_MODE=sandbox") && said.contains("DROPIN_MODE=production"), "{said}");
+    let processor = [("PROCESSOR_URL", "https://processor.example"), ("PROCESSOR_KEY", "k")];
+    for flag in ["--base-url", "--checkout-url", "--asset-url", "--stash-url", "--pay-later-script-url"] {
+        let said = refused(&["--mode", "production", flag, "http://pay.example"], &processor);
+        assert!(said.contains(&flag[2..].replace('-', "_")) && said.contains("https://"), "{flag}: {said}");
+    }
+    let said = refused(&["--mode", "production", "--behind-proxy", "--asset-url", "https://a.example"], &processor);
+    assert!(said.contains("stash_url leads to this machine") && said.contains("DROPIN_STASH_URL"), "{said}");
+    for flag in ["--base-url", "--checkout-url", "--asset-url", "--stash-url"] {
+        let said = refused(&[flag, "pay.example"], &[]);
+        assert!(said.contains("has to be an absolute http or https URL"), "{flag}: {said}");
+    }
+    let key = data.path().join("processor.key");
+    fs::write(&key, "hush").unwrap();
+    let said = refused(&["--processor-key-file", key.to_str().unwrap()], &[]);
+    assert!(said.contains("chmod 600") && !said.contains("hush"), "{said}");
+    assert!(run(&["migrate", "--data", &folder], &[]).status.success());
+    let database = data.file("dropin.db");
+    fs::set_permissions(&database, PermissionsExt::from_mode(0o644)).unwrap();
+    let said = refused(&[], &[]);
+    assert!(said.contains(&format!("chmod 600 {}", database.display())), "{said}");
+}
+
+#[test]
+fn the_first_merchant_of_a_folder_says_that_it_makes_a_database() {
+    let data = Data::new();
+    let create = |name: &str| {
+        let output = run(&["merchant", "create", "--name", name, "--json", "--data", &data.folder()], &[]);
+        assert!(output.status.success());
+        parse(&String::from_utf8(output.stdout).unwrap());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = create("One");
+    let path = data.file("dropin.db");
+    assert!(said.contains(&format!("there is no database at {}: making a new one", path.display())), "{said}");
+    let said = create("Two");
+    assert!(!said.contains("database"), "{said}");
 }
 
 #[test]

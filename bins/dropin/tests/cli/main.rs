@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod accounts;
-mod books;
 mod commands;
 mod configuration;
+mod doctor;
+mod documents;
+mod ledger;
 mod paying;
 mod program;
 mod serving;

@@ -1,6 +1,7 @@
 //! Payments as the drop-in makes them, to see what the command line and a stop do meanwhile.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
@@ -43,8 +44,17 @@ impl Payment {
 
     #[track_caller]
     pub(crate) fn complete(&self) {
+        assert_eq!(self.submit(), (200, Some("COMPLETED".to_owned())));
+    }
+
+    fn is_completed(&self) -> bool {
+        self.submit() == (200, Some("COMPLETED".to_owned()))
+    }
+
+    /// Status and State.
+    fn submit(&self) -> (u16, Option<String>) {
         let (status, progress) = post(&self.submit, &self.merchant, &self.body);
-        assert_eq!((status, progress["State"].as_str()), (200, Some("COMPLETED")), "{progress}");
+        (status, progress["State"].as_str().map(ToOwned::to_owned))
     }
 
     /// The Order that it led to, as its Session shows it.
@@ -55,6 +65,29 @@ impl Payment {
         assert_eq!(status, 200, "{session}");
         parse(&session)["Order"].clone()
     }
+}
+
+#[test]
+fn a_new_processor_key_is_used_by_both_sides_of_a_sandbox() {
+    let data = Data::new();
+    let file = data.path().join("processor-key");
+    let put = |key: &str| {
+        let next = data.path().join("next");
+        fs::write(&next, key).unwrap();
+        fs::set_permissions(&next, PermissionsExt::from_mode(0o600)).unwrap();
+        fs::rename(&next, &file).unwrap();
+    };
+    put("one");
+    let dropin = Dropin::start(&data, &["--no-demo", "--processor-key-file", file.to_str().unwrap()]);
+    Payment::begin(&data, &dropin, AT_ONCE).complete();
+    put("two");
+    let journal = format!("{}/sandbox/v1/journal", dropin.shown("Session API"));
+    let asked = |key: &str| call("GET", &journal, &[format!("Authorization: Bearer {key}")], "").0;
+    until("the sandbox refuses the old key", || (asked("one") == 401).then_some(()));
+    assert_eq!(asked("two"), 200);
+    // The other side reads the file by itself, a moment before or after.
+    until("a payment by the new key", || Payment::begin(&data, &dropin, AT_ONCE).is_completed().then_some(()));
+    dropin.stop();
 }
 
 pub(crate) fn open_operations(data: &Data) -> Vec<Value> {
@@ -135,6 +168,8 @@ fn what_waits_for_a_removed_endpoint_is_parked_and_sent_elsewhere() {
     let command: Vec<_> = advice.split(' ').skip(1).collect();
     assert!(in_folder(&command).starts_with("3 "), "{advice}");
     assert_eq!(parked(), 3, "those of the other merchant");
+    let moved = parse(&in_folder(&["notification", "list", "--endpoint", &gone, "--state", "moved", "--json"]));
+    assert_eq!(moved.as_array().unwrap().len(), 3, "tried or not: {moved}");
     let discard = ["notification", "discard", "--endpoint", &others];
     assert_eq!(in_folder(&[&discard[..], &["--dry-run"]].concat()), "3 parked notifications would be discarded.\n");
     assert_eq!(parked(), 3);

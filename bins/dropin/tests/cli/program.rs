@@ -92,7 +92,8 @@ impl Dropin {
             BufReader::new(err).lines().map_while(Result::ok).for_each(|line| drop(errors.send(line)))
         });
         let mut running = Self { child, lines, banner: String::new() };
-        while !running.banner.contains("Ctrl-c stops.") {
+        let ready = |banner: &str| banner.contains("Ctrl-c stops.") || banner.contains(r#""message":"Dropin runs"#);
+        while !ready(&running.banner) {
             let line = running.lines.recv_timeout(LONG);
             running.banner += &line.unwrap_or_else(|_| panic!("it did not start:\n{}", running.banner));
             running.banner.push('\n');
@@ -104,6 +105,18 @@ impl Dropin {
     pub(crate) fn shown(&self, name: &str) -> String {
         let line = self.banner.lines().find_map(|line| line.trim_start().strip_prefix(name));
         line.unwrap_or_else(|| panic!("{name} is not in\n{}", self.banner)).trim().to_owned()
+    }
+
+    /// A member of the banner, where that is a line of JSON.
+    pub(crate) fn member(&self, name: &str) -> String {
+        let lines = self.banner.lines().map(parse);
+        let mut found = lines.filter_map(|line| line[name].as_str().map(str::to_owned));
+        found.next().unwrap_or_else(|| panic!("{name} is not in\n{}", self.banner))
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Asks it to stop and waits for a clean end; everything it wrote since it was ready.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::program::{Data, parse, printed, refused};
+use crate::program::{Data, Dropin, parse, printed, refused};
 
 #[test]
 fn a_wallet_is_set_up_in_steps_that_say_what_is_missing() {
@@ -19,6 +19,15 @@ fn a_wallet_is_set_up_in_steps_that_say_what_is_missing() {
     let id = made["MerchantId"].as_str().unwrap();
     assert!(refuses(&format!("wallet show {id}")).contains("`dropin wallet set`"));
     assert!(refuses(&format!("wallet remove {id}")).contains("`dropin wallet set`"));
+
+    // Another key or mode than the deployment's.
+    let dropin = Dropin::start(&data, &["--no-demo", "--mode", "sandbox"]);
+    assert!(refuses(&format!("wallet show {id} --mode production")).contains("DROPIN_MODE=sandbox"));
+    let other = Data::new();
+    printed(&["merchant", "create", "--name", "N", "--data", &other.folder()]);
+    let keys = other.file("keys").display().to_string();
+    assert!(refuses(&format!("wallet show {id} --keys {keys}")).contains("DROPIN_KEYS"));
+    dropin.stop();
 
     let file = |name: &str, text: &str| {
         let path = data.path().join(name);

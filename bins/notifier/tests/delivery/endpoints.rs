@@ -5,21 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::EndpointSettings;
-use dropin_notification::{BreakerRules, Schedule};
-use dropin_ports::Measured;
-use dropin_usecases::deliver::{Counters, Delivering, Pace};
+use dropin_notification::{EndpointBreakerRules, Schedule};
+use dropin_ports::MetricSource;
+use dropin_usecases::deliver::{Counters, Delivering, DeliverySettings};
 
 use crate::receiver::{Arrival, Receiver};
 use crate::world::{Notifier, World, until};
 
 /// Five seconds are a long time in a test.
-fn impatient() -> Pace {
-    let breaker = BreakerRules {
+fn impatient() -> DeliverySettings {
+    let breaker = EndpointBreakerRules {
         first_wait: Duration::from_millis(50),
         longest_wait: Duration::from_millis(100),
-        ..BreakerRules::default()
+        ..EndpointBreakerRules::default()
     };
-    Pace { per_endpoint: 8, poll: Duration::from_millis(5), breaker, ..Pace::default() }
+    DeliverySettings { per_endpoint: 8, poll: Duration::from_millis(5), breaker, ..DeliverySettings::default() }
 }
 
 /// An address where nobody listens.
@@ -28,9 +28,9 @@ fn nowhere() -> SocketAddr {
 }
 
 async fn counted(counters: &Counters, name: &str) -> u64 {
-    let all = counters.measure().await.expect("always");
+    let all = counters.collect_metrics().await.expect("always");
     let found = all.iter().find(|one| one.name == name).expect("such a measure");
-    found.readings().iter().map(|reading| reading.value).sum()
+    found.samples().iter().map(|reading| reading.value).sum()
 }
 
 async fn until_counted(counters: &Counters, name: &str, so_many: u64) {
@@ -77,7 +77,7 @@ async fn a_dead_endpoint_is_spared_and_gets_everything_in_order_when_it_is_back(
     for _ in 0..20 {
         payments.push(world.pay(&shop).await);
     }
-    let delivering = Delivering { pace: impatient(), ..world.delivering() };
+    let delivering = Delivering { settings: impatient(), ..world.delivering() };
     let counters = delivering.counters.clone();
     let notifier = Notifier::start(delivering);
     until_counted(&counters, "dropin_notification_attempts_total", 12).await;
@@ -101,8 +101,8 @@ async fn what_a_dead_endpoint_never_got_is_parked_when_its_time_is_over() {
     for _ in 0..20 {
         world.pay(&shop).await;
     }
-    let schedule = Schedule::new(vec![Duration::from_millis(20)], Duration::from_millis(400)).expect("a delay");
-    let delivering = Delivering { pace: impatient(), schedule, ..world.delivering() };
+    let schedule = Schedule::new(vec![Duration::from_secs(1)], Duration::from_secs(2)).expect("a schedule");
+    let delivering = Delivering { settings: impatient(), schedule, ..world.delivering() };
     let counters = delivering.counters.clone();
     let notifier = Notifier::start(delivering);
     until_counted(&counters, "dropin_notification_parked_total", 60).await;

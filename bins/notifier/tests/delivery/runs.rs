@@ -8,18 +8,18 @@ use async_trait::async_trait;
 use dropin_access::EndpointSettings;
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_ports::{
-    Claimed, Delivery, DeliveryState, FinishedDeliveries, FinishedTry, NotificationFilter, NotificationQuery,
-    NotificationStore, OutboxStore, ReplayAsked, ReplayItem, StoreError,
+    AttemptResult, Claimed, Delivery, DeliveryState, FinishedDeliveries, NotificationFilter, NotificationQuery,
+    NotificationStore, OutboxStore, ReplayItem, ReplayRequest, StoreError,
 };
 use dropin_store::Store;
-use dropin_usecases::deliver::Pace;
+use dropin_usecases::deliver::DeliverySettings;
 use tokio::sync::Notify;
 
 use crate::receiver::{Arrival, Receiver};
 use crate::world::{KINDS, World, until};
 
-fn pace() -> Pace {
-    Pace { per_endpoint: 8, poll: Duration::from_millis(5), ..Pace::default() }
+fn settings() -> DeliverySettings {
+    DeliverySettings { per_endpoint: 8, poll: Duration::from_millis(5), ..DeliverySettings::default() }
 }
 
 #[tokio::test]
@@ -28,14 +28,15 @@ async fn a_payment_arrives_in_order_and_signed() {
     let receiver = Receiver::start(|_, _| Some(200)).await;
     let shop = world.shop(receiver.url()).await;
     let ids = world.pay(&shop).await;
-    let notifier = world.notifier(Arc::new(world.store.clone()), pace());
+    let notifier = world.notifier(Arc::new(world.store.clone()), settings());
     until("three arrivals", || receiver.arrivals().len() == 3).await;
     notifier.stop().await;
     let arrivals = receiver.arrivals();
     assert_eq!(receiver.acknowledged(), ids);
     for (number, arrival) in arrivals.iter().enumerate() {
         assert_eq!(arrival.sequence, i64::try_from(number).expect("small") + 1);
-        assert!(arrival.body.starts_with(&format!(r#"{{"EventType":"{}""#, KINDS[number])), "{}", arrival.body);
+        let head = format!(r#"{{"Sequence":{},"EventType":"{}""#, arrival.sequence, KINDS[number]);
+        assert!(arrival.body.starts_with(&head), "{}", arrival.body);
         assert!(arrival.is_signed_with(&shop.secret), "{arrival:?}");
     }
 }
@@ -53,7 +54,7 @@ async fn a_rotating_secret_signs_beside_the_new_one_until_it_ends() {
     };
     let second = rotate(3_600).await;
     let first_payment = world.pay(&shop).await;
-    let notifier = world.notifier(Arc::new(world.store.clone()), pace());
+    let notifier = world.notifier(Arc::new(world.store.clone()), settings());
     until("three arrivals", || receiver.arrivals().len() == 3).await;
     let third = rotate(0).await;
     world.pay(&shop).await;
@@ -80,14 +81,19 @@ async fn a_removed_endpoint_is_sent_nothing_and_loses_nothing() {
         .add_endpoint(shop.merchant, &there.url(), EndpointSettings::default())
         .await
         .unwrap_or_else(|error| panic!("{error}"));
-    let notifier = world.notifier(Arc::new(world.store.clone()), pace());
+    let notifier = world.notifier(Arc::new(world.store.clone()), settings());
     let filter = NotificationFilter { state: Some(DeliveryState::Parked), ..NotificationFilter::default() };
     let query = NotificationQuery { filter, after: None, oldest_first: true, limit: 10 };
     let parked = world.store.list_notifications(query).await.expect("parked").notifications;
-    let now = parked[0].standings[0].parked_at.expect("it is parked");
+    let now = parked[0].statuses[0].parked_at.expect("it is parked");
     let items = parked.iter().map(|one| ReplayItem { event: one.event_id, from: endpoint, state: None }).collect();
-    let asked =
-        ReplayAsked { id: endpoint.uuid(), by: "ada".to_owned(), wanted: "all".to_owned(), gap: None, dry_run: false };
+    let asked = ReplayRequest {
+        id: endpoint.uuid(),
+        by: "ada".to_owned(),
+        wanted: "all".to_owned(),
+        gap: None,
+        dry_run: false,
+    };
     let replayed = world.store.replay(other.endpoint_id, items, asked, now).await.expect("replayed");
     assert_eq!(replayed.queued, 3);
     until("three arrivals elsewhere", || there.arrivals().len() == 3).await;
@@ -114,7 +120,7 @@ async fn nothing_but_200_acknowledges_and_the_next_one_waits_for_it() {
     for _ in 0..10 {
         payments.push(world.pay(&shop).await);
     }
-    let notifiers = [0, 1].map(|_| world.notifier(Arc::new(world.store.clone()), pace()));
+    let notifiers = [0, 1].map(|_| world.notifier(Arc::new(world.store.clone()), settings()));
     until("every acknowledgement", || receiver.acknowledged().len() == 30).await;
     for notifier in notifiers {
         notifier.stop().await;
@@ -133,14 +139,14 @@ async fn nothing_but_200_acknowledges_and_the_next_one_waits_for_it() {
     }
 }
 
-/// A store that is never told what came of a try: whoever uses it dies between the answer and the commit.
-struct Deaf {
+/// A store whose results never commit: a notifier on it dies between the response and the commit.
+struct StoreWithoutCommit {
     store: Store,
-    told: Notify,
+    finishing: Notify,
 }
 
 #[async_trait]
-impl OutboxStore for Deaf {
+impl OutboxStore for StoreWithoutCommit {
     async fn claim_deliveries(
         &self,
         full: &[EndpointId],
@@ -173,11 +179,11 @@ impl OutboxStore for Deaf {
 
     async fn finish_deliveries(
         &self,
-        _: Vec<FinishedTry>,
+        _: Vec<AttemptResult>,
         _: Timestamp,
         _: Timestamp,
     ) -> Result<FinishedDeliveries, StoreError> {
-        self.told.notify_one();
+        self.finishing.notify_one();
         std::future::pending().await
     }
 
@@ -192,17 +198,17 @@ async fn a_crash_between_sending_and_writing_down_sends_the_same_once_more() {
     let receiver = Receiver::start(|_, _| Some(200)).await;
     let shop = world.shop(receiver.url()).await;
     let ids = world.pay(&shop).await;
-    let deaf = Arc::new(Deaf { store: world.store.clone(), told: Notify::new() });
+    let uncommitted = Arc::new(StoreWithoutCommit { store: world.store.clone(), finishing: Notify::new() });
     let lease = Duration::from_millis(2_500);
-    let short = Pace { lease, send_deadline: Duration::from_millis(500), ..pace() };
-    let dying = world.notifier(deaf.clone(), short);
-    deaf.told.notified().await;
+    let short = DeliverySettings { lease, send_deadline: Duration::from_millis(500), ..settings() };
+    let dying = world.notifier(uncommitted.clone(), short);
+    uncommitted.finishing.notified().await;
     dying.kill().await;
     assert_eq!(receiver.acknowledged(), ids[..1], "the merchant has it, and we do not know");
 
-    let heir = world.notifier(Arc::new(world.store.clone()), pace());
+    let successor = world.notifier(Arc::new(world.store.clone()), settings());
     until("the rest", || receiver.acknowledged().len() == 4).await;
-    heir.stop().await;
+    successor.stop().await;
     let arrivals = receiver.arrivals();
     assert_eq!(receiver.acknowledged(), [&ids[0], &ids[0], &ids[1], &ids[2]].map(Clone::clone));
     assert_eq!(arrivals[0].body, arrivals[1].body);
@@ -217,7 +223,7 @@ async fn a_silent_endpoint_does_not_delay_another() {
     for _ in 0..40 {
         world.pay(&dead_shop).await;
     }
-    let notifier = world.notifier(Arc::new(world.store.clone()), pace());
+    let notifier = world.notifier(Arc::new(world.store.clone()), settings());
     until("all slots of the silent one taken", || silent.arrivals().len() == 8).await;
     // The silent one holds its slots for eight seconds; the other one is through long before.
     for number in 1..=20 {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dropin_ports::{Measured, Values};
-use dropin_usecases::deliver::{Delivering, Pace};
+use dropin_ports::{MetricSource, MetricValues};
+use dropin_usecases::deliver::{Delivering, DeliverySettings};
 use notifier::{NotifierDeps, run};
 use tokio::sync::{Notify, watch};
 
@@ -17,7 +17,7 @@ async fn slowest(world: &World, wakeups: Arc<Notify>, poll: Duration) -> (Durati
     let shop = world.shop(receiver.url()).await;
     let (stop, stopping) = watch::channel(false);
     let delivering = world.delivering();
-    let delivering = Delivering { pace: Pace { poll, ..delivering.pace }, ..delivering };
+    let delivering = Delivering { settings: DeliverySettings { poll, ..delivering.settings }, ..delivering };
     let counters = delivering.counters.clone();
     let running = tokio::spawn(run(NotifierDeps { delivering, wakeups }, stopping));
     let mut slowest = Duration::ZERO;
@@ -29,10 +29,10 @@ async fn slowest(world: &World, wakeups: Arc<Notify>, poll: Duration) -> (Durati
     }
     stop.send(true).expect("running");
     running.await.expect("no panic");
-    let told = counters.measure().await.expect("told");
+    let told = counters.collect_metrics().await.expect("told");
     let times = told.into_iter().find_map(|measure| match measure.values {
-        Values::Spread(spread) => Some(spread.count),
-        Values::Now(_) | Values::Counted(_) => None,
+        MetricValues::Histogram(spread) => Some(spread.count),
+        MetricValues::Gauge(_) | MetricValues::Counter(_) => None,
     });
     (slowest, times.expect("times"))
 }
@@ -41,7 +41,7 @@ async fn slowest(world: &World, wakeups: Arc<Notify>, poll: Duration) -> (Durati
 async fn what_is_committed_wakes_the_notifier_of_the_process() {
     let (world, wakeups) = (World::new(), Arc::default());
     let wake_ups = world.store.wake(&wakeups).expect("no thread is needed");
-    assert!(wake_ups.hears());
+    assert!(wake_ups.is_listening());
     let poll = Duration::from_secs(3_600);
     let (took, times) = slowest(&world, wakeups, poll).await;
     // Some ten milliseconds, most of them the test's own.

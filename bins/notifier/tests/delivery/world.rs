@@ -10,16 +10,17 @@ use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_notification::Schedule;
 use dropin_ports::{
-    Actor, ChangeSession, Changed, Clock, History, IdSource, NewEvent, OutboxStore, SessionStore, StoredAnswer, Subject,
+    Actor, ChangeSession, Changed, Clock, IdSource, NewEvent, NewHistoryEntry, OutboxStore, SessionStore,
+    StoredResponse, Subject,
 };
 use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Caller, CreateMerchant, Merchants, authenticate};
-use dropin_usecases::answers::{Reply, Told};
-use dropin_usecases::deliver::{Delivering, Pace};
+use dropin_usecases::deliver::{Delivering, DeliverySettings};
+use dropin_usecases::idempotency::{IdempotentOutcome, Reply};
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
-use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
+use dropin_webhook_client::{TargetPolicy, WebhookClient, WebhookClientConfig};
 use notifier::{NotifierDeps, run};
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -111,11 +112,11 @@ impl World {
         );
         let reply = Reply { render: id_alone, key_use: None };
         let told = sessions.create(&shop.caller, body.as_bytes(), reply).await.expect("a Session");
-        let Told::Kept(answer) = told else { panic!("{told:?}") };
+        let IdempotentOutcome::Stored(answer) = told else { panic!("{told:?}") };
         let id = String::from_utf8(answer.body).expect("an id").parse().expect("an id");
         let session = store.find_session(shop.merchant, id).await.expect("found").expect("just created").session;
         let (change, _) = session.as_created().expect("just created").cancel(now);
-        let history = History {
+        let history = NewHistoryEntry {
             merchant_id: shop.merchant,
             subject: Subject::Session(session.id),
             actor: Actor::System,
@@ -135,14 +136,17 @@ impl World {
         let events: Vec<NewEvent> = KINDS.into_iter().map(event).collect();
         let ids = events.iter().map(|event| event.id.to_string()).collect();
         assert_eq!(
-            store.change_session(ChangeSession { change, history, events, remember: None }).await,
+            store.change_session(ChangeSession { change, history, events, response: None }).await,
             Ok(Changed::Done)
         );
         ids
     }
 
     pub(crate) fn delivering(&self) -> Delivering {
-        let client = ClientConfig { deadline: Duration::from_secs(8), ..ClientConfig::new(TargetPolicy::sandbox()) };
+        let client = WebhookClientConfig {
+            deadline: Duration::from_secs(8),
+            ..WebhookClientConfig::new(TargetPolicy::sandbox())
+        };
         Delivering {
             outbox: Arc::new(self.store.clone()),
             webhooks: Arc::new(WebhookClient::start(client).expect("a thread")),
@@ -150,20 +154,24 @@ impl World {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             sandbox: true,
-            schedule: Schedule::new(vec![Duration::from_millis(20)], Duration::from_secs(3_600)).expect("a delay"),
-            pace: Pace { per_endpoint: 8, poll: Duration::from_millis(5), ..Pace::default() },
+            schedule: Schedule::new(vec![Duration::from_secs(1)], Duration::from_secs(3_600)).expect("a schedule"),
+            settings: DeliverySettings {
+                per_endpoint: 8,
+                poll: Duration::from_millis(5),
+                ..DeliverySettings::default()
+            },
             counters: Arc::default(),
         }
     }
 
-    pub(crate) fn notifier(&self, outbox: Arc<dyn OutboxStore>, pace: Pace) -> Notifier {
-        Notifier::start(Delivering { outbox, pace, ..self.delivering() })
+    pub(crate) fn notifier(&self, outbox: Arc<dyn OutboxStore>, settings: DeliverySettings) -> Notifier {
+        Notifier::start(Delivering { outbox, settings, ..self.delivering() })
     }
 }
 
 /// An answer that tells no more than this test wants to know.
-fn id_alone(session: &Session) -> StoredAnswer {
-    StoredAnswer { status: 201, etag: None, body: session.id.to_string().into_bytes() }
+fn id_alone(session: &Session) -> StoredResponse {
+    StoredResponse { status: 201, etag: None, body: session.id.to_string().into_bytes() }
 }
 
 pub(crate) struct Notifier {

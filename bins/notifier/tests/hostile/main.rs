@@ -7,6 +7,6 @@ mod receiver;
 #[path = "../delivery/world.rs"]
 mod world;
 
-mod mischief;
+mod attack;
+mod load_test;
 mod program;
-mod siege;

@@ -58,6 +58,22 @@
       ],
       now: "sofort", after: "in {days} Tagen", instalments: "in {n} Raten",
     },
+    ar: {
+      mark: "ادفع لاحقًا",
+      both: "اشترِ الآن وادفع خلال {days} يومًا، أو على {parts}.",
+      parts: "اشترِ الآن وادفع على {parts}.",
+      even: "{n} دفعات قيمة كل منها {part}",
+      uneven: "{n} دفعات: {first} أولًا، ثم {part} لكل دفعة",
+      link: "كيف يعمل الدفع لاحقًا",
+      close: "إغلاق",
+      sandbox: "هذه بيئة تجريبية: لا أحد يُقرض شيئًا هنا.",
+      questions: [
+        ["متى أدفع؟", "تختار ذلك عند الدفع: {options}."],
+        ["من يقرر ما إذا كان بإمكاني الدفع لاحقًا؟", "مزوّد الخدمة، عند كل عملية شراء. سترى عرضه قبل أن تؤكد أي شيء."],
+        ["ماذا لو أعدتُ شيئًا؟", "يُبلغ المتجر مزوّد الخدمة، فينقص ما عليك بالقدر نفسه."],
+      ],
+      now: "فورًا", after: "خلال {days} يومًا", instalments: "على {n} دفعات",
+    },
   };
 
   const put = (text, values) => text.replace(/\{(\w+)\}/g, (whole, key) => values[key] ?? whole);
@@ -70,7 +86,7 @@
     const tag = `${language}-${country}`;
     if (Intl.NumberFormat.supportedLocalesOf([tag]).length === 0) return null;
     const known = Object.hasOwn(WORDS, language);
-    const words = { ...(known ? WORDS[language] : WORDS.en), tag: known ? tag : `en-${country}` };
+    const words = { ...(known ? WORDS[language] : WORDS.en), tag: known ? tag : `en-${country}`, dir: language === "ar" ? "rtl" : "ltr" };
     return { words, currency: region.currencies[country] };
   }
 
@@ -100,7 +116,7 @@
       element("div", {}, element("dt", {}, question), element("dd", {}, put(answer, { options: list(options, words) }))),
     );
     const title = element("h2", { id: "title", tabindex: "-1", autofocus: "" }, words.link);
-    const dialog = element("dialog", { "aria-labelledby": "title" }, title, element("dl", {}, ...questions), element("p", { class: "sandbox" }, words.sandbox), close);
+    const dialog = element("dialog", { "aria-labelledby": "title", lang: words.tag, dir: words.dir }, title, element("dl", {}, ...questions), element("p", { class: "sandbox" }, words.sandbox), close);
     close.addEventListener("click", () => dialog.close());
     return dialog;
   }
@@ -174,7 +190,7 @@
       const locale = mayShow && Object.hasOwn(PLACEMENTS, key) ? localeOf(this.dataset.locale) : null;
       const content = locale === null ? null : PLACEMENTS[key](this, locale);
       this.#root.adoptedStyleSheets = [content === null ? hidden : look];
-      this.#root.replaceChildren(...(content === null ? [] : [element("div", { lang: locale.words.tag }, ...content)]));
+      this.#root.replaceChildren(...(content === null ? [] : [element("div", { lang: locale.words.tag, dir: locale.words.dir }, ...content)]));
     }
   });
 })();

@@ -12,10 +12,10 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::card::Verdict;
+use crate::enums::{Method, Outcome, Reason, Scenario};
 use crate::request::{Authorization, Request};
-use crate::rules::Terms;
-use crate::words::{Method, Outcome, Reason, Scenario};
-use crate::{Waits, books, ledger};
+use crate::rules::CallContext;
+use crate::{Waits, execution, operation_store};
 
 const NOW: Timestamp = Timestamp::from_micros(1_000_000);
 
@@ -48,10 +48,10 @@ async fn a_step_that_fails_leaves_its_neighbours_alone() {
     let (_folder, path) = database();
     let store = Store::open(&path).unwrap();
     let free = occupied(&store).await;
-    let good = |number| store.run(move |store| ledger::abandon(store, key(number), NOW));
+    let good = |number| store.run(move |store| execution::abandon(store, key(number), NOW));
     let bad = store.run(|store| {
-        step(store, |store| {
-            ledger::abandon(store, key(2), NOW)?;
+        in_savepoint(store, |store| {
+            execution::abandon(store, key(2), NOW)?;
             Err::<(), _>(Error::RollbackTransaction)
         })
     });
@@ -61,7 +61,7 @@ async fn a_step_that_fails_leaves_its_neighbours_alone() {
         (one.unwrap().is_ok(), two.unwrap(), three.unwrap().is_ok()),
         (true, Err(Error::RollbackTransaction), true)
     );
-    let found = [1, 2, 3].map(|number| store.run(move |store| ledger::look_up(store, key(number), NOW)));
+    let found = [1, 2, 3].map(|number| store.run(move |store| execution::look_up(store, key(number), NOW)));
     let found = futures_util::future::join_all(found).await;
     assert_eq!(
         found.into_iter().map(|found| found.unwrap().unwrap().is_some()).collect::<Vec<_>>(),
@@ -74,7 +74,7 @@ async fn nobody_is_answered_before_the_commit() {
     let (_folder, path) = database();
     let store = Store::open(&path).unwrap();
     let free = occupied(&store).await;
-    let good = store.run(|store| ledger::abandon(store, key(1), NOW));
+    let good = store.run(|store| execution::abandon(store, key(1), NOW));
     // What it writes is refused by the COMMIT only.
     let spoilt = store.run(|store| {
         store.batch_execute(
@@ -86,16 +86,17 @@ async fn nobody_is_answered_before_the_commit() {
     let (good, spoilt, ()) = futures_util::future::join3(good, spoilt, free).await;
     assert!(good.is_err() && spoilt.is_err(), "{good:?} {spoilt:?}");
     // The store goes on, and holds nothing of it.
-    let look_up = || store.run(|store| ledger::look_up(store, key(1), NOW));
+    let look_up = || store.run(|store| execution::look_up(store, key(1), NOW));
     assert!(look_up().await.unwrap().unwrap().is_none());
-    store.run(|store| ledger::abandon(store, key(1), NOW)).await.unwrap().unwrap();
+    store.run(|store| execution::abandon(store, key(1), NOW)).await.unwrap().unwrap();
     assert!(look_up().await.unwrap().unwrap().is_some());
 }
 
 /// An authorization of 29.90 EUR, in steps that go through every statement of a payment.
 fn whole_life(store: &mut SqliteConnection, first: u32) {
     let amount = |minor| Amount::from_minor("EUR".parse().unwrap(), minor).unwrap();
-    let terms = |now| Terms { now, capture_delay: Duration::from_secs(1), waits: Waits::default(), refuse: false };
+    let context =
+        |now| CallContext { now, capture_delay: Duration::from_secs(1), waits: Waits::default(), refuse: false };
     let authorize = |method, verdict| {
         Request::Authorize(Box::new(Authorization {
             amount: amount(2_990),
@@ -106,26 +107,27 @@ fn whole_life(store: &mut SqliteConnection, first: u32) {
             return_url: None,
             shopper_country: None,
             review_allowed: true,
+            payment_reference: None,
         }))
     };
     let mut number = first;
     let mut execute = |request: Request, now| {
         number += 1;
-        let done = ledger::execute(store, key(number), &request, terms(now)).unwrap();
+        let done = execution::execute(store, key(number), &request, context(now)).unwrap();
         (key(number), done.operation.outcome)
     };
     let (authorization, _) = execute(authorize(Method::Card, Verdict::Approve(Scenario::PendingCapture)), NOW);
     let (_, captured) = execute(Request::Capture { authorization, amount: amount(2_000) }, NOW);
     let later = NOW.plus(Duration::from_secs(2));
     let (_, refunded) = execute(Request::Refund { authorization, amount: amount(1_000) }, later);
-    let waiting = authorize(Method::Paypal, Verdict::Await(crate::words::Stage::Page));
+    let waiting = authorize(Method::Paypal, Verdict::Await(crate::enums::Stage::Page));
     let (pending, _) = execute(waiting, later);
     let (_, stopped) = execute(Request::Void { authorization: pending }, later);
     assert_eq!((captured, refunded, stopped), (Outcome::Pending, Outcome::Approved, Outcome::Approved));
-    let pending = ledger::look_up(store, pending, later).unwrap().unwrap();
+    let pending = execution::look_up(store, pending, later).unwrap().unwrap();
     assert_eq!((pending.outcome, pending.reason), (Outcome::Declined, Some(Reason::Voided)));
-    ledger::abandon(store, key(first), later).unwrap();
-    let account = books::account(store, authorization).unwrap().unwrap();
+    execution::abandon(store, key(first), later).unwrap();
+    let account = operation_store::account(store, authorization).unwrap().unwrap();
     assert_eq!((account.captured, account.capture_pending, account.refunded), (2_000, 0, 1_000));
 }
 
@@ -145,7 +147,7 @@ fn every_statement_of_a_payment_is_prepared_once() {
             whole_life(store, first);
             Box::new(|| ())
         });
-        commit_together(store, std::iter::once(job)).unwrap();
+        commit_batch(store, std::iter::once(job)).unwrap();
     };
     life(&mut store, 100);
     let prepared = kept.lock().unwrap().clone();

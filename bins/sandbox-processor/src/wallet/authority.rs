@@ -43,7 +43,7 @@ pub enum WalletError {
 
 /// What a merchant shows the provider: certificate and private key, in PEM. No Debug.
 #[derive(Clone)]
-pub struct WalletIdentity {
+pub struct IssuedIdentity {
     /// The certificate.
     pub certificate: String,
     /// The private key.
@@ -103,12 +103,12 @@ impl WalletAuthority {
     ///
     /// # Errors
     /// [`WalletError::Certificate`].
-    pub fn issue(&self, identifier: &str) -> Result<WalletIdentity, WalletError> {
+    pub fn issue(&self, identifier: &str) -> Result<IssuedIdentity, WalletError> {
         let mut params = leaf_params(Vec::new(), ExtendedKeyUsagePurpose::ClientAuth)?;
         params.distinguished_name.push(DnType::CommonName, identifier);
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &self.0.issuer)?;
-        Ok(WalletIdentity { certificate: certificate.pem(), key: key.serialize_pem() })
+        Ok(IssuedIdentity { certificate: certificate.pem(), key: key.serialize_pem() })
     }
 
     /// How the provider listens: TLS 1.2 or newer, and no client without a certificate of ours.

@@ -4,4 +4,4 @@
 mod authority;
 mod server;
 
-pub use authority::{WalletAuthority, WalletError, WalletIdentity};
+pub use authority::{IssuedIdentity, WalletAuthority, WalletError};

@@ -20,7 +20,7 @@ const MAX_BODY: usize = 4 * 1024;
 
 /// The merchant that a connection's certificate names.
 #[derive(Clone)]
-struct Named(String);
+struct CertificateName(String);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,20 +58,21 @@ impl WalletAuthority {
                 .route("/paymentservices/paymentSession", web::post().to(session))
                 .default_service(web::to(|| async { HttpResponse::NotFound().finish() }))
         };
-        let server = HttpServer::new(app).on_connect(remember).workers(1).shutdown_timeout(1).disable_signals();
+        let server =
+            HttpServer::new(app).on_connect(attach_certificate_name).workers(1).shutdown_timeout(1).disable_signals();
         let failed = |error: io::Error| WalletError::Tls(error.to_string());
         Ok(server.listen_rustls_0_23(listener, tls).map_err(failed)?.run())
     }
 }
 
 /// Keeps whom the connection's certificate names.
-fn remember(connection: &dyn Any, extensions: &mut Extensions) {
+fn attach_certificate_name(connection: &dyn Any, extensions: &mut Extensions) {
     let stream = connection.downcast_ref::<TlsStream<TcpStream>>();
     let certificate = stream.and_then(|stream| stream.get_ref().1.peer_certificates()?.first());
     let parsed = certificate.and_then(|der| x509_parser::parse_x509_certificate(der).ok());
     let named = parsed.and_then(|(_, certificate)| {
         let name = certificate.subject().iter_common_name().next()?.as_str().ok()?.to_owned();
-        Some(Named(name))
+        Some(CertificateName(name))
     });
     if let Some(named) = named {
         extensions.insert(named);
@@ -80,7 +81,7 @@ fn remember(connection: &dyn Any, extensions: &mut Extensions) {
 
 /// A payment session for the merchant that shows its certificate, and for no other.
 async fn session(request: HttpRequest, body: web::Bytes) -> HttpResponse {
-    let named = request.conn_data::<Named>().map(|Named(name)| name.clone());
+    let named = request.conn_data::<CertificateName>().map(|CertificateName(name)| name.clone());
     let ask: Ask = match serde_json::from_slice(&body) {
         Ok(ask) => ask,
         Err(_malformed) => return HttpResponse::BadRequest().finish(),

@@ -26,7 +26,7 @@ pub(crate) const CARDHOLDER: &str = "Zacharias Quill";
 
 /// The answer to one call.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) replayed: bool,
     /// `Location`, empty without one.
@@ -37,7 +37,7 @@ pub(crate) struct Answer {
     pub(crate) body: Value,
 }
 
-impl Answer {
+impl Response {
     pub(crate) fn outcome(&self) -> &str {
         self.body["Outcome"].as_str().unwrap_or_else(|| panic!("no operation: {self:?}"))
     }
@@ -85,7 +85,7 @@ impl Caller {
         path: &str,
         headers: &[(&str, &str)],
         body: String,
-    ) -> Result<Answer, SendRequestError> {
+    ) -> Result<Response, SendRequestError> {
         let address = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.base) };
         let mut request = self.client.request(method, address);
         for (name, value) in headers {
@@ -99,7 +99,7 @@ impl Caller {
         };
         let (location, policy) = (header("location"), header("content-security-policy"));
         let text = String::from_utf8(bytes.to_vec()).expect("answers are UTF-8");
-        Ok(Answer {
+        Ok(Response {
             status: answer.status().as_u16(),
             replayed: answer.headers().contains_key("idempotent-replayed"),
             body: serde_json::from_str(&text).unwrap_or(Value::Null),
@@ -109,28 +109,28 @@ impl Caller {
         })
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         let bearer = format!("Bearer {KEY}");
         self.send(Method::GET, path, &[("Authorization", &bearer)], String::new()).await.expect("an answer")
     }
 
-    pub(crate) async fn try_post(&self, path: &str, key: &str, body: &str) -> Result<Answer, SendRequestError> {
+    pub(crate) async fn try_post(&self, path: &str, key: &str, body: &str) -> Result<Response, SendRequestError> {
         let bearer = format!("Bearer {KEY}");
         let headers =
             [("Authorization", bearer.as_str()), ("Idempotency-Key", key), ("Content-Type", "application/json")];
         self.send(Method::POST, path, &headers, body.to_owned()).await
     }
 
-    pub(crate) async fn post(&self, path: &str, key: &str, body: impl ToString) -> Answer {
+    pub(crate) async fn post(&self, path: &str, key: &str, body: impl ToString) -> Response {
         self.try_post(path, key, &body.to_string()).await.expect("an answer")
     }
 
-    pub(crate) async fn authorize(&self, key: &str, number: &str) -> Answer {
+    pub(crate) async fn authorize(&self, key: &str, number: &str) -> Response {
         self.post("/v1/authorizations", key, authorization(number)).await
     }
 
     /// Asks for 29.90 USD by a method of `terms`, and gives the pending authorization with its key.
-    pub(crate) async fn pending(&self, terms: Value) -> (String, Answer) {
+    pub(crate) async fn pending(&self, terms: Value) -> (String, Response) {
         let key = fresh_key();
         let answer = self.post("/v1/authorizations", &key, asking(terms)).await;
         assert_eq!((answer.status, answer.outcome()), (200, "PENDING"), "{answer:?}");
@@ -138,12 +138,12 @@ impl Caller {
     }
 
     /// Opens a page, without the bearer key.
-    pub(crate) async fn open(&self, page: &str) -> Answer {
+    pub(crate) async fn open(&self, page: &str) -> Response {
         self.send(Method::GET, page, &[], String::new()).await.expect("a page")
     }
 
     /// Sends a page's form as a browser does.
-    pub(crate) async fn send_form(&self, page: &str, form: &str, choice: &str, amount: Option<&str>) -> Answer {
+    pub(crate) async fn send_form(&self, page: &str, form: &str, choice: &str, amount: Option<&str>) -> Response {
         self.try_form(page, form, choice, amount).await.expect("an answer")
     }
 
@@ -153,19 +153,19 @@ impl Caller {
         form: &str,
         choice: &str,
         amount: Option<&str>,
-    ) -> Result<Answer, SendRequestError> {
+    ) -> Result<Response, SendRequestError> {
         let amount = amount.map(|amount| format!("&amount={amount}")).unwrap_or_default();
         let body = format!("form={form}&choice={choice}{amount}");
         self.send(Method::POST, page, &[("Content-Type", "application/x-www-form-urlencoded")], body).await
     }
 
     /// Opens a page and presses one of its buttons.
-    pub(crate) async fn press(&self, page: &str, choice: &str) -> Answer {
+    pub(crate) async fn press(&self, page: &str, choice: &str) -> Response {
         let form = self.open(page).await.form();
         self.send_form(page, &form, choice, None).await
     }
 
-    pub(crate) async fn review(&self, key: &str, decision: &str) -> Answer {
+    pub(crate) async fn review(&self, key: &str, decision: &str) -> Response {
         let bearer = format!("Bearer {KEY}");
         let body = json!({"Decision": decision}).to_string();
         self.send(Method::PUT, &format!("/v1/operations/{key}/review"), &[("Authorization", &bearer)], body)
@@ -195,27 +195,27 @@ impl Caller {
         key
     }
 
-    pub(crate) async fn capture(&self, key: &str, authorization: &str, amount: &str) -> Answer {
+    pub(crate) async fn capture(&self, key: &str, authorization: &str, amount: &str) -> Response {
         self.post("/v1/captures", key, money(authorization, amount, "USD")).await
     }
 
-    pub(crate) async fn void(&self, key: &str, authorization: &str) -> Answer {
+    pub(crate) async fn void(&self, key: &str, authorization: &str) -> Response {
         self.post("/v1/voids", key, json!({"AuthorizationKey": authorization})).await
     }
 
-    pub(crate) async fn refund(&self, key: &str, authorization: &str, amount: &str) -> Answer {
+    pub(crate) async fn refund(&self, key: &str, authorization: &str, amount: &str) -> Response {
         self.post("/v1/refunds", key, money(authorization, amount, "USD")).await
     }
 
-    pub(crate) async fn operation(&self, key: &str) -> Answer {
+    pub(crate) async fn operation(&self, key: &str) -> Response {
         self.get(&format!("/v1/operations/{key}")).await
     }
 
-    pub(crate) async fn abandon(&self, key: &str) -> Answer {
+    pub(crate) async fn abandon(&self, key: &str) -> Response {
         self.post(&format!("/v1/operations/{key}/abandon"), key, "").await
     }
 
-    pub(crate) async fn faults(&self, switch: Value) -> Answer {
+    pub(crate) async fn faults(&self, switch: Value) -> Response {
         let bearer = format!("Bearer {KEY}");
         self.send(Method::PUT, "/v1/faults", &[("Authorization", &bearer)], switch.to_string())
             .await
@@ -245,14 +245,14 @@ impl Caller {
 }
 
 /// A processor that runs inside the test, mounted under `/sandbox` as the all-in-one does.
-pub(crate) struct Running {
+pub(crate) struct RunningProcessor {
     pub(crate) caller: Caller,
     pub(crate) database: PathBuf,
     pub(crate) folder: TempDir,
     server: ServerHandle,
 }
 
-impl Running {
+impl RunningProcessor {
     pub(crate) async fn start() -> Self {
         Self::start_in(tempfile::tempdir().expect("a folder"), Duration::from_millis(50), Duration::from_millis(50))
             .await

@@ -6,7 +6,7 @@
     reason = "every test file takes what it needs; tests fail by panicking"
 )]
 
-mod bank;
+mod processor;
 mod store;
 
 use std::net::SocketAddr;
@@ -17,19 +17,19 @@ use std::time::Duration;
 use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use dropin_boot::SystemIds;
-use dropin_http::{Flows, Gate, Running, Server};
+use dropin_http::{AuthState, Flows, RunningServer, Server};
 use dropin_kernel::{SessionId, Timestamp};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Clock, Processor, ProcessorAnswer, Question, RefundRequest, StatusAnswer,
+    AuthorizeRequest, CaptureRequest, Clock, OperationQuery, Processor, ProcessorReply, RefundRequest, StatusReply,
     VoidRequest,
 };
 use dropin_rates::OfferPolicy;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, Merchants};
-use dropin_usecases::answers::{Answers, KEEP};
 use dropin_usecases::events::Events;
+use dropin_usecases::idempotency::{IdempotencyService, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::rates::Rates;
 use dropin_usecases::sessions::Sessions;
@@ -37,8 +37,8 @@ use dropin_validation::UrlPolicy;
 use serde_json::{Value, json};
 use session_api::SessionApiDeps;
 
-pub(crate) use bank::{Bank, declined};
-pub(crate) use store::{Meddling, Trouble};
+pub(crate) use processor::{ProcessorStub, declined};
+pub(crate) use store::{FaultInjectingStore, InjectedFault};
 
 /// A clock that stands still until it is moved.
 pub(crate) struct TestClock(AtomicI64);
@@ -60,27 +60,27 @@ struct NoProcessor;
 
 #[async_trait::async_trait]
 impl Processor for NoProcessor {
-    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
+    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
         panic!("authorization {} was asked", request.key)
     }
 
-    async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
+    async fn capture(&self, request: CaptureRequest) -> ProcessorReply {
         panic!("capture {} was asked", request.key)
     }
 
-    async fn void(&self, request: VoidRequest) -> ProcessorAnswer {
+    async fn void(&self, request: VoidRequest) -> ProcessorReply {
         panic!("void {} was asked", request.key)
     }
 
-    async fn refund(&self, request: RefundRequest) -> ProcessorAnswer {
+    async fn refund(&self, request: RefundRequest) -> ProcessorReply {
         panic!("refund {} was asked", request.key)
     }
 
-    async fn status(&self, question: Question) -> StatusAnswer {
+    async fn status(&self, question: OperationQuery) -> StatusReply {
         panic!("the status of {} was asked", question.key)
     }
 
-    async fn abandon(&self, question: Question) -> StatusAnswer {
+    async fn abandon(&self, question: OperationQuery) -> StatusReply {
         panic!("{} was abandoned", question.key)
     }
 }
@@ -93,13 +93,13 @@ pub(crate) struct User {
 }
 
 pub(crate) struct Api {
-    pub(crate) store: Arc<Meddling>,
+    pub(crate) store: Arc<FaultInjectingStore>,
     pub(crate) outbox: Store,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) sessions: Sessions,
     /// What the settler works with.
     pub(crate) payments: Payments,
-    pub(crate) answers: Answers,
+    pub(crate) answers: IdempotencyService,
     /// The operator's side.
     pub(crate) merchants: Merchants,
     /// A merchant with all currencies but yen.
@@ -108,7 +108,7 @@ pub(crate) struct Api {
     pub(crate) bob: User,
     address: SocketAddr,
     client: awc::Client,
-    _server: Running,
+    _server: RunningServer,
     _flows: Flows,
     _folder: tempfile::TempDir,
 }
@@ -183,14 +183,14 @@ impl Api {
         };
         let ana = create(&merchants, "Ana's mugs").await;
         let bob = create(&merchants, "Bob's books").await;
-        let store = Arc::new(Meddling::new(inner.clone()));
+        let store = Arc::new(FaultInjectingStore::new(inner.clone()));
         let sessions = Sessions {
             store: store.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
             url_policy: UrlPolicy::Production,
         };
-        let answers = Answers { store: Arc::new(inner.clone()), clock: clock.clone(), keep: KEEP };
+        let answers = IdempotencyService { store: Arc::new(inner.clone()), clock: clock.clone(), keep: KEEP };
         let rates = Rates::new(
             Arc::new(inner.clone()),
             Arc::new(inner.clone()),
@@ -207,9 +207,10 @@ impl Api {
             timing: Timing::default(),
         };
         let limit = FailureLimit::default();
-        let gate = Gate(Arc::new(Authenticator::new(Arc::new(inner.clone()), secrets, clock.clone(), false, limit)));
+        let auth =
+            AuthState(Arc::new(Authenticator::new(Arc::new(inner.clone()), secrets, clock.clone(), false, limit)));
         let deps = SessionApiDeps {
-            gate,
+            auth,
             sessions: sessions.clone(),
             rates,
             events: Events { store: Arc::new(inner.clone()) },

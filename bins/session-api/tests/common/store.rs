@@ -7,20 +7,21 @@ use async_trait::async_trait;
 use dropin_card::StashedKind;
 use dropin_kernel::LedgerTransactionId;
 use dropin_kernel::{AttemptId, BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, SessionId, Timestamp};
+use dropin_order::FailureReason;
 use dropin_order::{NewOrder, OpState, Operation, Order};
 use dropin_ports::{
-    Actor, AuthorizationPrepared, ChangeSession, Changed, History, IdSource, Inserted, NewSession, PaymentStore,
-    PrepareAuthorization, ReplaceSession, Replaced, SealedCard, SessionStore, SessionWithOrder, Settled, Settlement,
-    StashEntry, StashKey, StashStore, StashSummary, StashUse, StoreError, Subject,
+    Actor, AuthorizationPrepared, ChangeSession, Changed, IdSource, Inserted, NewHistoryEntry, NewSession,
+    PaymentStore, PrepareAuthorization, ReplaceSession, Replaced, SealedCard, SessionStore, SessionWithOrder, Settled,
+    Settlement, StashEntry, StashKey, StashStore, StashSummary, StashUse, StoreError, Subject,
 };
 use dropin_rates::Offer;
-use dropin_session::{FailureReason, Session, SessionStateKind};
+use dropin_session::{Session, SessionStateKind};
 use dropin_store::Store;
 use dropin_validation::{BillingProfile, Text};
 
 /// What happens right before the next write to a Session.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum InjectedFault {
     /// Somebody else replaces it with the same terms.
     Replaced,
     /// The shopper submits.
@@ -29,17 +30,17 @@ pub(crate) enum Trouble {
     Fails(StoreError),
 }
 
-pub(crate) struct Meddling {
+pub(crate) struct FaultInjectingStore {
     inner: Store,
-    next: Mutex<Option<Trouble>>,
+    next: Mutex<Option<InjectedFault>>,
 }
 
-impl Meddling {
+impl FaultInjectingStore {
     pub(crate) fn new(inner: Store) -> Self {
         Self { inner, next: Mutex::new(None) }
     }
 
-    pub(crate) fn before_next_write(&self, trouble: Trouble) {
+    pub(crate) fn before_next_write(&self, trouble: InjectedFault) {
         *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(trouble);
     }
 
@@ -47,19 +48,19 @@ impl Meddling {
         let trouble = self.next.lock().unwrap_or_else(PoisonError::into_inner).take();
         match trouble {
             None => Ok(()),
-            Some(Trouble::Fails(error)) => Err(error),
-            Some(Trouble::Submitted) => {
+            Some(InjectedFault::Fails(error)) => Err(error),
+            Some(InjectedFault::Submitted) => {
                 self.submit(id).await;
                 Ok(())
             }
-            Some(Trouble::Replaced) => {
+            Some(InjectedFault::Replaced) => {
                 let session = self.load(id).await;
-                let mut terms = session.terms.clone();
-                terms.billing.id = BillingProfileId::new(dropin_boot::SystemIds.ordered());
+                let billing = BillingProfileId::new(dropin_boot::SystemIds.ordered());
+                let terms = session.terms.clone().edited(|terms| terms.billing.id = billing).unwrap();
                 let (change, row) = session.as_created().unwrap().replace(terms, session.updated_at);
                 let history = history(&session, row.trigger.as_str(), row.to);
                 assert_eq!(
-                    self.inner.replace_session(ReplaceSession { change, history, remember: None }).await,
+                    self.inner.replace_session(ReplaceSession { change, history, response: None }).await,
                     Ok(Replaced::Done)
                 );
                 Ok(())
@@ -87,22 +88,22 @@ impl Meddling {
         };
         self.inner.put_stash(entry).await.unwrap();
         let order_id = OrderId::new(ids.random());
-        let (change, row) = (session.as_created().unwrap())
-            .submit(session.revision, order_id, AttemptId::new(ids.random()), now)
-            .unwrap();
+        let attempt = AttemptId::new(ids.random());
+        let (change, row) = (session.as_created().unwrap()).submit(session.revision, order_id, attempt, now).unwrap();
         let new = NewOrder {
             id: order_id,
             merchant_id: session.merchant_id,
             session_id: Some(id),
+            attempt_id: Some(attempt),
             merchant_reference: session.terms.merchant_reference.as_str().to_owned(),
-            total: session.terms.total.clone(),
+            total: session.terms.total,
             // So that it is captured when the merchant asks, and only then.
             auto_capture: false,
             payment_method: "VISA".to_owned(),
             return_url: None,
         };
         let order = Order::start(new, now);
-        let operation = Operation::authorize(OpId::new(ids.ordered()), order_id, order.total.clone(), now, now);
+        let operation = Operation::authorize(OpId::new(ids.ordered()), order_id, order.total, now, now);
         let prepare = PrepareAuthorization {
             session: Some(change),
             order: order.clone(),
@@ -131,7 +132,9 @@ impl Meddling {
             let step = order.authorized(&order.total.clone(), false, window, ledger, now);
             (processing.authorized(now), step, OpState::Approved)
         } else {
-            (processing.refused(FailureReason::Declined, now), order.refused(now), OpState::Declined)
+            // The only way to fail at once, whatever the number of attempts.
+            let reason = FailureReason::Stopped;
+            (processing.attempt_failed(reason, now), order.refused(reason, now), OpState::Declined)
         };
         let step = step.unwrap();
         let settlement = Settlement {
@@ -141,6 +144,7 @@ impl Meddling {
             order: Some(step.change),
             session: Some(session_change),
             refund: None,
+            new_refund: None,
             follow_up: None,
             ledger: step.ledger,
             events: Vec::new(),
@@ -152,8 +156,8 @@ impl Meddling {
     }
 }
 
-fn history(session: &Session, what: &'static str, after: SessionStateKind) -> History {
-    History {
+fn history(session: &Session, what: &'static str, after: SessionStateKind) -> NewHistoryEntry {
+    NewHistoryEntry {
         merchant_id: session.merchant_id,
         subject: Subject::Session(session.id),
         actor: Actor::System,
@@ -165,7 +169,7 @@ fn history(session: &Session, what: &'static str, after: SessionStateKind) -> Hi
 }
 
 #[async_trait]
-impl SessionStore for Meddling {
+impl SessionStore for FaultInjectingStore {
     async fn insert_session(&self, new: NewSession) -> Result<Inserted, StoreError> {
         self.meddle(new.session.id).await?;
         self.inner.insert_session(new).await
@@ -173,6 +177,10 @@ impl SessionStore for Meddling {
 
     async fn find_session(&self, merchant: MerchantId, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
         self.inner.find_session(merchant, id).await
+    }
+
+    async fn list_attempts(&self, id: SessionId) -> Result<Vec<Order>, StoreError> {
+        self.inner.list_attempts(id).await
     }
 
     async fn find_session_for_shopper(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {

@@ -1,5 +1,5 @@
-//! The contract's Session chapter and sections 1 to 3 of decisions.md, row by row, over HTTP. Races, faults of the store and expiry stand in
-//! sessions.rs and errors.rs.
+//! The chapters docs/SPECIFICATION.md#http, docs/SPECIFICATION.md#fields and docs/SPECIFICATION.md#sessions, row by row, over HTTP.
+//! Races, faults of the store and expiry stand in sessions.rs and errors.rs.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 #[path = "../common/mod.rs"]

@@ -44,7 +44,7 @@ async fn replacing_and_cancelling_is_for_created_sessions() {
     }
 }
 
-/// A row of the contract's error table, and how to provoke it: method, address, content type, body.
+/// A row of docs/SPECIFICATION.md#http-errors, and how to provoke it: method, address, content type, body.
 type Row = (u16, &'static str, bool, Method, String, &'static str, Vec<u8>);
 
 fn error_table(created: &str, completed: &str) -> Vec<Row> {
@@ -79,7 +79,7 @@ fn error_table(created: &str, completed: &str) -> Vec<Row> {
         put(409, "INVALID_SESSION_STATE", false, &format!("/v1/session/{completed}"), json, &new),
         post(415, "UNSUPPORTED_MEDIA_TYPE", false, "text/plain", &new),
         put(415, "UNSUPPORTED_MEDIA_TYPE", false, &mine, "application/xml", &new),
-        // What the contract does not show and decisions.md section 1 decides.
+        // Errors of HTTP in general.
         bare(404, "NOT_FOUND", Method::GET, "/v1/nothing"),
         bare(405, "METHOD_NOT_ALLOWED", Method::PATCH, "/v1/session"),
         bare(405, "METHOD_NOT_ALLOWED", Method::POST, &mine),

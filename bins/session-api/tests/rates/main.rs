@@ -1,5 +1,4 @@
-//! Exchange rates over HTTP: getRates, Sessions that are priced by an offer, and what their refunds settle for (contract, Rates; decisions.md
-//! section 5).
+//! Exchange rates over HTTP: getRates, Sessions that are priced by an offer, and what their refunds settle for (docs/SPECIFICATION.md#rates).
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 #[path = "../common/mod.rs"]
@@ -16,7 +15,7 @@ use common::{Answer, Api};
 use dropin_access::{RateChange, RateForm};
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_money::Currency;
-use dropin_ports::{AccessStore, AccountChanged, Applied, Clock, FeedLook, FeedState, RateStore};
+use dropin_ports::{AccessStore, AccountChanged, Applied, Clock, RateSourceCheck, RateSourceState, RateStore};
 use dropin_rates::{Dated, Markup, Quote, Source, Table};
 use serde_json::Value;
 use time::macros::date;
@@ -30,17 +29,17 @@ pub(crate) async fn id_of(api: &Api, name: &str) -> MerchantId {
 }
 
 /// A table of one euro's price comes into force, which is looked at again after an hour; `stale_in` is when it is too old, if ever.
-pub(crate) async fn feed(api: &Api, rates: &[(Currency, &str)], stale_in: Option<Duration>) {
+pub(crate) async fn publish_rates(api: &Api, rates: &[(Currency, &str)], stale_in: Option<Duration>) {
     let quote = |(currency, rate): &(Currency, &str)| {
         let dated = Dated::On(date!(2026 - 11 - 17));
         (*currency, Quote { rate: rate.parse().unwrap(), dated, source: Source::Primary })
     };
     let now = api.clock.now();
     let board = api.outbox.find_rates().await.unwrap();
-    let look = FeedLook {
+    let look = RateSourceCheck {
         expected: board.map_or(0, |board| board.number),
         table: Some(rates.iter().map(quote).collect::<Table>()),
-        state: FeedState {
+        state: RateSourceState {
             checked_at: now,
             next_at: now.plus(HOUR),
             stale_at: stale_in.map(|stale| now.plus(stale)),
@@ -49,7 +48,7 @@ pub(crate) async fn feed(api: &Api, rates: &[(Currency, &str)], stale_in: Option
             refused: vec![],
         },
     };
-    assert_eq!(api.outbox.note_feed(look).await, Ok(Applied::Done));
+    assert_eq!(api.outbox.record_source_check(look).await, Ok(Applied::Done));
 }
 
 pub(crate) const TODAY: &[(Currency, &str)] = &[

@@ -4,12 +4,12 @@ use dropin_access::RateChange;
 use dropin_ports::{Clock, MerchantSettings, RateStore};
 
 use crate::common::Api;
-use crate::{Currency, HOUR, TODAY, feed, guaranteed, offer, rates, shown, until};
+use crate::{Currency, HOUR, TODAY, guaranteed, offer, publish_rates, rates, shown, until};
 
 #[actix_web::test]
 async fn offers_are_made_once_in_a_period_and_hold_for_a_day() {
     let api = Api::start().await;
-    feed(&api, TODAY, None).await;
+    publish_rates(&api, TODAY, None).await;
     let ana = guaranteed(&api).await;
     let start = api.clock.now();
     let first = rates(&api, ana).await;
@@ -19,7 +19,7 @@ async fn offers_are_made_once_in_a_period_and_hold_for_a_day() {
     assert!(first.text.contains(r#""Rate":1.353288558}"#) && first.text.contains(r#""Rate":1}"#), "{first:?}");
     assert_eq!(first.header("cache-control"), "public, max-age=21600");
     api.clock.advance(6 * HOUR - HOUR / 60);
-    feed(&api, &[(Currency::Usd, "1.2"), (Currency::Gbp, "0.8")], None).await;
+    publish_rates(&api, &[(Currency::Usd, "1.2"), (Currency::Gbp, "0.8")], None).await;
     let same = rates(&api, ana).await;
     assert_eq!((&same.text, same.header("cache-control")), (&first.text, "public, max-age=60"));
     api.clock.advance(HOUR / 60);
@@ -36,7 +36,7 @@ async fn offers_are_made_once_in_a_period_and_hold_for_a_day() {
 #[actix_web::test]
 async fn of_many_who_ask_at_once_all_see_the_same_offers() {
     let api = Api::start().await;
-    feed(&api, TODAY, None).await;
+    publish_rates(&api, TODAY, None).await;
     let ana = guaranteed(&api).await;
     for _ in 0..3 {
         let all = futures_util::future::join_all((0..32).map(|_| rates(&api, ana))).await;
@@ -49,7 +49,7 @@ async fn of_many_who_ask_at_once_all_see_the_same_offers() {
 #[actix_web::test]
 async fn a_new_setting_counts_from_the_next_set_on() {
     let api = Api::start().await;
-    feed(&api, TODAY, None).await;
+    publish_rates(&api, TODAY, None).await;
     let ana = guaranteed(&api).await;
     let first = rates(&api, ana).await;
     let change = RateChange { settlement: Some(Currency::Eur), ..RateChange::default() };

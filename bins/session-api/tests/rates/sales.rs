@@ -2,8 +2,8 @@ use actix_web::http::Method;
 use dropin_ports::MerchantSettings;
 use serde_json::{Value, json};
 
-use crate::common::{Answer, Api, Bank, declined, request, session_id};
-use crate::{Currency, HOUR, TODAY, feed, guaranteed, id_of, offer, rates};
+use crate::common::{Answer, Api, ProcessorStub, declined, request, session_id};
+use crate::{Currency, HOUR, TODAY, guaranteed, id_of, offer, publish_rates, rates};
 
 /// A request that is priced by the offer, without a Currency of its own.
 fn priced(reference: &str, offer: &str) -> Value {
@@ -13,9 +13,9 @@ fn priced(reference: &str, offer: &str) -> Value {
     body
 }
 
-async fn world(bank: std::sync::Arc<Bank>) -> (Api, String) {
+async fn world(bank: std::sync::Arc<ProcessorStub>) -> (Api, String) {
     let api = Api::with(bank).await;
-    feed(&api, TODAY, None).await;
+    publish_rates(&api, TODAY, None).await;
     let ana = guaranteed(&api).await;
     let (offer, _) = offer(&rates(&api, ana).await, "USD");
     (api, offer)
@@ -26,7 +26,7 @@ const SETTLED: &str = r#""Rate":1.353288558,"SettlementAmount":21.43,"Settlement
 
 #[actix_web::test]
 async fn a_session_takes_currency_and_rate_from_its_offer() {
-    let (api, id) = world(Bank::new()).await;
+    let (api, id) = world(ProcessorStub::new()).await;
     let created = api.create(&api.ana, &priced("order-1", &id)).await;
     let session = created.session_id(201);
     assert_eq!(created.json()["Currency"], "USD");
@@ -47,7 +47,7 @@ async fn a_session_takes_currency_and_rate_from_its_offer() {
 
 #[actix_web::test]
 async fn offers_that_cannot_be_used_are_refused() {
-    let (api, id) = world(Bank::new()).await;
+    let (api, id) = world(ProcessorStub::new()).await;
     let session = api.create(&api.ana, &priced("order-1", &id)).await.session_id(201);
     let both = async |body: &Value, fields: &[&str]| {
         let (created, replaced) = (api.create(&api.ana, body).await, api.put(&api.ana, &session, body).await);
@@ -69,7 +69,7 @@ async fn offers_that_cannot_be_used_are_refused() {
     api.create(&api.bob, &priced("order-2", &id)).await.is_refused_for(&["RateOfferId NOT_FOUND"]);
     // One that is not the newest holds until its own end.
     api.clock.advance(24 * HOUR - HOUR / 60);
-    feed(&api, TODAY, None).await;
+    publish_rates(&api, TODAY, None).await;
     let ana = id_of(&api, "Ana").await;
     assert_ne!(offer(&rates(&api, ana).await, "USD").0, id);
     assert_eq!(api.create(&api.ana, &priced("order-3", &id)).await.status, 201);
@@ -113,7 +113,7 @@ fn pence(answer: &Answer) -> i64 {
 
 #[actix_web::test]
 async fn refunds_settle_at_the_rate_of_the_sale_and_add_up() {
-    let bank = Bank::new();
+    let bank = ProcessorStub::new();
     let (api, id) = world(bank.clone()).await;
     let session = api.create(&api.ana, &priced("order-1", &id)).await.session_id(201);
     api.store.pay(session_id(&session), true).await;
@@ -124,7 +124,7 @@ async fn refunds_settle_at_the_rate_of_the_sale_and_add_up() {
     assert_eq!(post(&api, &format!("{order}/capture"), "").await.status, 200);
     // The world has moved on, the sale has not.
     api.clock.advance(48 * HOUR);
-    feed(&api, &[(Currency::Usd, "3"), (Currency::Gbp, "1")], None).await;
+    publish_rates(&api, &[(Currency::Usd, "3"), (Currency::Gbp, "1")], None).await;
     let mut taken = Vec::new();
     for (number, amount) in ["0.01", "9.99", "0.01", "10.00"].into_iter().enumerate() {
         let refund = refund(&api, &order, &format!("r-{number}"), Some(amount)).await;
@@ -149,7 +149,7 @@ async fn refunds_settle_at_the_rate_of_the_sale_and_add_up() {
 
 #[actix_web::test]
 async fn a_part_that_is_captured_is_what_is_settled() {
-    let (api, id) = world(Bank::new()).await;
+    let (api, id) = world(ProcessorStub::new()).await;
     let session = api.create(&api.ana, &priced("order-1", &id)).await.session_id(201);
     api.store.pay(session_id(&session), true).await;
     let order = api.get(&api.ana, &session).await.json()["Order"]["OrderId"].as_str().unwrap().to_owned();

@@ -3,7 +3,7 @@ use dropin_access::RateChange;
 use dropin_ports::RateStore;
 
 use crate::common::{Answer, Api};
-use crate::{Currency, HOUR, TODAY, feed, get, guaranteed, id_of, rates, until};
+use crate::{Currency, HOUR, TODAY, get, guaranteed, id_of, publish_rates, rates, until};
 
 /// Pages of every origin may read it.
 #[track_caller]
@@ -15,10 +15,10 @@ fn is_open(answer: &Answer) {
 #[actix_web::test]
 async fn spot_rates_are_exact_and_cacheable() {
     let api = Api::start().await;
-    feed(&api, TODAY, None).await;
+    publish_rates(&api, TODAY, None).await;
     let ana = id_of(&api, "Ana").await;
     let answer = rates(&api, ana).await;
-    // In the merchant's order, which is the contract's; yen are not enabled, and the ruble's rate is left behind.
+    // In the merchant's order, which is that of docs/SPECIFICATION.md#currencies; yen are not enabled, and the ruble's rate is left behind.
     assert_eq!(
         answer.text,
         r#"{"Rates":[{"Currency":"USD","Rate":1.1172},{"Currency":"EUR","Rate":1},{"Currency":"GBP","Rate":0.8338},{"Currency":"KWD","Rate":0.34}]}"#
@@ -41,10 +41,10 @@ async fn spot_rates_are_exact_and_cacheable() {
     let other = api.send(None, Method::GET, &path, &[("if-none-match", "\"x\"")], "").await;
     assert_eq!((other.status, &other.text), (200, &answer.text));
     api.clock.advance(HOUR);
-    feed(&api, &[(Currency::Usd, "1.2")], None).await;
+    publish_rates(&api, &[(Currency::Usd, "1.2")], None).await;
     let next = until(&api, ana, |answer| answer.text.contains("1.2}")).await;
     assert_ne!(next.header("etag"), tag);
-    // Nobody looks at the feed any more: the answer may be kept for a second.
+    // The rates are not refreshed any more: the answer may be cached for a second.
     api.clock.advance(2 * HOUR);
     assert_eq!(rates(&api, ana).await.header("cache-control"), "public, max-age=1");
 }
@@ -52,7 +52,7 @@ async fn spot_rates_are_exact_and_cacheable() {
 #[actix_web::test]
 async fn a_change_of_the_settings_shows_by_itself() {
     let api = Api::start().await;
-    feed(&api, TODAY, None).await;
+    publish_rates(&api, TODAY, None).await;
     let ana = id_of(&api, "Ana").await;
     assert!(rates(&api, ana).await.text.contains(r#"{"Currency":"EUR","Rate":1}"#));
     let change = RateChange { settlement: Some(Currency::Usd), ..RateChange::default() };
@@ -73,7 +73,7 @@ async fn old_rates_are_shown_with_a_warning_and_not_guaranteed() {
         assert_eq!(answer.header("retry-after"), "1");
         is_open(&answer);
     }
-    feed(&api, TODAY, Some(HOUR / 2)).await;
+    publish_rates(&api, TODAY, Some(HOUR / 2)).await;
     api.clock.advance(HOUR / 4);
     let (fresh, guarantee) = (rates(&api, bob).await, rates(&api, ana).await);
     assert_eq!((fresh.status, fresh.header("warning"), guarantee.status), (200, "", 200), "{guarantee:?}");
@@ -89,18 +89,23 @@ async fn old_rates_are_shown_with_a_warning_and_not_guaranteed() {
     refused.is_error(503, "RATES_STALE");
     assert_eq!((refused.header("retry-after"), refused.header("cache-control")), ("1800", "no-store"));
     assert_eq!(rates(&api, ana).await.header("retry-after"), "1800", "remembered");
-    feed(&api, TODAY, Some(HOUR)).await;
+    publish_rates(&api, TODAY, Some(HOUR)).await;
     assert_eq!(until(&api, ana, |answer| answer.status == 200).await.text, guarantee.text, "the same offers");
 }
 
 #[actix_web::test]
 async fn whatever_else_is_asked_gets_the_error_object() {
     let api = Api::start().await;
-    feed(&api, TODAY, None).await;
+    publish_rates(&api, TODAY, None).await;
     let ana = id_of(&api, "Ana").await;
-    for missing in ["", "?", "?merchantId", "?merchantId=", "?MerchantId=x", "?merchantID=x"] {
+    for missing in ["", "?", "?merchantId", "?merchantId="] {
         let answer = get(&api, missing).await;
         answer.is_refused_for(&["merchantId FIELD_MISSING"]);
+        is_open(&answer);
+    }
+    for unknown in ["MerchantId", "merchantID"] {
+        let answer = get(&api, &format!("?{unknown}=x")).await;
+        answer.is_refused_for(&[&format!("{unknown} FIELD_UNKNOWN")]);
         is_open(&answer);
     }
     for twice in [format!("?merchantId={ana}&merchantId={ana}"), format!("?merchantId={ana}&merchant%49d=")] {

@@ -2,13 +2,14 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dropin_ports::KeyringError;
+use dropin_private_file::{PrivacyError, check, check_metadata};
 use zeroize::Zeroizing;
 
 /// 256 bits of key, wiped when dropped.
@@ -27,16 +28,19 @@ pub enum KeyFileError {
         /// What the system said.
         source: io::Error,
     },
-    /// Others than the owner may reach a key.
-    #[error("{path} is open to other users (mode {mode:03o}): keys must be private, run `chmod {wanted:o} {path}`")]
-    TooOpen {
-        /// Which file or directory.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-        /// What they should be.
-        wanted: u32,
-    },
+    /// Others than the program's own user may reach a key.
+    #[error(transparent)]
+    NotPrivate(#[from] PrivacyError),
+    /// A key that live entries need has disappeared.
+    #[error(
+        "{0} is gone, and cards that wait were sealed with it: put it back; when it is lost for good, restart the program, and those cards have to be typed again"
+    )]
+    Lost(PathBuf),
+    /// The key of card hashes has disappeared.
+    #[error(
+        "{0} is gone, by which a card that its issuer refused is known again: put it back; when it is lost for good, restart the program, and Sessions that are under way ask the issuer once more"
+    )]
+    LostHashKey(PathBuf),
     /// The file holds no key.
     #[error(
         "{0} does not hold a key (44 characters of base64): restore it from your backup; without it what was encrypted under it is lost"
@@ -70,14 +74,15 @@ pub(crate) fn random_key() -> Result<KeyBytes, KeyFileError> {
 /// Makes sure that `dir` exists and is private.
 pub(crate) fn private_dir(dir: &Path) -> Result<(), KeyFileError> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(failed("create the key directory", dir))?;
-    let metadata = fs::metadata(dir).map_err(failed("read", dir))?;
-    refuse_wide(dir, metadata.permissions().mode(), 0o700)
+    Ok(check(dir)?)
 }
 
-fn refuse_wide(path: &Path, mode: u32, wanted: u32) -> Result<(), KeyFileError> {
-    match mode & 0o777 {
-        mode if mode & 0o077 == 0 => Ok(()),
-        mode => Err(KeyFileError::TooOpen { path: path.to_owned(), mode, wanted }),
+/// Whether the key's file is there. One that other users may open is refused.
+pub(crate) fn is_private_file(path: &Path) -> Result<bool, KeyFileError> {
+    match check(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.is_missing() => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -89,7 +94,7 @@ pub(crate) fn read_key(path: &Path) -> Result<Option<KeyBytes>, KeyFileError> {
         Err(error) => return Err(failed("open", path)(error)),
     };
     let metadata = file.metadata().map_err(failed("read", path))?;
-    refuse_wide(path, metadata.permissions().mode(), 0o600)?;
+    check_metadata(path, &metadata)?;
     let mut text = Zeroizing::new([0_u8; 64]);
     let mut length = 0;
     while length < text.len() {

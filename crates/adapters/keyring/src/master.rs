@@ -7,13 +7,16 @@ use dropin_access::{PasswordHash, SealedSecret};
 use dropin_ports::{AccessStore, Fingerprint, KeyringError, Secrets, StoreError};
 use zeroize::Zeroizing;
 
-use crate::files::{DirLock, KeyBytes, KeyFileError, private_dir, publish_key, random_key, read_key};
+use crate::files::{DirLock, KeyBytes, KeyFileError, is_private_file, private_dir, publish_key, random_key, read_key};
 use crate::sealing::SealingKey;
 
 const FILE: &str = "master.key";
 
 /// First byte of a password hash: HMAC-SHA256 under the derived key.
 const HASH_FORMAT: u8 = 1;
+
+/// Bytes of a key's id: 64 bits tell any two keys apart.
+const ID_BYTES: usize = 8;
 
 /// What a password is compared with where there is no hash; as long as a real one.
 const NO_TAG: [u8; 32] = [0; 32];
@@ -24,6 +27,7 @@ pub struct MasterKey {
     passwords: hmac::Key,
     secrets: SealingKey,
     fingerprints: hmac::Key,
+    id: String,
 }
 
 /// Why a deployment's key is not opened.
@@ -95,8 +99,11 @@ impl MasterKey {
     /// would make passwords that no service accepts.
     ///
     /// # Errors
-    /// [`KeyFileError`] when the file cannot be used or is open to other users.
+    /// [`KeyFileError`] when the directory or file cannot be used or is open to other users.
     pub fn open(dir: &Path) -> Result<Option<Self>, KeyFileError> {
+        if !is_private_file(dir)? {
+            return Ok(None);
+        }
         read_key(&dir.join(FILE))?.map(|key| Self::derive(&key)).transpose()
     }
 
@@ -104,11 +111,18 @@ impl MasterKey {
         let root = hkdf::Salt::new(hkdf::HKDF_SHA256, b"dropin master key").extract(master.as_slice());
         let passwords = expand(&root, b"API passwords, HMAC-SHA256");
         let secrets = expand(&root, b"webhook secrets, AES-256-GCM");
+        let id = expand(&root, b"id of the master key");
         Ok(Self {
             passwords: hmac::Key::new(hmac::HMAC_SHA256, passwords.as_slice()),
             secrets: SealingKey::new(&secrets),
             fingerprints: hmac::Key::new(hmac::HMAC_SHA256, random_key()?.as_slice()),
+            id: id.iter().take(ID_BYTES).map(|byte| format!("{byte:02x}")).collect(),
         })
+    }
+
+    /// What tells this key from others, in hexadecimal: the same in every process, and good for nothing else. The database remembers it.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 }
 
@@ -187,6 +201,8 @@ mod tests {
         assert_eq!((mode(&dir), mode(&dir.join(FILE))), (0o700, 0o600));
         let again = MasterKey::open_or_create(&dir).expect("opened");
         assert!(again.verify_password("right", Some(&hash)));
+        assert_eq!(again.id(), MasterKey::open_or_create(&dir).expect("opened").id());
+        assert_eq!(again.id().len(), 2 * ID_BYTES);
         assert!(!again.verify_password("wrong", Some(&hash)));
         assert!(!again.verify_password("right", Some(&PasswordHash(vec![]))));
         assert!(!again.verify_password("right", Some(&PasswordHash([&[2][..], &hash.0[1..]].concat()))));
@@ -197,6 +213,7 @@ mod tests {
         let ((_a, a), (_b, b)) = (keys(), keys());
         let (a, b) = (MasterKey::open_or_create(&a).expect("created"), MasterKey::open_or_create(&b).expect("created"));
         assert!(!b.verify_password("right", Some(&a.hash_password("right"))));
+        assert_ne!(a.id(), b.id());
         let sealed = a.seal_secret("endpoint 1", b"whsec").expect("sealed");
         assert_eq!(a.open_secret("endpoint 1", &sealed), Ok(b"whsec".to_vec()));
         assert_eq!(a.open_secret("endpoint 2", &sealed), Err(KeyringError::CannotOpen));
@@ -217,6 +234,9 @@ mod tests {
         assert!(message.contains("mode 640") && message.contains("chmod 600"), "{message}");
         let message = refusal(&dir, 0o755, 0o700);
         assert!(message.contains("mode 755") && message.contains("chmod 700"), "{message}");
+        fs::set_permissions(&dir, Permissions::from_mode(0o755)).expect("chmod");
+        assert!(MasterKey::open(&dir).is_err(), "for commands, which make no key, too");
+        fs::set_permissions(&dir, Permissions::from_mode(0o700)).expect("chmod");
         MasterKey::open_or_create(&dir).expect("mended");
     }
 

@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// When a processor is taken for dead, and how it is asked whether it still is.
+/// When a processor counts as dead, and how it is asked whether it still is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BreakerRules {
+pub struct ProcessorBreakerRules {
     /// So many calls in a row without an answer, from anybody, raise the suspicion.
     pub failures: usize,
     /// The time within which they all ended.
@@ -21,7 +21,7 @@ pub struct BreakerRules {
     pub probe_deadline: Duration,
 }
 
-impl Default for BreakerRules {
+impl Default for ProcessorBreakerRules {
     /// Ten calls in ten seconds; pauses of 500 ms to 4 s. The longest, one question and the settler's own pause of 5 s stay about ten
     /// seconds together: that is how soon open operations are settled once the processor is back.
     fn default() -> Self {
@@ -35,7 +35,7 @@ impl Default for BreakerRules {
     }
 }
 
-impl BreakerRules {
+impl ProcessorBreakerRules {
     /// The usual rules but for how many calls raise the suspicion and the longest pause.
     pub fn of(failures: usize, longest_pause: Duration) -> Self {
         let usual = Self::default();
@@ -90,19 +90,19 @@ enum State {
 
 #[derive(Debug)]
 pub(crate) struct Breaker {
-    rules: BreakerRules,
+    rules: ProcessorBreakerRules,
     state: State,
     /// When calls ended without an answer, since the last answer; as many as decide.
     unanswered: VecDeque<Instant>,
-    /// Whether somebody does what [`Breaker::pause`] says.
-    watched: bool,
+    /// Whether a task probes as [`Breaker::pause`] says.
+    is_probed: bool,
     opened: u64,
 }
 
 impl Breaker {
-    pub(crate) fn new(rules: BreakerRules) -> Self {
-        let rules = BreakerRules { failures: rules.failures.max(1), ..rules };
-        Self { rules, state: State::Closed, unanswered: VecDeque::new(), watched: false, opened: 0 }
+    pub(crate) fn new(rules: ProcessorBreakerRules) -> Self {
+        let rules = ProcessorBreakerRules { failures: rules.failures.max(1), ..rules };
+        Self { rules, state: State::Closed, unanswered: VecDeque::new(), is_probed: false, opened: 0 }
     }
 
     pub(crate) fn state(&self) -> BreakerState {
@@ -140,14 +140,14 @@ impl Breaker {
             return false;
         }
         self.state = State::Suspected;
-        !std::mem::replace(&mut self.watched, true)
+        !std::mem::replace(&mut self.is_probed, true)
     }
 
     /// How long to wait before the next question; none when there is nothing more to ask.
     pub(crate) fn pause(&mut self) -> Option<Duration> {
         match self.state {
             State::Closed => {
-                self.watched = false;
+                self.is_probed = false;
                 None
             }
             State::Suspected => Some(Duration::ZERO),
@@ -189,7 +189,7 @@ impl Breaker {
 mod tests {
     use super::*;
 
-    const RULES: BreakerRules = BreakerRules {
+    const RULES: ProcessorBreakerRules = ProcessorBreakerRules {
         failures: 3,
         within: Duration::from_secs(10),
         first_pause: Duration::from_millis(500),
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn one_at_a_time_watches_over_it() {
         let now = Instant::now();
-        let mut breaker = Breaker::new(BreakerRules { failures: 1, ..RULES });
+        let mut breaker = Breaker::new(ProcessorBreakerRules { failures: 1, ..RULES });
         assert!(breaker.unanswered(now));
         breaker.answered();
         assert!(!breaker.unanswered(now), "the first is still about");
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn pauses_double_up_to_the_longest_and_begin_anew() {
         let now = Instant::now();
-        let mut breaker = Breaker::new(BreakerRules { failures: 1, ..RULES });
+        let mut breaker = Breaker::new(ProcessorBreakerRules { failures: 1, ..RULES });
         for opened in 1..=2 {
             breaker.unanswered(now);
             let mut pauses = Vec::new();

@@ -14,9 +14,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 use zeroize::Zeroizing;
 
+use crate::bulkhead::Permit;
 use crate::config::ProcessorConfig;
 use crate::guard::Guard;
-use crate::room::Place;
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
 /// How long an idle connection is kept: less than servers keep theirs, so that a call rarely meets one that was just closed.
@@ -26,7 +26,7 @@ const ANSWER_LIMIT: usize = 64 * 1024;
 /// A page of the journal has up to 1,000 entries of some hundred bytes.
 const JOURNAL_LIMIT: usize = 2 * 1024 * 1024;
 /// A key that nobody has: to ask about it does nothing at all.
-const NOBODYS_KEY: &str = "00000000-0000-0000-0000-000000000000";
+const UNUSED_KEY: &str = "00000000-0000-0000-0000-000000000000";
 
 /// One call to make.
 pub(crate) struct Call {
@@ -58,9 +58,9 @@ impl Call {
         Self { path: format!("/v1/operations/{key}/abandon"), method: Method::Post { key, body } }
     }
 
-    /// Asks nothing but whether anybody is there.
+    /// A harmless question: any answer closes the breaker.
     fn probe() -> Self {
-        Self { path: format!("/v1/operations/{NOBODYS_KEY}"), method: Method::Get { limit: ANSWER_LIMIT } }
+        Self { path: format!("/v1/operations/{UNUSED_KEY}"), method: Method::Get { limit: ANSWER_LIMIT } }
     }
 }
 
@@ -87,28 +87,28 @@ pub(crate) struct Job {
     pub(crate) reply: oneshot::Sender<Reply>,
     /// When nobody waits for the answer any more.
     pub(crate) until: Instant,
-    /// Its place among the calls under way.
-    pub(crate) place: Place,
+    /// Its permit of the bulkhead.
+    pub(crate) permit: Permit,
 }
 
 /// Runs until every sender is gone.
 pub(crate) fn run(config: ProcessorConfig, guard: Arc<Guard>, mut inbox: mpsc::UnboundedReceiver<Job>) {
     System::new().block_on(async move {
         let caller = Rc::new(Caller { client: client(config.deadline), config, guard });
-        while let Some(Job { call, reply, until, place }) = inbox.recv().await {
+        while let Some(Job { call, reply, until, permit }) = inbox.recv().await {
             let caller = Rc::clone(&caller);
             spawn(async move {
                 if until <= Instant::now() {
-                    // It waited here too long, which says nothing about the processor. Its place is free before its asker hears of it.
-                    drop(place);
+                    // It waited here too long, which says nothing about the processor. Its permit is released before its caller hears of it.
+                    drop(permit);
                     drop(reply.send(Reply::NotSent("nobody waits for the answer any more".to_owned())));
                     return;
                 }
                 let answer = caller.send(call, until).await;
                 if caller.guard.ended(answer.is_answer()) {
-                    spawn(watch_over(Rc::clone(&caller)));
+                    spawn(probe_until_answered(Rc::clone(&caller)));
                 }
-                drop(place);
+                drop(permit);
                 // The asker may have stopped waiting; its operation is settled by asking again.
                 drop(reply.send(answer));
             });
@@ -116,8 +116,8 @@ pub(crate) fn run(config: ProcessorConfig, guard: Arc<Guard>, mut inbox: mpsc::U
     });
 }
 
-/// Asks a processor that answered nobody whether it is there, one question at a time, until it is.
-async fn watch_over(caller: Rc<Caller>) {
+/// Probes a processor that answers no call, one probe at a time, until it answers.
+async fn probe_until_answered(caller: Rc<Caller>) {
     while let Some(pause) = caller.guard.pause() {
         sleep(pause).await;
         if caller.guard.begin_probe() {
@@ -158,7 +158,8 @@ impl Caller {
 
     async fn exchange(&self, call: Call) -> Reply {
         let url = format!("{}{}", self.config.base, call.path);
-        let key = self.config.key.as_str();
+        let key = self.config.key.text();
+        let key = key.as_str();
         let (limit, sent) = match call.method {
             Method::Get { limit } => (limit, self.client.get(url).bearer_auth(key).send().await),
             Method::Post { key: operation, body } => {
@@ -200,7 +201,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use crate::health::Asked;
+    use crate::health::CallKind;
 
     #[actix_web::test]
     async fn what_is_taken_up_too_late_is_never_sent() {
@@ -213,11 +214,11 @@ mod tests {
         let shared = Arc::clone(&guard);
         std::thread::spawn(move || run(config, shared, inbox));
         let ask = async |until| {
-            let place = guard.enter(Asked::Capture, None, Duration::from_secs(60)).await.unwrap();
+            let permit = guard.enter(CallKind::Capture, None, Duration::from_secs(60)).await.unwrap();
             let (reply, answer) = oneshot::channel();
             let body = Zeroizing::new(b"{}".to_vec());
-            let call = Call::effect("/v1/captures", NOBODYS_KEY.parse().unwrap(), body);
-            assert!(calls.send(Job { call, reply, until, place }).is_ok());
+            let call = Call::effect("/v1/captures", UNUSED_KEY.parse().unwrap(), body);
+            assert!(calls.send(Job { call, reply, until, permit }).is_ok());
             answer.await.unwrap()
         };
         assert!(matches!(ask(Instant::now()).await, Reply::NotSent(_)));

@@ -1,14 +1,15 @@
 use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use url::Url;
 use zeroize::Zeroizing;
 
-use crate::breaker::BreakerRules;
+use crate::breaker::ProcessorBreakerRules;
 
 /// The address, key or deadline cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ConfigError {
+pub enum ProcessorConfigError {
     /// Not an absolute http or https URL.
     #[error("the processor's address must be an absolute http or https URL, for example http://127.0.0.1:8086")]
     Address,
@@ -20,9 +21,9 @@ pub enum ConfigError {
     Start(String),
 }
 
-/// How many calls may be under way at once. Further ones wait in line.
+/// Limits of calls in flight. Further calls wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct CallLimits {
     /// Authorizations, captures, voids and refunds.
     pub payments: usize,
     /// Questions: status, abandon, journal. They never take the place of a payment, nor a payment theirs.
@@ -31,9 +32,33 @@ pub struct Room {
     pub share: u8,
 }
 
-impl Default for Room {
+impl Default for CallLimits {
     fn default() -> Self {
         Self { payments: 128, questions: 64, share: 50 }
+    }
+}
+
+/// The key that the processor knows us by. It may be replaced while calls are under way; a call uses what it holds when the call begins.
+pub struct ProcessorKey(RwLock<Zeroizing<String>>);
+
+impl ProcessorKey {
+    fn new(key: String) -> Self {
+        Self(RwLock::new(Zeroizing::new(key)))
+    }
+
+    /// Uses another key for all calls that begin from now on.
+    pub fn replace(&self, key: String) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Zeroizing::new(key);
+    }
+
+    pub(crate) fn text(&self) -> Zeroizing<String> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl fmt::Debug for ProcessorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProcessorKey(..)")
     }
 }
 
@@ -43,10 +68,10 @@ pub struct ProcessorConfig {
     pub(crate) base: String,
     /// Host and port, without whatever else stands in the address.
     pub(crate) name: String,
-    pub(crate) key: Zeroizing<String>,
+    pub(crate) key: Arc<ProcessorKey>,
     pub(crate) deadline: Duration,
-    pub(crate) room: Room,
-    pub(crate) breaker: BreakerRules,
+    pub(crate) limits: CallLimits,
+    pub(crate) breaker: ProcessorBreakerRules,
 }
 
 impl fmt::Debug for ProcessorConfig {
@@ -59,10 +84,10 @@ impl ProcessorConfig {
     /// `deadline` bounds all of one call: waiting in line (half of it at most), connecting, and the answer to its last byte.
     ///
     /// # Errors
-    /// [`ConfigError`] when `base` is no http(s) URL, or plain http to another machine.
-    pub fn new(base: &str, key: String, deadline: Duration) -> Result<Self, ConfigError> {
-        let url = Url::parse(base).map_err(|_not_a_url| ConfigError::Address)?;
-        let host = url.host().ok_or(ConfigError::Address)?;
+    /// [`ProcessorConfigError`] when `base` is no http(s) URL, or plain http to another machine.
+    pub fn new(base: &str, key: String, deadline: Duration) -> Result<Self, ProcessorConfigError> {
+        let url = Url::parse(base).map_err(|_not_a_url| ProcessorConfigError::Address)?;
+        let host = url.host().ok_or(ProcessorConfigError::Address)?;
         let loopback = match host {
             url::Host::Domain(name) => name == "localhost",
             url::Host::Ipv4(address) => address.is_loopback(),
@@ -71,29 +96,29 @@ impl ProcessorConfig {
         match url.scheme() {
             "https" => {}
             "http" if loopback => {}
-            "http" => return Err(ConfigError::PlainHttp),
-            _ => return Err(ConfigError::Address),
+            "http" => return Err(ProcessorConfigError::PlainHttp),
+            _ => return Err(ProcessorConfigError::Address),
         }
         let name = url.port().map_or_else(|| host.to_string(), |port| format!("{host}:{port}"));
         Ok(Self {
             base: base.trim_end_matches('/').to_owned(),
             name,
-            key: Zeroizing::new(key),
+            key: Arc::new(ProcessorKey::new(key)),
             deadline,
-            room: Room::default(),
-            breaker: BreakerRules::default(),
+            limits: CallLimits::default(),
+            breaker: ProcessorBreakerRules::default(),
         })
     }
 
-    /// The same with room for other numbers of calls; at least one each.
+    /// The same with other limits of calls; at least one each.
     #[must_use]
-    pub fn with_room(self, room: Room) -> Self {
-        Self { room, ..self }
+    pub fn with_call_limits(self, limits: CallLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The same with other rules about when calls are held back.
     #[must_use]
-    pub fn with_breaker(self, breaker: BreakerRules) -> Self {
+    pub fn with_breaker(self, breaker: ProcessorBreakerRules) -> Self {
         Self { breaker, ..self }
     }
 }

@@ -1,4 +1,4 @@
-//! Stands before the client: so many calls at once and no more, and none while the processor answers nobody.
+//! The guard in front of the client: a bulkhead for each kind of call, and a circuit breaker for all.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,9 +7,9 @@ use dropin_kernel::MerchantId;
 use tokio::sync::watch;
 
 use crate::breaker::{Breaker, BreakerState, Change};
+use crate::bulkhead::{Bulkhead, Permit};
 use crate::config::ProcessorConfig;
-use crate::health::{Asked, Outcomes, ProcessorHealth};
-use crate::room::{Compartment, Place};
+use crate::health::{CallKind, Outcomes, ProcessorHealth};
 
 /// Why a call was not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -29,8 +29,8 @@ pub(crate) struct Guard {
     breaker: Mutex<Breaker>,
     /// Whether calls are held back; wakes those who wait in line.
     holding: watch::Sender<bool>,
-    payments: Compartment,
-    questions: Compartment,
+    payments: Bulkhead,
+    questions: Bulkhead,
     pub(crate) outcomes: Outcomes,
 }
 
@@ -40,25 +40,25 @@ impl Guard {
             name: config.name.clone(),
             breaker: Mutex::new(Breaker::new(config.breaker)),
             holding: watch::Sender::new(false),
-            payments: Compartment::new(config.room.payments, config.room.share),
-            questions: Compartment::new(config.room.questions, config.room.share),
+            payments: Bulkhead::new(config.limits.payments, config.limits.share),
+            questions: Bulkhead::new(config.limits.questions, config.limits.share),
             outcomes: Outcomes::new(),
         }
     }
 
-    /// Waits for a place, in line and no longer than `patience`. Whoever holds the place is under way.
+    /// Waits for a permit, no longer than `patience`. A call is in flight while it holds its permit.
     pub(crate) async fn enter(
         &self,
-        asked: Asked,
+        asked: CallKind,
         merchant: Option<MerchantId>,
         patience: Duration,
-    ) -> Result<Place, HeldBack> {
-        let compartment = if asked.is_payment() { &self.payments } else { &self.questions };
+    ) -> Result<Permit, HeldBack> {
+        let bulkhead = if asked.is_payment() { &self.payments } else { &self.questions };
         let mut holding = self.holding.subscribe();
         tokio::select! {
             biased;
             _ = holding.wait_for(|holding| *holding) => Err(HeldBack::Open),
-            place = compartment.enter(merchant, patience) => place,
+            permit = bulkhead.enter(merchant, patience) => permit,
         }
     }
 
@@ -128,16 +128,16 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
-    use crate::breaker::BreakerRules;
-    use crate::config::Room;
+    use crate::breaker::ProcessorBreakerRules;
+    use crate::config::CallLimits;
     use crate::health::Occupancy;
 
     const LONG: Duration = Duration::from_secs(60);
 
     fn guard() -> Guard {
         let config = ProcessorConfig::new("http://127.0.0.1:1", String::new(), LONG).unwrap();
-        let breaker = BreakerRules { failures: 1, ..BreakerRules::default() };
-        Guard::new(&config.with_room(Room { payments: 1, questions: 0, share: 50 }).with_breaker(breaker))
+        let breaker = ProcessorBreakerRules { failures: 1, ..ProcessorBreakerRules::default() };
+        Guard::new(&config.with_call_limits(CallLimits { payments: 1, questions: 0, share: 50 }).with_breaker(breaker))
     }
 
     fn open(guard: &Guard) {
@@ -148,45 +148,45 @@ mod tests {
     #[actix_web::test]
     async fn whoever_waits_in_line_hears_at_once_that_calls_are_held_back() {
         let guard = guard();
-        let place = guard.enter(Asked::Capture, None, LONG).await.unwrap();
+        let permit = guard.enter(CallKind::Capture, None, LONG).await.unwrap();
         {
-            let mut waiter = pin!(guard.enter(Asked::Refund, None, LONG));
+            let mut waiter = pin!(guard.enter(CallKind::Refund, None, LONG));
             assert!(waiter.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-            assert_eq!(guard.health().payments, Occupancy { room: 1, under_way: 1, waiting: 1 });
+            assert_eq!(guard.health().payments, Occupancy { capacity: 1, under_way: 1, waiting: 1 });
             open(&guard);
             assert_eq!(waiter.await.err(), Some(HeldBack::Open));
         }
-        assert_eq!(guard.health().payments, Occupancy { room: 1, under_way: 1, waiting: 0 });
-        drop(place);
-        assert_eq!(guard.enter(Asked::Void, None, LONG).await.err(), Some(HeldBack::Open), "with a place free");
-        assert_eq!(guard.enter(Asked::Status, None, LONG).await.err(), Some(HeldBack::Open));
+        assert_eq!(guard.health().payments, Occupancy { capacity: 1, under_way: 1, waiting: 0 });
+        drop(permit);
+        assert_eq!(guard.enter(CallKind::Void, None, LONG).await.err(), Some(HeldBack::Open), "with a permit free");
+        assert_eq!(guard.enter(CallKind::Status, None, LONG).await.err(), Some(HeldBack::Open));
         assert!(!guard.ended(true));
-        assert!(guard.enter(Asked::Void, None, LONG).await.is_ok());
+        assert!(guard.enter(CallKind::Void, None, LONG).await.is_ok());
     }
 
     #[actix_web::test]
-    async fn a_place_goes_to_the_first_in_line_and_a_line_has_an_end() {
+    async fn a_permit_goes_to_the_first_waiter_and_waiting_has_an_end() {
         let guard = guard();
-        let place = guard.enter(Asked::Authorize, None, LONG).await.unwrap();
-        assert_eq!(guard.enter(Asked::Authorize, None, Duration::from_millis(1)).await.err(), Some(HeldBack::Full));
+        let permit = guard.enter(CallKind::Authorize, None, LONG).await.unwrap();
+        assert_eq!(guard.enter(CallKind::Authorize, None, Duration::from_millis(1)).await.err(), Some(HeldBack::Full));
         {
             let (mut first, mut second) =
-                (pin!(guard.enter(Asked::Void, None, LONG)), pin!(guard.enter(Asked::Void, None, LONG)));
+                (pin!(guard.enter(CallKind::Void, None, LONG)), pin!(guard.enter(CallKind::Void, None, LONG)));
             let mut context = Context::from_waker(Waker::noop());
             assert!(first.as_mut().poll(&mut context).is_pending() && second.as_mut().poll(&mut context).is_pending());
-            drop(place);
+            drop(permit);
             assert!(second.as_mut().poll(&mut context).is_pending());
             assert!(matches!(first.as_mut().poll(&mut context), Poll::Ready(Ok(_))));
         }
-        assert_eq!(guard.health().payments, Occupancy { room: 1, under_way: 0, waiting: 0 });
+        assert_eq!(guard.health().payments, Occupancy { capacity: 1, under_way: 0, waiting: 0 });
     }
 
     #[actix_web::test]
-    async fn every_kind_of_call_has_its_room_and_no_room_is_without_a_place() {
+    async fn every_kind_of_call_has_its_bulkhead_and_none_is_without_a_permit() {
         let guard = guard();
-        let _payment = guard.enter(Asked::Capture, None, LONG).await.unwrap();
-        let question = guard.enter(Asked::Status, None, LONG).await.unwrap();
-        for asked in [Asked::Abandon, Asked::Journal, Asked::Authorize, Asked::Refund] {
+        let _payment = guard.enter(CallKind::Capture, None, LONG).await.unwrap();
+        let question = guard.enter(CallKind::Status, None, LONG).await.unwrap();
+        for asked in [CallKind::Abandon, CallKind::Journal, CallKind::Authorize, CallKind::Refund] {
             assert_eq!(
                 guard.enter(asked, None, Duration::from_millis(1)).await.err(),
                 Some(HeldBack::Full),
@@ -194,6 +194,6 @@ mod tests {
             );
         }
         drop(question);
-        assert!(guard.enter(Asked::Abandon, None, LONG).await.is_ok());
+        assert!(guard.enter(CallKind::Abandon, None, LONG).await.is_ok());
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use dropin_ports::{ProcessorAnswer, StatusAnswer};
+use dropin_ports::{ProcessorReply, StatusReply};
 
 use crate::breaker::BreakerState;
 use crate::guard::HeldBack;
@@ -15,19 +15,19 @@ pub struct ProcessorHealth {
     pub breaker: BreakerState,
     /// How often the breaker has opened.
     pub opened: u64,
-    /// The room for authorizations, captures, voids and refunds.
+    /// The bulkhead of authorizations, captures, voids and refunds.
     pub payments: Occupancy,
-    /// The room for questions: status, abandon, journal.
+    /// The bulkhead of questions: status, abandon, journal.
     pub questions: Occupancy,
     /// How calls ended; every pair that can occur, so that a count of zero shows as one.
     pub outcomes: Vec<OutcomeCount>,
 }
 
-/// How full a room is.
+/// How full a bulkhead is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occupancy {
     /// How many calls may be under way at once.
-    pub room: usize,
+    pub capacity: usize,
     /// How many are.
     pub under_way: usize,
     /// How many wait in line.
@@ -49,7 +49,7 @@ pub struct OutcomeCount {
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum CallKind {
     Authorize,
     Capture,
     Void,
@@ -59,7 +59,7 @@ pub(crate) enum Asked {
     Journal,
 }
 
-impl Asked {
+impl CallKind {
     const ALL: [Self; 7] =
         [Self::Authorize, Self::Capture, Self::Void, Self::Refund, Self::Status, Self::Abandon, Self::Journal];
 
@@ -109,23 +109,23 @@ pub(crate) const fn of_held_back(held_back: HeldBack) -> &'static str {
 }
 
 /// The word for an answer to a payment.
-pub(crate) const fn of_effect(answer: &ProcessorAnswer) -> &'static str {
+pub(crate) const fn of_effect(answer: &ProcessorReply) -> &'static str {
     match answer {
-        ProcessorAnswer::Approved { .. } => "approved",
-        ProcessorAnswer::Declined { .. } => "declined",
-        ProcessorAnswer::Pending(_) => "pending",
-        ProcessorAnswer::Abandoned => "abandoned",
-        ProcessorAnswer::Unknown { .. } => "unknown",
-        ProcessorAnswer::NotSent => "not_sent",
+        ProcessorReply::Approved { .. } => "approved",
+        ProcessorReply::Declined { .. } => "declined",
+        ProcessorReply::Pending(_) => "pending",
+        ProcessorReply::Abandoned => "abandoned",
+        ProcessorReply::Unknown { .. } => "unknown",
+        ProcessorReply::NotSent => "not_sent",
     }
 }
 
 /// The word for an answer to a question.
-pub(crate) const fn of_status(answer: &StatusAnswer) -> &'static str {
+pub(crate) const fn of_status(answer: &StatusReply) -> &'static str {
     match answer {
-        StatusAnswer::Known(_) => "known",
-        StatusAnswer::Absent => "absent",
-        StatusAnswer::Unreachable { .. } => UNREACHABLE,
+        StatusReply::Known(_) => "known",
+        StatusReply::Absent => "absent",
+        StatusReply::Unreachable { .. } => UNREACHABLE,
     }
 }
 
@@ -135,11 +135,11 @@ pub(crate) struct Outcomes(Mutex<BTreeMap<(&'static str, &'static str), u64>>);
 
 impl Outcomes {
     pub(crate) fn new() -> Self {
-        let pairs = Asked::ALL.iter().flat_map(|asked| asked.outcomes().iter().map(|word| (asked.as_str(), *word)));
+        let pairs = CallKind::ALL.iter().flat_map(|asked| asked.outcomes().iter().map(|word| (asked.as_str(), *word)));
         Self(Mutex::new(pairs.map(|pair| (pair, 0)).collect()))
     }
 
-    pub(crate) fn count(&self, asked: Asked, outcome: &'static str) {
+    pub(crate) fn count(&self, asked: CallKind, outcome: &'static str) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry((asked.as_str(), outcome)).or_default() += 1;
     }
 
@@ -162,25 +162,25 @@ mod tests {
         let before = outcomes.all();
         let why = String::new;
         let effects = [
-            ProcessorAnswer::Approved { amount: None, captured: false, under_review: false },
-            ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable: false },
-            ProcessorAnswer::Pending(Waiting::Processor),
-            ProcessorAnswer::Abandoned,
-            ProcessorAnswer::Unknown { why: why() },
-            ProcessorAnswer::NotSent,
+            ProcessorReply::Approved { amount: None, captured: false, under_review: false },
+            ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false },
+            ProcessorReply::Pending(Waiting::Processor),
+            ProcessorReply::Abandoned,
+            ProcessorReply::Unknown { why: why() },
+            ProcessorReply::NotSent,
         ];
         let statuses = [
-            StatusAnswer::Known(ProcessorAnswer::Abandoned),
-            StatusAnswer::Absent,
-            StatusAnswer::Unreachable { why: why() },
+            StatusReply::Known(ProcessorReply::Abandoned),
+            StatusReply::Absent,
+            StatusReply::Unreachable { why: why() },
         ];
-        for asked in Asked::ALL {
+        for asked in CallKind::ALL {
             outcomes.count(asked, of_held_back(HeldBack::Open));
-            if asked != Asked::Journal {
+            if asked != CallKind::Journal {
                 outcomes.count(asked, of_held_back(HeldBack::Share));
             }
             match asked {
-                Asked::Journal => [READ, UNREACHABLE].iter().for_each(|word| outcomes.count(asked, word)),
+                CallKind::Journal => [READ, UNREACHABLE].iter().for_each(|word| outcomes.count(asked, word)),
                 _ if asked.is_payment() => effects.iter().for_each(|answer| outcomes.count(asked, of_effect(answer))),
                 _ => statuses.iter().for_each(|answer| outcomes.count(asked, of_status(answer))),
             }

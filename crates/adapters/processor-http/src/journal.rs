@@ -1,11 +1,11 @@
-//! The processor's own books, a page at a time.
+//! The processor's journal, a page at a time.
 
 use dropin_ports::{JournalEntry, JournalUnavailable};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::answer::amount;
 use crate::client::Reply;
+use crate::processor_reply::amount;
 
 /// Most entries of one page.
 pub(crate) const MAX_PAGE: u32 = 1_000;
@@ -32,7 +32,7 @@ struct EntryBody<'a> {
     captured: bool,
 }
 
-/// Reads a page that was asked for. A page that makes no sense is none: whoever compares books must not compare guesses.
+/// Reads a page that was asked for. A page that makes no sense is none: the ledger audit must not compare guesses.
 pub(crate) fn page(reply: Reply, after: u64, limit: u32) -> Result<Vec<JournalEntry>, JournalUnavailable> {
     let unavailable = |why: &str| JournalUnavailable(why.to_owned());
     let body = match reply {

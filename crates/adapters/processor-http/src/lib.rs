@@ -1,16 +1,16 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
-mod answer;
 mod breaker;
+mod bulkhead;
 mod client;
 mod config;
 mod guard;
 mod health;
 mod journal;
 mod measure;
+mod processor_reply;
 mod request;
-mod room;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OpId};
 use dropin_order::OpKind;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, Processor, ProcessorAnswer, ProcessorJournal,
-    Question, RefundRequest, StatusAnswer, VoidRequest,
+    AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, OperationQuery, Processor, ProcessorJournal,
+    ProcessorReply, RefundRequest, StatusReply, VoidRequest,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
@@ -28,10 +28,10 @@ use zeroize::Zeroizing;
 
 use crate::client::{Call, Job, Reply};
 use crate::guard::{Guard, HeldBack};
-use crate::health::Asked;
+use crate::health::CallKind;
 
-pub use crate::breaker::{BreakerRules, BreakerState};
-pub use crate::config::{ConfigError, ProcessorConfig, Room};
+pub use crate::breaker::{BreakerState, ProcessorBreakerRules};
+pub use crate::config::{CallLimits, ProcessorConfig, ProcessorConfigError, ProcessorKey};
 pub use crate::health::{Occupancy, OutcomeCount, ProcessorHealth};
 
 /// How much longer than the deadline the other thread is waited for; it keeps the deadline itself.
@@ -44,6 +44,7 @@ pub struct HttpProcessor {
     /// As many calls as the guard lets pass.
     calls: mpsc::UnboundedSender<Job>,
     guard: Arc<Guard>,
+    key: Arc<ProcessorKey>,
     deadline: Duration,
 }
 
@@ -51,16 +52,21 @@ impl HttpProcessor {
     /// Starts the client's thread; it ends when the last clone is dropped.
     ///
     /// # Errors
-    /// [`ConfigError::Start`].
-    pub fn start(config: ProcessorConfig) -> Result<Self, ConfigError> {
+    /// [`ProcessorConfigError::Start`].
+    pub fn start(config: ProcessorConfig) -> Result<Self, ProcessorConfigError> {
         let (calls, inbox) = mpsc::unbounded_channel();
-        let (guard, deadline) = (Arc::new(Guard::new(&config)), config.deadline);
+        let (guard, key, deadline) = (Arc::new(Guard::new(&config)), config.key.clone(), config.deadline);
         let shared = Arc::clone(&guard);
         std::thread::Builder::new()
             .name("processor-client".to_owned())
             .spawn(move || client::run(config, shared, inbox))
-            .map_err(|error| ConfigError::Start(error.to_string()))?;
-        Ok(Self { calls, guard, deadline })
+            .map_err(|error| ProcessorConfigError::Start(error.to_string()))?;
+        Ok(Self { calls, guard, key, deadline })
+    }
+
+    /// The key that the processor knows us by, to replace it.
+    pub fn key(&self) -> Arc<ProcessorKey> {
+        self.key.clone()
     }
 
     /// How things stand with the processor; cheap enough for every look at the metrics.
@@ -69,12 +75,12 @@ impl HttpProcessor {
     }
 
     /// Never waits much longer than the deadline, whatever happens on the other thread.
-    async fn call(&self, asked: Asked, merchant: Option<MerchantId>, call: Call) -> Result<Reply, HeldBack> {
+    async fn call(&self, asked: CallKind, merchant: Option<MerchantId>, call: Call) -> Result<Reply, HeldBack> {
         let until = Instant::now() + self.deadline;
         // A call that is held back is still in our hands: it was surely not sent. Half of the time is left for one that passes.
-        let place = self.guard.enter(asked, merchant, self.deadline / 2).await?;
+        let permit = self.guard.enter(asked, merchant, self.deadline / 2).await?;
         let (reply, answer) = oneshot::channel();
-        if self.calls.send(Job { call, reply, until, place }).is_err() {
+        if self.calls.send(Job { call, reply, until, permit }).is_err() {
             return Ok(Reply::NotSent("the processor client has stopped".to_owned()));
         }
         Ok(match timeout_at(until + GRACE, answer).await {
@@ -84,35 +90,35 @@ impl HttpProcessor {
         })
     }
 
-    async fn effect(&self, about: Question, body: Zeroizing<Vec<u8>>) -> ProcessorAnswer {
+    async fn effect(&self, about: OperationQuery, body: Zeroizing<Vec<u8>>) -> ProcessorReply {
         let (asked, path) = match about.kind {
-            OpKind::Authorize => (Asked::Authorize, "/v1/authorizations"),
-            OpKind::Capture => (Asked::Capture, "/v1/captures"),
-            OpKind::Void => (Asked::Void, "/v1/voids"),
-            OpKind::Refund => (Asked::Refund, "/v1/refunds"),
+            OpKind::Authorize => (CallKind::Authorize, "/v1/authorizations"),
+            OpKind::Capture => (CallKind::Capture, "/v1/captures"),
+            OpKind::Void => (CallKind::Void, "/v1/voids"),
+            OpKind::Refund => (CallKind::Refund, "/v1/refunds"),
         };
         let call = Call::effect(path, about.key, body);
         let (answer, outcome) = match self.call(asked, Some(about.merchant_id), call).await {
             Ok(reply) => {
-                let answer = answer::effect(reply, about.key, about.kind);
+                let answer = processor_reply::effect(reply, about.key, about.kind);
                 let outcome = health::of_effect(&answer);
                 (answer, outcome)
             }
-            Err(held_back) => (ProcessorAnswer::NotSent, health::of_held_back(held_back)),
+            Err(held_back) => (ProcessorReply::NotSent, health::of_held_back(held_back)),
         };
         self.guard.outcomes.count(asked, outcome);
         answer
     }
 
-    async fn question(&self, asked: Asked, about: Question, call: Call) -> StatusAnswer {
+    async fn question(&self, asked: CallKind, about: OperationQuery, call: Call) -> StatusReply {
         let (answer, outcome) = match self.call(asked, Some(about.merchant_id), call).await {
             Ok(reply) => {
-                let answer = answer::status(reply, about.key, about.kind);
+                let answer = processor_reply::status(reply, about.key, about.kind);
                 let outcome = health::of_status(&answer);
                 (answer, outcome)
             }
             Err(held_back) => {
-                (StatusAnswer::Unreachable { why: held_back.to_string() }, health::of_held_back(held_back))
+                (StatusReply::Unreachable { why: held_back.to_string() }, health::of_held_back(held_back))
             }
         };
         self.guard.outcomes.count(asked, outcome);
@@ -122,36 +128,36 @@ impl HttpProcessor {
 
 #[async_trait]
 impl Processor for HttpProcessor {
-    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
+    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
         let (about, body) = (about(request.key, request.merchant_id, OpKind::Authorize), request::authorize(&request));
         // Its card is wiped before anybody waits.
         drop(request);
         self.effect(about, body).await
     }
 
-    async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
+    async fn capture(&self, request: CaptureRequest) -> ProcessorReply {
         self.effect(about(request.key, request.merchant_id, OpKind::Capture), request::capture(&request)).await
     }
 
-    async fn void(&self, request: VoidRequest) -> ProcessorAnswer {
+    async fn void(&self, request: VoidRequest) -> ProcessorReply {
         self.effect(about(request.key, request.merchant_id, OpKind::Void), request::void(&request)).await
     }
 
-    async fn refund(&self, request: RefundRequest) -> ProcessorAnswer {
+    async fn refund(&self, request: RefundRequest) -> ProcessorReply {
         self.effect(about(request.key, request.merchant_id, OpKind::Refund), request::refund(&request)).await
     }
 
-    async fn status(&self, question: Question) -> StatusAnswer {
-        self.question(Asked::Status, question, Call::look_up(question.key)).await
+    async fn status(&self, question: OperationQuery) -> StatusReply {
+        self.question(CallKind::Status, question, Call::look_up(question.key)).await
     }
 
-    async fn abandon(&self, question: Question) -> StatusAnswer {
-        self.question(Asked::Abandon, question, Call::abandon(question.key)).await
+    async fn abandon(&self, question: OperationQuery) -> StatusReply {
+        self.question(CallKind::Abandon, question, Call::abandon(question.key)).await
     }
 }
 
-fn about(key: OpId, merchant_id: MerchantId, kind: OpKind) -> Question {
-    Question { key, merchant_id, kind }
+fn about(key: OpId, merchant_id: MerchantId, kind: OpKind) -> OperationQuery {
+    OperationQuery { key, merchant_id, kind }
 }
 
 #[async_trait]
@@ -161,7 +167,7 @@ impl ProcessorJournal for HttpProcessor {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let (page, outcome) = match self.call(Asked::Journal, None, Call::journal(after, limit)).await {
+        let (page, outcome) = match self.call(CallKind::Journal, None, Call::journal(after, limit)).await {
             Ok(reply) => {
                 let page = journal::page(reply, after, limit);
                 let outcome = if page.is_ok() { health::READ } else { health::UNREACHABLE };
@@ -169,7 +175,7 @@ impl ProcessorJournal for HttpProcessor {
             }
             Err(held_back) => (Err(JournalUnavailable(held_back.to_string())), health::HELD_BACK),
         };
-        self.guard.outcomes.count(Asked::Journal, outcome);
+        self.guard.outcomes.count(CallKind::Journal, outcome);
         page
     }
 }

@@ -1,64 +1,68 @@
 //! How things stand with the processor, in numbers for whoever watches.
 
 use async_trait::async_trait;
-use dropin_ports::{Measure, Measured, Reading};
+use dropin_ports::{Metric, MetricSample, MetricSource};
 
 use crate::HttpProcessor;
 use crate::breaker::BreakerState;
 use crate::health::{Occupancy, ProcessorHealth};
 
 #[async_trait]
-impl Measured for HttpProcessor {
-    async fn measure(&self) -> Result<Vec<Measure>, String> {
+impl MetricSource for HttpProcessor {
+    async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
         Ok(measures(&self.health()))
     }
 }
 
-fn measures(health: &ProcessorHealth) -> Vec<Measure> {
-    let states = BreakerState::ALL.into_iter().map(|state| Reading {
+fn measures(health: &ProcessorHealth) -> Vec<Metric> {
+    let states = BreakerState::ALL.into_iter().map(|state| MetricSample {
         labels: vec![("state", state.as_str().into())],
         value: u64::from(state == health.breaker),
     });
-    let rooms = [("payments", health.payments), ("questions", health.questions)];
-    let of_rooms = |number: fn(&Occupancy) -> usize| {
-        let reading = |(room, occupancy): &(&'static str, Occupancy)| Reading {
-            labels: vec![("room", (*room).into())],
+    let bulkheads = [("payments", health.payments), ("questions", health.questions)];
+    let of_bulkheads = |number: fn(&Occupancy) -> usize| {
+        let reading = |(bulkhead, occupancy): &(&'static str, Occupancy)| MetricSample {
+            labels: vec![("room", (*bulkhead).into())],
             value: number(occupancy) as u64,
         };
-        rooms.iter().map(reading).collect()
+        bulkheads.iter().map(reading).collect()
     };
-    let ended = health.outcomes.iter().map(|one| Reading {
+    let ended = health.outcomes.iter().map(|one| MetricSample {
         labels: vec![("call", one.call.into()), ("outcome", one.outcome.into())],
         value: one.count,
     });
     vec![
-        Measure::stands(
+        Metric::gauges(
             "dropin_processor_breaker",
             "1 for the state of the guard in front of the processor: open holds all calls back.",
             states.collect(),
         ),
-        Measure::total(
+        Metric::counter(
             "dropin_processor_breaker_opened_total",
             "How often the guard has opened because the processor answered nobody.",
             health.opened,
         ),
-        Measure::stands("dropin_processor_calls", "Calls under way.", of_rooms(|room| room.under_way)),
-        Measure::stands("dropin_processor_calls_waiting", "Calls that wait for room.", of_rooms(|room| room.waiting)),
-        Measure::stands("dropin_processor_calls_room", "Most calls at once.", of_rooms(|room| room.room)),
-        Measure::counted("dropin_processor_calls_total", "Calls by how they ended.", ended.collect()),
+        Metric::gauges("dropin_processor_calls", "Calls under way.", of_bulkheads(|room| room.under_way)),
+        Metric::gauges(
+            "dropin_processor_calls_waiting",
+            "Calls that wait for room.",
+            of_bulkheads(|room| room.waiting),
+        ),
+        Metric::gauges("dropin_processor_calls_room", "Most calls at once.", of_bulkheads(|room| room.capacity)),
+        Metric::counters("dropin_processor_calls_total", "Calls by how they ended.", ended.collect()),
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use dropin_ports::Values;
+    use dropin_ports::MetricValues;
 
     use super::*;
     use crate::health::OutcomeCount;
 
     #[test]
     fn the_state_of_the_breaker_is_the_one_that_is_1() {
-        let room = Occupancy { room: 8, under_way: 3, waiting: 2 };
+        let room = Occupancy { capacity: 8, under_way: 3, waiting: 2 };
         let health = ProcessorHealth {
             breaker: BreakerState::HalfOpen,
             opened: 4,
@@ -69,8 +73,8 @@ mod tests {
         let told: Vec<_> = measures(&health)
             .into_iter()
             .map(|measure| {
-                let values: Vec<_> = measure.readings().iter().map(|reading| reading.value).collect();
-                (measure.name, matches!(measure.values, Values::Counted(_)), values)
+                let values: Vec<_> = measure.samples().iter().map(|reading| reading.value).collect();
+                (measure.name, matches!(measure.values, MetricValues::Counter(_)), values)
             })
             .collect();
         let expected = [

@@ -2,7 +2,7 @@
 
 use dropin_card::{Card, WalletToken};
 use dropin_money::Amount;
-use dropin_ports::{AuthorizeRequest, CaptureRequest, Means, RefundRequest, VoidRequest};
+use dropin_ports::{AuthorizeRequest, CaptureRequest, PaymentMethodData, RefundRequest, VoidRequest};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
@@ -28,6 +28,8 @@ struct Authorization<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     shopper_country: Option<&'a str>,
     review_allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payment_reference: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -64,10 +66,10 @@ struct Void {
 }
 
 pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
-    let (method, card, token) = match &request.means {
-        Means::Card(card) => ("CARD", Some(card), None),
-        Means::WalletToken(token) => ("CARD", None, Some(token)),
-        Means::Method(method) => (method.as_str(), None, None),
+    let (method, card, token) = match &request.method_data {
+        PaymentMethodData::Card(card) => ("CARD", Some(card), None),
+        PaymentMethodData::WalletToken(token) => ("CARD", None, Some(token)),
+        PaymentMethodData::Method(method) => (method.as_str(), None, None),
     };
     let data = token.map_or("{}", WalletToken::expose_data);
     let number = card.map(Card::expose_digits);
@@ -80,6 +82,7 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
         card.map_or("", Card::expiry_month),
         card.map_or("", Card::name),
         token.map_or("", WalletToken::expose_data),
+        request.payment_reference.as_deref().unwrap_or_default(),
         request.return_url.as_deref().unwrap_or_default(),
         request.country.as_deref().unwrap_or_default(),
     ];
@@ -102,6 +105,7 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
         return_url: request.return_url.as_deref(),
         shopper_country: request.country.as_deref(),
         review_allowed: true,
+        payment_reference: request.payment_reference.as_deref(),
     };
     bytes(&message, FRAME + ESCAPED * free.iter().map(|text| text.len()).sum::<usize>())
 }
@@ -155,10 +159,20 @@ mod tests {
         Amount::from_minor(Currency::Usd, 2_990).unwrap()
     }
 
-    fn asking(means: Means, return_url: Option<&str>, country: Option<&str>) -> AuthorizeRequest {
+    fn asking(method_data: PaymentMethodData, return_url: Option<&str>, country: Option<&str>) -> AuthorizeRequest {
         let order_id: OrderId = ID.parse().unwrap();
         let (return_url, country) = (return_url.map(str::to_owned), country.map(str::to_owned));
-        AuthorizeRequest { key: key(), merchant_id: merchant(), order_id, amount: amount(), means, return_url, country }
+        let payment_reference = None;
+        AuthorizeRequest {
+            key: key(),
+            merchant_id: merchant(),
+            order_id,
+            amount: amount(),
+            method_data,
+            payment_reference,
+            return_url,
+            country,
+        }
     }
 
     fn read(body: &[u8]) -> Value {
@@ -167,7 +181,7 @@ mod tests {
 
     #[test]
     fn an_authorization_names_its_means_and_what_we_can_do() {
-        let card = Means::Card(Card::new("Ana", "4242424242424242", "123", "2031", "12"));
+        let card = PaymentMethodData::Card(Card::new("Ana", "4242424242424242", "123", "2031", "12"));
         assert_eq!(
             read(&authorize(&asking(card, Some("https://shop.example/back"), Some("NL")))),
             json!({"Amount": 29.9, "Currency": "USD", "OrderId": ID, "Method": "CARD", "ReviewAllowed": true,
@@ -175,7 +189,7 @@ mod tests {
                 "ReturnUrl": "https://shop.example/back", "ShopperCountry": "NL"})
         );
         assert_eq!(
-            read(&authorize(&asking(Means::Method("BANKTRANSFER".to_owned()), None, None))),
+            read(&authorize(&asking(PaymentMethodData::Method("BANKTRANSFER".to_owned()), None, None))),
             json!({"Amount": 29.9, "Currency": "USD", "OrderId": ID, "Method": "BANKTRANSFER", "ReviewAllowed": true})
         );
     }
@@ -184,7 +198,7 @@ mod tests {
     fn a_wallets_token_goes_through_byte_for_byte() {
         let data = "{ \"token\":{\"paymentData\" : {\"data\":\"\\u00e9/+==\",\"n\":1.50e0}}}";
         let token = WalletToken::new(dropin_card::Wallet::ApplePay, data);
-        let body = authorize(&asking(Means::WalletToken(token), None, None));
+        let body = authorize(&asking(PaymentMethodData::WalletToken(token), None, None));
         let text = std::str::from_utf8(&body).unwrap();
         let expected = format!("\"Token\":{{\"Type\":\"APPLEPAY\",\"Data\":{data}}}");
         assert!(text.contains(&expected), "{text}");
@@ -196,7 +210,7 @@ mod tests {
     fn what_follows_names_the_authorization() {
         let money = json!({"AuthorizationKey": ID, "Amount": 29.9, "Currency": "USD"});
         let (key, merchant_id, authorization, amount) = (key(), merchant(), key(), amount());
-        assert_eq!(read(&capture(&CaptureRequest { key, merchant_id, authorization, amount: amount.clone() })), money);
+        assert_eq!(read(&capture(&CaptureRequest { key, merchant_id, authorization, amount })), money);
         assert_eq!(read(&refund(&RefundRequest { key, merchant_id, authorization, amount })), money);
         assert_eq!(read(&void(&VoidRequest { key, merchant_id, authorization })), json!({"AuthorizationKey": ID}));
     }
@@ -204,7 +218,7 @@ mod tests {
     #[test]
     fn a_body_fits_the_room_it_was_given() {
         let worst = "\u{1}".repeat(4_096);
-        let card = Means::Card(Card::new(&worst, "4242424242424242", "123", "2031", "12"));
+        let card = PaymentMethodData::Card(Card::new(&worst, "4242424242424242", "123", "2031", "12"));
         let request = asking(card, Some(&worst), Some(&worst));
         let free = 3 * worst.len() + "CARD".len() + "4242424242424242".len() + "123".len() + "2031".len() + "12".len();
         let body = authorize(&request);

@@ -5,11 +5,11 @@ use dropin_money::Amount;
 use dropin_order::{OpState, Refund, RefundState, VoidPlan};
 use dropin_ports::{CheckoutRecord, OrderChanged, Payment, PrepareAuthorization, Settled, Settlement};
 
-use crate::Bench;
-use crate::bench::{Asking, capture, captured, outcome};
+use crate::Harness;
+use crate::harness::{Asking, capture, captured, outcome};
 use crate::values::{at, authorization, checkout_order, fresh, of_order, order_event, posting, seconds};
 
-impl Bench {
+impl Harness {
     /// A payment all of whose money was captured, found by its authorization.
     pub(crate) async fn processed(&self, merchant: MerchantId) -> Payment {
         let payment = self.authorized(merchant).await;
@@ -47,7 +47,7 @@ pub(crate) fn refund(payment: &Payment, reference: &str, amount: Option<&Amount>
         order_id: payment.order.id,
         merchant_id: payment.order.merchant_id,
         reference: reference.to_owned(),
-        amount: amount.clone(),
+        amount,
         settlement: None,
         description: Some("Zu groß 👕 \"XL\"".to_owned()),
         state: RefundState::InProgress,

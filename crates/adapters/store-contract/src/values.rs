@@ -12,11 +12,13 @@ use dropin_kernel::{
     SessionId, Timestamp,
 };
 use dropin_money::{Amount, Currency};
-use dropin_order::{BankDetails, NewOrder, Operation, Order};
+use dropin_order::{BankDetails, NewOrder, Operation, Order, OrderParts};
 use dropin_ports::{
-    Actor, History, NewEvent, NewMerchant, NewSession, SealedCard, StashEntry, StashKey, StashSummary, Subject,
+    Actor, NewEvent, NewHistoryEntry, NewMerchant, NewSession, SealedCard, StashEntry, StashFound, StashKey,
+    StashSummary, Subject,
 };
-use dropin_session::{BillingChoice, SaleRate, Session, SessionTerms};
+use dropin_rates::ExchangeRate;
+use dropin_session::{BillingChoice, SaleRate, Session, SessionParts, SessionTerms, SessionTermsParts};
 use dropin_validation::{
     Address, BillingDetails, BillingProfile, BirthDate, Country, Discount, Email, Item, Phone, Region, ShippingDetails,
     Text, Totals, UrlPolicy, WebUrl, total_amount,
@@ -43,8 +45,9 @@ pub(crate) fn at(count: u64) -> Timestamp {
     START.plus(seconds(count))
 }
 
+/// A text as a row may hold it, hidden characters of before they were refused included.
 pub(crate) fn text(raw: &str) -> Text {
-    Text::parse("Text", raw).unwrap()
+    Text::restore(raw).unwrap()
 }
 
 pub(crate) fn minor(currency: Currency, minor: i64) -> Amount {
@@ -60,6 +63,7 @@ pub fn new_merchant(endpoint: bool) -> NewMerchant {
         currencies: vec![Currency::Usd, Currency::Kwd, Currency::Jpy, Currency::Eur],
         origins: ["https://shop.example", "http://localhost:8081"].map(|raw| Origin::parse(raw).unwrap()).to_vec(),
         session_lifetime: Duration::from_micros(86_400_000_001),
+        attempts_allowed: 5,
         methods: Default::default(),
         sandbox: true,
         created_at: START,
@@ -125,8 +129,8 @@ fn web_url(raw: &str) -> WebUrl {
     WebUrl::parse("Url", raw, UrlPolicy::Sandbox).unwrap()
 }
 
-/// Sets the total to the sum of the rest.
-pub(crate) fn summed(mut terms: SessionTerms) -> SessionTerms {
+/// With the sum of the rest as their total.
+fn summed(mut terms: SessionTermsParts) -> SessionTerms {
     terms.total = total_amount(Totals {
         currency: terms.currency,
         items: &terms.items,
@@ -136,13 +140,13 @@ pub(crate) fn summed(mut terms: SessionTerms) -> SessionTerms {
         open_contract: false,
     })
     .unwrap();
-    terms
+    SessionTerms::restore(terms).unwrap()
 }
 
 /// The fewest terms there can be, for 29.90 USD, under a reference of their own.
 pub(crate) fn terms() -> SessionTerms {
     let usd = Currency::Usd;
-    summed(SessionTerms {
+    summed(SessionTermsParts {
         merchant_reference: text(&format!("order-{}", fresh())),
         auto_capture: false,
         complete_url: web_url("https://shop.example/paid?session={SessionId}"),
@@ -162,11 +166,11 @@ pub(crate) fn terms() -> SessionTerms {
     })
 }
 
-/// The guaranteed rate of a sale, whatever it settles for.
-pub(crate) fn sale_rate() -> SaleRate {
+/// The guaranteed rate of a sale in `currency`, whatever it settles for.
+pub(crate) fn sale_rate(currency: Currency) -> SaleRate {
     SaleRate {
         offer_id: RateOfferId::new(fresh()),
-        rate: "0.000000010203040506".parse().unwrap(),
+        rate: ExchangeRate::new(Currency::Bhd, currency, "0.000000010203040506".parse().unwrap()).unwrap(),
         settlement: minor(Currency::Bhd, 999_999_999_999_999),
         expires_at: at(3_600),
     }
@@ -188,7 +192,7 @@ pub(crate) fn full_terms() -> SessionTerms {
         phone: Phone::restore("+1 (555) 123-4567").unwrap(),
         address: address(),
     };
-    summed(SessionTerms {
+    summed(SessionTermsParts {
         auto_capture: true,
         currency: kwd,
         items,
@@ -198,24 +202,34 @@ pub(crate) fn full_terms() -> SessionTerms {
         discounts: Some(vec![Discount { name: text("Spring"), amount: minor(kwd, 2) }]),
         allow_contract: Some(false),
         open_contract: Some(false),
-        rate: Some(sale_rate()),
+        rate: Some(sale_rate(kwd)),
         billing: profile(Some("customer-1")),
-        ..terms()
+        ..terms().into_parts()
     })
 }
 
+/// The fewest terms there can be, but for an edit.
+pub(crate) fn terms_with(edit: impl FnOnce(&mut SessionTermsParts)) -> SessionTerms {
+    terms().edited(edit).unwrap()
+}
+
 pub(crate) fn new_session(merchant: MerchantId, terms: SessionTerms) -> Session {
-    Session::create(SessionId::new(fresh()), merchant, terms, START, at(86_400))
+    Session::create(SessionId::new(fresh()), merchant, terms, 5, START, at(86_400)).unwrap()
 }
 
 /// A Session under a reference of its own, to be inserted.
 pub fn insertable(merchant: MerchantId) -> NewSession {
-    let session = new_session(merchant, terms());
-    NewSession { history: of_session(&session, "CREATE", session.created_at), session, remember: None }
+    insertable_with(merchant, |_| {})
 }
 
-pub(crate) fn of_session(session: &Session, what: &'static str, at: Timestamp) -> History {
-    History {
+/// A Session with edited terms, to be inserted.
+pub fn insertable_with(merchant: MerchantId, edit: impl FnOnce(&mut SessionTermsParts)) -> NewSession {
+    let session = new_session(merchant, terms_with(edit));
+    NewSession { history: of_session(&session, "CREATE", session.created_at), session, response: None }
+}
+
+pub(crate) fn of_session(session: &Session, what: &'static str, at: Timestamp) -> NewHistoryEntry {
+    NewHistoryEntry {
         merchant_id: session.merchant_id,
         subject: Subject::Session(session.id),
         actor: Actor::Merchant("user-1".to_owned()),
@@ -226,8 +240,8 @@ pub(crate) fn of_session(session: &Session, what: &'static str, at: Timestamp) -
     }
 }
 
-pub(crate) fn of_order(order: &Order, what: &'static str, at: Timestamp) -> History {
-    History {
+pub(crate) fn of_order(order: &Order, what: &'static str, at: Timestamp) -> NewHistoryEntry {
+    NewHistoryEntry {
         merchant_id: order.merchant_id,
         subject: Subject::Order(order.id),
         actor: Actor::System,
@@ -249,6 +263,11 @@ pub(crate) fn event(session: &Session, event_type: &'static str, at: Timestamp) 
     }
 }
 
+/// The bytes that are kept of an event that was told with `body`: its Sequence is its first member.
+pub(crate) fn sequenced(body: &[u8], sequence: i64) -> Vec<u8> {
+    [format!("{{\"Sequence\":{sequence},").as_bytes(), &body[1..]].concat()
+}
+
 /// A notification about an Order.
 pub(crate) fn order_event(order: &Order, event_type: &'static str, at: Timestamp) -> NewEvent {
     NewEvent {
@@ -256,13 +275,18 @@ pub(crate) fn order_event(order: &Order, event_type: &'static str, at: Timestamp
         merchant_id: order.merchant_id,
         payment_id: order.payment_id(),
         event_type,
-        body: order.revision.number().to_string().into_bytes(),
+        body: format!("{{\"Revision\":{}}}", order.revision.number()).into_bytes(),
         at,
     }
 }
 
 /// What is known of an [`entry`].
 pub(crate) const VISA: StashSummary = StashSummary { kind: StashedKind::Card(Some(Scheme::Visa)), usable: true };
+
+/// What a look at the entry finds.
+pub(crate) fn found(entry: &StashEntry) -> StashFound {
+    StashFound { summary: entry.summary, key_id: entry.sealed.key_id.clone() }
+}
 
 pub(crate) fn entry(merchant: MerchantId, expires_at: Timestamp) -> StashEntry {
     let key =
@@ -282,8 +306,9 @@ pub(crate) fn new_order(session: &Session, now: Timestamp) -> Order {
             id: OrderId::new(fresh()),
             merchant_id: session.merchant_id,
             session_id: Some(session.id),
+            attempt_id: session.state.attempt(),
             merchant_reference: session.terms.merchant_reference.as_str().to_owned(),
-            total: session.terms.total.clone(),
+            total: session.terms.total,
             auto_capture: session.terms.auto_capture,
             payment_method: "VISA".to_owned(),
             return_url: None,
@@ -299,6 +324,7 @@ pub(crate) fn checkout_order(merchant: MerchantId, reference: &str, now: Timesta
             id: OrderId::new(fresh()),
             merchant_id: merchant,
             session_id: None,
+            attempt_id: None,
             merchant_reference: reference.to_owned(),
             total: minor(Currency::Usd, 2_990),
             auto_capture: true,
@@ -310,7 +336,7 @@ pub(crate) fn checkout_order(merchant: MerchantId, reference: &str, now: Timesta
 }
 
 pub(crate) fn authorization(order: &Order, now: Timestamp) -> Operation {
-    Operation::authorize(OpId::new(fresh()), order.id, order.total.clone(), now, now.plus(seconds(10)))
+    Operation::authorize(OpId::new(fresh()), order.id, order.total, now, now.plus(seconds(10)))
 }
 
 pub(crate) fn posting() -> LedgerTransactionId {
@@ -330,4 +356,14 @@ pub(crate) fn bank_details() -> BankDetails {
         swift_code: Some("COBADEFFXXX".to_owned()),
         extra_bank_data: Some("{\"aba\": null}".to_owned()),
     }
+}
+
+/// The same Session with other parts, without a move of its life.
+pub(crate) fn edited(session: &Session, edit: impl FnOnce(&mut SessionParts)) -> Session {
+    session.clone().edited(edit).unwrap()
+}
+
+/// Changes parts of an Order without a step of its life.
+pub(crate) fn edit(order: &mut Order, edit: impl FnOnce(&mut OrderParts)) {
+    *order = order.clone().edited(edit).unwrap();
 }

@@ -13,20 +13,21 @@ use dropin_ports::{
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::lane::Verdict;
 use crate::rows::{
-    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, methods_document, permission_words,
+    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, methods_document,
+    permission_words,
 };
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
 use crate::sql::{Id, Instant};
 use crate::store::Store;
+use crate::worker_pool::TxOutcome;
 
 #[async_trait]
 impl AccessStore for Store {
     async fn insert_merchant(&self, new: NewMerchant) -> Result<MerchantInserted, StoreError> {
         self.write(move |connection| match insert_merchant(connection, &new) {
-            Ok(()) => Ok(Verdict::Keep(MerchantInserted::Done)),
-            Err(fault) if is_taken(&fault) => Ok(Verdict::Undo(MerchantInserted::DuplicateUsername)),
+            Ok(()) => Ok(TxOutcome::Commit(MerchantInserted::Done)),
+            Err(fault) if is_taken(&fault) => Ok(TxOutcome::Rollback(MerchantInserted::DuplicateUsername)),
             Err(fault) => Err(fault),
         })
         .await
@@ -50,7 +51,7 @@ impl AccessStore for Store {
     }
 
     async fn set_merchant(&self, id: MerchantId, settings: MerchantSettings) -> Result<AccountChanged, StoreError> {
-        self.write(move |connection| set_merchant(connection, id, &settings).map(Verdict::Keep)).await
+        self.write(move |connection| set_merchant(connection, id, &settings).map(TxOutcome::Commit)).await
     }
 
     async fn find_user(&self, username: &str) -> Result<Option<ApiUser>, StoreError> {
@@ -69,8 +70,8 @@ impl AccessStore for Store {
 
     async fn insert_user(&self, user: ApiUser) -> Result<UserInserted, StoreError> {
         self.write(move |connection| match insert_user(connection, &user) {
-            Ok(inserted) => Ok(Verdict::Keep(inserted)),
-            Err(fault) if is_taken(&fault) => Ok(Verdict::Undo(UserInserted::DuplicateUsername)),
+            Ok(inserted) => Ok(TxOutcome::Commit(inserted)),
+            Err(fault) if is_taken(&fault) => Ok(TxOutcome::Rollback(UserInserted::DuplicateUsername)),
             Err(fault) => Err(fault),
         })
         .await
@@ -91,16 +92,16 @@ impl AccessStore for Store {
 
     async fn change_user(&self, username: &str, change: UserChange) -> Result<AccountChanged, StoreError> {
         let username = username.to_owned();
-        self.write(move |connection| change_user(connection, &username, &change).map(Verdict::Keep)).await
+        self.write(move |connection| change_user(connection, &username, &change).map(TxOutcome::Commit)).await
     }
 
     async fn insert_endpoint(&self, new: Endpoint) -> Result<AccountChanged, StoreError> {
         self.write(move |connection| {
             if !is_merchant(connection, Id(new.merchant_id.uuid()))? {
-                return Ok(Verdict::Keep(AccountChanged::Missing));
+                return Ok(TxOutcome::Commit(AccountChanged::Missing));
             }
             diesel::insert_into(endpoint::table).values(EndpointRow::new(&new)).execute(connection)?;
-            Ok(Verdict::Keep(AccountChanged::Done))
+            Ok(TxOutcome::Commit(AccountChanged::Done))
         })
         .await
     }
@@ -120,7 +121,7 @@ impl AccessStore for Store {
     }
 
     async fn change_endpoint(&self, id: EndpointId, change: EndpointChange) -> Result<AccountChanged, StoreError> {
-        self.write(move |connection| change_endpoint(connection, Id(id.uuid()), &change).map(Verdict::Keep)).await
+        self.write(move |connection| change_endpoint(connection, Id(id.uuid()), &change).map(TxOutcome::Commit)).await
     }
 }
 
@@ -171,6 +172,10 @@ fn set_merchant(
     if let Some(lifetime) = settings.session_lifetime {
         let micros = merchant::session_lifetime_micros.eq(lifetime_micros(lifetime)?);
         diesel::update(merchant::table.find(key)).set(micros).execute(connection)?;
+    }
+    if let Some(attempts) = settings.attempts_allowed {
+        let number = merchant::attempts_allowed.eq(attempts_stored(attempts)?);
+        diesel::update(merchant::table.find(key)).set(number).execute(connection)?;
     }
     if let Some(methods) = &settings.methods {
         let document = merchant::methods.eq(methods_document(methods)?);

@@ -1,4 +1,4 @@
-//! The books as an auditor reads them: in pages, each in one state of the database.
+//! The records as an auditor reads them: in pages, each in one state of the database.
 
 use std::collections::HashMap;
 
@@ -10,12 +10,12 @@ use dropin_kernel::{LedgerTransactionId, OpId, OrderId, Timestamp};
 use dropin_money::Currency;
 use dropin_order::{Account, Refund};
 use dropin_ports::{
-    AuditStore, AuditedOrder, Balance, CheckoutRecord, OrderBooks, OrderFile, PlacedOperation, StoreError,
+    AuditStore, AuditedOrder, Balance, CheckoutRecord, OrderAuditTrail, OrderRecords, PositionedOperation, StoreError,
 };
 
+use crate::append_only;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::journal;
 use crate::rows::{OpRow, OrderRow, RefundRow};
 use crate::schema::{checkout, ledger_entry, ledger_transaction, processor_op, purchase_order, refund};
 use crate::sql::{Document, Id, Instant, SqlInstant};
@@ -23,7 +23,7 @@ use crate::statement::{on_each, statement};
 use crate::store::Store;
 
 /// Most values of one list in a statement: SQLite takes no more than 32,766.
-const LIST: usize = 10_000;
+const MAX_LIST_VALUES: usize = 10_000;
 
 /// What `Operation::stuck` says, but for the last of its rules, which each database words in its own way. A case of the kit compares them.
 macro_rules! stuck {
@@ -50,7 +50,7 @@ impl AuditStore for Store {
         self.read(move |connection| in_one_state(connection, |connection| page(connection, after, limit))).await
     }
 
-    async fn find_operations(&self, ids: Vec<OpId>) -> Result<Vec<PlacedOperation>, StoreError> {
+    async fn find_operations(&self, ids: Vec<OpId>) -> Result<Vec<PositionedOperation>, StoreError> {
         self.read(move |connection| {
             let ids: Vec<_> = ids.iter().map(|id| Id(id.uuid())).collect();
             let found: Vec<(i64, OpRow)> = processor_op::table
@@ -63,7 +63,7 @@ impl AuditStore for Store {
         .await
     }
 
-    async fn find_order_file(&self, id: OrderId) -> Result<Option<OrderFile>, StoreError> {
+    async fn find_audit_trail(&self, id: OrderId) -> Result<Option<OrderAuditTrail>, StoreError> {
         self.read(move |connection| in_one_state(connection, |connection| file(connection, id))).await
     }
 
@@ -78,7 +78,7 @@ impl AuditStore for Store {
 }
 
 /// One Order with all that is kept about it.
-fn file(connection: &mut AnyConnection, id: OrderId) -> Result<Option<OrderFile>, Fault> {
+fn file(connection: &mut AnyConnection, id: OrderId) -> Result<Option<OrderAuditTrail>, Fault> {
     let key = Id(id.uuid());
     let order: Option<OrderRow> = purchase_order::table
         .filter(purchase_order::id.eq(key))
@@ -87,15 +87,19 @@ fn file(connection: &mut AnyConnection, id: OrderId) -> Result<Option<OrderFile>
         .optional()
         .in_table("purchase_order")?;
     let Some(order) = order else { return Ok(None) };
-    let books = books(key, order, &mut Belongings::load(connection, &[key])?)?;
-    let history = journal::of_order(connection, id)?;
+    let records = records(key, order, &mut Belongings::load(connection, &[key])?)?;
+    let history = append_only::order_history(connection, id)?;
     let document: Option<Document> = checkout::table
         .filter(checkout::order_id.eq(key))
         .select(checkout::document)
         .first(connection)
         .optional()
         .in_table("checkout")?;
-    Ok(Some(OrderFile { books, history, checkout: document.map(|document| CheckoutRecord { document: document.0 }) }))
+    Ok(Some(OrderAuditTrail {
+        records,
+        history,
+        checkout: document.map(|document| CheckoutRecord { document: document.0 }),
+    }))
 }
 
 /// Runs statements that all see the same state. SQLite's reads do so anyway.
@@ -143,19 +147,19 @@ fn page(connection: &mut AnyConnection, after: Option<OrderId>, limit: u32) -> R
 }
 
 fn audited(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<AuditedOrder, Fault> {
-    match books(id, order, belongings) {
-        Ok(books) => Ok(AuditedOrder::Readable(Box::new(books))),
+    match records(id, order, belongings) {
+        Ok(records) => Ok(AuditedOrder::Readable(Box::new(records))),
         Err(Fault::Corrupt { table, what }) => Ok(AuditedOrder::Corrupt { id: OrderId::new(id.0), table, what }),
         Err(other) => Err(other),
     }
 }
 
-fn books(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<OrderBooks, Fault> {
+fn records(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<OrderRecords, Fault> {
     let operations = belongings.operations.remove(&id).unwrap_or_default();
     let refunds = belongings.refunds.remove(&id).unwrap_or_default();
     let transactions = belongings.transactions.remove(&id).unwrap_or_default();
     let (balances, unbalanced) = sums(&transactions)?;
-    Ok(OrderBooks {
+    Ok(OrderRecords {
         order: order.restore()?,
         operations: operations.into_iter().map(|(position, row)| placed(position, row)).collect::<Result<_, _>>()?,
         refunds: refunds.into_iter().map(RefundRow::restore).collect::<Result<Vec<Refund>, _>>()?,
@@ -164,9 +168,9 @@ fn books(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<OrderBo
     })
 }
 
-fn placed(position: i64, row: OpRow) -> Result<PlacedOperation, Fault> {
+fn placed(position: i64, row: OpRow) -> Result<PositionedOperation, Fault> {
     let position = u64::try_from(position).map_err(|_negative| corrupt("processor_op", "the position is negative"))?;
-    Ok(PlacedOperation { position, operation: row.restore()? })
+    Ok(PositionedOperation { position, operation: row.restore()? })
 }
 
 fn sums(transactions: &[Posted]) -> Result<(Vec<Balance>, Vec<LedgerTransactionId>), Fault> {
@@ -175,10 +179,10 @@ fn sums(transactions: &[Posted]) -> Result<(Vec<Balance>, Vec<LedgerTransactionI
         let currency: Currency = posted
             .currency
             .parse()
-            .map_err(|_unknown| corrupt("ledger_transaction", "the currency is not one of the contract"))?;
+            .map_err(|_unknown| corrupt("ledger_transaction", "the currency is not one that Dropin knows"))?;
         let mut sum = 0_i64;
         for (account, minor) in &posted.entries {
-            let account = Account::ALL.into_iter().find(|known| known.as_str() == account);
+            let account = account.parse::<Account>().ok();
             let account = account.ok_or_else(|| corrupt("ledger_entry", "the account is unknown"))?;
             sum = sum.saturating_add(*minor);
             match balances.iter_mut().find(|known| known.account == account && known.currency == currency) {
@@ -228,7 +232,7 @@ fn transactions(connection: &mut AnyConnection, orders: &[Id]) -> Result<Vec<(Id
         .load(connection)
         .in_table("ledger_transaction")?;
     let mut entries = HashMap::<Id, Vec<(String, i64)>>::new();
-    for some in transactions.chunks(LIST) {
+    for some in transactions.chunks(MAX_LIST_VALUES) {
         let ids: Vec<_> = some.iter().map(|(_, id, _, _)| *id).collect();
         let found: Vec<(Id, String, i64)> = ledger_entry::table
             .filter(ledger_entry::transaction_id.eq_any(ids))

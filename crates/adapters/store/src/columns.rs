@@ -16,7 +16,8 @@ macro_rules! order_columns {
             purchase_order.capture_pending_minor, purchase_order.refunded_minor, purchase_order.refund_pending_minor, \
             purchase_order.auto_capture, purchase_order.payment_method, purchase_order.created_at, purchase_order.updated_at, \
             purchase_order.expires_at, purchase_order.page, purchase_order.bank_details, purchase_order.voiding, \
-            purchase_order.capture_promised_minor, purchase_order.return_url"
+            purchase_order.capture_promised_minor, purchase_order.return_url, purchase_order.attempt_id, purchase_order.failure, \
+            purchase_order.transfer_reference, purchase_order.transfer_page, purchase_order.card_hash"
     };
 }
 
@@ -25,7 +26,8 @@ macro_rules! session_columns {
     () => {
         "session.id, session.merchant_id, session.revision, session.state, session.order_id, session.attempt_id, \
             session.cancel_reason, session.failure_reason, session.currency, session.total_minor, session.billing_profile_id, \
-            session.terms, session.created_at, session.updated_at, session.expires_at"
+            session.terms, session.created_at, session.updated_at, session.expires_at, \
+            session.attempts_failed, session.attempts_allowed, session.last_attempt_id, session.last_failure"
     };
 }
 

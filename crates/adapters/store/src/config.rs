@@ -1,5 +1,8 @@
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
+
+use crate::connection;
 
 /// What the opening program is to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,22 +25,27 @@ pub struct StoreConfig {
     pub threads: usize,
     /// How long a caller waits for an answer. PostgreSQL ends a statement two seconds after that; a lock is waited for until a second before, at least two.
     pub deadline: Duration,
+    /// How long a write that succeeded counts as proof for readiness that the next one will.
+    pub write_check: Duration,
 }
 
-/// How long whoever calls a service waits: the contract allows three seconds until 503 (decisions.md section 1).
+/// How long the client of a service waits: three seconds until 503 (docs/SPECIFICATION.md#http-unavailable).
 pub(crate) const SERVICE_DEADLINE: Duration = Duration::from_secs(3);
 
-/// How long whoever gives a command waits. Nobody is turned away meanwhile, and an outage is when commands take long and are needed.
+/// How long a command waits. It keeps no client waiting, and an outage is when commands take long and are needed.
 const TOOL_DEADLINE: Duration = Duration::from_secs(60);
 
 impl StoreConfig {
+    /// [`StoreConfig::write_check`], unless configured.
+    pub const WRITE_CHECK: Duration = Duration::from_secs(5);
+
     /// `url` with eight threads and the deadline of the role: three seconds for a service, a minute for a tool.
     pub fn new(url: impl Into<String>, role: Role) -> Self {
         let deadline = match role {
             Role::Service => SERVICE_DEADLINE,
             Role::Tool => TOOL_DEADLINE,
         };
-        Self { url: url.into(), role, threads: 8, deadline }
+        Self { url: url.into(), role, threads: 8, deadline, write_check: Self::WRITE_CHECK }
     }
 }
 
@@ -48,6 +56,7 @@ impl std::fmt::Debug for StoreConfig {
             .field("role", &self.role)
             .field("threads", &self.threads)
             .field("deadline", &self.deadline)
+            .field("write_check", &self.write_check)
             .finish_non_exhaustive()
     }
 }
@@ -95,17 +104,88 @@ pub enum OpenError {
     Thread(std::io::Error),
 }
 
+/// The address of a PostgreSQL database, with the user name and password of the moment. A new connection uses what it holds then.
+pub struct DatabaseAddress(RwLock<String>);
+
+/// Another address than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "it names another database, server or option than the program was started with, and half of the work would go there: only user name and password may change while a program runs; restart it"
+)]
+pub struct AddressRefused;
+
+/// Why an address stays as it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplaceError {
+    /// It is another one.
+    #[error(transparent)]
+    Other(#[from] AddressRefused),
+    /// No connection came about with it; a later one may.
+    #[error("no connection succeeds with it: {0}")]
+    Connect(String),
+}
+
+impl DatabaseAddress {
+    pub(crate) fn new(url: &str) -> Self {
+        Self(RwLock::new(url.to_owned()))
+    }
+
+    /// The whole URL.
+    pub(crate) fn url(&self) -> String {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// [`DatabaseAddress::replace`], once a connection with `url` has succeeded: a password that works is not given up for one that does not. Blocks.
+    ///
+    /// # Errors
+    /// [`ReplaceError`].
+    pub fn replace_if_it_connects(&self, url: &str) -> Result<bool, ReplaceError> {
+        let current = self.url();
+        if current == url {
+            return Ok(false);
+        }
+        if without_user(&current) != without_user(url) {
+            return Err(AddressRefused.into());
+        }
+        connection::postgres(url, SERVICE_DEADLINE, "").map_err(|why| {
+            let why: Vec<_> = why.split_whitespace().collect();
+            ReplaceError::Connect(why.join(" "))
+        })?;
+        Ok(self.replace(url)?)
+    }
+
+    /// Lets new connections use the user name and password in `url`; whether they are others than before.
+    ///
+    /// # Errors
+    /// [`AddressRefused`] when anything else in `url` differs.
+    pub fn replace(&self, url: &str) -> Result<bool, AddressRefused> {
+        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if without_user(&current) != without_user(url) {
+            return Err(AddressRefused);
+        }
+        let is_new = *current != url;
+        url.clone_into(&mut current);
+        Ok(is_new)
+    }
+}
+
+/// What stands behind the scheme and the user, if there is one.
+fn without_user(url: &str) -> &str {
+    let (_, rest) = url.split_once("://").unwrap_or(("", url));
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    rest[..end].rfind('@').map_or(rest, |at| &rest[at + 1..])
+}
+
 /// Which of the two databases a URL names.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
-    Postgres(String),
+    Postgres(Arc<DatabaseAddress>),
     Sqlite(PathBuf),
 }
 
 impl Target {
     pub(crate) fn parse(url: &str) -> Result<Self, OpenError> {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Self::Postgres(url.to_owned()));
+            return Ok(Self::Postgres(Arc::new(DatabaseAddress::new(url))));
         }
         match url.strip_prefix("sqlite://") {
             None => Err(OpenError::Url("it begins with neither sqlite:// nor postgres://")),
@@ -133,15 +213,31 @@ mod tests {
 
     #[test]
     fn urls_name_one_of_two_databases() {
-        let sqlite = |path: &str| Some(Target::Sqlite(PathBuf::from(path)));
-        assert_eq!(Target::parse("sqlite://./data/dropin.db").ok(), sqlite("./data/dropin.db"));
-        assert_eq!(Target::parse("sqlite:///var/lib/dropin.db").ok(), sqlite("/var/lib/dropin.db"));
-        let server = "postgres://dropin@db.example/dropin".to_owned();
-        assert_eq!(Target::parse(&server).ok(), Some(Target::Postgres(server)));
+        let read = |url: &str| match Target::parse(url).ok()? {
+            Target::Postgres(address) => Some(address.url()),
+            Target::Sqlite(path) => Some(path.display().to_string()),
+        };
+        assert_eq!(read("sqlite://./data/dropin.db").as_deref(), Some("./data/dropin.db"));
+        assert_eq!(read("sqlite:///var/lib/dropin.db").as_deref(), Some("/var/lib/dropin.db"));
+        let server = "postgres://dropin@db.example/dropin";
+        assert_eq!(read(server).as_deref(), Some(server));
         for wrong in ["", "dropin.db", "mysql://h/d", "sqlite://", "sqlite://:memory:", "sqlite://file:x?mode=memory"] {
-            let error = Target::parse(wrong).expect_err(wrong).to_string();
+            let error = Target::parse(wrong).err().expect(wrong).to_string();
             assert!(error.starts_with("the database must be given as sqlite://path/to/file or postgres://"), "{error}");
         }
+    }
+
+    #[test]
+    fn user_and_password_may_change_and_nothing_else() {
+        let address = DatabaseAddress::new("postgres://a:b@h:1/d?sslmode=disable");
+        assert_eq!(address.replace("postgresql://a:b%40@h:1/d?sslmode=disable"), Ok(true));
+        assert_eq!(address.replace("postgresql://a:b%40@h:1/d?sslmode=disable"), Ok(false));
+        for other in ["postgres://a:b@h:2/d?sslmode=disable", "postgres://a:b@h:1/d", "postgres://h2/d", "sqlite://d"] {
+            assert_eq!(address.replace(other), Err(AddressRefused), "{other}");
+        }
+        assert_eq!(address.url(), "postgresql://a:b%40@h:1/d?sslmode=disable");
+        let local = DatabaseAddress::new("postgres:///d?host=/run/x@y");
+        assert_eq!(local.replace("postgres://u@/d?host=/run/x@y"), Ok(true));
     }
 
     #[test]

@@ -7,11 +7,11 @@ use dropin_session::{BillingChoice, SessionState};
 
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
-use crate::lane::{Together, Verdict, Work};
 use crate::rows::{ProfileRow, SessionRow};
 use crate::schema::{billing_profile, session};
 use crate::session::{Reference, take_reference};
-use crate::{answers, journal, postgres, sqlite};
+use crate::worker_pool::{Batchable, TxOutcome, Work};
+use crate::{append_only, idempotency, postgres, sqlite};
 
 /// A Session to insert, as it is stored.
 pub(crate) struct Creation {
@@ -22,7 +22,7 @@ pub(crate) struct Creation {
 }
 
 impl Creation {
-    /// Writes the rows; on the caller's thread, so that a lane only has to send them.
+    /// Makes the rows on the caller's thread, so that the worker thread only sends them.
     pub(crate) fn new(new: NewSession) -> Result<Self, Fault> {
         let session = SessionRow::new(&new.session)?;
         let terms = &new.session.terms;
@@ -37,10 +37,11 @@ impl Creation {
         self.new.session.terms.merchant_reference.as_str()
     }
 
-    /// Whether it is what a merchant's request makes; anything else is left to the transaction.
-    pub(crate) fn is_usual(&self) -> bool {
-        let history = journal::row(&self.new.history);
+    /// Whether the batched statement can insert it; anything else runs in a transaction of its own.
+    pub(crate) fn is_batch_eligible(&self) -> bool {
+        let history = append_only::history_row(&self.new.history);
         self.new.session.state == SessionState::Created
+            && self.new.session.attempts.failed() == 0
             && history.subject_kind == "SESSION"
             && history.subject_id == self.session.id
             && history.merchant_id == self.session.merchant_id
@@ -51,17 +52,17 @@ impl Creation {
 impl Work for Creation {
     type Answer = Inserted;
 
-    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Inserted>, Fault> {
+    fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<Inserted>, Fault> {
         // The reference before the key, as the statement for many takes them: in one order everywhere, so that two never wait for each other.
         let reference = take_reference(connection, &self.new.session)?;
-        if !answers::remember(connection, self.new.remember.as_ref())? {
-            return Ok(Verdict::Undo(Inserted::KeyTaken));
+        if !idempotency::store_response(connection, self.new.response.as_ref())? {
+            return Ok(TxOutcome::Rollback(Inserted::KeyTaken));
         }
         match reference {
             Reference::Taken => {}
-            Reference::Foreign => return Ok(Verdict::Undo(Inserted::DuplicateReference)),
+            Reference::Foreign => return Ok(TxOutcome::Rollback(Inserted::DuplicateReference)),
             // All of it is written at once, so all of it is there: by a statement whose answer got lost.
-            Reference::Own => return Ok(Verdict::Keep(Inserted::Done)),
+            Reference::Own => return Ok(TxOutcome::Commit(Inserted::Done)),
         }
         match connection {
             AnyConnection::Postgres(connection) => {
@@ -72,13 +73,13 @@ impl Work for Creation {
             }
             AnyConnection::Sqlite(connection) => sqlite::insert(connection, self)?,
         }
-        journal::remember(connection, &self.new.history)?;
-        Ok(Verdict::Keep(Inserted::Done))
+        append_only::append_history(connection, &self.new.history)?;
+        Ok(TxOutcome::Commit(Inserted::Done))
     }
 }
 
-impl Together for Creation {
-    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Inserted>>, Fault> {
+impl Batchable for Creation {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Inserted>>, Fault> {
         let written = postgres::insert(connection, all)?;
         Ok(all.iter().map(|one| written.contains(&one.session.id).then_some(Inserted::Done)).collect())
     }

@@ -1,4 +1,4 @@
-//! What can go wrong inside a step, and how it is told: by constraint name and kind. A database's DETAIL carries rows, so it is never read.
+//! The errors of a task, reported by constraint name and kind. The DETAIL of a database error carries row values, so it is never read.
 
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error};
 use dropin_ports::StoreError;
@@ -13,7 +13,7 @@ pub(crate) enum Fault {
     /// What was asked makes no sense: a defect of ours.
     Refused(String),
     /// Lost a race that another try from the start decides.
-    Again,
+    Retry,
 }
 
 impl From<Error> for Fault {
@@ -60,9 +60,9 @@ impl Fault {
     }
 
     /// Whether the whole step may succeed when it is run again from its start.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_retryable(&self) -> bool {
         match self {
-            Self::Again | Self::Database(Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _)) => true,
+            Self::Retry | Self::Database(Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _)) => true,
             Self::Database(Error::DatabaseError(DatabaseErrorKind::Unknown, information)) => {
                 // 40P01 has no kind of its own in diesel; connections ask for English messages.
                 information.message() == "deadlock detected"
@@ -109,7 +109,7 @@ impl Fault {
         )
     }
 
-    /// The error of the port. Loud where somebody has to act.
+    /// The error of the port. Logged as an error where the operator has to act.
     pub(crate) fn into_store_error(self) -> StoreError {
         let error = self.classify();
         match &error {
@@ -121,7 +121,7 @@ impl Fault {
         error
     }
 
-    /// The error of the port, for somebody who says it in another way.
+    /// The error of the port, for a caller that logs it itself.
     pub(crate) fn classify(self) -> StoreError {
         if self.is_standby() {
             return StoreError::Unavailable("the server is a standby".to_owned());
@@ -132,7 +132,7 @@ impl Fault {
         match self {
             Self::Corrupt { table, what } => StoreError::Corrupt { table, what },
             Self::Refused(why) => StoreError::Refused(why),
-            Self::Again => StoreError::Unavailable("too many writers at once".to_owned()),
+            Self::Retry => StoreError::Unavailable("too many writers at once".to_owned()),
             Self::Database(Error::DatabaseError(kind, information)) => classify(kind, information.as_ref()),
             Self::Database(Error::DeserializationError(_)) => {
                 StoreError::Corrupt { table: "unknown", what: "a column cannot be read".to_owned() }
@@ -149,7 +149,7 @@ impl Fault {
 }
 
 /// Beginnings of messages that say "not now" rather than "never".
-const NOT_NOW: [&str; 9] = [
+const TRANSIENT_MESSAGES: [&str; 9] = [
     "unable to open database file",
     "canceling statement due to",
     "terminating connection due to",
@@ -169,7 +169,7 @@ fn classify(kind: DatabaseErrorKind, information: &dyn DatabaseErrorInformation)
         }
         (DatabaseErrorKind::Unknown, None) => {
             let message = first_line(information.message());
-            if message == "deadlock detected" || NOT_NOW.iter().any(|not_now| message.starts_with(not_now)) {
+            if message == "deadlock detected" || TRANSIENT_MESSAGES.iter().any(|not_now| message.starts_with(not_now)) {
                 StoreError::Unavailable(message)
             } else {
                 StoreError::Refused(message)

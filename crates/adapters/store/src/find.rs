@@ -8,11 +8,11 @@ use dropin_ports::SessionWithOrder;
 use crate::columns::ColumnsOf;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::lane::{Together, Verdict, Work};
 use crate::postgres;
 use crate::rows::{OrderRow, ProfileRow, SessionRow};
 use crate::sql::{Id, SqlId};
 use crate::statement::{on_each, statement};
+use crate::worker_pool::{Batchable, TxOutcome, Work};
 
 /// A row of the statements that begin with [`select_session!`].
 pub(crate) type Found = (SessionRow, ProfileRow, Option<OrderRow>);
@@ -65,7 +65,7 @@ pub(crate) struct Search {
 impl Work for Search {
     type Answer = Option<SessionWithOrder>;
 
-    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Self::Answer>, Fault> {
+    fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<Self::Answer>, Fault> {
         let id = Id(self.id.uuid());
         let found: QueryResult<Found> = match self.merchant {
             Some(merchant) => {
@@ -78,22 +78,22 @@ impl Work for Search {
             }
         };
         let found = found.optional().in_table("session")?;
-        found.map(restore).transpose().map(Verdict::Keep)
+        found.map(restore).transpose().map(TxOutcome::Commit)
     }
 }
 
-impl Together for Search {
-    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
+impl Batchable for Search {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
         let found = postgres::find(connection, all)?;
         let answer = |search: &Self| {
-            // What another merchant wished for in the same statement is not this one's.
+            // The same statement may have found the Session for another merchant.
             let own = |found: &&Found| {
                 found.0.id == Id(search.id.uuid())
                     && search.merchant.is_none_or(|merchant| found.0.merchant_id == Id(merchant.uuid()))
             };
             match found.iter().find(own) {
                 None => Some(None),
-                // A row that makes no sense is told when it is read alone.
+                // A corrupt row is reported when the task runs alone.
                 Some(found) => restore(found.clone()).ok().map(Some),
             }
         };

@@ -18,11 +18,17 @@ fn failed(error: Box<dyn std::error::Error + Send + Sync>) -> OpenError {
     OpenError::Migrate(error.to_string())
 }
 
+/// Their names as CHANGELOG.md has them: `2026-11-21-100000_foundation`. Both dialects have the same (a test sees to that).
 fn names(versions: Vec<MigrationVersion<'_>>) -> Vec<String> {
-    versions.iter().map(ToString::to_string).collect()
+    let known: Vec<Box<dyn Migration<Sqlite>>> = SQLITE.migrations().unwrap_or_default();
+    let name = |version: &MigrationVersion<'_>| {
+        let found = known.iter().find(|migration| migration.name().version() == *version);
+        found.map_or_else(|| version.to_string(), |migration| migration.name().to_string())
+    };
+    versions.iter().map(name).collect()
 }
 
-/// Applies what is missing; the versions that were applied. Waits while another program migrates.
+/// Applies what is missing; the names of what was applied. Waits while another program migrates.
 pub(crate) fn postgres(connection: &mut PgConnection) -> Result<Vec<String>, OpenError> {
     // Building an index on a large table takes longer than any statement of a service may.
     let patient =
@@ -37,7 +43,7 @@ pub(crate) fn postgres(connection: &mut PgConnection) -> Result<Vec<String>, Ope
     })
 }
 
-/// Applies what is missing; the versions that were applied. The caller holds the lock file.
+/// Applies what is missing; the names of what was applied. The caller holds the lock file.
 ///
 /// Foreign keys are not looked after meanwhile: a table that others refer to is exchanged by dropping the old one, and this can be allowed
 /// outside of a transaction only, while each migration and the note that it was applied are one. A migration that does so counts the

@@ -1,26 +1,29 @@
-//! Exchange rates: what the feed said, what merchants are offered, and the offers that were made.
+//! Exchange rates: the rates of the source, the rate settings of merchants, and the offers that were made.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use dropin_access::{RateChange, RateSettings};
 use dropin_kernel::{MerchantId, RateOfferId, SessionId};
-use dropin_ports::{AccountChanged, Applied, FeedLook, OfferSet, OffersInserted, RateBoard, RateStore, StoreError};
+use dropin_money::Currency;
+use dropin_ports::{
+    AccountChanged, Applied, OfferSet, OffersInserted, RateSourceCheck, RateStore, RatesInForce, StoreError,
+};
 use dropin_rates::{Offer, Table};
 use dropin_session::SaleRate;
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::lane::Verdict;
-use crate::rows::{FeedRow, OfferRow, OfferSetRow, RateDocument, RatesRow, TableDocument};
+use crate::rows::{OfferRow, OfferSetRow, RateDocument, RateSourceRow, RatesRow, TableDocument};
 use crate::schema::{merchant, merchant_rates, rate_feed, rate_offer, rate_offer_set, rate_table};
 use crate::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
+use crate::worker_pool::TxOutcome;
 
 statement! {
-    /// How the feed was found. Two who look at once come one after the other.
-    NoteFeed<'a> {
+    /// The state of the rate source. Two checks at once are written one after the other.
+    WriteSourceState<'a> {
         id: i32 => Integer,
         checked_at: Instant => SqlInstant,
         next_at: Instant => SqlInstant,
@@ -29,11 +32,11 @@ statement! {
         problem: Option<&'a str> => Nullable<Text>,
         refused: &'a Document => SqlDocument,
     }
-    postgres NOTE_FEED;
-    sqlite NOTE_FEED;
+    postgres WRITE_SOURCE_STATE;
+    sqlite WRITE_SOURCE_STATE;
 }
 
-const NOTE_FEED: &str = "INSERT INTO rate_feed (id, checked_at, next_at, stale_at, left_behind, problem, refused) \
+const WRITE_SOURCE_STATE: &str = "INSERT INTO rate_feed (id, checked_at, next_at, stale_at, left_behind, problem, refused) \
     VALUES (?, ?, ?, ?, ?, ?, ?) \
     ON CONFLICT (id) DO UPDATE SET checked_at = excluded.checked_at, next_at = excluded.next_at, stale_at = excluded.stale_at, \
         left_behind = excluded.left_behind, problem = excluded.problem, refused = excluded.refused";
@@ -91,14 +94,14 @@ const RATE_OF: &str = "SELECT session.terms -> 'rate' FROM session WHERE session
 
 #[async_trait]
 impl RateStore for Store {
-    async fn find_rates(&self) -> Result<Option<RateBoard>, StoreError> {
-        self.read(board).await
+    async fn find_rates(&self) -> Result<Option<RatesInForce>, StoreError> {
+        self.read(rates_in_force).await
     }
 
-    async fn note_feed(&self, look: FeedLook) -> Result<Applied, StoreError> {
+    async fn record_source_check(&self, look: RateSourceCheck) -> Result<Applied, StoreError> {
         self.write(move |connection| {
-            let row = FeedRow::new(&look.state)?;
-            let note = NoteFeed {
+            let row = RateSourceRow::new(&look.state)?;
+            let write = WriteSourceState {
                 id: row.id,
                 checked_at: row.checked_at,
                 next_at: row.next_at,
@@ -107,16 +110,16 @@ impl RateStore for Store {
                 problem: row.problem.as_deref(),
                 refused: &row.refused,
             };
-            on_each!(connection, inner => note.execute(inner))?;
+            on_each!(connection, inner => write.execute(inner))?;
             if newest(connection)?.0 != look.expected {
-                return Ok(Verdict::Undo(Applied::Stale));
+                return Ok(TxOutcome::Rollback(Applied::Stale));
             }
             if let Some(table) = &look.table {
                 let document = TableDocument::write(table)?;
                 let accept = Accept { document: &document, accepted_at: Instant(look.state.checked_at) };
                 on_each!(connection, inner => accept.execute(inner))?;
             }
-            Ok(Verdict::Keep(Applied::Done))
+            Ok(TxOutcome::Commit(Applied::Done))
         })
         .await
     }
@@ -134,7 +137,7 @@ impl RateStore for Store {
                 AnyConnection::Sqlite(connection) => row.first(connection).optional()?,
             };
             if locked.is_none() {
-                return Ok(Verdict::Undo(AccountChanged::Missing));
+                return Ok(TxOutcome::Rollback(AccountChanged::Missing));
             }
             let row = RatesRow::new(merchant, &settings(connection, merchant)?.changed(&change))?;
             let set = SetRates {
@@ -144,7 +147,7 @@ impl RateStore for Store {
                 markups: &row.markups,
             };
             on_each!(connection, inner => set.execute(inner))?;
-            Ok(Verdict::Keep(AccountChanged::Done))
+            Ok(TxOutcome::Commit(AccountChanged::Done))
         })
         .await
     }
@@ -182,7 +185,7 @@ impl RateStore for Store {
                 expires_at: row.expires_at,
             };
             if on_each!(connection, inner => take.execute(inner))? == 0 {
-                return Ok(Verdict::Undo(OffersInserted::Taken));
+                return Ok(TxOutcome::Rollback(OffersInserted::Taken));
             }
             let offers = OfferRow::all(&set);
             match connection {
@@ -195,7 +198,7 @@ impl RateStore for Store {
                     }
                 }
             }
-            Ok(Verdict::Keep(OffersInserted::Done))
+            Ok(TxOutcome::Commit(OffersInserted::Done))
         })
         .await
     }
@@ -215,12 +218,12 @@ fn newest(connection: &mut AnyConnection) -> Result<(u64, Table), Fault> {
     Ok((number, TableDocument::read(&document)?))
 }
 
-fn board(connection: &mut AnyConnection) -> Result<Option<RateBoard>, Fault> {
-    let state: Option<FeedRow> =
-        rate_feed::table.select(FeedRow::as_select()).first(connection).optional().in_table("rate_feed")?;
-    let Some(state) = state.map(FeedRow::restore).transpose()? else { return Ok(None) };
+fn rates_in_force(connection: &mut AnyConnection) -> Result<Option<RatesInForce>, Fault> {
+    let state: Option<RateSourceRow> =
+        rate_feed::table.select(RateSourceRow::as_select()).first(connection).optional().in_table("rate_feed")?;
+    let Some(state) = state.map(RateSourceRow::restore).transpose()? else { return Ok(None) };
     let (number, table) = newest(connection)?;
-    Ok(Some(RateBoard { number, table, state }))
+    Ok(Some(RatesInForce { number, table, state }))
 }
 
 fn settings(connection: &mut AnyConnection, merchant: MerchantId) -> Result<RateSettings, Fault> {
@@ -255,9 +258,13 @@ pub(crate) fn offer(
     offer.restore(&set).map(Some)
 }
 
-/// The guaranteed rate that a Session is priced by.
-pub(crate) fn of_session(connection: &mut AnyConnection, id: SessionId) -> Result<Option<SaleRate>, Fault> {
+/// The guaranteed rate that a Session is priced by; `currency` is the Session's.
+pub(crate) fn of_session(
+    connection: &mut AnyConnection,
+    id: SessionId,
+    currency: Currency,
+) -> Result<Option<SaleRate>, Fault> {
     let find = RateOf { id: Id(id.uuid()) };
     let found: Option<Document> = on_each!(connection, inner => find.get_result(inner)).in_table("session")?;
-    found.as_ref().map(RateDocument::read).transpose()
+    found.map(|stored| RateDocument::read(&stored, currency)).transpose()
 }

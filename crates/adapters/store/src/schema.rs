@@ -12,6 +12,12 @@ macro_rules! tables {
 }
 
 tables! {
+    deployment (id) {
+        id -> Integer,
+        mode -> Nullable<Text>,
+        master_key -> Nullable<Text>,
+        written_at -> Nullable<SqlInstant>,
+    }
     merchant (id) {
         id -> SqlId,
         name -> Text,
@@ -19,6 +25,7 @@ tables! {
         created_at -> SqlInstant,
         sandbox -> Bool,
         methods -> Nullable<SqlDocument>,
+        attempts_allowed -> Integer,
     }
     merchant_currency (merchant_id, currency) {
         merchant_id -> SqlId,
@@ -81,6 +88,10 @@ tables! {
         created_at -> SqlInstant,
         updated_at -> SqlInstant,
         expires_at -> SqlInstant,
+        attempts_failed -> Integer,
+        attempts_allowed -> Integer,
+        last_attempt_id -> Nullable<SqlId>,
+        last_failure -> Nullable<Text>,
     }
     purchase_order (id) {
         id -> SqlId,
@@ -108,6 +119,11 @@ tables! {
         voiding -> Nullable<Text>,
         capture_promised_minor -> Nullable<BigInt>,
         return_url -> Nullable<Text>,
+        attempt_id -> Nullable<SqlId>,
+        failure -> Nullable<Text>,
+        transfer_reference -> Nullable<Text>,
+        transfer_page -> Nullable<Text>,
+        card_hash -> Nullable<Binary>,
     }
     refund (id) {
         id -> SqlId,

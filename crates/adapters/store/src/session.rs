@@ -1,40 +1,54 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use dropin_kernel::{BillingProfileId, Change, MerchantId, OrderId, RateOfferId, SessionId, Timestamp};
 use dropin_order::Order;
 use dropin_ports::{
     ChangeSession, Changed, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError,
 };
 use dropin_rates::Offer;
-use dropin_session::{BillingChoice, Session, SessionStateKind};
+use dropin_session::{BillingChoice, MAX_ATTEMPTS, Session, SessionStateKind};
 use dropin_validation::BillingProfile;
 
 use crate::connection::AnyConnection;
 use crate::create::Creation;
 use crate::fault::{Fault, InTable};
 use crate::find::Search;
-use crate::lane::Verdict;
-use crate::rows::{ProfileRow, SessionRow, StateColumns, TermsChange};
-use crate::schema::{billing_profile, merchant_reference, session};
+use crate::rows::{OrderRow, ProfileRow, SessionRow, StateColumns, TermsChange};
+use crate::schema::{billing_profile, merchant_reference, purchase_order, session};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
-use crate::{answers, journal, rates};
+use crate::worker_pool::TxOutcome;
+use crate::{append_only, idempotency, rates};
 
 #[async_trait]
 impl SessionStore for Store {
     async fn insert_session(&self, new: NewSession) -> Result<Inserted, StoreError> {
         let creation = Creation::new(new).map_err(Fault::into_store_error)?;
-        self.beside_others(creation).await
+        self.run_batched(creation).await
     }
 
     async fn find_session(&self, merchant: MerchantId, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
-        self.beside_others(Search { merchant: Some(merchant), id }).await
+        self.run_batched(Search { merchant: Some(merchant), id }).await
     }
 
     async fn find_session_for_shopper(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError> {
-        self.beside_others(Search { merchant: None, id }).await
+        self.run_batched(Search { merchant: None, id }).await
+    }
+
+    async fn list_attempts(&self, id: SessionId) -> Result<Vec<Order>, StoreError> {
+        self.read(move |connection| {
+            let rows: Vec<OrderRow> = purchase_order::table
+                .filter(purchase_order::session_id.eq(Id(id.uuid())))
+                .order((purchase_order::created_at, purchase_order::id))
+                .limit(i64::from(MAX_ATTEMPTS))
+                .select(OrderRow::as_select())
+                .load(connection)
+                .in_table("purchase_order")?;
+            rows.into_iter().map(OrderRow::restore).collect()
+        })
+        .await
     }
 
     async fn replace_session(&self, replacement: ReplaceSession) -> Result<Replaced, StoreError> {
@@ -43,15 +57,15 @@ impl SessionStore for Store {
 
     async fn change_session(&self, change: ChangeSession) -> Result<Changed, StoreError> {
         self.write(move |connection| {
-            if !answers::remember(connection, change.remember.as_ref())? {
-                return Ok(Verdict::Undo(Changed::KeyTaken));
+            if !idempotency::store_response(connection, change.response.as_ref())? {
+                return Ok(TxOutcome::Rollback(Changed::KeyTaken));
             }
             if !apply_state(connection, &change.change)? {
-                return Ok(Verdict::Undo(Changed::Stale));
+                return Ok(TxOutcome::Rollback(Changed::Stale));
             }
-            journal::remember(connection, &change.history)?;
-            journal::announce(connection, &change.events)?;
-            Ok(Verdict::Keep(Changed::Done))
+            append_only::append_history(connection, &change.history)?;
+            append_only::enqueue_events(connection, &change.events)?;
+            Ok(TxOutcome::Commit(Changed::Done))
         })
         .await
     }
@@ -195,11 +209,11 @@ fn insert_profile(connection: &mut AnyConnection, session: &Session, now: Timest
     Ok(())
 }
 
-fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Result<Verdict<Replaced>, Fault> {
+fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Result<TxOutcome<Replaced>, Fault> {
     let Change { next, expected } = &replacement.change;
     check_revision(&replacement.change)?;
-    if !answers::remember(connection, replacement.remember.as_ref())? {
-        return Ok(Verdict::Undo(Replaced::KeyTaken));
+    if !idempotency::store_response(connection, replacement.response.as_ref())? {
+        return Ok(TxOutcome::Rollback(Replaced::KeyTaken));
     }
     // The profile before the Session, since that refers to it. All of it is undone when the Session turns out to have changed.
     insert_profile(connection, next, next.updated_at)?;
@@ -211,13 +225,13 @@ fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Resu
         .set(TermsChange::new(next)?)
         .execute(connection)?;
     if changed == 0 {
-        return Ok(Verdict::Undo(Replaced::Stale));
+        return Ok(TxOutcome::Rollback(Replaced::Stale));
     }
     if take_reference(connection, next)? == Reference::Foreign {
-        return Ok(Verdict::Undo(Replaced::DuplicateReference));
+        return Ok(TxOutcome::Rollback(Replaced::DuplicateReference));
     }
-    journal::remember(connection, &replacement.history)?;
-    Ok(Verdict::Keep(Replaced::Done))
+    append_only::append_history(connection, &replacement.history)?;
+    Ok(TxOutcome::Commit(Replaced::Done))
 }
 
 /// A change that does not count on from what it was decided on would let a later one win wrongly.
@@ -239,6 +253,9 @@ statement! {
         cancel_reason: Option<&'static str> => Nullable<Text>,
         failure_reason: Option<&'static str> => Nullable<Text>,
         updated_at: Instant => SqlInstant,
+        attempts_failed: i32 => Integer,
+        last_attempt: Option<Id> => Nullable<SqlId>,
+        last_failure: Option<&'static str> => Nullable<Text>,
         id: Id => SqlId,
         merchant: Id => SqlId,
         expected: i64 => BigInt,
@@ -248,7 +265,7 @@ statement! {
 }
 
 const SET_STATE: &str = "UPDATE session SET revision = ?, state = ?, order_id = ?, attempt_id = ?, cancel_reason = ?, failure_reason = ?, \
-    updated_at = ? WHERE id = ? AND merchant_id = ? AND revision = ?";
+    updated_at = ?, attempts_failed = ?, last_attempt_id = ?, last_failure = ? WHERE id = ? AND merchant_id = ? AND revision = ?";
 
 /// Writes a change of state; `false` when the Session changed since it was decided.
 pub(crate) fn apply_state(connection: &mut AnyConnection, change: &Change<Session>) -> Result<bool, Fault> {
@@ -262,6 +279,9 @@ pub(crate) fn apply_state(connection: &mut AnyConnection, change: &Change<Sessio
         cancel_reason: columns.cancel_reason,
         failure_reason: columns.failure_reason,
         updated_at: columns.updated_at,
+        attempts_failed: columns.attempts_failed,
+        last_attempt: columns.last_attempt_id,
+        last_failure: columns.last_failure,
         id: Id(change.next.id.uuid()),
         merchant: Id(change.next.merchant_id.uuid()),
         expected: change.expected.number(),

@@ -6,17 +6,19 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Nullable, Text};
 use dropin_card::StashedKind;
 use dropin_kernel::{MerchantId, Timestamp};
-use dropin_ports::{SealedCard, StashEntry, StashKey, StashStore, StashSummary, StashUse, StoreError};
+use dropin_ports::{
+    SealedCard, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StashUse, StoreError,
+};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::lane::{Together, Verdict, Work};
 use crate::schema::stash;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, rows, statement, statement_about};
 use crate::store::Store;
+use crate::worker_pool::{Batchable, TxOutcome, Work};
 
-/// An entry to put, on PostgreSQL with others that wait.
+/// An entry to put, on PostgreSQL in a batch.
 pub(crate) struct Put(StashEntry);
 
 statement! {
@@ -73,20 +75,21 @@ const PURGE: &str = "DELETE FROM stash WHERE expires_at <= ? AND (merchant_id, s
     (SELECT merchant_id, stash_id, fingerprint FROM stash WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)";
 
 statement! {
-    /// Counts live entries of a merchant.
-    Count { merchant: Id => SqlId, now: Instant => SqlInstant, most: i64 => BigInt, }
-    postgres COUNT;
-    sqlite COUNT;
-    returns BigInt;
+    /// Counts the live entries of every merchant, their bytes as [`StashEntry::stored_bytes`] does. Neither database reads a ciphertext for its length.
+    CountUsage { row_bytes: i64 => BigInt, now: Instant => SqlInstant, }
+    postgres "SELECT merchant_id, count(*), \
+            sum(octet_length(ciphertext) + 2 * (octet_length(stash_id) + octet_length(fingerprint)) + ?)::bigint \
+        FROM stash WHERE expires_at > ? GROUP BY merchant_id";
+    sqlite "SELECT merchant_id, count(*), \
+            sum(length(ciphertext) + 2 * (length(CAST(stash_id AS BLOB)) + length(CAST(fingerprint AS BLOB))) + ?) \
+        FROM stash WHERE expires_at > ? GROUP BY merchant_id";
+    returns (SqlId, BigInt, BigInt);
 }
-
-const COUNT: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM stash WHERE merchant_id = ? AND expires_at > ? LIMIT ?) AS live";
 
 impl Work for Put {
     type Answer = ();
 
-    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<()>, Fault> {
+    fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<()>, Fault> {
         let Self(entry) = self;
         let put = PutOne {
             merchant: Id(entry.key.merchant_id.uuid()),
@@ -100,19 +103,19 @@ impl Work for Put {
             expires_at: Instant(entry.expires_at),
         };
         on_each!(connection, inner => put.execute(inner))?;
-        Ok(Verdict::Keep(()))
+        Ok(TxOutcome::Commit(()))
     }
 }
 
-impl Together for Put {
-    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<()>>, Fault> {
+impl Batchable for Put {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<()>>, Fault> {
         let key = |at: usize| (all[at].0.key.merchant_id, &all[at].0.key.stash_id, &all[at].0.key.fingerprint);
-        let mut places: Vec<_> = (0..all.len()).collect();
+        let mut indexes: Vec<_> = (0..all.len()).collect();
         // In one order everywhere, so that two of these never wait for each other; of one key those who came first.
-        places.sort_by_key(|at| key(*at));
+        indexes.sort_by_key(|at| key(*at));
         // A row can be put once by a statement: who comes later with the same key is done alone, after it.
-        places.dedup_by_key(|at| key(*at));
-        let some: Vec<_> = places.iter().map(|at| &all[*at].0).collect();
+        indexes.dedup_by_key(|at| key(*at));
+        let some: Vec<_> = indexes.iter().map(|at| &all[*at].0).collect();
         let put = PutSome {
             merchants: some.iter().map(|one| Id(one.key.merchant_id.uuid())).collect(),
             stash_ids: some.iter().map(|one| one.key.stash_id.as_str()).collect(),
@@ -126,7 +129,7 @@ impl Together for Put {
         };
         put.execute(connection)?;
         let mut answers = vec![None; all.len()];
-        places.iter().for_each(|at| answers[*at] = Some(()));
+        indexes.iter().for_each(|at| answers[*at] = Some(()));
         Ok(answers)
     }
 }
@@ -138,8 +141,8 @@ pub(crate) struct Peek {
 }
 
 rows! {
-    /// Where an entry is looked for; `number` names it in the answer.
-    Places of Place<'a> as "wish" {
+    /// The key of an entry that is searched for; `number` names it in the result.
+    Lookups of Lookup<'a> as "input_row" {
         number: i64 => BigInt,
         merchant_id: Id => SqlId,
         stash_id: &'a str => Text,
@@ -150,16 +153,16 @@ rows! {
 
 statement_about! {
     /// What is known of live entries.
-    PeekSome<'a> { places: Places<'a>, }
-    "SELECT wish.number, stash.scheme, stash.usable FROM ? JOIN stash ON stash.merchant_id = wish.merchant_id \
-        AND stash.stash_id = wish.stash_id AND stash.fingerprint = wish.fingerprint AND stash.expires_at > wish.now";
-    returns (BigInt, Nullable<Text>, Bool);
+    PeekSome<'a> { lookups: Lookups<'a>, }
+    "SELECT input_row.number, stash.scheme, stash.usable, stash.key_id FROM ? JOIN stash ON stash.merchant_id = input_row.merchant_id \
+        AND stash.stash_id = input_row.stash_id AND stash.fingerprint = input_row.fingerprint AND stash.expires_at > input_row.now";
+    returns (BigInt, Nullable<Text>, Bool, Text);
 }
 
 impl Peek {
-    fn place(&self, number: i64) -> Place<'_> {
+    fn lookup(&self, number: i64) -> Lookup<'_> {
         let Self { key, now } = self;
-        Place {
+        Lookup {
             number,
             merchant_id: Id(key.merchant_id.uuid()),
             stash_id: &key.stash_id,
@@ -170,34 +173,39 @@ impl Peek {
 }
 
 impl Work for Peek {
-    type Answer = Option<StashSummary>;
+    type Answer = Option<StashFound>;
 
-    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Self::Answer>, Fault> {
+    fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<Self::Answer>, Fault> {
         let Self { key, now } = self;
-        let found: Option<(Option<String>, bool)> = stash::table
+        let found: Option<(Option<String>, bool, String)> = stash::table
             .filter(stash::merchant_id.eq(Id(key.merchant_id.uuid())))
             .filter(stash::stash_id.eq(&key.stash_id))
             .filter(stash::fingerprint.eq(&key.fingerprint))
             .filter(stash::expires_at.gt(Instant(*now)))
-            .select((stash::scheme, stash::usable))
+            .select((stash::scheme, stash::usable, stash::key_id))
             .first(connection)
             .optional()
             .in_table("stash")?;
-        let summary = found.map(|(scheme, usable)| Ok::<_, Fault>(StashSummary { kind: read_kind(scheme)?, usable }));
-        summary.transpose().map(Verdict::Keep)
+        let found = found.map(|(scheme, usable, key_id)| {
+            Ok::<_, Fault>(StashFound { summary: StashSummary { kind: read_kind(scheme)?, usable }, key_id })
+        });
+        found.transpose().map(TxOutcome::Commit)
     }
 }
 
-impl Together for Peek {
-    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
-        let peek = PeekSome { places: (0..).zip(all).map(|(number, one)| one.place(number)).collect() };
-        let found: Vec<(i64, Option<String>, bool)> = peek.load(connection).in_table("stash")?;
+impl Batchable for Peek {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
+        let peek = PeekSome { lookups: (0..).zip(all).map(|(number, one)| one.lookup(number)).collect() };
+        let found: Vec<(i64, Option<String>, bool, String)> = peek.load(connection).in_table("stash")?;
         let mut found: HashMap<i64, _> =
-            found.into_iter().map(|(number, scheme, usable)| (number, (scheme, usable))).collect();
+            found.into_iter().map(|(number, scheme, usable, key_id)| (number, (scheme, usable, key_id))).collect();
         let answer = |number| match found.remove(&number) {
             None => Some(None),
-            // A row that makes no sense is told when it is read alone.
-            Some((scheme, usable)) => read_kind(scheme).ok().map(|kind| Some(StashSummary { kind, usable })),
+            // A corrupt row is reported when the task runs alone.
+            Some((scheme, usable, key_id)) => {
+                let found = |kind| StashFound { summary: StashSummary { kind, usable }, key_id };
+                read_kind(scheme).ok().map(|kind| Some(found(kind)))
+            }
         };
         Ok((0..).zip(all).map(|(number, _)| number).map(answer).collect())
     }
@@ -222,27 +230,33 @@ const CONSUME: &str = "DELETE FROM stash WHERE merchant_id = ? AND stash_id = ? 
 #[async_trait]
 impl StashStore for Store {
     async fn put_stash(&self, entry: StashEntry) -> Result<(), StoreError> {
-        self.beside_others(Put(entry)).await
+        self.run_batched(Put(entry)).await
     }
 
-    async fn count_stash(&self, merchant: MerchantId, now: Timestamp, most: u32) -> Result<u32, StoreError> {
+    async fn stash_usage(&self, now: Timestamp) -> Result<Vec<StashUsage>, StoreError> {
         self.read(move |connection| {
-            let count = Count { merchant: Id(merchant.uuid()), now: Instant(now), most: i64::from(most) };
-            let live: i64 = on_each!(connection, inner => count.get_result(inner)).in_table("stash")?;
-            Ok(u32::try_from(live).unwrap_or(u32::MAX))
+            let count = CountUsage { row_bytes: StashEntry::ROW_BYTES.cast_signed(), now: Instant(now) };
+            let found: Vec<(Id, i64, i64)> = on_each!(connection, inner => count.load(inner)).in_table("stash")?;
+            let size = |number| u64::try_from(number).unwrap_or_default();
+            let usage = |(merchant, entries, bytes): (Id, i64, i64)| StashUsage {
+                merchant_id: MerchantId::new(merchant.0),
+                entries: size(entries),
+                bytes: size(bytes),
+            };
+            Ok(found.into_iter().map(usage).collect())
         })
         .await
     }
 
-    async fn peek_stash(&self, key: &StashKey, now: Timestamp) -> Result<Option<StashSummary>, StoreError> {
-        self.beside_others(Peek { key: key.clone(), now }).await
+    async fn peek_stash(&self, key: &StashKey, now: Timestamp) -> Result<Option<StashFound>, StoreError> {
+        self.run_batched(Peek { key: key.clone(), now }).await
     }
 
     async fn purge_stash(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {
         self.write(move |connection| {
             let purge = Purge { now: Instant(now), again: Instant(now), limit: i64::from(limit) };
             let purged = on_each!(connection, inner => purge.execute(inner))?;
-            Ok(Verdict::Keep(u32::try_from(purged).unwrap_or(u32::MAX)))
+            Ok(TxOutcome::Commit(u32::try_from(purged).unwrap_or(u32::MAX)))
         })
         .await
     }

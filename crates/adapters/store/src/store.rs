@@ -1,7 +1,7 @@
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -10,20 +10,23 @@ use diesel::QueryableByName;
 use diesel::sql_types::{Nullable, Text};
 use dropin_ports::{StoreError, StoreHealth};
 
-use crate::config::{OpenError, Role, SERVICE_DEADLINE, StoreConfig, Target, lock_path};
+use crate::batch_queues::BatchQueues;
+use crate::clock::Measurement;
+use crate::config::{DatabaseAddress, OpenError, Role, SERVICE_DEADLINE, StoreConfig, Target, lock_path};
 use crate::connection::{self, AnyConnection};
+use crate::deployment::StartState;
+use crate::event_log;
 use crate::fault::Fault;
-use crate::feed;
-use crate::lane::{self, Job, Kind, Queue, Timekeeper, Verdict};
 use crate::migrate;
-use crate::sorts::Sorts;
-use crate::wake::{self, Bell};
+use crate::tls;
+use crate::wake::{self, WakeSignal};
+use crate::worker_pool::{self, DeadlineTimer, Job, Kind, Queue, TxOutcome};
 
 /// Reading threads beside SQLite's one writer.
 const SQLITE_READERS: usize = 2;
 
 /// How long an opener waits for a lock that a migrating tool may hold.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The store, on either database. Cheap to clone; all clones share one set of threads.
 #[derive(Clone)]
@@ -33,19 +36,23 @@ struct Inner {
     target: Target,
     writes: Arc<Queue<Box<dyn Job>>>,
     reads: Arc<Queue<Box<dyn Job>>>,
-    sorts: Sorts,
-    timekeeper: Arc<Timekeeper>,
-    /// Rung when notifications were committed.
-    bell: Arc<Bell>,
+    batch_queues: BatchQueues,
+    deadline_timer: Arc<DeadlineTimer>,
+    /// Sent when notifications were committed.
+    wake_signal: Arc<WakeSignal>,
     threads: Mutex<Threads>,
+    role: Role,
+    write_check: Duration,
+    start: Mutex<StartState>,
+    clock: Measurement,
 }
 
 #[derive(Default)]
 struct Threads {
-    lanes: Vec<JoinHandle<()>>,
-    /// Those that end after the lanes, because lanes ring the bell.
-    wakers: Vec<JoinHandle<()>>,
-    timekeeper: Option<JoinHandle<()>>,
+    workers: Vec<JoinHandle<()>>,
+    /// The threads of the wake signal. They end after the workers, which send it.
+    wake_threads: Vec<JoinHandle<()>>,
+    deadline_timer: Option<JoinHandle<()>>,
 }
 
 impl std::fmt::Debug for Store {
@@ -67,6 +74,9 @@ impl Store {
     /// [`OpenError`] says what to do.
     pub fn open(config: StoreConfig) -> Result<Self, OpenError> {
         let target = Target::parse(&config.url)?;
+        if config.role == Role::Service && matches!(target, Target::Postgres(_)) {
+            tls::log_encryption(&config.url);
+        }
         let lock = match &target {
             Target::Postgres(_) => None,
             Target::Sqlite(path) => prepare_sqlite(path, config.role)?,
@@ -76,10 +86,25 @@ impl Store {
             Target::Postgres(_) => writes.clone(),
             Target::Sqlite(_) => Arc::new(Queue::default()),
         };
-        let timekeeper = Arc::new(Timekeeper::new(config.deadline));
+        let deadline_timer = Arc::new(DeadlineTimer::new(config.deadline));
         // From here on a failure drops the store, which ends the threads that already run.
-        let (sorts, bell, threads) = Default::default();
-        let store = Self(Arc::new(Inner { target, writes, reads, sorts, timekeeper, bell, threads }));
+        let (batch_queues, wake_signal, threads) = Default::default();
+        let (role, write_check) = (config.role, config.write_check);
+        let (start, clock) = Default::default();
+        let inner = Inner {
+            target,
+            writes,
+            reads,
+            batch_queues,
+            deadline_timer,
+            wake_signal,
+            threads,
+            role,
+            write_check,
+            start,
+            clock,
+        };
+        let store = Self(Arc::new(inner));
         store.start(config.threads.max(1), config.deadline, lock)?;
         Ok(store)
     }
@@ -87,31 +112,34 @@ impl Store {
     fn start(&self, connections: usize, deadline: Duration, lock: Option<File>) -> Result<(), OpenError> {
         let inner = &self.0;
         let mut threads = inner.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let timekeeper = inner.timekeeper.clone();
-        threads.timekeeper = Some(spawn("dropin-store-time", move || timekeeper.serve())?);
+        let deadline_timer = inner.deadline_timer.clone();
+        threads.deadline_timer = Some(spawn("dropin-store-time", move || deadline_timer.serve())?);
         match &inner.target {
-            Target::Postgres(url) => {
+            Target::Postgres(address) => {
                 for _ in 0..connections {
-                    let (queue, url, bell) = (inner.writes.clone(), url.clone(), inner.bell.clone());
-                    let serve = move || lane::serve_postgres(&queue, &url, deadline, &bell);
-                    threads.lanes.push(spawn("dropin-store-pg", serve)?);
+                    let (queue, address, wake_signal) =
+                        (inner.writes.clone(), address.clone(), inner.wake_signal.clone());
+                    let serve = move || worker_pool::serve_postgres(&queue, &address, deadline, &wake_signal);
+                    threads.workers.push(spawn("dropin-store-pg", serve)?);
                 }
-                inner.sorts.start(url, deadline, &inner.bell, &mut threads.lanes)?;
-                let (url, bell) = (url.clone(), inner.bell.clone());
-                threads.wakers.push(spawn("dropin-store-tell", move || wake::serve_tell(&bell, &url))?);
+                inner.batch_queues.start(address, deadline, &inner.wake_signal, &mut threads.workers)?;
+                let (address, wake_signal) = (address.clone(), inner.wake_signal.clone());
+                threads
+                    .wake_threads
+                    .push(spawn("dropin-store-notify", move || wake::serve_notify(&wake_signal, &address))?);
             }
             Target::Sqlite(path) => {
                 let path = path_text(path)?;
-                let (queue, file, bell) = (inner.writes.clone(), path.clone(), inner.bell.clone());
-                threads.lanes.push(spawn("dropin-store-write", move || {
-                    lane::serve_sqlite_writes(&queue, &file, deadline, &bell);
+                let (queue, file, wake_signal) = (inner.writes.clone(), path.clone(), inner.wake_signal.clone());
+                threads.workers.push(spawn("dropin-store-write", move || {
+                    worker_pool::serve_sqlite_writes(&queue, &file, deadline, &wake_signal);
                     // Held until the last write is done.
                     drop(lock);
                 })?);
                 for _ in 0..SQLITE_READERS {
                     let (queue, file) = (inner.reads.clone(), path.clone());
-                    let serve = move || lane::serve_sqlite_reads(&queue, &file, deadline);
-                    threads.lanes.push(spawn("dropin-store-read", serve)?);
+                    let serve = move || worker_pool::serve_sqlite_reads(&queue, &file, deadline);
+                    threads.workers.push(spawn("dropin-store-read", serve)?);
                 }
             }
         }
@@ -124,8 +152,9 @@ impl Store {
     /// [`OpenError::Connect`], [`OpenError::Migrate`]. SQLite has been migrated when it was opened, or that failed.
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
         match &self.0.target {
-            Target::Postgres(url) => {
-                let mut connection = connection::postgres(url, SERVICE_DEADLINE, "").map_err(OpenError::Connect)?;
+            Target::Postgres(address) => {
+                let mut connection =
+                    connection::postgres(&address.url(), SERVICE_DEADLINE, "").map_err(OpenError::Connect)?;
                 migrate::postgres(&mut connection)
             }
             // Opening it has done so already.
@@ -138,20 +167,20 @@ impl Store {
     pub fn close(&self) {
         self.0.let_nothing_in();
         let threads = std::mem::take(&mut *self.0.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        join(threads.lanes);
-        self.0.bell.close();
-        join(threads.wakers);
-        self.0.timekeeper.close();
-        join(threads.timekeeper);
+        join(threads.workers);
+        self.0.wake_signal.close();
+        join(threads.wake_threads);
+        self.0.deadline_timer.close();
+        join(threads.deadline_timer);
     }
 
     /// Runs a step that writes, in a transaction of its own.
     pub(crate) async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: Fn(&mut AnyConnection) -> Result<Verdict<T>, Fault> + Send + 'static,
+        W: Fn(&mut AnyConnection) -> Result<TxOutcome<T>, Fault> + Send + 'static,
     {
-        lane::run(&self.0.writes, &self.0.timekeeper, Kind::Write, work).await
+        worker_pool::run(&self.0.writes, &self.0.deadline_timer, Kind::Write, work).await
     }
 
     /// Runs a step that only reads.
@@ -160,32 +189,53 @@ impl Store {
         T: Send + 'static,
         W: Fn(&mut AnyConnection) -> Result<T, Fault> + Send + 'static,
     {
-        let keep = move |connection: &mut AnyConnection| work(connection).map(Verdict::Keep);
-        lane::run(&self.0.reads, &self.0.timekeeper, Kind::Read, keep).await
+        let keep = move |connection: &mut AnyConnection| work(connection).map(TxOutcome::Commit);
+        worker_pool::run(&self.0.reads, &self.0.deadline_timer, Kind::Read, keep).await
+    }
+
+    /// Where PostgreSQL is, whose user name and password may change while the store is open; `None` on SQLite.
+    pub fn address(&self) -> Option<Arc<DatabaseAddress>> {
+        match &self.0.target {
+            Target::Postgres(address) => Some(address.clone()),
+            Target::Sqlite(_) => None,
+        }
     }
 
     pub(crate) fn target(&self) -> &Target {
         &self.0.target
     }
 
-    pub(crate) fn sorts(&self) -> &Sorts {
-        &self.0.sorts
+    pub(crate) fn role(&self) -> Role {
+        self.0.role
     }
 
-    pub(crate) fn timekeeper(&self) -> &Timekeeper {
-        &self.0.timekeeper
+    pub(crate) fn start_state(&self) -> MutexGuard<'_, StartState> {
+        // Nothing can panic while it is held.
+        self.0.start.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn bell(&self) -> &Arc<Bell> {
-        &self.0.bell
+    pub(crate) fn clock(&self) -> &Measurement {
+        &self.0.clock
     }
 
-    /// Waits for a thread that ends with the bell when the store is closed.
-    pub(crate) fn keep(&self, waker: JoinHandle<()>) {
-        self.0.threads.lock().unwrap_or_else(PoisonError::into_inner).wakers.push(waker);
+    pub(crate) fn batch_queues(&self) -> &BatchQueues {
+        &self.0.batch_queues
     }
 
-    /// Where steps wait that are done one by one.
+    pub(crate) fn deadline_timer(&self) -> &DeadlineTimer {
+        &self.0.deadline_timer
+    }
+
+    pub(crate) fn wake_signal(&self) -> &Arc<WakeSignal> {
+        &self.0.wake_signal
+    }
+
+    /// Joins a thread of the wake signal when the store is closed.
+    pub(crate) fn join_on_close(&self, thread: JoinHandle<()>) {
+        self.0.threads.lock().unwrap_or_else(PoisonError::into_inner).wake_threads.push(thread);
+    }
+
+    /// The queue of tasks that run one by one.
     pub(crate) fn queue_of(&self, kind: Kind) -> &Queue<Box<dyn Job>> {
         match kind {
             Kind::Read => &self.0.reads,
@@ -198,7 +248,7 @@ impl Inner {
     fn let_nothing_in(&self) {
         self.writes.close();
         self.reads.close();
-        self.sorts.close();
+        self.batch_queues.close();
     }
 }
 
@@ -206,8 +256,8 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // Not joined: the last clone may be dropped anywhere.
         self.let_nothing_in();
-        self.bell.close();
-        self.timekeeper.close();
+        self.wake_signal.close();
+        self.deadline_timer.close();
     }
 }
 
@@ -240,7 +290,7 @@ fn prepare_sqlite(path: &Path, role: Role) -> Result<Option<File>, OpenError> {
         .map_err(file_error("create the lock file (does its folder exist, and may it be written?)"))?;
     // SQLite gives its side files the permissions of the database.
     private_file(path).map_err(|source| OpenError::File { action: "create", path: path.to_path_buf(), source })?;
-    let give_up = Instant::now() + LOCK_PATIENCE;
+    let give_up = Instant::now() + LOCK_TIMEOUT;
     while let Err(error) = lock.try_lock() {
         match error {
             TryLockError::Error(source) => return Err(file_error("lock")(source)),
@@ -257,7 +307,7 @@ fn prepare_sqlite(path: &Path, role: Role) -> Result<Option<File>, OpenError> {
     }
     let mut connection = connection::sqlite(&path_text(path)?, true, SERVICE_DEADLINE).map_err(OpenError::Connect)?;
     migrate::sqlite(&mut connection)?;
-    feed::move_ahead(&mut connection).map_err(|error| OpenError::Migrate(error.to_string()))?;
+    event_log::move_ahead(&mut connection).map_err(|error| OpenError::Migrate(error.to_string()))?;
     drop(connection);
     Ok((role == Role::Service).then_some(lock))
 }
@@ -292,6 +342,14 @@ struct NewestVersion {
 #[async_trait]
 impl StoreHealth for Store {
     async fn ready(&self) -> Result<(), StoreError> {
+        self.check_schema().await?;
+        self.check_write(self.0.write_check).await
+    }
+}
+
+impl Store {
+    /// Whether the schema is as new as this program needs.
+    pub(crate) async fn check_schema(&self) -> Result<(), StoreError> {
         let needed = migrate::newest_known();
         let found = self.read(newest_version).await.map_err(|error| match error {
             // A database without our table of versions was never migrated.

@@ -6,10 +6,10 @@ use dropin_ports::{AccountChanged, StoreError, WalletStore};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::lane::Verdict;
 use crate::schema::{merchant, wallet_domain, wallet_identity};
 use crate::sql::{Id, Instant};
 use crate::store::Store;
+use crate::worker_pool::TxOutcome;
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = wallet_identity)]
@@ -99,11 +99,11 @@ impl WalletStore for Store {
         let row = IdentityRow::new(identity);
         self.write(move |connection| {
             if !is_merchant(connection, row.merchant_id)? {
-                return Ok(Verdict::Keep(AccountChanged::Missing));
+                return Ok(TxOutcome::Commit(AccountChanged::Missing));
             }
             diesel::delete(wallet_identity::table.find(row.merchant_id)).execute(connection)?;
             diesel::insert_into(wallet_identity::table).values(row.clone()).execute(connection)?;
-            Ok(Verdict::Keep(AccountChanged::Done))
+            Ok(TxOutcome::Commit(AccountChanged::Done))
         })
         .await
     }
@@ -124,7 +124,7 @@ impl WalletStore for Store {
     async fn remove_wallet(&self, merchant: MerchantId) -> Result<AccountChanged, StoreError> {
         self.write(move |connection| {
             let removed = diesel::delete(wallet_identity::table.find(Id(merchant.uuid()))).execute(connection)?;
-            Ok(Verdict::Keep(changed(removed)))
+            Ok(TxOutcome::Commit(changed(removed)))
         })
         .await
     }
@@ -146,11 +146,11 @@ impl WalletStore for Store {
         let row = DomainRow::new(domain);
         self.write(move |connection| {
             if !is_merchant(connection, row.merchant_id)? {
-                return Ok(Verdict::Keep(AccountChanged::Missing));
+                return Ok(TxOutcome::Commit(AccountChanged::Missing));
             }
             diesel::delete(wallet_domain::table.find((row.merchant_id, &row.domain))).execute(connection)?;
             diesel::insert_into(wallet_domain::table).values(row.clone()).execute(connection)?;
-            Ok(Verdict::Keep(AccountChanged::Done))
+            Ok(TxOutcome::Commit(AccountChanged::Done))
         })
         .await
     }
@@ -204,7 +204,7 @@ impl WalletStore for Store {
                     wallet_domain::failure.eq(&row.failure),
                 ))
                 .execute(connection)?;
-            Ok(Verdict::Keep(changed(written)))
+            Ok(TxOutcome::Commit(changed(written)))
         })
         .await
     }

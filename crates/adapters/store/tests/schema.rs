@@ -12,8 +12,8 @@ use diesel::{Connection, PgConnection, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use dropin_access::DomainState;
 use dropin_access::RateForm;
-use dropin_order::{Account, Channel, OpKind, OpState, OrderState, RefundState, VoidCause};
-use dropin_session::{CancelReason, FailureReason, SessionStateKind};
+use dropin_order::{Account, Channel, FailureReason, OpKind, OpState, OrderState, RefundState, VoidCause};
+use dropin_session::{CancelReason, SessionStateKind};
 use dropin_store_contract::Raw;
 
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../../migrations/postgres");
@@ -96,7 +96,11 @@ impl Both {
 fn check_lists_are_the_domains() {
     let both = both();
     both.assert_list("session_state_known", SessionStateKind::ALL.map(SessionStateKind::as_str));
-    both.assert_list("session_failure_reason_known", FailureReason::ALL.map(FailureReason::as_str));
+    for list in ["session_failure_reason_known", "session_last_failure_known", "purchase_order_failure_known"] {
+        both.assert_list(list, FailureReason::ALL.map(FailureReason::as_str));
+    }
+    both.assert_list("session_last_failure_known", FailureReason::ALL.map(FailureReason::as_str));
+    both.assert_list("purchase_order_failure_known", FailureReason::ALL.map(FailureReason::as_str));
     both.assert_list(
         "session_cancel_reason_known",
         [CancelReason::Merchant, CancelReason::Expired].map(CancelReason::as_str),
@@ -110,7 +114,7 @@ fn check_lists_are_the_domains() {
     both.assert_list("refund_state_known", RefundState::ALL.map(RefundState::as_str));
     both.assert_list("purchase_order_voiding_known", VoidCause::ALL.map(VoidCause::as_str));
     both.assert_list("wallet_domain_state_known", DomainState::ALL.map(DomainState::as_str));
-    // Every actor of the port is written and read by a case of the contract.
+    // Every actor of the port is written and read by a case of crates/adapters/store-contract.
     both.assert_list("history_actor_known", ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);
 }
 

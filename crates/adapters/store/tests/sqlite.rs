@@ -1,4 +1,4 @@
-//! The store on SQLite: the whole contract, and what SQLite alone has.
+//! The store on SQLite: all cases of crates/adapters/store-contract, and what SQLite alone has.
 #![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
 
 mod common;
@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 use common::{RawSqlite, path, sqlite_url};
 use dropin_kernel::MerchantId;
 use dropin_ports::{
-    AccessStore, EventFeed, FeedPosition, Measured, MerchantInserted, PaymentStore, Settled, StoreError, StoreHealth,
+    AccessStore, EventLog, EventLogPosition, MerchantInserted, MetricSource, PaymentStore, Settled, StoreError,
+    StoreHealth,
 };
 use dropin_store::{OpenError, Role, Store, StoreConfig};
-use dropin_store_contract::{Bench, Raw, approval, fresh, new_merchant};
+use dropin_store_contract::{Harness, Raw, approval, fresh, new_merchant};
 
-fn open() -> Bench {
+fn open() -> Harness {
     let (folder, url) = sqlite_url();
     let store = Store::open(StoreConfig::new(&url, Role::Service)).unwrap();
-    Bench::new(store, RawSqlite::open(path(&url)), folder)
+    Harness::new(store, RawSqlite::open(path(&url)), folder)
 }
 
 mod contract {
@@ -167,7 +168,7 @@ async fn an_older_copy_in_its_place_goes_on_behind_what_was_read() {
     for _ in 0..3 {
         tell(&RawSqlite::open(path(&url)));
     }
-    let read = store.read_feed(merchant, FeedPosition::START, 10).await.unwrap().events;
+    let read = store.read_event_log(merchant, EventLogPosition::START, 10).await.unwrap().events;
     assert_eq!(read.len(), 4);
     store.close();
     for side in ["-wal", "-shm"] {
@@ -182,9 +183,9 @@ async fn an_older_copy_in_its_place_goes_on_behind_what_was_read() {
     }
     let store = service(&url);
     let new = tell(&RawSqlite::open(path(&url)));
-    let after = store.read_feed(merchant, read[3].position, 10).await.unwrap().events;
+    let after = store.read_event_log(merchant, read[3].position, 10).await.unwrap().events;
     assert_eq!(after.iter().map(|event| event.event_id.to_string()).collect::<Vec<_>>(), std::slice::from_ref(&new));
-    let all = store.read_feed(merchant, FeedPosition::START, 10).await.unwrap().events;
+    let all = store.read_event_log(merchant, EventLogPosition::START, 10).await.unwrap().events;
     assert_eq!(all.iter().map(|event| event.event_id.to_string()).collect::<Vec<_>>(), [begun, new]);
 }
 
@@ -267,12 +268,12 @@ async fn only_what_is_committed_wakes_a_notifier() {
     let (folder, url) = sqlite_url();
     let (store, notify) = (service(&url), Arc::default());
     let wake_ups = store.wake(&notify).unwrap();
-    let woken = async || wake_ups.measure().await.unwrap()[1].readings()[0].value;
-    let bench = Bench::new(store.clone(), RawSqlite::open(path(&url)), folder);
-    let (merchant, _) = bench.merchant().await;
-    let (changed, kept) = (bench.submitted(merchant.id).await, bench.submitted(merchant.id).await);
+    let woken = async || wake_ups.collect_metrics().await.unwrap()[1].samples()[0].value;
+    let harness = Harness::new(store.clone(), RawSqlite::open(path(&url)), folder);
+    let (merchant, _) = harness.merchant().await;
+    let (changed, kept) = (harness.submitted(merchant.id).await, harness.submitted(merchant.id).await);
     let change = format!("UPDATE purchase_order SET revision = revision + 1 WHERE id = '{}'", changed.order.id);
-    bench.raw.execute(&change).unwrap();
+    harness.raw.execute(&change).unwrap();
     let twice = {
         let mut settlement = approval(&kept);
         settlement.events[0].id = settlement.events[1].id;
@@ -283,5 +284,36 @@ async fn only_what_is_committed_wakes_a_notifier() {
     assert_eq!(store.settle(approval(&kept)).await, Ok(Settled::Done));
     tokio::time::timeout(Duration::from_secs(20), notify.notified()).await.expect("never woken");
     store.close();
-    assert_eq!((woken().await, wake_ups.hears()), (1, true));
+    assert_eq!((woken().await, wake_ups.is_listening()), (1, true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_belongs_to_one_master_key_and_one_mode() {
+    let (_folder, url) = sqlite_url();
+    Store::open(StoreConfig::new(&url, Role::Tool)).unwrap().close();
+    common::deployment::belongs_to_one(&url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mode_is_remembered_when_it_was_chosen_and_fits() {
+    let (_folder, url) = sqlite_url();
+    Store::open(StoreConfig::new(&url, Role::Tool)).unwrap().close();
+    common::deployment::remembers_what_was_chosen_and_fits(&url).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readiness_proves_that_a_write_works() {
+    let (_folder, url) = sqlite_url();
+    Store::open(StoreConfig::new(&url, Role::Tool)).unwrap().close();
+    let raw = RawSqlite::open(path(&url));
+    common::deployment::proves_writes(&url, &raw).await;
+    // What SQLite says of a full disk.
+    raw.execute("INSERT INTO deployment (id) VALUES (1)").unwrap();
+    raw.execute(
+        "CREATE TRIGGER full BEFORE UPDATE ON deployment BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
+    )
+    .unwrap();
+    let store = Store::open(StoreConfig::new(&url, Role::Service)).unwrap();
+    let Err(StoreError::Unavailable(why)) = store.ready().await else { panic!("ready with a full disk") };
+    assert_eq!(why, "database or disk is full");
 }

@@ -201,6 +201,8 @@ fn payments_of_before_are_kept_whole() {
     old.upgrade();
     assert_eq!(kept(&old, "expires_at"), before);
     assert_eq!(old.values("SELECT DISTINCT channel AS value FROM processor_op WHERE refund_id IS NULL"), ["ORDER"]);
+    let unknown = "SELECT CAST(count(*) AS TEXT) AS value FROM purchase_order WHERE card_hash IS NULL";
+    assert_eq!(old.values(unknown), ["3"]);
     judged(&old);
     // What the program of before cannot read is told in its words, and everything else is as it was.
     let id = format!("{}2", &ID[..ID.len() - 1]);
@@ -221,6 +223,7 @@ fn payments_of_before_are_kept_whole() {
         ),
         &format!("INSERT INTO checkout (order_id, merchant_id, document) VALUES ('{id}', '{{id}}', '{{}}')"),
         &format!("UPDATE purchase_order SET voiding = 'EXPIRED', capture_promised_minor = 5 WHERE id = '{id}'"),
+        "UPDATE purchase_order SET card_hash = {bytes} WHERE state = 'PROCESSING'",
     ]);
     old.revert_to(3);
     let mut expected = before;

@@ -11,19 +11,19 @@ use dropin_ports::{WalletCredentials, WalletFailure, WalletProvider, WalletSessi
 use tokio::sync::{mpsc, oneshot};
 
 use crate::identity::Identity;
-use crate::names::{Names, SystemNames};
+use crate::names::{CallError, Names, SystemNames};
 use crate::thread;
 
-/// Calls under way at once, over all merchants.
-const MOST: usize = 64;
-/// Calls under way at once for one merchant, so that nobody's page uses up what the others need.
-const MOST_OF_ONE: usize = 16;
-/// Of these, calls under way at once for one client, so that no stranger uses up what the merchant's shoppers need.
-const MOST_OF_CLIENT: usize = 4;
+/// Calls in flight, over all merchants.
+const MAX_CALLS: usize = 64;
+/// Calls in flight for one merchant, so that no page uses up what the others need.
+const MAX_CALLS_PER_MERCHANT: usize = 16;
+/// Of these, calls in flight for one client, so that no stranger uses up what the merchant's shoppers need.
+const MAX_CALLS_PER_CLIENT: usize = 4;
 
 /// Limits of one call, and whom to believe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientConfig {
+pub struct WalletClientConfig {
     /// File with the root certificates of the sandbox's own provider, read when it is called; `None` in production, where the system's roots are
     /// believed alone.
     pub sandbox_roots: Option<PathBuf>,
@@ -37,7 +37,7 @@ pub struct ClientConfig {
     pub answer_limit: usize,
 }
 
-impl ClientConfig {
+impl WalletClientConfig {
     /// 3 s to connect, 8 s in all (the wallet gives a page 30 s), 64 KiB of the answer.
     pub const fn production() -> Self {
         Self {
@@ -56,16 +56,23 @@ impl ClientConfig {
 }
 
 /// What the thread does.
-pub(crate) enum Work {
-    Session { identity: Box<Identity>, request: WalletSessionRequest, told: oneshot::Sender<Result<Vec<u8>, String>> },
-    Association { domain: WalletDomain, told: oneshot::Sender<Result<Vec<u8>, String>> },
+pub(crate) enum Job {
+    Session {
+        identity: Box<Identity>,
+        request: WalletSessionRequest,
+        reply: oneshot::Sender<Result<Vec<u8>, CallError>>,
+    },
+    Association {
+        domain: WalletDomain,
+        reply: oneshot::Sender<Result<Vec<u8>, CallError>>,
+    },
 }
 
 /// Calls the wallet's provider. The HTTP client lives on a thread of its own, since it cannot move between threads; the thread ends with the last
 /// clone of this handle.
 #[derive(Clone)]
 pub struct WalletClient {
-    inbox: mpsc::UnboundedSender<Work>,
+    inbox: mpsc::UnboundedSender<Job>,
     under_way: Arc<Mutex<UnderWay>>,
 }
 
@@ -77,38 +84,38 @@ impl WalletClient {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(config: ClientConfig) -> io::Result<Self> {
+    pub fn start(config: WalletClientConfig) -> io::Result<Self> {
         Self::start_with(config, Arc::new(SystemNames))
     }
 
-    pub(crate) fn start_with(config: ClientConfig, names: Arc<dyn Names>) -> io::Result<Self> {
+    pub(crate) fn start_with(config: WalletClientConfig, names: Arc<dyn Names>) -> io::Result<Self> {
         let (inbox, work) = mpsc::unbounded_channel();
         std::thread::Builder::new().name("wallet".to_owned()).spawn(move || thread::run(config, names, work))?;
         Ok(Self { inbox, under_way: Arc::default() })
     }
 
-    /// A place among the calls under way; `None` when there is none left.
-    fn enter(&self, merchant: &str, client: u128) -> Option<Place> {
+    /// A permit for one call; `None` when no permit is left.
+    fn try_acquire(&self, merchant: &str, client: u128) -> Option<Permit> {
         let mut under_way = lock(&self.under_way);
         let all: usize = under_way.values().sum();
         let own: usize = under_way.iter().filter(|((whose, _), _)| whose == merchant).map(|(_, count)| count).sum();
         let whose = (merchant.to_owned(), client);
         let of_client = under_way.get(&whose).copied().unwrap_or_default();
-        if MOST <= all || MOST_OF_ONE <= own || MOST_OF_CLIENT <= of_client {
+        if MAX_CALLS <= all || MAX_CALLS_PER_MERCHANT <= own || MAX_CALLS_PER_CLIENT <= of_client {
             return None;
         }
         under_way.insert(whose.clone(), of_client + 1);
-        Some(Place { under_way: self.under_way.clone(), whose })
+        Some(Permit { under_way: self.under_way.clone(), whose })
     }
 }
 
-/// A place among the calls under way, until it is dropped.
-struct Place {
+/// A permit for one call, until it is dropped.
+struct Permit {
     under_way: Arc<Mutex<UnderWay>>,
     whose: (String, u128),
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut under_way = lock(&self.under_way);
         match under_way.get_mut(&self.whose) {
@@ -133,22 +140,29 @@ impl WalletProvider for WalletClient {
         credentials: WalletCredentials,
         request: WalletSessionRequest,
     ) -> Result<Vec<u8>, WalletFailure> {
-        let _place = self.enter(&request.identifier, request.client).ok_or(WalletFailure::Busy)?;
+        let _permit = self.try_acquire(&request.identifier, request.client).ok_or(WalletFailure::Busy)?;
         let identity = Box::new(Identity::read(&credentials).map_err(WalletFailure::Credentials)?);
-        let (told, answer) = oneshot::channel();
-        self.ask(Work::Session { identity, request, told }, answer).await.map_err(WalletFailure::Provider)
+        let (reply, answer) = oneshot::channel();
+        self.ask(Job::Session { identity, request, reply }, answer).await.map_err(|error| match error {
+            CallError::NotReachable(_) => WalletFailure::HostNotPublic,
+            CallError::Failed(why) => WalletFailure::Provider(why),
+        })
     }
 
     async fn fetch_association(&self, domain: &WalletDomain) -> Result<Vec<u8>, String> {
-        let (told, answer) = oneshot::channel();
-        self.ask(Work::Association { domain: domain.clone(), told }, answer).await
+        let (reply, answer) = oneshot::channel();
+        self.ask(Job::Association { domain: domain.clone(), reply }, answer).await.map_err(|error| error.to_string())
     }
 }
 
 impl WalletClient {
-    async fn ask(&self, work: Work, answer: oneshot::Receiver<Result<Vec<u8>, String>>) -> Result<Vec<u8>, String> {
-        let stopped = || "the wallet client has stopped".to_owned();
-        self.inbox.send(work).map_err(|_stopped| stopped())?;
-        answer.await.unwrap_or_else(|_stopped| Err(stopped()))
+    async fn ask(
+        &self,
+        work: Job,
+        answer: oneshot::Receiver<Result<Vec<u8>, CallError>>,
+    ) -> Result<Vec<u8>, CallError> {
+        let stopped = "the wallet client has stopped";
+        self.inbox.send(work).map_err(|_stopped| stopped)?;
+        answer.await.unwrap_or_else(|_stopped| Err(stopped.into()))
     }
 }

@@ -8,4 +8,4 @@ mod names;
 mod tests;
 mod thread;
 
-pub use client::{ClientConfig, WalletClient};
+pub use client::{WalletClient, WalletClientConfig};

@@ -41,6 +41,28 @@ pub(crate) enum Reach {
 #[error("the name leads into a private, local or reserved network")]
 pub(crate) struct NotReachable;
 
+/// Why a call brought nothing, for the operator.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// Nothing was called.
+    #[error(transparent)]
+    NotReachable(#[from] NotReachable),
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<String> for CallError {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
+impl From<&str> for CallError {
+    fn from(why: &str) -> Self {
+        Self::Failed(why.to_owned())
+    }
+}
+
 /// Lets the addresses of a name pass only when all of them may be called; what passes is what is dialled.
 pub(crate) struct GuardedNames {
     pub(crate) reach: Reach,

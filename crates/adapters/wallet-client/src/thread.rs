@@ -20,9 +20,9 @@ use rustls::pki_types::pem::PemObject;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::client::{ClientConfig, Work};
+use crate::client::{Job, WalletClientConfig};
 use crate::identity::Identity;
-use crate::names::{GuardedNames, Names, NotReachable, Reach};
+use crate::names::{CallError, GuardedNames, Names, NotReachable, Reach};
 
 const PRODUCT: &str = concat!("Dropin/", env!("CARGO_PKG_VERSION"));
 /// Where the provider gives payment sessions (Apple Pay on the Web, Requesting an Apple Pay Payment Session).
@@ -31,22 +31,22 @@ const SESSION_PATH: &str = "/paymentservices/paymentSession";
 const ASSOCIATION_PATH: &str = "/.well-known/apple-developer-merchantid-domain-association";
 
 /// Runs until every sender is gone.
-pub(crate) fn run(config: ClientConfig, names: Arc<dyn Names>, mut inbox: mpsc::UnboundedReceiver<Work>) {
+pub(crate) fn run(config: WalletClientConfig, names: Arc<dyn Names>, mut inbox: mpsc::UnboundedReceiver<Job>) {
     System::new().block_on(async move {
         let caller = Arc::new(Caller { roots: system_roots(), config, names });
         while let Some(work) = inbox.recv().await {
             let caller = caller.clone();
             spawn(async move {
-                let late = || Err("it did not answer in time".to_owned());
+                let late = || Err("it did not answer in time".into());
                 // Whoever asked may be gone.
                 match work {
-                    Work::Session { identity, request, told } => {
+                    Job::Session { identity, request, reply } => {
                         let asked = timeout(caller.config.deadline, caller.session(*identity, &request)).await;
-                        drop(told.send(asked.unwrap_or_else(|_late| late())));
+                        drop(reply.send(asked.unwrap_or_else(|_late| late())));
                     }
-                    Work::Association { domain, told } => {
+                    Job::Association { domain, reply } => {
                         let asked = timeout(caller.config.deadline, caller.association(&domain)).await;
-                        drop(told.send(asked.unwrap_or_else(|_late| late())));
+                        drop(reply.send(asked.unwrap_or_else(|_late| late())));
                     }
                 }
             });
@@ -67,12 +67,12 @@ fn system_roots() -> Arc<RootCertStore> {
 
 struct Caller {
     roots: Arc<RootCertStore>,
-    config: ClientConfig,
+    config: WalletClientConfig,
     names: Arc<dyn Names>,
 }
 
 impl Caller {
-    async fn session(&self, identity: Identity, request: &WalletSessionRequest) -> Result<Vec<u8>, String> {
+    async fn session(&self, identity: Identity, request: &WalletSessionRequest) -> Result<Vec<u8>, CallError> {
         let (reach, roots) = match request.host.at {
             Some(address) => (Reach::Fixed(address), self.sandbox_roots()?),
             None => (Reach::Public, self.roots.clone()),
@@ -92,10 +92,10 @@ impl Caller {
         self.read(answer).await
     }
 
-    async fn association(&self, domain: &WalletDomain) -> Result<Vec<u8>, String> {
+    async fn association(&self, domain: &WalletDomain) -> Result<Vec<u8>, CallError> {
         let (scheme, reach) = match domain.is_local() {
             true if self.config.sandbox => ("http", Reach::Local),
-            true => return Err(NotReachable.to_string()),
+            true => return Err(NotReachable.into()),
             false => ("https", Reach::Public),
         };
         let tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
@@ -119,32 +119,32 @@ impl Caller {
         Client::builder().connector(connector).disable_redirects().disable_timeout().no_default_headers().finish()
     }
 
-    async fn read<S>(&self, mut answer: ClientResponse<S>) -> Result<Vec<u8>, String>
+    async fn read<S>(&self, mut answer: ClientResponse<S>) -> Result<Vec<u8>, CallError>
     where
         S: futures_util::Stream<Item = Result<actix_web::web::Bytes, awc::error::PayloadError>> + Unpin,
     {
         let status = answer.status().as_u16();
         if status != 200 {
-            return Err(format!("it answered with the status {status}"));
+            return Err(format!("it answered with the status {status}").into());
         }
         let length = answer.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         let mut read = Vec::new();
         while let Some(chunk) = answer.next().await {
             let chunk = chunk.map_err(|_broken| "its answer broke off")?;
             if self.config.answer_limit < read.len() + chunk.len() {
-                return Err("its answer is too long".to_owned());
+                return Err("its answer is too long".into());
             }
             read.extend_from_slice(&chunk);
         }
         // The end of the connection looks like the end of the answer.
         if length.is_some_and(|length: usize| read.len() < length) {
-            return Err("its answer broke off".to_owned());
+            return Err("its answer broke off".into());
         }
         Ok(read)
     }
 
     /// Read for every call: the sandbox's provider may have been started after us.
-    fn sandbox_roots(&self) -> Result<Arc<RootCertStore>, String> {
+    fn sandbox_roots(&self) -> Result<Arc<RootCertStore>, CallError> {
         let path = self.config.sandbox_roots.as_deref().ok_or("there is no sandbox provider here")?;
         let mut roots = RootCertStore::empty();
         for root in read_roots(path).map_err(|error| format!("its root certificate cannot be read: {error}"))? {
@@ -160,25 +160,22 @@ fn read_roots(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
     roots.map_err(io::Error::other)
 }
 
-/// A reason for the operator.
-fn why(error: &SendRequestError) -> String {
-    match error {
-        SendRequestError::Connect(ConnectError::Resolver(error)) => match error.downcast_ref::<NotReachable>() {
-            Some(refused) => refused.to_string(),
-            None => "its name cannot be resolved".to_owned(),
-        },
-        SendRequestError::Connect(ConnectError::NoRecords | ConnectError::Unresolved) => {
-            "its name cannot be resolved".to_owned()
+fn why(error: &SendRequestError) -> CallError {
+    let why = match error {
+        SendRequestError::Connect(ConnectError::Resolver(error)) if error.is::<NotReachable>() => {
+            return NotReachable.into();
         }
-        SendRequestError::Connect(ConnectError::Timeout) => "no connection in time".to_owned(),
+        SendRequestError::Connect(ConnectError::Resolver(_) | ConnectError::NoRecords | ConnectError::Unresolved) => {
+            "its name cannot be resolved"
+        }
+        SendRequestError::Connect(ConnectError::Timeout) => "no connection in time",
         SendRequestError::Connect(ConnectError::Io(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            "the connection was refused".to_owned()
+            "the connection was refused"
         }
-        SendRequestError::Connect(_) => {
-            "no connection could be made: perhaps one side's certificate is not accepted".to_owned()
-        }
-        SendRequestError::Send(_) | SendRequestError::Body(_) => "the connection broke while sending".to_owned(),
-        SendRequestError::Response(_) => "its answer is not HTTP".to_owned(),
-        _ => "the request could not be made".to_owned(),
-    }
+        SendRequestError::Connect(_) => "no connection could be made: perhaps one side's certificate is not accepted",
+        SendRequestError::Send(_) | SendRequestError::Body(_) => "the connection broke while sending",
+        SendRequestError::Response(_) => "its answer is not HTTP",
+        _ => "the request could not be made",
+    };
+    why.into()
 }

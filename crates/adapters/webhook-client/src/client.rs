@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_access::TargetPolicy;
-use dropin_notification::{AttemptOutcome, Failure};
+use dropin_notification::{AttemptOutcome, DeliveryFailure};
 use dropin_ports::{Sent, WebhookRequest, WebhookSender};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -13,11 +13,11 @@ use crate::internet::{Internet, SystemInternet};
 use crate::thread;
 
 /// Jobs that may wait for the thread; the notifier has fewer under way.
-const INBOX: usize = 4_096;
+const MAX_QUEUED_JOBS: usize = 4_096;
 
 /// Limits of one try.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientConfig {
+pub struct WebhookClientConfig {
     /// Where notifications may go.
     pub policy: TargetPolicy,
     /// Longest time until a connection stands, finding the address included; the TLS handshake has as much again.
@@ -28,8 +28,8 @@ pub struct ClientConfig {
     pub answer_limit: usize,
 }
 
-impl ClientConfig {
-    /// The limits of decisions.md section 9: 3 s to connect, 10 s in all, 64 KiB of the answer.
+impl WebhookClientConfig {
+    /// The limits of docs/SPECIFICATION.md#event-delivery: 3 s to connect, 10 s in all, 64 KiB of the answer.
     pub const fn new(policy: TargetPolicy) -> Self {
         let (connect_deadline, deadline) = (Duration::from_secs(3), Duration::from_secs(10));
         Self { policy, connect_deadline, deadline, answer_limit: 64 * 1024 }
@@ -42,7 +42,7 @@ pub(crate) struct Job {
     /// When it ends, however late it began: whoever asked counts from when they asked.
     pub(crate) until: Instant,
     /// Where its outcome goes.
-    pub(crate) told: oneshot::Sender<Sent>,
+    pub(crate) reply: oneshot::Sender<Sent>,
 }
 
 /// Sends notifications. The HTTP client lives on a thread of its own, since it cannot move between threads; the thread ends with the last
@@ -58,12 +58,12 @@ impl WebhookClient {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(config: ClientConfig) -> io::Result<Self> {
+    pub fn start(config: WebhookClientConfig) -> io::Result<Self> {
         Self::start_with(config, Arc::new(SystemInternet))
     }
 
-    pub(crate) fn start_with(config: ClientConfig, internet: Arc<dyn Internet>) -> io::Result<Self> {
-        let ((inbox, jobs), deadline) = (mpsc::channel(INBOX), config.deadline);
+    pub(crate) fn start_with(config: WebhookClientConfig, internet: Arc<dyn Internet>) -> io::Result<Self> {
+        let ((inbox, jobs), deadline) = (mpsc::channel(MAX_QUEUED_JOBS), config.deadline);
         std::thread::Builder::new().name("webhooks".to_owned()).spawn(move || thread::run(config, internet, jobs))?;
         Ok(Self { inbox, deadline })
     }
@@ -72,16 +72,16 @@ impl WebhookClient {
 #[async_trait]
 impl WebhookSender for WebhookClient {
     async fn send(&self, request: WebhookRequest) -> Sent {
-        const STOPPED: AttemptOutcome = AttemptOutcome::Failed { why: Failure::Stopped };
-        const BROKE: AttemptOutcome = AttemptOutcome::Failed { why: Failure::Own("the try ended abnormally") };
-        let (told, outcome) = oneshot::channel();
-        let job = Job { request, until: Instant::now() + self.deadline, told };
+        const STOPPED: AttemptOutcome = AttemptOutcome::Failed { why: DeliveryFailure::Stopped };
+        const BROKE: AttemptOutcome = AttemptOutcome::Failed { why: DeliveryFailure::Own("the try ended abnormally") };
+        let (reply, outcome) = oneshot::channel();
+        let job = Job { request, until: Instant::now() + self.deadline, reply };
         if self.inbox.send(job).await.is_err() {
             return STOPPED.into();
         }
         // A defect that one receiver brings to light costs that try, and must not end the sending to all others.
-        let untold = |_| if self.inbox.is_closed() { STOPPED.into() } else { BROKE.into() };
-        outcome.await.unwrap_or_else(untold)
+        let no_reply = |_| if self.inbox.is_closed() { STOPPED.into() } else { BROKE.into() };
+        outcome.await.unwrap_or_else(no_reply)
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
     }
 
     async fn outcomes(at_the_start: bool) -> Vec<AttemptOutcome> {
-        let config = ClientConfig::new(TargetPolicy::sandbox());
+        let config = WebhookClientConfig::new(TargetPolicy::sandbox());
         let client = WebhookClient::start_with(config, Arc::new(Defect { at_the_start })).expect("a thread");
         let mut outcomes = Vec::new();
         for url in ["http://127.0.0.1:9/", "http://127.0.0.1:9/", "http://127.0.0.1:10/"] {
@@ -136,8 +136,8 @@ mod tests {
     #[tokio::test]
     async fn a_thread_that_died_is_told_from_a_try_that_broke() {
         let failed = |why| AttemptOutcome::Failed { why };
-        assert_eq!(outcomes(true).await, vec![failed(Failure::Stopped); 3]);
-        let broke = failed(Failure::Own("the try ended abnormally"));
-        assert_eq!(outcomes(false).await, [broke.clone(), broke, failed(Failure::Refused)]);
+        assert_eq!(outcomes(true).await, vec![failed(DeliveryFailure::Stopped); 3]);
+        let broke = failed(DeliveryFailure::Own("the try ended abnormally"));
+        assert_eq!(outcomes(false).await, [broke.clone(), broke, failed(DeliveryFailure::Refused)]);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use dropin_access::TargetPolicy;
-use dropin_notification::Failure;
+use dropin_notification::DeliveryFailure;
 use dropin_ports::{Sent, WebhookSender};
 use futures_util::future::LocalBoxFuture;
 use rustls::crypto::cipher::{OutboundChunks, OutboundPlainMessage};
@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
-use crate::client::{ClientConfig, WebhookClient};
+use crate::client::{WebhookClient, WebhookClientConfig};
 use crate::hostile::{BODY, Manner, Receiver, answered, failed, request, says};
 use crate::internet::{Internet, SystemInternet};
 
@@ -94,8 +94,10 @@ fn certified(name: &str) -> (ServerConfig, CertificateDer<'static>) {
 }
 
 fn client(believed: CertificateDer<'static>) -> WebhookClient {
-    let quick =
-        ClientConfig { connect_deadline: Duration::from_millis(700), ..ClientConfig::new(TargetPolicy::sandbox()) };
+    let quick = WebhookClientConfig {
+        connect_deadline: Duration::from_millis(700),
+        ..WebhookClientConfig::new(TargetPolicy::sandbox())
+    };
     WebhookClient::start_with(quick, Arc::new(Believing(believed))).expect("a thread")
 }
 
@@ -133,7 +135,7 @@ async fn answers_are_watched_over_there_too() {
     assert_eq!(world.send("localhost").await.outcome, answered(200));
     let endless = format!("HTTP/1.1 200 OK\r\n{}", "X-More: and more\r\n".repeat(2_000));
     let world = World::answering(endless.leak()).await;
-    assert_eq!(world.send("localhost").await.outcome, failed(Failure::HeadLong));
+    assert_eq!(world.send("localhost").await.outcome, failed(DeliveryFailure::HeadLong));
 }
 
 /// A head, and behind it a body of so many bytes.
@@ -216,8 +218,8 @@ async fn an_answer_in_padded_records_is_not_read_on() {
         let (client, url) = answering_with(answer.iter().map(padded)).await;
         client.send(request(url)).await.outcome
     };
-    assert_eq!(outcome_of(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await, failed(Failure::AnswerLong));
-    assert_eq!(outcome_of(b"?").await, failed(Failure::NotHttp), "a single one is read");
+    assert_eq!(outcome_of(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await, failed(DeliveryFailure::AnswerLong));
+    assert_eq!(outcome_of(b"?").await, failed(DeliveryFailure::NotHttp), "a single one is read");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -232,14 +234,14 @@ async fn tickets_without_an_end_are_not_read_and_hold_nobody_up() {
         (outcome, begun.elapsed())
     };
     let (flooded, (outcome, took)) = tokio::join!(client.send(request(url)), quick);
-    assert_eq!(flooded.outcome, failed(Failure::AnswerLong));
+    assert_eq!(flooded.outcome, failed(DeliveryFailure::AnswerLong));
     assert_eq!(outcome, answered(200));
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 #[tokio::test]
 async fn others_certificates_are_not_believed() {
-    let untrusted = failed(Failure::HandshakeFailed);
+    let untrusted = failed(DeliveryFailure::HandshakeFailed);
     let world = World::answering("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     assert_eq!(world.send("127.0.0.1").await.outcome, untrusted, "another name");
     let other = World::answering("").await;
@@ -258,7 +260,7 @@ async fn who_speaks_no_tls_is_not_waited_for() {
         sent.outcome
     };
     // It waits for a request, and none comes before the handshake.
-    assert_eq!(of(says("200 OK")).await, failed(Failure::HandshakeLate));
+    assert_eq!(of(says("200 OK")).await, failed(DeliveryFailure::HandshakeLate));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("bound");
     tokio::spawn(async move {
@@ -267,6 +269,6 @@ async fn who_speaks_no_tls_is_not_waited_for() {
         }
     });
     let plain = world.client.send(request(format!("https://{address}/"))).await.outcome;
-    let told = [Failure::HandshakeFailed, Failure::Closed];
+    let told = [DeliveryFailure::HandshakeFailed, DeliveryFailure::Closed];
     assert!(told.into_iter().any(|why| plain == failed(why)), "{plain:?}");
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dropin_access::TargetPolicy;
 use dropin_kernel::{EventId, Timestamp};
-use dropin_notification::{AttemptOutcome, Failure};
+use dropin_notification::{AttemptOutcome, DeliveryFailure};
 use dropin_ports::{Sent, WebhookRequest, WebhookSender};
 use standardwebhooks::Webhook;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
-use crate::client::{ClientConfig, WebhookClient};
+use crate::client::{WebhookClient, WebhookClientConfig};
 
 pub(crate) const BODY: &[u8] = br#"{"EventType":"ORDER_PROCESSED"}"#;
 const SECRET: [u8; 32] = [7; 32];
@@ -124,8 +124,8 @@ async fn read_request(stream: &mut TcpStream) -> io::Result<Option<String>> {
     }
 }
 
-pub(crate) fn config(policy: TargetPolicy) -> ClientConfig {
-    ClientConfig { deadline: DEADLINE, connect_deadline: DEADLINE, ..ClientConfig::new(policy) }
+pub(crate) fn config(policy: TargetPolicy) -> WebhookClientConfig {
+    WebhookClientConfig { deadline: DEADLINE, connect_deadline: DEADLINE, ..WebhookClientConfig::new(policy) }
 }
 
 fn client() -> WebhookClient {
@@ -147,7 +147,7 @@ pub(crate) fn answered(status: u16) -> AttemptOutcome {
     AttemptOutcome::Answered { status, retry_after: None }
 }
 
-pub(crate) fn failed(why: Failure) -> AttemptOutcome {
+pub(crate) fn failed(why: DeliveryFailure) -> AttemptOutcome {
     AttemptOutcome::Failed { why }
 }
 
@@ -218,7 +218,7 @@ async fn does_not_follow_redirects() {
 
 #[tokio::test]
 async fn one_deadline_covers_everything() {
-    let late = failed(Failure::Late);
+    let late = failed(DeliveryFailure::Late);
     let pause = Duration::from_millis(20);
     assert_eq!(outcome_of(Manner::IsSilent).await.0, late);
     assert_eq!(outcome_of(Manner::Repeats("HTTP/1.1 200 OK\r\n", b"X".to_vec(), pause)).await.0, late);
@@ -242,15 +242,18 @@ async fn a_flood_is_read_to_the_limit_and_no_further() {
         );
     }
     let endless_head = Manner::Repeats("HTTP/1.1 200 OK\r\n", b"X-More: and more\r\n".repeat(1_000), Duration::ZERO);
-    assert_eq!(outcome_of(endless_head).await.0, failed(Failure::HeadLong));
+    assert_eq!(outcome_of(endless_head).await.0, failed(DeliveryFailure::HeadLong));
 }
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_none() {
-    assert_eq!(outcome_of(Manner::SaysAndCloses("")).await.0, failed(Failure::Closed));
+    assert_eq!(outcome_of(Manner::SaysAndCloses("")).await.0, failed(DeliveryFailure::Closed));
     let cut = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this";
-    assert_eq!(outcome_of(Manner::SaysAndCloses(cut)).await.0, failed(Failure::AnswerBroke));
-    assert_eq!(outcome_of(Manner::SaysAndCloses("SSH-2.0-OpenSSH_9.2\r\n\r\n")).await.0, failed(Failure::NotHttp));
+    assert_eq!(outcome_of(Manner::SaysAndCloses(cut)).await.0, failed(DeliveryFailure::AnswerBroke));
+    assert_eq!(
+        outcome_of(Manner::SaysAndCloses("SSH-2.0-OpenSSH_9.2\r\n\r\n")).await.0,
+        failed(DeliveryFailure::NotHttp)
+    );
 }
 
 #[tokio::test]
@@ -259,7 +262,7 @@ async fn nobody_there_is_told_as_such() {
     let address = listener.local_addr().expect("bound");
     drop(listener);
     let outcome = client().send(request(format!("http://{address}/"))).await.outcome;
-    assert_eq!(outcome, failed(Failure::Refused));
+    assert_eq!(outcome, failed(DeliveryFailure::Refused));
 }
 
 #[tokio::test]
@@ -277,7 +280,7 @@ async fn a_connection_that_timed_out_is_not_used_again() {
     let receiver = Receiver::start(Manner::IsSilent).await;
     let client = client();
     for _ in 0..2 {
-        assert_eq!(client.send(request(receiver.url())).await.outcome, failed(Failure::Late));
+        assert_eq!(client.send(request(receiver.url())).await.outcome, failed(DeliveryFailure::Late));
     }
     assert_eq!(receiver.connections(), 2);
 }
@@ -285,9 +288,11 @@ async fn a_connection_that_timed_out_is_not_used_again() {
 #[tokio::test]
 async fn silent_receivers_do_not_delay_another() {
     let (silent, quick) = (Receiver::start(Manner::IsSilent).await, Receiver::start(says("200 OK")).await);
-    let client =
-        WebhookClient::start(ClientConfig { deadline: Duration::from_secs(3_600), ..config(TargetPolicy::sandbox()) })
-            .expect("a thread");
+    let client = WebhookClient::start(WebhookClientConfig {
+        deadline: Duration::from_secs(3_600),
+        ..config(TargetPolicy::sandbox())
+    })
+    .expect("a thread");
     let waiting: Vec<_> = (0..200)
         .map(|_| {
             let (client, request) = (client.clone(), request(silent.url()));
@@ -345,7 +350,7 @@ async fn interim_answers_are_passed_over_but_not_for_ever() {
     assert_eq!(receiver.connections(), 1);
     let flood = Manner::Repeats("", b"HTTP/1.1 100 Continue\r\n\r\n".repeat(100), Duration::ZERO);
     let (outcome, receiver) = outcome_of(flood).await;
-    assert_eq!(outcome, failed(Failure::TooManyInterim));
+    assert_eq!(outcome, failed(DeliveryFailure::TooManyInterim));
     assert!(receiver.written.load(Ordering::SeqCst) < 32 * 1024 * 1024);
 }
 

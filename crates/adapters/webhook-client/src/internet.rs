@@ -41,8 +41,8 @@ fn system_roots() -> RootCertStore {
 }
 
 /// Addresses for documentation, which no machine has (RFC 5737, RFC 3849).
-const NOBODYS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
-const NOBODYS_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+const UNASSIGNED: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const UNASSIGNED_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
 /// The operating system's resolver and sockets.
 pub(crate) struct SystemInternet;
@@ -64,9 +64,9 @@ impl Internet for SystemInternet {
     }
 
     fn is_own(&self, address: IpAddr) -> bool {
-        let (any, nobodys) = match address {
-            IpAddr::V4(_) => (IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(NOBODYS)),
-            IpAddr::V6(_) => (IpAddr::from(Ipv6Addr::UNSPECIFIED), IpAddr::from(NOBODYS_V6)),
+        let (any, unassigned) = match address {
+            IpAddr::V4(_) => (IpAddr::from(Ipv4Addr::UNSPECIFIED), IpAddr::from(UNASSIGNED)),
+            IpAddr::V6(_) => (IpAddr::from(Ipv6Addr::UNSPECIFIED), IpAddr::from(UNASSIGNED_V6)),
         };
         let may_have = |address: IpAddr| UdpSocket::bind((address, 0)).is_ok();
         // A machine speaks to its own main address from there. Nothing is sent.
@@ -75,7 +75,7 @@ impl Internet for SystemInternet {
             socket.local_addr()
         });
         // Some systems are set up to take every address for one that they may have (net.ipv4.ip_nonlocal_bind).
-        from.is_ok_and(|from| from.ip() == address) || (may_have(address) && !may_have(nobodys))
+        from.is_ok_and(|from| from.ip() == address) || (may_have(address) && !may_have(unassigned))
     }
 }
 

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
-mod answer;
 mod client;
 mod dialer;
 #[cfg(test)]
@@ -10,6 +9,7 @@ mod encrypted;
 mod hostile;
 mod internet;
 mod meter;
+mod redaction;
 mod signature;
 #[cfg(test)]
 mod ssrf;
@@ -17,5 +17,5 @@ mod stream;
 mod targets;
 mod thread;
 
-pub use client::{ClientConfig, WebhookClient};
+pub use client::{WebhookClient, WebhookClientConfig};
 pub use dropin_access::{TargetPolicy, TargetRefused};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dropin_access::{TargetPolicy, TargetRefused};
-use dropin_notification::{AttemptOutcome, Failure};
+use dropin_notification::{AttemptOutcome, DeliveryFailure};
 use dropin_ports::WebhookSender;
 use futures_util::future::LocalBoxFuture;
 use tokio::net::{TcpListener, TcpStream};
@@ -106,7 +106,7 @@ impl World {
 }
 
 fn refused(why: TargetRefused) -> AttemptOutcome {
-    failed(Failure::Forbidden(why.why()))
+    failed(DeliveryFailure::Forbidden(why.why()))
 }
 
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(8, 8, 8, 8));
@@ -149,7 +149,7 @@ async fn a_name_that_moves_is_checked_anew_and_called_where_it_was_checked() {
     for (number, spelling) in spellings.iter().enumerate() {
         world.answer_with(&[&[PUBLIC], &[meant(spelling)]]);
         let name = format!("https://s{number}.shop.example:{}/", world.canary.port);
-        assert_eq!(world.send(&name).await, failed(Failure::Refused));
+        assert_eq!(world.send(&name).await, failed(DeliveryFailure::Refused));
         assert_eq!(*world.internet.asked.lock().unwrap(), 2 * number + 1, "asked once for a call");
         assert_eq!(world.dialled(), [SocketAddr::new(PUBLIC, world.canary.port)]);
         let moved = world.send(&name).await;
@@ -238,7 +238,7 @@ async fn what_the_machine_itself_has_is_not_called() {
     assert!(own.0.dialled.lock().unwrap().is_empty());
     let sandbox = WebhookClient::start_with(config(TargetPolicy::sandbox()), own).expect("a thread");
     let called = sandbox.send(request("http://8.8.8.8/".to_owned())).await.outcome;
-    assert_eq!(called, failed(Failure::Refused), "a sandbox is for trying out");
+    assert_eq!(called, failed(DeliveryFailure::Refused), "a sandbox is for trying out");
 }
 
 #[tokio::test]
@@ -247,9 +247,9 @@ async fn a_name_with_hundreds_of_addresses_costs_nothing() {
     let name = format!("https://shop.example:{}/", world.canary.port);
     let public = |count: u8| -> Vec<IpAddr> { (1..=count).map(|last| Ipv4Addr::new(8, 8, 8, last).into()).collect() };
     world.answer_with(&[&public(33), &public(32)]);
-    assert_eq!(world.send(&name).await, failed(Failure::TooManyAddresses));
+    assert_eq!(world.send(&name).await, failed(DeliveryFailure::TooManyAddresses));
     assert_eq!((world.internet.doubted.load(Ordering::SeqCst), world.dialled()), (0, vec![]));
-    assert_eq!(world.send(&name).await, failed(Failure::Refused));
+    assert_eq!(world.send(&name).await, failed(DeliveryFailure::Refused));
     assert_eq!((world.internet.doubted.load(Ordering::SeqCst), world.dialled().len()), (32, 4));
 }
 
@@ -275,8 +275,8 @@ async fn what_waited_for_the_thread_too_long_is_not_sent() {
     let client = WebhookClient::start_with(config(TargetPolicy::production()), slow.clone()).expect("a thread");
     let send = async |address: &str| client.send(request(address.to_owned())).await.outcome;
     let (_, second) = tokio::join!(send("https://8.8.8.8/"), send("https://8.8.4.4/"));
-    assert_eq!(second, failed(Failure::Late));
+    assert_eq!(second, failed(DeliveryFailure::Late));
     let dialled: Vec<IpAddr> = slow.0.dialled.lock().unwrap().iter().map(SocketAddr::ip).collect();
     assert_eq!(dialled, [PUBLIC], "the second had no time left when its turn came");
-    assert_eq!(send("https://8.8.4.4/").await, failed(Failure::Refused), "and the next has all of it");
+    assert_eq!(send("https://8.8.4.4/").await, failed(DeliveryFailure::Refused), "and the next has all of it");
 }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use actix_web::rt::net::{ActixStream, Ready};
-use dropin_notification::Failure;
+use dropin_notification::DeliveryFailure;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -41,11 +41,11 @@ impl Stopped {
         error.get_ref()?.downcast_ref().copied()
     }
 
-    pub(crate) const fn why(self) -> Failure {
+    pub(crate) const fn why(self) -> DeliveryFailure {
         match self {
-            Self::Head => Failure::HeadLong,
-            Self::Interim => Failure::TooManyInterim,
-            Self::Limit => Failure::AnswerLong,
+            Self::Head => DeliveryFailure::HeadLong,
+            Self::Interim => DeliveryFailure::TooManyInterim,
+            Self::Limit => DeliveryFailure::AnswerLong,
         }
     }
 }

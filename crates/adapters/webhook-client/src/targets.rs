@@ -6,11 +6,11 @@ use std::rc::Rc;
 use actix_web::http::Uri;
 use actix_web::http::header::HeaderValue;
 use dropin_access::TargetPolicy;
-use dropin_notification::Failure;
+use dropin_notification::DeliveryFailure;
 use url::{Position, Url};
 
 /// Addresses that are remembered; a deployment has about as many as merchants.
-const REMEMBERED: usize = 10_000;
+const MAX_CACHED_TARGETS: usize = 10_000;
 
 /// A checked address in the form that the HTTP client takes.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub(crate) struct Target {
 /// What was found out about addresses under one policy.
 pub(crate) struct Targets {
     policy: TargetPolicy,
-    known: HashMap<String, Result<Rc<Target>, Failure>>,
+    known: HashMap<String, Result<Rc<Target>, DeliveryFailure>>,
 }
 
 impl Targets {
@@ -34,27 +34,27 @@ impl Targets {
     }
 
     /// The target, or why it is none.
-    pub(crate) fn get(&mut self, address: &str) -> Result<Rc<Target>, Failure> {
+    pub(crate) fn get(&mut self, address: &str) -> Result<Rc<Target>, DeliveryFailure> {
         if let Some(known) = self.known.get(address) {
             return known.clone();
         }
-        if REMEMBERED <= self.known.len() {
+        if MAX_CACHED_TARGETS <= self.known.len() {
             self.known.clear();
         }
-        let checked = self.policy.check(address).map_err(|refused| Failure::Forbidden(refused.why()));
+        let checked = self.policy.check(address).map_err(|refused| DeliveryFailure::Forbidden(refused.why()));
         let found = checked.and_then(|url| target(&url));
         self.known.insert(address.to_owned(), found.clone());
         found
     }
 }
 
-fn target(url: &Url) -> Result<Rc<Target>, Failure> {
-    let (host, port) = url.host_str().zip(url.port_or_known_default()).ok_or(Failure::Uncallable)?;
+fn target(url: &Url) -> Result<Rc<Target>, DeliveryFailure> {
+    let (host, port) = url.host_str().zip(url.port_or_known_default()).ok_or(DeliveryFailure::Uncallable)?;
     let uri = format!("http://{host}:{port}{}", &url[Position::BeforePath..Position::AfterQuery]);
     let named = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
     Ok(Rc::new(Target {
-        uri: uri.parse().map_err(|_not_in_a_request| Failure::Uncallable)?,
-        host: HeaderValue::from_str(&named).map_err(|_not_in_a_header| Failure::Uncallable)?,
+        uri: uri.parse().map_err(|_not_in_a_request| DeliveryFailure::Uncallable)?,
+        host: HeaderValue::from_str(&named).map_err(|_not_in_a_header| DeliveryFailure::Uncallable)?,
         is_https: url.scheme() == "https",
     }))
 }
@@ -87,7 +87,7 @@ mod tests {
         }
         assert_eq!(
             targets.get("http://169.254.169.254/").map(drop),
-            Err(Failure::Forbidden(TargetRefused::NotPublic.why()))
+            Err(DeliveryFailure::Forbidden(TargetRefused::NotPublic.why()))
         );
         assert_eq!(targets.known.len(), 5);
     }
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_flood_of_addresses_is_not_remembered_for_ever() {
         let mut targets = Targets::new(TargetPolicy::sandbox());
-        for number in 0..=REMEMBERED {
+        for number in 0..=MAX_CACHED_TARGETS {
             assert!(targets.get(&format!("http://shop.example/{number}")).is_ok());
         }
         assert_eq!(targets.known.len(), 1);

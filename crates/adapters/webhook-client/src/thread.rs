@@ -17,16 +17,16 @@ use actix_web::rt::{System, spawn};
 use awc::error::{ConnectError, SendRequestError};
 use awc::{Client, ClientResponse, Connector};
 use dropin_kernel::Timestamp;
-use dropin_notification::{AttemptOutcome, Failure};
+use dropin_notification::{AttemptOutcome, DeliveryFailure};
 use dropin_ports::{Sent, WebhookRequest};
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::answer::{COLLECTED, readable};
-use crate::client::{ClientConfig, Job};
+use crate::client::{Job, WebhookClientConfig};
 use crate::dialer::{Dialer, NotConnected};
 use crate::internet::{Internet, Lookups};
+use crate::redaction::{MAX_COLLECTED_BYTES, redacted_excerpt};
 use crate::signature;
 use crate::stream::Stopped;
 use crate::targets::Targets;
@@ -37,10 +37,10 @@ const PRODUCT: &str = concat!("Dropin/", env!("CARGO_PKG_VERSION"));
 const KEEP_ALIVE: Duration = Duration::from_secs(4);
 
 /// How old a client gets. Its pool never closes what nobody asks for again, so it goes as a whole, once its last answer is there.
-const RENEWAL: Duration = Duration::from_secs(15);
+const CLIENT_MAX_AGE: Duration = Duration::from_secs(15);
 
 /// Runs until every sender is gone.
-pub(crate) fn run(config: ClientConfig, internet: Arc<dyn Internet>, mut jobs: mpsc::Receiver<Job>) {
+pub(crate) fn run(config: WebhookClientConfig, internet: Arc<dyn Internet>, mut jobs: mpsc::Receiver<Job>) {
     System::new().block_on(async move {
         let shared = Shared {
             targets: Rc::new(RefCell::new(Targets::new(config.policy.clone()))),
@@ -52,20 +52,20 @@ pub(crate) fn run(config: ClientConfig, internet: Arc<dyn Internet>, mut jobs: m
         let mut sender = Rc::new(shared.sender());
         let mut made = Instant::now();
         loop {
-            let job = timeout(RENEWAL, jobs.recv()).await;
-            if RENEWAL < made.elapsed() {
+            let job = timeout(CLIENT_MAX_AGE, jobs.recv()).await;
+            if CLIENT_MAX_AGE < made.elapsed() {
                 (sender, made) = (Rc::new(shared.sender()), Instant::now());
             }
-            let Job { request, until, told } = match job {
+            let Job { request, until, reply } = match job {
                 Ok(Some(job)) => job,
                 Ok(None) => break,
                 Err(_nothing_to_do) => continue,
             };
             let sender = Rc::clone(&sender);
             spawn(async move {
-                let sent = in_time(until, sender.send(request)).await.unwrap_or_else(|| failed(Failure::Late));
+                let sent = in_time(until, sender.send(request)).await.unwrap_or_else(|| failed(DeliveryFailure::Late));
                 // Whoever asked may be gone; the notification is then sent again after its lease.
-                drop(told.send(sent));
+                drop(reply.send(sent));
             });
         }
     });
@@ -94,7 +94,7 @@ fn tls(roots: rustls::RootCertStore) -> Arc<rustls::ClientConfig> {
 
 /// What outlives a client.
 struct Shared {
-    config: Rc<ClientConfig>,
+    config: Rc<WebhookClientConfig>,
     targets: Rc<RefCell<Targets>>,
     lookups: Rc<Lookups>,
     internet: Arc<dyn Internet>,
@@ -123,7 +123,7 @@ impl Shared {
 
 /// Clients with their connections, which are kept apart: the same host and port may speak either way.
 struct Sender {
-    config: Rc<ClientConfig>,
+    config: Rc<WebhookClientConfig>,
     targets: Rc<RefCell<Targets>>,
     plain: Client,
     secure: Client,
@@ -144,14 +144,14 @@ impl Sender {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(USER_AGENT, HeaderValue::from_static(PRODUCT));
         let Some(signatures) = signature::sign(&request, headers) else {
-            return failed(Failure::Own("the notification cannot be signed"));
+            return failed(DeliveryFailure::Own("the notification cannot be signed"));
         };
         let mut answer = match post.send_body(request.body).await {
             Ok(answer) => answer,
             Err(error) => return failed(why(&error)),
         };
         let body = match self.read(&mut answer).await {
-            Ok(body) => readable(&body, &request.secrets, &signatures),
+            Ok(body) => redacted_excerpt(&body, &request.secrets, &signatures),
             Err(why) => return failed(why),
         };
         let retry_after = header(answer.headers(), RETRY_AFTER.as_str()).and_then(|text| delay(text, request.at));
@@ -159,7 +159,7 @@ impl Sender {
     }
 
     /// Reads the body to its end or to the limit; returns its beginning.
-    async fn read(&self, answer: &mut ClientResponse) -> Result<Vec<u8>, Failure> {
+    async fn read(&self, answer: &mut ClientResponse) -> Result<Vec<u8>, DeliveryFailure> {
         let mut kept = Vec::new();
         if [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED, StatusCode::SWITCHING_PROTOCOLS]
             .contains(&answer.status())
@@ -171,7 +171,7 @@ impl Sender {
         while read < self.config.answer_limit {
             match answer.next().await {
                 Some(Ok(chunk)) => {
-                    kept.extend(chunk.iter().take(COLLECTED - kept.len()));
+                    kept.extend(chunk.iter().take(MAX_COLLECTED_BYTES - kept.len()));
                     read += chunk.len();
                 }
                 Some(Err(PayloadError::Incomplete(Some(error)))) if Stopped::of(&error) == Some(Stopped::Limit) => {
@@ -179,7 +179,7 @@ impl Sender {
                 }
                 // The end of the connection looks like the end of the answer.
                 None if declared.is_none_or(|declared| declared <= read as u64) => break,
-                None | Some(Err(_)) => return Err(Failure::AnswerBroke),
+                None | Some(Err(_)) => return Err(DeliveryFailure::AnswerBroke),
             }
         }
         let encoded = header(answer.headers(), CONTENT_ENCODING.as_str());
@@ -190,7 +190,7 @@ impl Sender {
     }
 }
 
-const fn failed(why: Failure) -> Sent {
+const fn failed(why: DeliveryFailure) -> Sent {
     Sent { outcome: AttemptOutcome::Failed { why }, answer: Vec::new() }
 }
 
@@ -210,21 +210,21 @@ fn delay(text: &str, now: Timestamp) -> Option<Duration> {
 }
 
 /// A reason for the operator: never the address, which may hold a secret.
-fn why(error: &SendRequestError) -> Failure {
+fn why(error: &SendRequestError) -> DeliveryFailure {
     match error {
-        SendRequestError::Url(_) => Failure::Uncallable,
+        SendRequestError::Url(_) => DeliveryFailure::Uncallable,
         SendRequestError::Connect(ConnectError::Resolver(error)) => {
-            error.downcast_ref::<NotConnected>().map_or(Failure::NoConnection, |why| why.0)
+            error.downcast_ref::<NotConnected>().map_or(DeliveryFailure::NoConnection, |why| why.0)
         }
-        SendRequestError::Connect(ConnectError::Timeout) => Failure::ConnectLate,
-        SendRequestError::Connect(ConnectError::Disconnected) => Failure::Closed,
-        SendRequestError::Connect(_) => Failure::NoConnection,
-        SendRequestError::Send(_) | SendRequestError::Body(_) => Failure::BrokeSending,
+        SendRequestError::Connect(ConnectError::Timeout) => DeliveryFailure::ConnectLate,
+        SendRequestError::Connect(ConnectError::Disconnected) => DeliveryFailure::Closed,
+        SendRequestError::Connect(_) => DeliveryFailure::NoConnection,
+        SendRequestError::Send(_) | SendRequestError::Body(_) => DeliveryFailure::BrokeSending,
         SendRequestError::Response(ParseError::Io(error)) => {
-            Stopped::of(error).map_or(Failure::BrokeAnswering, Stopped::why)
+            Stopped::of(error).map_or(DeliveryFailure::BrokeAnswering, Stopped::why)
         }
-        SendRequestError::Response(_) => Failure::NotHttp,
-        _ => Failure::Own("the request could not be made"),
+        SendRequestError::Response(_) => DeliveryFailure::NotHttp,
+        _ => DeliveryFailure::Own("the request could not be made"),
     }
 }
 

@@ -62,6 +62,8 @@ pub struct MerchantSettings {
     pub origins: Option<Vec<Origin>>,
     /// How long an unpaid Session lives, for Sessions created from now on.
     pub session_lifetime: Option<Duration>,
+    /// How many attempts to pay a Session allows, for Sessions created from now on.
+    pub attempts_allowed: Option<u32>,
     /// What is particular about its payment methods, in place of all that was.
     pub methods: Option<MerchantMethods>,
 }
@@ -87,7 +89,7 @@ pub enum UserChange {
 pub enum EndpointChange {
     /// What waits and what comes goes there.
     Url(String),
-    /// What it is told of from now on, of what waits too; `None` for everything.
+    /// The event types that it gets from now on, waiting ones too; `None` for all.
     Events(Option<EventFilter>),
     /// When what fails from now on is tried again; `None` for the deployment's schedule.
     Retry(Option<Schedule>),

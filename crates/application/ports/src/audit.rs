@@ -4,7 +4,7 @@ use dropin_money::Currency;
 use dropin_order::{Account, Operation, Order, Refund};
 
 use crate::payment::CheckoutRecord;
-use crate::store::{PastStep, StoreError};
+use crate::store::{StoreError, StoredHistoryEntry};
 
 /// What the ledger of one Order says of one account in one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,22 +17,22 @@ pub struct Balance {
     pub minor: i64,
 }
 
-/// An operation with its place among all of them.
+/// An operation with its position in the order of all operations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedOperation {
+pub struct PositionedOperation {
     /// Counts up from one in the order in which operations were written down, nearly without gaps.
     pub position: u64,
     /// The operation.
     pub operation: Operation,
 }
 
-/// Everything that the books say about one Order, read in one state of the database.
+/// All records of one Order, read in one snapshot of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OrderBooks {
+pub struct OrderRecords {
     /// The Order.
     pub order: Order,
     /// Its operations, oldest first.
-    pub operations: Vec<PlacedOperation>,
+    pub operations: Vec<PositionedOperation>,
     /// Its refunds, oldest first.
     pub refunds: Vec<Refund>,
     /// Its ledger, one for each account and currency that was ever posted to.
@@ -41,13 +41,13 @@ pub struct OrderBooks {
     pub unbalanced: Vec<LedgerTransactionId>,
 }
 
-/// Everything that is kept about one Order, for whoever looks into it; read in one state of the database.
+/// All that is stored about one Order, for the operator; read in one snapshot of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OrderFile {
+pub struct OrderAuditTrail {
     /// The Order with its money.
-    pub books: OrderBooks,
+    pub records: OrderRecords,
     /// Its life, oldest step first.
-    pub history: Vec<PastStep>,
+    pub history: Vec<StoredHistoryEntry>,
     /// What a server-to-server checkout said; `None` for an Order of a Session.
     pub checkout: Option<CheckoutRecord>,
 }
@@ -56,7 +56,7 @@ pub struct OrderFile {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuditedOrder {
     /// It can be read; whether it adds up is for the auditor to say.
-    Readable(Box<OrderBooks>),
+    Readable(Box<OrderRecords>),
     /// A row of it makes no sense.
     Corrupt {
         /// The Order.
@@ -70,15 +70,15 @@ pub enum AuditedOrder {
 
 impl AuditedOrder {
     /// Which Order it is.
-    pub const fn id(&self) -> OrderId {
+    pub fn id(&self) -> OrderId {
         match self {
-            Self::Readable(books) => books.order.id,
+            Self::Readable(records) => records.order.id,
             Self::Corrupt { id, .. } => *id,
         }
     }
 }
 
-/// The books as an auditor reads them: every merchant's, shown or not, in pages. Changes nothing and keeps nobody waiting.
+/// The records of all merchants' Orders, shown or not, in pages, for the audit. Reads only, and takes no locks.
 #[async_trait]
 pub trait AuditStore: Send + Sync {
     /// Orders with an id above `after` (all when `None`), by id, at most `limit`; fewer only at the end. All of a page is read in one state of the
@@ -86,10 +86,10 @@ pub trait AuditStore: Send + Sync {
     async fn audit_orders(&self, after: Option<OrderId>, limit: u32) -> Result<Vec<AuditedOrder>, StoreError>;
 
     /// Those of the given operations that exist, in any order; at most 1,000 are asked for.
-    async fn find_operations(&self, ids: Vec<OpId>) -> Result<Vec<PlacedOperation>, StoreError>;
+    async fn find_operations(&self, ids: Vec<OpId>) -> Result<Vec<PositionedOperation>, StoreError>;
 
     /// Any merchant's Order, shown or not, with all that is kept about it.
-    async fn find_order_file(&self, id: OrderId) -> Result<Option<OrderFile>, StoreError>;
+    async fn find_audit_trail(&self, id: OrderId) -> Result<Option<OrderAuditTrail>, StoreError>;
 
     /// How many operations are open that have been unknown since before `since`, or are due since before then; cheap enough to be asked every
     /// few seconds.

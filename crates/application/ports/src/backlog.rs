@@ -14,39 +14,39 @@ pub struct EndpointBacklog {
     pub oldest_due: Timestamp,
 }
 
-/// How things stand in the queue of notifications.
+/// Numbers of the notification queue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Endpoints for which anything waits.
     pub endpoints: Vec<EndpointBacklog>,
     /// Notifications that were given up and not sent again since.
     pub parked: u64,
-    /// Notifications that somebody asked for again and that were neither acknowledged nor given up since; they wait for their endpoints, too.
+    /// Notifications in replay that were neither acknowledged nor given up since; they wait for their endpoints, too.
     pub replaying: u64,
 }
 
-/// As far as what waits for an endpoint, and what is parked, is counted for people: this many means so many or more.
-pub const COUNTED_TO: u32 = 10_000;
+/// The status of an endpoint counts waiting payments and parked notifications up to this number, which means "this many or more".
+pub const STATUS_COUNT_LIMIT: u32 = 10_000;
 
-/// How an endpoint stands, for people.
+/// The delivery status of an endpoint, for the operator and the merchant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EndpointStanding {
+pub struct EndpointStatus {
     /// Which.
     pub endpoint_id: EndpointId,
-    /// Payments of which something is due, under way, or to be tried again, up to [`COUNTED_TO`]. What goes its own way, because it failed for an
+    /// Payments of which an event is due, under way, or to be tried again, up to [`STATUS_COUNT_LIMIT`]. What goes its own way, because it failed for an
     /// hour or was asked for, counts by itself.
     pub waiting: u32,
     /// When the one that waits longest for its turn was or will be due; `None` where nothing waits.
     pub oldest_due: Option<Timestamp>,
-    /// Notifications that were given up and not sent again since, up to [`COUNTED_TO`].
+    /// Notifications that were given up and not sent again since, up to [`STATUS_COUNT_LIMIT`].
     pub parked: u32,
     /// The newest try at what waits, as far as that is kept; of the 100 that were tried and are due last.
-    pub last_try: Option<LastTry>,
+    pub last_attempt: Option<LastAttempt>,
 }
 
 /// What came of a try.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastTry {
+pub struct LastAttempt {
     /// When it began.
     pub started_at: Timestamp,
     /// HTTP status, if an answer came.
@@ -55,12 +55,12 @@ pub struct LastTry {
     pub why: Option<String>,
 }
 
-/// Tells how things stand in the queue.
+/// Reads the state of the notification queue.
 #[async_trait]
 pub trait BacklogStore: Send + Sync {
     /// Looks at all that waits; counts no further than about a million of each, so that it takes no longer than about a second.
     async fn find_backlog(&self) -> Result<Backlog, StoreError>;
 
-    /// How the endpoints of a merchant stand that were not removed, in the order of their ids. Looks at so much only, however much waits.
-    async fn of_endpoints(&self, merchant: MerchantId) -> Result<Vec<EndpointStanding>, StoreError>;
+    /// The status of the endpoints of a merchant that were not removed, in the order of their ids. Reads a bounded number of rows.
+    async fn endpoint_statuses(&self, merchant: MerchantId) -> Result<Vec<EndpointStatus>, StoreError>;
 }

@@ -1,6 +1,6 @@
 use dropin_access::{PasswordHash, SealedSecret};
-use dropin_card::StashedData;
-use dropin_kernel::Timestamp;
+use dropin_card::{CardHash, StashedData};
+use dropin_kernel::{MerchantId, Timestamp};
 
 use crate::stash::StashKey;
 
@@ -46,6 +46,25 @@ pub trait StashVault: Send + Sync {
     /// # Errors
     /// [`KeyringError`].
     fn open(&self, sealed: &SealedCard, binding: StashBinding<'_>) -> Result<StashedData, KeyringError>;
+
+    /// The keyed hash of a card's number, given without what people write between the digits: the same for ever in every process of the deployment, and
+    /// another one for each merchant.
+    ///
+    /// # Errors
+    /// [`KeyringError::Unavailable`].
+    fn hash_card(&self, merchant: MerchantId, digits: &str) -> Result<CardHash, KeyringError>;
+
+    /// Whether what was sealed under `key_id` could be opened now. A payment asks before anything of it is written down.
+    ///
+    /// # Errors
+    /// [`KeyringError`].
+    fn check_key(&self, key_id: &str) -> Result<(), KeyringError>;
+
+    /// Whether the stash can seal at `now`, and open whatever was sealed before: for readiness.
+    ///
+    /// # Errors
+    /// [`KeyringError::Unavailable`] says which file or directory is in the way, and what to do.
+    fn check(&self, now: Timestamp) -> Result<(), KeyringError>;
 }
 
 /// A keyed hash that only the process which made it can make again.

@@ -2,18 +2,18 @@
 #![deny(missing_docs)]
 
 mod access;
-mod answers;
 mod audit;
 mod backlog;
-mod feed;
+mod event_log;
+mod idempotency;
 mod keyring;
-mod measure;
+mod metric;
 mod notifications;
 mod outbox;
 mod payment;
 mod processor;
+mod rate_source;
 mod rate_store;
-mod rates;
 mod session;
 mod stash;
 mod store;
@@ -25,32 +25,34 @@ pub use access::{
     AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, UserChange,
     UserInserted,
 };
-pub use answers::{AnswerKey, AnswerStore, KeyUse, KnownKey, Remember, Remembered, StoredAnswer};
-pub use audit::{AuditStore, AuditedOrder, Balance, OrderBooks, OrderFile, PlacedOperation};
-pub use backlog::{Backlog, BacklogStore, COUNTED_TO, EndpointBacklog, EndpointStanding, LastTry};
-pub use feed::{EventFeed, FeedEvent, FeedPage, FeedPosition};
+pub use audit::{AuditStore, AuditedOrder, Balance, OrderAuditTrail, OrderRecords, PositionedOperation};
+pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
+pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
+pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
-pub use measure::{Measure, Measured, Reading, Spread, Values};
+pub use metric::{Histogram, Metric, MetricSample, MetricSource, MetricValues};
 pub use notifications::{
-    DeliveryState, Discarding, EventsPurged, Notification, NotificationFile, NotificationFilter, NotificationPage,
-    NotificationQuery, NotificationStore, PastTry, ReplayAsked, ReplayItem, ReplayQueued, Standing,
+    DeliveryState, DeliveryStatus, DiscardRequest, EventsPurged, Notification, NotificationDetails, NotificationFilter,
+    NotificationPage, NotificationQuery, NotificationStore, PastAttempt, ReplayCounts, ReplayItem, ReplayRequest,
 };
 pub use outbox::{
-    AttemptRecord, Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, FinishedTry, OutboxStore,
+    AttemptRecord, AttemptResult, Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, OutboxStore,
 };
 pub use payment::{
     AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, LapsedOrder, OpenOperations, OrderChanged,
-    OrderDossier, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement, StashUse,
+    OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement, StashUse,
 };
 pub use processor::{
-    AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, Means, Processor, ProcessorAnswer,
-    ProcessorJournal, Question, RefundRequest, StatusAnswer, VoidRequest, Waiting,
+    AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, OperationQuery, PaymentMethodData, Processor,
+    ProcessorJournal, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting,
 };
-pub use rate_store::{FeedLook, FeedState, OfferSet, OffersInserted, RateBoard, RateStore};
-pub use rates::{RateFeed, RateSourceError, Refreshed, SourceFailure};
+pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
+pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
-pub use stash::{StashEntry, StashKey, StashStore, StashSummary};
-pub use store::{Actor, Applied, Changed, History, NewEvent, PastStep, StoreError, StoreHealth, Subject};
+pub use stash::{StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage};
+pub use store::{
+    Actor, Applied, Changed, NewEvent, NewHistoryEntry, StoreError, StoreHealth, StoredHistoryEntry, Subject,
+};
 pub use system::{Clock, IdSource};
 pub use wallet::{WalletCredentials, WalletFailure, WalletProvider, WalletSessionRequest, WalletStore};
 pub use webhook::{Sent, WebhookRequest, WebhookSender};

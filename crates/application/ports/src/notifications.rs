@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::store::StoreError;
 
-/// How a notification stands at one endpoint. Nothing says so by itself: it follows from where the endpoint's streams are, from what is parked or
+/// The delivery state of a notification at one endpoint. It is not stored: it is derived from the streams of the endpoint, from what is parked or
 /// discarded and from what is known of tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeliveryState {
@@ -21,7 +21,7 @@ pub enum DeliveryState {
     NotWanted,
     /// Given up at an endpoint that was removed, and sent to another one instead.
     Moved,
-    /// Given up, and somebody said that it need not arrive any more.
+    /// Given up, and discarded by an operator or the merchant.
     Discarded,
 }
 
@@ -45,14 +45,14 @@ impl DeliveryState {
 
 /// A notification at one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct DeliveryStatus {
     /// Where it goes.
     pub endpoint_id: EndpointId,
     /// Whether that endpoint was removed.
     pub removed: bool,
-    /// Whether the endpoint is told of such events now.
+    /// Whether the endpoint subscribes to such events now.
     pub wanted: bool,
-    /// How it stands there.
+    /// Its state there.
     pub state: DeliveryState,
     /// How often it was tried since it was queued last; of one that is over, as often as is known.
     pub tries: u32,
@@ -77,15 +77,15 @@ pub struct Notification {
     pub sequence: i64,
     /// EventType.
     pub event_type: String,
-    /// When what it tells happened.
+    /// When the event happened.
     pub happened_at: Timestamp,
-    /// At the merchant's endpoints that it was told to, in the order of their ids.
-    pub standings: Vec<Standing>,
+    /// Its status at the merchant's endpoints that it was enqueued for, in the order of their ids.
+    pub statuses: Vec<DeliveryStatus>,
 }
 
 /// A try of before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PastTry {
+pub struct PastAttempt {
     /// Where it went.
     pub endpoint_id: EndpointId,
     /// Its number since the notification was queued, from 1.
@@ -104,13 +104,13 @@ pub struct PastTry {
 
 /// A notification with all that is kept about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotificationFile {
-    /// What it is and how it stands.
+pub struct NotificationDetails {
+    /// What it is, and its status.
     pub notification: Notification,
     /// The exact bytes.
     pub body: Vec<u8>,
     /// What came of tries, as long as they are kept; oldest first.
-    pub tries: Vec<PastTry>,
+    pub tries: Vec<PastAttempt>,
 }
 
 /// Which notifications are meant; everything that is `None` leaves the choice open.
@@ -148,15 +148,15 @@ pub struct NotificationQuery {
 /// A part of what was looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotificationPage {
-    /// In their order; where an endpoint or a state is looked for, only with the standings that are meant.
+    /// In their order; where an endpoint or a state is looked for, only with the statuses that are meant.
     pub notifications: Vec<Notification>,
     /// Where to look on; `None` at the end. A page may be short, or empty, before the end: a look goes through so many only.
     pub next: Option<EventId>,
 }
 
-/// Somebody asks for notifications to be sent again.
+/// A request to send notifications again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplayAsked {
+pub struct ReplayRequest {
     /// Names what was asked for at once, however many steps it takes.
     pub id: Uuid,
     /// Who.
@@ -183,24 +183,24 @@ pub struct ReplayItem {
 
 /// What came of asking.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ReplayQueued {
+pub struct ReplayCounts {
     /// Queued again.
     pub queued: u32,
     /// Waiting for that endpoint until later, and due at once now.
     pub hurried: u32,
     /// Waiting for that endpoint already, so that nothing was done.
     pub waiting: u32,
-    /// Standing otherwise by now, or gone.
+    /// In another state by now, or gone.
     pub changed: u32,
-    /// Of a type that the endpoint is not told of.
+    /// Of a type that the endpoint does not subscribe to.
     pub unwanted: u32,
     /// Not for that endpoint: it was removed, does not exist or is another merchant's.
     pub refused: u32,
 }
 
-/// Notifications that somebody takes off the list of what is parked, without sending them.
+/// A request to discard parked notifications without sending them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Discarding {
+pub struct DiscardRequest {
     /// Which, each with the endpoint where it is parked.
     pub items: Vec<(EventId, EndpointId)>,
     /// Who asks.
@@ -227,7 +227,7 @@ pub trait NotificationStore: Send + Sync {
     async fn list_notifications(&self, query: NotificationQuery) -> Result<NotificationPage, StoreError>;
 
     /// One with all that is kept about it.
-    async fn find_notification(&self, id: EventId) -> Result<Option<NotificationFile>, StoreError>;
+    async fn find_notification(&self, id: EventId) -> Result<Option<NotificationDetails>, StoreError>;
 
     /// Queues notifications again for the endpoint `to`, unchanged and under their ids, and notes who asked. Those of one payment follow each other
     /// as ever: the next when the one before is acknowledged, parked again or has failed for an hour. What is parked or discarded stops being so. Other
@@ -236,19 +236,19 @@ pub trait NotificationStore: Send + Sync {
         &self,
         to: EndpointId,
         items: Vec<ReplayItem>,
-        asked: ReplayAsked,
+        asked: ReplayRequest,
         now: Timestamp,
-    ) -> Result<ReplayQueued, StoreError>;
+    ) -> Result<ReplayCounts, StoreError>;
 
     /// Takes notifications off the list of what is parked: they stand as discarded from now on, and who said so is kept with them. How many were (still)
     /// parked.
-    async fn discard(&self, asked: Discarding, now: Timestamp) -> Result<u32, StoreError>;
+    async fn discard(&self, asked: DiscardRequest, now: Timestamp) -> Result<u32, StoreError>;
 
     /// Deletes at most `limit` of the tries that began before then, oldest first; how many.
-    async fn purge_tries(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError>;
+    async fn purge_attempts(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError>;
 
     /// How many tries began before then.
-    async fn count_tries(&self, before: Timestamp) -> Result<u64, StoreError>;
+    async fn count_attempts(&self, before: Timestamp) -> Result<u64, StoreError>;
 
     /// Goes through the next `look_at` events after `after` and deletes those that happened before then, wait nowhere, are not parked, and are not
     /// the newest of their payment (its number is where the next one goes on), with what is kept of them. The first step, which is after none, deletes

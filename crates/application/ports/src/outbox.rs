@@ -45,13 +45,13 @@ pub struct Delivery {
     pub body: Vec<u8>,
     /// When the first try at this notification was made.
     pub first_try: Timestamp,
-    /// How many of the tries the schedule does not count: looks whether a dead endpoint is back, and tries that our own death ended.
+    /// How many of the tries the schedule does not count: probes of a dead endpoint, and tries that ended with the notifier that made them.
     pub uncounted: u32,
-    /// When what it tells happened.
+    /// When the event happened.
     pub happened_at: Timestamp,
     /// When the endpoint wants to be tried again; `None` for the deployment's schedule.
     pub retry: Option<Schedule>,
-    /// Whether it was claimed because an earlier lease had run out: whoever held that died or was too slow.
+    /// Whether it was claimed because an earlier lease had run out: the notifier that held it died or was too slow.
     pub lease_expired: bool,
 }
 
@@ -62,7 +62,7 @@ impl Delivery {
     }
 }
 
-/// What was claimed.
+/// The result of a claim.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Claimed {
     /// To be sent, each under a lease.
@@ -71,7 +71,7 @@ pub struct Claimed {
     pub more: Vec<EndpointId>,
 }
 
-/// What came of a try.
+/// The result of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryResult {
     /// Acknowledged: the stream goes on.
@@ -83,7 +83,7 @@ pub enum DeliveryResult {
     },
     /// Parked: the stream goes on without it.
     Parked,
-    /// Try the same again then, and do not count this try: it was only a look whether a dead endpoint is back, or was never made.
+    /// Try the same again then, and do not count this try: it was a probe of a dead endpoint, or was never made.
     Held {
         /// When.
         at: Timestamp,
@@ -109,31 +109,31 @@ pub struct AttemptRecord {
     pub answer: Vec<u8>,
 }
 
-/// What came of one try.
+/// The result of one try, with its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FinishedTry {
+pub struct AttemptResult {
     /// Which.
     pub key: DeliveryKey,
-    /// What came of it.
+    /// The result.
     pub result: DeliveryResult,
     /// For the history; `None` when nothing was sent.
     pub record: Option<AttemptRecord>,
 }
 
-impl FinishedTry {
+impl AttemptResult {
     /// Without anything for the history.
     pub const fn new(key: DeliveryKey, result: DeliveryResult) -> Self {
         Self { key, result, record: None }
     }
 }
 
-/// What came of writing down what came of tries.
+/// The outcome of writing results.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FinishedDeliveries {
     /// The next notification of each stream that goes on, under a lease.
     pub next: Vec<Delivery>,
-    /// Results that changed nothing: somebody else has the stream by now, or had its end, and the notification may have been sent twice; or they
-    /// were already written when the answer was lost, and are told once more.
+    /// Results that changed nothing. Another notifier holds the stream by now, or has ended it, and the notification may have been sent twice; or the
+    /// results were written before, and the answer to that was lost.
     pub fenced: u32,
 }
 
@@ -142,13 +142,13 @@ pub struct FinishedDeliveries {
 pub trait OutboxStore: Send + Sync {
     /// Takes streams that are due, at most `per_endpoint` of one endpoint and `limit` in all, and leases each until `lease_until` (a crash
     /// needs no reaper: the lease is the stream's next due time). Endpoints share the limit equally, so that fewer than `limit` may be taken
-    /// though more are due: [`Claimed::more`] says where. What somebody asked for again takes what is left when what is new has been taken, and about
-    /// an eighth where there is always something new.
+    /// though more are due: [`Claimed::more`] says where. Replays get what new notifications leave, and about an eighth where there are
+    /// always new ones.
     ///
     /// What is due at an endpoint that was removed is parked here instead; see [`OutboxStore::park_removed`].
     ///
-    /// Endpoints in `full` are passed over: the caller already works on as much for them as it may, and taking more would only count tries that
-    /// are never made.
+    /// Endpoints in `full` are skipped: the caller has as many of their notifications in flight as it may, and a claim would count tries that are never
+    /// made.
     async fn claim_deliveries(
         &self,
         full: &[EndpointId],
@@ -158,8 +158,8 @@ pub trait OutboxStore: Send + Sync {
         limit: u32,
     ) -> Result<Claimed, StoreError>;
 
-    /// Takes one stream of `endpoint` that is due, the one that is due longest, and leases it until `lease_until`: a look whether an endpoint that
-    /// is passed over is back. A look that failed and is [`DeliveryResult::Held`] until later lets another stream have the next one.
+    /// Takes one stream of `endpoint` that is due, the one that is due longest, and leases it until `lease_until`, to probe an endpoint that claims
+    /// skip. A probe that failed and is [`DeliveryResult::Held`] until later leaves the next one to another stream.
     async fn claim_probe(
         &self,
         endpoint: EndpointId,
@@ -167,11 +167,11 @@ pub trait OutboxStore: Send + Sync {
         lease_until: Timestamp,
     ) -> Result<Option<Delivery>, StoreError>;
 
-    /// Parks the next notification of streams that are due at `endpoint`, under nobody's lease, and wait for longer than since `give_up_before`,
-    /// counted from the first try or, where none was made, from when it was told (of a replay: from when it was due; what comes behind it in the same
-    /// payment is when its turn comes). Looks at all that is due there, about half a microsecond each: not for every moment. For an endpoint
-    /// that is passed over, whose notifications would otherwise never come to their end. At most `limit` streams; each goes on with what comes
-    /// behind, which waits for its own time. Returns how many notifications were parked: at `limit` there may be more.
+    /// Parks the next notification of streams that are due at `endpoint`, under no lease, and have waited since before `give_up_before`: counted from
+    /// the first try, or from when the event was written where no try was made (of a replay: from when it was due; of one behind it in the same payment:
+    /// from its turn). For an endpoint that claims skip, whose notifications would otherwise never end. Reads all that is due there, about half a
+    /// microsecond each: not for every moment. At most `limit` streams; each goes on with its next notification, which waits for its own time.
+    /// Returns how many notifications were parked: at `limit` there may be more.
     async fn park_overdue(
         &self,
         endpoint: EndpointId,
@@ -180,12 +180,12 @@ pub trait OutboxStore: Send + Sync {
         limit: u32,
     ) -> Result<u32, StoreError>;
 
-    /// Writes what came of tries with their records, each whole or not at all; an error says that none is known to be written. A result whose key no longer matches changes nothing (its record is
-    /// written all the same, because it was sent). Returns the next notification of each stream that goes on, under a lease until `lease_until`;
-    /// when that is not after `now`, nothing is handed out and what is next is due at once.
+    /// Writes results with their records, each whole or not at all; an error says that none is known to be written. A result whose key no longer
+    /// matches changes nothing (its record is written all the same, because it was sent). Returns the next notification of each stream that goes on, under a lease until `lease_until`;
+    /// when that is not after `now`, none is returned and the next ones are due at once.
     async fn finish_deliveries(
         &self,
-        results: Vec<FinishedTry>,
+        results: Vec<AttemptResult>,
         now: Timestamp,
         lease_until: Timestamp,
     ) -> Result<FinishedDeliveries, StoreError>;

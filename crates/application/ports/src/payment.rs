@@ -3,10 +3,10 @@ use dropin_kernel::{Change, MerchantId, OpId, OrderId, RefundId, Timestamp};
 use dropin_order::{LedgerTransaction, OpKind, OpState, Operation, Order, Refund};
 use dropin_session::{SaleRate, Session};
 
-use crate::answers::{KeyUse, StoredAnswer};
+use crate::idempotency::{KeyUse, StoredResponse};
 use crate::keyring::SealedCard;
 use crate::stash::{StashKey, StashSummary};
-use crate::store::{Applied, History, NewEvent, PastStep, StoreError};
+use crate::store::{Applied, NewEvent, NewHistoryEntry, StoreError, StoredHistoryEntry};
 
 /// The stash entry that an authorization uses up.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ pub struct PrepareAuthorization {
     /// Entries that expired by then do not count.
     pub now: Timestamp,
     /// Of the Session and the Order.
-    pub history: Vec<History>,
+    pub history: Vec<NewHistoryEntry>,
     /// The request's key, if it carried one; answered when the operation's outcome, or that it is not known yet, is written.
     pub key_use: Option<KeyUse>,
 }
@@ -55,8 +55,12 @@ pub enum AuthorizationPrepared {
     Stale,
     /// The stash entry is unseen, used, expired or another one by now: nothing was written.
     StashMissing,
+    /// The Session had an attempt of that id before: nothing was written.
+    AttemptUsed,
     /// The merchant used the reference before: nothing was written.
     DuplicateReference,
+    /// Another open transfer of the merchant has its reference: nothing was written; prepare it with another.
+    TransferReferenceTaken,
     /// The request's key was used before: nothing was written.
     KeyTaken,
 }
@@ -72,9 +76,9 @@ pub struct ChangeOrder {
     pub operation: Option<Operation>,
     /// The refund that is begun, if any.
     pub refund: Option<Refund>,
-    /// What is remembered.
-    pub history: Vec<History>,
-    /// Who is told, in this order.
+    /// The history entries.
+    pub history: Vec<NewHistoryEntry>,
+    /// The events for the merchant, in this order.
     pub events: Vec<NewEvent>,
     /// The request's key, if it carried one: answered when the operation's outcome, or that it is not known yet, is written.
     pub key_use: Option<KeyUse>,
@@ -85,7 +89,7 @@ pub struct ChangeOrder {
 pub enum OrderChanged {
     /// Written.
     Done,
-    /// Somebody else was faster: nothing was written; load and decide again.
+    /// Another change came first: nothing was written; load and decide again.
     Stale,
     /// The request's key was used before: nothing was written.
     KeyTaken,
@@ -121,16 +125,18 @@ pub struct Settlement {
     pub session: Option<Change<Session>>,
     /// The refund as it stands now, if it changed.
     pub refund: Option<Refund>,
+    /// A refund that is begun here, of money that was taken after the Order's life was over; the operation that follows asks for it.
+    pub new_refund: Option<Refund>,
     /// An operation that follows (a capture after its authorization, the same thing again after a refusal for now, a void).
     pub follow_up: Option<Operation>,
     /// What is posted.
     pub ledger: Vec<LedgerTransaction>,
-    /// Who is told, in this order.
+    /// The events for the merchant, in this order.
     pub events: Vec<NewEvent>,
-    /// What is remembered.
-    pub history: Vec<History>,
+    /// The history entries.
+    pub history: Vec<NewHistoryEntry>,
     /// What whoever asked for the operation with a key gets, unless they got something before. Without one the follow-up's answer will be theirs.
-    pub answer: Option<StoredAnswer>,
+    pub answer: Option<StoredResponse>,
     /// When it was settled.
     pub now: Timestamp,
 }
@@ -140,7 +146,7 @@ pub struct Settlement {
 pub enum Settled {
     /// Written.
     Done,
-    /// The operation was settled before, by somebody else: nothing was written, and that is fine.
+    /// The operation was settled before by another process: nothing was written.
     AlreadySettled,
     /// The Order or Session changed first: load and decide again.
     Stale,
@@ -155,7 +161,7 @@ pub struct ClaimedOperation {
     pub epoch: i64,
 }
 
-/// Open operations of one kind and state, for whoever watches.
+/// The number of open operations of one kind and state, for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenOperations {
     /// What was asked.
@@ -188,13 +194,13 @@ pub enum OrderName {
 
 /// Everything that is kept about one Order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OrderDossier {
+pub struct OrderDetails {
     /// The Order.
     pub order: Order,
     /// Its refunds, oldest first.
     pub refunds: Vec<Refund>,
     /// Its life, oldest step first.
-    pub history: Vec<PastStep>,
+    pub history: Vec<StoredHistoryEntry>,
     /// The guaranteed rate that its Session was priced by.
     pub rate: Option<SaleRate>,
 }
@@ -236,7 +242,7 @@ pub trait PaymentStore: Send + Sync {
         claim: ClaimedOperation,
         state: OpState,
         due_at: Timestamp,
-        answer: Option<StoredAnswer>,
+        answer: Option<StoredResponse>,
     ) -> Result<Applied, StoreError>;
 
     /// Orders whose time was over at `now` (page, transfer or capture window), without a void or capture in flight; oldest end first, those behind
@@ -252,7 +258,11 @@ pub trait PaymentStore: Send + Sync {
     async fn find_order(&self, merchant: MerchantId, name: &OrderName) -> Result<Option<Order>, StoreError>;
 
     /// The merchant's own Order with refunds and history; `None` as for [`PaymentStore::find_order`].
-    async fn find_dossier(&self, merchant: MerchantId, name: &OrderName) -> Result<Option<OrderDossier>, StoreError>;
+    async fn find_order_details(
+        &self,
+        merchant: MerchantId,
+        name: &OrderName,
+    ) -> Result<Option<OrderDetails>, StoreError>;
 
     /// Any merchant's Order, shown or not, with its Session: for the operator, and for the shopper who comes back from a hosted page.
     async fn find_order_anywhere(&self, id: OrderId) -> Result<Option<(Order, Option<Session>)>, StoreError>;

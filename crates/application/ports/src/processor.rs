@@ -4,9 +4,9 @@ use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{BankDetails, DeclineReason, OpKind};
 
-/// What an authorization is paid with.
+/// What an authorization is paid with, as the processor gets it.
 #[derive(Debug)]
-pub enum Means {
+pub enum PaymentMethodData {
     /// A card; wiped when dropped.
     Card(Card),
     /// What a wallet gave instead of a card, byte for byte; wiped when dropped.
@@ -27,7 +27,9 @@ pub struct AuthorizeRequest {
     /// How much to reserve.
     pub amount: Amount,
     /// What with.
-    pub means: Means,
+    pub method_data: PaymentMethodData,
+    /// What the shopper shall write on a transfer; `None` for methods without one.
+    pub payment_reference: Option<String>,
     /// Where a hosted page sends the shopper back; `None` when there is nobody to send.
     pub return_url: Option<String>,
     /// The shopper's billing country, ISO 3166-1 alpha-2.
@@ -71,9 +73,9 @@ pub struct RefundRequest {
     pub amount: Amount,
 }
 
-/// An operation that is asked about.
+/// A query for the status of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Question {
+pub struct OperationQuery {
     /// Its idempotency key.
     pub key: OpId,
     /// Whose payment it is: merchants share the way to the processor fairly.
@@ -105,9 +107,9 @@ pub enum Waiting {
     Review,
 }
 
-/// What a processor says of an operation (decisions.md section 10).
+/// What a processor says of an operation (docs/SPECIFICATION.md#processor-outcomes).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProcessorAnswer {
+pub enum ProcessorReply {
     /// Done.
     Approved {
         /// What the processor says it did, in whatever currency it says; `None` when it names none, as for a void. A different amount than
@@ -127,7 +129,7 @@ pub enum ProcessorAnswer {
     },
     /// Accepted; the outcome comes later and is asked for by key.
     Pending(Waiting),
-    /// The processor was told to refuse this key for ever, before anything was done under it.
+    /// The processor refuses this key for ever; nothing was done under it.
     Abandoned,
     /// Nobody knows: time-out, reset, 5xx or an answer that makes no sense. Ask again by key.
     Unknown {
@@ -140,9 +142,9 @@ pub enum ProcessorAnswer {
 
 /// What a processor says when asked for the status by key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StatusAnswer {
+pub enum StatusReply {
     /// It knows the key.
-    Known(ProcessorAnswer),
+    Known(ProcessorReply),
     /// It surely never did anything under the key (it may still arrive late).
     Absent,
     /// It cannot be asked now.
@@ -156,25 +158,27 @@ pub enum StatusAnswer {
 #[async_trait]
 pub trait Processor: Send + Sync {
     /// Reserves money, or begins what the shopper or a bank has to finish.
-    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer;
+    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply;
 
     /// Takes reserved money.
-    async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer;
+    async fn capture(&self, request: CaptureRequest) -> ProcessorReply;
 
     /// Releases reserved money, or stops what still waits.
-    async fn void(&self, request: VoidRequest) -> ProcessorAnswer;
+    async fn void(&self, request: VoidRequest) -> ProcessorReply;
 
     /// Gives captured money back.
-    async fn refund(&self, request: RefundRequest) -> ProcessorAnswer;
+    async fn refund(&self, request: RefundRequest) -> ProcessorReply;
 
     /// What became of the operation with this key.
-    async fn status(&self, question: Question) -> StatusAnswer;
+    async fn status(&self, question: OperationQuery) -> StatusReply;
 
-    /// Makes the processor refuse the key for ever, unless it has acted under it already: then that is the answer.
-    async fn abandon(&self, question: Question) -> StatusAnswer;
+    /// Makes the processor refuse the key for ever, unless it has moved money under it already: then that is the answer. A hosted page that waits for
+    /// the shopper is closed by it, in one step with being paid: afterwards nobody can pay it. What waits for a bank transfer or for the provider's
+    /// own review stays, and that is the answer.
+    async fn abandon(&self, question: OperationQuery) -> StatusReply;
 }
 
-/// One line of the processor's own books: an effect, or a change of one.
+/// One entry of the processor's journal: an effect, or a change of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalEntry {
     /// Its number in the journal, counting up.
@@ -198,7 +202,7 @@ pub struct JournalEntry {
 #[error("the processor's journal cannot be read: {0}")]
 pub struct JournalUnavailable(pub String);
 
-/// The processor's own books, for whoever compares them with ours. A processor without such a thing has a settlement report instead.
+/// The processor's journal, which the audit compares with our records. A processor without a journal has a settlement report instead.
 #[async_trait]
 pub trait ProcessorJournal: Send + Sync {
     /// Entries with a number above `after`, in order, at most `limit` (at most 1,000).

@@ -7,18 +7,18 @@ use dropin_rates::{Offer, OfferSetId, RefusedQuote, Table};
 use crate::access::AccountChanged;
 use crate::store::{Applied, StoreError};
 
-/// How the feed of rates was found when it was looked at last, and what its limits say of the table in force.
+/// The state of the rate source at its last check, and what its limits say of the table in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FeedState {
+pub struct RateSourceState {
     /// When that was.
     pub checked_at: Timestamp,
-    /// When it will be looked at again: until then nothing changes.
+    /// When it will be checked again: until then nothing changes.
     pub next_at: Timestamp,
     /// When the table in force is too old to guarantee anything by it; `None` when it never is.
     pub stale_at: Option<Timestamp>,
     /// Currencies whose rates are so much older than the rest that they count as missing.
     pub left_behind: Vec<Currency>,
-    /// Why nothing could be read, in words for whoever runs this.
+    /// Why nothing could be read, in words for the operator.
     pub problem: Option<String>,
     /// Quotes that were not believed.
     pub refused: Vec<RefusedQuote>,
@@ -26,16 +26,16 @@ pub struct FeedState {
 
 /// The rates in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RateBoard {
+pub struct RatesInForce {
     /// How many tables were accepted before and with this one; none yet: zero, and the table is empty.
     pub number: u64,
     /// What one euro costs.
     pub table: Table,
-    /// How the feed was found.
-    pub state: FeedState,
+    /// The state of the rate source.
+    pub state: RateSourceState,
 }
 
-impl RateBoard {
+impl RatesInForce {
     /// The quotes that prices are made of.
     pub fn current(&self) -> Table {
         self.table.quotes().filter(|(currency, _)| !self.state.left_behind.contains(currency)).collect()
@@ -47,15 +47,15 @@ impl RateBoard {
     }
 }
 
-/// What came of a look at the feed.
+/// The result of a check of the rate source.
 #[derive(Debug, Clone)]
-pub struct FeedLook {
+pub struct RateSourceCheck {
     /// The number of the table that it was decided on.
     pub expected: u64,
     /// The new table, when anything in it changed.
     pub table: Option<Table>,
-    /// How the feed was found.
-    pub state: FeedState,
+    /// The state of the rate source.
+    pub state: RateSourceState,
 }
 
 /// A merchant's offers that were made at one moment.
@@ -78,18 +78,18 @@ pub struct OfferSet {
 pub enum OffersInserted {
     /// Written.
     Done,
-    /// Somebody else made the set of that number: nothing was written; read it.
+    /// Another process made the set of that number: nothing was written; read it.
     Taken,
 }
 
-/// Exchange rates: what the feed said, what merchants are offered, and the offers that were made, which are kept for ever.
+/// Exchange rates: the rates of the source, the rate settings of merchants, and the offers that were made, which are kept for ever.
 #[async_trait]
 pub trait RateStore: Send + Sync {
-    /// The rates in force; `None` when the feed was never looked at.
-    async fn find_rates(&self) -> Result<Option<RateBoard>, StoreError>;
+    /// The rates in force; `None` when the source was never checked.
+    async fn find_rates(&self) -> Result<Option<RatesInForce>, StoreError>;
 
-    /// Writes what came of a look at the feed; `Stale` when another table came into force meanwhile: nothing was written.
-    async fn note_feed(&self, look: FeedLook) -> Result<Applied, StoreError>;
+    /// Writes the result of a check of the source; `Stale` when another table came into force meanwhile: nothing was written.
+    async fn record_source_check(&self, look: RateSourceCheck) -> Result<Applied, StoreError>;
 
     /// The rates that a merchant is given; the default when nothing was set.
     async fn find_rate_settings(&self, merchant: MerchantId) -> Result<RateSettings, StoreError>;

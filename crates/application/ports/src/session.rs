@@ -5,8 +5,8 @@ use dropin_rates::Offer;
 use dropin_session::Session;
 use dropin_validation::{BillingProfile, Text};
 
-use crate::answers::Remember;
-use crate::store::{Changed, History, NewEvent, StoreError};
+use crate::idempotency::ResponseToStore;
+use crate::store::{Changed, NewEvent, NewHistoryEntry, StoreError};
 
 /// A Session to insert.
 #[derive(Debug, Clone)]
@@ -14,9 +14,9 @@ pub struct NewSession {
     /// The Session, in state CREATED.
     pub session: Session,
     /// Its first history row.
-    pub history: History,
+    pub history: NewHistoryEntry,
     /// The answer to keep, when the request carried a key.
-    pub remember: Option<Remember>,
+    pub response: Option<ResponseToStore>,
 }
 
 /// What came of inserting.
@@ -36,9 +36,9 @@ pub struct ReplaceSession {
     /// The decision.
     pub change: Change<Session>,
     /// Its history row.
-    pub history: History,
+    pub history: NewHistoryEntry,
     /// The answer to keep, when the request carried a key.
-    pub remember: Option<Remember>,
+    pub response: Option<ResponseToStore>,
 }
 
 /// What came of replacing.
@@ -46,7 +46,7 @@ pub struct ReplaceSession {
 pub enum Replaced {
     /// Written.
     Done,
-    /// Somebody else changed the Session first.
+    /// Another change of the Session came first.
     Stale,
     /// The new MerchantReference belongs to another Session of the merchant.
     DuplicateReference,
@@ -60,11 +60,11 @@ pub struct ChangeSession {
     /// The decision.
     pub change: Change<Session>,
     /// Its history row.
-    pub history: History,
-    /// Who is told, in this order.
+    pub history: NewHistoryEntry,
+    /// The events for the merchant, in this order.
     pub events: Vec<NewEvent>,
     /// The answer to keep, when a request that carried a key asked for it.
-    pub remember: Option<Remember>,
+    pub response: Option<ResponseToStore>,
 }
 
 /// A Session and the Order it led to.
@@ -88,6 +88,9 @@ pub trait SessionStore: Send + Sync {
 
     /// Any merchant's Session, for the shopper who knows its unguessable id.
     async fn find_session_for_shopper(&self, id: SessionId) -> Result<Option<SessionWithOrder>, StoreError>;
+
+    /// The Orders of a Session's attempts, oldest first: shown or not, alive or failed.
+    async fn list_attempts(&self, id: SessionId) -> Result<Vec<Order>, StoreError>;
 
     /// Writes a replacement, and its billing profile as `insert_session` does. A MerchantReference that the Session had before stays its own
     /// and stays taken.

@@ -5,7 +5,7 @@ use dropin_kernel::{MerchantId, Timestamp};
 use crate::keyring::SealedCard;
 use crate::store::StoreError;
 
-/// What a stash entry is found by: all three together, so that nobody else's entry is ever used (decisions.md section 8).
+/// What a stash entry is found by: all three together, so that nobody else's entry is ever used (docs/SPECIFICATION.md#stash-key).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StashKey {
     /// The merchant.
@@ -40,6 +40,37 @@ pub struct StashEntry {
     pub expires_at: Timestamp,
 }
 
+impl StashEntry {
+    /// What a row takes beside its ciphertext and its texts, with its place in the indexes.
+    pub const ROW_BYTES: u64 = 300;
+
+    /// What the entry counts as in [`StashUsage::bytes`]. StashId and fingerprint stand in the row and in its primary key.
+    pub fn stored_bytes(key: &StashKey, sealed: &SealedCard) -> u64 {
+        let texts = 2 * (key.stash_id.len() + key.fingerprint.len());
+        (sealed.bytes.len() + texts) as u64 + Self::ROW_BYTES
+    }
+}
+
+/// What a look at a live entry finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StashFound {
+    /// What may be known of it.
+    pub summary: StashSummary,
+    /// Which key of the keyring opens it.
+    pub key_id: String,
+}
+
+/// How much of a merchant waits in the stash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StashUsage {
+    /// The merchant.
+    pub merchant_id: MerchantId,
+    /// How many entries.
+    pub entries: u64,
+    /// [`StashEntry::stored_bytes`] of all of them.
+    pub bytes: u64,
+}
+
 /// Cards waiting for their authorization.
 #[async_trait]
 pub trait StashStore: Send + Sync {
@@ -47,10 +78,10 @@ pub trait StashStore: Send + Sync {
     async fn put_stash(&self, entry: StashEntry) -> Result<(), StoreError>;
 
     /// What may be known of the live entry; `None` when unseen, used or expired.
-    async fn peek_stash(&self, key: &StashKey, now: Timestamp) -> Result<Option<StashSummary>, StoreError>;
+    async fn peek_stash(&self, key: &StashKey, now: Timestamp) -> Result<Option<StashFound>, StoreError>;
 
-    /// How many live entries a merchant has; counts no further than `most`.
-    async fn count_stash(&self, merchant: MerchantId, now: Timestamp, most: u32) -> Result<u32, StoreError>;
+    /// What each merchant has there that is alive; merchants that have nothing are left out.
+    async fn stash_usage(&self, now: Timestamp) -> Result<Vec<StashUsage>, StoreError>;
 
     /// Deletes entries that have expired, at most `limit`; says how many.
     async fn purge_stash(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError>;

@@ -29,16 +29,16 @@ pub enum StoreError {
 pub enum Applied {
     /// Written, with its history and events.
     Done,
-    /// Somebody else was faster: nothing was written; load and decide again.
+    /// Another change came first: nothing was written; load and decide again.
     Stale,
 }
 
 /// What came of a change that a request with a key may have asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed {
-    /// Written, with its history and events, and what is remembered of the key.
+    /// Written, with its history and events, and the response to the request's key.
     Done,
-    /// Somebody else was faster: nothing was written; load and decide again.
+    /// Another change came first: nothing was written; load and decide again.
     Stale,
     /// The request's key was used before: nothing was written.
     KeyTaken,
@@ -51,7 +51,7 @@ pub enum Actor {
     Merchant(String),
     /// The shopper in the browser.
     Shopper,
-    /// Somebody who runs this deployment, by name.
+    /// An operator of this deployment, by name.
     Operator(String),
     /// Dropin itself: settler, sweepers.
     System,
@@ -66,9 +66,9 @@ pub enum Subject {
     Order(OrderId),
 }
 
-/// One step in the life of a Session or Order; appended in the transaction of the change, never updated.
+/// A history entry to append: one step of a Session or Order. Written in the transaction of the change, never updated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct History {
+pub struct NewHistoryEntry {
     /// Whose it is.
     pub merchant_id: MerchantId,
     /// What changed.
@@ -85,9 +85,9 @@ pub struct History {
     pub after: &'static str,
 }
 
-/// A history row as it is read back.
+/// A history entry as it is read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PastStep {
+pub struct StoredHistoryEntry {
     /// Who caused it.
     pub actor: Actor,
     /// What happened: a trigger's name.
@@ -111,7 +111,8 @@ pub struct NewEvent {
     pub payment_id: PaymentId,
     /// EventType.
     pub event_type: &'static str,
-    /// The exact bytes that every attempt sends and signs.
+    /// The JSON object that every attempt sends and signs, all but its first member: the store puts Sequence there, whose number it gives, before it
+    /// writes the bytes down. They never change then.
     pub body: Vec<u8>,
     /// When the change happened.
     pub at: Timestamp,

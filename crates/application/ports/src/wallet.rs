@@ -41,7 +41,7 @@ pub trait WalletStore: Send + Sync {
         check: DomainCheck,
     ) -> Result<AccountChanged, StoreError>;
 
-    /// The file that was registered last for a domain, whoever did it.
+    /// The file that was registered last for a domain, by any merchant.
     async fn association_file(&self, domain: &WalletDomain) -> Result<Option<String>, StoreError>;
 }
 
@@ -78,6 +78,9 @@ pub enum WalletFailure {
     /// Too many are being asked for already; nothing was sent.
     #[error("too many payment sessions are being asked for")]
     Busy,
+    /// The host's name leads to an address that is not public; nothing was sent.
+    #[error("the host's name leads into a private, local or reserved network")]
+    HostNotPublic,
     /// No connection, no answer in time, no success, or no answer of the right form.
     #[error("{0}")]
     Provider(String),

@@ -1,4 +1,4 @@
-//! Verifying the books: every Order against its operations, refunds and ledger, and all operations against the processor's journal.
+//! The ledger audit: every Order against its operations, refunds and ledger, and all operations against the processor's journal.
 //!
 //! Nothing is changed, and payments may run meanwhile. A page of Orders is read in one state of the database, and the journal is read on to its end
 //! after that: whatever was approved here by then stands in the journal, or is missing from it. What was approved there and is still open here is
@@ -19,12 +19,12 @@ use dropin_ports::{AuditStore, AuditedOrder, Clock, JournalUnavailable, Processo
 
 use self::journal::Journal;
 pub use self::open_work::OpenWork;
-pub use self::report::{Disagreement, Finding, MOST_FINDINGS, Report};
+pub use self::report::{Disagreement, Finding, MAX_FINDINGS, Report};
 
 /// Orders read in one state of the database.
 const PAGE: u32 = 200;
 
-/// Why the books could not be verified.
+/// Why the ledger could not be verified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuditError {
     /// Ours cannot be read.
@@ -35,10 +35,10 @@ pub enum AuditError {
     Journal(#[from] JournalUnavailable),
 }
 
-/// Verifies the books.
+/// Verifies the ledger.
 #[derive(Clone)]
 pub struct Audit {
-    /// Our books.
+    /// Our store.
     pub store: Arc<dyn AuditStore>,
     /// The processor's; `None` verifies ours by themselves.
     pub journal: Option<Arc<dyn ProcessorJournal>>,
@@ -76,10 +76,10 @@ impl Audit {
 fn check(order: &AuditedOrder, journal: Option<&Journal>, now: Timestamp, report: &mut Report) {
     report.orders += 1;
     match order {
-        AuditedOrder::Readable(books) => {
-            report.operations += books.operations.len() as u64;
-            report.open += books.operations.iter().filter(|placed| placed.operation.state.is_open()).count() as u64;
-            rules::check(books, journal, now, report);
+        AuditedOrder::Readable(audited) => {
+            report.operations += audited.operations.len() as u64;
+            report.open += audited.operations.iter().filter(|placed| placed.operation.state.is_open()).count() as u64;
+            rules::check(audited, journal, now, report);
         }
         AuditedOrder::Corrupt { id, table, what } => report.add(Finding {
             what: Disagreement::CorruptRow,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dropin_access::Merchant;
-use dropin_catalogue::{Ask, Catalogue, Channel, Class, Offered, PAY_LATER, Refusal, Region};
+use dropin_catalogue::{Ask, Catalogue, Class, MethodRefusal, Offered, PAY_LATER, PayLaterRegion, SalesChannel};
 use dropin_kernel::MerchantId;
 use dropin_money::Amount;
 use dropin_ports::StoreError;
@@ -24,8 +24,10 @@ pub(crate) struct Purchase<'a> {
     pub(crate) total: &'a Amount,
     /// Whether it begins a series of charges.
     pub(crate) recurring: bool,
+    /// Whether the money must not be taken before the merchant captures.
+    pub(crate) capture_later: bool,
     /// Where it is made.
-    pub(crate) channel: Channel,
+    pub(crate) channel: SalesChannel,
 }
 
 impl Purchase<'_> {
@@ -35,18 +37,18 @@ impl Purchase<'_> {
     }
 
     /// The method with this id, when it may be paid with that.
-    pub(crate) fn offer(&self, catalogue: &Catalogue, id: &str) -> Result<Offered, Refusal> {
+    pub(crate) fn offer(&self, catalogue: &Catalogue, id: &str) -> Result<Offered, MethodRefusal> {
         self.asked(|ask| catalogue.offer(id, ask))
     }
 
     /// The card scheme or wallet with this id, when it may be paid with a stashed card or token of that.
-    pub(crate) fn stashed(&self, catalogue: &Catalogue, id: &str) -> Result<Offered, Refusal> {
-        self.offer(catalogue, id).and_then(|method| of_class(method, method.class == Class::Card))
+    pub(crate) fn stashed(&self, catalogue: &Catalogue, id: &str) -> Result<Offered, MethodRefusal> {
+        self.offer(catalogue, id).and_then(|method| of_class(method, |class| class == Class::Card))
     }
 
     /// The method without a card with this id, when it may be paid with that.
-    pub(crate) fn method(&self, catalogue: &Catalogue, id: &str) -> Result<Offered, Refusal> {
-        self.offer(catalogue, id).and_then(|method| of_class(method, method.class != Class::Card))
+    pub(crate) fn method(&self, catalogue: &Catalogue, id: &str) -> Result<Offered, MethodRefusal> {
+        self.offer(catalogue, id).and_then(|method| of_class(method, |class| class != Class::Card))
     }
 
     fn asked<T>(&self, answer: impl FnOnce(&Ask<'_>) -> T) -> T {
@@ -57,16 +59,17 @@ impl Purchase<'_> {
             merchant: &self.merchant.methods,
             sandbox: self.merchant.sandbox,
             recurring: self.recurring,
+            capture_later: self.capture_later,
             channel: self.channel,
         })
     }
 }
 
-fn of_class(method: Offered, right: bool) -> Result<Offered, Refusal> {
-    if right { Ok(method) } else { Err(Refusal::Class) }
+fn of_class(method: Offered, right: fn(Class) -> bool) -> Result<Offered, MethodRefusal> {
+    if right(method.class()) { Ok(method) } else { Err(MethodRefusal::Class) }
 }
 
-/// The lists of methods that anybody may read (contract, getPaymentMethods; decisions.md section 7).
+/// The lists of methods that anybody may read (docs/SPECIFICATION.md#catalogue).
 #[derive(Clone)]
 pub struct MethodLists {
     /// Merchants, by their public ids.
@@ -102,21 +105,21 @@ impl MethodLists {
         let token_methods = self.wallets.of(id, &offered).await?;
         let language = query.locale.as_ref().map_or("en", |locale| locale.language());
         let entry =
-            |method: Offered| ListedMethodBody::new(method, language, self.parameters(&merchant, method, query));
+            |method: &Offered| ListedMethodBody::new(method, language, self.parameters(&merchant, method, query));
         Ok(MethodsBody {
-            payment_methods: offered.into_iter().filter(|method| !method.token).map(entry).collect(),
+            payment_methods: offered.iter().filter(|method| !method.is_token()).map(entry).collect(),
             token_methods,
         })
     }
 
     /// Of the pay-later method, in a region that is known and where the merchant has an account; none of any other.
-    fn parameters(&self, merchant: &Merchant, method: Offered, query: &MethodsQuery) -> MethodParametersBody {
+    fn parameters(&self, merchant: &Merchant, method: &Offered, query: &MethodsQuery) -> MethodParametersBody {
         let none = MethodParametersBody::default();
-        if method.id != PAY_LATER {
+        if method.id() != PAY_LATER {
             return none;
         }
         let country = query.country.map(Country::code);
-        let Some(region) = Region::of(country, query.currency, query.locale.as_ref()) else { return none };
+        let Some(region) = PayLaterRegion::of(country, query.currency, query.locale.as_ref()) else { return none };
         match (pay_later_client(merchant, region), &self.pay_later_script) {
             (Some(client_id), Some(script)) => MethodParametersBody {
                 client_id: Some(client_id),
@@ -128,7 +131,7 @@ impl MethodLists {
 }
 
 /// The merchant's own client id with the pay-later provider; every sandbox account has one: `sandbox-eu`, `sandbox-na` or `sandbox-oc`.
-fn pay_later_client(merchant: &Merchant, region: Region) -> Option<String> {
+fn pay_later_client(merchant: &Merchant, region: PayLaterRegion) -> Option<String> {
     let own = merchant.methods.pay_later_clients.get(&region).cloned();
     own.or_else(|| merchant.sandbox.then(|| format!("sandbox-{}", region.as_str())))
 }
@@ -149,7 +152,8 @@ fn listed(catalogue: &Catalogue, merchant: &Merchant, query: &MethodsQuery) -> V
         merchant: &merchant.methods,
         sandbox: merchant.sandbox,
         recurring: false,
-        channel: Channel::Checkout,
+        capture_later: false,
+        channel: SalesChannel::Checkout,
     })
 }
 

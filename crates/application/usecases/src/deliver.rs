@@ -1,67 +1,70 @@
-//! Notifications on their way to merchants (contract, Events; decisions.md section 9).
+//! Notifications on their way to merchants (docs/SPECIFICATION.md#notifications).
 
+mod attempt_display;
+mod attempt_result;
 mod backlog;
-mod flights;
-mod landing;
+mod claims;
+mod dispatcher;
+mod endpoint_state;
 mod measure;
 mod queue;
-mod share;
+mod result_queue;
+mod store_access;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_notification::{BreakerRules, Schedule};
+use dropin_notification::{EndpointBreakerRules, Schedule};
 use dropin_ports::{Clock, IdSource, OutboxStore, Secrets, WebhookSender};
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep_until, timeout};
 
-pub use backlog::QueueWatch;
-use flights::Flights;
+pub use backlog::QueueMetrics;
+use dispatcher::Dispatcher;
 pub use measure::Counters;
 
-/// How much is done at once, and how often is looked.
+/// Limits of the dispatcher: concurrency, leases, deadlines and poll intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
-    /// Notifications under way to one endpoint.
+pub struct DeliverySettings {
+    /// Attempts in flight to one endpoint.
     pub per_endpoint: u32,
-    /// Notifications under way in all; each holds a connection.
+    /// Attempts in flight to all endpoints together; each holds a connection.
     pub in_flight: u32,
-    /// How long a claimed notification belongs to us; longer than `send_deadline`.
+    /// How long this notifier holds a claimed notification; longer than `send_deadline`.
     pub lease: Duration,
-    /// Longest that the sender takes for one try.
+    /// Deadline of one attempt.
     pub send_deadline: Duration,
-    /// How often is looked when nobody wakes us.
+    /// Poll interval when no wake-up arrives.
     pub poll: Duration,
-    /// Shortest time between two looks because of wake-ups.
+    /// Shortest time between two polls that wake-ups cause.
     pub debounce: Duration,
-    /// When an endpoint is taken for dead.
-    pub breaker: BreakerRules,
+    /// When the circuit breaker of an endpoint opens.
+    pub breaker: EndpointBreakerRules,
 }
 
-/// How much longer than a try a claimed notification belongs to us: enough to write down what came of it, and so short that with the usual deadline
-/// what a dead notifier had under way is taken over within 15 s.
-const LEASE_OVER: Duration = Duration::from_millis(4_500);
+/// By how much the lease exceeds the deadline of an attempt: enough to write its result, and so short that with the default deadline another notifier
+/// takes over the notifications of a dead one within 15 s.
+const LEASE_MARGIN: Duration = Duration::from_millis(4_500);
 
-impl Pace {
-    /// The usual pace with so much time for each try, and a lease that fits: 32 per endpoint, 512 in all, a look every 250 ms.
+impl DeliverySettings {
+    /// The default limits with this deadline for each attempt and a lease that fits: 32 per endpoint, 512 in all, a poll every 250 ms.
     pub fn within(send_deadline: Duration) -> Self {
         Self {
             per_endpoint: 32,
             in_flight: 512,
-            lease: send_deadline + LEASE_OVER,
+            lease: send_deadline + LEASE_MARGIN,
             send_deadline,
             poll: Duration::from_millis(250),
             debounce: Duration::from_millis(5),
-            breaker: BreakerRules::default(),
+            breaker: EndpointBreakerRules::default(),
         }
     }
 }
 
-impl Default for Pace {
-    /// With 10 s for each try.
+impl Default for DeliverySettings {
+    /// With 10 s for each attempt.
     fn default() -> Self {
         Self::within(Duration::from_secs(10))
     }
@@ -84,46 +87,46 @@ pub struct Delivering {
     pub sandbox: bool,
     /// When to try again.
     pub schedule: Schedule,
-    /// How much at once.
-    pub pace: Pace,
+    /// Limits of the dispatcher.
+    pub settings: DeliverySettings,
     /// Counts what is done.
     pub counters: Arc<Counters>,
 }
 
 impl Delivering {
-    /// Delivers until `stop` turns true (or its sender is gone), or nobody is there any more who sends, then finishes what is under way. `wakeups` tells of new notifications;
-    /// without it they are found by looking every [`Pace::poll`].
+    /// Delivers until `stop` turns true, its sender is dropped or the webhook sender has stopped; then it drains. `wakeups` signals new rows;
+    /// without it the dispatcher finds them at the next poll, every [`DeliverySettings::poll`].
     pub async fn run(&self, mut stop: watch::Receiver<bool>, wakeups: Arc<Notify>) {
-        let mut flights = Flights::new(self);
-        while !*stop.borrow() && !flights.senderless {
-            flights.work();
-            let wake_at = flights.wake_at();
+        let mut dispatcher = Dispatcher::new(self);
+        while !*stop.borrow() && !dispatcher.sender_stopped {
+            dispatcher.start_due_work();
+            let wake_at = dispatcher.wake_at();
             tokio::select! {
                 biased;
                 stopping = stop.changed() => if stopping.is_err() { break },
-                () = wakeups.notified() => flights.look_soon(),
-                () = flights.land(), if flights.any() => {}
+                () = wakeups.notified() => dispatcher.claims.poll_soon(self.settings.debounce),
+                () = dispatcher.wait_for_task(), if dispatcher.has_tasks() => {}
                 () = sleep_until(wake_at) => {}
             }
         }
-        self.finish(flights).await;
+        self.finish(dispatcher).await;
     }
 
-    /// Lets what is under way land and gives back the rest.
-    async fn finish(&self, mut flights: Flights<'_>) {
-        flights.stop();
-        let landing = async {
-            while !flights.is_done() {
-                flights.work();
-                let wake_at = flights.wake_at();
+    /// Drains: waits for the attempts in flight and releases the rest.
+    async fn finish(&self, mut dispatcher: Dispatcher<'_>) {
+        dispatcher.stop();
+        let drained = async {
+            while !dispatcher.is_done() {
+                dispatcher.start_due_work();
+                let wake_at = dispatcher.wake_at();
                 tokio::select! {
                     biased;
-                    () = flights.land(), if flights.any() => {}
+                    () = dispatcher.wait_for_task(), if dispatcher.has_tasks() => {}
                     () = sleep_until(wake_at) => {}
                 }
             }
         };
-        if timeout(self.pace.lease, landing).await.is_err() {
+        if timeout(self.settings.lease, drained).await.is_err() {
             log::warn!(
                 "notifier: stopped before all was written down; those notifications are sent once more after their lease"
             );

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use dropin_ports::{EventFeed, FeedEvent, FeedPosition, StoreError};
-use dropin_wire::feed::{Cursor, EventsBody, EventsQuery, StoredEvent};
+use dropin_ports::{EventLog, EventLogPosition, LoggedEvent, StoreError};
+use dropin_wire::event_log::{Cursor, EventsBody, EventsQuery, StoredEvent};
 
 use crate::access::Caller;
 
@@ -11,7 +11,7 @@ use crate::access::Caller;
 #[derive(Clone)]
 pub struct Events {
     /// Where they are.
-    pub store: Arc<dyn EventFeed>,
+    pub store: Arc<dyn EventLog>,
 }
 
 impl Events {
@@ -20,16 +20,17 @@ impl Events {
     /// # Errors
     /// [`StoreError`]; Corrupt when a stored event is not what was written.
     pub async fn pull(&self, caller: &Caller, query: EventsQuery) -> Result<Vec<u8>, StoreError> {
-        let after = query.after.map_or(FeedPosition::START, |Cursor { tick, number }| FeedPosition { tick, number });
-        let page = self.store.read_feed(caller.merchant.id, after, query.limit).await?;
-        let FeedPosition { tick, number } = page.events.last().map_or(after, |last| last.position);
+        let after =
+            query.after.map_or(EventLogPosition::START, |Cursor { tick, number }| EventLogPosition { tick, number });
+        let page = self.store.read_event_log(caller.merchant.id, after, query.limit).await?;
+        let EventLogPosition { tick, number } = page.events.last().map_or(after, |last| last.position);
         let body = EventsBody::new(page.events.iter().map(stored), Cursor { tick, number }, page.more)
             .map_err(|why| StoreError::Corrupt { table: "outbox_event", what: why.to_string() })?;
         Ok(body.bytes())
     }
 }
 
-fn stored(event: &FeedEvent) -> StoredEvent<'_> {
+fn stored(event: &LoggedEvent) -> StoredEvent<'_> {
     StoredEvent {
         event_id: event.event_id,
         event_type: &event.event_type,
@@ -47,19 +48,24 @@ mod tests {
     use async_trait::async_trait;
     use dropin_access::{Merchant, Permissions};
     use dropin_kernel::{EventId, MerchantId, PaymentId, Timestamp};
-    use dropin_ports::FeedPage;
+    use dropin_ports::EventLogPage;
 
     use super::*;
 
     /// One event with this body, behind wherever the merchant is.
-    struct Told(&'static [u8]);
+    struct StoredEvents(&'static [u8]);
 
     #[async_trait]
-    impl EventFeed for Told {
-        async fn read_feed(&self, _: MerchantId, after: FeedPosition, _: u32) -> Result<FeedPage, StoreError> {
+    impl EventLog for StoredEvents {
+        async fn read_event_log(
+            &self,
+            _: MerchantId,
+            after: EventLogPosition,
+            _: u32,
+        ) -> Result<EventLogPage, StoreError> {
             let id = uuid::Uuid::from_u128(7);
-            let event = FeedEvent {
-                position: FeedPosition { tick: after.tick, number: after.number + 1 },
+            let event = LoggedEvent {
+                position: EventLogPosition { tick: after.tick, number: after.number + 1 },
                 event_id: EventId::new(id),
                 payment_id: PaymentId::new(id),
                 sequence: 1,
@@ -67,7 +73,7 @@ mod tests {
                 happened_at: Timestamp::from_micros(0),
                 body: self.0.to_vec(),
             };
-            Ok(FeedPage { events: vec![event], more: true })
+            Ok(EventLogPage { events: vec![event], more: true })
         }
     }
 
@@ -78,12 +84,14 @@ mod tests {
             currencies: vec![],
             origins: vec![],
             session_lifetime: Duration::from_secs(1),
+            attempts_allowed: 5,
             methods: Default::default(),
             sandbox: true,
             created_at: Timestamp::from_micros(0),
         };
         let caller = Caller { username: "shop-7".to_owned(), merchant, permissions: Permissions::all() };
-        let bytes = Events { store: Arc::new(Told(body)) }.pull(&caller, EventsQuery { after, limit: 1 }).await?;
+        let bytes =
+            Events { store: Arc::new(StoredEvents(body)) }.pull(&caller, EventsQuery { after, limit: 1 }).await?;
         Ok(String::from_utf8(bytes).unwrap())
     }
 

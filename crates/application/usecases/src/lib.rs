@@ -2,14 +2,14 @@
 #![deny(missing_docs)]
 
 pub mod access;
-pub mod answers;
 pub mod audit;
 pub mod catalogue;
-mod chance;
 pub mod deliver;
 pub mod events;
+pub mod idempotency;
 pub mod notifications;
 pub mod payments;
+mod random;
 pub mod rates;
 mod recent;
 pub mod sessions;

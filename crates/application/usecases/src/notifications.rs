@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use dropin_kernel::EventId;
 use dropin_ports::{
-    Clock, IdSource, NotificationFile, NotificationPage, NotificationQuery, NotificationStore, StoreError,
+    Clock, IdSource, NotificationDetails, NotificationPage, NotificationQuery, NotificationStore, StoreError,
 };
 
 pub use discard::{DiscardError, DiscardOrder, DiscardWhich};
@@ -19,7 +19,7 @@ pub use replay::{ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich};
 pub use retention::{Purged, Retention};
 
 /// Events that are looked at, and sent again or discarded, in one step: it has to be over within a statement's time even on a slow day.
-const STEP: u32 = 100;
+const MAX_STEP_EVENTS: u32 = 100;
 
 /// Looks after notifications.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ impl Notifications {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn show(&self, id: EventId) -> Result<Option<NotificationFile>, StoreError> {
+    pub async fn show(&self, id: EventId) -> Result<Option<NotificationDetails>, StoreError> {
         self.store.find_notification(id).await
     }
 }

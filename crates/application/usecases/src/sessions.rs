@@ -1,4 +1,4 @@
-//! The merchant creates, reads, replaces and cancels Sessions, and time ends them (contract, endpoints 2 to 5; decisions.md sections 2 and 3).
+//! The merchant creates, reads, replaces and cancels Sessions, and time ends them (docs/SPECIFICATION.md#sessions).
 
 use std::sync::Arc;
 
@@ -6,20 +6,21 @@ use dropin_kernel::{
     BillingProfileId, Change, EventId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation, ViolationCode,
 };
 use dropin_money::Currency;
+use dropin_order::Order;
 use dropin_ports::{
-    Actor, ChangeSession, Changed, Clock, History, IdSource, Inserted, NewEvent, NewSession, ReplaceSession, Replaced,
-    SessionStore, SessionWithOrder, StoreError, Subject,
+    Actor, ChangeSession, Changed, Clock, IdSource, Inserted, NewEvent, NewHistoryEntry, NewSession, ReplaceSession,
+    Replaced, SessionStore, SessionWithOrder, StoreError, Subject,
 };
-use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTrigger, Transition, WrongState};
+use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTransition, SessionTrigger, WrongState};
 use dropin_validation::{BillingProfile, UrlPolicy};
-use dropin_wire::session::{BillingWish, RateWish, Reading, SessionDraft, SessionRequest};
+use dropin_wire::session::{DraftContext, RequestedBilling, RequestedRate, SessionDraft, SessionRequest};
 use dropin_wire::{RequestError, event};
 
 use crate::access::Caller;
-use crate::answers::{Expected, Reply, Told, Version};
+use crate::idempotency::{Expected, IdempotentOutcome, Reply, Version};
 
 /// How often a decision is made again after somebody else changed the Session first.
-const DECISIONS: usize = 8;
+const MAX_CAS_RETRIES: usize = 8;
 
 /// Sessions, for their merchants.
 #[derive(Clone)]
@@ -32,6 +33,17 @@ pub struct Sessions {
     pub ids: Arc<dyn IdSource>,
     /// Which URLs a merchant may name here.
     pub url_policy: UrlPolicy,
+}
+
+/// A Session as its merchant sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionDetails {
+    /// The Session.
+    pub session: Session,
+    /// The Order of the attempt that runs or completed it.
+    pub order: Option<Order>,
+    /// The Orders of all attempts, oldest first.
+    pub attempts: Vec<Order>,
 }
 
 /// Why no Session was created.
@@ -124,17 +136,25 @@ impl Sessions {
         caller: &Caller,
         body: &[u8],
         reply: Reply<Session>,
-    ) -> Result<Told, CreateSessionError> {
+    ) -> Result<IdempotentOutcome, CreateSessionError> {
         let now = self.clock.now();
         let draft = self.draft(caller, body, now).await??;
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
-        if !caller.merchant.accepts(draft.currency) {
-            return Err(CreateSessionError::CurrencyNotEnabled(draft.currency));
+        if !caller.merchant.accepts(draft.currency()) {
+            return Err(CreateSessionError::CurrencyNotEnabled(draft.currency()));
         }
         let id = SessionId::new(self.ids.random());
         let expires_at = now.plus(caller.merchant.session_lifetime);
-        let session = Session::create(id, caller.merchant.id, draft.into_terms(profile), now, expires_at);
-        let history = History {
+        let session = Session::create(
+            id,
+            caller.merchant.id,
+            draft.into_terms(profile),
+            caller.merchant.attempts_allowed,
+            now,
+            expires_at,
+        )
+        .map_err(|invalid| StoreError::Refused(invalid.to_string()))?;
+        let history = NewHistoryEntry {
             merchant_id: caller.merchant.id,
             subject: Subject::Session(id),
             actor: Actor::Merchant(caller.username.clone()),
@@ -143,21 +163,26 @@ impl Sessions {
             before: None,
             after: SessionStateKind::Created.as_str(),
         };
-        let (answer, remember) = reply.tell(&session);
-        match self.store.insert_session(NewSession { session, history, remember }).await? {
-            Inserted::Done => Ok(Told::Kept(answer)),
-            Inserted::KeyTaken => Ok(Told::KeyTaken),
+        let (answer, response) = reply.tell(&session);
+        match self.store.insert_session(NewSession { session, history, response }).await? {
+            Inserted::Done => Ok(IdempotentOutcome::Stored(answer)),
+            Inserted::KeyTaken => Ok(IdempotentOutcome::KeyTaken),
             Inserted::DuplicateReference => Err(CreateSessionError::DuplicateReference),
         }
     }
 
-    /// The merchant's own Session, with its Order once an attempt was started.
+    /// The merchant's own Session, with the Order of the attempt that runs or completed it, and all attempts.
     ///
     /// # Errors
     /// [`GetSessionError`].
-    pub async fn get(&self, caller: &Caller, id: SessionId) -> Result<SessionWithOrder, GetSessionError> {
+    pub async fn get(&self, caller: &Caller, id: SessionId) -> Result<SessionDetails, GetSessionError> {
         let found = self.store.find_session(caller.merchant.id, id).await?.ok_or(GetSessionError::NotFound)?;
-        Ok(SessionWithOrder { session: as_of(found.session, self.clock.now()), order: found.order })
+        let SessionWithOrder { session, order } = found;
+        let attempts = match session.attempts.failed() {
+            0 => order.clone().into_iter().collect(),
+            _ => self.store.list_attempts(id).await?,
+        };
+        Ok(SessionDetails { session: as_of(session, self.clock.now()), order, attempts })
     }
 
     /// Replaces the terms of a CREATED Session entirely, from the body of PUT /v1/session/{SessionId}; when `expected` is given, only a
@@ -174,7 +199,7 @@ impl Sessions {
         body: &[u8],
         expected: Option<&Expected>,
         reply: Reply<Session>,
-    ) -> Result<Told, ReplaceSessionError> {
+    ) -> Result<IdempotentOutcome, ReplaceSessionError> {
         let now = self.clock.now();
         let draft = self.draft(caller, body, now).await??;
         let session = self.find(caller, id, now).await?.ok_or(ReplaceSessionError::NotFound)?;
@@ -183,15 +208,15 @@ impl Sessions {
             return Err(ReplaceSessionError::Unexpected);
         }
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
-        if !caller.merchant.accepts(draft.currency) {
-            return Err(ReplaceSessionError::CurrencyNotEnabled(draft.currency));
+        if !caller.merchant.accepts(draft.currency()) {
+            return Err(ReplaceSessionError::CurrencyNotEnabled(draft.currency()));
         }
         let (change, row) = created.replace(draft.into_terms(profile), now);
         let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
-        let (answer, remember) = reply.tell(&change.next);
-        match self.store.replace_session(ReplaceSession { change, history, remember }).await? {
-            Replaced::Done => Ok(Told::Kept(answer)),
-            Replaced::KeyTaken => Ok(Told::KeyTaken),
+        let (answer, response) = reply.tell(&change.next);
+        match self.store.replace_session(ReplaceSession { change, history, response }).await? {
+            Replaced::Done => Ok(IdempotentOutcome::Stored(answer)),
+            Replaced::KeyTaken => Ok(IdempotentOutcome::KeyTaken),
             Replaced::DuplicateReference => Err(ReplaceSessionError::DuplicateReference),
             Replaced::Stale => Err(self.overtaken(caller, id, expected).await?),
         }
@@ -207,8 +232,8 @@ impl Sessions {
         id: SessionId,
         expected: Option<&Expected>,
         reply: Reply<Session>,
-    ) -> Result<Told, CancelSessionError> {
-        for _ in 0..DECISIONS {
+    ) -> Result<IdempotentOutcome, CancelSessionError> {
+        for _ in 0..MAX_CAS_RETRIES {
             let now = self.clock.now();
             let session = self.find(caller, id, now).await?.ok_or(CancelSessionError::NotFound)?;
             let created = session.as_created().map_err(|WrongState { found }| CancelSessionError::WrongState(found))?;
@@ -217,10 +242,10 @@ impl Sessions {
             }
             let (change, row) = created.cancel(now);
             let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
-            let (answer, remember) = reply.tell(&change.next);
-            match self.store.change_session(ChangeSession { change, history, events: Vec::new(), remember }).await? {
-                Changed::Done => return Ok(Told::Kept(answer)),
-                Changed::KeyTaken => return Ok(Told::KeyTaken),
+            let (answer, response) = reply.tell(&change.next);
+            match self.store.change_session(ChangeSession { change, history, events: Vec::new(), response }).await? {
+                Changed::Done => return Ok(IdempotentOutcome::Stored(answer)),
+                Changed::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 Changed::Stale => {}
             }
         }
@@ -242,7 +267,7 @@ impl Sessions {
             };
             let events = vec![self.cancelled(&change, now)];
             let history = step(&session, Actor::System, &row, now);
-            match self.store.change_session(ChangeSession { change, history, events, remember: None }).await {
+            match self.store.change_session(ChangeSession { change, history, events, response: None }).await {
                 // Stale: somebody paid, replaced or cancelled it at the last moment, or another sweeper was faster. No key, so none is taken.
                 Ok(Changed::Done | Changed::Stale | Changed::KeyTaken) => done += 1,
                 Err(error @ (StoreError::Corrupt { .. } | StoreError::Refused(_))) => {
@@ -267,18 +292,18 @@ impl Sessions {
             Err(error) => return Ok(Err(error)),
         };
         let rate = match &input.rate_offer_id {
-            None => RateWish::None,
+            None => RequestedRate::None,
             Some(raw) => {
                 let found = match raw.parse::<RateOfferId>() {
                     Ok(id) => self.store.find_rate_offer(caller.merchant.id, id).await?,
                     // What is no id of ours names no offer either.
                     Err(ParseIdError) => None,
                 };
-                RateWish::found(found, now)
+                RequestedRate::found(found, now)
             }
         };
-        let reading = Reading { url_policy: self.url_policy, today: now.to_offset_date_time().date() };
-        Ok(SessionDraft::parse(&input, reading, &rate).map_err(RequestError::from))
+        let context = DraftContext { url_policy: self.url_policy, today: now.to_offset_date_time().date() };
+        Ok(SessionDraft::parse(&input, context, &rate).map_err(RequestError::from))
     }
 
     /// The merchant's own Session as it is at `now`.
@@ -291,18 +316,18 @@ impl Sessions {
     async fn profile(
         &self,
         caller: &Caller,
-        wish: &BillingWish,
+        requested: &RequestedBilling,
     ) -> Result<Result<BillingProfile, Violation>, StoreError> {
         let merchant = caller.merchant.id;
-        let (found, field) = match wish {
-            BillingWish::Supplied(details) => {
+        let (found, field) = match requested {
+            RequestedBilling::Supplied(details) => {
                 let id = BillingProfileId::new(self.ids.ordered());
                 return Ok(Ok(BillingProfile { id, details: (**details).clone() }));
             }
-            BillingWish::Reference(reference) => {
+            RequestedBilling::Reference(reference) => {
                 (self.store.find_profile_by_reference(merchant, reference).await?, "BillingProfileReference")
             }
-            BillingWish::Id(id) => (self.store.find_profile(merchant, *id).await?, "BillingProfileId"),
+            RequestedBilling::Id(id) => (self.store.find_profile(merchant, *id).await?, "BillingProfileId"),
         };
         let why = "names no billing profile of an earlier Session; send BillingProfile in its place";
         Ok(found.ok_or_else(|| Violation::new(field, ViolationCode::NotFound, why)))
@@ -343,8 +368,8 @@ fn admitted(expected: Option<&Expected>, session: &Session) -> bool {
 }
 
 /// The history row of a step that `session` takes.
-fn step(session: &Session, actor: Actor, row: &Transition, at: Timestamp) -> History {
-    History {
+fn step(session: &Session, actor: Actor, row: &SessionTransition, at: Timestamp) -> NewHistoryEntry {
+    NewHistoryEntry {
         merchant_id: session.merchant_id,
         subject: Subject::Session(session.id),
         actor,

@@ -1,10 +1,9 @@
-//! Payment methods: what GET {checkout_url}/v2.22/getPaymentMethods is asked and answers (contract, Payment-method catalogue entries; decisions.md
-//! section 7).
+//! Payment methods: what GET {checkout_url}/v2.22/getPaymentMethods is asked and answers (docs/SPECIFICATION.md#catalogue).
 
 use dropin_catalogue::{Locale, Offered};
 use dropin_kernel::{Violation, ViolationCode, Violations};
-use dropin_money::{Amount, AmountError, Currency, Decimal};
-use dropin_validation::Country;
+use dropin_money::{Amount, Currency, Decimal};
+use dropin_validation::{Country, parse_amount, parse_currency};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -38,13 +37,13 @@ impl MethodsQuery {
             |name: &str| given(name).ok_or_else(|| Violation::new(name, ViolationCode::Missing, "is required"));
         let merchant_id = all.check(required("MerchantId"));
         let country = given("Country").map(|code| all.check(Country::parse("Country", code)));
-        let currency = given("Currency").map(|code| all.check(parse_currency(code)));
+        let currency = given("Currency").map(|code| all.check(parse_currency("Currency", code)));
         let amount = given("Amount").map(|text| match currency {
             None => {
                 all.push("Currency", ViolationCode::Missing, "is required beside Amount");
                 None
             }
-            Some(currency) => currency.and_then(|currency| all.check(parse_amount(text, currency))),
+            Some(currency) => currency.and_then(|currency| all.check(read_amount(text, currency))),
         });
         let locale = given("Locale").map(|text| {
             let why = "must be a language and a country, such as de_AT";
@@ -61,22 +60,10 @@ impl MethodsQuery {
     }
 }
 
-fn parse_currency(code: &str) -> Result<Currency, Violation> {
-    let why = "must be one of the currencies of the contract, such as USD";
-    code.parse().map_err(|_unknown| Violation::new("Currency", ViolationCode::NotAllowed, why))
-}
-
-fn parse_amount(text: &str, currency: Currency) -> Result<Amount, Violation> {
-    let refused = |code, why: String| Violation::new("Amount", code, why);
+fn read_amount(text: &str, currency: Currency) -> Result<Amount, Violation> {
     let number = Decimal::parse(text)
-        .map_err(|_no_number| refused(ViolationCode::Invalid, "must be a number, such as 29.90".to_owned()))?;
-    Amount::from_decimal(currency, &number).map_err(|error| match error {
-        AmountError::TooPrecise { .. } => refused(
-            ViolationCode::Invalid,
-            format!("must have at most {} decimals in {}", currency.exponent(), currency.code()),
-        ),
-        _ => refused(ViolationCode::OutOfRange, "must be from 0 to 999999999999".to_owned()),
-    })
+        .map_err(|_no_number| Violation::new("Amount", ViolationCode::Invalid, "must be a number, such as 29.90"))?;
+    parse_amount("Amount", currency, &number)
 }
 
 /// What a merchant offers.
@@ -90,15 +77,15 @@ pub struct MethodsBody {
     pub token_methods: Vec<TokenMethodBody>,
 }
 
-/// A payment method (contract, PaymentMethods entry).
+/// A payment method.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = ListedPaymentMethod)]
 pub struct ListedMethodBody {
     /// For PaymentMethod in the checkout.
-    id: &'static str,
+    id: String,
     /// For the shopper to read.
-    name: &'static str,
+    name: String,
     /// Card: the shopper's card has to be stashed. Online: the shopper is sent to a page. Offline: the shopper pays elsewhere, later.
     #[schema(value_type = schema::MethodClass)]
     class: &'static str,
@@ -126,14 +113,14 @@ pub struct MethodParametersBody {
 
 impl ListedMethodBody {
     /// The entry of `method`, its name in `language` where that is known.
-    pub fn new(method: Offered, language: &str, parameters: MethodParametersBody) -> Self {
+    pub fn new(method: &Offered, language: &str, parameters: MethodParametersBody) -> Self {
         let (name, language) = method.name_in(language);
         Self {
-            id: method.id,
-            name,
-            class: method.class.as_str(),
+            id: method.id().to_owned(),
+            name: name.to_owned(),
+            class: method.class().as_str(),
             language: language.to_owned(),
-            local: method.local,
+            local: method.is_local(),
             parameters,
         }
     }

@@ -7,7 +7,7 @@ use crate::schema;
 /// Writes the enumeration and everything that is known of a code from one table.
 macro_rules! error_codes {
     ($($name:ident = $code:literal, $status:literal, $meaning:literal;)+) => {
-        /// The machine-readable code of an Error object; the whole table of errors (contract, Errors; decisions.md sections 1 to 6).
+        /// The machine-readable code of an Error object; the whole table of errors (docs/SPECIFICATION.md#http-errors).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ErrorCode {
             $(#[doc = $meaning] $name,)+
@@ -43,6 +43,7 @@ error_codes! {
     CaptureFailed = "CAPTURE_FAILED", 402, "The processor refused the capture; Retryable says whether another try may succeed.";
     PaymentDeclined = "PAYMENT_DECLINED", 402, "The issuer or screening refused the payment; OrderId names the Order it was tried for.";
     NotAuthorized = "NOT_AUTHORIZED", 403, "The user may not do this.";
+    OriginNotAllowed = "ORIGIN_NOT_ALLOWED", 403, "Pages of this origin may not embed the drop-in; the merchant can register it.";
     NotFound = "NOT_FOUND", 404, "There is nothing under this address.";
     SessionNotFound = "SESSION_NOT_FOUND", 404, "The merchant has no Session with this id.";
     OrderNotFound = "ORDER_NOT_FOUND", 404, "The merchant has no Order with this id or reference.";
@@ -76,7 +77,10 @@ error_codes! {
     OutcomeUnknown = "OUTCOME_UNKNOWN", 503, "It could not be learned in time whether this was done; safe to repeat.";
 }
 
-/// One field that is wrong (contract, FieldError).
+/// Most FieldErrors of one answer: the largest body could earn tens of thousands, and the answer to a request with a key is stored.
+const MAX_FIELD_ERRORS: usize = 200;
+
+/// One field that is wrong (docs/SPECIFICATION.md#field-errors).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(description = "One field that is wrong.")]
@@ -96,7 +100,7 @@ impl From<Violation> for FieldError {
     }
 }
 
-/// The body of every 4xx and 5xx answer (contract, Error).
+/// The body of every 4xx and 5xx answer (docs/SPECIFICATION.md#http-errors).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Error, description = "The body of every 4xx and 5xx answer.")]
@@ -124,19 +128,20 @@ impl ErrorBody {
         Self { code: code.as_str(), message: message.into(), field_errors: Vec::new(), retryable: None, order_id: None }
     }
 
-    /// Names the fields that are wrong; left out of the body when there are none.
+    /// Names the fields that are wrong, the first 200 of them; left out of the body when there are none.
     #[must_use]
-    pub fn with_field_errors(self, field_errors: Vec<FieldError>) -> Self {
+    pub fn with_field_errors(self, mut field_errors: Vec<FieldError>) -> Self {
+        field_errors.truncate(MAX_FIELD_ERRORS);
         Self { field_errors, ..self }
     }
 
-    /// Says whether another try may succeed (decisions.md section 4, CAPTURE_FAILED).
+    /// Says whether another try may succeed (docs/SPECIFICATION.md#capture-failed).
     #[must_use]
     pub fn with_retryable(self, retryable: bool) -> Self {
         Self { retryable: Some(retryable), ..self }
     }
 
-    /// Names the Order that was to be paid (decisions.md section 6, PAYMENT_DECLINED).
+    /// Names the Order that was to be paid (docs/SPECIFICATION.md#checkout-refusals).
     #[must_use]
     pub fn with_order(self, order: OrderId) -> Self {
         Self { order_id: Some(order.to_string()), ..self }
@@ -190,5 +195,19 @@ mod tests {
             serde_json::to_string(&refused).unwrap(),
             r#"{"Code":"CAPTURE_FAILED","Message":"No.","Retryable":true}"#
         );
+    }
+
+    #[test]
+    fn the_first_200_field_errors_are_named() {
+        let wrong = |at: usize| Violation::new(format!("Items[{at}].X"), ViolationCode::Unknown, "is not known here");
+        let body = |count: usize| {
+            let errors = (0..count).map(|at| wrong(at).into()).collect();
+            serde_json::to_value(ErrorBody::new(ErrorCode::InvalidRequest, "No.").with_field_errors(errors)).unwrap()
+        };
+        for (count, named) in [(199, 199), (200, 200), (201, 200), (20_000, 200)] {
+            let errors = &body(count)["FieldErrors"];
+            assert_eq!(errors.as_array().map(Vec::len), Some(named), "{count}");
+            assert_eq!(errors[named - 1]["Field"], format!("Items[{}].X", named - 1), "in their order");
+        }
     }
 }

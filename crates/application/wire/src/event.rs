@@ -1,4 +1,4 @@
-//! Notifications: the exact bytes that every attempt sends and signs (contract, Events; decisions.md section 9).
+//! Notifications: the exact bytes that every attempt sends and signs (docs/SPECIFICATION.md#event-bodies).
 
 use dropin_order::{Order, OrderEvent, Refund};
 use dropin_session::{Session, SessionEvent, SessionState};
@@ -13,6 +13,12 @@ use crate::session::SessionBody;
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Notification, description = "What happened to a payment.")]
 pub(crate) struct EventBody<'a> {
+    /// Its place among the notifications of this payment, from 1; the header webhook-sequence repeats it.
+    ///
+    /// The store knows it first, and puts it before the other members when it writes the body down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, minimum = 1, required = true)]
+    sequence: Option<u64>,
     #[schema(value_type = schema::EventType)]
     event_type: &'static str,
     /// Why a Session failed or was cancelled.
@@ -42,16 +48,17 @@ impl EventBody<'_> {
 /// SESSION_COMPLETED: the shopper finished in the drop-in and the Order exists.
 pub fn session_completed(session: &Session, order: &Order) -> Vec<u8> {
     EventBody {
+        sequence: None,
         event_type: SessionEvent::Completed.as_str(),
         reason: None,
         session: Some(SessionBody::without_billing(session, Some(order))),
         refund: None,
-        order: Some(OrderBody::brief(order)),
+        order: Some(OrderBody::in_event(order)),
     }
     .bytes()
 }
 
-/// SESSION_FAILED with the Reason. Its Order was never shown, so it is not named here either (decisions.md section 3).
+/// SESSION_FAILED with the Reason. Its Order was never shown, so it is not named here either (docs/SPECIFICATION.md#attempt-orders).
 pub fn session_failed(session: &Session) -> Vec<u8> {
     session_ended(session, SessionEvent::Failed)
 }
@@ -71,20 +78,20 @@ fn session_ended(session: &Session, event: SessionEvent) -> Vec<u8> {
         | SessionState::Completed { .. } => None,
     };
     let session = Some(SessionBody::without_billing(session, None));
-    EventBody { event_type: event.as_str(), reason, session, refund: None, order: None }.bytes()
+    EventBody { sequence: None, event_type: event.as_str(), reason, session, refund: None, order: None }.bytes()
 }
 
-/// ORDER_*: the Order after a change of state; the contract's members and UnderReview, never BankDetails (contract, Order.BankDetails).
+/// ORDER_*: the Order after a change of state (docs/SPECIFICATION.md#order-events), never with BankDetails.
 pub fn order_changed(event: OrderEvent, order: &Order) -> Vec<u8> {
     order_event(event, None, order)
 }
 
-/// REFUND_*: the refund as it was decided, and its Order (decisions.md section 4).
+/// REFUND_*: the refund as it was decided, and its Order (docs/SPECIFICATION.md#order-refund).
 pub fn refund_changed(event: OrderEvent, refund: &Refund, order: &Order) -> Vec<u8> {
     order_event(event, Some(refund.into()), order)
 }
 
 fn order_event(event: OrderEvent, refund: Option<RefundBody<'_>>, order: &Order) -> Vec<u8> {
-    let order = Some(OrderBody::brief(order));
-    EventBody { event_type: event.as_str(), reason: None, session: None, refund, order }.bytes()
+    let order = Some(OrderBody::in_event(order));
+    EventBody { sequence: None, event_type: event.as_str(), reason: None, session: None, refund, order }.bytes()
 }

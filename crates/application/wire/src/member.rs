@@ -6,9 +6,11 @@ use std::marker::PhantomData;
 use dropin_kernel::{ViolationCode, Violations};
 use dropin_money::{Decimal, DecimalError};
 use dropin_validation::{MAX_DISCOUNTS, MAX_ITEMS, SentNumber};
-use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::known::{Known, UnknownMembers, read_known};
 
 /// So many entries of a list are looked at, and one more, by which its rule sees that there are too many.
 const MAX_ENTRIES: usize = MAX_ITEMS;
@@ -17,10 +19,10 @@ const _: () = assert!(MAX_DISCOUNTS <= MAX_ENTRIES);
 /// Why a value is not of the type that its member has.
 type WrongType = (ViolationCode, &'static str);
 
-/// One member of a request: not there, of the right type, or not.
+/// One member of a request: not there, of the right type, or not. A text that is empty counts as left out (docs/SPECIFICATION.md#empty-text).
 #[derive(Debug)]
 pub(crate) enum Member<T> {
-    /// Left out, or null.
+    /// Left out, null, or an empty text.
     Absent,
     /// Of the right type.
     Given(T),
@@ -32,6 +34,10 @@ pub(crate) enum Member<T> {
 pub(crate) trait FromJson<'de>: Sized {
     /// What is said of a value of another type.
     const WRONG: &'static str;
+    /// Whether the empty text counts as left out: of every text, enumerations included, and of nothing else.
+    const EMPTY_IS_ABSENT: bool = false;
+    /// Whether values of this type are numbers, which are read as their text: serde's numbers have a size.
+    const IS_NUMBER: bool = false;
 
     /// From a string.
     fn string(_: &str) -> Result<Self, WrongType> {
@@ -70,9 +76,33 @@ pub(crate) trait Shape: Sized {
     fn shape(self, path: &str, all: &mut Violations) -> Option<Self::Input>;
 }
 
-/// An object as a member.
+/// An object as a member, and what it holds beside its own members.
 #[derive(Debug)]
-pub(crate) struct Object<T>(pub(crate) T);
+pub(crate) struct Object<T> {
+    value: T,
+    unknown: UnknownMembers,
+}
+
+impl<T> Object<T> {
+    /// The object, while its unknown members are still to be noted.
+    pub(crate) const fn get(&self) -> &T {
+        &self.value
+    }
+
+    /// The object itself; its unknown members are noted below `path`.
+    pub(crate) fn known(self, path: &str, all: &mut Violations) -> T {
+        self.unknown.report(path, all);
+        self.value
+    }
+}
+
+impl<T: Shape> Shape for Object<T> {
+    type Input = T::Input;
+
+    fn shape(self, path: &str, all: &mut Violations) -> Option<T::Input> {
+        self.known(path, all).shape(path, all)
+    }
+}
 
 /// A list of objects as a member.
 #[derive(Debug)]
@@ -99,6 +129,14 @@ impl<T> Member<T> {
         }
     }
 
+    /// Whether the member is there and says `value`.
+    pub(crate) fn is(&self, value: &T) -> bool
+    where
+        T: PartialEq,
+    {
+        matches!(self, Self::Given(given) if given == value)
+    }
+
     /// Whether the member is there, of whatever type.
     pub(crate) fn is_there(&self) -> bool {
         !matches!(self, Self::Absent)
@@ -115,7 +153,7 @@ impl<T: Shape> List<T> {
             .enumerate()
             .map(|(at, entry)| {
                 let path = format!("{path}[{at}]");
-                entry.required("", &path, all).and_then(|Object(entry)| entry.shape(&path, all))
+                entry.required("", &path, all).and_then(|entry| entry.shape(&path, all))
             })
             .collect();
         shapes.into_iter().collect()
@@ -153,7 +191,12 @@ impl<'de, T: FromJson<'de>> Visitor<'de> for Slot<T> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Member<T>, D::Error> {
-        deserializer.deserialize_any(self)
+        if !T::IS_NUMBER {
+            return deserializer.deserialize_any(self);
+        }
+        let token = <&RawValue>::deserialize(deserializer)?.get();
+        let is_number = token.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+        Ok(if is_number { T::number(token).into() } else { Member::Wrong((ViolationCode::Invalid, T::WRONG)) })
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Member<T>, E> {
@@ -161,12 +204,22 @@ impl<'de, T: FromJson<'de>> Visitor<'de> for Slot<T> {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Member<T>, E> {
+        if T::EMPTY_IS_ABSENT && value.is_empty() {
+            return Ok(Member::Absent);
+        }
         Ok(T::string(value).into())
     }
 
-    /// A number, as its text.
-    fn visit_newtype_struct<D: Deserializer<'de>>(self, number: D) -> Result<Member<T>, D::Error> {
-        Ok(T::number(<&str>::deserialize(number)?).into())
+    fn visit_u64<E>(self, _: u64) -> Result<Member<T>, E> {
+        Ok(Member::Wrong((ViolationCode::Invalid, T::WRONG)))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Member<T>, E> {
+        Ok(Member::Wrong((ViolationCode::Invalid, T::WRONG)))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Member<T>, E> {
+        Ok(Member::Wrong((ViolationCode::Invalid, T::WRONG)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Member<T>, A::Error> {
@@ -186,6 +239,7 @@ impl<T> From<Result<T, WrongType>> for Member<T> {
 
 impl FromJson<'_> for String {
     const WRONG: &'static str = "must be a string";
+    const EMPTY_IS_ABSENT: bool = true;
 
     fn string(value: &str) -> Result<Self, WrongType> {
         Ok(value.to_owned())
@@ -204,34 +258,35 @@ const NO_NUMBER: &str = "must be a number, without quotes";
 
 impl FromJson<'_> for Decimal {
     const WRONG: &'static str = NO_NUMBER;
+    const IS_NUMBER: bool = true;
 
     fn number(text: &str) -> Result<Self, WrongType> {
         Self::parse(text).map_err(|error| match error {
             DecimalError::NotANumber => (ViolationCode::Invalid, NO_NUMBER),
-            DecimalError::OutOfRange => {
-                (ViolationCode::OutOfRange, "is outside the range of numbers that are accepted")
-            }
+            _ => (ViolationCode::OutOfRange, "is outside the range of numbers that are accepted"),
         })
     }
 }
 
 impl FromJson<'_> for SentNumber {
     const WRONG: &'static str = NO_NUMBER;
+    const IS_NUMBER: bool = true;
 
     fn number(text: &str) -> Result<Self, WrongType> {
         Ok(Decimal::parse(text))
     }
 }
 
-impl<'de, T: Deserialize<'de>> FromJson<'de> for Object<T> {
+impl<'de, T: Known + Deserialize<'de>> FromJson<'de> for Object<T> {
     const WRONG: &'static str = "must be an object";
 
     fn object<A: MapAccess<'de>>(map: A) -> Result<Result<Self, WrongType>, A::Error> {
-        Ok(Ok(Self(T::deserialize(MapAccessDeserializer::new(map))?)))
+        let (value, unknown) = read_known(map)?;
+        Ok(Ok(Self { value, unknown }))
     }
 }
 
-impl<'de, T: Deserialize<'de>> FromJson<'de> for List<T> {
+impl<'de, T: Known + Deserialize<'de>> FromJson<'de> for List<T> {
     const WRONG: &'static str = "must be a list";
 
     fn list<A: SeqAccess<'de>>(mut seq: A) -> Result<Result<Self, WrongType>, A::Error> {
@@ -255,4 +310,27 @@ fn skip_list<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<(), A::Error> {
 fn skip_object<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::Error> {
     while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
     Ok(())
+}
+
+/// The object that a whole body is.
+struct Body<T>(PhantomData<T>);
+
+impl<'de, T: Known + Deserialize<'de>> Visitor<'de> for Body<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+        let (value, unknown) = read_known(map)?;
+        Ok(Object { value, unknown })
+    }
+}
+
+/// Reads a whole body, which is an object.
+pub(crate) fn read_body<'de, T: Known + Deserialize<'de>, D: Deserializer<'de>>(
+    body: D,
+) -> Result<Object<T>, D::Error> {
+    body.deserialize_any(Body(PhantomData))
 }

@@ -1,9 +1,8 @@
-//! The Order: what a merchant asks of it, and what it is told (contract, Order; decisions.md section 4).
+//! The Order: what a merchant asks of it, and what it is told (docs/SPECIFICATION.md#orders).
 
 use dropin_kernel::{Timestamp, Violations};
 use dropin_money::Decimal;
 use dropin_order::{Order, Refund};
-use dropin_rates::settlement_amount;
 use dropin_session::SaleRate;
 use dropin_validation::Text;
 use serde::{Deserialize, Serialize};
@@ -11,23 +10,24 @@ use utoipa::ToSchema;
 
 use crate::bank::BankDetailsBody;
 use crate::error::{ErrorBody, ErrorCode};
-use crate::gate::read_object;
+use crate::known::Known;
 use crate::member::Member;
 use crate::number::ExactNumber;
 use crate::request::RequestError;
 use crate::schema;
+use crate::strict_json::read_object;
 
 pub use crate::refund::{RefundBody, RefundListBody, refund, refund_list};
 
 /// The body of POST /v1/order/{OrderId}/capture: empty, or `{"Amount": n}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CaptureRequest {
+pub struct OrderCaptureRequest {
     /// How much to capture; all that is authorized when left out. Its currency is the Order's.
     pub amount: Option<Decimal>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = CaptureRequest)]
 struct CaptureDto {
     /// More than zero and at most what is authorized; the rest is released. All of it when left out.
@@ -35,9 +35,11 @@ struct CaptureDto {
     amount: Member<Decimal>,
 }
 
-schema::sent_as! { CaptureRequest => CaptureDto; }
+impl Known for CaptureDto {}
 
-impl CaptureRequest {
+schema::sent_as! { OrderCaptureRequest => CaptureDto; }
+
+impl OrderCaptureRequest {
     /// Reads the body; an empty one asks for everything.
     ///
     /// # Errors
@@ -46,8 +48,8 @@ impl CaptureRequest {
         let Some(body) = body.filter(|body| !body.is_empty()) else {
             return Ok(Self { amount: None });
         };
-        let dto: CaptureDto = read_object(body)?;
         let mut all = Violations::new();
+        let dto: CaptureDto = read_object(body, &mut all)?;
         let amount = dto.amount.optional("", "Amount", &mut all);
         Ok(all.into_result(Some(Self { amount }))?)
     }
@@ -55,7 +57,7 @@ impl CaptureRequest {
 
 /// The body of POST /v1/order/{OrderId}/refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefundRequest {
+pub struct OrderRefundRequest {
     /// The merchant's own name for the refund.
     pub reference: Text,
     /// How much to give back; all that is left when left out. Its currency is the Order's.
@@ -65,7 +67,7 @@ pub struct RefundRequest {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = RefundRequest)]
 struct RefundDto {
     /// Your identifier of the refund; unique among those of the Order. The same one again answers the refund that it names.
@@ -79,16 +81,18 @@ struct RefundDto {
     description: Member<String>,
 }
 
-schema::sent_as! { RefundRequest => RefundDto; }
+impl Known for RefundDto {}
 
-impl RefundRequest {
+schema::sent_as! { OrderRefundRequest => RefundDto; }
+
+impl OrderRefundRequest {
     /// Reads the body.
     ///
     /// # Errors
     /// Malformed JSON; else every wrong type and missing member; else every wrong meaning.
     pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
-        let RefundDto { refund_reference, amount, description } = read_object(body)?;
         let mut all = Violations::new();
+        let RefundDto { refund_reference, amount, description } = read_object(body, &mut all)?;
         let input = RefundInput::of(refund_reference, amount, description, &mut all);
         let input = all.into_result(input)?;
         let mut all = Violations::new();
@@ -117,14 +121,14 @@ impl RefundInput {
         Some(Self { reference: reference?, amount, description })
     }
 
-    pub(crate) fn meaning(self, all: &mut Violations) -> Option<RefundRequest> {
+    pub(crate) fn meaning(self, all: &mut Violations) -> Option<OrderRefundRequest> {
         let reference = all.check(Text::parse("RefundReference", &self.reference));
         let description = self.description.and_then(|text| all.check(Text::parse("Description", &text)));
-        Some(RefundRequest { reference: reference?, amount: self.amount, description })
+        Some(OrderRefundRequest { reference: reference?, amount: self.amount, description })
     }
 }
 
-/// What came of a capture or cancel (contract, Order.Reason).
+/// What came of a capture or cancel.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Reason)]
@@ -136,7 +140,7 @@ struct ReasonBody {
     retryable: bool,
 }
 
-/// An Order as its merchant sees it. Members beyond the contract's four appear where decisions.md sections 4 and 9 ask for them.
+/// An Order as its merchant sees it. Which members it has depends on where it is shown (docs/SPECIFICATION.md#order-fields).
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Order, description = "An Order as its merchant sees it.")]
@@ -213,7 +217,7 @@ pub struct OrderBody<'a> {
 
 /// One step in the life of an Order.
 #[derive(Debug, Clone, Copy)]
-pub struct LifeStep<'a> {
+pub struct HistoryEntry<'a> {
     /// When.
     pub at: Timestamp,
     /// Who caused it: MERCHANT, SHOPPER, OPERATOR or SYSTEM.
@@ -251,15 +255,15 @@ struct StepBody<'a> {
     after: &'a str,
 }
 
-impl<'a> From<LifeStep<'a>> for StepBody<'a> {
-    fn from(step: LifeStep<'a>) -> Self {
-        let LifeStep { at, actor, user, what, before, after } = step;
+impl<'a> From<HistoryEntry<'a>> for StepBody<'a> {
+    fn from(step: HistoryEntry<'a>) -> Self {
+        let HistoryEntry { at, actor, user, what, before, after } = step;
         Self { at: at.to_string(), actor, user, what, before, after }
     }
 }
 
 impl<'a> OrderBody<'a> {
-    /// The contract's members and UnderReview: what Session answers and notifications carry.
+    /// The members that an Order has everywhere: what Session answers carry (docs/SPECIFICATION.md#order-fields).
     pub fn brief(order: &'a Order) -> Self {
         Self {
             order_id: order.id.to_string(),
@@ -286,29 +290,40 @@ impl<'a> OrderBody<'a> {
         }
     }
 
-    /// As brief, and where the shopper transfers the money to: what Session answers carry, and nothing else does (contract,
-    /// Order.BankDetails).
+    /// As brief, and where the shopper transfers the money to: what Session answers carry, and nothing else does
+    /// (docs/SPECIFICATION.md#order-fields).
     pub(crate) fn in_session(order: &'a Order) -> Self {
         Self { bank_details: order.bank_details.as_deref().map(BankDetailsBody::from), ..Self::brief(order) }
+    }
+
+    /// With currency, amounts and the time that it was made: what notifications carry (docs/SPECIFICATION.md#order-events).
+    pub fn in_event(order: &'a Order) -> Self {
+        Self {
+            currency: Some(order.amounts.currency().code()),
+            authorized_amount: Some(order.amounts.total_authorized().into()),
+            captured_amount: Some(order.amounts.captured().into()),
+            refunded_amount: Some(order.amounts.refunded().into()),
+            created_at: Some(order.created_at.to_string()),
+            ..Self::brief(order)
+        }
     }
 
     /// With amounts, method and times: the answers to a capture and to a cancel.
     pub fn full(order: &'a Order) -> Self {
         Self {
             payment_method: Some(&order.payment_method),
-            currency: Some(order.amounts.currency().code()),
-            authorized_amount: Some(order.amounts.total_authorized().into()),
-            captured_amount: Some(order.amounts.captured().into()),
-            refunded_amount: Some(order.amounts.refunded().into()),
-            created_at: Some(order.created_at.to_string()),
             updated_at: Some(order.updated_at.to_string()),
             expires_at: order.expires_at.map(|end| end.to_string()),
-            ..Self::brief(order)
+            ..Self::in_event(order)
         }
     }
 
     /// With refunds and every step of its life, oldest first: the answer to GET /v1/order/{OrderId}.
-    pub fn with_life(order: &'a Order, refunds: &'a [Refund], life: impl IntoIterator<Item = LifeStep<'a>>) -> Self {
+    pub fn with_history(
+        order: &'a Order,
+        refunds: &'a [Refund],
+        life: impl IntoIterator<Item = HistoryEntry<'a>>,
+    ) -> Self {
         Self {
             refunds: Some(refunds.iter().map(RefundBody::from).collect()),
             history: Some(life.into_iter().map(StepBody::from).collect()),
@@ -321,14 +336,13 @@ impl<'a> OrderBody<'a> {
     pub fn at_rate(self, order: &Order, sale: Option<&SaleRate>) -> Self {
         let Some(sale) = sale else { return self };
         let captured = order.amounts.captured();
-        let currency = sale.settlement.currency();
         // Less than the whole, which fits.
-        let settled = settlement_amount(captured, currency, sale.rate).ok().filter(|_| !captured.is_zero());
+        let settled = sale.rate.to_base(captured).ok().filter(|_| !captured.is_zero());
         Self {
             rate_offer_id: Some(sale.offer_id.to_string()),
-            rate: Some(sale.rate.into()),
+            rate: Some(sale.rate.rate().into()),
             settlement_amount: Some(settled.as_ref().unwrap_or(&sale.settlement).into()),
-            settlement_currency: Some(currency.code()),
+            settlement_currency: Some(sale.rate.base().code()),
             ..self
         }
     }
@@ -350,7 +364,7 @@ pub fn cancelled(order: &Order, pending: bool) -> Vec<u8> {
     serde_json::to_vec(&body).expect("an Order has string keys and exact numbers only")
 }
 
-/// The body of the answer to a capture that the processor refused: the Error object CAPTURE_FAILED with Retryable (decisions.md section 4).
+/// The body of the answer to a capture that the processor refused: the Error object CAPTURE_FAILED with Retryable (docs/SPECIFICATION.md#capture-failed).
 pub fn capture_refused(retryable: bool) -> Vec<u8> {
     let message = if retryable {
         "The processor refused the capture for now; the Order stays PAYMENT_AUTHORIZED. Try again later."

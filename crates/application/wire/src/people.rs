@@ -7,12 +7,13 @@ use dropin_validation::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::known::Known;
 use crate::member::{Member, Object, Shape, join};
 use crate::number::ExactNumber;
 use crate::schema;
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = AddressRequest)]
 pub(crate) struct AddressDto {
     #[schema(value_type = schema::Text)]
@@ -32,6 +33,8 @@ pub(crate) struct AddressDto {
     phone: Member<String>,
 }
 
+impl Known for AddressDto {}
+
 impl Shape for AddressDto {
     type Input = AddressInput;
 
@@ -47,12 +50,15 @@ impl Shape for AddressDto {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = BillingProfileRequest)]
 pub(crate) struct BillingDto {
+    /// Of answers; ignored, so that an answer can be sent back.
+    #[schema(ignore)]
+    pub(crate) billing_profile_id: Member<String>,
     /// Your reference; names the newest billing profile that carries it.
     #[schema(value_type = Option<schema::Text>)]
-    billing_profile_reference: Member<String>,
+    pub(crate) billing_profile_reference: Member<String>,
     /// Full name.
     #[schema(value_type = schema::Text)]
     name: Member<String>,
@@ -75,6 +81,8 @@ pub(crate) struct BillingDto {
     #[schema(value_type = AddressDto)]
     address: Member<Object<AddressDto>>,
 }
+
+impl Known for BillingDto {}
 
 impl Shape for BillingDto {
     type Input = BillingInput;
@@ -104,7 +112,7 @@ impl Shape for BillingDto {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = ShippingDetailsRequest)]
 pub(crate) struct ShippingDto {
     /// Without taxes and duties; added to TotalAmount.
@@ -124,6 +132,8 @@ pub(crate) struct ShippingDto {
     #[schema(value_type = AddressDto)]
     address: Member<Object<AddressDto>>,
 }
+
+impl Known for ShippingDto {}
 
 impl Shape for ShippingDto {
     type Input = ShippingInput;
@@ -147,8 +157,7 @@ impl Shape for ShippingDto {
 }
 
 fn address(member: Member<Object<AddressDto>>, path: &str, all: &mut Violations) -> Option<AddressInput> {
-    let Object(address) = member.required(path, "Address", all)?;
-    address.shape(&join(path, "Address"), all)
+    member.required(path, "Address", all)?.shape(&join(path, "Address"), all)
 }
 
 /// Address, as it is echoed.

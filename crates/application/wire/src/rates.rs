@@ -1,7 +1,6 @@
-//! Rates: the answer to getRates in its two forms (contract, Rates).
+//! Rates: the answer to getRates in its two forms (docs/SPECIFICATION.md#rate-forms).
 
-use dropin_money::Currency;
-use dropin_rates::{Offer, Rate};
+use dropin_rates::{ExchangeRate, Offer};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -52,18 +51,18 @@ struct RateOfferBody {
 
 impl RatesBody {
     /// The spot form.
-    pub fn spot(rates: impl IntoIterator<Item = (Currency, Rate)>) -> Self {
-        let rate = |(currency, rate): (Currency, Rate)| RateBody { currency: currency.code(), rate: rate.into() };
+    pub fn spot(rates: impl IntoIterator<Item = ExchangeRate>) -> Self {
+        let rate = |rate: ExchangeRate| RateBody { currency: rate.quote().code(), rate: rate.rate().into() };
         Self { rates: Some(rates.into_iter().map(rate).collect()), rate_offers: None }
     }
 
     /// The guaranteed form.
     pub fn guaranteed<'a>(offers: impl IntoIterator<Item = &'a Offer>) -> Self {
         let offer = |offer: &Offer| RateOfferBody {
-            currency: offer.currency.code(),
+            currency: offer.rate.quote().code(),
             id: offer.id.to_string(),
             expiry: offer.expires_at.to_string(),
-            rate: offer.rate.into(),
+            rate: offer.rate.rate().into(),
         };
         Self { rates: None, rate_offers: Some(offers.into_iter().map(offer).collect()) }
     }
@@ -82,8 +81,8 @@ mod tests {
 
     #[test]
     fn the_two_forms_of_the_contract() {
-        let rate = |text: &str| text.parse::<Rate>().unwrap();
-        let spot = [(Currency::Usd, rate("1.1172")), (Currency::Vnd, rate("30412.50")), (Currency::Eur, Rate::ONE)];
+        let rate = |text: &str| text.parse::<ExchangeRate>().unwrap();
+        let spot = [rate("EUR/USD 1.1172"), rate("EUR/VND 30412.50"), rate("EUR/EUR 1")];
         assert_eq!(
             String::from_utf8(RatesBody::spot(spot).bytes()).unwrap(),
             r#"{"Rates":[{"Currency":"USD","Rate":1.1172},{"Currency":"VND","Rate":30412.5},{"Currency":"EUR","Rate":1}]}"#
@@ -91,9 +90,7 @@ mod tests {
         let offer = Offer {
             id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112".parse().unwrap(),
             merchant_id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809113".parse().unwrap(),
-            settlement: Currency::Eur,
-            currency: Currency::Kwd,
-            rate: rate("0.000000010203040506"),
+            rate: rate("EUR/KWD 0.000000010203040506"),
             created_at: Timestamp::from_micros(1_795_000_000_000_000),
             expires_at: Timestamp::from_micros(1_795_086_400_000_000),
         };

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use crate::number::ExactNumber;
 use crate::schema;
 
-/// A refund as its merchant sees it (decisions.md section 4, `POST …/refund`).
+/// A refund as its merchant sees it (docs/SPECIFICATION.md#order-refund).
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Refund, description = "Money given back of a captured Order.")]

@@ -5,16 +5,16 @@
 
 use std::borrow::Cow;
 
-use dropin_catalogue::{Class, methods};
+use dropin_catalogue::{Class, Method, methods};
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
-use dropin_order::{OrderEvent, OrderState, RefundState};
+use dropin_order::{FailureReason, OrderEvent, OrderState, RefundState, ShopperCode};
 use dropin_session::{SessionEvent, SessionStateKind};
-use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::schema::{AdditionalProperties, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::feed::{MOST_EVENTS, USUAL_EVENTS};
+use crate::event_log::{DEFAULT_EVENT_LIMIT, MAX_EVENT_LIMIT};
 
 /// Something before and after, and no control character between; what is trimmed may stand around it.
 const TEXT: &str = r"^\s*[^\s\x00-\x1f\x7f-\x9f]([^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f])?\s*$";
@@ -100,17 +100,23 @@ named! {
     EventCursor = |schema| string(schema).pattern(Some("^(([0-7][0-9a-f]{15}){2})?$"));
     /// How many events an answer has at most.
     EventLimit = |schema| {
-        schema.schema_type(Type::Integer).minimum(Some(1)).maximum(Some(MOST_EVENTS)).default(Some(USUAL_EVENTS.into()))
+        schema.schema_type(Type::Integer).minimum(Some(1)).maximum(Some(MAX_EVENT_LIMIT)).default(Some(DEFAULT_EVENT_LIMIT.into()))
     };
     /// What is wrong with a field: FIELD_MISSING, FIELD_INVALID (wrong type or form), VALUE_NOT_ALLOWED (outside an enumeration), VALUE_TOO_LONG,
-    /// VALUE_OUT_OF_RANGE, NOT_FOUND (a reference to something that does not exist), CONFLICT (fields that exclude each other).
+    /// VALUE_OUT_OF_RANGE, NOT_FOUND (a reference to something that does not exist), CONFLICT (fields that exclude each other), FIELD_UNKNOWN (no such member; the message names the nearest one).
     FieldErrorCode = |schema| one_of(schema, ViolationCode::ALL.map(ViolationCode::as_str));
     /// State of a refund. IN_PROGRESS is told by REFUND_SUCCEEDED or REFUND_FAILED.
     RefundStateName = |schema| one_of(schema, RefundState::ALL.map(RefundState::as_str));
     /// Who caused a step: an API user of the merchant, the shopper, somebody who runs the service, or the service itself.
     Actor = |schema| one_of(schema, ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);
     /// Id of a payment method of the catalogue.
-    MethodId = |schema| one_of(schema, methods().map(|method| method.id));
+    MethodId = |schema| one_of(schema, methods().map(Method::id));
+    /// What the shopper's browser hears of a failed attempt. Never the exact reason, which would tell card testers which cards work.
+    ShopperErrorCode = |schema| one_of(schema, ShopperCode::ALL.map(ShopperCode::as_str));
+    /// What became of an attempt to pay.
+    AttemptOutcome = |schema| one_of(schema, ["PROCESSING", "COMPLETED", "FAILED"]);
+    /// Why an attempt to pay failed.
+    FailureCode = |schema| one_of(schema, FailureReason::ALL.map(FailureReason::as_str));
     /// A display language: `language_COUNTRY`.
     LocaleName = |schema| string(schema).pattern(Some("^[a-z]{2,3}_[A-Z]{2}$"));
     /// How a method is paid with.
@@ -122,13 +128,13 @@ named! {
         use dropin_card::Warning::{CardMonthInvalid, CardNumberInvalid, CardVerificationCodeInvalid};
         one_of(schema, [CardNumberInvalid, CardMonthInvalid, CardVerificationCodeInvalid].map(dropin_card::Warning::as_str))
     };
-    /// 1 to 128 of `A-Z a-z 0-9 . _ ~ -`, and not `.` or `..`.
+    /// 1 to 128 of `A-Z a-z 0-9 . _ ~ - : @ + = ,`, and not `.` or `..`.
     StashId = |schema| {
-        let pattern = r"^([A-Za-z0-9_~\-]|\.[A-Za-z0-9_~\-]|\.\.[A-Za-z0-9._~\-])[A-Za-z0-9._~\-]*$";
+        let pattern = r"^([A-Za-z0-9_~:@+=,\-]|\.[A-Za-z0-9_~:@+=,\-]|\.\.[A-Za-z0-9._~:@+=,\-])[A-Za-z0-9._~:@+=,\-]*$";
         string(schema).pattern(Some(pattern)).max_length(Some(128))
     };
-    /// A card as JSON text: an object with the strings Name, Number, VerificationCode and, in an object Expiry, Year (four digits) and Month. Number
-    /// and Expiry are required. A card that is not valid is kept all the same, and the answer's Warnings tell.
+    /// A card as JSON text: an object with the strings Name, Number, VerificationCode and, in an object Expiry, Year (four digits) and Month. A
+    /// card that is not valid, or not whole, is kept all the same, and the answer's Warnings tell.
     Card = |schema| format(schema, "card").content_media_type("application/json");
     /// A wallet's token as JSON text: an object with Type, the wallet (APPLEPAY), and Data, the payment object from the wallet's authorization
     /// callback, which reaches the processor as it is; both are required. Data has at most 16 KiB.
@@ -146,11 +152,13 @@ pub enum StashForm {}
 impl PartialSchema for StashForm {
     fn schema() -> RefOr<Schema> {
         let form = ObjectBuilder::new()
-            .description(Some("What a browser stashes: the browser, and exactly one of card and token_data."))
+            .description(Some("What a browser stashes: the browser, exactly one of card and token_data, and the Session that it is for when there is one: while strangers flood a merchant's stash, posts that name a live Session of the merchant are taken on."))
             .schema_type(Type::Object);
         let form =
             form.property("DeviceFingerprint", Ref::from_schema_name(Text::name())).required("DeviceFingerprint");
+        let form = form.property("SessionId", Ref::from_schema_name(Id::name()));
         let form = form.property("card", Ref::from_schema_name(Card::name()));
+        let form = form.additional_properties(Some(AdditionalProperties::FreeForm(false)));
         RefOr::T(form.property("token_data", Ref::from_schema_name(Token::name())).into())
     }
 }
@@ -158,6 +166,7 @@ impl PartialSchema for StashForm {
 impl ToSchema for StashForm {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
         schemas.push((Text::name().into_owned(), Text::schema()));
+        schemas.push((Id::name().into_owned(), Id::schema()));
         schemas.push((Card::name().into_owned(), Card::schema()));
         schemas.push((Token::name().into_owned(), Token::schema()));
     }

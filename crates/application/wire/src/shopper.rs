@@ -1,22 +1,23 @@
 //! What the drop-in in the shopper's browser sees and sends: nothing of billing, nothing of the merchant's credentials.
 
-use dropin_catalogue::{Class, Offered, find_method};
-use dropin_kernel::{AttemptId, Revision, Violation, ViolationCode, Violations};
+use dropin_catalogue::{Catalogue, Class, Offered};
+use dropin_kernel::{AttemptId, OrderId, Revision, Timestamp, Violation, ViolationCode, Violations};
 use dropin_money::Decimal;
-use dropin_order::BankDetails;
+use dropin_order::{BankDetails, OrderState, ShopperCode};
 use dropin_session::{Session, SessionStateKind};
 use dropin_validation::Text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::bank::BankDetailsBody;
-use crate::gate::read_object;
+use crate::known::Known;
 use crate::member::Member;
 use crate::number::ExactNumber;
 use crate::request::RequestError;
 use crate::schema;
 use crate::session::{DiscountBody, ItemBody};
 use crate::stash::{STASH_ID_FORM, is_stash_id};
+use crate::strict_json::read_object;
 use crate::wallet::TokenMethodBody;
 
 /// What the shopper's view of a Session is made of.
@@ -36,6 +37,21 @@ pub struct ViewSource<'a> {
     pub stash_url: &'a str,
     /// Whether the deployment is a sandbox.
     pub sandbox: bool,
+    /// The attempt that failed last, while another may follow.
+    pub failed_attempt: Option<FailedAttemptSource>,
+    /// What the server's clock says.
+    pub now: Timestamp,
+}
+
+/// What is told of a failed attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct FailedAttemptSource {
+    /// As the browser named it.
+    pub attempt: AttemptId,
+    /// Never the exact reason.
+    pub code: ShopperCode,
+    /// How many more may be made.
+    pub attempts_left: u32,
 }
 
 /// The shopper's view of a Session.
@@ -74,21 +90,55 @@ pub struct ShopperViewBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<DiscountBody>)]
     discounts: Option<Vec<DiscountBody<'a>>>,
-    payment_methods: Vec<MethodBody>,
+    payment_methods: Vec<MethodBody<'a>>,
     /// Wallets, for whose button the page itself has to be asked; empty when there is none.
     token_methods: &'a [TokenMethodBody],
     /// {stash_url}: where the card goes.
     stash_url: &'a str,
     /// Whether no money moves.
     sandbox: bool,
+    /// When it will be CANCELLED unless somebody pays.
+    #[schema(value_type = schema::Moment)]
+    expires_at: String,
+    /// What the server's clock says; ExpiresAt is by that clock.
+    #[schema(value_type = schema::Moment)]
+    server_time: String,
+    /// How many attempts to pay may still be made.
+    attempts_left: u32,
+    /// While CREATED: the attempt that failed last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = FailedAttemptBody)]
+    attempt: Option<FailedAttemptBody>,
+}
+
+/// An attempt to pay that failed, while another may follow.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = FailedAttempt)]
+struct FailedAttemptBody {
+    /// As the drop-in named it.
+    #[schema(value_type = schema::Id)]
+    attempt_id: String,
+    /// What the shopper may know of the reason.
+    #[schema(value_type = schema::ShopperErrorCode)]
+    error_code: &'static str,
+    /// How many attempts may still be made.
+    attempts_left: u32,
+}
+
+impl From<FailedAttemptSource> for FailedAttemptBody {
+    fn from(source: FailedAttemptSource) -> Self {
+        let FailedAttemptSource { attempt, code, attempts_left } = source;
+        Self { attempt_id: attempt.to_string(), error_code: code.as_str(), attempts_left }
+    }
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = PaymentMethod)]
-struct MethodBody {
-    id: &'static str,
-    name: &'static str,
+struct MethodBody<'a> {
+    id: &'a str,
+    name: &'a str,
     class: &'static str,
 }
 
@@ -97,7 +147,8 @@ impl<'a> ShopperViewBody<'a> {
     pub fn new(source: &ViewSource<'a>) -> Self {
         let session = source.session;
         let terms = &session.terms;
-        let method = |method: &Offered| MethodBody { id: method.id, name: method.name, class: method.class.as_str() };
+        let method =
+            |method: &'a Offered| MethodBody { id: method.id(), name: method.name(), class: method.class().as_str() };
         Self {
             session_id: session.id.to_string(),
             state: session.state.kind().as_str(),
@@ -113,10 +164,14 @@ impl<'a> ShopperViewBody<'a> {
             shipping_amount: terms.shipping.as_ref().map(|shipping| (&shipping.shipping_amount).into()),
             duty_amount: terms.shipping.as_ref().map(|shipping| (&shipping.duty_amount).into()),
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(DiscountBody::from).collect()),
-            payment_methods: source.methods.iter().filter(|method| !method.token).map(method).collect(),
+            payment_methods: source.methods.iter().filter(|method| !method.is_token()).map(method).collect(),
             token_methods: source.token_methods,
             stash_url: source.stash_url,
             sandbox: source.sandbox,
+            expires_at: session.expires_at.to_string(),
+            server_time: source.now.to_string(),
+            attempts_left: session.attempts.left(),
+            attempt: source.failed_attempt.map(FailedAttemptBody::from),
         }
     }
 }
@@ -144,7 +199,7 @@ pub enum SubmitMeans {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = SubmitRequest)]
 struct SubmitDto {
     #[schema(value_type = schema::Version)]
@@ -163,6 +218,8 @@ struct SubmitDto {
     device_fingerprint: Member<String>,
 }
 
+impl Known for SubmitDto {}
+
 schema::sent_as! { SubmitRequest => SubmitDto; }
 
 impl SubmitRequest {
@@ -170,9 +227,9 @@ impl SubmitRequest {
     ///
     /// # Errors
     /// Malformed JSON; else every wrong type and missing member; else every wrong meaning.
-    pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
-        let dto: SubmitDto = read_object(body)?;
+    pub fn parse(body: &[u8], catalogue: &Catalogue) -> Result<Self, RequestError> {
         let mut all = Violations::new();
+        let dto: SubmitDto = read_object(body, &mut all)?;
         let version = dto.version.required("", "Version", &mut all);
         let attempt = dto.attempt_id.required("", "AttemptId", &mut all);
         if !dto.stash_id.is_there() && !dto.payment_method.is_there() {
@@ -188,7 +245,7 @@ impl SubmitRequest {
         let version = version.to_whole_u32().map(|number| Revision::new(number.into()));
         let version = all.check(version.ok_or_else(|| invalid("Version", "must be the Version that the view gave")));
         let attempt = all.check(attempt.parse().map_err(|_invalid| invalid("AttemptId", "must be a UUID")));
-        let means = means(stash_id, method, &mut all);
+        let means = means(stash_id, method, catalogue, &mut all);
         let fingerprint = all.check(Text::parse("DeviceFingerprint", &fingerprint));
         let whole = match (version, attempt, means, fingerprint) {
             (Some(version), Some(attempt), Some(means), Some(fingerprint)) => {
@@ -200,13 +257,54 @@ impl SubmitRequest {
     }
 }
 
+/// What the drop-in sends when the shopper wants to pay another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PayAnotherWayRequest {
+    /// The attempt whose page shall be closed.
+    pub attempt: AttemptId,
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[schema(as = PayAnotherWayRequest)]
+struct PayAnotherWayDto {
+    /// The attempt whose page shall be closed.
+    #[schema(value_type = schema::Id)]
+    attempt_id: Member<String>,
+}
+
+impl Known for PayAnotherWayDto {}
+
+schema::sent_as! { PayAnotherWayRequest => PayAnotherWayDto; }
+
+impl PayAnotherWayRequest {
+    /// Reads the body of the call.
+    ///
+    /// # Errors
+    /// Malformed JSON; a missing or wrong AttemptId.
+    pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
+        let mut all = Violations::new();
+        let dto: PayAnotherWayDto = read_object(body, &mut all)?;
+        let attempt = dto.attempt_id.required("", "AttemptId", &mut all);
+        let attempt = all.into_result(attempt)?.parse();
+        let attempt =
+            attempt.map_err(|_invalid| Violation::new("AttemptId", ViolationCode::Invalid, "must be a UUID"))?;
+        Ok(Self { attempt })
+    }
+}
+
 /// A card by its stash, or a method without a card by its id; never both.
-fn means(stash_id: Option<String>, method: Option<String>, all: &mut Violations) -> Option<SubmitMeans> {
+fn means(
+    stash_id: Option<String>,
+    method: Option<String>,
+    catalogue: &Catalogue,
+    all: &mut Violations,
+) -> Option<SubmitMeans> {
     if stash_id.as_deref().is_some_and(|id| !is_stash_id(id)) {
         all.push("StashId", ViolationCode::Invalid, STASH_ID_FORM);
     }
-    let class = method.as_deref().and_then(|id| match find_method(id) {
-        Some(method) => Some(method.class),
+    let class = method.as_deref().and_then(|id| match catalogue.method(id) {
+        Some(method) => Some(method.class()),
         None => {
             all.push("PaymentMethod", ViolationCode::NotAllowed, "must be one of the methods that the view lists");
             None
@@ -228,6 +326,22 @@ fn means(stash_id: Option<String>, method: Option<String>, all: &mut Violations)
     }
 }
 
+/// That a page may embed the drop-in.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = Embeddable)]
+pub struct EmbeddableBody {
+    /// Always true: a page that may not hears why in an Error object.
+    allowed: bool,
+}
+
+impl EmbeddableBody {
+    /// The page may embed it.
+    pub const fn allowed() -> Self {
+        Self { allowed: true }
+    }
+}
+
 /// How an attempt to pay stands.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
@@ -239,13 +353,14 @@ pub struct ProgressBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String)]
     error_code: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = String)]
-    error_message: Option<&'static str>,
     /// While REDIRECTED: the page that the shopper has to visit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String)]
     redirect_url: Option<&'a str>,
+    /// While REDIRECTED: the attempt that waits there, which pay-another-way names. A browser that did not begin it knows it from here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
+    attempt_id: Option<String>,
     /// Whether that page is the 3-D Secure of a card, which may be framed; the top page goes to any other.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool)]
@@ -254,54 +369,75 @@ pub struct ProgressBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = BankDetailsBody)]
     bank_details: Option<BankDetailsBody<'a>>,
+    /// While the outcome of the attempt is being asked for: nothing may be paid meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool)]
+    checking: Option<bool>,
+    /// While CREATED: the attempt that failed last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = FailedAttemptBody)]
+    attempt: Option<FailedAttemptBody>,
+    /// Once COMPLETED.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
+    order_id: Option<String>,
+    /// Once COMPLETED.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::OrderStateName)]
+    order_state: Option<&'static str>,
+    /// Once COMPLETED.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::MethodId)]
+    payment_method: Option<&'a str>,
 }
 
 impl<'a> ProgressBody<'a> {
-    /// `error_code` says why the Session ended without an Order; the drop-in hands it and its message to onFailure.
+    /// `error_code` says why the Session ended without an Order; the drop-in hands it to onFailure, with words of its own.
     pub fn new(state: SessionStateKind, error_code: Option<&'static str>) -> Self {
         Self {
             state: state.as_str(),
             error_code,
-            error_message: error_code.map(message),
             redirect_url: None,
+            attempt_id: None,
             challenge: None,
             bank_details: None,
+            checking: None,
+            attempt: None,
+            order_id: None,
+            order_state: None,
+            payment_method: None,
         }
     }
 
-    /// With the page that the shopper has to visit; `challenge` when it is the 3-D Secure of a card.
+    /// With whether the outcome of the attempt is being asked for.
     #[must_use]
-    pub fn with_page(self, url: &'a str, challenge: bool) -> Self {
-        Self { redirect_url: Some(url), challenge: challenge.then_some(true), ..self }
+    pub fn checking(self, checking: bool) -> Self {
+        Self { checking: checking.then_some(true), ..self }
+    }
+
+    /// With the attempt that failed last.
+    #[must_use]
+    pub fn with_failed_attempt(self, source: FailedAttemptSource) -> Self {
+        Self { attempt: Some(source.into()), ..self }
+    }
+
+    /// With the Order that completed the Session.
+    #[must_use]
+    pub fn with_order(self, id: OrderId, state: OrderState, payment_method: &'a str) -> Self {
+        let (order_id, order_state) = (Some(id.to_string()), Some(state.as_str()));
+        Self { order_id, order_state, payment_method: Some(payment_method), ..self }
+    }
+
+    /// With the page on which the shopper has to go on with `attempt`; `challenge` when it is the 3-D Secure of a card.
+    #[must_use]
+    pub fn with_page(self, url: &'a str, challenge: bool, attempt: AttemptId) -> Self {
+        let attempt_id = Some(attempt.to_string());
+        Self { redirect_url: Some(url), challenge: challenge.then_some(true), attempt_id, ..self }
     }
 
     /// With where the shopper transfers the money to.
     #[must_use]
     pub fn with_bank_details(self, details: &'a BankDetails) -> Self {
         Self { bank_details: Some(details.into()), ..self }
-    }
-}
-
-/// For the merchant's developer, who finds it in onFailure; the drop-in shows the shopper its own words by the code.
-fn message(error_code: &str) -> &'static str {
-    match error_code {
-        "PAYMENT_DECLINED" => "The payment was declined. Create a new Session to try again, with another card.",
-        "INSUFFICIENT_FUNDS" => "The card was declined for lack of funds. Create a new Session to try another card.",
-        "INVALID_CARD" => "The card's number, expiry or code is not valid. Create a new Session to try again.",
-        "CANCELLED_BY_SHOPPER" => {
-            "The shopper cancelled on the page of the bank or provider. Create a new Session to try again."
-        }
-        "AUTHENTICATION_FAILED" => {
-            "The bank could not confirm that it is the card's owner who pays. Create a new Session to try again, with another card."
-        }
-        "PAYMENT_EXPIRED" => {
-            "The shopper did not finish on the page of the bank or provider in time. Create a new Session to try again."
-        }
-        "PROCESSOR_UNAVAILABLE" => {
-            "The payment could not be made and nothing was charged. Create a new Session to try again."
-        }
-        "SESSION_CANCELLED" => "The Session was cancelled. Create a new one to pay.",
-        "SESSION_EXPIRED" => "The Session has expired. Create a new one to pay.",
-        _ => "The payment was not made. Create a new Session to try again.",
     }
 }

@@ -1,4 +1,4 @@
-//! The stash: the card or wallet token that the shopper's browser sends, and the answer (contract, Stash response; decisions.md section 8).
+//! The stash: the card or wallet token that the shopper's browser sends, and the answer (docs/SPECIFICATION.md#stash).
 //!
 //! Nothing here leaves a copy of either behind: its text is borrowed until each string is decoded, once, into memory of its full size that
 //! is wiped when dropped. No Debug, no error and no message holds any of it.
@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
-use crate::gate::json_object;
 use crate::schema;
+use crate::strict_json::json_object;
 use crate::text::characters;
 
-/// Longest StashId (decisions.md section 8).
+/// Longest StashId (docs/SPECIFICATION.md#stash-id).
 const MAX_STASH_ID: usize = 128;
 /// Longest text of a card's member, in bytes; numbers, dates and names are far below.
 const MAX_TEXT: usize = 512;
@@ -23,11 +23,11 @@ const MAX_TEXT: usize = 512;
 const MAX_TOKEN: usize = 16 * 1024;
 
 /// What is said of a text that is no StashId.
-pub(crate) const STASH_ID_FORM: &str = "must be 1 to 128 of A-Z a-z 0-9 . _ ~ -";
+pub(crate) const STASH_ID_FORM: &str = "must be 1 to 128 of A-Z a-z 0-9 . _ ~ - : @ + = ,";
 
-/// Whether `text` is a StashId: 1 to 128 of `A-Za-z0-9._~-` (decisions.md section 8).
+/// Whether `text` is a StashId: 1 to 128 of `A-Za-z0-9._~-:@+=,` (docs/SPECIFICATION.md#stash-id).
 pub fn is_stash_id(text: &str) -> bool {
-    let allowed = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b'~' | b'-');
+    let allowed = |c: u8| c.is_ascii_alphanumeric() || b"._~-:@+=,".contains(&c);
     (1..=MAX_STASH_ID).contains(&text.len()) && text.bytes().all(allowed)
 }
 
@@ -70,29 +70,34 @@ struct ExpiryDto<'a> {
     month: Option<&'a RawValue>,
 }
 
-/// Reads the form field `card`: `{Name, Number, VerificationCode, Expiry: {Year, Month}}`, strings, of which Number and Expiry are required.
-/// Whether they make a good card is not asked: invalid card data is stored as given (contract, POST {stash_url}).
+/// Reads the form field `card`: `{Name, Number, VerificationCode, Expiry: {Year, Month}}`, strings. Whether they make a good card is not asked:
+/// what is missing, of another type or too long is kept as an empty text, of which the card's warnings tell (docs/SPECIFICATION.md#stash-warnings).
 ///
 /// # Errors
-/// Violations below `card`, sorted by path; none repeats anything of the card.
-pub fn parse_card_json(json: &str) -> Result<Card, Vec<Violation>> {
+/// A violation at `card` when it is no JSON object; it repeats nothing of the card.
+pub fn parse_card_json(json: &str) -> Result<Card, Violation> {
     let not_an_object =
-        || vec![Violation::new("card", ViolationCode::Invalid, "must be a JSON object with Number and Expiry")];
-    // The gate's message could name a position in the card's text and nothing else, but the field error says enough.
+        || Violation::new("card", ViolationCode::Invalid, "must be a JSON object with Number and Expiry");
+    // The message of the strict reader could name a position in the card's text and nothing else, but the field error says enough.
     let text = json_object(json.as_bytes()).map_err(|_malformed| not_an_object())?;
     let dto: CardDto<'_> = serde_json::from_str(text).map_err(|_unreadable| not_an_object())?;
-    let mut all = Violations::new();
-    let name = optional(dto.name, "card.Name", &mut all);
-    let number = required(dto.number, "card.Number", &mut all);
-    let code = optional(dto.verification_code, "card.VerificationCode", &mut all);
-    let expiry = expiry(dto.expiry, &mut all);
-    let (Some(mut name), Some(mut number), Some(mut code), Some((mut year, mut month))) = (name, number, code, expiry)
-    else {
-        return Err(all.into_sorted());
-    };
+    let (year, month) = expiry(dto.expiry);
     // Taking the strings out moves their memory into the card, which wipes it.
-    let take = |text: &mut Zeroizing<String>| std::mem::take(&mut **text);
-    Ok(Card::new(take(&mut name), take(&mut number), take(&mut code), take(&mut year), take(&mut month)))
+    let [name, number, code, year, month] = [dto.name, dto.number, dto.verification_code, year, month]
+        .map(|datum| std::mem::take(&mut *text_or_empty(datum)));
+    Ok(Card::new(name, number, code, year, month))
+}
+
+/// The text of a card's datum; empty when it is missing or cannot be one.
+fn text_or_empty(raw: Option<&RawValue>) -> Secret {
+    optional(raw, "", &mut Violations::new()).unwrap_or_default()
+}
+
+/// Year and Month, as far as they are there.
+fn expiry(raw: Option<&RawValue>) -> (Option<&RawValue>, Option<&RawValue>) {
+    let object = raw.map(RawValue::get).filter(|token| token.starts_with('{'));
+    let read = object.and_then(|token| serde_json::from_str::<ExpiryDto<'_>>(token).ok());
+    read.map_or((None, None), |dto| (dto.year, dto.month))
 }
 
 #[derive(Deserialize)]
@@ -121,7 +126,7 @@ pub fn parse_token_json(json: &str) -> Result<WalletToken, Vec<Violation>> {
 }
 
 fn known_wallet(id: &str, all: &mut Violations) -> Option<Wallet> {
-    let wallet = Wallet::from_code(id);
+    let wallet = id.parse::<Wallet>().ok();
     if wallet.is_none() {
         let known = Wallet::ALL.map(Wallet::as_str).join(", ");
         all.push("token_data.Type", ViolationCode::NotAllowed, format!("must name a wallet: {known}"));
@@ -145,21 +150,6 @@ fn payment_object<'a>(raw: Option<&'a RawValue>, all: &mut Violations) -> Option
 }
 
 type Secret = Zeroizing<String>;
-
-fn expiry(raw: Option<&RawValue>, all: &mut Violations) -> Option<(Secret, Secret)> {
-    let Some(raw) = raw else {
-        all.push("card.Expiry", ViolationCode::Missing, "is required");
-        return None;
-    };
-    let token = raw.get();
-    let Some(dto) = token.starts_with('{').then(|| serde_json::from_str::<ExpiryDto<'_>>(token).ok()).flatten() else {
-        all.push("card.Expiry", ViolationCode::Invalid, "must be an object with Year and Month");
-        return None;
-    };
-    let year = required(dto.year, "card.Expiry.Year", all);
-    let month = required(dto.month, "card.Expiry.Month", all);
-    year.zip(month)
-}
 
 fn required(raw: Option<&RawValue>, field: &str, all: &mut Violations) -> Option<Secret> {
     if raw.is_none() {

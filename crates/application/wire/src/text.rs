@@ -1,4 +1,4 @@
-//! JSON strings, decoded one character at a time, so that whoever reads one decides where its characters go.
+//! JSON strings, decoded one character at a time, so that the caller decides where the characters are stored.
 
 /// The string token holds an escape that stands for no character (a lone surrogate).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

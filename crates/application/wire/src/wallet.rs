@@ -1,4 +1,4 @@
-//! The mobile wallet (contract, Wallet token method): how its token method is listed, and what its provider's payment session looks like.
+//! The mobile wallet (docs/SPECIFICATION.md#wallet): how its token method is listed, and what its provider's payment session looks like.
 
 use dropin_card::Wallet;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 /// What the wallet's payment sheet is told that a merchant can do: 3-D Secure is what every token needs.
 const CAPABILITIES: &[&str] = &["supports3DS"];
 
-/// A token method: one whose payment data come from a wallet (contract, TokenMethods entry).
+/// A token method: one whose payment data come from a wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = TokenMethod)]

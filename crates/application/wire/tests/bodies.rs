@@ -4,15 +4,18 @@
 mod common;
 
 use common::{LARGEST, SMALLEST, completed, expired, failed, id, session};
-use dropin_catalogue::{Ask, Catalogue, Channel, MerchantMethods};
+use dropin_catalogue::{Ask, Catalogue, Class, MerchantMethods, Method, SalesChannel};
 use dropin_kernel::{AttemptId, Revision};
-use dropin_order::{OrderEvent, OrderState};
-use dropin_session::{BillingChoice, FailureReason, Session, SessionStateKind};
+use dropin_order::{FailureReason, OrderEvent, OrderState, ShopperCode};
+use dropin_session::{BillingChoice, Session, SessionStateKind};
 use dropin_validation::Text;
+use dropin_wire::RequestError;
 use dropin_wire::event;
-use dropin_wire::order::{CaptureRequest, OrderBody};
+use dropin_wire::order::{OrderBody, OrderCaptureRequest};
 use dropin_wire::session::SessionBody;
-use dropin_wire::shopper::{ProgressBody, ShopperViewBody, SubmitMeans, SubmitRequest, ViewSource};
+use dropin_wire::shopper::{
+    FailedAttemptSource, PayAnotherWayRequest, ProgressBody, ShopperViewBody, SubmitMeans, SubmitRequest, ViewSource,
+};
 use dropin_wire::wallet::TokenMethodBody;
 
 fn text(body: &impl serde::Serialize) -> String {
@@ -70,8 +73,10 @@ fn a_session_with_everything_completed() {
 
 #[test]
 fn a_reference_is_echoed_when_it_was_the_choice() {
-    let mut session = session(SMALLEST);
-    session.terms.billing_choice = BillingChoice::ByReference(Text::parse("", "ana-1").unwrap());
+    let choice = BillingChoice::ByReference(Text::parse("", "ana-1").unwrap());
+    let session = session(SMALLEST);
+    let terms = session.terms.clone().edited(|terms| terms.billing_choice = choice).unwrap();
+    let session = session.edited(|parts| parts.terms = terms).unwrap();
     assert!(
         text(&SessionBody::new(&session, None)).contains(r#"}},"BillingProfileReference":"ana-1","BillingProfileId":"#)
     );
@@ -98,31 +103,33 @@ fn orders_with_amounts_and_reason() {
     let reason = r#","Reason":{"Code":"PendingNotification","Retryable":false}}"#;
     let captured = format!("{}{reason}", lines(full).trim_end_matches('}'));
     assert_eq!(text(&OrderBody::captured(&order, "PendingNotification")), captured);
-    let alone = dropin_order::Order { session_id: None, ..order };
+    let alone = order.edited(|parts| parts.session_id = None).unwrap();
     assert!(!text(&OrderBody::brief(&alone)).contains("SessionId"));
 }
 
 #[test]
 fn capture_requests_are_empty_or_name_an_amount() {
-    let amount = |body: Option<&[u8]>| CaptureRequest::parse(body).map(|request| request.amount.map(|n| n.to_string()));
+    let amount =
+        |body: Option<&[u8]>| OrderCaptureRequest::parse(body).map(|request| request.amount.map(|n| n.to_string()));
     assert_eq!(amount(None), Ok(None));
     assert_eq!(amount(Some(b"")), Ok(None));
     assert_eq!(amount(Some(b"{}")), Ok(None));
     assert_eq!(amount(Some(br#"{"Amount":12.50}"#)), Ok(Some("12.50".to_owned())));
-    let refused = CaptureRequest::parse(Some(br#"{"Amount":"12.50"}"#)).unwrap_err();
+    let refused = OrderCaptureRequest::parse(Some(br#"{"Amount":"12.50"}"#)).unwrap_err();
     assert_eq!(common::fields(refused), ["Amount FIELD_INVALID"]);
-    assert!(CaptureRequest::parse(Some(b"[]")).is_err() && CaptureRequest::parse(Some(b" ")).is_err());
+    assert!(OrderCaptureRequest::parse(Some(b"[]")).is_err() && OrderCaptureRequest::parse(Some(b" ")).is_err());
 }
 
 #[test]
-fn order_events_are_the_contracts_four_members_and_under_review() {
+fn order_events_carry_the_contracts_members_under_review_amounts_and_when_it_was_made() {
     let (_, order) = completed(SMALLEST);
-    let order = dropin_order::Order { state: OrderState::Processed, ..order };
+    let order = order.edited(|parts| parts.state = OrderState::Processed).unwrap();
     assert_eq!(
         String::from_utf8(event::order_changed(OrderEvent::Processed, &order)).unwrap(),
         lines(
             r#"{"EventType":"ORDER_PROCESSED","Order":{"OrderId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103","State":"PROCESSED",
-            "MerchantReference":"order-1","SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","UnderReview":false}}"#
+            "MerchantReference":"order-1","SessionId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809101","UnderReview":false,"Currency":"USD",
+            "AuthorizedAmount":29.90,"CapturedAmount":0.00,"RefundedAmount":0.00,"CreatedAt":"2026-11-18T11:06:40.000000Z"}}"#
         )
     );
 }
@@ -159,7 +166,8 @@ fn view(session: &Session) -> String {
         merchant: &MerchantMethods::default(),
         sandbox: true,
         recurring: false,
-        channel: Channel::DropIn,
+        capture_later: false,
+        channel: SalesChannel::DropIn,
     });
     text(&ShopperViewBody::new(&ViewSource {
         session,
@@ -174,6 +182,8 @@ fn view(session: &Session) -> String {
         )],
         stash_url: "http://127.0.0.1:8080/stash",
         sandbox: true,
+        failed_attempt: None,
+        now: common::NOW,
     }))
 }
 
@@ -189,7 +199,8 @@ fn the_shoppers_view() {
             "PaymentMethods":[{"Id":"VISA","Name":"Visa","Class":"Card"}],
             "TokenMethods":[{"Type":"APPLEPAY","Parameters":{"MerchantIdentifier":"merchant.m","SupportedNetworks":["visa"],
             "MerchantCapabilities":["supports3DS"],"PaymentSessionUrl":"https://pay.example/s","CountryCode":"DE"}}],
-            "StashUrl":"http://127.0.0.1:8080/stash","Sandbox":true}"#
+            "StashUrl":"http://127.0.0.1:8080/stash","Sandbox":true,"ExpiresAt":"2026-11-19T11:06:40.000000Z",
+            "ServerTime":"2026-11-18T11:06:40.000000Z","AttemptsLeft":5}"#
         )
     );
     let largest = view(&session(LARGEST));
@@ -208,13 +219,17 @@ fn submit(version: &str, means: &str) -> String {
 
 #[track_caller]
 fn refused_submit(body: &str) -> Vec<String> {
-    common::fields(SubmitRequest::parse(body.as_bytes()).unwrap_err())
+    common::fields(read_submit(body).unwrap_err())
+}
+
+fn read_submit(body: &str) -> Result<SubmitRequest, RequestError> {
+    SubmitRequest::parse(body.as_bytes(), &Catalogue::of_sandbox())
 }
 
 #[test]
 fn submits_name_a_version_an_attempt_and_a_stash() {
     let means = r#""StashId":"a.B_c~9-","#;
-    let request = SubmitRequest::parse(submit("3", means).as_bytes()).unwrap();
+    let request = read_submit(&submit("3", means)).unwrap();
     assert_eq!((request.version, request.attempt), (Revision::new(3), id::<AttemptId>(4)));
     assert_eq!((request.means, request.fingerprint.as_str()), (SubmitMeans::Stash("a.B_c~9-".to_owned()), "f"));
     assert_eq!(refused_submit(&submit("1.5", means)), ["Version FIELD_INVALID"]);
@@ -228,16 +243,16 @@ fn submits_name_a_version_an_attempt_and_a_stash() {
             "Version FIELD_MISSING"
         ]
     );
-    let wrong = r#"{"Version":1,"AttemptId":"x","StashId":"a b","DeviceFingerprint":""}"#;
+    let wrong = r#"{"Version":1,"AttemptId":"x","StashId":"a b","DeviceFingerprint":"f\u0007"}"#;
     assert_eq!(
         refused_submit(wrong),
-        ["AttemptId FIELD_INVALID", "DeviceFingerprint FIELD_MISSING", "StashId FIELD_INVALID"]
+        ["AttemptId FIELD_INVALID", "DeviceFingerprint FIELD_INVALID", "StashId FIELD_INVALID"]
     );
 }
 
 #[test]
 fn submits_name_a_card_or_another_method() {
-    let means = |means: &str| SubmitRequest::parse(submit("3", means).as_bytes()).unwrap().means;
+    let means = |means: &str| read_submit(&submit("3", means)).unwrap().means;
     assert_eq!(means(r#""PaymentMethod":"PAYPAL","StashId":null,"#), SubmitMeans::Method("PAYPAL".to_owned()));
     assert_eq!(means(r#""PaymentMethod":"VISA","StashId":"s","#), SubmitMeans::Stash("s".to_owned()));
     let refused = |means: &str| refused_submit(&submit("3", means));
@@ -249,35 +264,82 @@ fn submits_name_a_card_or_another_method() {
 }
 
 #[test]
+fn submits_name_a_method_that_the_deployment_added() {
+    let own = Method::builder("TIKKIE", "Tikkie", Class::Online).build().unwrap();
+    let catalogue = Catalogue::of_sandbox().with([own]).unwrap();
+    let body = submit("3", r#""PaymentMethod":"TIKKIE","#);
+    let request = SubmitRequest::parse(body.as_bytes(), &catalogue).unwrap();
+    assert_eq!(request.means, SubmitMeans::Method("TIKKIE".to_owned()));
+    assert_eq!(refused_submit(&body), ["PaymentMethod VALUE_NOT_ALLOWED"], "another deployment");
+}
+
+#[test]
 fn progress_tells_why_it_ended() {
     assert_eq!(text(&ProgressBody::new(SessionStateKind::Processing, None)), r#"{"State":"PROCESSING"}"#);
     let failed = text(&ProgressBody::new(SessionStateKind::Failed, Some("PAYMENT_DECLINED")));
-    assert!(
-        failed.starts_with(
-            r#"{"State":"FAILED","ErrorCode":"PAYMENT_DECLINED","ErrorMessage":"The payment was declined"#
-        )
+    assert_eq!(failed, r#"{"State":"FAILED","ErrorCode":"PAYMENT_DECLINED"}"#, "the words are the drop-in's");
+}
+
+#[test]
+fn progress_tells_of_failed_attempts_checks_and_orders() {
+    let failed = FailedAttemptSource { attempt: id(4), code: ShopperCode::PageCancelled, attempts_left: 3 };
+    assert_eq!(
+        text(&ProgressBody::new(SessionStateKind::Created, None).with_failed_attempt(failed)),
+        r#"{"State":"CREATED","Attempt":{"AttemptId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809104","ErrorCode":"PAGE_CANCELLED","AttemptsLeft":3}}"#
+    );
+    let progress = |checking| text(&ProgressBody::new(SessionStateKind::Processing, None).checking(checking));
+    assert_eq!(progress(true), r#"{"State":"PROCESSING","Checking":true}"#);
+    assert_eq!(progress(false), r#"{"State":"PROCESSING"}"#);
+    let completed = ProgressBody::new(SessionStateKind::Completed, None);
+    assert_eq!(
+        text(&completed.with_order(id(3), OrderState::Processed, "PAYPAL")),
+        r#"{"State":"COMPLETED","OrderId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103","OrderState":"PROCESSED","PaymentMethod":"PAYPAL"}"#
     );
 }
 
 #[test]
-fn every_reason_of_a_failure_has_a_message_of_its_own() {
-    let message = |code| text(&ProgressBody::new(SessionStateKind::Failed, Some(code))).replace(code, "");
-    for reason in FailureReason::ALL {
-        assert_ne!(message(reason.as_str()), message("SOMETHING_ELSE"), "{}", reason.as_str());
+fn the_merchant_reads_exactly_why_attempts_failed() {
+    let session = session(SMALLEST);
+    let running = common::started(Some(&session), "PAYPAL");
+    let reason = FailureReason::InsufficientFunds;
+    let failed = running.refused(reason, common::NOW).unwrap().change.next;
+    let (_, shown) = completed(SMALLEST);
+    let body = text(&SessionBody::new(&session, None).with_attempts(&[failed, shown, running]));
+    let at = r#""At":"2026-11-18T11:06:40.000000Z""#;
+    let expected = format!(
+        r#""Attempts":[{{{at},"PaymentMethod":"PAYPAL","Outcome":"FAILED","Code":"INSUFFICIENT_FUNDS"}},{{{at},"PaymentMethod":"VISA","Outcome":"COMPLETED"}},{{{at},"PaymentMethod":"PAYPAL","Outcome":"PROCESSING"}}]"#
+    );
+    assert!(body.contains(&expected), "{body}");
+}
+
+#[test]
+fn paying_another_way_names_an_attempt() {
+    let parsed = PayAnotherWayRequest::parse(br#"{"AttemptId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809104"}"#);
+    assert_eq!(parsed.unwrap().attempt, id(4));
+    for (body, expected) in [
+        ("{}", "AttemptId FIELD_MISSING"),
+        (r#"{"AttemptId":7}"#, "AttemptId FIELD_INVALID"),
+        (r#"{"AttemptId":"x"}"#, "AttemptId FIELD_INVALID"),
+    ] {
+        assert_eq!(common::fields(PayAnotherWayRequest::parse(body.as_bytes()).unwrap_err()), [expected]);
     }
 }
 
 #[test]
 fn progress_leads_on_to_a_page_or_a_bank() {
+    let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+    let attempt = id.parse().expect("a UUID");
     let progress = ProgressBody::new(SessionStateKind::Redirected, None);
     assert_eq!(
-        text(&progress.with_page("https://bank.example/3ds?a=1", true)),
-        r#"{"State":"REDIRECTED","RedirectUrl":"https://bank.example/3ds?a=1","Challenge":true}"#
+        text(&progress.with_page("https://bank.example/3ds?a=1", true, attempt)),
+        format!(
+            r#"{{"State":"REDIRECTED","RedirectUrl":"https://bank.example/3ds?a=1","AttemptId":"{id}","Challenge":true}}"#
+        )
     );
     let progress = ProgressBody::new(SessionStateKind::Redirected, None);
     assert_eq!(
-        text(&progress.with_page("https://wallet.example", false)),
-        r#"{"State":"REDIRECTED","RedirectUrl":"https://wallet.example"}"#
+        text(&progress.with_page("https://wallet.example", false, attempt)),
+        format!(r#"{{"State":"REDIRECTED","RedirectUrl":"https://wallet.example","AttemptId":"{id}"}}"#)
     );
     let details = common::bank_details();
     assert_eq!(

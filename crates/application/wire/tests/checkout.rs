@@ -1,15 +1,18 @@
-//! The server-to-server checkout: what is accepted, and the exact bytes of what is answered.
+//! The server-to-server checkout: what is accepted, and the exact bytes of the answers.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod common;
 
 use common::{LATER, NOW, bank_details, fields, id, ledger, started};
+use dropin_catalogue::{Catalogue, Class, Method};
 use dropin_kernel::{LedgerTransactionId, OrderId};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Order, OrderEvent, OrderState, VoidCause};
 use dropin_validation::UrlPolicy;
+use dropin_wire::RequestError;
 use dropin_wire::checkout::{
-    CancelRequest, CaptureRequest, CheckoutRequest, OrderQuery, QueryRequest, RefundRequest, acted, answered, declined,
+    CancelRequest, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest, OrderQuery, QueryRequest,
+    checkout_action, checkout_result, declined,
 };
 use dropin_wire::event;
 use dropin_wire::order::OrderBody;
@@ -40,13 +43,17 @@ fn with(change: Value) -> Value {
     body
 }
 
+fn read(body: &Value, policy: UrlPolicy) -> Result<CheckoutRequest, RequestError> {
+    CheckoutRequest::parse(body.to_string().as_bytes(), policy, &Catalogue::of_sandbox())
+}
+
 fn parse(body: &Value) -> CheckoutRequest {
-    CheckoutRequest::parse(body.to_string().as_bytes(), UrlPolicy::Production).unwrap()
+    read(body, UrlPolicy::Production).unwrap()
 }
 
 #[track_caller]
 fn refused(body: &Value) -> Vec<String> {
-    fields(CheckoutRequest::parse(body.to_string().as_bytes(), UrlPolicy::Production).unwrap_err())
+    fields(read(body, UrlPolicy::Production).unwrap_err())
 }
 
 #[test]
@@ -122,20 +129,21 @@ fn what_is_missing_or_of_another_type_is_told_at_once() {
 #[test]
 fn every_wrong_meaning_is_told_at_once() {
     let wrong = with(json!({
-        "ReferenceId": " ", "ConsumerCurrency": "XXX", "DeviceFingerprint": "", "StashId": "a b", "Return": "shop",
-        "Items": [{"Description": "", "ConsumerPrice": -1, "Quantity": 0, "Sku": "", "ImageUrl": "http://shop.example/mug.png"}],
-        "Consumer": {"Name": "", "Email": "ana", "Phone": "1", "Address": "", "City": "", "Region": "XX", "PostalCode": "", "Country": "US"},
+        "ReferenceId": " ", "ConsumerCurrency": "XXX", "DeviceFingerprint": " ", "StashId": "a b", "Return": "shop",
+        "Items": [{"Description": " ", "ConsumerPrice": -1, "Quantity": 0, "Sku": " ", "ImageUrl": "http://shop.example/mug.png"}],
+        "Consumer": {"Name": " ", "Email": " ", "Phone": " ", "Address": " ", "City": " ", "Region": " ", "PostalCode": " ", "Country": "us"},
     }));
     assert_eq!(
         refused(&wrong),
         [
             "Consumer.Address FIELD_MISSING",
             "Consumer.City FIELD_MISSING",
-            "Consumer.Email FIELD_INVALID",
+            "Consumer.Country VALUE_NOT_ALLOWED",
+            "Consumer.Email FIELD_MISSING",
             "Consumer.Name FIELD_MISSING",
-            "Consumer.Phone FIELD_INVALID",
+            "Consumer.Phone FIELD_MISSING",
             "Consumer.PostalCode FIELD_MISSING",
-            "Consumer.Region VALUE_NOT_ALLOWED",
+            "Consumer.Region FIELD_MISSING",
             "ConsumerCurrency VALUE_NOT_ALLOWED",
             "DeviceFingerprint FIELD_MISSING",
             "Items[0].ConsumerPrice VALUE_OUT_OF_RANGE",
@@ -148,6 +156,24 @@ fn every_wrong_meaning_is_told_at_once() {
             "StashId FIELD_INVALID",
         ]
     );
+}
+
+#[test]
+fn a_consumer_is_text_of_which_only_lengths_and_the_country_are_checked() {
+    let mut free = whole();
+    for (name, text) in
+        [("Email", "ana at shop"), ("Phone", "ask for Ana"), ("Region", "north of the river"), ("PostalCode", "?")]
+    {
+        free["Consumer"][name] = json!(text);
+    }
+    assert_eq!(parse(&free).country, "US");
+    free["Consumer"]["Region"] = json!("x".repeat(256));
+    assert_eq!(refused(&free), ["Consumer.Region VALUE_TOO_LONG"]);
+    for left_out in ["Phone", "Region", "PostalCode"] {
+        let mut empty = whole();
+        empty["Consumer"][left_out] = json!("");
+        assert!(!parse(&empty).document.contains(&format!("\"{left_out}\"")), "{left_out}");
+    }
 }
 
 #[test]
@@ -185,14 +211,28 @@ fn a_method_takes_what_its_class_needs() {
         assert_eq!(parse(&method(id, Value::Null, back())).method.as_deref(), Some(id));
         let conflict = ["PaymentMethod CONFLICT", "StashId CONFLICT"];
         assert_eq!(refused(&method(id, stash(), back())), conflict, "{id}");
-        let without =
-            CheckoutRequest::parse(method(id, Value::Null, Value::Null).to_string().as_bytes(), UrlPolicy::Production);
+        let without = read(&method(id, Value::Null, Value::Null), UrlPolicy::Production);
         assert_eq!(without.is_err(), class_needs_return, "{id}");
     }
     assert_eq!(refused(&method("BITCOIN", stash(), back())), ["PaymentMethod VALUE_NOT_ALLOWED"]);
     let token = parse(&with(json!({"PaymentMethod": null, "StashId": "cart-1", "Return": null})));
     assert_eq!((token.method, token.return_url), (None, None), "a wallet's token may wait there");
     assert_eq!(parse(&method("APPLEPAY", stash(), Value::Null)).method.as_deref(), Some("APPLEPAY"));
+}
+
+#[test]
+fn a_method_that_the_deployment_added_is_read_by_its_class() {
+    let own = Method::builder("TIKKIE", "Tikkie", Class::Online).build().unwrap();
+    let catalogue = Catalogue::of_sandbox().with([own]).unwrap();
+    let read = |stash: Value, back: Value| {
+        let body = with(json!({"PaymentMethod": "TIKKIE", "StashId": stash, "Return": back}));
+        assert_eq!(refused(&body)[0], "PaymentMethod VALUE_NOT_ALLOWED", "another deployment");
+        CheckoutRequest::parse(body.to_string().as_bytes(), UrlPolicy::Production, &catalogue)
+    };
+    let back = || json!("https://shop.example/back");
+    assert_eq!(read(Value::Null, back()).unwrap().method.as_deref(), Some("TIKKIE"));
+    assert_eq!(fields(read(Value::Null, Value::Null).unwrap_err()), ["Return FIELD_MISSING"]);
+    assert_eq!(fields(read(json!("cart-1"), back()).unwrap_err()), ["PaymentMethod CONFLICT", "StashId CONFLICT"]);
 }
 
 #[test]
@@ -205,7 +245,7 @@ fn a_contract_takes_the_place_of_a_method_and_there_are_none() {
 fn urls_follow_the_deployments_policy() {
     let plain = with(json!({"Return": "http://shop.example/back"}));
     assert_eq!(refused(&plain), ["Return FIELD_INVALID"]);
-    assert!(CheckoutRequest::parse(plain.to_string().as_bytes(), UrlPolicy::Sandbox).is_ok());
+    assert!(read(&plain, UrlPolicy::Sandbox).is_ok());
 }
 
 const ORDER: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103";
@@ -213,25 +253,26 @@ const ORDER: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103";
 #[test]
 fn actions_name_merchant_and_order() {
     let capture =
-        CaptureRequest::parse(json!({"MerchantId": "m", "OrderId": ORDER, "Amount": 5}).to_string().as_bytes());
+        CheckoutCaptureRequest::parse(json!({"MerchantId": "m", "OrderId": ORDER, "Amount": 5}).to_string().as_bytes());
     let capture = capture.unwrap();
     assert_eq!((capture.merchant_id.as_str(), capture.order), ("m", id::<OrderId>(3)));
     assert_eq!(capture.amount.unwrap().to_string(), "5");
     let cancel = CancelRequest::parse(json!({"MerchantId": "m", "OrderId": ORDER}).to_string().as_bytes()).unwrap();
     assert_eq!(cancel.order, id::<OrderId>(3));
     let refund = json!({"MerchantId": "m", "OrderId": ORDER, "RefundReference": "r", "Amount": 5, "Description": "d"});
-    let refund = RefundRequest::parse(refund.to_string().as_bytes()).unwrap();
+    let refund = CheckoutRefundRequest::parse(refund.to_string().as_bytes()).unwrap();
     assert_eq!((refund.order, refund.refund.reference.as_str()), (id::<OrderId>(3), "r"));
     let missing = ["MerchantId FIELD_MISSING", "OrderId FIELD_MISSING"];
-    assert_eq!(fields(CaptureRequest::parse(b"{}").unwrap_err()), missing);
+    assert_eq!(fields(CheckoutCaptureRequest::parse(b"{}").unwrap_err()), missing);
     assert_eq!(fields(CancelRequest::parse(b"{}").unwrap_err()), missing);
     let missing = ["MerchantId FIELD_MISSING", "OrderId FIELD_MISSING", "RefundReference FIELD_MISSING"];
-    assert_eq!(fields(RefundRequest::parse(b"{}").unwrap_err()), missing);
-    let no_id = json!({"MerchantId": "m", "OrderId": "order-1", "RefundReference": " "}).to_string();
-    assert_eq!(fields(CaptureRequest::parse(no_id.as_bytes()).unwrap_err()), ["OrderId FIELD_INVALID"]);
+    assert_eq!(fields(CheckoutRefundRequest::parse(b"{}").unwrap_err()), missing);
+    let no_id = json!({"MerchantId": "m", "OrderId": "order-1"}).to_string();
+    assert_eq!(fields(CheckoutCaptureRequest::parse(no_id.as_bytes()).unwrap_err()), ["OrderId FIELD_INVALID"]);
     assert_eq!(fields(CancelRequest::parse(no_id.as_bytes()).unwrap_err()), ["OrderId FIELD_INVALID"]);
+    let no_id = json!({"MerchantId": "m", "OrderId": "order-1", "RefundReference": " "}).to_string();
     let wrong = ["OrderId FIELD_INVALID", "RefundReference FIELD_MISSING"];
-    assert_eq!(fields(RefundRequest::parse(no_id.as_bytes()).unwrap_err()), wrong);
+    assert_eq!(fields(CheckoutRefundRequest::parse(no_id.as_bytes()).unwrap_err()), wrong);
 }
 
 #[test]
@@ -254,9 +295,9 @@ fn utf_8(body: Vec<u8>) -> String {
 }
 
 /// What a checkout's answer says beyond the Order's own names.
-fn told(order: &Order) -> String {
+fn rendered(order: &Order) -> String {
     let start = format!(r#"{{"OrderId":"{ORDER}","ReferenceId":"order-1","State":"{}","#, order.state.as_str());
-    utf_8(answered(order)).strip_prefix(&start).unwrap().to_owned()
+    utf_8(checkout_result(order)).strip_prefix(&start).unwrap().to_owned()
 }
 
 fn authorized(order: &Order, under_review: bool) -> Order {
@@ -266,35 +307,39 @@ fn authorized(order: &Order, under_review: bool) -> Order {
 fn captured(order: &Order, minor: i64) -> Order {
     let amount = Amount::from_minor(Currency::Usd, minor).unwrap();
     let reserved = order.request_capture(&amount, NOW).unwrap().change.next;
-    let ids = (ledger(), id::<LedgerTransactionId>(7));
-    reserved.captured(&amount, &amount, ids, NOW).unwrap().change.next
+    reserved.captured(&amount, &amount, ledger(), id::<LedgerTransactionId>(7), NOW).unwrap().change.next
 }
 
 const END: &str = r#""Expiry":"2026-11-19T11:06:40.000000Z","#;
+/// Of a card's page, and of the window to capture: counted from the creation when the Order names no end.
+const PAGE_END: &str = r#""Expiry":"2026-11-18T11:21:40.000000Z","#;
+const WINDOW_END: &str = r#""Expiry":"2026-11-25T11:06:40.000000Z","#;
 
 #[test]
 fn a_checkout_tells_what_happened_to_the_money() {
     let begun = started(None, "VISA");
-    assert_eq!(told(&begun), r#""UnderReview":false,"Authorized":false,"Completed":false,"Captured":false}"#);
+    let flags = r#""Authorized":false,"Completed":false,"Captured":false}"#;
+    assert_eq!(rendered(&begun), format!(r#""UnderReview":false,{PAGE_END}{flags}"#));
     let reserved = authorized(&begun, false);
     let flags = r#""Authorized":true,"Completed":true,"Captured":false}"#;
-    assert_eq!(told(&reserved), format!(r#""UnderReview":false,{END}{flags}"#));
-    let to_capture = Order { auto_capture: true, ..reserved.clone() };
+    assert_eq!(rendered(&reserved), format!(r#""UnderReview":false,{END}{flags}"#));
+    let to_capture = reserved.clone().edited(|parts| parts.auto_capture = true).unwrap();
     let flags = r#""Authorized":true,"Completed":false,"Captured":false}"#;
-    assert_eq!(told(&to_capture), format!(r#""UnderReview":false,{END}{flags}"#), "the capture follows");
-    assert_eq!(told(&authorized(&begun, true)), format!(r#""UnderReview":true,{END}{flags}"#), "a review is open");
+    assert_eq!(rendered(&to_capture), format!(r#""UnderReview":false,{END}{flags}"#), "the capture follows");
+    assert_eq!(rendered(&authorized(&begun, true)), format!(r#""UnderReview":true,{END}{flags}"#), "a review is open");
     assert_eq!(
-        told(&captured(&reserved, 2_990)),
-        r#""UnderReview":false,"Authorized":true,"Completed":true,"Captured":true}"#
+        rendered(&captured(&reserved, 2_990)),
+        format!(r#""UnderReview":false,{WINDOW_END}"Authorized":true,"Completed":true,"Captured":true}}"#)
     );
     assert_eq!(
-        told(&captured(&reserved, 1_000)),
-        r#""UnderReview":false,"Authorized":true,"Completed":true,"Captured":false}"#,
+        rendered(&captured(&reserved, 1_000)),
+        format!(r#""UnderReview":false,{WINDOW_END}"Authorized":true,"Completed":true,"Captured":false}}"#),
         "not all of it"
     );
-    let voiding = Order { voiding: Some(VoidCause::Merchant), ..reserved.clone() };
+    let voiding = reserved.clone().edited(|parts| parts.voiding = Some(VoidCause::Merchant)).unwrap();
     let over = voiding.voided(ledger(), NOW).unwrap().change.next;
-    assert_eq!(told(&over), r#""UnderReview":false,"Authorized":false,"Completed":false,"Captured":false}"#);
+    let flags = r#""Authorized":false,"Completed":false,"Captured":false}"#;
+    assert_eq!(rendered(&over), format!(r#""UnderReview":false,{WINDOW_END}{flags}"#));
 }
 
 #[test]
@@ -303,31 +348,38 @@ fn a_checkout_tells_where_the_shopper_has_to_go() {
     let redirected = started(None, "PAYPAL").redirected(page, LATER, NOW).unwrap().change.next;
     let flags = r#""Authorized":false,"Completed":false,"Captured":false"#;
     let action = r#""Action":{"Redirect":"https://wallet.example/pay"}"#;
-    assert_eq!(told(&redirected), format!(r#""UnderReview":false,{END}{flags},{action}}}"#));
-    let voiding = Order { voiding: Some(VoidCause::Expired), ..redirected };
-    assert!(!told(&voiding).contains("Action"), "nobody is sent to a page that is being closed");
-    let transfer = started(None, "BANKTRANSFER").transfer_awaited(bank_details(), LATER, NOW).unwrap().change.next;
-    let details =
-        r#""BankDetails":{"AccountHolder":"Ana's mugs","Iban":"DE02120300000000202051","PaymentReference":"order-1"}"#;
-    assert_eq!(told(&transfer), format!(r#""UnderReview":false,{END}{flags},{details}}}"#));
+    assert_eq!(rendered(&redirected), format!(r#""UnderReview":false,{END}{flags},{action}}}"#));
+    let voiding = redirected.edited(|parts| parts.voiding = Some(VoidCause::Expired)).unwrap();
+    assert!(!rendered(&voiding).contains("Action"), "nobody is sent to a page that is being closed");
+    let page = Some("https://pay.example/v1/transfer/1".to_owned());
+    let begun = started(None, "BANKTRANSFER").edited(|parts| parts.transfer_page = page).unwrap();
+    assert!(!rendered(&begun).contains("Action"), "the account is not known yet");
+    let transfer = begun.transfer_awaited(bank_details(), LATER, NOW).unwrap().change.next;
+    let action = r#""Action":{"Redirect":"https://pay.example/v1/transfer/1"}"#;
+    assert_eq!(rendered(&transfer), format!(r#""UnderReview":false,{END}{flags},{action}}}"#), "no BankDetails");
 }
 
 #[test]
 fn a_pay_later_review_is_a_review() {
     let reviewed = started(None, "PAYLATER").taken_into_review(NOW).unwrap().change.next;
-    assert_eq!(told(&reviewed), r#""UnderReview":true,"Authorized":false,"Completed":false,"Captured":false}"#);
-    assert_eq!(utf_8(acted(&reviewed)), format!(r#"{{"OrderId":"{ORDER}","Completed":false,"UnderReview":true}}"#));
-    let approved = reviewed.provider_approved(&reviewed.total.clone(), ledger(), NOW).unwrap().change.next;
-    assert_eq!(told(&approved), r#""UnderReview":false,"Authorized":true,"Completed":false,"Captured":false}"#);
+    let flags = r#""Authorized":false,"Completed":false,"Captured":false}"#;
+    assert_eq!(rendered(&reviewed), format!(r#""UnderReview":true,{WINDOW_END}{flags}"#));
+    assert_eq!(
+        utf_8(checkout_action(&reviewed)),
+        format!(r#"{{"OrderId":"{ORDER}","Completed":false,"UnderReview":true}}"#)
+    );
+    let approved = reviewed.provider_approved(&reviewed.total.clone(), LATER, ledger(), NOW).unwrap().change.next;
+    let flags = r#""Authorized":true,"Completed":true,"Captured":false}"#;
+    assert_eq!(rendered(&approved), format!(r#""UnderReview":false,{END}{flags}"#), "nobody captures it by itself");
 }
 
 #[test]
 fn actions_are_completed_when_the_order_is_captured_or_cancelled() {
     let reserved = authorized(&started(None, "VISA"), false);
-    let acted = |order: &Order| utf_8(acted(order));
-    assert_eq!(acted(&reserved), format!(r#"{{"OrderId":"{ORDER}","Completed":false,"UnderReview":false}}"#));
-    for done in [captured(&reserved, 2_990), Order { state: OrderState::Cancelled, ..reserved }] {
-        assert_eq!(acted(&done), format!(r#"{{"OrderId":"{ORDER}","Completed":true,"UnderReview":false}}"#));
+    let checkout_action = |order: &Order| utf_8(checkout_action(order));
+    assert_eq!(checkout_action(&reserved), format!(r#"{{"OrderId":"{ORDER}","Completed":false,"UnderReview":false}}"#));
+    for done in [captured(&reserved, 2_990), reserved.edited(|parts| parts.state = OrderState::Cancelled).unwrap()] {
+        assert_eq!(checkout_action(&done), format!(r#"{{"OrderId":"{ORDER}","Completed":true,"UnderReview":false}}"#));
     }
 }
 
@@ -351,12 +403,12 @@ fn a_failure_that_never_reached_the_processor_blames_no_means_of_payment() {
 fn an_order_under_review_says_so_everywhere() {
     let begun = started(None, "PAYLATER");
     let theirs = begun.taken_into_review(NOW).unwrap().change.next;
-    let approved = theirs.provider_approved(&theirs.total.clone(), ledger(), NOW).unwrap().change.next;
+    let approved = theirs.provider_approved(&theirs.total.clone(), LATER, ledger(), NOW).unwrap().change.next;
     let (ours, free) = (authorized(&begun, true), authorized(&begun, false));
     for (order, held) in [(&begun, false), (&theirs, true), (&approved, false), (&ours, true), (&free, false)] {
         let answers = [
-            told(order),
-            utf_8(acted(order)),
+            rendered(order),
+            utf_8(checkout_action(order)),
             serde_json::to_string(&OrderBody::brief(order)).unwrap(),
             serde_json::to_string(&OrderBody::captured(order, "UnderReview")).unwrap(),
             utf_8(event::order_changed(OrderEvent::CommitAccepted, order)),

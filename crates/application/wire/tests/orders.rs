@@ -3,13 +3,13 @@
 
 mod common;
 
-use common::{LATER, NOW, SMALLEST, bank_details, completed, fields, id, session, started};
+use common::{LATER, NOW, SMALLEST, bank_details, completed, fields, id, in_state, session, started};
 use dropin_kernel::{AttemptId, MerchantId, OrderId, RefundId};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Order, OrderEvent, OrderState, Refund, RefundState};
 use dropin_session::{Session, SessionState};
 use dropin_wire::event;
-use dropin_wire::order::{LifeStep, OrderBody, RefundRequest, cancel_refused, cancelled, refund, refund_list};
+use dropin_wire::order::{HistoryEntry, OrderBody, OrderRefundRequest, cancel_refused, cancelled, refund, refund_list};
 use dropin_wire::session::SessionBody;
 
 fn text(body: &impl serde::Serialize) -> String {
@@ -58,14 +58,16 @@ fn refund_events_carry_refund_and_order() {
     let (_, order) = completed(SMALLEST);
     let decided = some_refund(None).decided(true, LATER);
     let body = utf_8(event::refund_changed(OrderEvent::RefundSucceeded, &decided, &order));
-    let order = text(&OrderBody::brief(&order));
+    let brief = text(&OrderBody::brief(&order));
+    let amounts = r#""Currency":"USD","AuthorizedAmount":29.90,"CapturedAmount":0.00,"RefundedAmount":0.00"#;
+    let order = format!(r#"{},{amounts},"CreatedAt":"2026-11-18T11:06:40.000000Z"}}"#, brief.trim_end_matches('}'));
     let refund = lines(REFUND).replace("IN_PROGRESS", "SUCCEEDED");
     assert_eq!(body, format!(r#"{{"EventType":"REFUND_SUCCEEDED","Refund":{refund},"Order":{order}}}"#));
 }
 
 #[test]
 fn refund_requests_have_a_reference() {
-    let parse = |body: &str| RefundRequest::parse(body.as_bytes());
+    let parse = |body: &str| OrderRefundRequest::parse(body.as_bytes());
     let all = parse(r#"{"RefundReference":" r-1 ","Amount":5.00,"Description":"broken"}"#).unwrap();
     assert_eq!((all.reference.as_str(), all.amount.unwrap().to_string()), ("r-1", "5.00".to_owned()));
     assert_eq!(all.description.unwrap().as_str(), "broken");
@@ -87,10 +89,17 @@ fn refund_requests_have_a_reference() {
 fn an_order_with_its_life() {
     let (_, order) = completed(SMALLEST);
     let life = [
-        LifeStep { at: NOW, actor: "SHOPPER", user: None, what: "START", before: None, after: "PROCESSING" },
-        LifeStep { at: LATER, actor: "MERCHANT", user: Some("ana"), what: "CAPTURED", before: Some("A"), after: "B" },
+        HistoryEntry { at: NOW, actor: "SHOPPER", user: None, what: "START", before: None, after: "PROCESSING" },
+        HistoryEntry {
+            at: LATER,
+            actor: "MERCHANT",
+            user: Some("ana"),
+            what: "CAPTURED",
+            before: Some("A"),
+            after: "B",
+        },
     ];
-    let body = text(&OrderBody::with_life(&order, &[some_refund(None)], life));
+    let body = text(&OrderBody::with_history(&order, &[some_refund(None)], life));
     let full = text(&OrderBody::full(&order));
     let (refund, history) = (
         lines(REFUND),
@@ -99,7 +108,7 @@ fn an_order_with_its_life() {
     );
     let full = full.trim_end_matches('}');
     assert_eq!(body, format!(r#"{full},"Refunds":[{refund}],"History":{}}}"#, lines(history)));
-    assert!(text(&OrderBody::with_life(&order, &[], [])).ends_with(r#""Refunds":[],"History":[]}"#));
+    assert!(text(&OrderBody::with_history(&order, &[], [])).ends_with(r#""Refunds":[],"History":[]}"#));
 }
 
 #[test]
@@ -108,7 +117,7 @@ fn a_cancel_that_is_done_that_is_not_yet_and_that_came_too_late() {
     assert_eq!(utf_8(cancelled(&order, false)), text(&OrderBody::full(&order)));
     let pending = utf_8(cancelled(&order, true));
     assert!(pending.ends_with(r#","Reason":{"Code":"PendingNotification","Retryable":false}}"#), "{pending}");
-    let order = Order { state: OrderState::Processed, ..order };
+    let order = order.edited(|parts| parts.state = OrderState::Processed).unwrap();
     let refused = utf_8(cancel_refused(&order));
     assert!(refused.starts_with(r#"{"Code":"INVALID_ORDER_STATE","Message":"#) && refused.contains("PROCESSED"));
 }
@@ -118,7 +127,7 @@ fn by_transfer() -> (Session, Order) {
     let order = started(Some(&session), "BANKTRANSFER");
     let order = order.transfer_awaited(bank_details(), LATER, NOW).unwrap().change.next;
     let state = SessionState::Completed { order: order.id, attempt: id::<AttemptId>(4) };
-    (Session { state, ..session }, order)
+    (in_state(session, state), order)
 }
 
 #[test]
@@ -132,7 +141,7 @@ fn bank_details_stand_in_session_answers_and_nowhere_else() {
         utf_8(event::order_changed(OrderEvent::Processing, &order)),
         utf_8(event::refund_changed(OrderEvent::RefundFailed, &some_refund(None), &order)),
         utf_8(cancelled(&order, true)),
-        text(&OrderBody::with_life(&order, &[], [])),
+        text(&OrderBody::with_history(&order, &[], [])),
     ] {
         assert!(!body.contains("BankDetails") && !body.contains("DE0212"), "{body}");
     }
@@ -144,13 +153,13 @@ fn a_session_shows_its_page_while_redirected() {
     let order = started(Some(&session), "PAYPAL");
     let order = order.redirected("https://wallet.example/pay".to_owned(), LATER, NOW).unwrap().change.next;
     let attempt = id::<AttemptId>(4);
-    let in_state = |state| text(&SessionBody::new(&Session { state, ..session.clone() }, Some(&order)));
-    let redirected = in_state(SessionState::Redirected { order: order.id, attempt });
+    let shown = |state| text(&SessionBody::new(&in_state(session.clone(), state), Some(&order)));
+    let redirected = shown(SessionState::Redirected { order: order.id, attempt });
     assert!(
         redirected.contains(r#""ViaAgent":false,"RedirectUrl":"https://wallet.example/pay","CreatedAt""#),
         "{redirected}"
     );
     assert!(!redirected.contains("\"Order\"") && !redirected.contains("PaymentMethod"), "{redirected}");
-    let processing = in_state(SessionState::Processing { order: order.id, attempt });
+    let processing = shown(SessionState::Processing { order: order.id, attempt });
     assert!(!processing.contains("RedirectUrl"), "{processing}");
 }

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use common::{LARGEST, SMALLEST, parse, refused};
 use dropin_wire::RequestError;
-use dropin_wire::session::BillingWish;
+use dropin_wire::session::RequestedBilling;
 
 #[test]
 fn the_smallest_and_the_largest_request() {
-    assert!(matches!(parse(SMALLEST).unwrap().billing, BillingWish::Supplied(_)));
+    assert!(matches!(parse(SMALLEST).unwrap().billing, RequestedBilling::Supplied(_)));
     let session = common::session(LARGEST);
     // 29.90 + 10 + 3.10 + 4.50 + 0 - 5: Quantity does not multiply.
     assert_eq!(session.terms.total.to_string(), "42.50");
@@ -141,13 +141,15 @@ fn an_unknown_currency_does_not_hide_other_mistakes() {
 #[test]
 fn exactly_one_billing_choice() {
     let with = |members: &str| SMALLEST.replacen('{', &format!("{{{members},"), 1);
-    let without = SMALLEST.replace("\"BillingProfile\"", "\"Ignored\"");
+    let mut without: serde_json::Value = serde_json::from_str(SMALLEST).unwrap();
+    without.as_object_mut().unwrap().remove("BillingProfile");
+    let without = without.to_string();
     let choice = |members: &str| without.replacen('{', &format!("{{{members},"), 1);
     assert_eq!(refused(&without), ["BillingProfile FIELD_MISSING"]);
     let by_id = r#""BillingProfileId": "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112""#;
     let by_reference = r#""BillingProfileReference": "ana-1""#;
-    assert!(matches!(parse(choice(by_id)).unwrap().billing, BillingWish::Id(_)));
-    assert!(matches!(parse(choice(by_reference)).unwrap().billing, BillingWish::Reference(_)));
+    assert!(matches!(parse(choice(by_id)).unwrap().billing, RequestedBilling::Id(_)));
+    assert!(matches!(parse(choice(by_reference)).unwrap().billing, RequestedBilling::Reference(_)));
     assert_eq!(refused(with(by_id)), ["BillingProfile CONFLICT", "BillingProfileId CONFLICT"]);
     let all_three = with(&format!("{by_id},{by_reference}"));
     assert_eq!(
@@ -250,7 +252,89 @@ fn bombs_cost_nothing() {
 }
 
 #[test]
-fn unknown_members_are_ignored_whatever_they_hold() {
-    let body = SMALLEST.replacen('{', r#"{"Total": 1e999999, "billingprofile": 1, "SessionId": {"x": []},"#, 1);
+fn an_unknown_member_is_refused_wherever_it_stands_with_the_nearest() {
+    let body = SMALLEST
+        .replacen('{', r#"{"Total": 1e999999, "ShippingAmount": 4.5, "billingprofile": {"x": []},"#, 1)
+        .replacen(r#""Name": "Mug""#, r#""Name": "Mug", "Price": 1"#, 1)
+        .replacen(r#""City": "Berlin""#, r#""City": "Berlin", "Zip": "10115""#, 1);
+    let Err(RequestError::Fields(wrong)) = parse(body) else { panic!("taken") };
+    let wrong: Vec<_> = wrong.iter().map(|one| (one.field.as_str(), one.code.as_str(), one.message.as_str())).collect();
+    let nearest = |path: &str| format!("is not known here; the nearest known member is {path}");
+    let expected = [
+        ("BillingProfile.Address.Zip", "BillingProfile.Address.City"),
+        ("Items[0].Price", "Items[0].Name"),
+        ("ShippingAmount", "ShippingDetails.ShippingAmount"),
+        ("Total", "Currency"),
+        ("billingprofile", "BillingProfile"),
+    ];
+    assert_eq!(wrong.len(), expected.len(), "{wrong:?}");
+    for ((field, code, message), (path, near)) in wrong.into_iter().zip(expected) {
+        assert_eq!((field, code), (path, "FIELD_UNKNOWN"));
+        // What is far from every name has a nearest one all the same; which is not told here.
+        assert!(
+            message == nearest(near) || ["Total", "Items[0].Price", "BillingProfile.Address.Zip"].contains(&path),
+            "{field} {message}"
+        );
+    }
+}
+
+#[test]
+fn an_object_of_unknown_members_is_told_of_a_few() {
+    let members: Vec<_> = (0..30_000).map(|at| format!("\"x{at}\":0")).collect();
+    let body = SMALLEST.replacen('{', &format!("{{{},", members.join(",")), 1);
+    let begun = Instant::now();
+    assert_eq!(refused(body).len(), 20);
+    let elapsed = begun.elapsed();
+    assert!(elapsed < Duration::from_millis(500), "{elapsed:?} in a debug build");
+}
+
+#[test]
+fn what_only_answers_have_is_ignored_whatever_it_holds() {
+    let body = SMALLEST.replacen('{', r#"{"State": 1e999999, "TotalAmount": {"x": []}, "SessionId": "?","#, 1);
     assert!(parse(body).is_ok());
+}
+
+#[test]
+fn a_number_beyond_every_float_is_malformed_where_no_number_belongs() {
+    let Err(RequestError::Malformed(why)) = parse(SMALLEST.replace("\"order-1\"", "1e999")) else { panic!("taken") };
+    assert!(why.contains("column") && why.ends_with("number out of range."), "{why}");
+}
+
+#[test]
+fn an_answer_names_its_billing_profile_twice_and_the_profile_counts() {
+    const ID: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809104";
+    let echoed = SMALLEST
+        .replacen('{', &format!(r#"{{"BillingProfileId": "{ID}", "BillingProfileReference": "ana-1","#), 1)
+        .replacen(
+            r#"{"Name": "Ana""#,
+            &format!(r#"{{"BillingProfileId": "{ID}", "BillingProfileReference": "ana-1", "Name": "Ana""#),
+            1,
+        );
+    assert!(matches!(parse(&echoed).unwrap().billing, RequestedBilling::Supplied(_)));
+    let other = echoed.replacen(ID, "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809105", 1);
+    let conflict = ["BillingProfile CONFLICT", "BillingProfileId CONFLICT", "BillingProfileReference CONFLICT"];
+    assert_eq!(refused(other), conflict);
+}
+
+#[test]
+fn an_empty_text_is_left_out_and_missing_where_it_is_required() {
+    let body = SMALLEST.replace("\"USD\"", "\"\"").replace("\"DE\"", "\"\"").replace("\"order-1\"", "\"\"");
+    assert_eq!(
+        refused(body),
+        ["BillingProfile.Address.Country FIELD_MISSING", "Currency FIELD_MISSING", "MerchantReference FIELD_MISSING"]
+    );
+    let optional = r#""City": "Berlin", "Region": "", "Postcode": "", "Phone": """#;
+    let body = SMALLEST
+        .replacen('{', r#"{"BillingProfileReference": "", "BillingProfileId": "", "RateOfferId": "","#, 1)
+        .replace(r#""City": "Berlin""#, optional)
+        .replace(
+            r#"{"Name": "Ana""#,
+            r#"{"BirthDate": "", "Company": "", "NationalIdentifier": "", "Phone": "", "Name": "Ana""#,
+        );
+    assert!(matches!(parse(body).unwrap().billing, RequestedBilling::Supplied(_)));
+    // Only a text can be empty: an amount is a number, never a string.
+    assert_eq!(
+        refused(SMALLEST.replacen('{', r#"{"TaxAmount": "", "ViaAgent": "","#, 1)),
+        ["TaxAmount FIELD_INVALID", "ViaAgent FIELD_INVALID"]
+    );
 }

@@ -27,7 +27,7 @@ export class Challenge {
     const name = say(strings, "challengeTitle");
     // For the page inside alone.
     source.hash = new URLSearchParams({ lang, title: name }).toString();
-    const title = h("h3", { id: "challenge", tabindex: "-1", autofocus: true }, name);
+    const title = h("div", { class: "title", id: "challenge", tabindex: "-1", autofocus: true }, name);
     const close = h("button", { type: "button", class: "plain close", "aria-label": say(strings, "close") }, icon("", CROSS));
     const frame = h("iframe", { src: source.href, title: name, allow: ALLOW });
     const leave = h("button", { type: "button", class: "plain" }, say(strings, "elsewhere"));

@@ -15,6 +15,7 @@ export interface TokenMethod {
 
 /** What the shopper may see of the Session. */
 export interface View {
+  readonly SessionId: string;
   readonly State: State;
   readonly Version: number;
   readonly MerchantId: string;
@@ -28,13 +29,35 @@ export interface View {
   readonly TokenMethods?: readonly TokenMethod[];
   readonly StashUrl: string;
   readonly Sandbox: boolean;
+  /** ISO times: when the Session ends unpaid, and what the service's clock showed when it answered. */
+  readonly ExpiresAt?: string;
+  readonly ServerTime?: string;
+  /** The latest attempt, when it failed and another one may follow. */
+  readonly Attempt?: FailedAttempt;
+}
+
+/** An attempt that another one may follow. */
+export interface FailedAttempt {
+  readonly AttemptId: string;
+  /** Says to shoppers what they can mend: PAYMENT_DECLINED, AUTHENTICATION_FAILED, PAGE_CANCELLED, PAGE_EXPIRED, TRY_LATER. */
+  readonly ErrorCode: string;
+  readonly AttemptsLeft: number;
 }
 
 export interface Progress {
   readonly State: State;
+  /** FAILED and CANCELLED: why; always there then. */
   readonly ErrorCode?: string;
-  readonly ErrorMessage?: string;
-  /** Where the shopper has to go while REDIRECTED. */
+  /** The outcome is not known yet, and is asked for. */
+  readonly Checking?: boolean;
+  /** CREATED: why the latest attempt failed. */
+  readonly Attempt?: FailedAttempt;
+  /** COMPLETED: the Order, its state, and what paid it. */
+  readonly OrderId?: string;
+  readonly OrderState?: string;
+  readonly PaymentMethod?: string;
+  /** REDIRECTED: the attempt that waits, and where the shopper has to go. */
+  readonly AttemptId?: string;
   readonly RedirectUrl?: string;
   /** That is a bank's check of a card payment, which may be framed. */
   readonly Challenge?: boolean;
@@ -47,7 +70,7 @@ export type BankDetails = Readonly<Partial<Record<
 >>>;
 
 /** One press of the button: everything a repeat of the submit needs, and no card data. */
-export interface Order {
+export interface Submission {
   readonly Version: number;
   readonly AttemptId: string;
   readonly DeviceFingerprint: string;
@@ -61,7 +84,7 @@ export interface Order {
 export type Secret = { readonly card: string } | { readonly token_data: string };
 
 /** `refused` is the service's word; `unreachable` means nobody knows whether the request arrived: repeat or ask. */
-export type Answer<T> =
+export type ApiResult<T> =
   | { readonly kind: "ok"; readonly body: T }
   | { readonly kind: "refused"; readonly status: number; readonly code: string; readonly message: string }
   | { readonly kind: "unreachable" };
@@ -88,35 +111,41 @@ export class Api {
     this.session = `shopper/session/${encodeURIComponent(sessionId)}`;
   }
 
-  /** The texts of one locale file. */
-  strings(tag: string, signal: AbortSignal): Promise<Answer<Record<string, string>>> {
-    return this.persist(`locales/${tag}.json`, { cache: "default" }, 7, signal, "pay");
+  /** The texts of one locale file, by its address of this build. */
+  strings(address: string, signal: AbortSignal): Promise<ApiResult<Record<string, string>>> {
+    return this.persist(address, { cache: "default" }, 7, signal, "pay");
   }
 
-  view(signal: AbortSignal): Promise<Answer<View>> {
+  view(signal: AbortSignal): Promise<ApiResult<View>> {
     return this.persist(this.session, {}, 7, signal, "State");
   }
 
   /** Waits for as long as the Session is in the state `from`. */
-  progress(waitSeconds: number, from: State, signal: AbortSignal): Promise<Answer<Progress>> {
+  progress(waitSeconds: number, from: State, signal: AbortSignal): Promise<ApiResult<Progress>> {
     return this.call(`${this.session}/progress?wait=${waitSeconds}&from=${from}`, {}, waitSeconds + 10, signal, "State");
   }
 
   /** Survives the page: once sent, a closed tab does not take it back. */
-  submit(order: Order, signal: AbortSignal): Promise<Answer<Progress>> {
+  submit(order: Submission, signal: AbortSignal): Promise<ApiResult<Progress>> {
     const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(order), keepalive: true };
     return this.call(`${this.session}/submit`, request, 30, signal, "State");
   }
 
+  /** Gives up the page that the payment waits on; answers how the Session stands then. A second call changes nothing. */
+  payAnotherWay(attempt: string, signal: AbortSignal): Promise<ApiResult<Progress>> {
+    const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ AttemptId: attempt }), keepalive: true };
+    return this.call(`${this.session}/pay-another-way`, request, 30, signal, "State");
+  }
+
   /** The one way card data leaves the frame. */
-  stash(view: View, order: Order, secret: Secret, signal: AbortSignal): Promise<Answer<{ Warnings: string[] }>> {
+  stash(view: View, order: Submission, secret: Secret, signal: AbortSignal): Promise<ApiResult<{ Warnings: string[] }>> {
     const address = `${view.StashUrl}/${view.MerchantId}/${order.AttemptId}`;
-    const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, ...secret });
+    const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, SessionId: view.SessionId, ...secret });
     return this.persist(address, { method: "POST", body }, 15, signal, "Warnings");
   }
 
   /** Repeats a call that changes nothing by being repeated, while nobody answers. */
-  private async persist<T>(path: string, request: RequestInit, seconds: number, flow: AbortSignal, proof: string): Promise<Answer<T>> {
+  private async persist<T>(path: string, request: RequestInit, seconds: number, flow: AbortSignal, proof: string): Promise<ApiResult<T>> {
     for (const ms of PAUSES) {
       const answer = await this.call<T>(path, request, seconds, flow, proof);
       if (answer.kind !== "unreachable" || flow.aborted) return answer;
@@ -126,7 +155,7 @@ export class Api {
   }
 
   /** `proof` is a member that the expected answer surely has; anything else that answers is not our service. */
-  private async call<T>(path: string, request: RequestInit, seconds: number, flow: AbortSignal, proof: string): Promise<Answer<T>> {
+  private async call<T>(path: string, request: RequestInit, seconds: number, flow: AbortSignal, proof: string): Promise<ApiResult<T>> {
     const limit = new AbortController();
     const stop = (): void => limit.abort();
     const timer = setTimeout(stop, seconds * 1000);

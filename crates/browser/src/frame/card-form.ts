@@ -2,10 +2,13 @@
 
 import { CARD, h, icon, payButton, setNotice, setState } from "../shared/dom";
 import { say, type Strings } from "../shared/strings";
-import { brandOf, FOURS, markOf } from "./brands";
+import { draw } from "../shared/mark";
+import { brandOf, FOURS } from "./brands";
 import { Field } from "./field";
+import { drawingOf } from "./marks";
 import { EXPIRY_MASK, grouped, type Mask } from "./mask";
-import { codeProblem, expiryOf, expiryProblem, LONGEST_NUMBER, nameProblem, numberProblem, type Problem } from "./validate";
+import { whenDrawn } from "./screen";
+import { codeProblem, expiryOf, expiryProblem, MAX_NUMBER_DIGITS, nameProblem, numberProblem, type Problem } from "./validate";
 
 /** As the stash takes it. Made of the form when the button is pressed; given to the stash and to nobody else. */
 export interface Card {
@@ -18,7 +21,7 @@ export interface Card {
 export type FieldName = "number" | "expiry" | "code" | "name";
 
 const NUMBER_MASK: Mask = {
-  most: (digits) => brandOf(digits)?.lengths.at(-1) ?? LONGEST_NUMBER,
+  max: (digits) => brandOf(digits)?.lengths.at(-1) ?? MAX_NUMBER_DIGITS,
   show: (digits) => grouped(digits, brandOf(digits)?.gaps ?? FOURS),
 };
 
@@ -31,8 +34,10 @@ export interface FormEvents {
 export class CardForm {
   readonly element: HTMLFormElement;
   private readonly fields: Readonly<Record<FieldName, Field>>;
-  private readonly mark = h("span", { class: "mark" });
-  private readonly notice = h("div", { class: "notice", hidden: true });
+  private readonly blank = icon("blank-card", CARD);
+  /** The mark in the number's field: of its scheme, else the blank card. */
+  private mark: Element = this.blank;
+  private readonly notice = h("div", { class: "notice", id: "notice", hidden: true });
   private readonly button: HTMLButtonElement;
   private readonly buttonText = h("span");
   private readonly total = h("p", { class: "total", hidden: true });
@@ -47,7 +52,7 @@ export class CardForm {
   ) {
     this.fields = this.buildFields(accepted);
     const { number, expiry, code, name } = this.fields;
-    number.box.append(icon("blank-card", CARD), this.mark);
+    number.box.append(this.mark);
     this.button = payButton("submit", this.buttonText);
     const pair = h("div", { class: "pair" }, expiry.element, code.element);
     const rows = [number.element, pair, name.element, this.notice, this.total, this.button];
@@ -102,6 +107,13 @@ export class CardForm {
     this.label();
   }
 
+  /** After an attempt that failed: the code is typed anew, everything else stays. The focus waits until the form is in sight again. */
+  retry(): void {
+    const { code } = this.fields;
+    code.clear();
+    whenDrawn(() => code.input.focus());
+  }
+
   /** A button at rest says that it does nothing for now. */
   rest(resting: boolean): void {
     setState(this.button, "aria-disabled", resting);
@@ -125,13 +137,13 @@ export class CardForm {
       if (field.input.id === "number") this.numberChanged();
       events.changed();
     };
-    const make = (id: FieldName, autocomplete: string, problem: (value: string) => Problem | null, mask?: Mask, placeholder?: string) =>
-      new Field({ id, autocomplete, problem, ...(mask && { mask }), ...(placeholder && { placeholder }) }, strings, changed, events.announce);
-    const codeMask: Mask = { most: () => brandOf(this.fields.number.value)?.codeLength ?? 4, show: (digits) => digits };
+    const make = (id: FieldName, autocomplete: string, problem: (value: string) => Problem | null, mask?: Mask, placeholder?: string, note?: string) =>
+      new Field({ id, autocomplete, problem, ...(mask && { mask }), ...(placeholder && { placeholder }), ...(note && { note }) }, strings, changed, events.announce);
+    const codeMask: Mask = { max: () => brandOf(this.fields.number.value)?.codeLength ?? 4, show: (digits) => digits };
     const fields = {
       number: make("number", "cc-number", (value) => numberProblem(value, accepted), NUMBER_MASK),
       expiry: make("expiry", "cc-exp", (value) => expiryProblem(value, new Date()), EXPIRY_MASK, say(strings, "expiryPlaceholder")),
-      code: make("code", "cc-csc", (value) => codeProblem(value, this.fields.number.value), codeMask),
+      code: make("code", "cc-csc", (value) => codeProblem(value, this.fields.number.value), codeMask, undefined, "notice"),
       name: make("name", "cc-name", nameProblem),
     };
     fields.name.input.setAttribute("enterkeyhint", "go");
@@ -140,8 +152,9 @@ export class CardForm {
 
   private numberChanged(): void {
     const brand = brandOf(this.fields.number.value);
-    this.mark.textContent = brand === null ? "" : markOf(brand.id, brand.name);
-    this.mark.dataset["brand"] = brand?.id ?? "";
+    const mark = brand === null ? this.blank : draw(drawingOf(brand.id), brand.name);
+    this.mark.replaceWith(mark);
+    this.mark = mark;
     this.fields.code.setHint(say(this.strings, brand?.codeLength === 4 ? "codeHint4" : "codeHint3"));
     const code = this.fields.code;
     if (code.input.hasAttribute("aria-invalid")) code.show(code.problem);

@@ -6,25 +6,29 @@
 import type { Locale } from "../shared/locale";
 import { CARDS } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
-import { pause, PAUSES, type Answer, type Api, type Order, type Progress, type Secret, type State, type View } from "./api";
+import { pause, PAUSES, type ApiResult, type Api, type FailedAttempt, type Submission, type Progress, type Secret, type State, type View } from "./api";
 import { detailsOf } from "./bank";
 import type { CardForm, FieldName } from "./card-form";
-import { faceOf } from "./face";
+import { viewModelOf } from "./view-model";
 import type { Link } from "./link";
-import { closeAttempt, deviceFingerprint, openAttempt } from "./memory";
+import { closeAttempt, deviceFingerprint, openAttempt } from "./attempt-storage";
 import { amountOf } from "./money";
-import { announce } from "./screen";
+import { announce, whenDrawn } from "./screen";
 
 /** Between requests of which several in a row went unanswered. */
 const LONG_PAUSE_MS = 4000;
 /** Seconds that the service holds a progress request open. */
 const WAIT = 25;
 /** After this long without an outcome the shopper is told that the payment is being checked. */
-const PATIENCE_MS = 25_000;
+const CHECKING_AFTER_MS = 25_000;
 /** Between two progress requests that the service answered at once. */
-const BREATH_MS = 1000;
+const MIN_POLL_MS = 1000;
 /** After a changed total the button rests this long, so that the second half of a double click cannot confirm it unseen. */
 const REST_MS = 600;
+/** A Session that has expired is looked at this long after its end; and no sooner again than this when it has not, after all. */
+const EXPIRY_MS = 1000;
+/** Longer timers run out at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const WARNED: Readonly<Record<string, FieldName>> = {
   CardNumberInvalid: "number",
@@ -35,12 +39,19 @@ const WARNED: Readonly<Record<string, FieldName>> = {
 export class Checkout {
   private phase: "form" | "paying" | "over" = "paying";
   private flow = new AbortController();
-  private patience: ReturnType<typeof setTimeout> | undefined;
+  private slowTimer: ReturnType<typeof setTimeout> | undefined;
   /** The method that is open in the accordion; "" when none is. */
   private method = "";
   private resting = false;
+  /** Whether the card as it stands in the form was sent. */
+  private cardSent = false;
   /** Where the shell was last told that the shopper has to go. */
   private away = "";
+  /** The attempt that waits there. */
+  private awayAttempt = "";
+  /** When, by this browser's clock, the Session that is shown expires. */
+  private expiry = Infinity;
+  private expiryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly api: Api,
@@ -53,9 +64,11 @@ export class Checkout {
   ) {}
 
   /** Goes where the Session is: to the form, or after a payment that is already under way or over. */
-  begin(notice?: string): void {
+  begin(notice = this.failureOf(this.view.Attempt)): void {
+    this.watchExpiry();
+    if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
     this.form.setAmount(this.amountOf(this.view));
-    this.link.send({ type: "ready", face: faceOf(this.strings, this.locale, this.view) });
+    this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view) });
     if (this.view.State === "CREATED") this.openForm(notice);
     else void this.follow(this.newFlow(), null);
   }
@@ -67,7 +80,7 @@ export class Checkout {
 
   tellEnabled(): void {
     const enabled = this.phase === "form" && this.method !== "" && !this.resting && (!this.byCard || this.form.valid);
-    this.link.sendEnabled(enabled);
+    this.link.sendEnabled(enabled, this.method);
   }
 
   /**
@@ -83,11 +96,26 @@ export class Checkout {
     this.notify("");
     this.setBusy(true, card === null ? this.paying : "");
     if (card !== null) announce(this.paying);
+    this.cardSent = card !== null;
     const AttemptId = openAttempt(this.sessionId);
     const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint() };
     const secret: Secret | null = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
-    const order: Order = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
+    const order: Submission = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
     if (!secret || (await this.stash(secret, order, signal))) await this.follow(signal, order);
+  }
+
+  /** The shopper gives up the page that the payment waits on. What was paid there meanwhile counts. */
+  async payAnotherWay(): Promise<void> {
+    if (this.away === "") return;
+    const signal = this.newFlow();
+    this.setBusy(true);
+    this.showStatus("stopping");
+    await this.follow(signal, null, () => this.api.payAnotherWay(this.awayAttempt, signal));
+  }
+
+  /** Looks at a Session that expired meanwhile, as when the page was out of sight or the computer slept. */
+  checkExpiry(): void {
+    if (this.phase === "form" && Date.now() > this.expiry) void this.reload();
   }
 
   private get byCard(): boolean {
@@ -99,7 +127,7 @@ export class Checkout {
   }
 
   /** Looks at the Session again, as after the back button brought the page back; `notice` explains what changed. */
-  async reload(notice?: (before: View, now: View) => string): Promise<void> {
+  async reload(notice?: (before: View, now: View) => string | undefined): Promise<void> {
     if (this.phase === "over") return;
     const signal = this.newFlow();
     this.setBusy(true);
@@ -109,7 +137,7 @@ export class Checkout {
       answer = await this.api.view(signal);
     }
     if (signal.aborted || answer.kind === "unreachable") return;
-    if (answer.kind === "refused") return this.fail(answer.code, answer.message);
+    if (answer.kind === "refused") return this.fail(answer.code);
     const before = this.view;
     this.view = answer.body;
     if (notice !== undefined) this.rest();
@@ -117,7 +145,7 @@ export class Checkout {
   }
 
   /** Puts a card or a token into the stash; false when the form is open again and says why. */
-  private async stash(secret: Secret, order: Order, signal: AbortSignal): Promise<boolean> {
+  private async stash(secret: Secret, order: Submission, signal: AbortSignal): Promise<boolean> {
     const answer = await this.api.stash(this.view, order, secret, signal);
     if (signal.aborted) return false;
     if (answer.kind === "ok" && answer.body.Warnings.length === 0) return true;
@@ -128,16 +156,20 @@ export class Checkout {
     return false;
   }
 
-  /** Submits `order` (when there is one) until it is answered, then follows the Session to its end. */
-  private async follow(signal: AbortSignal, order: Order | null): Promise<void> {
+  /**
+   * Submits `order` (when there is one) until it is answered, then follows the Session to its end. `first` is another call to begin with,
+   * repeated until it is answered.
+   */
+  private async follow(signal: AbortSignal, order: Submission | null, first?: () => Promise<ApiResult<Progress>>): Promise<void> {
     let asking = order === null;
     let misses = 0;
     let from: State = "PROCESSING";
-    if (order === null) this.showProcessing();
+    if (order === null && !first) this.showProcessing();
     while (!signal.aborted) {
       const asked = Date.now();
       const sending = !asking && order !== null ? order : null;
-      const answer: Answer<Progress> = sending ? await this.api.submit(sending, signal) : await this.api.progress(WAIT, from, signal);
+      const call = first ?? (sending ? () => this.api.submit(sending, signal) : () => this.api.progress(WAIT, from, signal));
+      const answer: ApiResult<Progress> = await call();
       if (signal.aborted) return;
       if (answer.kind === "unreachable") {
         // Nobody knows whether it arrived. After a few repeats under the same id, say so and ask how it went.
@@ -147,6 +179,10 @@ export class Checkout {
         continue;
       }
       misses = 0;
+      const begun = first !== undefined;
+      first = undefined;
+      // Whatever the service had against it: the Session says how it stands.
+      if (begun && answer.kind === "refused" && answer.status !== 404) continue;
       if (answer.kind === "refused") {
         if (this.refused(answer, sending)) return;
         [order, asking] = [null, true];
@@ -157,17 +193,17 @@ export class Checkout {
       from = answer.body.State === "REDIRECTED" ? "REDIRECTED" : "PROCESSING";
       // CREATED after a submit that went unanswered: it never arrived, so send it again under the same id.
       asking = order === null || answer.body.State !== "CREATED";
-      const early = Date.now() - asked < BREATH_MS;
-      if (early && !(sending && asking)) await pause(BREATH_MS, signal);
+      const early = Date.now() - asked < MIN_POLL_MS;
+      if (early && !(sending && asking)) await pause(MIN_POLL_MS, signal);
     }
   }
 
   /** What a refusal means; false when there is another payment to follow instead. */
-  private refused(answer: Extract<Answer<Progress>, { kind: "refused" }>, sent: Order | null): boolean {
+  private refused(answer: Extract<ApiResult<Progress>, { kind: "refused" }>, sent: Submission | null): boolean {
     closeAttempt(this.sessionId);
     // A rate whose guarantee has ended is for the shop to renew: nothing in this Session can be paid until then.
     if (sent === null || answer.status === 404 || answer.code === "RATE_OFFER_EXPIRED") {
-      this.fail(answer.code, answer.message);
+      this.fail(answer.code);
     } else if (answer.code === "SESSION_CHANGED") {
       void this.reload((before, now) => this.changeOf(before, now));
     } else if (answer.status === 409) {
@@ -179,33 +215,66 @@ export class Checkout {
   }
 
   /** Shows where the payment is; true when there is nothing left to follow. */
-  private arrived(progress: Progress, order: Order | null): boolean {
+  private arrived(progress: Progress, order: Submission | null): boolean {
     switch (progress.State) {
       case "COMPLETED":
-        this.succeed(progress.BankDetails);
+        this.succeed(progress);
         return true;
       case "FAILED":
-        this.fail(progress.ErrorCode ?? "PAYMENT_FAILED", progress.ErrorMessage);
-        return true;
       case "CANCELLED":
-        this.fail(progress.ErrorCode ?? "SESSION_CANCELLED", progress.ErrorMessage);
+        this.fail(String(progress.ErrorCode));
         return true;
       case "CREATED":
-        // Not our own attempt, and nobody is paying any more: the form is right again.
-        if (order === null) void this.reload();
-        return order === null;
+        // The service knows of no attempt under this id: the submit never arrived, and is sent again.
+        if (order !== null && progress.Attempt?.AttemptId !== order.AttemptId) return false;
+        // Nobody is paying any more: the form is right again.
+        closeAttempt(this.sessionId);
+        void this.retry(progress.Attempt);
+        return true;
       case "REDIRECTED":
-        // Who has just pressed the button is taken there; who comes back, or only watches, is asked.
-        this.showAway(progress, order !== null);
+        // A shopper who has just pressed the button is taken there; one who comes back, or only watches, is asked.
+        if (progress.Checking !== true) this.showAway(progress, order !== null);
+        else this.showChecking();
         return false;
       default:
         if (this.away !== "") this.cameBack();
+        if (progress.Checking === true) this.showChecking();
         return false;
     }
   }
 
+  /** Back to the form after an attempt that failed, with the reason and the amount as it is now. */
+  private async retry(attempt: FailedAttempt | undefined): Promise<void> {
+    const failure = this.failureOf(attempt);
+    await this.reload((before, now) => {
+      const changed = before.Version !== now.Version && this.amountOf(before) !== this.amountOf(now);
+      return [failure ?? this.failureOf(now.Attempt), changed && this.changeOf(before, now)].filter(Boolean).join(" ");
+    });
+    if (!this.cardSent || this.phase !== "form") return;
+    this.cardSent = false;
+    this.form.retry();
+    this.tellEnabled();
+  }
+
+  /** What to say of an attempt that failed, in the shopper's words. */
+  private failureOf(attempt: FailedAttempt | undefined): string | undefined {
+    if (attempt === undefined) return undefined;
+    const key = `again.${attempt.ErrorCode}`;
+    const text = this.say(key in this.strings ? key : "again.other");
+    return attempt.AttemptsLeft === 1 ? `${text} ${this.say("lastTry")}` : text;
+  }
+
+  /** An unpaid Session ends at a known time: the shopper hears of it then, and not when the button is pressed. */
+  private watchExpiry(): void {
+    clearTimeout(this.expiryTimer);
+    const { ExpiresAt, ServerTime, State } = this.view;
+    const left = State === "CREATED" && ExpiresAt && ServerTime ? Date.parse(ExpiresAt) - Date.parse(ServerTime) : NaN;
+    this.expiry = Number.isNaN(left) ? Infinity : Date.now() + Math.max(left, 0) + EXPIRY_MS;
+    if (this.expiry - Date.now() < MAX_TIMER_MS) this.expiryTimer = setTimeout(() => this.checkExpiry(), this.expiry - Date.now() + 1);
+  }
+
   private openForm(notice?: string): void {
-    clearTimeout(this.patience);
+    clearTimeout(this.slowTimer);
     this.phase = "form";
     this.setBusy(false);
     this.notify(notice ?? "");
@@ -214,7 +283,8 @@ export class Checkout {
   /** What to read before the next press stands where that press will be. */
   private notify(text: string): void {
     this.form.setNotice(this.byCard ? text : "");
-    if (this.byCard && text !== "") announce(text);
+    // A shopper who has pressed again meanwhile hears of that press.
+    if (this.byCard && text !== "") whenDrawn(() => this.phase === "form" && announce(text));
     this.link.send({ type: "notice", text: this.byCard ? "" : text });
   }
 
@@ -240,15 +310,21 @@ export class Checkout {
     this.showStatus("processing");
   }
 
-  private showStatus(what: "processing" | "checking"): void {
+  private showStatus(what: "processing" | "checking" | "stopping"): void {
     this.link.send({ type: "status", title: this.say(`${what}Title`), text: this.say(`${what}Text`) });
   }
 
+  private showChecking(): void {
+    this.away = "";
+    this.setBusy(true);
+    this.showStatus("checking");
+  }
+
   /** The payment waits for the shopper, who may take all the time that the method gives. */
-  private showAway({ RedirectUrl: url = "", Challenge: challenge = false }: Progress, now: boolean): void {
+  private showAway({ RedirectUrl: url = "", Challenge: challenge = false, AttemptId = openAttempt(this.sessionId) }: Progress, now: boolean): void {
     if (this.away === url) return;
-    this.away = url;
-    clearTimeout(this.patience);
+    [this.away, this.awayAttempt] = [url, AttemptId];
+    clearTimeout(this.slowTimer);
     this.setBusy(true);
     const what = challenge ? "challenge" : "away";
     this.link.send({ type: "away", title: this.say(`${what}Title`), text: this.say(`${what}Text`), url, challenge, now });
@@ -256,27 +332,28 @@ export class Checkout {
 
   private cameBack(): void {
     this.away = "";
-    this.startPatience();
+    this.startSlowTimer();
     this.showProcessing();
   }
 
-  private succeed(bank: Progress["BankDetails"]): void {
+  private succeed({ BankDetails: bank, OrderId: orderId = "", OrderState: state = "", PaymentMethod: method = "" }: Progress): void {
     this.end();
     const what = bank ? "bank" : "done";
     const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
     const details = bank ? detailsOf(this.strings, this.locale.format, this.view, bank) : [];
-    this.link.send({ type: "done", title: this.say(`${what}Title`), text, details });
+    this.link.send({ type: "done", title: this.say(`${what}Title`), text, details, paid: { state, orderId, method } });
   }
 
-  private fail(code: string, message = ""): void {
+  private fail(code: string): void {
     this.end();
     const text = this.strings[`failed.${code}`] ?? this.say("failed.other");
-    this.link.fail(code, message, this.say("failedTitle"), text);
+    this.link.fail(code, "", this.say("failedTitle"), text);
   }
 
   private end(): void {
     this.newFlow();
-    clearTimeout(this.patience);
+    clearTimeout(this.slowTimer);
+    clearTimeout(this.expiryTimer);
     this.phase = "over";
     closeAttempt(this.sessionId);
     this.form.clear();
@@ -288,13 +365,13 @@ export class Checkout {
     this.flow.abort();
     this.flow = new AbortController();
     this.away = "";
-    this.startPatience();
+    this.startSlowTimer();
     return this.flow.signal;
   }
 
-  private startPatience(): void {
-    clearTimeout(this.patience);
-    this.patience = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), PATIENCE_MS);
+  private startSlowTimer(): void {
+    clearTimeout(this.slowTimer);
+    this.slowTimer = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), CHECKING_AFTER_MS);
   }
 
   private amountOf(view: View): string {

@@ -12,6 +12,8 @@ export interface FieldSetup {
   /** Without a mask the field takes any text. */
   readonly mask?: Mask;
   readonly placeholder?: string;
+  /** Id of a text outside the field that is read with it. */
+  readonly note?: string;
   readonly problem: (value: string) => Problem | null;
 }
 
@@ -85,8 +87,9 @@ export class Field {
   }
 
   private describe(): void {
-    const shown = !this.error.hidden ? this.error.id : this.hint.textContent ? this.hint.id : null;
-    if (shown === null) this.input.removeAttribute("aria-describedby");
+    const own = !this.error.hidden ? this.error.id : this.hint.textContent ? this.hint.id : "";
+    const shown = `${own} ${this.setup.note ?? ""}`.trim();
+    if (shown === "") this.input.removeAttribute("aria-describedby");
     else this.input.setAttribute("aria-describedby", shown);
   }
 

@@ -1,38 +1,72 @@
-// Start of the card frame: take the port, load the texts and the Session, check who embeds us, show the form.
+// Start of the card frame: take the port, read the Session that came with the page, load the texts, check who embeds us, show the form.
 
-import { TAGS } from "virtual:locales";
+import { ADDRESSES } from "virtual:locales";
 import { baseOf } from "../shared/address";
 import { resolveLocale, type Locale } from "../shared/locale";
-import { load } from "../shared/part";
+import { load } from "../shared/lazy-module";
 import { say, type Strings } from "../shared/strings";
 import { applyTheme } from "../shared/theme";
 import { Api, type View } from "./api";
 import { CardForm } from "./card-form";
 import { Checkout } from "./checkout";
-import { isCard } from "./face";
+import { isCard } from "./view-model";
 import { Link, portOffer, type Offer } from "./link";
 import { announce, show, watchHeight } from "./screen";
 import type * as Wallet from "../wallet/wallet";
+import frameCss from "./frame.css";
+import tokensCss from "../shared/tokens.css";
 
-/** Tells the shell why there is no form; without texts the words are the shell's. */
-function refuse(offer: Offer, strings: Strings, code: string, message: string): void {
-  const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
-  new Link(offer.port).fail(code, message, strings["failedTitle"] ?? "", text);
+/** What the service wrote into the page: the Session, or why there is none to show. */
+type Embedded = View | { readonly Code: string; readonly Message: string };
+
+/** What the page's developer has to change, by the code of the failure. */
+const CAUSES: Readonly<Record<string, (origin: string, message: string) => string>> = {
+  ORIGIN_NOT_ALLOWED: (origin) =>
+    `Pages of ${origin} may not embed the drop-in for this Session. Either the Session is another merchant's, or the origin is not registered: `
+    + `dropin merchant set MERCHANT_ID --origin ${origin} (repeat --origin for every origin of the shop: the list is replaced).`,
+  SESSION_NOT_FOUND: (_origin, message) => `${message} Pass the SessionId that POST {base_url}/v1/session answered, of this deployment, as \`id\`.`,
+  NO_PAYMENT_METHOD: () =>
+    "No payment method fits the Session's billing country, currency, amount and AutoCapture: GET {checkout_url}/v2.22/getPaymentMethods lists what does.",
+  SERVICE_UNAVAILABLE: () => "The payment service did not answer. Its /readyz says why.",
+};
+
+function embedded(): Embedded {
+  const text = document.getElementById("session")?.textContent ?? "";
+  try {
+    return JSON.parse(text) as Embedded;
+  } catch {
+    return { Code: "SERVICE_UNAVAILABLE", Message: "" };
+  }
 }
 
-function start(offer: Offer, api: Api, sessionId: string, strings: Strings, view: View, locale: Locale): void {
-  const link = new Link(offer.port);
+/** Tells the shell why there is no form; without texts the words are the shell's. */
+function refuse({ origin }: Offer, link: Link, strings: Strings, code: string, message = ""): void {
+  const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
+  link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
+}
+
+function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: Strings, view: View, locale: Locale): void {
   const form = new CardForm(strings, view.PaymentMethods.filter(isCard).map((method) => method.Id), {
     changed: () => checkout.tellEnabled(),
     submitted: () => void checkout.pay(),
     announce,
   });
   show(form.element);
+  // What there is to say has its place once the open method is known; the shell tells it first of all.
+  let begin = (): void => {
+    begin = () => {};
+    checkout.begin();
+    watchHeight((height) => link.send({ type: "size", height }));
+  };
   const checkout = new Checkout(api, sessionId, link, form, strings, locale, view);
   link.listen((message) => {
     if (message.type === "setup") form.hideButton(message.hideSubmitButton);
     else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
-    else if (message.type === "select") checkout.select(message.method);
+    else if (message.type === "select") {
+      checkout.select(message.method);
+      begin();
+    }
+    else if (message.type === "another") void checkout.payAnotherWay();
     else if (message.type === "wallet") {
       const answered = load<typeof Wallet>(WALLET, location.href).then((part) => part.answer(message.ask, view, offer.origin, link, checkout));
       // The sheet closes.
@@ -43,31 +77,38 @@ function start(offer: Offer, api: Api, sessionId: string, strings: Strings, view
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) void checkout.reload();
   });
-  checkout.begin();
-  watchHeight((height) => link.send({ type: "size", height }));
+  document.addEventListener("visibilitychange", () => checkout.checkExpiry());
+}
+
+/** Constructed style sheets need no permission of the page's CSP, and no request of their own. */
+function dress(): void {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(tokensCss + frameCss);
+  document.adoptedStyleSheets = [sheet];
 }
 
 async function boot(script: string): Promise<void> {
   const offered = portOffer();
+  dress();
   const query = new URLSearchParams(location.search);
   const sessionId = query.get("session") ?? "";
-  const locale = resolveLocale([query.get("locale"), location.hash.slice(1), ...navigator.languages], TAGS);
+  const locale = resolveLocale([query.get("locale"), location.hash.slice(1), ...navigator.languages], Object.keys(ADDRESSES));
   document.documentElement.lang = locale.format;
   document.documentElement.dir = locale.direction;
   const api = new Api(baseOf(script), sessionId);
-  const { signal } = new AbortController();
-  const [texts, view] = await Promise.all([api.strings(locale.file, signal), api.view(signal)]);
+  const loading = api.strings(ADDRESSES[locale.file] ?? "", new AbortController().signal);
   const offer = await offered;
-  const strings = texts.kind === "ok" ? texts.body : {};
-  if (view.kind === "refused") return refuse(offer, strings, view.code, view.message);
-  if (view.kind === "unreachable" || texts.kind !== "ok") return refuse(offer, {}, "SERVICE_UNAVAILABLE", "The payment service cannot be reached.");
-  if (!view.body.MerchantOrigins.includes(offer.origin)) {
-    return refuse(offer, strings, "ORIGIN_NOT_ALLOWED", `Register ${offer.origin} as an origin of this Session's merchant.`);
-  }
+  const link = new Link(offer.port);
+  link.send({ type: "hello" });
+  const texts = await loading;
+  if (texts.kind !== "ok") return refuse(offer, link, {}, "SERVICE_UNAVAILABLE");
+  const [strings, view] = [texts.body, embedded()];
+  if (!("State" in view)) return refuse(offer, link, strings, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
+  if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, strings, "ORIGIN_NOT_ALLOWED");
   document.title = say(strings, "frameTitle");
   // A payment under way, or over, is followed even if nothing could pay it any more.
-  if (view.body.State === "CREATED" && view.body.PaymentMethods.length === 0) return refuse(offer, strings, "NO_PAYMENT_METHOD", "No payment method fits the Session's country and currency.");
-  start(offer, api, sessionId, strings, view.body, locale);
+  if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, strings, "NO_PAYMENT_METHOD");
+  start(offer, link, api, sessionId, strings, view, locale);
 }
 
 void boot((document.currentScript as HTMLScriptElement).src);

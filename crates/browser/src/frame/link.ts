@@ -21,7 +21,7 @@ export function portOffer(): Promise<Offer> {
 }
 
 export class Link {
-  private enabled = false;
+  private sent = "";
 
   constructor(private readonly port: MessagePort) {}
 
@@ -36,15 +36,15 @@ export class Link {
   }
 
   /** Tells only changes. */
-  sendEnabled(enabled: boolean): void {
-    if (this.enabled === enabled) return;
-    this.enabled = enabled;
-    this.send({ type: "enabled", enabled });
+  sendEnabled(enabled: boolean, method: string): void {
+    if (this.sent === `${enabled} ${method}`) return;
+    this.sent = `${enabled} ${method}`;
+    this.send({ type: "enabled", enabled, method });
   }
 
-  /** The end, and why; an empty title leaves the words to the shell. */
-  fail(code: string, message: string, title: string, text: string): void {
+  /** The end, and why; an empty title leaves the words to the shell. `cause` says what the page's developer has to change. */
+  fail(code: string, cause: string, title: string, text: string): void {
     const { lang, dir } = document.documentElement;
-    this.send({ type: "fail", code, message: message || text, title, text, lang, dir });
+    this.send({ type: "fail", code, cause, title, text, lang, dir });
   }
 }

@@ -19,7 +19,7 @@ export type EditKind = "insert" | "backward" | "forward";
 
 export interface Mask {
   /** The most digits a field may hold that starts like `digits`. */
-  readonly most: (digits: string) => number;
+  readonly max: (digits: string) => number;
   /** Digits with their separators; while inserting, a finished group may already show the separator that follows it. */
   readonly show: (digits: string, inserting: boolean) => string;
   /** A zero that belongs before `digits`, e.g. the month 4 becoming 04. */
@@ -47,6 +47,8 @@ function caretAfter(value: string, digitsBefore: number): number {
   return at;
 }
 
+const withLead = (mask: Mask, digits: string): string => (mask.lead?.(digits) ?? "") + digits;
+
 /** The field after an edit: `held` digits before it, `raw` text and `rawCaret` as the browser left them. */
 export function applyEdit(mask: Mask, held: string, raw: string, rawCaret: number, kind: EditKind): Edit {
   const due = kind === "insert" ? (mask.shortGroup?.(raw) ?? -1) : -1;
@@ -57,17 +59,16 @@ export function applyEdit(mask: Mask, held: string, raw: string, rawCaret: numbe
   if (kind === "insert") {
     // Only what was inserted may be cut for want of room; what stood there stays.
     const kept = commonLength(held.slice(0, Math.max(0, held.length - after.length)), before);
-    const zero = kept === 0 && before !== "" ? (mask.lead?.(before) ?? "") : "";
-    const inserted = zero + before.slice(kept);
-    const room = mask.most(before.slice(0, kept) + inserted + after) - kept - after.length;
-    before = before.slice(0, kept) + inserted.slice(0, Math.max(0, room));
+    while (before.length > kept && withLead(mask, before + after).length > mask.max(withLead(mask, before + after))) before = before.slice(0, -1);
   } else if (before + after === held) {
     // Only a separator went: take the digit it stood for.
     if (kind === "backward") before = before.slice(0, -1);
     else after = after.slice(1);
   }
-  if (before === "") after = (mask.lead?.(after) ?? "") + after;
-  const digits = before + after;
+  const digits = withLead(mask, before + after);
+  const zero = digits.length - before.length - after.length;
+  // The zero stands before the caret where a digit does.
+  if (before !== "") before = digits.slice(0, zero + before.length);
   const value = mask.show(digits, kind === "insert");
   const atEnd = after === "" && kind === "insert";
   return { digits, value, caret: atEnd ? value.length : caretAfter(value, before.length) };
@@ -80,14 +81,19 @@ export function grouped(digits: string, gaps: readonly number[]): string {
   return value;
 }
 
+/** No month starts with 20: a date that does is written with its year first, as in 2027-01. */
+export const isYearFirst = (digits: string): boolean => digits.startsWith("20");
+
 export const EXPIRY_MASK: Mask = {
   // Two digits of the year, or four when they start with 20.
-  most: (digits) => (digits.slice(2, 4) === "20" ? 6 : 4),
+  max: (digits) => (isYearFirst(digits) || digits.slice(2, 4) === "20" ? 6 : 4),
   show: (digits, inserting) => {
-    if (digits.length < 2 || (digits.length === 2 && !inserting)) return digits;
-    return `${digits.slice(0, 2)} / ${digits.slice(2)}`;
+    const [first, between] = isYearFirst(digits) ? [4, "-"] : [2, " / "];
+    if (digits.length < first || (digits.length === first && !inserting)) return digits;
+    return digits.slice(0, first) + between + digits.slice(first);
   },
-  lead: (digits) => (/^[2-9]/.test(digits) ? "0" : ""),
+  // A 2 alone may be February or begin a year.
+  lead: (digits) => (/^(?:[3-9]|2[1-9])/.test(digits) ? "0" : ""),
   shortGroup: (raw) => {
     const match = /^(\D*)\d\s*[/.-]/.exec(raw);
     return match === null ? -1 : (match[1] ?? "").length;

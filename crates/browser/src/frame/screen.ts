@@ -9,6 +9,11 @@ export function announce(message: string): void {
   live.textContent = live.textContent === message ? `${message}\u00a0` : message;
 }
 
+/** Calls back once the frame is drawn. While the shell hides it, nothing in it is announced or can have the focus. */
+export function whenDrawn(run: () => void): void {
+  requestAnimationFrame(() => requestAnimationFrame(run));
+}
+
 /** Shows `content`. */
 export function show(content: HTMLElement): void {
   part("app").append(content);
@@ -16,11 +21,11 @@ export function show(content: HTMLElement): void {
 
 /** Calls back with the height of what is shown, now and whenever it changes. */
 export function watchHeight(tell: (height: number) => void): void {
-  let told = 0;
+  let sent = 0;
   const app = part("app");
   const measure = (): void => {
     const height = Math.ceil(app.getBoundingClientRect().height);
-    if (height > 0 && height !== told) tell((told = height));
+    if (height > 0 && height !== sent) tell((sent = height));
   };
   measure();
   // Silent while the frame is out of sight, so what matters at once is measured above.

@@ -1,17 +1,18 @@
 // What is wrong with a field, as the key of the text that says so. The server and the issuer have the last word.
 
 import { brandOf } from "./brands";
+import { isYearFirst } from "./mask";
 
 export interface Problem {
   readonly key: string;
   readonly values?: Readonly<Record<string, string>>;
 }
 
-export const LONGEST_NUMBER = 19;
-const SHORTEST_NUMBER = 12;
+export const MAX_NUMBER_DIGITS = 19;
+const MIN_NUMBER_DIGITS = 12;
 /** No issuer prints a date further away than this. */
 const YEARS_AHEAD = 25;
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 export function passesLuhn(digits: string): boolean {
   let sum = 0;
@@ -28,25 +29,27 @@ export function numberProblem(digits: string, accepted: readonly string[]): Prob
   if (digits === "") return { key: "numberMissing" };
   const brand = brandOf(digits);
   if (brand !== null && !accepted.includes(brand.id)) return { key: "numberNotAccepted", values: { brand: brand.name } };
-  const shortest = brand?.lengths[0] ?? SHORTEST_NUMBER;
+  const shortest = brand?.lengths[0] ?? MIN_NUMBER_DIGITS;
   if (digits.length < shortest) return { key: "numberShort" };
-  const fits = brand === null ? digits.length <= LONGEST_NUMBER : brand.lengths.includes(digits.length);
+  const fits = brand === null ? digits.length <= MAX_NUMBER_DIGITS : brand.lengths.includes(digits.length);
   return fits && passesLuhn(digits) ? null : { key: "numberInvalid" };
 }
 
-/** "0430" and "042030" are April 2030; null when it is not a whole date. */
+const isMonth = (month: number): boolean => month >= 1 && month <= 12;
+
+/** "0430", "042030" and "203004" are April 2030; null when it is not a whole date. */
 export function expiryOf(digits: string): { readonly month: number; readonly year: number } | null {
-  const whole = digits.length === 4 || (digits.length === 6 && digits.slice(2, 4) === "20");
-  const month = Number(digits.slice(0, 2));
-  if (!whole || month < 1 || month > 12) return null;
-  return { month, year: digits.length === 4 ? 2000 + Number(digits.slice(2)) : Number(digits.slice(2)) };
+  const yearFirst = isYearFirst(digits);
+  const [month, year] = [yearFirst ? digits.slice(4) : digits.slice(0, 2), yearFirst ? digits.slice(0, 4) : digits.slice(2)];
+  const whole = month.length === 2 && (year.length === 2 || (year.length === 4 && isYearFirst(year)));
+  return whole && isMonth(Number(month)) ? { month: Number(month), year: (Number(year) % 2000) + 2000 } : null;
 }
 
 /** A card is good until the end of its month. */
 export function expiryProblem(digits: string, today: Date): Problem | null {
   if (digits === "") return { key: "expiryMissing" };
-  const month = Number(digits.slice(0, 2));
-  if (digits.length >= 2 && (month < 1 || month > 12)) return { key: "expiryMonth" };
+  const month = isYearFirst(digits) ? digits.slice(4) : digits.slice(0, 2);
+  if (month.length === 2 && !isMonth(Number(month))) return { key: "expiryMonth" };
   const expiry = expiryOf(digits);
   if (expiry === null) return { key: "expiryShort" };
   const months = (expiry.year - today.getFullYear()) * 12 + expiry.month - (today.getMonth() + 1);
@@ -67,5 +70,5 @@ export function nameProblem(name: string): Problem | null {
   if (trimmed === "") return { key: "nameMissing" };
   const looksLikeNumber = (trimmed.match(/\p{Nd}/gu) ?? []).length >= 8;
   if (looksLikeNumber || !/\p{L}/u.test(trimmed)) return { key: "nameNotName" };
-  return trimmed.length > LONGEST_NAME ? { key: "nameLong" } : null;
+  return trimmed.length > MAX_NAME_LENGTH ? { key: "nameLong" } : null;
 }

@@ -7,7 +7,7 @@ import type { Strings } from "./strings";
 import type { View } from "../frame/api";
 import type { Theme } from "./theme";
 
-export const PROTOCOL = 1;
+export const PROTOCOL = 2;
 
 /** The entry of all card schemes together; every other method has an entry under its own id. */
 export const CARDS = "CARD";
@@ -24,6 +24,8 @@ export type ShellMessage =
   | { readonly type: "theme"; readonly theme: Theme }
   | { readonly type: "select"; readonly method: string }
   | { readonly type: "submit" }
+  /** The shopper gives up the page that the payment waits on, to pay with something else. */
+  | { readonly type: "another" }
   | { readonly type: "wallet"; readonly ask: WalletAsk };
 
 /** What the wallet's sheet wants: a payment session, or to pay with what the shopper confirmed (encrypted for the processor). */
@@ -34,10 +36,12 @@ export type WalletAsk = { readonly validationURL: string } | { readonly token: o
 export interface Method {
   readonly id: string;
   readonly name: string;
-  /** Names one of the shell's drawings. */
-  readonly icon: "card" | "leave" | "bank";
-  /** One short mark per scheme of a card; else none. */
-  readonly marks: readonly string[];
+  /** Names one of the shell's own drawings. */
+  readonly icon: "card" | "leave" | "bank" | "later";
+  /** The method's own drawing in place of that one; "" when it has none. */
+  readonly drawing: string;
+  /** Drawing and name of every scheme of a card; else none. */
+  readonly marks: readonly (readonly [drawing: string, name: string])[];
   /** Names of all schemes in one text, for assistive technology. */
   readonly accepted: string;
   /** What will happen; "" for cards, whose panel holds the frame. */
@@ -46,7 +50,7 @@ export interface Method {
 }
 
 /** What the shell shows around the form, in the shopper's language. */
-export interface Face {
+export interface ViewModel {
   readonly lang: string;
   readonly dir: string;
   readonly frameTitle: string;
@@ -67,12 +71,22 @@ export interface Detail {
   readonly copy: string;
 }
 
+/** What `onSuccess` hears. */
+export interface Paid {
+  readonly state: string;
+  readonly orderId: string;
+  readonly method: string;
+}
+
 /** Frame to shell. Texts are finished (translated, amounts formatted). */
 export type FrameMessage =
+  /** The frame's script runs; sent before anything else. */
+  | { readonly type: "hello" }
   /** Also again, when the Session was loaded again. */
-  | { readonly type: "ready"; readonly face: Face }
+  | { readonly type: "ready"; readonly model: ViewModel }
   | { readonly type: "size"; readonly height: number }
-  | { readonly type: "enabled"; readonly enabled: boolean }
+  /** Whether the open method (`""` when none is) can be submitted. */
+  | { readonly type: "enabled"; readonly enabled: boolean; readonly method: string }
   /** `text` is what to say of it, if the frame does not. Not busy means: the methods are there to choose from. */
   | { readonly type: "busy"; readonly busy: boolean; readonly text: string }
   /** What is to be read before trying again with the selected method; "" takes it away. */
@@ -83,23 +97,25 @@ export type FrameMessage =
   | { readonly type: "away"; readonly title: string; readonly text: string; readonly url: string; readonly challenge: boolean; readonly now: boolean }
   /** The payment session that was asked for; without members when there is none. */
   | { readonly type: "wallet"; readonly session: object }
-  | { readonly type: "done"; readonly title: string; readonly text: string; readonly details: readonly Detail[] }
-  | { readonly type: "fail"; readonly code: string; readonly message: string; readonly title: string; readonly text: string; readonly lang: string; readonly dir: string };
+  | { readonly type: "done"; readonly title: string; readonly text: string; readonly details: readonly Detail[]; readonly paid: Paid }
+  /** `text` is for the shopper; `cause` is for the page's developer, and "" when there is nothing to mend. */
+  | { readonly type: "fail"; readonly code: string; readonly cause: string; readonly title: string; readonly text: string; readonly lang: string; readonly dir: string };
 
 /** The members of each message, each with a sample of its kind. */
 type Shapes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 const FRAME_SHAPES: Shapes = {
-  ready: { face: {} },
+  hello: {},
+  ready: { model: {} },
   size: { height: 0 },
-  enabled: { enabled: true },
+  enabled: { enabled: true, method: "" },
   busy: { busy: true, text: "" },
   notice: { text: "" },
   status: { title: "", text: "" },
   away: { title: "", text: "", url: "", challenge: true, now: true },
   wallet: { session: {} },
-  done: { title: "", text: "", details: {} },
-  fail: { code: "", message: "", title: "", text: "", lang: "", dir: "" },
+  done: { title: "", text: "", details: {}, paid: {} },
+  fail: { code: "", cause: "", title: "", text: "", lang: "", dir: "" },
 };
 
 const SHELL_SHAPES: Shapes = {
@@ -107,6 +123,7 @@ const SHELL_SHAPES: Shapes = {
   theme: { theme: {} },
   select: { method: "" },
   submit: {},
+  another: {},
   wallet: { ask: {} },
 };
 

@@ -1,4 +1,4 @@
-// The 21 style variables of the contract: their names, what may pass for a value, and how a look is applied to an element.
+// The 21 style variables (docs/SPECIFICATION.md#drop-in-styles): their names, what may pass for a value, and how a look is applied to an element.
 
 function box(part: string): string[] {
   return ["color", "radius", "top-width", "right-width", "bottom-width", "left-width"].map((what) => `--${part}--border-${what}`);

@@ -1,16 +1,23 @@
 // One drop-in on the merchant's page: owns the frame and its port, turns messages into what the page sees and hears.
 
+import { FALLBACK } from "virtual:fallback";
 import { isWebAddress } from "../shared/address";
-import { load } from "../shared/part";
-import { CARDS, isFrameMessage, PROTOCOL, type Detail, type Face, type FrameMessage, type PortOffer, type ShellMessage } from "../shared/protocol";
+import { resolveLocale } from "../shared/locale";
+import { load } from "../shared/lazy-module";
+import { CARDS, isFrameMessage, PROTOCOL, type Detail, type ViewModel, type FrameMessage, type PortOffer, type ShellMessage } from "../shared/protocol";
 import { applyTheme } from "../shared/theme";
+import { diagnose, watchPolicy, type Diagnosis } from "./diagnosis";
 import type { Options } from "./options";
 import { readTheme, watchTheme } from "./theme";
 import { View } from "./view";
 import type * as Wallet from "../wallet/wallet";
 
-/** Longer than all the frame's own tries to load the Session. */
+/** Longer than all tries to load the frame and its texts. */
 const HANDSHAKE_MS = 35_000;
+/** A frame that has loaded says hello at once: after this long its script does not run. */
+const HELLO_MS = 700;
+/** Before another try to load a frame whose service was in trouble. */
+const PAUSES_MS = [500, 1000, 2000];
 
 /** Runs a callback of the page; what it throws is the page's, and is reported as such. */
 function tell(callback: () => void): void {
@@ -33,6 +40,12 @@ export class Dropin {
   private readonly view: View;
   private port: MessagePort | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** Runs until the frame says hello; `undefined` from then on. */
+  private hello: ReturnType<typeof setTimeout> | undefined;
+  private tries = 0;
+  private stopPolicy: () => void;
+  /** Whether `onReady` was called. */
+  private readySent = false;
   private stopWatching: () => void = () => {};
   private sentTheme = "";
   private state: "loading" | "ready" | "over" = "loading";
@@ -40,12 +53,14 @@ export class Dropin {
   private selected: string;
   private busy = false;
   private enabled = false;
+  /** What `onChange` was told last. */
+  private change = "";
   private wallet: Wallet.WalletButton | undefined;
 
   constructor(
     private readonly host: Element,
     readonly root: ShadowRoot,
-    private readonly options: Options,
+    private readonly options: Options & { readonly headingLevel: number },
     private readonly base: URL,
     /** Whose place this one takes on the page. */
     earlier?: Dropin,
@@ -59,11 +74,14 @@ export class Dropin {
     // For the frame alone: the page's language, should there be no texts in the wanted one.
     source.hash = lang;
     const toggled = (method: string): void => this.select(this.selected === method ? "" : method);
-    this.view = new View(source.href, { toggled, pressed: () => this.submitPayment(), hideButtons: options.hideSubmitButton === true });
+    const { hideSubmitButton, headingLevel } = options;
+    this.view = new View(source.href, { toggled, pressed: () => this.submitPayment(), hideButtons: hideSubmitButton === true, headingLevel });
     this.view.frame.addEventListener("load", () => this.connect(source.origin));
+    this.stopPolicy = watchPolicy(source, (diagnosis) => this.refuse(diagnosis));
     this.awaitFrame();
     this.view.mount(root);
     applyTheme(this.view.element, readTheme(host));
+    this.watch();
   }
 
   submitPayment(): void {
@@ -74,15 +92,23 @@ export class Dropin {
     this.select("");
   }
 
+  /** Takes the drop-in off the page, whose target is empty again. A payment under way goes on at the service. */
+  destroy(): void {
+    this.retire();
+    this.view.element.remove();
+  }
+
   /** Another instance takes the place of this one: no callback is heard of any more. */
   retire(): void {
     this.state = "over";
     this.stopTimer();
     this.disconnect();
+    this.stopPolicy();
     this.wallet?.abort();
   }
 
   private disconnect(): void {
+    clearTimeout(this.hello);
     this.stopWatching();
     this.port?.close();
     this.port = null;
@@ -103,11 +129,30 @@ export class Dropin {
     };
     const offer: PortOffer = { type: "dropin-port", protocol: PROTOCOL };
     this.view.frame.contentWindow?.postMessage(offer, origin, [channel.port2]);
+    this.hello = setTimeout(() => void this.findCause(), HELLO_MS);
     this.send({ type: "setup", hideSubmitButton: this.options.hideSubmitButton === true });
     this.send({ type: "select", method: this.selected });
     this.sentTheme = "";
     this.relayTheme();
     this.watch();
+  }
+
+  /** The frame has loaded, and its script does not run. */
+  private async findCause(): Promise<void> {
+    const { port } = this;
+    const diagnosis = await diagnose(this.base, this.options.id);
+    // Meanwhile it may have spoken, be ready, or be another.
+    if (this.hello === undefined || this.state !== "loading" || this.port !== port || port === null) return;
+    const pause = PAUSES_MS[this.tries++];
+    if (diagnosis === null && pause !== undefined) {
+      this.hello = setTimeout(() => this.view.loadAgain(this.tries), pause);
+    } else {
+      this.refuse(diagnosis ?? { code: "SERVICE_UNAVAILABLE", cause: "The payment service did not answer. Its /readyz says why." });
+    }
+  }
+
+  private refuse({ code, cause }: Diagnosis): void {
+    if (this.state === "loading") this.fail(code, cause, "", "");
   }
 
   private watch(): void {
@@ -117,8 +162,8 @@ export class Dropin {
   /** One span of time from the start, or from the loss of a frame that was ready. */
   private awaitFrame(): void {
     this.timer ??= setTimeout(() => {
-      const message = "The payment form did not answer. Check that the page's origin is registered for the merchant and its CSP admits the frame.";
-      this.fail("FRAME_UNAVAILABLE", message, "", "");
+      const cause = `The card form at ${this.base.href} did not load within ${HANDSHAKE_MS / 1000} seconds: the service or the way to it is too slow, or away.`;
+      this.fail("FRAME_UNAVAILABLE", cause, "", "");
     }, HANDSHAKE_MS);
   }
 
@@ -130,6 +175,7 @@ export class Dropin {
   /** The page took the host away. Should it come back, its frame loads anew and is connected again. */
   private leave(): void {
     this.stopTimer();
+    this.stopPolicy();
     this.disconnect();
   }
 
@@ -150,12 +196,17 @@ export class Dropin {
     if (this.state === "over") return;
     this.wallet?.heard(message);
     switch (message.type) {
+      case "hello":
+        this.stopPolicy();
+        clearTimeout(this.hello);
+        this.hello = undefined;
+        return;
       case "ready":
-        return this.show(message.face);
+        return this.show(message.model);
       case "size":
         return this.view.setHeight(message.height);
       case "enabled":
-        return this.setEnabled(message.enabled);
+        return this.setEnabled(message.enabled, message.method);
       case "busy":
         this.busy = message.busy;
         return this.view.setBusy(message.busy, message.text);
@@ -164,39 +215,46 @@ export class Dropin {
       case "status":
         return this.view.showStatus(message.title, message.text);
       case "away":
-        this.view.showStatus(message.title, message.text, () => this.goTo(message));
+        this.view.showStatus(message.title, message.text, { goOn: () => this.goTo(message), another: () => this.send({ type: "another" }) });
         if (message.now) this.goTo(message);
         return;
       case "done":
         this.end("done", message.title, message.text, message.details);
-        return tell(() => this.options.onSuccess());
+        return tell(() => this.options.onSuccess(Object.freeze({ ...message.paid })));
       case "fail":
         if (message.title !== "") this.view.speak(message.lang, message.dir);
-        return this.fail(message.code, message.message, message.title, message.text);
+        return this.fail(message.code, message.cause, message.title, message.text);
     }
   }
 
-  private show(face: Face): void {
+  private show(model: ViewModel): void {
     this.stopTimer();
+    const first = !this.readySent;
     this.state = "ready";
     this.view.setLoading(false);
-    this.view.showFace(face);
-    void this.offerWallet(face);
-    const { methods } = face;
+    this.view.showModel(model);
+    void this.offerWallet(model);
+    const { methods } = model;
     // What is no longer offered cannot stay chosen, and where there is nothing to choose it is chosen.
     const offered = this.selected === "" || methods.some(({ id }) => id === this.selected);
     if (!offered) this.choose((methods.length === 1 && methods[0]?.id) || "");
     else this.view.setSelected(this.selected);
+    if (first) {
+      this.readySent = true;
+      tell(() => this.options.onReady?.());
+      // Unless the page has destroyed it just now.
+      if (this.state === "ready") this.setEnabled(this.enabled);
+    }
   }
 
   /** The wallet's part is loaded where there is a wallet. */
-  private async offerWallet(face: Face): Promise<void> {
-    if (face.view.TokenMethods?.length && "ApplePaySession" in window) {
+  private async offerWallet(model: ViewModel): Promise<void> {
+    if (model.view.TokenMethods?.length && "ApplePaySession" in window) {
       // From our address: a script that the page loads without CORS has none of its own to begin from.
       const part = await load<typeof Wallet>(WALLET, this.base).catch(() => null);
       if (part !== null && this.state === "ready") this.wallet ??= new part.WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
     }
-    this.wallet?.show(face);
+    this.wallet?.show(model);
   }
 
   private select(method: string): void {
@@ -222,7 +280,14 @@ export class Dropin {
     void this.view.openChallenge(source, leave);
   }
 
-  private setEnabled(enabled: boolean): void {
+  private setEnabled(enabled: boolean, method = this.selected): void {
+    const change = { method: method || null, complete: enabled };
+    const news = JSON.stringify(change);
+    // Before the methods are known there is none to tell of.
+    if (this.readySent && this.change !== news) {
+      this.change = news;
+      tell(() => this.options.onChange?.(change));
+    }
     if (this.enabled === enabled) return;
     this.enabled = enabled;
     this.view.setEnabled(enabled);
@@ -234,13 +299,26 @@ export class Dropin {
     // What is drawn in the end follows the page's colours like anything before.
     this.watch();
     this.setEnabled(false);
-    this.view.showEnd(kind, title, text, details);
+    this.view.showEnd(kind, title, text, details, () => this.goOn());
   }
 
-  private fail(errorCode: string, errorMessage: string, title: string, text: string): void {
-    // Without the frame there are no translations; the page, which knows its shopper, hears of it below.
-    if (title === "") this.view.speak("en", "ltr");
-    this.end("fail", title || "The payment form did not load", text || "Check your connection and load this page again.");
+  /** The shopper has read the details of a transfer. A page that stays sees a plain word of thanks in their place. */
+  private goOn(): void {
+    this.view.showThanks();
+    tell(() => this.options.onContinue?.());
+  }
+
+  /** `cause` is told to the page's developer; the shopper, and `onFailure`, hear the words for shoppers. */
+  private fail(errorCode: string, cause: string, title: string, text: string): void {
+    // Taken away in the task that drew it, before anything was watched.
+    if (!this.host.isConnected) return this.leave();
+    if (cause !== "") console.error(`Dropin: ${errorCode}: ${cause}`);
+    // Without the frame's texts the shell has a few of its own.
+    const locale = resolveLocale([this.options.locale ?? null, document.documentElement.lang, ...navigator.languages], Object.keys(FALLBACK));
+    const [ownTitle, ownText] = FALLBACK[locale.file] ?? ["", ""];
+    if (title === "") this.view.speak(locale.format, locale.direction);
+    const errorMessage = text || ownText;
+    this.end("fail", title || ownTitle, errorMessage);
     tell(() => this.options.onFailure?.({ errorCode, errorMessage }));
   }
 }

@@ -1,10 +1,11 @@
 // One entry of the accordion: a heading that opens and closes a panel. The card's panel holds the frame; that of any other method
 // says what will happen and has a button.
 
-import { BANK, CARD, CHEVRON, h, icon, LEAVE, payButton, setNotice, setState, type Child } from "../shared/dom";
+import { BANK, CARD, CHEVRON, h, icon, LATER, LEAVE, payButton, setNotice, setState, type Attributes, type Child } from "../shared/dom";
+import { draw } from "../shared/mark";
 import type { Method } from "../shared/protocol";
 
-const ICONS: Readonly<Record<Method["icon"], string>> = { card: CARD, leave: LEAVE, bank: BANK };
+const ICONS: Readonly<Record<Method["icon"], string>> = { card: CARD, leave: LEAVE, bank: BANK, later: LATER };
 
 export interface EntryEvents {
   /** The heading of `method` was pressed. */
@@ -12,7 +13,17 @@ export interface EntryEvents {
   /** A button of ours was pressed. */
   readonly pressed: () => void;
   readonly hideButtons: boolean;
+  /** Of what titles a part of the drop-in; 0 for none. */
+  readonly headingLevel: number;
 }
+
+/** A title of a part; a heading for assistive technology where the page wants one. */
+export function heading(level: number, attributes: Attributes, ...children: Child[]): HTMLElement {
+  return h("div", { class: "title", ...(level > 0 && { role: "heading", "aria-level": String(level) }), ...attributes }, ...children);
+}
+
+/** What an entry is made of before its words are known. */
+export type Drawn = Pick<Method, "id" | "icon" | "drawing">;
 
 export class Entry {
   readonly element: HTMLElement;
@@ -26,16 +37,17 @@ export class Entry {
   private readonly label = h("span");
   private readonly button = payButton("button", this.label);
 
-  constructor({ id, icon: shape }: Pick<Method, "id" | "icon">, events: EntryEvents, content?: readonly Child[]) {
+  constructor({ id, icon: shape, drawing }: Drawn, events: EntryEvents, content?: readonly Child[]) {
     const key = id.toLowerCase();
     const panel = `${key}-panel`;
-    this.toggle = h("button", { type: "button", class: "toggle", id: key, "aria-controls": panel }, icon("method", ICONS[shape]), this.name, icon("chevron", CHEVRON));
+    const sign = drawing ? draw(drawing, "") : icon("method", ICONS[shape]);
+    this.toggle = h("button", { type: "button", class: "toggle", id: key, "aria-controls": panel }, sign, this.name, icon("chevron", CHEVRON));
     this.toggle.addEventListener("click", () => events.toggled(id));
-    this.head = h("div", { class: "head" }, h("h3", {}, this.toggle), this.marks);
+    this.head = h("div", { class: "head" }, heading(events.headingLevel, {}, this.toggle), this.marks);
     this.button.addEventListener("click", events.pressed);
     this.button.hidden = events.hideButtons;
     const body = h("div", { class: "body" }, ...(content ?? [this.line, this.notice, this.button]));
-    this.panel = h("div", { id: panel, class: "panel", role: "region", "aria-labelledby": key }, h("div", { class: "clip" }, body));
+    this.panel = h("div", { id: panel, class: "panel", role: "group", "aria-labelledby": key }, h("div", { class: "clip" }, body));
     this.element = h("div", { class: "entry" }, this.head, this.panel);
     this.setOpen(false);
   }
@@ -44,7 +56,7 @@ export class Entry {
     this.name.className = "";
     this.name.textContent = method.name;
     this.marks.setAttribute("aria-label", method.accepted);
-    this.marks.replaceChildren(...method.marks.map((mark) => h("span", { class: "mark", "aria-hidden": "true" }, mark)));
+    this.marks.replaceChildren(...method.marks.map(([drawing, name]) => draw(drawing, name)));
     this.line.textContent = method.line;
     this.label.textContent = method.button;
   }

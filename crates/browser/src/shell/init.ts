@@ -3,7 +3,7 @@
 import type { DropinInstance } from "../../dropin";
 import { baseOf } from "../shared/address";
 import { Dropin } from "./dropin";
-import { checkOptions, complain, findTarget, isEmpty } from "./options";
+import { checkOptions, complain, findTarget, isEmpty, levelBelow } from "./options";
 
 /** Only known while the script first runs. */
 const script = document.currentScript;
@@ -25,11 +25,12 @@ function init(given: unknown): DropinInstance {
   if (base === null) complain('load dropin.js by <script src="…/v1/dropin.js">, not as a module or inline');
   const options = checkOptions(given);
   const target = findTarget(options.target);
-  const dropin = new Dropin(target, rootOf(target), options, base, running.get(target));
+  const dropin = new Dropin(target, rootOf(target), { ...options, headingLevel: options.headingLevel ?? levelBelow(target) }, base, running.get(target));
   running.set(target, dropin);
   return Object.freeze({
     submitPayment: () => dropin.submitPayment(),
     unselectPaymentMethod: () => dropin.unselectPaymentMethod(),
+    destroy: () => dropin.destroy(),
   });
 }
 

@@ -1,13 +1,20 @@
 // What `dropin.init` takes, checked with messages that tell the merchant's developer what to change.
 
+import type { Paid } from "../shared/protocol";
+
 export interface Options {
   readonly target: string;
   readonly id: string;
-  readonly onSuccess: () => void;
+  readonly onSuccess: (paid: Paid) => void;
+  readonly onContinue: (() => void) | undefined;
+  readonly onReady: (() => void) | undefined;
+  readonly onChange: ((change: { readonly method: string | null; readonly complete: boolean }) => void) | undefined;
   readonly onFailure: ((error: { readonly errorCode: string; readonly errorMessage: string }) => void) | undefined;
   readonly hideSubmitButton: boolean | undefined;
   readonly onSubmitEnabledChange: ((state: boolean) => void) | undefined;
   readonly locale: string | undefined;
+  /** 1 to 6; 0 for no headings at all. */
+  readonly headingLevel: number | undefined;
 }
 
 /** What `typeof` must say; a capital marks what is required. */
@@ -15,10 +22,14 @@ const KINDS: Readonly<Record<keyof Options, string>> = {
   target: "String",
   id: "String",
   onSuccess: "Function",
+  onContinue: "function",
+  onReady: "function",
+  onChange: "function",
   onFailure: "function",
   hideSubmitButton: "boolean",
   onSubmitEnabledChange: "function",
   locale: "string",
+  headingLevel: "number",
 };
 
 /** Every complaint about the call goes to the developer of the page. */
@@ -34,7 +45,19 @@ export function checkOptions(given: unknown): Options {
     if (value === undefined && !required) continue;
     if (typeof value !== kind.toLowerCase() || value === "") complain(`${name} must be a ${kind.toLowerCase()}${required ? "" : ", or left out"}`);
   }
+  const { headingLevel = 1 } = options;
+  if (!Number.isInteger(headingLevel) || headingLevel < 0 || headingLevel > 6) complain("headingLevel must be 1 to 6, or 0 for none");
   return options;
+}
+
+/** One level below the heading that precedes `target`; 2 when none does. What follows on the page stays in order, whatever it is. */
+export function levelBelow(target: Element): number {
+  let level = 1;
+  for (const heading of document.querySelectorAll("h1, h2, h3, h4, h5, h6, [role=heading][aria-level]")) {
+    if (!(heading.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING)) break;
+    level = Number(heading.getAttribute("aria-level") ?? heading.localName.slice(1)) || level;
+  }
+  return Math.min(level + 1, 6);
 }
 
 /** The one element that `selector` finds; the document must hold it already. */

@@ -3,10 +3,10 @@
 // The sheet belongs to the top-level page and must be opened in the click itself. What comes of the payment is told by the same
 // messages that the shell hears anyway.
 
-import { h, setNotice, setState } from "../shared/dom";
+import { h, setState } from "../shared/dom";
 import type { TokenMethod, View } from "../frame/api";
 import { plainAmountOf } from "../frame/money";
-import type { Face, FrameMessage, WalletAsk } from "../shared/protocol";
+import type { ViewModel, FrameMessage, WalletAsk } from "../shared/protocol";
 import { say } from "../shared/strings";
 import { addStyles } from "../shared/styles";
 import { appleSessions, VERSION, type AppleSession } from "./apple-pay";
@@ -16,28 +16,27 @@ const NAME = "Apple Pay";
 /** Its name in the catalogue and in the stash. */
 const TYPE = "APPLEPAY";
 /** The wallet closes its sheet after half a minute without a result; before that the drop-in takes over. */
-const PATIENCE_MS = 20_000;
+const SHEET_TIMEOUT_MS = 20_000;
 
 export class WalletButton {
   private readonly label = h("span");
   private readonly button = h("button", { type: "button" }, this.label);
-  private readonly notice = h("div", { class: "notice", hidden: true });
   private readonly or = h("span");
-  private readonly element = h("div", { class: "wallet", hidden: true }, this.notice, this.button, h("div", { class: "or" }, this.or));
+  private readonly element = h("div", { class: "wallet", hidden: true }, this.button, h("div", { class: "or" }, this.or));
   private request: object | null = null;
   private busy = false;
   private session: AppleSession | null = null;
   private authorized = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly place: Element, private readonly ask: (ask: WalletAsk) => void) {
+  constructor(place: Element, private readonly ask: (ask: WalletAsk) => void) {
     addStyles(place, css);
     this.button.addEventListener("click", () => this.begin());
     place.prepend(this.element);
   }
 
   /** Shows the button where it can pay what is asked for now; else there is nothing to see. */
-  show({ view, strings }: Face): void {
+  show({ view, strings }: ViewModel): void {
     const method = view.TokenMethods?.find(({ Type }) => Type === TYPE);
     this.request = method ? requestOf(method, view) : null;
     this.label.textContent = say(strings, "walletPay", { name: NAME });
@@ -51,8 +50,6 @@ export class WalletButton {
       this.busy = message.busy;
       setState(this.button, "aria-disabled", message.busy);
     }
-    // Read at the open method; with all of them closed, here.
-    if (message.type === "notice") setNotice(this.notice, this.place.querySelector("[aria-expanded=true]") ? "" : message.text);
     const sessions = appleSessions();
     if (this.session === null || sessions === null) return;
     if (message.type === "wallet") this.validate(this.session, message.session);
@@ -90,7 +87,7 @@ export class WalletButton {
 
   private pay(payment: object): void {
     this.authorized = true;
-    this.timer = setTimeout(() => this.abort(), PATIENCE_MS);
+    this.timer = setTimeout(() => this.abort(), SHEET_TIMEOUT_MS);
     // Nothing but data goes on: what the wallet hands over may have behaviour of its own.
     this.ask({ token: { Type: TYPE, Data: JSON.parse(JSON.stringify(payment)) as object } });
   }

@@ -6,7 +6,7 @@ import type { Link } from "../frame/link";
 import type { WalletAsk } from "../shared/protocol";
 
 /** Longer than the service waits for the wallet's provider. */
-const PATIENCE_MS = 20_000;
+const SESSION_TIMEOUT_MS = 20_000;
 
 /** Does what the sheet wants. `origin` is the page's, as the browser says. */
 export async function answer(ask: WalletAsk, view: View, origin: string, link: Link, checkout: Checkout): Promise<void> {
@@ -19,7 +19,7 @@ async function paymentSession(view: View, origin: string, validationURL: string)
   try {
     const url = new URL(view.TokenMethods?.[0]?.Parameters.PaymentSessionUrl ?? "");
     url.search = new URLSearchParams({ validationURL, displayName: view.MerchantName, domainName: new URL(origin).host }).toString();
-    const given = await fetch(url, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(PATIENCE_MS) });
+    const given = await fetch(url, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(SESSION_TIMEOUT_MS) });
     const session: unknown = await given.json();
     return given.ok ? (Object(session) as object) : {};
   } catch {

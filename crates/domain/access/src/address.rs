@@ -6,6 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 /// Whether the address belongs to the machine itself.
+///
+/// ```
+/// assert!(dropin_access::address::is_loopback("127.0.0.9".parse().unwrap()));
+/// assert!(!dropin_access::address::is_loopback("192.0.2.1".parse().unwrap()));
+/// ```
 pub fn is_loopback(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.is_loopback(),
@@ -15,6 +20,10 @@ pub fn is_loopback(address: IpAddr) -> bool {
 
 /// Whether we may never call there, in a sandbox neither: link-local (and with it most metadata services), multicast, broadcast, the address
 /// that stands for none, and whatever carries one of them inside.
+///
+/// ```
+/// assert!(dropin_access::address::is_never_a_receiver("169.254.169.254".parse().unwrap()));
+/// ```
 pub fn is_never_a_receiver(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_never_v4(v4),
@@ -33,6 +42,12 @@ fn is_never_v4(v4: Ipv4Addr) -> bool {
 }
 
 /// Whether the address is publicly routed, and so is every IPv4 address that it carries inside.
+///
+/// ```
+/// assert!(dropin_access::address::is_public("8.8.8.8".parse().unwrap()));
+/// assert!(!dropin_access::address::is_public("10.1.2.3".parse().unwrap()), "a private network");
+/// assert!(!dropin_access::address::is_public("::ffff:169.254.169.254".parse().unwrap()), "metadata of a cloud, carried in IPv6");
+/// ```
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
@@ -73,6 +88,11 @@ impl Network {
     }
 
     /// Whether `address` lies within, itself or as an IPv4 address that it carries inside.
+    ///
+    /// ```
+    /// let network: dropin_access::address::Network = "10.0.0.0/8".parse().unwrap();
+    /// assert!(network.holds("10.200.0.1".parse().unwrap()) && !network.holds("11.0.0.1".parse().unwrap()));
+    /// ```
     pub fn holds(&self, address: IpAddr) -> bool {
         match (self.first, address) {
             (IpAddr::V4(first), IpAddr::V4(v4)) => self.holds_v4(first, v4),
@@ -82,6 +102,18 @@ impl Network {
             }
             (IpAddr::V6(_), IpAddr::V4(_)) => false,
         }
+    }
+
+    /// Whether `address` itself lies within. Other than [`Network::holds`] this does not look for IPv4 addresses that it carries inside, except where it is
+    /// only another spelling of one (`::ffff:10.0.0.1`): for allowing, where that is for forbidding.
+    pub fn is_of(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        address.is_ipv4() == self.first.is_ipv4() && self.holds(address)
+    }
+
+    /// Whether an address of the network is one that is never called ([`is_never_a_receiver`]), and all are when it is a single address or a block of them.
+    pub fn is_never_a_receiver(&self) -> bool {
+        is_never_a_receiver(self.first)
     }
 
     fn holds_v4(&self, first: Ipv4Addr, v4: Ipv4Addr) -> bool {
@@ -193,6 +225,9 @@ pub fn carried(address: Ipv6Addr) -> [Option<Ipv4Addr>; 4] {
         _ => [inside_isatap(address), None, None, None],
     }
 }
+
+#[cfg(feature = "serde")]
+dropin_kernel::serialize_as_text!(Network);
 
 #[cfg(test)]
 mod tests {

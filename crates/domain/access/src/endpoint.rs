@@ -14,7 +14,7 @@ pub struct Endpoint {
     pub url: String,
     /// Signs what is sent there; at least 32 random bytes.
     pub secret: SealedSecret,
-    /// Signs too, while it still counts (decisions.md section 9: several signatures while a secret rotates).
+    /// Signs too, while it still counts (docs/SPECIFICATION.md#event-signature).
     pub previous: Option<Retiring<SealedSecret>>,
     /// What is particular about it.
     pub settings: EndpointSettings,
@@ -22,6 +22,11 @@ pub struct Endpoint {
 
 /// What an endpoint may have of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
 pub struct EndpointSettings {
     /// What it is told of; `None` for everything.
     pub events: Option<EventFilter>,

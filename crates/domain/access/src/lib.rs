@@ -8,6 +8,8 @@ mod merchant;
 mod origin;
 mod permission;
 mod rates;
+#[cfg(feature = "serde")]
+mod serialized;
 mod target;
 mod user;
 mod wallet;
@@ -16,8 +18,8 @@ pub use credential::{PasswordHash, Retiring, SealedSecret};
 pub use endpoint::{Endpoint, EndpointSettings};
 pub use merchant::Merchant;
 pub use origin::{InvalidOrigin, Origin};
-pub use permission::{Permission, Permissions, UnknownPermission};
-pub use rates::{RateChange, RateForm, RateSettings, UnknownRateForm};
+pub use permission::{Permission, Permissions};
+pub use rates::{RateChange, RateForm, RateSettings};
 pub use target::{TargetPolicy, TargetRefused};
 pub use user::ApiUser;
 pub use wallet::{

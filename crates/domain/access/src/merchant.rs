@@ -17,8 +17,10 @@ pub struct Merchant {
     pub currencies: Vec<Currency>,
     /// Origins whose pages may embed the drop-in and post to the stash.
     pub origins: Vec<Origin>,
-    /// How long an unpaid Session lives (decisions.md section 3: 24 h unless configured).
+    /// How long an unpaid Session lives (docs/SPECIFICATION.md#session-lifetime: 24 h unless configured).
     pub session_lifetime: Duration,
+    /// How many attempts to pay a Session allows, the failed ones included: 1 to 20, 5 unless configured.
+    pub attempts_allowed: u32,
     /// What is particular about the payment methods it offers.
     pub methods: MerchantMethods,
     /// Whether it was made in a sandbox; fixed for ever, so that nobody charges real cards with an account made for trying out.

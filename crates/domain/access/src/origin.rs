@@ -1,3 +1,6 @@
+use std::fmt;
+use std::str::FromStr;
+
 use url::Url;
 
 /// The text is no web origin.
@@ -14,6 +17,13 @@ impl Origin {
     ///
     /// # Errors
     /// [`InvalidOrigin`].
+    ///
+    /// ```
+    /// use dropin_access::Origin;
+    ///
+    /// assert_eq!(Origin::parse("https://Shop.example:443/").unwrap().as_str(), "https://shop.example");
+    /// assert!(Origin::parse("https://shop.example/cart").is_err());
+    /// ```
     pub fn parse(text: &str) -> Result<Self, InvalidOrigin> {
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(InvalidOrigin);
@@ -40,6 +50,23 @@ impl Origin {
         &self.0
     }
 }
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl FromStr for Origin {
+    type Err = InvalidOrigin;
+
+    fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
+        Self::parse(text)
+    }
+}
+
+#[cfg(feature = "serde")]
+dropin_kernel::serialize_as_text!(Origin);
 
 #[cfg(test)]
 mod tests {

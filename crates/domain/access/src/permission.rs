@@ -1,56 +1,34 @@
 use std::fmt;
-use std::str::FromStr;
 
-/// Writes the enumeration and everything that is known of a permission from one table.
-macro_rules! permissions {
-    ($($name:ident = $word:literal, $meaning:literal;)+) => {
-        /// What an API user may do (decisions.md section 4, Permissions).
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Permission {
-            $(#[doc = $meaning] $name,)+
-        }
+use dropin_kernel::coded_enum;
 
-        impl Permission {
-            /// Every permission.
-            pub const ALL: &[Self] = &[$(Self::$name,)+];
-
-            /// The word that stands for it on the command line and in the store.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$name => $word,)+ }
-            }
-        }
-    };
-}
-
-permissions! {
-    SessionWrite = "session:write", "Create, replace and cancel Sessions.";
-    SessionRead = "session:read", "Retrieve Sessions.";
-    OrderRead = "order:read", "Retrieve Orders and events.";
-    OrderCapture = "order:capture", "Capture and cancel Orders.";
-    OrderRefund = "order:refund", "Refund Orders.";
-    Checkout = "checkout", "Pay server to server.";
-}
-
-impl fmt::Display for Permission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+coded_enum! {
+    /// What an API user may do (docs/SPECIFICATION.md#permissions).
+    #[non_exhaustive]
+    pub enum Permission: "permission" {
+        /// Create, replace and cancel Sessions.
+        SessionWrite = "session:write",
+        /// Retrieve Sessions.
+        SessionRead = "session:read",
+        /// Retrieve Orders and events.
+        OrderRead = "order:read",
+        /// Capture and cancel Orders.
+        OrderCapture = "order:capture",
+        /// Refund Orders.
+        OrderRefund = "order:refund",
+        /// Pay server to server.
+        Checkout = "checkout",
     }
 }
 
-/// The text names no permission.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be one of session:write, session:read, order:read, order:capture, order:refund, checkout")]
-pub struct UnknownPermission;
-
-impl FromStr for Permission {
-    type Err = UnknownPermission;
-
-    fn from_str(word: &str) -> Result<Self, UnknownPermission> {
-        Self::ALL.iter().copied().find(|permission| permission.as_str() == word).ok_or(UnknownPermission)
-    }
-}
-
-/// A set of permissions.
+/// A set of permissions. Serialized as the list of their codes, in the order of [`Permission::ALL`].
+///
+/// ```
+/// use dropin_access::{Permission, Permissions};
+///
+/// let some: Permissions = [Permission::OrderRead, Permission::OrderRefund].into_iter().collect();
+/// assert!(some.contains(Permission::OrderRefund) && !some.contains(Permission::SessionWrite));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Permissions(u8);
 
@@ -100,14 +78,5 @@ mod tests {
         assert_eq!(Permissions::all().iter().count(), Permission::ALL.len());
         assert_eq!(Permissions::default().iter().count(), 0);
         assert!(Permissions::default().is_empty() && !some.is_empty());
-    }
-
-    #[test]
-    fn words_name_permissions() {
-        for permission in Permission::ALL {
-            assert_eq!(permission.as_str().parse(), Ok(*permission));
-            assert!(UnknownPermission.to_string().contains(permission.as_str()));
-        }
-        assert_eq!("session".parse::<Permission>(), Err(UnknownPermission));
     }
 }

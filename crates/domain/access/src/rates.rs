@@ -1,60 +1,26 @@
+use dropin_kernel::coded_enum;
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use dropin_money::Currency;
 use dropin_rates::{Markup, Pricing};
 
-/// Which of its two forms getRates answers a merchant in (contract, Rates).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RateForm {
-    /// Indications; a sale is settled at whatever rate there is then.
-    Spot,
-    /// Offers that a Session can be priced by.
-    Guaranteed,
-}
-
-/// The word names no form of rates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be spot or guaranteed")]
-pub struct UnknownRateForm;
-
-impl RateForm {
-    /// Every form.
-    pub const ALL: [Self; 2] = [Self::Spot, Self::Guaranteed];
-
-    /// The spelling in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Spot => "SPOT",
-            Self::Guaranteed => "GUARANTEED",
-        }
-    }
-
-    /// Reads the stored spelling back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|form| form.as_str() == code)
-    }
-
-    /// The word for operators.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Spot => "spot",
-            Self::Guaranteed => "guaranteed",
-        }
+coded_enum! {
+    /// Which of its two forms getRates answers a merchant in (docs/SPECIFICATION.md#rate-forms).
+    pub enum RateForm: "form of rates" {
+        /// Indications; a sale is settled at whatever rate there is then.
+        Spot = "SPOT",
+        /// Offers that a Session can be priced by.
+        Guaranteed = "GUARANTEED",
     }
 }
 
-impl FromStr for RateForm {
-    type Err = UnknownRateForm;
-
-    /// The word for operators.
-    fn from_str(word: &str) -> Result<Self, UnknownRateForm> {
-        Self::ALL.into_iter().find(|form| form.word() == word).ok_or(UnknownRateForm)
-    }
-}
-
-/// The rates that a merchant is given (decisions.md section 5).
+/// The rates that a merchant is given (docs/SPECIFICATION.md#rates).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
 pub struct RateSettings {
     /// In which form.
     pub form: RateForm,
@@ -63,7 +29,7 @@ pub struct RateSettings {
 }
 
 impl Default for RateSettings {
-    /// Spot, settled in euros, in which the feed quotes everything, and without any markup.
+    /// Spot, settled in euros, in which the rate source quotes everything, and without any markup.
     fn default() -> Self {
         let pricing = Pricing { settlement: Currency::Eur, markups: BTreeMap::new() };
         Self { form: RateForm::Spot, pricing }
@@ -72,12 +38,18 @@ impl Default for RateSettings {
 
 /// What of a merchant's rates is to be set; `None` leaves it as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", default, deny_unknown_fields)
+)]
 pub struct RateChange {
     /// Its form.
     pub form: Option<RateForm>,
     /// What it is paid out in.
     pub settlement: Option<Currency>,
     /// Markups of single currencies; those of others stay. [`Markup::NONE`] takes one off.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::serialized::each_once"))]
     pub markups: BTreeMap<Currency, Markup>,
 }
 
@@ -103,14 +75,6 @@ impl RateSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn forms_have_words() {
-        for form in RateForm::ALL {
-            assert_eq!((form.word().parse(), RateForm::from_code(form.as_str())), (Ok(form), Some(form)));
-        }
-        assert_eq!("Spot".parse::<RateForm>(), Err(UnknownRateForm));
-    }
 
     #[test]
     fn what_is_not_given_stays() {

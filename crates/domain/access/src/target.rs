@@ -11,29 +11,43 @@ const USUAL_PORTS: [u16; 2] = [443, 8443];
 /// Domains that the public name system never has (RFC 6761, RFC 6762, RFC 8375), or that only private networks use.
 const LOCAL_SUFFIXES: [&str; 6] = [".localhost", ".local", ".internal", ".home.arpa", ".localdomain", ".lan"];
 
-/// Where notifications may go (decisions.md section 9): the same rules when an endpoint is registered and whenever it is called.
+/// Where notifications may go (docs/SPECIFICATION.md#event-targets): the same rules when an endpoint is registered and whenever it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
 pub struct TargetPolicy {
     sandbox: bool,
     ports: Vec<u16>,
+    allowed: Vec<Network>,
     denied: Vec<Network>,
 }
 
 impl TargetPolicy {
     /// http too, on any port, and addresses of the machine and of private networks; never link-local ones, where clouds serve their metadata.
     pub fn sandbox() -> Self {
-        Self { sandbox: true, ports: Vec::new(), denied: Vec::new() }
+        Self { sandbox: true, ports: Vec::new(), allowed: Vec::new(), denied: Vec::new() }
     }
 
     /// https only, on ports 443 and 8443, and public addresses only.
     pub fn production() -> Self {
-        Self { sandbox: false, ports: USUAL_PORTS.to_vec(), denied: Vec::new() }
+        Self { sandbox: false, ports: USUAL_PORTS.to_vec(), allowed: Vec::new(), denied: Vec::new() }
     }
 
     /// With these ports instead, in production.
     #[must_use]
     pub fn with_ports(mut self, ports: Vec<u16>) -> Self {
         self.ports = ports;
+        self
+    }
+
+    /// With these private networks too, in production, and with host names that only private networks know. Link-local and metadata addresses stay
+    /// forbidden, and so do addresses of the machine itself.
+    #[must_use]
+    pub fn with(mut self, allowed: Vec<Network>) -> Self {
+        self.allowed = allowed;
         self
     }
 
@@ -54,6 +68,14 @@ impl TargetPolicy {
     ///
     /// # Errors
     /// [`TargetRefused`].
+    ///
+    /// ```
+    /// use dropin_access::TargetPolicy;
+    ///
+    /// let policy = TargetPolicy::production();
+    /// assert!(policy.check("https://shop.example/webhook").is_ok());
+    /// assert!(policy.check("http://shop.example/webhook").is_err(), "production wants https");
+    /// ```
     pub fn check(&self, address: &str) -> Result<Url, TargetRefused> {
         let url = Url::parse(address).map_err(|_not_a_url| TargetRefused::NotAUrl)?;
         match url.scheme() {
@@ -68,7 +90,7 @@ impl TargetPolicy {
         match url.host() {
             Some(Host::Ipv4(literal)) => self.admit(literal.into())?,
             Some(Host::Ipv6(literal)) => self.admit(literal.into())?,
-            Some(Host::Domain(name)) if !self.sandbox && is_local(name) => return Err(TargetRefused::LocalName),
+            Some(Host::Domain(name)) if !self.admits_name(name) => return Err(TargetRefused::LocalName),
             Some(Host::Domain(_)) => {}
             None => return Err(TargetRefused::NotAUrl),
         }
@@ -85,8 +107,19 @@ impl TargetPolicy {
     ///
     /// # Errors
     /// [`TargetRefused::NotPublic`], [`TargetRefused::Denied`].
+    ///
+    /// ```
+    /// use dropin_access::TargetPolicy;
+    ///
+    /// assert!(TargetPolicy::production().admit("10.0.0.7".parse().unwrap()).is_err(), "a private address");
+    /// ```
     pub fn admit(&self, address: IpAddr) -> Result<(), TargetRefused> {
-        let reachable = if self.sandbox { !address::is_never_a_receiver(address) } else { address::is_public(address) };
+        let callable = !address::is_never_a_receiver(address) && !address::is_loopback(address);
+        let allowed = || callable && self.allowed.iter().any(|network| network.is_of(address));
+        let reachable = match self.sandbox {
+            true => !address::is_never_a_receiver(address),
+            false => address::is_public(address) || allowed(),
+        };
         if !reachable {
             return Err(TargetRefused::NotPublic);
         }
@@ -94,6 +127,11 @@ impl TargetPolicy {
             true => Err(TargetRefused::Denied),
             false => Ok(()),
         }
+    }
+
+    /// A name of a private network leads nowhere in production, unless such networks are allowed: its addresses are checked when it is called.
+    fn admits_name(&self, name: &str) -> bool {
+        self.sandbox || !is_local(name) || !self.allowed.is_empty() && !is_localhost(name)
     }
 
     /// The ports, as a sentence lists them.
@@ -107,6 +145,12 @@ impl TargetPolicy {
 fn is_local(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     !name.contains('.') || LOCAL_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
+}
+
+/// A name of the machine itself (RFC 6761 section 6.3).
+fn is_localhost(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    name == "localhost" || name.ends_with(".localhost") || name == "localhost.localdomain"
 }
 
 /// Why an address is refused.
@@ -242,6 +286,53 @@ mod tests {
             assert_eq!(production(address), Err(refusal), "{address}");
         }
         assert_eq!(TargetRefused::Port.advice(&TargetPolicy::production()), "must use port 443 or 8443");
+    }
+
+    #[test]
+    fn a_private_network_is_called_where_it_was_allowed_and_metadata_never() {
+        let networks = ["10.0.0.0/8", "fd12:3456::/32", "0.0.0.0/0", "::/0"].map(|text| text.parse().unwrap());
+        let usual = TargetPolicy::production().with(networks[..2].to_vec());
+        for good in ["https://10.1.2.3/", "https://[fd12:3456::1]/", "https://[::ffff:10.1.2.3]/", "https://8.8.8.8/"] {
+            assert!(usual.check(good).is_ok(), "{good}");
+        }
+        for good in ["https://hooks.shop.internal/", "https://hooks:8443/"] {
+            assert!(usual.check(good).is_ok() && TargetPolicy::production().check(good).is_err(), "{good}");
+        }
+        for (bad, why) in [
+            ("https://192.168.0.1/", TargetRefused::NotPublic),
+            ("https://11.0.0.1:22/", TargetRefused::Port),
+            ("http://10.1.2.3/", TargetRefused::NotHttps),
+            // Addresses that carry an allowed one inside lead elsewhere.
+            ("https://[2002:a01:203::1]/", TargetRefused::NotPublic),
+            ("https://[64:ff9b::a01:203]/", TargetRefused::NotPublic),
+            ("https://localhost/", TargetRefused::LocalName),
+            ("https://a.localhost/", TargetRefused::LocalName),
+        ] {
+            assert_eq!(usual.check(bad).map(drop), Err(why), "{bad}");
+        }
+        let all = TargetPolicy::production().with(networks.to_vec());
+        for never in [
+            "169.254.169.254",
+            "169.254.1.1",
+            "168.63.129.16",
+            "100.100.100.200",
+            "fd00:ec2::254",
+            "fe80::1",
+            "127.0.0.1",
+            "::1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "0.0.0.0",
+            "::",
+            "::ffff:169.254.169.254",
+            "::ffff:127.0.0.1",
+            "64:ff9b::a9fe:a9fe",
+            "2002:a9fe:a9fe::1",
+        ] {
+            assert_eq!(all.admit(never.parse().unwrap()), Err(TargetRefused::NotPublic), "{never}");
+        }
+        let denied = usual.without(vec!["10.1.0.0/16".parse().unwrap()]);
+        assert_eq!(denied.admit("10.1.2.3".parse().unwrap()), Err(TargetRefused::Denied));
     }
 
     #[test]

@@ -3,7 +3,7 @@ use dropin_kernel::{ApiUserId, MerchantId, Timestamp};
 use crate::credential::{PasswordHash, Retiring};
 use crate::permission::Permissions;
 
-/// One API user of a merchant (contract, Authentication).
+/// One API user of a merchant (docs/SPECIFICATION.md#http-authentication).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiUser {
     /// Identifier.

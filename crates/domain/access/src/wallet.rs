@@ -1,5 +1,6 @@
-//! What a merchant needs to show the mobile wallet's button (contract, Wallet token method and Wallet onboarding rules; decisions.md section 7).
+//! What a merchant needs to show the mobile wallet's button (docs/SPECIFICATION.md#wallet).
 
+use dropin_kernel::coded_enum;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
@@ -161,28 +162,15 @@ fn is_public_name(name: &str) -> bool {
         && matches!(Host::parse(name), Ok(Host::Domain(same)) if same == name)
 }
 
-/// How a registered domain stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DomainState {
-    /// Not looked at yet.
-    Registered,
-    /// The file was found there.
-    Verified,
-    /// It was not, when it was looked for last.
-    Failed,
-}
-
-impl DomainState {
-    /// Every state.
-    pub const ALL: [Self; 3] = [Self::Registered, Self::Verified, Self::Failed];
-
-    /// The word that stands for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Registered => "REGISTERED",
-            Self::Verified => "VERIFIED",
-            Self::Failed => "FAILED",
-        }
+coded_enum! {
+    /// How a registered domain stands.
+    pub enum DomainState: "state of a domain" {
+        /// Not looked at yet.
+        Registered = "REGISTERED",
+        /// The file was found there.
+        Verified = "VERIFIED",
+        /// It was not, when it was looked for last.
+        Failed = "FAILED",
     }
 }
 

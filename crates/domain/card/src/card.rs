@@ -2,9 +2,28 @@ use std::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+use crate::brand::CardBrand;
 use crate::scheme::Scheme;
 
-/// A card exactly as the shopper typed it, valid or not (contract, Stash: invalid data does not fail the call).
+/// A card exactly as the shopper typed it, valid or not (docs/SPECIFICATION.md#stash-warnings).
+///
+/// It wipes itself when dropped, cannot be cloned, written or serialized, and Debug shows nothing of it.
+///
+/// ```
+/// use dropin_card::{Card, Scheme};
+///
+/// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+/// assert_eq!((card.scheme(), card.last4().as_str()), (Some(Scheme::Visa), "4242"));
+/// assert_eq!(format!("{card:?}"), "Card(..)");
+/// ```
+///
+/// ```compile_fail,E0599
+/// dropin_card::Card::new("", "", "", "", "").to_string();
+/// ```
+///
+/// ```compile_fail,E0599
+/// dropin_card::Card::new("", "", "", "", "").clone();
+/// ```
 #[derive(PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Card {
     name: String,
@@ -16,6 +35,12 @@ pub struct Card {
 
 impl Card {
     /// Keeps what was typed. Strings are taken over without a copy; a code that was left out is the empty text.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.name(), "Ana");
+    /// ```
     pub fn new(
         name: impl Into<String>,
         number: impl Into<String>,
@@ -33,6 +58,12 @@ impl Card {
     }
 
     /// The card number without the spaces and dashes people write it with. For the processor's adapter only.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.expose_digits().len(), 16);
+    /// ```
     pub fn expose_digits(&self) -> Zeroizing<String> {
         let mut digits = Zeroizing::new(String::with_capacity(self.number.len()));
         digits.extend(self.number.chars().filter(|c| !is_separator(*c)));
@@ -40,31 +71,67 @@ impl Card {
     }
 
     /// The card number as typed. For the vault only.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.expose_number().len(), 19);
+    /// ```
     pub fn expose_number(&self) -> &str {
         &self.number
     }
 
     /// The verification code as typed; empty when it was left out. For the vault and the processor's adapter only.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.expose_verification_code().len(), 3);
+    /// ```
     pub fn expose_verification_code(&self) -> &str {
         &self.verification_code
     }
 
     /// The cardholder's name as typed.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.name(), "Ana");
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The year of expiry as typed; four digits when it is right.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.expiry_year(), "2030");
+    /// ```
     pub fn expiry_year(&self) -> &str {
         &self.expiry_year
     }
 
     /// The month of expiry as typed; one or two digits when it is right.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.expiry_month(), "12");
+    /// ```
     pub fn expiry_month(&self) -> &str {
         &self.expiry_month
     }
 
-    /// The last four digits of the number (contract, Stash response), the most that may be shown of it; fewer when fewer were typed.
+    /// The last four digits of the number (docs/SPECIFICATION.md#stash-response), the most that may be shown of it; fewer when fewer were typed.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.last4(), "4242");
+    /// ```
     pub fn last4(&self) -> String {
         let digits = self.expose_digits();
         let mut last: Vec<char> = digits.chars().rev().filter(char::is_ascii_digit).take(4).collect();
@@ -73,8 +140,25 @@ impl Card {
     }
 
     /// The scheme that the number's first digits belong to; `None` for one that we do not know.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.scheme(), Some(dropin_card::Scheme::Visa));
+    /// ```
     pub fn scheme(&self) -> Option<Scheme> {
         Scheme::of_number(&self.expose_digits())
+    }
+
+    /// The brand that the number's first digits belong to, also one that has no [`Scheme`]; `None` for one that we do not know.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.brand(), Some(dropin_card::CardBrand::Visa));
+    /// ```
+    pub fn brand(&self) -> Option<CardBrand> {
+        CardBrand::of_iin(&self.expose_digits())
     }
 }
 

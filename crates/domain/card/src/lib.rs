@@ -1,16 +1,22 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod brand;
 mod card;
+mod card_hash;
 mod plaintext;
 mod scheme;
 mod stashed;
 mod wallet;
 mod warning;
 
+pub use brand::CardBrand;
 pub use card::Card;
+pub use card_hash::CardHash;
 pub use plaintext::MalformedPlaintext;
 pub use scheme::Scheme;
 pub use stashed::{StashedData, StashedKind};
 pub use wallet::{Wallet, WalletToken};
 pub use warning::{NUMBER_LENGTHS, Warning};
+/// What exposes a secret gives it in this crate's wrapper, which wipes it.
+pub use zeroize;

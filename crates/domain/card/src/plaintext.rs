@@ -2,9 +2,15 @@ use zeroize::Zeroizing;
 
 use crate::card::Card;
 use crate::stashed::StashedData;
-use crate::wallet::{Wallet, WalletToken};
+use crate::wallet::WalletToken;
 
 /// What a vault opened is nothing that was stashed, or in no format that this version reads.
+///
+/// ```
+/// use dropin_card::{MalformedPlaintext, StashedData};
+///
+/// assert_eq!(StashedData::from_sealed_plaintext(b"nonsense"), Err(MalformedPlaintext));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not in a format that this version reads")]
 pub struct MalformedPlaintext;
@@ -17,6 +23,12 @@ const WALLET_TOKEN: u8 = 2;
 
 impl StashedData {
     /// The bytes that a vault encrypts; wiped when dropped. Written in one piece, so that no growing buffer leaves copies behind.
+    ///
+    /// ```
+    /// # use dropin_card::{Card, StashedData};
+    /// let data = StashedData::Card(Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12"));
+    /// assert_eq!(StashedData::from_sealed_plaintext(&data.to_sealed_plaintext()), Ok(data));
+    /// ```
     pub fn to_sealed_plaintext(&self) -> Zeroizing<Vec<u8>> {
         match self {
             Self::Card(card) => write(
@@ -35,6 +47,11 @@ impl StashedData {
 
     /// Reads what [`StashedData::to_sealed_plaintext`] wrote.
     ///
+    /// ```
+    /// # use dropin_card::StashedData;
+    /// assert!(StashedData::from_sealed_plaintext(&[]).is_err());
+    /// ```
+    ///
     /// # Errors
     /// [`MalformedPlaintext`] for another format, a cut-off text, or anything after the last one.
     pub fn from_sealed_plaintext(bytes: &[u8]) -> Result<Self, MalformedPlaintext> {
@@ -46,7 +63,7 @@ impl StashedData {
             }
             WALLET_TOKEN => {
                 let [wallet, data] = read(texts)?;
-                let wallet = Wallet::from_code(wallet).ok_or(MalformedPlaintext)?;
+                let wallet = wallet.parse().map_err(|_unknown| MalformedPlaintext)?;
                 Ok(Self::WalletToken(WalletToken::new(wallet, data)))
             }
             _ => Err(MalformedPlaintext),
@@ -84,6 +101,7 @@ fn split_text(bytes: &[u8]) -> Result<(&str, &[u8]), MalformedPlaintext> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wallet::Wallet;
 
     fn everything() -> [StashedData; 3] {
         [

@@ -1,18 +1,31 @@
-/// A card scheme of the catalogue; its code is also the id of the payment method (decisions.md section 10).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scheme {
-    /// Visa.
-    Visa,
-    /// Mastercard.
-    Mastercard,
-    /// American Express.
-    AmericanExpress,
-    /// Discover.
-    Discover,
-    /// JCB.
-    Jcb,
-    /// Diners Club.
-    Diners,
+use dropin_kernel::coded_enum;
+
+coded_enum! {
+    /// A card scheme that is accepted; its code is also the id of the payment method (docs/SPECIFICATION.md#sandbox-methods).
+    ///
+    /// [`CardBrand`](crate::CardBrand) has more, which are recognised and have no payment method.
+    ///
+    /// ```
+    /// use dropin_card::Scheme;
+    ///
+    /// assert_eq!("MC".parse(), Ok(Scheme::Mastercard));
+    /// assert_eq!(Scheme::Mastercard.to_string(), "MC");
+    /// ```
+    #[non_exhaustive]
+    pub enum Scheme: "card scheme" {
+        /// Visa.
+        Visa = "VISA",
+        /// Mastercard.
+        Mastercard = "MC",
+        /// American Express.
+        AmericanExpress = "AMEX",
+        /// Discover.
+        Discover = "DISC",
+        /// JCB.
+        Jcb = "JCB",
+        /// Diners Club.
+        Diners = "DINERS",
+    }
 }
 
 /// First digits (lowest and highest, equally long) of numbers that a scheme issues.
@@ -39,27 +52,6 @@ const RANGES: [Range; 13] = [
 ];
 
 impl Scheme {
-    /// Every scheme.
-    pub const ALL: [Self; 6] =
-        [Self::Visa, Self::Mastercard, Self::AmericanExpress, Self::Discover, Self::Jcb, Self::Diners];
-
-    /// The payment method's id in the catalogue.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Visa => "VISA",
-            Self::Mastercard => "MC",
-            Self::AmericanExpress => "AMEX",
-            Self::Discover => "DISC",
-            Self::Jcb => "JCB",
-            Self::Diners => "DINERS",
-        }
-    }
-
-    /// Reads the id back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scheme| scheme.as_str() == code)
-    }
-
     /// The scheme whose range the first digits lie in.
     pub(crate) fn of_number(digits: &str) -> Option<Self> {
         let within =
@@ -122,8 +114,8 @@ mod tests {
     #[test]
     fn codes_read_back() {
         for scheme in Scheme::ALL {
-            assert_eq!(Scheme::from_code(scheme.as_str()), Some(scheme));
+            assert_eq!(scheme.as_str().parse(), Ok(scheme));
         }
-        assert_eq!(Scheme::from_code("visa"), None);
+        assert!("visa".parse::<Scheme>().is_err());
     }
 }

@@ -5,7 +5,15 @@ use crate::scheme::Scheme;
 use crate::wallet::{Wallet, WalletToken};
 use crate::warning::Warning;
 
-/// What a shopper's browser stashes for one payment (contract, POST {stash_url}). It wipes itself when dropped.
+/// What a shopper's browser stashes for one payment (docs/SPECIFICATION.md#stash-request). It wipes itself when dropped.
+///
+/// ```
+/// use dropin_card::{Card, Scheme, StashedData, StashedKind};
+///
+/// let data = StashedData::Card(Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12"));
+/// assert_eq!(data.kind(), StashedKind::Card(Some(Scheme::Visa)));
+/// assert_eq!(format!("{data:?}"), "Card(Card(..))");
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub enum StashedData {
     /// A card as it was typed.
@@ -15,7 +23,16 @@ pub enum StashedData {
 }
 
 /// What may be known of stashed data without opening it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// Its serialized form is the payment method's id, or nothing (`null` in JSON) for a card of no scheme that we know.
+///
+/// ```
+/// use dropin_card::{Scheme, StashedKind, Wallet};
+///
+/// assert_eq!(StashedKind::Card(Some(Scheme::Visa)).method_id(), Some("VISA"));
+/// assert_eq!(StashedKind::from_method_id(Some("APPLEPAY")), Some(StashedKind::Wallet(Wallet::ApplePay)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StashedKind {
     /// A card, and its scheme when the number belongs to one that we know.
     Card(Option<Scheme>),
@@ -25,6 +42,12 @@ pub enum StashedKind {
 
 impl StashedData {
     /// What may be known of it.
+    ///
+    /// ```
+    /// # use dropin_card::{StashedData, Wallet, WalletToken};
+    /// let token = StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, "{}"));
+    /// assert_eq!(token.kind().method_id(), Some("APPLEPAY"));
+    /// ```
     pub fn kind(&self) -> StashedKind {
         match self {
             Self::Card(card) => StashedKind::Card(card.scheme()),
@@ -32,7 +55,13 @@ impl StashedData {
         }
     }
 
-    /// The last four digits of a card's number (contract, Stash response); nobody but the wallet can tell those behind a token.
+    /// The last four digits of a card's number (docs/SPECIFICATION.md#stash-response); the wallet alone can tell those behind a token.
+    ///
+    /// ```
+    /// # use dropin_card::{Card, StashedData};
+    /// let card = StashedData::Card(Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12"));
+    /// assert_eq!(card.last4().as_deref(), Some("4242"));
+    /// ```
     pub fn last4(&self) -> Option<String> {
         match self {
             Self::Card(card) => Some(card.last4()),
@@ -41,6 +70,12 @@ impl StashedData {
     }
 
     /// Everything that is wrong with it at `now`; a token is for the processor to judge.
+    ///
+    /// ```
+    /// # use {dropin_card::{Card, StashedData, Warning}, dropin_kernel::Timestamp};
+    /// let card = StashedData::Card(Card::new("Ana", "4242 4242 4242 4242", "", "2030", "12"));
+    /// assert_eq!(card.warnings(Timestamp::from_micros(0)), [Warning::CardVerificationCodeInvalid]);
+    /// ```
     pub fn warnings(&self, now: Timestamp) -> Vec<Warning> {
         match self {
             Self::Card(card) => card.warnings(now),
@@ -51,6 +86,10 @@ impl StashedData {
 
 impl StashedKind {
     /// The id of the payment method in the catalogue: of the card's scheme, or of the wallet. `None` for a card of no scheme that we know.
+    ///
+    /// ```
+    /// assert_eq!(dropin_card::StashedKind::Card(None).method_id(), None);
+    /// ```
     pub const fn method_id(self) -> Option<&'static str> {
         match self {
             Self::Card(Some(scheme)) => Some(scheme.as_str()),
@@ -60,10 +99,32 @@ impl StashedKind {
     }
 
     /// Reads the id back; `None` for one that belongs to neither.
+    ///
+    /// ```
+    /// # use dropin_card::StashedKind;
+    /// assert_eq!(StashedKind::from_method_id(None), Some(StashedKind::Card(None)));
+    /// assert_eq!(StashedKind::from_method_id(Some("PAYPAL")), None);
+    /// ```
     pub fn from_method_id(id: Option<&str>) -> Option<Self> {
         let Some(id) = id else { return Some(Self::Card(None)) };
-        let scheme = Scheme::from_code(id).map(|scheme| Self::Card(Some(scheme)));
-        scheme.or_else(|| Wallet::from_code(id).map(Self::Wallet))
+        let scheme = id.parse().ok().map(|scheme: Scheme| Self::Card(Some(scheme)));
+        scheme.or_else(|| id.parse().ok().map(Self::Wallet))
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for StashedKind {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.method_id().serialize(serializer)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for StashedKind {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let id = Option::<String>::deserialize(deserializer)?;
+        Self::from_method_id(id.as_deref())
+            .ok_or_else(|| serde::de::Error::custom("is the id of no card scheme and of no wallet"))
     }
 }
 

@@ -1,33 +1,36 @@
 use std::fmt;
 
+use dropin_kernel::coded_enum;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A wallet whose tokens are taken; its code is also the id of the payment method (decisions.md section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wallet {
-    /// Apple Pay.
-    ApplePay,
-}
-
-impl Wallet {
-    /// Every wallet.
-    pub const ALL: [Self; 1] = [Self::ApplePay];
-
-    /// The payment method's id in the catalogue, and the Type of a token.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ApplePay => "APPLEPAY",
-        }
-    }
-
-    /// Reads the id back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|wallet| wallet.as_str() == code)
+coded_enum! {
+    /// A wallet whose tokens are taken; its code is also the id of the payment method (docs/SPECIFICATION.md#wallet).
+    ///
+    /// ```
+    /// use dropin_card::Wallet;
+    ///
+    /// assert_eq!("APPLEPAY".parse(), Ok(Wallet::ApplePay));
+    /// ```
+    #[non_exhaustive]
+    pub enum Wallet: "wallet" {
+        /// Apple Pay.
+        ApplePay = "APPLEPAY",
     }
 }
 
-/// What a wallet gave the shopper's page when the payment was authorized in it (contract, POST {stash_url}: token_data). It pays once, like a
-/// card's code, so it is kept as a card is.
+/// What a wallet gave the shopper's page when the payment was authorized in it (docs/SPECIFICATION.md#stash-fields). It pays once, like a
+/// card's code, so it is kept as a card is: it cannot be serialized, Debug shows whose it is alone, and it wipes itself when dropped.
+///
+/// ```
+/// use dropin_card::{Wallet, WalletToken};
+///
+/// let token = WalletToken::new(Wallet::ApplePay, r#"{"paymentData":"c2VjcmV0"}"#);
+/// assert_eq!(format!("{token:?}"), "WalletToken(APPLEPAY, ..)");
+/// ```
+///
+/// ```compile_fail,E0599
+/// dropin_card::WalletToken::new(dropin_card::Wallet::ApplePay, "{}").to_string();
+/// ```
 #[derive(PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct WalletToken {
     #[zeroize(skip)]
@@ -37,16 +40,31 @@ pub struct WalletToken {
 
 impl WalletToken {
     /// Keeps `data`, a JSON object as text, exactly as it came; the text is taken over without a copy.
+    ///
+    /// ```
+    /// # use dropin_card::{Wallet, WalletToken};
+    /// assert_eq!(WalletToken::new(Wallet::ApplePay, "{ }").expose_data(), "{ }");
+    /// ```
     pub fn new(wallet: Wallet, data: impl Into<String>) -> Self {
         Self { wallet, data: data.into() }
     }
 
     /// Whose it is.
+    ///
+    /// ```
+    /// # use dropin_card::{Wallet, WalletToken};
+    /// assert_eq!(WalletToken::new(Wallet::ApplePay, "{}").wallet(), Wallet::ApplePay);
+    /// ```
     pub fn wallet(&self) -> Wallet {
         self.wallet
     }
 
     /// The wallet's payment object, the JSON text byte for byte as it came. For the vault and the processor's adapter only.
+    ///
+    /// ```
+    /// # use dropin_card::{Wallet, WalletToken};
+    /// assert_eq!(WalletToken::new(Wallet::ApplePay, "{ }").expose_data().len(), 3);
+    /// ```
     pub fn expose_data(&self) -> &str {
         &self.data
     }
@@ -65,9 +83,9 @@ mod tests {
     #[test]
     fn codes_read_back() {
         for wallet in Wallet::ALL {
-            assert_eq!(Wallet::from_code(wallet.as_str()), Some(wallet));
+            assert_eq!(wallet.as_str().parse(), Ok(wallet));
         }
-        assert_eq!(Wallet::from_code("applepay"), None);
+        assert!("applepay".parse::<Wallet>().is_err());
     }
 
     #[test]

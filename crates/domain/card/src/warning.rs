@@ -1,39 +1,49 @@
 use std::ops::RangeInclusive;
 
-use dropin_kernel::Timestamp;
+use dropin_kernel::{Timestamp, coded_enum};
 
 use crate::card::Card;
 use crate::scheme::Scheme;
 
-/// What is wrong with a card (contract, Stash response: Warnings).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Warning {
-    /// The number has a wrong check digit, a wrong length or something that is no digit.
-    CardNumberInvalid,
-    /// The month or year is no date, or the month is over.
-    CardMonthInvalid,
-    /// The code is missing or has the wrong length.
-    CardVerificationCodeInvalid,
-}
-
-impl Warning {
-    /// The text integrators see.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::CardNumberInvalid => "CardNumberInvalid",
-            Self::CardMonthInvalid => "CardMonthInvalid",
-            Self::CardVerificationCodeInvalid => "CardVerificationCodeInvalid",
-        }
+coded_enum! {
+    /// What is wrong with a card (docs/SPECIFICATION.md#stash-warnings). A card with warnings can be kept; the issuer would refuse it.
+    ///
+    /// ```
+    /// use dropin_card::Warning;
+    ///
+    /// assert_eq!(Warning::ALL[1].as_str(), "CardMonthInvalid");
+    /// ```
+    pub enum Warning: "card warning" {
+        /// The number has a wrong check digit, a wrong length or something that is no digit.
+        CardNumberInvalid = "CardNumberInvalid",
+        /// The month or year is no date, or the month is over.
+        CardMonthInvalid = "CardMonthInvalid",
+        /// The code is missing or has the wrong length.
+        CardVerificationCodeInvalid = "CardVerificationCodeInvalid",
     }
 }
 
-/// How many digits a card number has: ISO/IEC 7812-1 allows up to 19, and nobody issues fewer than 12 (Maestro).
+/// How many digits a card number has: ISO/IEC 7812-1 allows up to 19, and no scheme issues fewer than 12 (Maestro).
+///
+/// ```
+/// assert!(dropin_card::NUMBER_LENGTHS.contains(&16));
+/// ```
 pub const NUMBER_LENGTHS: RangeInclusive<usize> = 12..=19;
 
 impl Card {
-    /// Everything that is wrong with the card at `now`, in the order of the contract's list; empty when it can be charged.
+    /// Everything that is wrong with the card at `now`, in the order of [`Warning`]; empty when it can be charged.
     ///
     /// A card is good until the end of its month in UTC. A number of a scheme that we do not know is right when its length and check digit are.
+    ///
+    /// ```
+    /// use dropin_card::{Card, Warning};
+    /// use dropin_kernel::Timestamp;
+    ///
+    /// let now = Timestamp::from_micros(1_796_083_200_000_000); // 2026-12-01
+    /// assert_eq!(Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12").warnings(now), []);
+    /// let over = Card::new("Ana", "4242 4242 4242 4242", "123", "2026", "11");
+    /// assert_eq!(over.warnings(now), [Warning::CardMonthInvalid]);
+    /// ```
     pub fn warnings(&self, now: Timestamp) -> Vec<Warning> {
         let scheme = self.scheme();
         let mut warnings = Vec::new();
@@ -103,24 +113,9 @@ mod tests {
     }
 
     #[test]
-    fn every_published_test_number_is_right() {
-        for number in [
-            "4242424242424242",
-            "5555555555554444",
-            "6011111111111117",
-            "3530111333300000",
-            "30569309025904",
-            "4000000000000002",
-            "4000000000009995",
-            "4000000000003220",
-            "4000000000009235",
-            "4000000000002016",
-            "4000000000000341",
-            "4000000000007726",
-            "4000000000005126",
-            "4000000000000119",
-            "4000000000003014",
-        ] {
+    fn a_test_number_of_each_scheme_is_right() {
+        for number in ["4242424242424242", "5555555555554444", "6011111111111117", "3530111333300000", "30569309025904"]
+        {
             assert_eq!(warnings(number, "123", "2030", "12"), [], "{}", &number[number.len() - 4..]);
         }
         assert_eq!(warnings("378282246310005", "1234", "2030", "1"), []);

@@ -2,15 +2,23 @@
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod adjustment;
+mod builder;
 mod catalogue;
 mod locale;
+mod merchant;
 mod method;
 mod pay_later;
+mod range;
+#[cfg(feature = "serde")]
+mod serialized;
 mod table;
 
-pub use adjustment::{Adjustment, Adjustments, MerchantMethods, MethodsChange};
-pub use catalogue::{Ask, Catalogue, Offered, Refusal};
-pub use locale::Locale;
-pub use method::{Channel, Class, Method, Range, WindowFrom};
-pub use pay_later::{PAY_LATER, PayOption, Region};
+pub use adjustment::{Adjustment, AdjustmentParts, Adjustments, InvalidAdjustment};
+pub use builder::{InvalidMethod, MAX_METHOD_ID_BYTES, MAX_METHOD_NAME_CHARS, MethodBuilder};
+pub use catalogue::{Ask, Catalogue, DuplicateMethod, MethodRefusal, Offered};
+pub use locale::{InvalidLocale, Locale};
+pub use merchant::{MerchantMethods, MethodsChange};
+pub use method::{Class, Method, SalesChannel, WindowFrom};
+pub use pay_later::{InvalidPayOption, PAY_LATER, PayLaterRegion, PayOption};
+pub use range::{InvalidRange, Range};
 pub use table::{find_method, methods};

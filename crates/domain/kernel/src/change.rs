@@ -1,5 +1,12 @@
 /// How often a stored aggregate has changed; every change names the revision it was decided on (compare-and-set).
+///
+/// ```
+/// use dropin_kernel::Revision;
+///
+/// assert_eq!(Revision::FIRST.next().number(), 2);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Revision(i64);
 
 impl Revision {
@@ -16,10 +23,10 @@ impl Revision {
         self.0
     }
 
-    /// The revision after this one.
+    /// The revision after this one. The last of 2⁶³ − 1 has none: it stays, and what compares revisions refuses the change.
     #[must_use]
     pub const fn next(self) -> Self {
-        Self(self.0 + 1)
+        Self(self.0.saturating_add(1))
     }
 }
 
@@ -27,6 +34,13 @@ impl Revision {
 ///
 /// A store writes `next` only where the stored revision still is `expected`; otherwise somebody else was faster and the
 /// caller loads and decides again.
+///
+/// ```
+/// use dropin_kernel::{Change, Revision};
+///
+/// let renamed = Change { next: "Ada", expected: Revision::FIRST };
+/// assert_eq!(renamed.expected.next().number(), 2);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change<T> {
     /// The aggregate after the change; its own revision is `expected.next()`.

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use uuid::Uuid;
 
-/// The text is not a UUID (contract, Errors: 400 VALIDATION_ERROR).
+/// The text is not a UUID (docs/SPECIFICATION.md#http-errors: 400 VALIDATION_ERROR).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a valid UUID")]
 pub struct ParseIdError;
@@ -11,6 +11,13 @@ pub struct ParseIdError;
 macro_rules! id {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
+        ///
+        /// ```
+        #[doc = concat!("use dropin_kernel::", stringify!($name), ";")]
+        ///
+        #[doc = concat!("let id: ", stringify!($name), " = \"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112\".parse().unwrap();")]
+        /// assert_eq!(id.to_string(), "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112");
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Uuid);
 
@@ -28,9 +35,12 @@ macro_rules! id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.hyphenated().fmt(f)
+                f.pad(self.0.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
             }
         }
+
+        #[cfg(feature = "serde")]
+        crate::serialize_as_text!($name);
 
         impl FromStr for $name {
             type Err = ParseIdError;
@@ -47,11 +57,11 @@ macro_rules! id {
 }
 
 id! {
-    /// A Session (contract, Session.SessionId). Reaches browsers, so it must be random: UUID version 4.
+    /// A Session. Reaches browsers (docs/SPECIFICATION.md#random-ids), so it must be random: UUID version 4.
     SessionId,
-    /// An Order (contract, Order.OrderId).
+    /// An Order (docs/SPECIFICATION.md#order-fields).
     OrderId,
-    /// A stored billing profile (contract, BillingProfile.BillingProfileId).
+    /// A stored billing profile (docs/SPECIFICATION.md#billing-profile).
     BillingProfileId,
     /// A merchant account; appears in public addresses (getRates, stash), so it is no secret.
     MerchantId,
@@ -61,7 +71,7 @@ id! {
     EndpointId,
     /// One notification; sent as `webhook-id` on every attempt.
     EventId,
-    /// A refund of an Order (decisions.md section 4).
+    /// A refund of an Order (docs/SPECIFICATION.md#order-refund).
     RefundId,
     /// One operation at the payment processor; it is the processor's idempotency key.
     OpId,
@@ -71,7 +81,7 @@ id! {
     AttemptId,
     /// One balanced transaction of the ledger.
     LedgerTransactionId,
-    /// A guaranteed exchange rate for one currency (contract, Rates: RateOffers, Id).
+    /// A guaranteed exchange rate for one currency (docs/SPECIFICATION.md#rate-forms).
     RateOfferId,
 }
 

@@ -2,16 +2,25 @@
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod change;
+mod coded_enum;
 mod ids;
 mod span;
 mod timestamp;
 mod violation;
 
 pub use change::{Change, Revision};
+pub use coded_enum::UnknownCode;
 pub use ids::{
     ApiUserId, AttemptId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
     ParseIdError, PaymentId, RateOfferId, RefundId, SessionId,
 };
 pub use span::{parse_span, write_span};
-pub use timestamp::Timestamp;
+pub use timestamp::{ParseTimestampError, Timestamp};
 pub use violation::{Violation, ViolationCode, Violations};
+
+/// The crate whose traits the macros of this one implement.
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use serde;
+/// The types of these crates stand in the signatures of this one.
+pub use {time, uuid};

@@ -1,27 +1,43 @@
 use std::time::Duration;
 
-/// Units of time with their seconds, longest first.
-const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+/// Units of time with their milliseconds, longest first; `ms` before `m` and `s`, since it ends as `s` does.
+const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("ms", 1), ("m", 60_000), ("s", 1_000)];
 
-/// Reads a span of time as people write it: a whole number below 2³² and its unit, `s`, `m`, `h` or `d`. `None` for anything else. What is too
-/// short or too long, and what to advise, is the caller's to say.
+/// Longest span: 2³² − 1 days.
+const MAX_SPAN_MS: u64 = u32::MAX as u64 * 86_400_000;
+
+/// Reads a span of time as people write it: a whole number and its unit, `ms`, `s`, `m`, `h` or `d`, up to 2³² − 1 days. `None` for anything else.
+/// What is too short or too long, and what to advise, is the caller's to say.
 ///
 /// ```
 /// assert_eq!(dropin_kernel::parse_span("90m"), Some(std::time::Duration::from_secs(5_400)));
+/// assert_eq!(dropin_kernel::parse_span("1500ms"), Some(std::time::Duration::from_millis(1_500)));
 /// assert_eq!(dropin_kernel::parse_span("90"), None);
 /// ```
 pub fn parse_span(text: &str) -> Option<Duration> {
-    let (digits, seconds) =
-        UNITS.into_iter().find_map(|(letter, seconds)| Some((text.strip_suffix(letter)?, seconds)))?;
-    let number: u32 = digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok())??;
-    Some(Duration::from_secs(u64::from(number) * seconds))
+    let (digits, unit) = UNITS.into_iter().find_map(|(letters, unit)| Some((text.strip_suffix(letters)?, unit)))?;
+    let number: u64 = digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok())??;
+    number.checked_mul(unit).filter(|span| *span <= MAX_SPAN_MS).map(Duration::from_millis)
 }
 
-/// A span of whole seconds in the longest unit that divides it, as [`parse_span`] reads it.
+/// A span in the longest unit that divides it, as [`parse_span`] reads it. What is finer than a millisecond is left out, and a longer span than the
+/// longest is written as that.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// assert_eq!(dropin_kernel::write_span(Duration::from_secs(5_400)), "90m");
+/// assert_eq!(dropin_kernel::write_span(Duration::from_millis(1_500)), "1500ms");
+/// assert_eq!(dropin_kernel::write_span(Duration::ZERO), "0s");
+/// ```
 pub fn write_span(span: Duration) -> String {
-    let seconds = span.as_secs();
-    let (letter, unit) = UNITS.into_iter().find(|(_, unit)| seconds.is_multiple_of(*unit)).unwrap_or(('s', 1));
-    format!("{}{letter}", seconds / unit)
+    let span = u64::try_from(span.as_millis()).unwrap_or(MAX_SPAN_MS).min(MAX_SPAN_MS);
+    if span == 0 {
+        return "0s".to_owned();
+    }
+    let divides = |(_, unit): &(&str, u64)| *unit != 1 && span.is_multiple_of(*unit);
+    let (letters, unit) = UNITS.into_iter().find(divides).unwrap_or(("ms", 1));
+    format!("{}{letters}", span / unit)
 }
 
 #[cfg(test)]
@@ -44,5 +60,9 @@ mod tests {
             assert_eq!(parse_span(text).map(write_span).as_deref(), Some(text));
         }
         assert_eq!(write_span(Duration::from_secs(172_800)), "2d");
+        for span in [Duration::ZERO, Duration::from_millis(1_500), Duration::from_secs(1 << 32), Duration::MAX] {
+            let written = write_span(span);
+            assert_eq!(parse_span(&written), Some(span.min(Duration::from_millis(MAX_SPAN_MS))), "{written}");
+        }
     }
 }

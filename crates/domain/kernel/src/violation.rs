@@ -1,49 +1,30 @@
+use crate::coded_enum;
 use std::cmp::Ordering;
+use std::fmt;
 
-/// Why a field was refused (decisions.md section 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ViolationCode {
-    /// A required member is absent or null.
-    Missing,
-    /// Wrong type or format.
-    Invalid,
-    /// Outside an enumeration.
-    NotAllowed,
-    /// Longer than the limit.
-    TooLong,
-    /// A number, count or total outside its bounds.
-    OutOfRange,
-    /// A reference to something that does not exist.
-    NotFound,
-    /// Fields that exclude each other.
-    Conflict,
+coded_enum! {
+    /// Why a field was refused (docs/SPECIFICATION.md#field-errors).
+    pub enum ViolationCode: "violation code" {
+        /// A required member is absent or null.
+        Missing = "FIELD_MISSING",
+        /// Wrong type or format.
+        Invalid = "FIELD_INVALID",
+        /// Outside an enumeration.
+        NotAllowed = "VALUE_NOT_ALLOWED",
+        /// Longer than the limit.
+        TooLong = "VALUE_TOO_LONG",
+        /// A number, count or total outside its bounds.
+        OutOfRange = "VALUE_OUT_OF_RANGE",
+        /// A reference to something that does not exist.
+        NotFound = "NOT_FOUND",
+        /// Fields that exclude each other.
+        Conflict = "CONFLICT",
+        /// A member or parameter that the operation does not have.
+        Unknown = "FIELD_UNKNOWN",
+    }
 }
 
 impl ViolationCode {
-    /// Every code, in the order of the table in decisions.md.
-    pub const ALL: [Self; 7] = [
-        Self::Missing,
-        Self::Invalid,
-        Self::NotAllowed,
-        Self::TooLong,
-        Self::OutOfRange,
-        Self::NotFound,
-        Self::Conflict,
-    ];
-
-    /// The code as integrators see it in `FieldErrors[].Code`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Missing => "FIELD_MISSING",
-            Self::Invalid => "FIELD_INVALID",
-            Self::NotAllowed => "VALUE_NOT_ALLOWED",
-            Self::TooLong => "VALUE_TOO_LONG",
-            Self::OutOfRange => "VALUE_OUT_OF_RANGE",
-            Self::NotFound => "NOT_FOUND",
-            Self::Conflict => "CONFLICT",
-        }
-    }
-
     /// What it means, in one sentence, for the documentation.
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -54,14 +35,25 @@ impl ViolationCode {
             Self::OutOfRange => "The number, count or total is outside its bounds.",
             Self::NotFound => "There is nothing that this reference names.",
             Self::Conflict => "These members exclude each other.",
+            Self::Unknown => {
+                "The operation has no such member or parameter; the message names the nearest that it has."
+            }
         }
     }
 }
 
 /// One field that breaks one rule.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+///
+/// ```
+/// use dropin_kernel::{Violation, ViolationCode};
+///
+/// let violation = Violation::new("Items[2].Amount", ViolationCode::Missing, "is required");
+/// assert_eq!(violation.to_string(), "Items[2].Amount is required (FIELD_MISSING)");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Violation {
-    /// Path of the field as the contract spells it, for example `Items[2].Amount`.
+    /// Path of the field as the API spells it, for example `Items[2].Amount`.
     pub field: String,
     /// Which kind of rule it breaks.
     pub code: ViolationCode,
@@ -76,7 +68,34 @@ impl Violation {
     }
 }
 
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.field, self.message, self.code)
+    }
+}
+
+impl std::error::Error for Violation {}
+
 /// Everything that is wrong with a request, so that an integrator sees all of it at once.
+///
+/// ```
+/// use dropin_kernel::{Violation, ViolationCode, Violations};
+///
+/// fn checked(name: &str, quantity: u32) -> Result<(String, u32), Violations> {
+///     let mut all = Violations::new();
+///     let empty = Violation::new("Name", ViolationCode::Missing, "is required");
+///     let name = all.check((!name.is_empty()).then(|| name.to_owned()).ok_or(empty));
+///     if quantity == 0 {
+///         all.push("Quantity", ViolationCode::OutOfRange, "must be at least 1");
+///     }
+///     all.into_result(name.map(|name| (name, quantity)))
+/// }
+///
+/// assert_eq!(checked("Mug", 2), Ok(("Mug".to_owned(), 2)));
+/// let wrong = checked("", 0).unwrap_err();
+/// assert_eq!(wrong.iter().map(|one| one.field.as_str()).collect::<Vec<_>>(), ["Name", "Quantity"]);
+/// assert_eq!(wrong.to_string(), "Name is required (FIELD_MISSING); Quantity must be at least 1 (VALUE_OUT_OF_RANGE)");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Violations(Vec<Violation>);
 
@@ -109,6 +128,11 @@ impl Violations {
     /// Adds those of `other`.
     pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
+    }
+
+    /// All of them, in the order in which they were found.
+    pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
+        self.0.iter()
     }
 
     /// Whether nothing is wrong.
@@ -156,6 +180,27 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().take_while(|byte| byte.is_ascii_digit()).count())
 }
 
+impl fmt::Display for Violations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, violation) in self.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{violation}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Violations {}
+
+impl<'a> IntoIterator for &'a Violations {
+    type Item = &'a Violation;
+    type IntoIter = std::slice::Iter<'a, Violation>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl From<Violation> for Violations {
     fn from(violation: Violation) -> Self {
         Self(vec![violation])
@@ -191,7 +236,7 @@ mod tests {
     fn violations_come_sorted_by_path_and_once() {
         let mut all = Violations::new();
         all.push("Items[1].Name", ViolationCode::Missing, "is required");
-        all.push("Currency", ViolationCode::NotAllowed, "is not a currency of the contract");
+        all.push("Currency", ViolationCode::NotAllowed, "is not one of the currencies that Dropin knows");
         all.push("Items[1].Name", ViolationCode::Missing, "is required");
         let paths: Vec<_> = all.into_sorted().into_iter().map(|one| one.field).collect();
         assert_eq!(paths, ["Currency", "Items[1].Name"]);

@@ -1,18 +1,32 @@
-use std::fmt;
+use std::borrow::Borrow;
+use std::cmp::Ordering;
 
-use crate::{Currency, Decimal};
+use crate::{Currency, Decimal, IsoCurrency};
 
-/// Most digits before the decimal point, in amounts and in sums (decisions.md section 1).
+/// Most digits before the decimal point, in amounts and in sums (docs/SPECIFICATION.md#integer-digits): an amount is below 10^12.
+///
+/// ```
+/// assert_eq!(dropin_money::MAX_INTEGER_DIGITS, 12);
+/// ```
 pub const MAX_INTEGER_DIGITS: u32 = 12;
 
-/// Why a number is no amount of its currency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+/// Why a number is no amount of its currency, or a calculation has none.
+///
+/// ```
+/// use dropin_money::{Amount, Currency, Decimal};
+///
+/// let error = Amount::from_decimal(Currency::Jpy, &Decimal::parse("0.5")?).unwrap_err();
+/// assert_eq!(error.to_string(), "JPY has 0 decimals at most");
+/// # Ok::<(), dropin_money::DecimalError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum AmountError {
     /// More decimals than the currency's minor unit has.
     #[error("{currency} has {decimals} decimals at most", decimals = .currency.exponent())]
     TooPrecise {
         /// The currency whose minor unit is too coarse for the number.
-        currency: Currency,
+        currency: IsoCurrency,
     },
     /// Below zero.
     #[error("must not be negative")]
@@ -23,12 +37,27 @@ pub enum AmountError {
     /// Two currencies met in one calculation.
     #[error("amounts of different currencies do not add up")]
     CurrencyMismatch,
+    /// An amount was to be allocated to no part, or to parts that all weigh nothing.
+    #[error("must be allocated to a part that weighs more than zero")]
+    NoWeight,
 }
 
 /// A non-negative amount of money, exact: a count of its currency's minor units.
 ///
-/// Below 10^12 in the currency's major unit, so that every sum and difference of two fits 64 bits with room to spare.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Below 10^12 in the currency's major unit, so that every sum and difference of two fits 64 bits with room to spare. Amounts of
+/// one currency have an order, those of two have none. There are no operators: each calculation can fail, and says why.
+///
+/// The text is the plain number, and with `#` the number and the code, which [`FromStr`](std::str::FromStr) reads.
+///
+/// ```
+/// use dropin_money::{Amount, Currency};
+///
+/// let price: Amount = "29.90 EUR".parse()?;
+/// assert_eq!((price.currency(), price.minor()), (Currency::Eur, 2990));
+/// assert_eq!(format!("{price} or {price:#}"), "29.90 or 29.90 EUR");
+/// # Ok::<(), dropin_money::ParseAmountError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Amount {
     currency: Currency,
     minor: i64,
@@ -36,6 +65,12 @@ pub struct Amount {
 
 impl Amount {
     /// Nothing of `currency`.
+    ///
+    /// ```
+    /// use dropin_money::{Amount, Currency};
+    ///
+    /// assert_eq!(format!("{:#}", Amount::zero(Currency::Usd)), "0.00 USD");
+    /// ```
     pub const fn zero(currency: Currency) -> Self {
         Self { currency, minor: 0 }
     }
@@ -45,46 +80,78 @@ impl Amount {
     /// # Errors
     /// [`AmountError`] when it is negative, has too many integer digits, or more decimals than the minor unit (trailing zeros
     /// do not count).
+    ///
+    /// ```
+    /// use dropin_money::{Amount, Currency, Decimal};
+    ///
+    /// let price = Amount::from_decimal(Currency::Usd, &Decimal::parse("29.900")?)?;
+    /// assert_eq!(price.minor(), 2990);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_decimal(currency: Currency, number: &Decimal) -> Result<Self, AmountError> {
-        if number.is_negative() {
-            return Err(AmountError::Negative);
-        }
-        let (digits, exact) = number.shifted(currency.exponent());
-        if !exact {
-            return Err(AmountError::TooPrecise { currency });
-        }
-        Self::bounded(currency, i64::try_from(digits).map_err(|_beyond| AmountError::TooLarge)?)
+        IsoCurrency::from(currency).minor_units(number).map(|minor| Self { currency, minor })
     }
 
     /// From minor units (cents for USD, yen for JPY).
     ///
     /// # Errors
     /// [`AmountError::Negative`], [`AmountError::TooLarge`].
+    ///
+    /// ```
+    /// use dropin_money::{Amount, AmountError, Currency};
+    ///
+    /// assert_eq!(Amount::from_minor(Currency::Kwd, 1)?.to_string(), "0.001");
+    /// assert_eq!(Amount::from_minor(Currency::Kwd, -1), Err(AmountError::Negative));
+    /// # Ok::<(), AmountError>(())
+    /// ```
     pub fn from_minor(currency: Currency, minor: i64) -> Result<Self, AmountError> {
-        Self::bounded(currency, minor)
-    }
-
-    fn bounded(currency: Currency, minor: i64) -> Result<Self, AmountError> {
-        if minor < 0 {
-            return Err(AmountError::Negative);
-        }
-        if 10_i64.pow(MAX_INTEGER_DIGITS + u32::from(currency.exponent())) <= minor {
-            return Err(AmountError::TooLarge);
-        }
-        Ok(Self { currency, minor })
+        bounded(currency.exponent(), minor).map(|minor| Self { currency, minor })
     }
 
     /// The currency.
+    ///
+    /// ```
+    /// use dropin_money::{Amount, Currency};
+    ///
+    /// assert_eq!(Amount::zero(Currency::Jpy).currency(), Currency::Jpy);
+    /// ```
     pub const fn currency(&self) -> Currency {
         self.currency
     }
 
     /// The amount in minor units.
+    ///
+    /// ```
+    /// # use dropin_money::Amount;
+    /// assert_eq!("29.90 EUR".parse::<Amount>()?.minor(), 2990);
+    /// # Ok::<(), dropin_money::ParseAmountError>(())
+    /// ```
     pub const fn minor(&self) -> i64 {
         self.minor
     }
 
+    /// The number in major units, with all decimals of the currency: for arithmetic that an amount does not have.
+    ///
+    /// ```
+    /// use dropin_money::{Amount, Decimal, Rounding};
+    ///
+    /// let gross: Amount = "119.00 EUR".parse()?;
+    /// let (currency, divisor) = (gross.currency(), Decimal::parse("1.19")?);
+    /// let net = gross.to_decimal().checked_div(&divisor, currency.exponent(), Rounding::HalfUp)?;
+    /// assert_eq!(Amount::from_decimal(currency, &net)?, "100.00 EUR".parse()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn to_decimal(&self) -> Decimal {
+        IsoCurrency::from(self.currency).to_decimal(self.minor)
+    }
+
     /// Whether it is nothing.
+    ///
+    /// ```
+    /// use dropin_money::{Amount, Currency};
+    ///
+    /// assert!(Amount::zero(Currency::Usd).is_zero());
+    /// ```
     pub const fn is_zero(&self) -> bool {
         self.minor == 0
     }
@@ -93,41 +160,95 @@ impl Amount {
     ///
     /// # Errors
     /// [`AmountError::CurrencyMismatch`], [`AmountError::TooLarge`].
+    ///
+    /// ```
+    /// use dropin_money::{Amount, AmountError};
+    ///
+    /// let (one, two): (Amount, Amount) = ("0.10 USD".parse()?, "0.20 USD".parse()?);
+    /// assert_eq!(one.checked_add(&two)?.to_string(), "0.30");
+    /// assert_eq!(one.checked_add(&"0.20 EUR".parse()?), Err(AmountError::CurrencyMismatch));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn checked_add(&self, other: &Self) -> Result<Self, AmountError> {
         self.same_currency(other)?;
-        Self::bounded(self.currency, self.minor + other.minor)
+        Self::from_minor(self.currency, self.minor + other.minor)
     }
 
     /// The difference.
     ///
     /// # Errors
     /// [`AmountError::CurrencyMismatch`], [`AmountError::Negative`] when `other` is larger.
+    ///
+    /// ```
+    /// use dropin_money::{Amount, AmountError};
+    ///
+    /// let (one, two): (Amount, Amount) = ("0.10 USD".parse()?, "0.20 USD".parse()?);
+    /// assert_eq!(two.checked_sub(&one)?, one);
+    /// assert_eq!(one.checked_sub(&two), Err(AmountError::Negative));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn checked_sub(&self, other: &Self) -> Result<Self, AmountError> {
         self.same_currency(other)?;
-        Self::bounded(self.currency, self.minor - other.minor)
+        Self::from_minor(self.currency, self.minor - other.minor)
     }
 
-    fn same_currency(&self, other: &Self) -> Result<(), AmountError> {
+    /// The amount `times` over: a price and a quantity.
+    ///
+    /// # Errors
+    /// [`AmountError::TooLarge`].
+    ///
+    /// ```
+    /// use dropin_money::Amount;
+    ///
+    /// let price: Amount = "29.90 EUR".parse()?;
+    /// assert_eq!(price.checked_mul(3)?.to_string(), "89.70");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn checked_mul(&self, times: u64) -> Result<Self, AmountError> {
+        let product = i128::from(self.minor) * i128::from(times);
+        Self::from_minor(self.currency, i64::try_from(product).map_err(|_beyond| AmountError::TooLarge)?)
+    }
+
+    /// The sum of amounts of one currency, which has to be named since there may be no amount.
+    ///
+    /// # Errors
+    /// [`AmountError::CurrencyMismatch`], [`AmountError::TooLarge`].
+    ///
+    /// ```
+    /// use dropin_money::{Amount, Currency};
+    ///
+    /// let lines: [Amount; 2] = ["29.90 EUR".parse()?, "0.10 EUR".parse()?];
+    /// assert_eq!(Amount::sum(Currency::Eur, lines)?.to_string(), "30.00");
+    /// assert_eq!(Amount::sum(Currency::Eur, &lines[..0])?, Amount::zero(Currency::Eur));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sum<I>(currency: Currency, amounts: I) -> Result<Self, AmountError>
+    where
+        I: IntoIterator<Item: Borrow<Self>>,
+    {
+        amounts.into_iter().try_fold(Self::zero(currency), |sum, amount| sum.checked_add(amount.borrow()))
+    }
+
+    pub(crate) fn same_currency(&self, other: &Self) -> Result<(), AmountError> {
         if self.currency == other.currency { Ok(()) } else { Err(AmountError::CurrencyMismatch) }
     }
 }
 
-impl PartialOrd for Amount {
-    /// Amounts of different currencies have no order.
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        (self.currency == other.currency).then(|| self.minor.cmp(&other.minor))
+/// The minor units, when an amount of a currency with this exponent can have them.
+pub(crate) fn bounded(exponent: u8, minor: i64) -> Result<i64, AmountError> {
+    if minor < 0 {
+        return Err(AmountError::Negative);
     }
+    if 10_i64.pow(MAX_INTEGER_DIGITS + u32::from(exponent)) <= minor {
+        return Err(AmountError::TooLarge);
+    }
+    Ok(minor)
 }
 
-impl fmt::Display for Amount {
-    /// The plain number with all decimals of the currency and without its code: `29.90`, a valid JSON number.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let decimals = usize::from(self.currency.exponent());
-        if decimals == 0 {
-            return write!(f, "{}", self.minor);
-        }
-        let one = 10_i64.pow(u32::from(self.currency.exponent()));
-        write!(f, "{}.{:0decimals$}", self.minor / one, self.minor % one)
+impl PartialOrd for Amount {
+    /// Amounts of different currencies have no order.
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (self.currency == other.currency).then(|| self.minor.cmp(&other.minor))
     }
 }
 
@@ -146,8 +267,8 @@ mod tests {
         assert_eq!(amount("USD", "29.900").unwrap().minor(), 2990);
         assert_eq!(amount("JPY", "1e3").unwrap().to_string(), "1000");
         assert_eq!(amount("KWD", "0.001").unwrap().minor(), 1);
-        assert_eq!(amount("JPY", "0.5"), Err(AmountError::TooPrecise { currency: Currency::Jpy }));
-        assert_eq!(amount("USD", "0.001"), Err(AmountError::TooPrecise { currency: Currency::Usd }));
+        assert_eq!(amount("JPY", "0.5"), Err(AmountError::TooPrecise { currency: Currency::Jpy.into() }));
+        assert_eq!(amount("USD", "0.001"), Err(AmountError::TooPrecise { currency: Currency::Usd.into() }));
     }
 
     #[test]
@@ -166,6 +287,19 @@ mod tests {
         assert_eq!(one.checked_sub(&two), Err(AmountError::Negative));
         assert_eq!(one.checked_add(&amount("EUR", "1").unwrap()), Err(AmountError::CurrencyMismatch));
         assert_eq!(one.partial_cmp(&amount("EUR", "1").unwrap()), None);
+    }
+
+    #[test]
+    fn products_and_sums_are_exact_or_refused() {
+        let most = amount("KWD", "999999999999.999").unwrap();
+        assert_eq!((most.checked_mul(0), most.checked_mul(1)), (Ok(Amount::zero(Currency::Kwd)), Ok(most)));
+        for times in [2, u64::from(u32::MAX), u64::MAX] {
+            assert_eq!(most.checked_mul(times), Err(AmountError::TooLarge));
+        }
+        let mixed = [amount("USD", "1").unwrap(), amount("EUR", "1").unwrap()];
+        assert_eq!(Amount::sum(Currency::Usd, mixed), Err(AmountError::CurrencyMismatch));
+        assert_eq!(Amount::sum(Currency::Eur, &mixed[..1]), Err(AmountError::CurrencyMismatch));
+        assert_eq!(Amount::sum(Currency::Kwd, [most, most]), Err(AmountError::TooLarge));
     }
 
     proptest! {

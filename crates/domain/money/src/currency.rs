@@ -1,30 +1,62 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The text is not one of the contract's currency codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a currency of the contract")]
+/// The text, or the currency of ISO 4217, is none of [`Currency`].
+///
+/// ```
+/// use dropin_money::{Currency, UnknownCurrency};
+///
+/// assert_eq!("usd".parse::<Currency>(), Err(UnknownCurrency));
+/// assert_eq!(UnknownCurrency.to_string(), "is not one of the 60 currencies of Dropin, such as USD");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("is not one of the {} currencies of Dropin, such as USD", Currency::ALL.len())]
 pub struct UnknownCurrency;
 
 /// Writes the enumeration, its codes and its exponents from one table.
 macro_rules! currencies {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $exponent:literal;)+) => {
-        /// A currency of the contract's enumeration (contract, Currency enum), named by its ISO 4217 code.
+        /// One of the 60 currencies that Dropin takes (docs/SPECIFICATION.md#currencies), named by its ISO 4217 code.
+        ///
+        /// All other currencies of ISO 4217 are an [`IsoCurrency`](crate::IsoCurrency). The text is the code in upper case.
+        ///
+        /// ```
+        /// use dropin_money::Currency;
+        ///
+        /// assert_eq!("JPY".parse(), Ok(Currency::Jpy));
+        /// assert_eq!(format!("[{:<5}]", Currency::Jpy), "[JPY  ]");
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Currency {
             $($(#[$doc])* $name,)+
         }
 
         impl Currency {
-            /// Every currency, in the contract's order.
+            /// Every currency, in the order of docs/SPECIFICATION.md#currencies: the most used first.
+            ///
+            /// ```
+            /// # use dropin_money::Currency;
+            /// assert_eq!(Currency::ALL[..2], [Currency::Usd, Currency::Eur]);
+            /// ```
             pub const ALL: &[Self] = &[$(Self::$name,)+];
 
-            /// The ISO 4217 alphabetic code.
+            /// The ISO 4217 alphabetic code: the spelling in requests, answers, databases and files.
+            ///
+            /// ```
+            /// # use dropin_money::Currency;
+            /// assert_eq!(Currency::Usd.code(), "USD");
+            /// ```
             pub const fn code(self) -> &'static str {
                 match self { $(Self::$name => $code,)+ }
             }
 
             /// How many decimals the minor unit has (ISO 4217 table A.1): JPY 0, USD 2, KWD 3.
+            ///
+            /// ```
+            /// # use dropin_money::Currency;
+            /// assert_eq!([Currency::Jpy, Currency::Usd, Currency::Kwd].map(Currency::exponent), [0, 2, 3]);
+            /// ```
             pub const fn exponent(self) -> u8 {
                 match self { $(Self::$name => $exponent,)+ }
             }
@@ -157,14 +189,14 @@ currencies! {
 
 impl fmt::Display for Currency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.code())
+        f.pad(self.code())
     }
 }
 
 impl FromStr for Currency {
     type Err = UnknownCurrency;
 
-    /// Upper-case codes only, as the contract writes them.
+    /// Codes in upper case only.
     fn from_str(code: &str) -> Result<Self, UnknownCurrency> {
         Self::ALL.iter().copied().find(|currency| currency.code() == code).ok_or(UnknownCurrency)
     }

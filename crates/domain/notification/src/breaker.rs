@@ -4,23 +4,23 @@ use dropin_kernel::Timestamp;
 
 use crate::schedule::{AttemptOutcome, asked_for, jittered};
 
-/// When an endpoint is taken for dead, and how often it is looked at then.
+/// When the circuit breaker of an endpoint opens, and how often the endpoint is probed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BreakerRules {
-    /// So many tries in a row without a complete answer, and it is taken for dead.
+pub struct EndpointBreakerRules {
+    /// Attempts in a row without a complete response that open the breaker.
     pub unreached_in_a_row: u32,
     /// So many of its last tries are remembered; 1 to 64.
     pub window: u32,
-    /// It is taken for dead when more than so many in a hundred of those failed.
+    /// It counts as dead when more than so many in a hundred of those failed.
     pub failed_percent: u32,
-    /// How long nothing is sent before the first look; doubled each time a look fails.
+    /// Wait before the first probe; doubled after each failed probe.
     pub first_wait: Duration,
     /// Longest such wait, jitter included.
     pub longest_wait: Duration,
 }
 
-impl Default for BreakerRules {
-    /// Five in a row, or more than half of twenty; looks after 5 s, 10 s, 20 s and so on, at least every five minutes.
+impl Default for EndpointBreakerRules {
+    /// Five in a row, or more than half of twenty; probes after 5 s, 10 s, 20 s and so on, at least every five minutes.
     fn default() -> Self {
         Self {
             unreached_in_a_row: 5,
@@ -60,34 +60,34 @@ pub struct Tried<'a> {
     pub outcome: &'a AttemptOutcome,
     /// Whether it was the notification's first: one that is refused again and again tells of the endpoint once.
     pub first: bool,
-    /// Whether it was the look whether the endpoint is back.
+    /// Whether it was the probe of an endpoint with an open breaker.
     pub probe: bool,
 }
 
 /// What may be sent to an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
+pub enum BreakerPermit {
     /// Everything.
     All,
-    /// One notification, to look whether it is back. Before `at` nothing.
+    /// One notification as a probe. Before `at` nothing.
     ProbeAt {
         /// When.
         at: Timestamp,
     },
-    /// One notification, as soon as there is any: the last look found nothing to send.
+    /// One notification as a probe, as soon as one is due: the last probe found none.
     Next,
-    /// Nothing: a look is under way.
+    /// Nothing: a probe is in flight.
     Nothing,
 }
 
 /// What a try changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// Nothing is sent from now on but looks: it answers nothing, or errors only.
+pub enum BreakerChange {
+    /// The breaker opened: only probes are sent.
     Opened,
     /// Nothing is sent for as long as it asked.
     Asked,
-    /// A look was in vain.
+    /// A probe failed.
     StillOpen,
     /// It is back.
     Closed,
@@ -96,10 +96,10 @@ pub enum Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Closed,
-    Open { since: Timestamp, wait: Duration, passage: Passage },
+    Open { since: Timestamp, wait: Duration, permit: BreakerPermit },
 }
 
-/// The guard in front of one endpoint. A state machine without a clock: every instant is an argument. The README has the rule.
+/// The circuit breaker of one endpoint. A state machine without a clock: every instant is an argument. The README has the rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breaker {
     state: State,
@@ -117,14 +117,14 @@ impl Default for Breaker {
 
 impl Breaker {
     /// What may be sent now.
-    pub const fn passage(&self) -> Passage {
+    pub const fn permit(&self) -> BreakerPermit {
         match self.state {
-            State::Closed => Passage::All,
-            State::Open { passage, .. } => passage,
+            State::Closed => BreakerPermit::All,
+            State::Open { permit, .. } => permit,
         }
     }
 
-    /// Since when nothing is sent but looks; `None` while everything is.
+    /// Since when only probes are sent; `None` while the breaker is closed.
     pub const fn open_since(&self) -> Option<Timestamp> {
         match self.state {
             State::Closed => None,
@@ -137,50 +137,50 @@ impl Breaker {
         matches!(self.state, State::Closed) && self.unreached_in_a_row == 0 && self.failed == 0
     }
 
-    /// A look is made from now on. It ends with [`Breaker::tried`], [`Breaker::nothing_to_try`] or [`Breaker::not_tried`].
+    /// A probe begins. It ends with [`Breaker::tried`], [`Breaker::nothing_to_try`] or [`Breaker::not_tried`].
     pub const fn probe(&mut self) {
-        if let State::Open { passage, .. } = &mut self.state {
-            *passage = Passage::Nothing;
+        if let State::Open { permit, .. } = &mut self.state {
+            *permit = BreakerPermit::Nothing;
         }
     }
 
-    /// The look found nothing that is due. What comes next is the look.
+    /// The probe found no due notification. The next notification is the probe.
     pub const fn nothing_to_try(&mut self) {
-        if let State::Open { passage: passage @ Passage::Nothing, .. } = &mut self.state {
-            *passage = Passage::Next;
+        if let State::Open { permit: permit @ BreakerPermit::Nothing, .. } = &mut self.state {
+            *permit = BreakerPermit::Next;
         }
     }
 
-    /// The look could not be made. The next one is made at `at`.
+    /// The probe could not be made. The next one is due at `at`.
     pub const fn not_tried(&mut self, at: Timestamp) {
-        if let State::Open { passage: passage @ Passage::Nothing, .. } = &mut self.state {
-            *passage = Passage::ProbeAt { at };
+        if let State::Open { permit: permit @ BreakerPermit::Nothing, .. } = &mut self.state {
+            *permit = BreakerPermit::ProbeAt { at };
         }
     }
 
-    /// Learns from a try. `jitter_per_mille` spreads looks: −200 to 200 thousandths of the wait.
+    /// Records an attempt. `jitter_per_mille` spreads probes: −200 to 200 thousandths of the wait.
     pub fn tried(
         &mut self,
-        rules: &BreakerRules,
+        rules: &EndpointBreakerRules,
         tried: Tried<'_>,
         now: Timestamp,
         jitter_per_mille: i32,
-    ) -> Option<Change> {
+    ) -> Option<BreakerChange> {
         let health = Health::of(tried.outcome);
         match self.state {
             State::Open { .. } if health == Health::Well => {
                 *self = Self::default();
-                Some(Change::Closed)
+                Some(BreakerChange::Closed)
             }
             State::Open { since, wait, .. } if tried.probe => {
                 let wait = wait.saturating_mul(2).min(rules.longest_wait);
                 self.open(rules, since, wait, asked_for(tried.outcome), now, jitter_per_mille);
-                Some(Change::StillOpen)
+                Some(BreakerChange::StillOpen)
             }
             // It was under way when the breaker opened and says nothing new.
             State::Open { .. } => None,
             State::Closed => {
-                self.remember(rules, health, tried.first);
+                self.record(rules, health, tried.first);
                 let asked = asked_for(tried.outcome);
                 let dead = rules.unreached_in_a_row <= self.unreached_in_a_row || self.is_failing(rules);
                 if !dead && asked.is_zero() {
@@ -188,14 +188,14 @@ impl Breaker {
                 }
                 let wait = if dead { rules.first_wait } else { Duration::ZERO };
                 self.open(rules, now, wait, asked, now, jitter_per_mille);
-                Some(if dead { Change::Opened } else { Change::Asked })
+                Some(if dead { BreakerChange::Opened } else { BreakerChange::Asked })
             }
         }
     }
 
     fn open(
         &mut self,
-        rules: &BreakerRules,
+        rules: &EndpointBreakerRules,
         since: Timestamp,
         wait: Duration,
         asked: Duration,
@@ -205,10 +205,10 @@ impl Breaker {
         let at = now.plus(jittered(wait, jitter_per_mille).max(asked).min(rules.longest_wait));
         // A wait that was only asked for does not grow from what was asked.
         let wait = wait.max(rules.first_wait / 2);
-        self.state = State::Open { since, wait, passage: Passage::ProbeAt { at } };
+        self.state = State::Open { since, wait, permit: BreakerPermit::ProbeAt { at } };
     }
 
-    fn remember(&mut self, rules: &BreakerRules, health: Health, first: bool) {
+    fn record(&mut self, rules: &EndpointBreakerRules, health: Health, first: bool) {
         self.unreached_in_a_row =
             if health == Health::Unreached { self.unreached_in_a_row.saturating_add(1) } else { 0 };
         if health == Health::Failing && !first {
@@ -220,7 +220,7 @@ impl Breaker {
         self.seen = (self.seen + 1).min(window);
     }
 
-    fn is_failing(&self, rules: &BreakerRules) -> bool {
+    fn is_failing(&self, rules: &EndpointBreakerRules) -> bool {
         let window = rules.window.clamp(1, u64::BITS);
         // Its newest try failed, too: one that went well is no reason to open.
         window <= self.seen

@@ -2,7 +2,7 @@ use std::fmt;
 
 /// Why a try ended without a complete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
+pub enum DeliveryFailure {
     /// The address may not be called; in the words of the rule that forbids it.
     Forbidden(&'static str),
     /// The address fits into no request.
@@ -43,7 +43,7 @@ pub enum Failure {
     TooManyInterim,
     /// The answer has no end within its limit, with all that is wrapped around it.
     AnswerLong,
-    /// Nothing was sent, and nothing will be until the program is started again: whoever sends has died.
+    /// Nothing was sent, and nothing will be until the program is started again: the client that sends has stopped.
     Stopped,
     /// Nothing of it is the receiver's doing; in our own words.
     Own(&'static str),
@@ -70,18 +70,18 @@ pub enum FailureClass {
     Internal,
 }
 
-impl Failure {
+impl DeliveryFailure {
     /// Where somebody looks into it.
     pub const fn class(self) -> FailureClass {
-        self.told().0
+        self.class_and_text().0
     }
 
     /// What went wrong, for the operator. Never an address, which may hold a secret.
     pub const fn as_str(self) -> &'static str {
-        self.told().1
+        self.class_and_text().1
     }
 
-    const fn told(self) -> (FailureClass, &'static str) {
+    const fn class_and_text(self) -> (FailureClass, &'static str) {
         use FailureClass::{Answer, Connection, Internal, Name, Refused, Target, Timeout, Tls};
         match self {
             Self::Forbidden(why) => (Target, why),
@@ -110,7 +110,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for DeliveryFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -123,18 +123,18 @@ mod tests {
     #[test]
     fn a_failure_is_looked_into_where_it_belongs_whatever_its_words() {
         for (failure, class) in [
-            (Failure::Uncertifiable, FailureClass::Target),
-            (Failure::Uncallable, FailureClass::Target),
-            (Failure::HandshakeLate, FailureClass::Tls),
-            (Failure::TooManyAddresses, FailureClass::Name),
-            (Failure::NoConnection, FailureClass::Connection),
-            (Failure::BrokeAnswering, FailureClass::Connection),
-            (Failure::Forbidden("the TLS connection was refused in time"), FailureClass::Target),
-            (Failure::Own("no answer in time"), FailureClass::Internal),
+            (DeliveryFailure::Uncertifiable, FailureClass::Target),
+            (DeliveryFailure::Uncallable, FailureClass::Target),
+            (DeliveryFailure::HandshakeLate, FailureClass::Tls),
+            (DeliveryFailure::TooManyAddresses, FailureClass::Name),
+            (DeliveryFailure::NoConnection, FailureClass::Connection),
+            (DeliveryFailure::BrokeAnswering, FailureClass::Connection),
+            (DeliveryFailure::Forbidden("the TLS connection was refused in time"), FailureClass::Target),
+            (DeliveryFailure::Own("no answer in time"), FailureClass::Internal),
         ] {
             assert_eq!(failure.class(), class, "{failure}");
         }
-        assert_eq!(Failure::Forbidden("as the rule says").to_string(), "as the rule says");
-        assert_eq!(Failure::Late.to_string(), "no complete answer in time");
+        assert_eq!(DeliveryFailure::Forbidden("as the rule says").to_string(), "as the rule says");
+        assert_eq!(DeliveryFailure::Late.to_string(), "no complete answer in time");
     }
 }

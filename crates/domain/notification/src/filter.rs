@@ -22,7 +22,7 @@ pub struct EventFilter {
 pub struct EventFilterError;
 
 /// Names in one filter, at most.
-const MOST: usize = 32;
+const MAX_PATTERNS: usize = 32;
 /// Characters of one name, at most.
 const LONGEST: usize = 64;
 
@@ -33,6 +33,11 @@ impl EventFilter {
     }
 
     /// The first of its names that fits none of the types, as a slip of the pen would.
+    ///
+    /// ```
+    /// let filter: dropin_notification::EventFilter = "ORDER_*,REFUNDED".parse().unwrap();
+    /// assert_eq!(filter.fits_none_of(&["ORDER_PROCESSED", "REFUND_SUCCEEDED"]), Some("REFUNDED"));
+    /// ```
     pub fn fits_none_of(&self, event_types: &[&str]) -> Option<&str> {
         let fits_none = |pattern: &&String| !event_types.iter().any(|one| fits(pattern, one));
         self.patterns.iter().find(fits_none).map(String::as_str)
@@ -57,16 +62,19 @@ impl FromStr for EventFilter {
                 name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
             in_capitals && !name.is_empty() && name.len() <= LONGEST
         };
-        let good = patterns.len() <= MOST && patterns.iter().all(is_name);
+        let good = patterns.len() <= MAX_PATTERNS && patterns.iter().all(is_name);
         if good { Ok(Self { patterns }) } else { Err(EventFilterError) }
     }
 }
 
 impl fmt::Display for EventFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.patterns.join(","))
+        f.pad(&self.patterns.join(","))
     }
 }
+
+#[cfg(feature = "serde")]
+dropin_kernel::serialize_as_text!(EventFilter);
 
 #[cfg(test)]
 mod tests {

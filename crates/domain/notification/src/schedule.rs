@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dropin_kernel::{Timestamp, parse_span, write_span};
 
-use crate::failure::Failure;
+use crate::failure::DeliveryFailure;
 
 /// What came of one attempt to deliver.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub enum AttemptOutcome {
     /// No complete answer came within the limits (connection refused, reset, time-out, target not allowed).
     Failed {
         /// Which of them.
-        why: Failure,
+        why: DeliveryFailure,
     },
 }
 
 /// What follows from an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RetryDecision {
     /// Delivered: the next notification of the payment may go.
     Acknowledged,
     /// Try again then.
@@ -42,7 +42,7 @@ pub enum Verdict {
     },
 }
 
-/// When to try again (decisions.md section 9): 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, then every 12 h up to 3 days.
+/// When to try again (docs/SPECIFICATION.md#event-retries): 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, then every 12 h up to 3 days.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     delays: Vec<Duration>,
@@ -50,18 +50,45 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of decisions.md section 9.
+    /// The schedule of docs/SPECIFICATION.md#event-retries.
     pub fn standard() -> Self {
         let hours = |n: u64| Duration::from_secs(n * 3_600);
         let delays = [5, 30, 120, 600, 1_800].map(Duration::from_secs).into_iter();
         Self { delays: delays.chain([hours(1), hours(3), hours(6), hours(12)]).collect(), give_up_after: hours(72) }
     }
 
-    /// A schedule of its own: after the last delay it repeats that one until `give_up_after` has passed since the first try.
+    /// A schedule of its own: after the last delay it repeats that one until `give_up_after` has passed since the first try. Parts of a millisecond
+    /// are left out, so that a schedule is read back as it is written.
     ///
-    /// `None` without any delay.
-    pub fn new(delays: Vec<Duration>, give_up_after: Duration) -> Option<Self> {
-        (!delays.is_empty()).then_some(Self { delays, give_up_after })
+    /// # Errors
+    /// [`ScheduleError`]: 1 to 32 delays from 1 s to 7 days, and an end of at most 30 days that comes after the longest delay with its jitter.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use dropin_notification::Schedule;
+    ///
+    /// let schedule = Schedule::new(vec![Duration::from_millis(1_500), Duration::from_secs(60)], Duration::from_secs(3_600)).unwrap();
+    /// assert_eq!(schedule.to_string(), "1500ms,1m;1h");
+    /// assert_eq!(schedule.to_string().parse(), Ok(schedule));
+    /// assert!(Schedule::new(vec![Duration::ZERO], Duration::from_secs(60)).is_err());
+    /// ```
+    pub fn new(delays: Vec<Duration>, give_up_after: Duration) -> Result<Self, ScheduleError> {
+        let delays: Vec<Duration> = delays.into_iter().map(whole_millis).collect();
+        let (shortest, longest) = (delays.iter().min().copied(), delays.iter().max().copied());
+        let (Some(shortest), Some(longest)) = (shortest, longest) else { return Err(ScheduleError::Unreadable) };
+        if MAX_DELAYS < delays.len()
+            || shortest < SHORTEST_DELAY
+            || LONGEST_DELAY < longest
+            || !(SHORTEST_DELAY..=LATEST_END).contains(&give_up_after)
+        {
+            return Err(ScheduleError::Unreadable);
+        }
+        let (longest, give_up_after) = (jittered(longest, MAX_JITTER_PER_MILLE), whole_millis(give_up_after));
+        if give_up_after <= longest {
+            return Err(ScheduleError::EndsTooSoon { seconds: longest.as_millis().div_ceil(1_000) as u64 });
+        }
+        Ok(Self { delays, give_up_after })
     }
 
     /// What follows from the outcome of the `attempt`-th try (from 1), of which the first was made at `first_try`.
@@ -74,17 +101,17 @@ impl Schedule {
         first_try: Timestamp,
         now: Timestamp,
         jitter_per_mille: i32,
-    ) -> Verdict {
+    ) -> RetryDecision {
         if matches!(outcome, AttemptOutcome::Answered { status: 200, .. }) {
-            return Verdict::Acknowledged;
+            return RetryDecision::Acknowledged;
         }
         let step = usize::try_from(attempt.max(1) - 1).unwrap_or(usize::MAX).min(self.delays.len() - 1);
         let delay = jittered(self.delays[step], jitter_per_mille).max(asked_for(outcome).min(LONGEST_ASKED));
         let at = now.plus(delay);
-        if self.give_up_after < at.since(first_try) { Verdict::Park } else { Verdict::Retry { at } }
+        if self.give_up_after < at.since(first_try) { RetryDecision::Park } else { RetryDecision::Retry { at } }
     }
 
-    /// What follows from a look that failed, whether an endpoint that was taken for dead is back, when the next look is made at `look_at`. It counts
+    /// What follows from a failed probe when the next probe is due at `probe_at`. It counts
     /// as no try, but for this: an endpoint that still answers, with an error for an hour now, must not hold back what comes behind in the payment.
     /// A Retry-After counts when it is longer, up to 12 h.
     pub fn after_probe(
@@ -92,17 +119,17 @@ impl Schedule {
         outcome: &AttemptOutcome,
         first_try: Timestamp,
         now: Timestamp,
-        look_at: Timestamp,
-    ) -> Verdict {
-        let at = look_at.max(now.plus(asked_for(outcome).min(LONGEST_ASKED)));
+        probe_at: Timestamp,
+    ) -> RetryDecision {
+        let at = probe_at.max(now.plus(asked_for(outcome).min(LONGEST_ASKED)));
         let waited = at.since(first_try);
         // 502, 503 and 504 tell that whoever should answer is not there.
         let answers =
             matches!(outcome, AttemptOutcome::Answered { status, .. } if !matches!(status, 408 | 429 | 502..=504));
         match () {
-            () if self.give_up_after < waited => Verdict::Park,
-            () if answers && HOLDS_BACK_FOR < waited => Verdict::Retry { at },
-            () => Verdict::Hold { at },
+            () if self.give_up_after < waited => RetryDecision::Park,
+            () if answers && HOLDS_BACK_FOR < waited => RetryDecision::Retry { at },
+            () => RetryDecision::Hold { at },
         }
     }
 
@@ -123,15 +150,15 @@ pub(crate) fn asked_for(outcome: &AttemptOutcome) -> Duration {
 /// Longest that a notification waits because a receiver asked for it.
 const LONGEST_ASKED: Duration = Duration::from_secs(12 * 3_600);
 
-/// How long a notification that fails may hold back the next ones of its payment (decisions.md section 9).
+/// How long a notification that fails may hold back the next ones of its payment (docs/SPECIFICATION.md#event-sequence).
 pub const HOLDS_BACK_FOR: Duration = Duration::from_secs(60 * 60);
 
 /// Thousandths that chance adds to a wait or takes from it, at most.
-const MOST_JITTER: i32 = 200;
+const MAX_JITTER_PER_MILLE: i32 = 200;
 
 /// The wait, longer or shorter by so many thousandths of it, from −200 to 200.
 pub(crate) fn jittered(wait: Duration, per_mille: i32) -> Duration {
-    let factor = u32::try_from(1_000 + per_mille.clamp(-MOST_JITTER, MOST_JITTER)).unwrap_or(1_000);
+    let factor = u32::try_from(1_000 + per_mille.clamp(-MAX_JITTER_PER_MILLE, MAX_JITTER_PER_MILLE)).unwrap_or(1_000);
     wait * factor / 1_000
 }
 
@@ -156,7 +183,8 @@ pub enum ScheduleError {
 }
 
 /// Waits in one schedule, at most.
-const MOST_DELAYS: usize = 32;
+const MAX_DELAYS: usize = 32;
+const SHORTEST_DELAY: Duration = Duration::from_secs(1);
 const LONGEST_DELAY: Duration = Duration::from_secs(7 * 86_400);
 const LATEST_END: Duration = Duration::from_secs(30 * 86_400);
 
@@ -165,31 +193,24 @@ impl FromStr for Schedule {
 
     fn from_str(text: &str) -> Result<Self, ScheduleError> {
         let (delays, end) = text.split_once(';').ok_or(ScheduleError::Unreadable)?;
-        let delays = delays.split(',').map(|word| span(word, LONGEST_DELAY)).collect::<Result<Vec<_>, _>>()?;
-        if MOST_DELAYS < delays.len() {
-            return Err(ScheduleError::Unreadable);
-        }
-        let longest = delays.iter().copied().max().unwrap_or_default();
-        let (longest, end) = (jittered(longest, MOST_JITTER), span(end, LATEST_END)?);
-        if end <= longest {
-            return Err(ScheduleError::EndsTooSoon { seconds: longest.as_millis().div_ceil(1_000) as u64 });
-        }
-        Self::new(delays, end).ok_or(ScheduleError::Unreadable)
+        let span = |word: &str| parse_span(word.trim()).ok_or(ScheduleError::Unreadable);
+        Self::new(delays.split(',').map(span).collect::<Result<_, _>>()?, span(end)?)
     }
 }
 
-/// Reads a span of time of at least a second.
-fn span(word: &str, longest: Duration) -> Result<Duration, ScheduleError> {
-    let fits = |span: &Duration| (Duration::from_secs(1)..=longest).contains(span);
-    parse_span(word.trim()).filter(fits).ok_or(ScheduleError::Unreadable)
+fn whole_millis(span: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let delays: Vec<String> = self.delays.iter().copied().map(write_span).collect();
-        write!(f, "{};{}", delays.join(","), write_span(self.give_up_after))
+        f.pad(&format!("{};{}", delays.join(","), write_span(self.give_up_after)))
     }
 }
+
+#[cfg(feature = "serde")]
+dropin_kernel::serialize_as_text!(Schedule);
 
 #[cfg(test)]
 mod tests {
@@ -205,17 +226,20 @@ mod tests {
     fn only_200_acknowledges() {
         let schedule = Schedule::standard();
         for status in (100..=599).filter(|status| *status != 200) {
-            assert!(matches!(schedule.after(&answered(status), 1, START, START, 0), Verdict::Retry { .. }), "{status}");
+            assert!(
+                matches!(schedule.after(&answered(status), 1, START, START, 0), RetryDecision::Retry { .. }),
+                "{status}"
+            );
         }
-        assert_eq!(schedule.after(&answered(200), 9, START, START, 0), Verdict::Acknowledged);
+        assert_eq!(schedule.after(&answered(200), 9, START, START, 0), RetryDecision::Acknowledged);
     }
 
     #[test]
     fn the_whole_schedule_of_a_dead_receiver() {
         let schedule = Schedule::standard();
         let (mut now, mut attempt, mut delays) = (START, 1, Vec::new());
-        while let Verdict::Retry { at } =
-            schedule.after(&AttemptOutcome::Failed { why: Failure::Refused }, attempt, START, now, 0)
+        while let RetryDecision::Retry { at } =
+            schedule.after(&AttemptOutcome::Failed { why: DeliveryFailure::Refused }, attempt, START, now, 0)
         {
             delays.push(at.since(now).as_secs());
             (now, attempt) = (at, attempt + 1);
@@ -233,7 +257,7 @@ mod tests {
         let wait = |status, hours: u64| {
             let retry_after = Some(Duration::from_secs(hours * 3_600));
             match schedule.after(&AttemptOutcome::Answered { status, retry_after }, 1, START, START, 0) {
-                Verdict::Retry { at } => at.since(START).as_secs(),
+                RetryDecision::Retry { at } => at.since(START).as_secs(),
                 other => panic!("{other:?}"),
             }
         };
@@ -283,27 +307,28 @@ mod tests {
         for right in ["5s;7s", "1s;2s", "5s,1h,2s;73m"] {
             let schedule: Schedule = right.parse().expect(right);
             let verdict = schedule.after(&answered(500), 1, START, START, 200);
-            assert!(matches!(verdict, Verdict::Retry { .. }), "{right} gives up at once: {verdict:?}");
+            assert!(matches!(verdict, RetryDecision::Retry { .. }), "{right} gives up at once: {verdict:?}");
         }
     }
 
     #[test]
-    fn a_look_counts_as_no_try_until_all_is_over() {
+    fn a_probe_counts_as_no_try_until_all_is_over() {
         let schedule = Schedule::standard();
-        let (late, hours) = (AttemptOutcome::Failed { why: Failure::Late }, |hours: u64| {
+        let (late, hours) = (AttemptOutcome::Failed { why: DeliveryFailure::Late }, |hours: u64| {
             START.plus(Duration::from_secs(hours * 3_600))
         });
-        let (hold, retry) = (|hour| Verdict::Hold { at: hours(hour) }, |hour| Verdict::Retry { at: hours(hour) });
+        let (hold, retry) =
+            (|hour| RetryDecision::Hold { at: hours(hour) }, |hour| RetryDecision::Retry { at: hours(hour) });
         for (outcome, hour, verdict) in [
             (&late, 1, hold(1)),
             (&late, 72, hold(72)),
-            (&late, 73, Verdict::Park),
+            (&late, 73, RetryDecision::Park),
             (&answered(503), 2, hold(2)),
             (&answered(502), 2, hold(2)),
             (&answered(429), 2, hold(2)),
             (&answered(500), 1, hold(1)),
             (&answered(500), 2, retry(2)),
-            (&answered(500), 73, Verdict::Park),
+            (&answered(500), 73, RetryDecision::Park),
         ] {
             assert_eq!(schedule.after_probe(outcome, START, START, hours(hour)), verdict, "{outcome:?} after {hour} h");
         }
@@ -321,7 +346,11 @@ mod tests {
         let schedule = Schedule::standard();
         for (jitter, micros) in [(-1_000, 4_000_000), (0, 5_000_000), (137, 5_685_000), (1_000, 6_000_000)] {
             let at = START.plus(Duration::from_micros(micros));
-            assert_eq!(schedule.after(&answered(500), 1, START, START, jitter), Verdict::Retry { at }, "{jitter}");
+            assert_eq!(
+                schedule.after(&answered(500), 1, START, START, jitter),
+                RetryDecision::Retry { at },
+                "{jitter}"
+            );
         }
     }
 }

@@ -1,8 +1,15 @@
-use dropin_money::{Amount, Currency};
+use dropin_money::{Amount, AmountError, Currency};
 
 /// A rule about the amounts of an Order would be broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MoneyRule {
+    /// authorized ≤ total, in the total's currency and above zero.
+    #[error("the amount is not one that the Order asked for: more than its total, or nothing")]
+    NotWithinTotal,
+    /// What is taken or given back was asked of the processor before.
+    #[error("that much was not asked of the processor")]
+    NotReserved,
     /// captured + capture in flight ≤ authorized.
     #[error("more would be captured than was authorized")]
     CapturedExceedsAuthorized,
@@ -14,11 +21,19 @@ pub enum MoneyRule {
     MixedCurrencies,
 }
 
+impl MoneyRule {
+    /// The rule that a sum breaks: `exceeded` where it is too large to be an amount at all.
+    fn of(error: AmountError, exceeded: Self) -> Self {
+        if error == AmountError::CurrencyMismatch { Self::MixedCurrencies } else { exceeded }
+    }
+}
+
 /// What is reserved, taken and given back of one Order, all in one currency.
 ///
 /// Holds by construction: captured + capture_pending ≤ authorized and refunded + refund_pending ≤ captured. The database has
 /// the same rules as CHECK constraints, and the processor our operation's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "StoredAmounts"))]
 pub struct Amounts {
     authorized: Amount,
     captured: Amount,
@@ -36,19 +51,24 @@ impl Amounts {
     /// `amount` authorized, nothing captured.
     pub fn authorized(amount: Amount) -> Self {
         let zero = Amount::zero(amount.currency());
-        Self {
-            authorized: amount,
-            captured: zero.clone(),
-            refunded: zero.clone(),
-            capture_pending: zero.clone(),
-            refund_pending: zero,
-        }
+        Self { authorized: amount, captured: zero, refunded: zero, capture_pending: zero, refund_pending: zero }
     }
 
     /// Reads stored amounts back, as strictly as they were made.
     ///
     /// # Errors
     /// [`MoneyRule`] when they break a rule: the row is corrupt.
+    ///
+    /// ```
+    /// use dropin_money::{Amount, Currency};
+    /// use dropin_order::{Amounts, MoneyRule};
+    ///
+    /// let eur = |minor| Amount::from_minor(Currency::Eur, minor).unwrap();
+    /// let amounts = Amounts::restore(eur(100), eur(60), eur(10), eur(0), eur(0)).unwrap();
+    /// assert_eq!((amounts.capturable().minor(), amounts.refundable().minor()), (40, 50));
+    /// let too_much = Amounts::restore(eur(100), eur(60), eur(0), eur(50), eur(0));
+    /// assert_eq!(too_much, Err(MoneyRule::CapturedExceedsAuthorized));
+    /// ```
     pub fn restore(
         authorized: Amount,
         captured: Amount,
@@ -56,8 +76,10 @@ impl Amounts {
         capture_pending: Amount,
         refund_pending: Amount,
     ) -> Result<Self, MoneyRule> {
-        let taken = captured.checked_add(&capture_pending).map_err(|_other| MoneyRule::MixedCurrencies)?;
-        let returned = refunded.checked_add(&refund_pending).map_err(|_other| MoneyRule::MixedCurrencies)?;
+        let taken = captured.checked_add(&capture_pending);
+        let taken = taken.map_err(|error| MoneyRule::of(error, MoneyRule::CapturedExceedsAuthorized))?;
+        let returned = refunded.checked_add(&refund_pending);
+        let returned = returned.map_err(|error| MoneyRule::of(error, MoneyRule::RefundedExceedsCaptured))?;
         match (taken.partial_cmp(&authorized), returned.partial_cmp(&captured)) {
             (None, _) | (_, None) => Err(MoneyRule::MixedCurrencies),
             (Some(std::cmp::Ordering::Greater), _) => Err(MoneyRule::CapturedExceedsAuthorized),
@@ -106,19 +128,15 @@ impl Amounts {
 
     /// Reserves `amount` for a capture.
     pub(crate) fn reserve_capture(&self, amount: &Amount) -> Result<Self, MoneyRule> {
-        let pending = self.capture_pending.checked_add(amount).map_err(|_other| MoneyRule::MixedCurrencies)?;
-        Self::restore(
-            self.authorized.clone(),
-            self.captured.clone(),
-            self.refunded.clone(),
-            pending,
-            self.refund_pending.clone(),
-        )
+        let pending = self.capture_pending.checked_add(amount);
+        let pending = pending.map_err(|error| MoneyRule::of(error, MoneyRule::CapturedExceedsAuthorized))?;
+        Self::restore(self.authorized, self.captured, self.refunded, pending, self.refund_pending)
     }
 
     /// Gives the reservation of a refused capture back.
     pub(crate) fn release_capture(&self, amount: &Amount) -> Result<Self, MoneyRule> {
-        let pending = self.capture_pending.checked_sub(amount).map_err(|_less| MoneyRule::CapturedExceedsAuthorized)?;
+        let pending =
+            self.capture_pending.checked_sub(amount).map_err(|error| MoneyRule::of(error, MoneyRule::NotReserved))?;
         Ok(Self { capture_pending: pending, ..self.clone() })
     }
 
@@ -143,27 +161,55 @@ impl Amounts {
             .expect("refunded and pending together never exceed what is captured")
     }
 
+    /// Whether a refund is under way, which may be the one that a captured Order is held for.
+    pub(crate) fn has_open_refund(&self) -> bool {
+        !self.refund_pending.is_zero()
+    }
+
     /// Reserves `amount` for a refund.
     pub(crate) fn reserve_refund(&self, amount: &Amount) -> Result<Self, MoneyRule> {
-        let pending = self.refund_pending.checked_add(amount).map_err(|_other| MoneyRule::MixedCurrencies)?;
-        self.with_refunds(self.refunded.clone(), pending)
+        let pending = self.refund_pending.checked_add(amount);
+        let pending = pending.map_err(|error| MoneyRule::of(error, MoneyRule::RefundedExceedsCaptured))?;
+        self.with_refunds(self.refunded, pending)
     }
 
     /// Gives the reservation of a refused refund back.
     pub(crate) fn release_refund(&self, amount: &Amount) -> Result<Self, MoneyRule> {
-        let pending = self.refund_pending.checked_sub(amount).map_err(|_less| MoneyRule::RefundedExceedsCaptured)?;
-        self.with_refunds(self.refunded.clone(), pending)
+        let pending =
+            self.refund_pending.checked_sub(amount).map_err(|error| MoneyRule::of(error, MoneyRule::NotReserved))?;
+        self.with_refunds(self.refunded, pending)
     }
 
     /// Turns the reservation of a refund into money given back.
     pub(crate) fn post_refund(&self, amount: &Amount) -> Result<Self, MoneyRule> {
         let released = self.release_refund(amount)?;
         let refunded = released.refunded.checked_add(amount).map_err(|_other| MoneyRule::MixedCurrencies)?;
-        let pending = released.refund_pending.clone();
+        let pending = released.refund_pending;
         released.with_refunds(refunded, pending)
     }
 
     fn with_refunds(&self, refunded: Amount, pending: Amount) -> Result<Self, MoneyRule> {
-        Self::restore(self.authorized.clone(), self.captured.clone(), refunded, self.capture_pending.clone(), pending)
+        Self::restore(self.authorized, self.captured, refunded, self.capture_pending, pending)
+    }
+}
+
+/// The serialized form, before it is checked.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+struct StoredAmounts {
+    authorized: Amount,
+    captured: Amount,
+    refunded: Amount,
+    capture_pending: Amount,
+    refund_pending: Amount,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<StoredAmounts> for Amounts {
+    type Error = MoneyRule;
+
+    fn try_from(stored: StoredAmounts) -> Result<Self, MoneyRule> {
+        let StoredAmounts { authorized, captured, refunded, capture_pending, refund_pending } = stored;
+        Self::restore(authorized, captured, refunded, capture_pending, refund_pending)
     }
 }

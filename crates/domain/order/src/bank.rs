@@ -1,5 +1,6 @@
-/// Where the shopper transfers the money to (contract, BankDetails); whatever the processor did not say is left out.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Where the shopper transfers the money to (docs/SPECIFICATION.md#bank-details); whatever the processor did not say is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BankDetails {
     /// The receiving holder.
     pub account_holder: Option<String>,

@@ -1,36 +1,24 @@
+use dropin_kernel::coded_enum;
 use dropin_kernel::{LedgerTransactionId, OrderId, Timestamp};
 use dropin_money::{Amount, Currency};
 
-/// Where money of an Order stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Account {
-    /// With the shopper.
-    Shopper,
-    /// Reserved at the issuer.
-    Authorized,
-    /// Taken.
-    Captured,
-    /// Given back.
-    Refunded,
-}
-
-impl Account {
-    /// Every account; the CHECK constraints of both databases are tested against this list.
-    pub const ALL: [Self; 4] = [Self::Shopper, Self::Authorized, Self::Captured, Self::Refunded];
-
-    /// The stored spelling.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Shopper => "SHOPPER",
-            Self::Authorized => "AUTHORIZED",
-            Self::Captured => "CAPTURED",
-            Self::Refunded => "REFUNDED",
-        }
+coded_enum! {
+    /// Where money of an Order stands.
+    pub enum Account: "ledger account" {
+        /// With the shopper.
+        Shopper = "SHOPPER",
+        /// Reserved at the issuer.
+        Authorized = "AUTHORIZED",
+        /// Taken.
+        Captured = "CAPTURED",
+        /// Given back.
+        Refunded = "REFUNDED",
     }
 }
 
 /// One side of a ledger transaction, in minor units; positive into the account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LedgerEntry {
     /// The account.
     pub account: Account,
@@ -38,8 +26,32 @@ pub struct LedgerEntry {
     pub minor: i64,
 }
 
+/// The entries of a ledger transaction do not sum to zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the entries of a ledger transaction sum to {sum} minor units in place of 0")]
+pub struct UnbalancedEntries {
+    /// What they sum to.
+    pub sum: i128,
+}
+
 /// Money moving between the accounts of one Order. Its entries sum to zero by construction.
+///
+/// ```
+/// use dropin_kernel::{LedgerTransactionId, OrderId, Timestamp, uuid::Uuid};
+/// use dropin_money::{Amount, Currency};
+/// use dropin_order::{Account, LedgerTransaction};
+///
+/// let (id, order) = (LedgerTransactionId::new(Uuid::from_u128(1)), OrderId::new(Uuid::from_u128(2)));
+/// let amount = Amount::from_minor(Currency::Eur, 29_90).unwrap();
+/// let at = Timestamp::from_micros(0);
+/// let posted = LedgerTransaction::transfer(id, order, Account::Shopper, Account::Authorized, &amount, at);
+/// assert_eq!(posted.entries().iter().map(|entry| entry.minor).collect::<Vec<_>>(), [-29_90, 29_90]);
+///
+/// let stored = posted.entries().to_vec();
+/// assert_eq!(LedgerTransaction::restore(id, order, Currency::Eur, at, stored), Ok(posted));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "StoredTransaction"))]
 pub struct LedgerTransaction {
     /// Identifier.
     pub id: LedgerTransactionId,
@@ -67,8 +79,44 @@ impl LedgerTransaction {
         Self { id, order_id, currency: amount.currency(), at, entries }
     }
 
+    /// From its stored parts.
+    ///
+    /// # Errors
+    /// [`UnbalancedEntries`].
+    pub fn restore(
+        id: LedgerTransactionId,
+        order_id: OrderId,
+        currency: Currency,
+        at: Timestamp,
+        entries: Vec<LedgerEntry>,
+    ) -> Result<Self, UnbalancedEntries> {
+        let sum = entries.iter().map(|entry| i128::from(entry.minor)).sum();
+        if sum == 0 { Ok(Self { id, order_id, currency, at, entries }) } else { Err(UnbalancedEntries { sum }) }
+    }
+
     /// Its entries; they sum to zero.
     pub fn entries(&self) -> &[LedgerEntry] {
         &self.entries
+    }
+}
+
+/// The serialized form, before it is checked.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+struct StoredTransaction {
+    id: LedgerTransactionId,
+    order_id: OrderId,
+    currency: Currency,
+    at: Timestamp,
+    entries: Vec<LedgerEntry>,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<StoredTransaction> for LedgerTransaction {
+    type Error = UnbalancedEntries;
+
+    fn try_from(stored: StoredTransaction) -> Result<Self, UnbalancedEntries> {
+        let StoredTransaction { id, order_id, currency, at, entries } = stored;
+        Self::restore(id, order_id, currency, at, entries)
     }
 }

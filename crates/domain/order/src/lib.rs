@@ -3,6 +3,8 @@
 
 mod amounts;
 mod bank;
+mod failure;
+mod late;
 mod ledger;
 mod operation;
 mod order;
@@ -10,13 +12,16 @@ mod plan;
 mod refund;
 mod state;
 mod step;
+mod transfer;
 
 pub use amounts::{Amounts, MoneyRule};
 pub use bank::BankDetails;
-pub use ledger::{Account, LedgerEntry, LedgerTransaction};
+pub use failure::{FAILURE_RULES, FailureReason, FailureRule, ShopperCode};
+pub use ledger::{Account, LedgerEntry, LedgerTransaction, UnbalancedEntries};
 pub use operation::{Channel, DeclineReason, OpKind, OpState, Operation, STUCK_AFTER, Stuck, TAKEN_IN_VAIN};
-pub use order::{NewOrder, Order, VoidCause};
+pub use order::{InvalidOrder, NewOrder, Order, OrderParts, VoidCause};
 pub use plan::{CapturePlan, CaptureRefused, RefundRefused, ReviewRefused, VoidPlan};
 pub use refund::{Refund, RefundState};
-pub use state::{OrderEvent, OrderState, OrderTrigger, TRANSITIONS, Transition};
-pub use step::{Step, WrongState};
+pub use state::{OrderEvent, OrderState, OrderTransition, OrderTrigger, TRANSITIONS};
+pub use step::{Step, StepRefused, WrongState};
+pub use transfer::{MAX_TRANSFER_REFERENCE_CHARS, transfer_reference};

@@ -1,122 +1,65 @@
+use dropin_kernel::coded_enum;
 use std::time::Duration;
 
 use dropin_kernel::{OpId, OrderId, RefundId, Timestamp};
 use dropin_money::Amount;
 
-/// How long an outcome may stay open without anybody's doing before somebody has to look (decisions.md section 4).
+/// How long an outcome may stay open without anybody's doing before somebody has to look (docs/SPECIFICATION.md#stuck-authorization).
 pub const STUCK_AFTER: Duration = Duration::from_secs(10 * 60);
 /// How many more times than its status was asked for in vain an operation may be taken over, before it is plain that what the processor says of it
 /// cannot be written down.
 pub const TAKEN_IN_VAIN: i64 = 20;
 
-/// What is asked of the processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpKind {
-    /// Reserve money at the issuer.
-    Authorize,
-    /// Take reserved money.
-    Capture,
-    /// Release reserved money, or stop what still waits.
-    Void,
-    /// Give captured money back.
-    Refund,
-}
-
-impl OpKind {
-    /// Every kind; the CHECK constraints of both databases are tested against this list.
-    pub const ALL: [Self; 4] = [Self::Authorize, Self::Capture, Self::Void, Self::Refund];
-
-    /// The stored spelling.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Authorize => "AUTHORIZE",
-            Self::Capture => "CAPTURE",
-            Self::Void => "VOID",
-            Self::Refund => "REFUND",
-        }
-    }
-
-    /// Reads the stored spelling back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == code)
+coded_enum! {
+    /// What is asked of the processor.
+    pub enum OpKind: "kind of operation" {
+        /// Reserve money at the issuer.
+        Authorize = "AUTHORIZE",
+        /// Take reserved money.
+        Capture = "CAPTURE",
+        /// Release reserved money, or stop what still waits.
+        Void = "VOID",
+        /// Give captured money back.
+        Refund = "REFUND",
     }
 }
 
-/// What is known of an operation's outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpState {
-    /// Written down; it may be on its way to the processor right now.
-    Prepared,
-    /// Asked, and the answer did not arrive or made no sense. Keeps its reservation; never turned into a failure by giving up.
-    Unknown,
-    /// The processor has accepted it and will decide later.
-    Pending,
-    /// Done.
-    Approved,
-    /// Refused by the processor or the issuer.
-    Declined,
-    /// The processor was told to refuse its key for ever, and it had done nothing before.
-    Abandoned,
+coded_enum! {
+    /// What is known of an operation's outcome.
+    pub enum OpState: "state of an operation" {
+        /// Written down; it may be on its way to the processor right now.
+        Prepared = "PREPARED",
+        /// Asked, and the answer did not arrive or made no sense. Keeps its reservation; never turned into a failure by giving up.
+        Unknown = "UNKNOWN",
+        /// The processor has accepted it and will decide later.
+        Pending = "PENDING",
+        /// Done.
+        Approved = "APPROVED",
+        /// Refused by the processor or the issuer.
+        Declined = "DECLINED",
+        /// The processor was told to refuse its key for ever, and it had done nothing before; or it was surely never asked, and nobody will ask.
+        Abandoned = "ABANDONED",
+    }
 }
 
 impl OpState {
-    /// Every state; the CHECK constraints of both databases are tested against this list.
-    pub const ALL: [Self; 6] =
-        [Self::Prepared, Self::Unknown, Self::Pending, Self::Approved, Self::Declined, Self::Abandoned];
-
-    /// The stored spelling.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Prepared => "PREPARED",
-            Self::Unknown => "UNKNOWN",
-            Self::Pending => "PENDING",
-            Self::Approved => "APPROVED",
-            Self::Declined => "DECLINED",
-            Self::Abandoned => "ABANDONED",
-        }
-    }
-
-    /// Reads the stored spelling back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == code)
-    }
-
     /// Whether the outcome is still open and somebody must ask again.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Prepared | Self::Unknown | Self::Pending)
     }
 }
 
-/// Which API asked for an operation, and so what an answer to its repeat looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channel {
-    /// None that is answered with it: the drop-in, an operator, or Dropin itself.
-    Nobody,
-    /// The Order API.
-    Order,
-    /// The server-to-server checkout, `/v2.21`: the payment itself, with the capture that belongs to it.
-    CheckoutPayment,
-    /// The server-to-server checkout: whatever is done about an Order afterwards.
-    Checkout,
-}
-
-impl Channel {
-    /// Every channel; the CHECK constraints of both databases are tested against this list.
-    pub const ALL: [Self; 4] = [Self::Nobody, Self::Order, Self::CheckoutPayment, Self::Checkout];
-
-    /// The stored spelling.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Nobody => "NOBODY",
-            Self::Order => "ORDER",
-            Self::CheckoutPayment => "CHECKOUT_PAYMENT",
-            Self::Checkout => "CHECKOUT",
-        }
-    }
-
-    /// Reads the stored spelling back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|channel| channel.as_str() == code)
+coded_enum! {
+    /// Which API asked for an operation, and so what an answer to its repeat looks like.
+    pub enum Channel: "channel" {
+        /// None that is answered with it: the drop-in, an operator, or Dropin itself.
+        Nobody = "NOBODY",
+        /// The Order API.
+        Order = "ORDER",
+        /// The server-to-server checkout, `/v2.21`: the payment itself, with the capture that belongs to it.
+        CheckoutPayment = "CHECKOUT_PAYMENT",
+        /// The server-to-server checkout: whatever is done about an Order afterwards.
+        Checkout = "CHECKOUT",
     }
 }
 
@@ -129,10 +72,14 @@ pub enum DeclineReason {
     InsufficientFunds,
     /// Number, expiry or code is wrong.
     InvalidCard,
+    /// The issuer forbids to try this card again.
+    DoNotTryAgain,
     /// The shopper failed 3-D Secure.
     AuthenticationFailed,
     /// The shopper cancelled on the hosted page.
     CancelledByShopper,
+    /// The hosted page was closed, because the shopper wanted to pay another way.
+    PageClosed,
     /// The hosted page's or transfer's time was over.
     Expired,
     /// It was voided before.
@@ -170,6 +117,7 @@ impl Stuck {
 
 /// One thing asked of the processor, written down before it is asked. Its id is the processor's idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Operation {
     /// Identifier, and idempotency key at the processor.
     pub id: OpId,
@@ -223,7 +171,7 @@ impl Operation {
 
     /// A void of this authorization, held by its maker until `due_at`.
     pub fn void(&self, id: OpId, now: Timestamp, due_at: Timestamp) -> Self {
-        self.about(id, OpKind::Void, self.amount.clone(), now, due_at)
+        self.about(id, OpKind::Void, self.amount, now, due_at)
     }
 
     /// A refund of `amount` of what was captured from this authorization, held by its maker until `due_at`.

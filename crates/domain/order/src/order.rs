@@ -1,37 +1,24 @@
-use dropin_kernel::{MerchantId, OrderId, PaymentId, Revision, SessionId, Timestamp};
+use std::ops::Deref;
+
+use dropin_card::CardHash;
+use dropin_kernel::coded_enum;
+use dropin_kernel::{AttemptId, MerchantId, OrderId, PaymentId, Revision, SessionId, Timestamp};
 use dropin_money::Amount;
 
 use crate::amounts::Amounts;
 use crate::bank::BankDetails;
+use crate::failure::FailureReason;
 use crate::state::OrderState;
 
-/// Why an authorization, or what still waits, is being voided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VoidCause {
-    /// The merchant cancelled.
-    Merchant,
-    /// Its time is over: the hosted page's, the transfer's or the capture window's.
-    Expired,
-    /// The reviewer declined.
-    Review,
-}
-
-impl VoidCause {
-    /// Every cause; the CHECK constraints of both databases are tested against this list.
-    pub const ALL: [Self; 3] = [Self::Merchant, Self::Expired, Self::Review];
-
-    /// The stored spelling.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Merchant => "MERCHANT",
-            Self::Expired => "EXPIRED",
-            Self::Review => "REVIEW",
-        }
-    }
-
-    /// Reads the stored spelling back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|cause| cause.as_str() == code)
+coded_enum! {
+    /// Why an authorization, or what still waits, is being voided.
+    pub enum VoidCause: "cause of a void" {
+        /// The merchant cancelled.
+        Merchant = "MERCHANT",
+        /// Its time is over: the hosted page's, the transfer's or the capture window's.
+        Expired = "EXPIRED",
+        /// The reviewer declined.
+        Review = "REVIEW",
     }
 }
 
@@ -44,6 +31,8 @@ pub struct NewOrder {
     pub merchant_id: MerchantId,
     /// The Session it comes from; `None` for a server-to-server checkout.
     pub session_id: Option<SessionId>,
+    /// The attempt to pay that Session, as the shopper's browser named it; `None` for a server-to-server checkout.
+    pub attempt_id: Option<AttemptId>,
     /// The merchant's reference, checked when it came in.
     pub merchant_reference: String,
     /// What is to be paid.
@@ -56,15 +45,19 @@ pub struct NewOrder {
     pub return_url: Option<String>,
 }
 
-/// An Order as it is stored.
+/// Everything that an [`Order`] consists of, to be read, and to be stored and restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct OrderParts {
     /// Identifier.
     pub id: OrderId,
     /// Whose Order it is.
     pub merchant_id: MerchantId,
     /// The Session it came from; `None` for a server-to-server checkout.
     pub session_id: Option<SessionId>,
+    /// The attempt to pay that Session, as the shopper's browser named it; `None` for a server-to-server checkout, and for Orders of before
+    /// attempts were kept.
+    pub attempt_id: Option<AttemptId>,
     /// The merchant's reference, checked when it came in.
     pub merchant_reference: String,
     /// Counts changes.
@@ -100,15 +93,146 @@ pub struct Order {
     pub capture_promised: Option<Amount>,
     /// Where the shopper of a server-to-server checkout comes back to.
     pub return_url: Option<String>,
+    /// Why it failed, while PROCESSING_FAILED; `None` also of a capture that was refused for good.
+    pub failure: Option<FailureReason>,
+    /// What the shopper writes on a transfer: unique among the merchant's Orders that are PROCESSING. Of methods that are paid elsewhere only.
+    pub transfer_reference: Option<String>,
+    /// Our page that shows the shopper of a server-to-server checkout where to transfer the money to.
+    pub transfer_page: Option<String>,
+    /// The card of an attempt to pay a Session, while its outcome is missing and when it failed with [`FailureReason::CardRefused`]: so that the issuer is
+    /// not asked again in the same Session. It is card data and not serialized: an Order that is restored from its serialized form has none.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub card: Option<CardHash>,
+}
+
+/// An Order: its parts, which only the steps of its life change.
+///
+/// ```
+/// use dropin_kernel::{MerchantId, OrderId, Timestamp, uuid::Uuid};
+/// use dropin_money::{Amount, Currency};
+/// use dropin_order::{InvalidOrder, NewOrder, Order, OrderState};
+///
+/// let new = NewOrder {
+///     id: OrderId::new(Uuid::from_u128(1)),
+///     merchant_id: MerchantId::new(Uuid::from_u128(2)),
+///     session_id: None,
+///     attempt_id: None,
+///     merchant_reference: "order-1001".to_owned(),
+///     total: Amount::from_minor(Currency::Eur, 29_90).unwrap(),
+///     auto_capture: false,
+///     payment_method: "VISA".to_owned(),
+///     return_url: None,
+/// };
+/// let order = Order::start(new, Timestamp::from_micros(0));
+/// assert_eq!((order.state, order.total.minor()), (OrderState::Processing, 29_90));
+///
+/// let mut parts = order.into_parts();
+/// assert_eq!(Order::restore(parts.clone()).unwrap().into_parts(), parts);
+/// parts.total = Amount::from_minor(Currency::Jpy, 29).unwrap();
+/// assert_eq!(Order::restore(parts), Err(InvalidOrder::MixedCurrencies));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "OrderParts", into = "OrderParts")
+)]
+pub struct Order(OrderParts);
+
+impl TryFrom<OrderParts> for Order {
+    type Error = InvalidOrder;
+
+    fn try_from(parts: OrderParts) -> Result<Self, InvalidOrder> {
+        Self::restore(parts)
+    }
+}
+
+impl From<Order> for OrderParts {
+    fn from(order: Order) -> Self {
+        order.0
+    }
+}
+
+impl Deref for Order {
+    type Target = OrderParts;
+
+    fn deref(&self) -> &OrderParts {
+        &self.0
+    }
+}
+
+/// Why parts are no Order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidOrder {
+    /// The total, what moved, and what is promised have one currency.
+    #[error("the amounts have different currencies")]
+    MixedCurrencies,
 }
 
 impl Order {
+    /// An Order from its stored parts. One of which more was authorized than its total can be read, so that an operator can mend it; no step leads there.
+    ///
+    /// # Errors
+    /// [`InvalidOrder`]: the parts do not belong together.
+    pub fn restore(parts: OrderParts) -> Result<Self, InvalidOrder> {
+        let currency = parts.total.currency();
+        let promised = parts.capture_promised.as_ref().is_none_or(|promised| promised.currency() == currency);
+        if promised && parts.amounts.currency() == currency {
+            Ok(Self(parts))
+        } else {
+            Err(InvalidOrder::MixedCurrencies)
+        }
+    }
+
+    /// The parts, to be stored.
+    pub fn into_parts(self) -> OrderParts {
+        self.0
+    }
+
+    /// The same Order with other parts, as [`Order::restore`] takes them: for repairs and for the state that a test begins in. What happens in an
+    /// Order's life has methods of its own.
+    ///
+    /// # Errors
+    /// [`InvalidOrder`]: the parts do not belong together.
+    pub fn edited(mut self, edit: impl FnOnce(&mut OrderParts)) -> Result<Self, InvalidOrder> {
+        edit(&mut self.0);
+        Self::restore(self.0)
+    }
+
+    /// Changes parts by a rule of this crate.
+    pub(crate) fn edit(&mut self, edit: impl FnOnce(&mut OrderParts)) {
+        edit(&mut self.0);
+    }
+
+    /// The same Order at `revision`: steps that are written together count as one change.
+    #[must_use]
+    pub fn at_revision(mut self, revision: Revision) -> Self {
+        self.0.revision = revision;
+        self
+    }
+
+    /// The same Order with the hash of the card that its open authorization is paid with.
+    #[must_use]
+    pub fn with_card(mut self, card: CardHash) -> Self {
+        self.0.card = Some(card);
+        self
+    }
+
+    /// The same Order with what the shopper of a transfer needs: what to write on it, and our page that says so.
+    #[must_use]
+    pub fn with_transfer(mut self, reference: Option<String>, page: Option<String>) -> Self {
+        (self.0.transfer_reference, self.0.transfer_page) = (reference, page);
+        self
+    }
+
     /// The Order of an attempt that starts now. One of a server-to-server checkout is shown from the start, since the answer names it.
     pub fn start(new: NewOrder, now: Timestamp) -> Self {
-        Self {
+        Self(OrderParts {
             id: new.id,
             merchant_id: new.merchant_id,
             session_id: new.session_id,
+            attempt_id: new.attempt_id,
             merchant_reference: new.merchant_reference,
             revision: Revision::FIRST,
             state: OrderState::Processing,
@@ -126,7 +250,11 @@ impl Order {
             voiding: None,
             capture_promised: None,
             return_url: new.return_url,
-        }
+            failure: None,
+            transfer_reference: None,
+            transfer_page: None,
+            card: None,
+        })
     }
 
     /// The stream its notifications are ordered in.
@@ -139,6 +267,12 @@ impl Order {
     pub fn is_held(&self) -> bool {
         let theirs = self.state == OrderState::CommitAccepted && self.amounts.total_authorized().is_zero();
         self.under_review || theirs
+    }
+
+    /// Whether the shopper is still to transfer the money: nothing has arrived, and nobody has stopped waiting for it.
+    pub fn awaits_transfer(&self) -> bool {
+        let waits = self.state == OrderState::Processing && self.voiding.is_none() && !self.under_review;
+        waits && self.bank_details.is_some()
     }
 
     /// Whether its time was over at `now`; written down by a sweeper a little later.

@@ -7,10 +7,10 @@ use crate::order::{Order, VoidCause};
 use crate::state::{OrderState, OrderTrigger};
 use crate::step::{Step, WrongState};
 
-/// Why a capture is not started (decisions.md section 4, `POST …/capture`).
+/// Why a capture is not started (docs/SPECIFICATION.md#order-capture).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CaptureRefused {
-    /// In a state without anything to capture, or captured or promised with another amount before.
+    /// In a state without anything to capture, or captured, in flight or promised with another amount.
     #[error("the Order is {}", .found.as_str())]
     WrongState {
         /// The state it is in, or is about to be.
@@ -64,7 +64,7 @@ pub enum ReviewRefused {
     NothingAuthorized,
 }
 
-/// Why a refund is not started (decisions.md section 4, `POST …/refund`).
+/// Why a refund is not started (docs/SPECIFICATION.md#order-refund).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RefundRefused {
     /// Nothing was captured.
@@ -98,6 +98,9 @@ impl Order {
                 Err(CaptureRefused::WrongState { found: OrderState::Cancelled })
             }
             OrderState::CommitAccepted | OrderState::PaymentAuthorized if !self.amounts.capture_pending().is_zero() => {
+                if amount.is_some_and(|asked| asked != self.amounts.capture_pending()) {
+                    return Err(CaptureRefused::WrongState { found: self.state });
+                }
                 Ok(CapturePlan::InFlight(self.promise(self.amounts.capture_pending(), now)?))
             }
             OrderState::CommitAccepted => Ok(CapturePlan::UnderReview(self.promise_once(amount, &self.total, now)?)),
@@ -126,16 +129,17 @@ impl Order {
         }
         let amounts = self.amounts.reserve_capture(amount).map_err(|_rule| CaptureRefused::AmountOutOfRange)?;
         let moved = self.moved(OrderTrigger::CaptureRequested, now);
-        let mut step = moved.map_err(|WrongState { found }| CaptureRefused::WrongState { found })?;
-        step.change.next.amounts = amounts;
-        step.change.next.capture_promised = self.capture_promised.as_ref().map(|_promised| amount.clone());
-        Ok(step)
+        let step = moved.map_err(|WrongState { found }| CaptureRefused::WrongState { found })?;
+        Ok(step.with(|order| {
+            order.amounts = amounts;
+            order.capture_promised = self.capture_promised.as_ref().map(|_promised| *amount);
+        }))
     }
 
     /// What is captured when nobody asks again: what was promised, all with AutoCapture, or nothing.
     pub fn capture_due(&self) -> Option<Amount> {
         let all = || self.auto_capture.then(|| self.amounts.capturable());
-        self.capture_promised.clone().or_else(all)
+        self.capture_promised.or_else(all)
     }
 
     fn promise_once(
@@ -161,12 +165,11 @@ impl Order {
             return Ok(None);
         }
         let moved = self.moved(OrderTrigger::CapturePromised, now);
-        let mut step = moved.map_err(|WrongState { found }| CaptureRefused::WrongState { found })?;
-        step.change.next.capture_promised = Some(amount.clone());
-        Ok(Some(Box::new(step)))
+        let step = moved.map_err(|WrongState { found }| CaptureRefused::WrongState { found })?;
+        Ok(Some(Box::new(step.with(|order| order.capture_promised = Some(*amount)))))
     }
 
-    /// Decides what the merchant's cancel leads to (decisions.md section 4, `POST …/cancel`).
+    /// Decides what the merchant's cancel leads to (docs/SPECIFICATION.md#order-cancel).
     ///
     /// # Errors
     /// [`WrongState`] after capture, while a capture is in flight, or while the authorization itself is; also when other money than was asked for
@@ -201,9 +204,8 @@ impl Order {
         if self.voiding.is_some() {
             return Ok(VoidPlan::InFlight);
         }
-        let mut step = self.moved(OrderTrigger::VoidRequested, now)?;
-        step.change.next.voiding = Some(cause);
-        Ok(VoidPlan::Ask(Box::new(step)))
+        let step = self.moved(OrderTrigger::VoidRequested, now)?;
+        Ok(VoidPlan::Ask(Box::new(step.with(|order| order.voiding = Some(cause)))))
     }
 
     /// The reviewer approves: it may be captured now.
@@ -217,9 +219,8 @@ impl Order {
         }
         let found = self.state;
         let moved = self.moved(OrderTrigger::ReviewApproved, now);
-        let mut step = moved.map_err(|_wrong| ReviewRefused::NotUnderReview { found })?;
-        step.change.next.under_review = false;
-        Ok(step)
+        let step = moved.map_err(|_wrong| ReviewRefused::NotUnderReview { found })?;
+        Ok(step.with(|order| order.under_review = false))
     }
 
     /// The reviewer declines: the authorization is voided, then the Order is DECLINED.
@@ -250,18 +251,17 @@ impl Order {
     /// # Errors
     /// [`RefundRefused`].
     pub fn plan_refund(&self, amount: Option<&Amount>, now: Timestamp) -> Result<(Step, Amount), RefundRefused> {
-        let mut step = self
+        let step = self
             .moved(OrderTrigger::RefundRequested, now)
             .map_err(|WrongState { found }| RefundRefused::NotCaptured { found })?;
         let left = self.amounts.refundable();
         let amount = match amount {
             Some(asked) if asked.is_zero() => return Err(RefundRefused::NothingAsked),
-            Some(asked) => asked.clone(),
+            Some(asked) => *asked,
             None if left.is_zero() => return Err(RefundRefused::ExceedsCaptured { left }),
-            None => left.clone(),
+            None => left,
         };
         let amounts = self.amounts.reserve_refund(&amount).map_err(|_rule| RefundRefused::ExceedsCaptured { left })?;
-        step.change.next.amounts = amounts;
-        Ok((step, amount))
+        Ok((step.with(|order| order.amounts = amounts), amount))
     }
 }

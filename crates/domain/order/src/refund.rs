@@ -1,38 +1,22 @@
+use dropin_kernel::coded_enum;
 use dropin_kernel::{MerchantId, OrderId, RefundId, Timestamp};
 use dropin_money::Amount;
 
-/// Where a refund stands (decisions.md section 4, `POST …/refund`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RefundState {
-    /// Asked of the processor, outcome open.
-    InProgress,
-    /// The money was given back.
-    Succeeded,
-    /// The processor refused; nothing was given back.
-    Failed,
-}
-
-impl RefundState {
-    /// Every state; the CHECK constraints of both databases are tested against this list.
-    pub const ALL: [Self; 3] = [Self::InProgress, Self::Succeeded, Self::Failed];
-
-    /// The spelling on the wire and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InProgress => "IN_PROGRESS",
-            Self::Succeeded => "SUCCEEDED",
-            Self::Failed => "FAILED",
-        }
-    }
-
-    /// Reads the stored spelling back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == code)
+coded_enum! {
+    /// Where a refund stands (docs/SPECIFICATION.md#order-refund).
+    pub enum RefundState: "refund state" {
+        /// Asked of the processor, outcome open.
+        InProgress = "IN_PROGRESS",
+        /// The money was given back.
+        Succeeded = "SUCCEEDED",
+        /// The processor refused; nothing was given back.
+        Failed = "FAILED",
     }
 }
 
 /// Money given back of a captured Order.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Refund {
     /// Identifier.
     pub id: RefundId,
@@ -44,7 +28,7 @@ pub struct Refund {
     pub reference: String,
     /// How much.
     pub amount: Amount,
-    /// What that takes from the merchant's settlement, at the rate of the sale; of sales at a guaranteed rate only (decisions.md section 5).
+    /// What that takes from the merchant's settlement, at the rate of the sale; of sales at a guaranteed rate only (docs/SPECIFICATION.md#settlement).
     pub settlement: Option<Amount>,
     /// For the merchant's own records.
     pub description: Option<String>,

@@ -1,13 +1,16 @@
 //! The moves of an Order. Each names its trigger; the table of transitions is the guard.
 
+use std::cmp::Ordering;
+
 use dropin_kernel::{Change, LedgerTransactionId, Timestamp};
 use dropin_money::Amount;
 
-use crate::amounts::Amounts;
+use crate::amounts::{Amounts, MoneyRule};
 use crate::bank::BankDetails;
+use crate::failure::FailureReason;
 use crate::ledger::{Account, LedgerTransaction};
-use crate::order::{Order, VoidCause};
-use crate::state::{OrderState, OrderTrigger, Transition, transition};
+use crate::order::{Order, OrderParts, VoidCause};
+use crate::state::{OrderState, OrderTransition, OrderTrigger, transition};
 
 /// The Order is not in a state that allows this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -23,13 +26,25 @@ pub struct Step {
     /// The Order after it.
     pub change: Change<Order>,
     /// The row of the table.
-    pub transition: Transition,
+    pub transition: OrderTransition,
     /// What it posts.
     pub ledger: Vec<LedgerTransaction>,
 }
 
+/// Why a step is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepRefused {
+    /// The state does not allow it.
+    #[error(transparent)]
+    State(#[from] WrongState),
+    /// The amount does not.
+    #[error(transparent)]
+    Money(#[from] MoneyRule),
+}
+
 impl Step {
-    fn posting(mut self, id: LedgerTransactionId, from: Account, to: Account, amount: &Amount) -> Self {
+    pub(crate) fn posting(mut self, id: LedgerTransactionId, from: Account, to: Account, amount: &Amount) -> Self {
         if !amount.is_zero() {
             let (order, at) = (self.change.next.id, self.change.next.updated_at);
             self.ledger.push(LedgerTransaction::transfer(id, order, from, to, amount, at));
@@ -37,8 +52,8 @@ impl Step {
         self
     }
 
-    fn with(mut self, edit: impl FnOnce(&mut Order)) -> Self {
-        edit(&mut self.change.next);
+    pub(crate) fn with(mut self, edit: impl FnOnce(&mut OrderParts)) -> Self {
+        self.change.next.edit(edit);
         self
     }
 }
@@ -47,7 +62,14 @@ impl Order {
     /// The move of the table, with nothing but the state changed.
     pub(crate) fn moved(&self, trigger: OrderTrigger, now: Timestamp) -> Result<Step, WrongState> {
         let row = transition(self.state, trigger).ok_or(WrongState { found: self.state })?;
-        let next = Self { state: row.to, revision: self.revision.next(), updated_at: now, ..self.clone() };
+        // Nothing needs the card any more, unless the issuer refused it: `refused` keeps it then.
+        let refused = self.failure == Some(FailureReason::CardRefused);
+        let card = self.card.filter(|_| row.to == OrderState::Processing || refused);
+        let mut next = self.clone();
+        next.edit(|order| {
+            (order.state, order.revision, order.updated_at) = (row.to, self.revision.next(), now);
+            order.card = card;
+        });
         Ok(Step { change: Change { next, expected: self.revision }, transition: *row, ledger: Vec::new() })
     }
 
@@ -105,8 +127,8 @@ impl Order {
     ) -> Result<Step, WrongState> {
         let exact = *answered == self.total;
         let usable = match answered.partial_cmp(&self.total) {
-            Some(std::cmp::Ordering::Less) => answered.clone(),
-            Some(_) => self.total.clone(),
+            Some(Ordering::Less) => *answered,
+            Some(_) => self.total,
             None => Amount::zero(self.total.currency()),
         };
         let trigger = if exact { OrderTrigger::Authorized } else { OrderTrigger::AuthorizedOtherwise };
@@ -114,41 +136,46 @@ impl Order {
             order.shown = true;
             order.page = None;
             order.under_review = under_review || !exact;
-            order.amounts = Amounts::authorized(usable.clone());
+            order.amounts = Amounts::authorized(usable);
             order.expires_at = Some(capture_before);
         });
         Ok(step.posting(ledger, Account::Shopper, Account::Authorized, &usable))
     }
 
-    /// The pay-later provider approved what it reviewed: `approved` is reserved and captured next, in this state.
+    /// The pay-later provider approved what it reviewed: `approved` is reserved, and may be captured until `capture_before`.
     ///
     /// # Errors
-    /// [`WrongState`] unless COMMIT_ACCEPTED and not approved before.
+    /// [`StepRefused`] unless COMMIT_ACCEPTED, and for an amount that is not within the total.
     pub fn provider_approved(
         &self,
         approved: &Amount,
+        capture_before: Timestamp,
         ledger: LedgerTransactionId,
         now: Timestamp,
-    ) -> Result<Step, WrongState> {
+    ) -> Result<Step, StepRefused> {
+        self.check_within_total(approved)?;
         let step = self.moved(OrderTrigger::ProviderApproved, now)?.with(|order| {
             order.under_review = false;
-            order.amounts = Amounts::authorized(approved.clone());
+            order.amounts = Amounts::authorized(*approved);
+            order.expires_at = Some(capture_before);
         });
         Ok(step.posting(ledger, Account::Shopper, Account::Authorized, approved))
     }
 
-    /// The money was taken at once: `paid` of the total. The merchant learns of the Order now.
+    /// The shopper's transfer arrived: `paid` of the total.
     ///
     /// # Errors
-    /// [`WrongState`] unless PROCESSING.
+    /// [`StepRefused`] unless PROCESSING, and for an amount that is not within the total.
     pub fn paid(
         &self,
         paid: &Amount,
-        ids: (LedgerTransactionId, LedgerTransactionId),
+        authorization: LedgerTransactionId,
+        capture: LedgerTransactionId,
         now: Timestamp,
-    ) -> Result<Step, WrongState> {
+    ) -> Result<Step, StepRefused> {
+        self.check_within_total(paid)?;
         let zero = Amount::zero(paid.currency());
-        let amounts = Amounts::restore(paid.clone(), paid.clone(), zero.clone(), zero.clone(), zero)
+        let amounts = Amounts::restore(*paid, *paid, zero, zero, zero)
             .expect("as much is captured as authorized, and nothing refunded");
         let step = self.moved(OrderTrigger::Paid, now)?.with(|order| {
             order.shown = true;
@@ -157,8 +184,8 @@ impl Order {
             order.expires_at = None;
             order.amounts = amounts;
         });
-        Ok(step.posting(ids.0, Account::Shopper, Account::Authorized, paid).posting(
-            ids.1,
+        Ok(step.posting(authorization, Account::Shopper, Account::Authorized, paid).posting(
+            capture,
             Account::Authorized,
             Account::Captured,
             paid,
@@ -169,8 +196,10 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] unless PROCESSING or COMMIT_ACCEPTED.
-    pub fn refused(&self, now: Timestamp) -> Result<Step, WrongState> {
+    pub fn refused(&self, reason: FailureReason, now: Timestamp) -> Result<Step, WrongState> {
         Ok(self.moved(OrderTrigger::Refused, now)?.with(|order| {
+            order.failure = Some(reason);
+            order.card = self.card.filter(|_| reason == FailureReason::CardRefused);
             order.page = None;
             order.expires_at = None;
             order.voiding = None;
@@ -181,25 +210,27 @@ impl Order {
 
     /// The processor captured `amount`, which was reserved; the rest of the authorization is released.
     ///
-    /// `None` when that much was not reserved, or in no state to capture: the row and the processor disagree.
+    /// # Errors
+    /// [`StepRefused`] when that much was not reserved, or in no state to capture: the stored Order and the processor disagree.
     pub fn captured(
         &self,
         reserved: &Amount,
         taken: &Amount,
-        ids: (LedgerTransactionId, LedgerTransactionId),
+        capture: LedgerTransactionId,
+        release: LedgerTransactionId,
         now: Timestamp,
-    ) -> Option<Step> {
-        let released = self.amounts.release_capture(reserved).ok()?;
-        let amounts = released.reserve_capture(taken).and_then(|held| held.post_capture(taken)).ok()?;
+    ) -> Result<Step, StepRefused> {
+        let released = self.amounts.release_capture(reserved)?;
+        let amounts = released.reserve_capture(taken).and_then(|held| held.post_capture(taken))?;
         let rest = amounts.capturable();
-        let step = self.moved(OrderTrigger::Captured, now).ok()?.with(|order| {
+        let step = self.moved(OrderTrigger::Captured, now)?.with(|order| {
             order.amounts = amounts;
             order.under_review = false;
             order.capture_promised = None;
             order.expires_at = None;
         });
-        Some(step.posting(ids.0, Account::Authorized, Account::Captured, taken).posting(
-            ids.1,
+        Ok(step.posting(capture, Account::Authorized, Account::Captured, taken).posting(
+            release,
             Account::Authorized,
             Account::Shopper,
             &rest,
@@ -209,36 +240,41 @@ impl Order {
     /// The processor refused the capture of `amount`; its reservation is released. When `retryable`, the Order stays
     /// PAYMENT_AUTHORIZED, else the authorization is worth nothing any more, is released and the Order fails.
     ///
-    /// `None` when that much was not reserved, or in no state to capture.
+    /// # Errors
+    /// [`StepRefused`] when that much was not reserved, or in no state to capture.
     pub fn capture_refused(
         &self,
         amount: &Amount,
         retryable: bool,
         ledger: LedgerTransactionId,
         now: Timestamp,
-    ) -> Option<Step> {
-        let amounts = self.amounts.release_capture(amount).ok()?;
+    ) -> Result<Step, StepRefused> {
+        let amounts = self.amounts.release_capture(amount)?;
         if retryable {
-            let step = self.moved(OrderTrigger::CaptureRefusedForNow, now).ok()?;
-            return Some(step.with(|order| order.amounts = amounts));
+            let step = self.moved(OrderTrigger::CaptureRefusedForNow, now)?;
+            return Ok(step.with(|order| order.amounts = amounts));
         }
         let rest = amounts.capturable();
-        let step = self.moved(OrderTrigger::CaptureRefusedForGood, now).ok()?.with(|order| {
+        let step = self.moved(OrderTrigger::CaptureRefusedForGood, now)?.with(|order| {
             order.amounts = amounts;
             order.under_review = false;
             order.capture_promised = None;
             order.expires_at = None;
         });
-        Some(step.posting(ledger, Account::Authorized, Account::Shopper, &rest))
+        Ok(step.posting(ledger, Account::Authorized, Account::Shopper, &rest))
     }
 
-    /// The processor voided it: the Order ends as the cause says. An attempt that nobody was told of fails with its Session instead.
+    /// The processor voided it: the Order ends as the cause says. An attempt that nobody was told of fails instead. Of an Order whose life was over
+    /// before, what was authorized late is released.
     ///
     /// # Errors
-    /// [`WrongState`] when its life is over already: nothing changes any more.
+    /// [`WrongState`] when its life is over already and nothing was authorized late: nothing changes any more.
     pub fn voided(&self, ledger: LedgerTransactionId, now: Timestamp) -> Result<Step, WrongState> {
+        if self.state.is_final() {
+            return self.voided_late(ledger, now);
+        }
         if !self.shown {
-            return self.refused(now);
+            return self.refused(FailureReason::Expired, now);
         }
         let trigger = match self.voiding {
             Some(VoidCause::Review) if self.state == OrderState::PaymentAuthorized => OrderTrigger::ReviewDeclined,
@@ -255,12 +291,15 @@ impl Order {
         Ok(step.posting(ledger, Account::Authorized, Account::Shopper, &rest))
     }
 
-    /// The processor can no longer void it: it goes on as if nobody had asked.
+    /// The processor can no longer void it: it goes on as if the void had not been asked for, and ends by itself at `ends_at` where that is given.
     ///
     /// # Errors
     /// [`WrongState`] when its life ended without being captured.
-    pub fn void_refused(&self, now: Timestamp) -> Result<Step, WrongState> {
-        Ok(self.moved(OrderTrigger::VoidRefused, now)?.with(|order| order.voiding = None))
+    pub fn void_refused(&self, ends_at: Option<Timestamp>, now: Timestamp) -> Result<Step, WrongState> {
+        Ok(self.moved(OrderTrigger::VoidRefused, now)?.with(|order| {
+            order.voiding = None;
+            order.expires_at = ends_at.or(order.expires_at);
+        }))
     }
 
     /// The processor reports another amount than was asked for, of money that has moved already: held for review until somebody decides,
@@ -279,37 +318,49 @@ impl Order {
 
     /// The processor gave `given` back, of `reserved`. A hold ends with the refund that it is about: the one of which less was accepted, or the last.
     ///
-    /// `None` when that much was not reserved, or in no state to refund.
+    /// # Errors
+    /// [`StepRefused`] when that much was not reserved, or in no state to refund.
     pub fn refund_succeeded(
         &self,
         reserved: &Amount,
         given: &Amount,
         ledger: LedgerTransactionId,
         now: Timestamp,
-    ) -> Option<Step> {
-        let released = self.amounts.release_refund(reserved).ok()?;
-        let amounts = released.reserve_refund(given).and_then(|held| held.post_refund(given)).ok()?;
+    ) -> Result<Step, StepRefused> {
+        let released = self.amounts.release_refund(reserved)?;
+        let amounts = released.reserve_refund(given).and_then(|held| held.post_refund(given))?;
         let accepted = given != reserved;
-        let step = self.moved(OrderTrigger::RefundSucceeded, now).ok()?.with(|order| {
+        // What was taken after the end of the Order's life is given back without an event.
+        let trigger = match self.state {
+            OrderState::Processed => OrderTrigger::RefundSucceeded,
+            _ => OrderTrigger::RefundedLate,
+        };
+        let step = self.moved(trigger, now)?.with(|order| {
             order.amounts = amounts;
-            order.under_review &= !accepted && order.has_open_refund();
+            order.under_review &= !accepted && order.amounts.has_open_refund();
         });
-        Some(step.posting(ledger, Account::Captured, Account::Refunded, given))
+        Ok(step.posting(ledger, Account::Captured, Account::Refunded, given))
     }
 
     /// The processor refused to give `amount` back; its reservation is released.
     ///
-    /// `None` when that much was not reserved, or in no state to refund.
-    pub fn refund_failed(&self, amount: &Amount, now: Timestamp) -> Option<Step> {
-        let amounts = self.amounts.release_refund(amount).ok()?;
-        Some(self.moved(OrderTrigger::RefundFailed, now).ok()?.with(|order| {
+    /// # Errors
+    /// [`StepRefused`] when that much was not reserved, or in no state to refund.
+    pub fn refund_failed(&self, amount: &Amount, now: Timestamp) -> Result<Step, StepRefused> {
+        let amounts = self.amounts.release_refund(amount)?;
+        Ok(self.moved(OrderTrigger::RefundFailed, now)?.with(|order| {
             order.amounts = amounts;
-            order.under_review &= order.has_open_refund();
+            order.under_review &= order.amounts.has_open_refund();
         }))
     }
 
-    /// Whether a refund is under way, which may be the one that a captured Order is held for.
-    fn has_open_refund(&self) -> bool {
-        !self.amounts.refund_pending().is_zero()
+    /// An answer of the processor is an amount that the Order asked for: above zero, and within its total.
+    pub(crate) fn check_within_total(&self, answered: &Amount) -> Result<(), MoneyRule> {
+        match answered.partial_cmp(&self.total) {
+            None => Err(MoneyRule::MixedCurrencies),
+            Some(Ordering::Greater) => Err(MoneyRule::NotWithinTotal),
+            Some(_) if answered.is_zero() => Err(MoneyRule::NotWithinTotal),
+            Some(_) => Ok(()),
+        }
     }
 }

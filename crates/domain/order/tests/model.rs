@@ -6,22 +6,27 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{LATER, NOW, id, ids, started, usd};
+use common::{LATER, NOW, id, started, usd};
 use dropin_kernel::Timestamp;
-use dropin_order::{Account, CapturePlan, Order, OrderState, Step, VoidPlan};
+use dropin_order::{Account, CapturePlan, FailureReason, Order, OrderState, Step, VoidPlan};
 use proptest::prelude::*;
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest, prop_state_machine};
 
 #[derive(Debug, Clone, Copy)]
 enum Move {
-    Authorize { minor: i64, review: bool },
+    Authorize {
+        minor: i64,
+        review: bool,
+    },
     Pay,
     TakeIntoReview,
     ProviderApproves,
     Refuse,
     AskCapture(Option<i64>),
     CaptureTaken,
-    CaptureRefused { retryable: bool },
+    CaptureRefused {
+        retryable: bool,
+    },
     Cancel,
     Lapse,
     Decline,
@@ -31,6 +36,16 @@ enum Move {
     AskRefund(Option<i64>),
     RefundDone,
     RefundFailed,
+    /// The processor reserves after the Order's life is over.
+    AuthorizeLate {
+        minor: i64,
+    },
+    /// The processor takes money after the Order's life is over.
+    PayLate {
+        minor: i64,
+    },
+    /// What was reserved late is released.
+    LateVoidDone,
 }
 
 /// What must be so, said as simply as it can be.
@@ -46,9 +61,16 @@ struct Model {
     refunds: Vec<i64>,
     refunded: i64,
     lapsed: bool,
+    /// Reserved after the end, until that is voided.
+    late: i64,
 }
 
 impl Model {
+    /// Whether it ended, and no money of it ever moved.
+    fn ended_untouched(&self) -> bool {
+        (self.state == "PROCESSING_FAILED" || self.state == "CANCELLED") && self.authorized == 0
+    }
+
     fn live(&self) -> bool {
         self.state == "PAYMENT_AUTHORIZED" || self.state == "COMMIT_ACCEPTED"
     }
@@ -67,7 +89,9 @@ impl Model {
             return;
         }
         if 0 < self.capturing {
-            self.promised = self.promised.or(Some(self.capturing));
+            if amount == self.capturing || asked.is_none() {
+                self.promised = self.promised.or(Some(self.capturing));
+            }
         } else if self.state == "COMMIT_ACCEPTED" || self.held {
             if sensible && !(self.state == "PAYMENT_AUTHORIZED" && self.lapsed) {
                 self.promised = self.promised.or(Some(amount));
@@ -91,11 +115,11 @@ impl Model {
                 (self.authorized, self.captured) = (1_000, 1_000);
             }
             Move::TakeIntoReview if self.state == "PROCESSING" => self.state = "COMMIT_ACCEPTED",
-            // Approved once; the capture is reserved in the same step, unless it is being voided.
-            Move::ProviderApproves if self.state == "COMMIT_ACCEPTED" && self.authorized == 0 => {
-                self.authorized = 1_000;
+            // A capture that was promised is reserved in the same step, unless it is being voided.
+            Move::ProviderApproves if self.state == "COMMIT_ACCEPTED" => {
+                (self.state, self.authorized) = ("PAYMENT_AUTHORIZED", 1_000);
                 if self.voiding.is_none() {
-                    self.capturing = self.promised.unwrap_or(1_000);
+                    self.capturing = self.promised.unwrap_or(0);
                 }
             }
             Move::Refuse if self.state == "PROCESSING" || (self.state == "COMMIT_ACCEPTED" && self.authorized == 0) => {
@@ -148,9 +172,19 @@ impl Model {
                     self.refunded += amount;
                 }
             }
-            Move::RefundFailed => {
+            // What came late is given back, however often that is refused.
+            Move::RefundFailed if self.state == "PROCESSED" => {
                 self.refunds.pop();
             }
+            Move::AuthorizeLate { minor } if self.ended_untouched() => {
+                self.late = minor.min(1_000);
+                self.authorized = self.late;
+            }
+            Move::PayLate { minor } if self.ended_untouched() && minor <= 1_000 => {
+                (self.authorized, self.captured) = (minor, minor);
+                self.refunds.push(minor);
+            }
+            Move::LateVoidDone if 0 < self.late => (self.late, self.authorized) = (0, 0),
             _ => {}
         }
         self
@@ -173,6 +207,7 @@ impl ReferenceStateMachine for Model {
             refunds: Vec::new(),
             refunded: 0,
             lapsed: false,
+            late: 0,
         })
         .boxed()
     }
@@ -198,6 +233,9 @@ impl ReferenceStateMachine for Model {
             4 => amount.prop_map(Move::AskRefund),
             3 => Just(Move::RefundDone),
             1 => Just(Move::RefundFailed),
+            1 => (1_i64..=1_100).prop_map(|minor| Move::AuthorizeLate { minor }),
+            1 => (1_i64..=1_100).prop_map(|minor| Move::PayLate { minor }),
+            1 => Just(Move::LateVoidDone),
         ]
         .boxed()
     }
@@ -213,6 +251,8 @@ struct Real {
     now: Timestamp,
     refunds: Vec<i64>,
     ledger: BTreeMap<Account, i64>,
+    /// A void of what was reserved late is under way.
+    voiding_late: bool,
 }
 
 impl Real {
@@ -249,14 +289,9 @@ impl Real {
     }
 
     fn provider_approves(&mut self) {
-        // The store closes the authorization with the first approval, so there is no second.
-        if !self.order.amounts.total_authorized().is_zero() {
-            return;
-        }
-        let Ok(step) = self.order.provider_approved(&usd(1_000), id(4), self.now) else { return };
+        let Ok(step) = self.order.provider_approved(&usd(1_000), LATER, id(4), self.now) else { return };
         self.take(step);
-        if self.order.voiding.is_none() {
-            let amount = self.order.capture_promised.clone().unwrap_or_else(|| usd(1_000));
+        if let Some(amount) = self.order.capture_due().filter(|_| self.order.voiding.is_none()) {
             let step = self.order.request_capture(&amount, self.now).unwrap();
             self.take(step);
         }
@@ -266,25 +301,25 @@ impl Real {
 impl Real {
     fn after(mut self, step: Move) -> Self {
         let now = self.now;
-        let pending = self.order.amounts.capture_pending().clone();
+        let pending = *self.order.amounts.capture_pending();
         let live = matches!(self.order.state, OrderState::PaymentAuthorized | OrderState::CommitAccepted);
         match step {
             Move::Authorize { minor, review } => {
                 let step = self.order.authorized(&usd(minor), review, LATER, id(4), now).ok();
                 self.take_some(step);
             }
-            Move::Pay => self.take_some(self.order.paid(&usd(1_000), ids(), now).ok()),
+            Move::Pay => self.take_some(self.order.paid(&usd(1_000), id(5), id(6), now).ok()),
             Move::TakeIntoReview => self.take_some(self.order.taken_into_review(now).ok()),
             Move::ProviderApproves => self.provider_approves(),
             Move::Refuse if self.order.amounts.total_authorized().is_zero() => {
-                self.take_some(self.order.refused(now).ok());
+                self.take_some(self.order.refused(FailureReason::Declined, now).ok());
             }
             Move::AskCapture(asked) => self.ask_capture(asked),
             Move::CaptureTaken if !pending.is_zero() => {
-                self.take_some(self.order.captured(&pending, &pending, ids(), now));
+                self.take_some(self.order.captured(&pending, &pending, id(5), id(6), now).ok());
             }
             Move::CaptureRefused { retryable } if !pending.is_zero() => {
-                self.take_some(self.order.capture_refused(&pending, retryable, id(4), now));
+                self.take_some(self.order.capture_refused(&pending, retryable, id(4), now).ok());
             }
             Move::Cancel if self.order.state != OrderState::Processing => self.take_void(self.order.plan_cancel(now)),
             Move::Lapse if live => {
@@ -296,7 +331,9 @@ impl Real {
             Move::Decline => self.take_void(self.order.decline_review(now)),
             Move::Approve => self.take_some(self.order.approve_review(now).ok()),
             Move::VoidDone if self.order.voiding.is_some() => self.take_some(self.order.voided(id(4), now).ok()),
-            Move::VoidRefused if self.order.voiding.is_some() => self.take_some(self.order.void_refused(now).ok()),
+            Move::VoidRefused if self.order.voiding.is_some() => {
+                self.take_some(self.order.void_refused(None, now).ok())
+            }
             Move::AskRefund(asked) => {
                 if let Ok((step, amount)) = self.order.plan_refund(asked.map(usd).as_ref(), now) {
                     self.take(step);
@@ -306,12 +343,28 @@ impl Real {
             Move::RefundDone => {
                 if let Some(minor) = self.refunds.pop() {
                     let step = self.order.refund_succeeded(&usd(minor), &usd(minor), id(4), now);
-                    self.take_some(step);
+                    self.take_some(step.ok());
                 }
             }
-            Move::RefundFailed => {
+            Move::AuthorizeLate { minor } => {
+                if let Ok(step) = self.order.authorized_late(&usd(minor), id(4), now) {
+                    self.take(step);
+                    self.voiding_late = true;
+                }
+            }
+            Move::PayLate { minor } => {
+                if let Ok(step) = self.order.paid_late(&usd(minor), id(5), id(6), now) {
+                    self.take(step);
+                    self.refunds.push(minor);
+                }
+            }
+            Move::LateVoidDone if self.voiding_late => {
+                self.take(self.order.voided(id(4), now).unwrap());
+                self.voiding_late = false;
+            }
+            Move::RefundFailed if self.order.state == OrderState::Processed => {
                 if let Some(minor) = self.refunds.pop() {
-                    self.take_some(self.order.refund_failed(&usd(minor), now));
+                    self.take_some(self.order.refund_failed(&usd(minor), now).ok());
                 }
             }
             _ => {}
@@ -325,8 +378,8 @@ impl StateMachineTest for Real {
     type Reference = Model;
 
     fn init_test(_model: &Model) -> Self {
-        let order = Order { shown: true, ..started() };
-        Self { order, now: NOW, refunds: Vec::new(), ledger: BTreeMap::new() }
+        let order = started().edited(|parts| parts.shown = true).unwrap();
+        Self { order, now: NOW, refunds: Vec::new(), ledger: BTreeMap::new(), voiding_late: false }
     }
 
     fn apply(real: Self, _model: &Model, step: Move) -> Self {
@@ -345,7 +398,7 @@ impl StateMachineTest for Real {
         assert_eq!(amounts.refunded().minor(), model.refunded, "refunded");
         let held = |account| real.ledger.get(&account).copied().unwrap_or_default();
         assert_eq!(real.ledger.values().sum::<i64>(), 0, "the ledger does not sum to zero");
-        let reserved = if model.live() { model.authorized } else { 0 };
+        let reserved = if model.live() { model.authorized } else { model.late };
         assert_eq!(held(Account::Authorized), reserved, "ledger: authorized");
         assert_eq!(held(Account::Captured), model.captured - model.refunded, "ledger: captured");
         assert_eq!(held(Account::Refunded), model.refunded, "ledger: refunded");

@@ -3,12 +3,14 @@
 
 mod common;
 
-use common::{NOW, authorized, id, ids, in_state, promised, started, usd};
+use common::{CARD, NOW, authorized, id, in_state, promised, started, usd};
+use dropin_money::Currency;
 use dropin_order::{
-    Account, Amounts, BankDetails, Order, OrderEvent, OrderState, OrderTrigger, Step, TRANSITIONS, VoidCause,
+    Account, Amounts, BankDetails, FailureReason, MoneyRule, Order, OrderEvent, OrderParts, OrderState, OrderTrigger,
+    Step, StepRefused, TRANSITIONS, VoidCause,
 };
 
-const TRIGGERS: [OrderTrigger; 22] = [
+const TRIGGERS: [OrderTrigger; 26] = [
     OrderTrigger::Start,
     OrderTrigger::Redirected,
     OrderTrigger::Authorized,
@@ -31,6 +33,10 @@ const TRIGGERS: [OrderTrigger; 22] = [
     OrderTrigger::AmountDiffers,
     OrderTrigger::RefundRequested,
     OrderTrigger::RefundSucceeded,
+    OrderTrigger::AuthorizedLate,
+    OrderTrigger::VoidedLate,
+    OrderTrigger::PaidLate,
+    OrderTrigger::RefundedLate,
 ];
 
 /// What the steps make of a trigger, on an Order to which nothing but its state forbids it.
@@ -43,48 +49,66 @@ fn pull(state: OrderState, trigger: OrderTrigger) -> (Order, Option<Step>) {
         T::Redirected => order.redirected("https://bank.example/page".to_owned(), NOW, NOW).ok(),
         T::Authorized => order.authorized(&usd(1_000), false, NOW, id(4), NOW).ok(),
         T::AuthorizedOtherwise => order.authorized(&usd(999), false, NOW, id(4), NOW).ok(),
-        T::Paid => order.paid(&usd(1_000), ids(), NOW).ok(),
+        T::Paid => order.paid(&usd(1_000), id(5), id(6), NOW).ok(),
         T::TransferAwaited => order.transfer_awaited(Box::new(BankDetails::default()), NOW, NOW).ok(),
         T::TakenIntoReview => order.taken_into_review(NOW).ok(),
-        T::ProviderApproved => order.provider_approved(&usd(1_000), id(4), NOW).ok(),
-        T::Refused => order.refused(NOW).ok(),
+        T::ProviderApproved => order.provider_approved(&usd(1_000), NOW, id(4), NOW).ok(),
+        T::Refused => order.refused(FailureReason::Declined, NOW).ok(),
         T::CaptureRequested => order.request_capture(&usd(100), NOW).ok(),
         T::CapturePromised => promised(&order),
-        T::Captured => order.captured(&usd(400), &usd(400), ids(), NOW),
-        T::CaptureRefusedForNow => order.capture_refused(&usd(400), true, id(4), NOW),
-        T::CaptureRefusedForGood => order.capture_refused(&usd(400), false, id(4), NOW),
+        T::Captured => order.captured(&usd(400), &usd(400), id(5), id(6), NOW).ok(),
+        T::CaptureRefusedForNow => order.capture_refused(&usd(400), true, id(4), NOW).ok(),
+        T::CaptureRefusedForGood => order.capture_refused(&usd(400), false, id(4), NOW).ok(),
         T::VoidRequested => common::void_asked(&order),
         T::Cancelled | T::ReviewDeclined => order.voided(id(4), NOW).ok(),
-        T::VoidRefused => order.void_refused(NOW).ok(),
+        T::VoidRefused => order.void_refused(None, NOW).ok(),
         T::ReviewApproved => order.approve_review(NOW).ok(),
         T::AmountDiffers => order.amount_differs(NOW).ok(),
         T::RefundRequested => order.plan_refund(Some(&usd(100)), NOW).ok().map(|(step, _amount)| step),
-        T::RefundSucceeded => order.refund_succeeded(&usd(200), &usd(200), id(4), NOW),
-        T::RefundFailed => order.refund_failed(&usd(200), NOW),
+        T::RefundSucceeded | T::RefundedLate => order.refund_succeeded(&usd(200), &usd(200), id(4), NOW).ok(),
+        T::AuthorizedLate => order.authorized_late(&usd(1_000), id(4), NOW).ok(),
+        T::VoidedLate => order.voided(id(4), NOW).ok(),
+        T::PaidLate => order.paid_late(&usd(1_000), id(5), id(6), NOW).ok(),
+        T::RefundFailed => order.refund_failed(&usd(200), NOW).ok(),
     };
     (order, step)
 }
 
+/// More than was asked of the processor.
+const NOT_RESERVED: Result<Step, StepRefused> = Err(StepRefused::Money(MoneyRule::NotReserved));
+
 /// An Order of 10.00 in `state` with whatever `trigger` needs beside the state.
 fn fitting(state: OrderState, trigger: OrderTrigger) -> Order {
     use OrderTrigger as T;
-    let mut order = in_state(state);
-    match trigger {
-        T::CapturePromised => order.under_review = true,
-        T::ReviewApproved => order.under_review = true,
-        T::Cancelled => order.voiding = Some(VoidCause::Merchant),
-        T::ReviewDeclined => order.voiding = Some(VoidCause::Review),
-        T::VoidRequested if state == OrderState::Processing => order.page = Some("https://bank.example/".to_owned()),
-        _ => {}
-    }
-    if matches!(trigger, T::VoidRequested | T::Cancelled | T::ReviewDeclined | T::CapturePromised | T::CaptureRequested)
-    {
-        order.amounts = Amounts::authorized(usd(1_000));
-    }
-    if matches!(trigger, T::ReviewApproved) {
-        order.amounts = Amounts::authorized(usd(1_000));
-    }
-    order
+    let edit = |order: &mut OrderParts| {
+        match trigger {
+            T::CapturePromised => order.under_review = true,
+            T::ReviewApproved => order.under_review = true,
+            T::Cancelled => order.voiding = Some(VoidCause::Merchant),
+            T::ReviewDeclined => order.voiding = Some(VoidCause::Review),
+            T::VoidRequested if state == OrderState::Processing => {
+                order.page = Some("https://bank.example/".to_owned())
+            }
+            _ => {}
+        }
+        if matches!(
+            trigger,
+            T::VoidRequested | T::Cancelled | T::ReviewDeclined | T::CapturePromised | T::CaptureRequested
+        ) {
+            order.amounts = Amounts::authorized(usd(1_000));
+        }
+        if matches!(trigger, T::ReviewApproved | T::VoidedLate) {
+            order.amounts = Amounts::authorized(usd(1_000));
+        }
+        if trigger == T::RefundedLate && state != OrderState::Processed {
+            let zero = usd(0);
+            order.amounts = Amounts::restore(usd(1_000), usd(1_000), zero, zero, usd(1_000)).unwrap();
+        }
+        if matches!(trigger, T::AuthorizedLate | T::PaidLate) {
+            order.amounts = Amounts::none(Currency::Usd);
+        }
+    };
+    in_state(state).edited(edit).unwrap()
 }
 
 #[test]
@@ -100,6 +124,8 @@ fn every_state_against_every_trigger() {
             assert_eq!(change.next.state, transition.to, "{from:?} {trigger:?}");
             assert_eq!((change.expected, change.next.revision), (order.revision, order.revision.next()));
             assert_eq!(change.next.updated_at, NOW);
+            let waits = transition.to == OrderState::Processing;
+            assert_eq!(change.next.card, order.card.filter(|_| waits), "{from:?} {trigger:?}");
             for posted in ledger {
                 assert_eq!(posted.entries().iter().map(|entry| entry.minor).sum::<i64>(), 0, "{from:?} {trigger:?}");
             }
@@ -108,7 +134,7 @@ fn every_state_against_every_trigger() {
 }
 
 #[test]
-fn the_table_is_that_of_the_decisions() {
+fn the_table_is_that_of_the_specification() {
     let shown: Vec<_> = TRANSITIONS
         .iter()
         .filter(|row| row.event.is_some() || row.from != Some(row.to))
@@ -129,6 +155,7 @@ fn the_table_is_that_of_the_decisions() {
             "PROCESSING TAKEN_INTO_REVIEW COMMIT_ACCEPTED ORDER_COMMIT_ACCEPTED",
             "PROCESSING REFUSED PROCESSING_FAILED ORDER_PROCESSING_FAILED",
             "PROCESSING CANCELLED CANCELLED ORDER_CANCELLED",
+            "COMMIT_ACCEPTED PROVIDER_APPROVED PAYMENT_AUTHORIZED ORDER_AUTHORIZED",
             "COMMIT_ACCEPTED CAPTURED PROCESSED ORDER_PROCESSED",
             "COMMIT_ACCEPTED CAPTURE_REFUSED_FOR_GOOD PROCESSING_FAILED ORDER_PROCESSING_FAILED",
             "COMMIT_ACCEPTED REFUSED PROCESSING_FAILED ORDER_PROCESSING_FAILED",
@@ -174,23 +201,34 @@ fn another_amount_than_was_asked_is_held_for_review_and_never_more_than_the_tota
         assert!(change.next.under_review, "{answered}");
         assert_eq!(change.next.amounts.total_authorized(), &usd(usable), "{answered}");
     }
-    let foreign = dropin_money::Amount::from_minor(dropin_money::Currency::Eur, 1_000).unwrap();
+    let foreign = dropin_money::Amount::from_minor(Currency::Eur, 1_000).unwrap();
     let Step { change, ledger, .. } = started().authorized(&foreign, false, NOW, id(4), NOW).unwrap();
     assert!(change.next.under_review && change.next.amounts.total_authorized().is_zero() && ledger.is_empty());
 }
 
 #[test]
 fn a_refused_attempt_moves_no_money_and_stays_unshown() {
-    let Step { change, ledger, .. } = started().refused(NOW).unwrap();
+    let Step { change, ledger, .. } = started().refused(FailureReason::Declined, NOW).unwrap();
     assert!(ledger.is_empty() && !change.next.shown);
     assert!(change.next.amounts.total_authorized().is_zero());
+}
+
+#[test]
+fn the_card_is_kept_while_it_is_tried_and_when_the_issuer_refuses_it_for_good() {
+    for reason in FailureReason::ALL {
+        let failed = started().refused(reason, NOW).unwrap().change.next;
+        let kept = (reason == FailureReason::CardRefused).then_some(CARD);
+        assert_eq!(failed.card, kept, "{reason:?}");
+        let late = failed.authorized_late(&usd(1_000), id(4), NOW).unwrap().change.next;
+        assert_eq!(late.card, kept, "{reason:?}, then authorized late");
+    }
 }
 
 #[test]
 fn a_partial_capture_releases_the_rest() {
     let reserved = authorized().request_capture(&usd(400), NOW).unwrap().change.next;
     assert_eq!(reserved.amounts.capture_pending(), &usd(400));
-    let Step { change, ledger, .. } = reserved.captured(&usd(400), &usd(400), ids(), NOW).unwrap();
+    let Step { change, ledger, .. } = reserved.captured(&usd(400), &usd(400), id(5), id(6), NOW).unwrap();
     assert_eq!((change.next.amounts.captured(), change.next.amounts.capture_pending()), (&usd(400), &usd(0)));
     assert_eq!(
         common::moves(&ledger),
@@ -201,7 +239,7 @@ fn a_partial_capture_releases_the_rest() {
 #[test]
 fn a_whole_capture_is_one_posting() {
     let reserved = authorized().request_capture(&usd(1_000), NOW).unwrap().change.next;
-    let Step { ledger, .. } = reserved.captured(&usd(1_000), &usd(1_000), ids(), NOW).unwrap();
+    let Step { ledger, .. } = reserved.captured(&usd(1_000), &usd(1_000), id(5), id(6), NOW).unwrap();
     assert_eq!(ledger.len(), 1);
 }
 
@@ -221,11 +259,11 @@ fn a_capture_refused_for_good_releases_the_authorization_and_one_refused_for_now
 #[test]
 fn what_was_not_reserved_is_neither_captured_nor_released() {
     let order = in_state(OrderState::PaymentAuthorized);
-    assert_eq!(order.captured(&usd(401), &usd(401), ids(), NOW), None);
-    assert_eq!(order.capture_refused(&usd(401), true, id(4), NOW), None);
+    assert_eq!(order.captured(&usd(401), &usd(401), id(5), id(6), NOW), NOT_RESERVED);
+    assert_eq!(order.capture_refused(&usd(401), true, id(4), NOW), NOT_RESERVED);
     let refunding = in_state(OrderState::Processed);
-    assert_eq!(refunding.refund_succeeded(&usd(201), &usd(201), id(4), NOW), None);
-    assert_eq!(refunding.refund_failed(&usd(201), NOW), None);
+    assert_eq!(refunding.refund_succeeded(&usd(201), &usd(201), id(4), NOW), NOT_RESERVED);
+    assert_eq!(refunding.refund_failed(&usd(201), NOW), NOT_RESERVED);
 }
 
 #[test]
@@ -235,7 +273,7 @@ fn a_void_releases_everything_and_ends_the_order_as_its_cause_says() {
         (VoidCause::Expired, OrderState::Cancelled),
         (VoidCause::Review, OrderState::Declined),
     ] {
-        let order = Order { voiding: Some(cause), ..authorized() };
+        let order = authorized().edited(|parts| parts.voiding = Some(cause)).unwrap();
         let Step { change, ledger, .. } = order.voided(id(4), NOW).unwrap();
         assert_eq!((change.next.state, change.next.voiding), (state, None), "{cause:?}");
         assert_eq!(common::moves(&ledger), [(Account::Authorized, -1_000), (Account::Shopper, 1_000)]);
@@ -244,7 +282,7 @@ fn a_void_releases_everything_and_ends_the_order_as_its_cause_says() {
 
 #[test]
 fn an_attempt_that_nobody_was_told_of_fails_when_it_is_voided() {
-    let waiting = Order { voiding: Some(VoidCause::Expired), ..started() };
+    let waiting = started().edited(|parts| parts.voiding = Some(VoidCause::Expired)).unwrap();
     let step = waiting.voided(id(4), NOW).unwrap();
     assert_eq!((step.change.next.state, step.change.next.shown), (OrderState::ProcessingFailed, false));
 }

@@ -10,6 +10,15 @@ const OVERDUE: Time = match Time::from_hms(17, 0, 0) {
 
 /// Whether the ECB publishes reference rates on `date`: on every day on which the TARGET system settles payments, that is not on
 /// Saturdays, Sundays, 1 January, Good Friday, Easter Monday, 1 May, 25 and 26 December (the calendar in force since 2002).
+///
+/// ```
+/// use dropin_rates::is_publication_day;
+/// use time::macros::date;
+///
+/// assert!(is_publication_day(date!(2026 - 11 - 20)));
+/// assert!(!is_publication_day(date!(2026 - 11 - 21))); // a Saturday
+/// assert!(!is_publication_day(date!(2026 - 04 - 03))); // Good Friday
+/// ```
 pub fn is_publication_day(date: Date) -> bool {
     let holiday = match (date.month(), date.day()) {
         (Month::January | Month::May, 1) | (Month::December, 25 | 26) => true,
@@ -24,12 +33,27 @@ pub fn is_publication_day(date: Date) -> bool {
 }
 
 /// The `count`th publication day after `date` (the last day of the calendar when there is none); `date` itself for zero.
+///
+/// ```
+/// use dropin_rates::nth_publication_after;
+/// use time::macros::date;
+///
+/// // From Friday over the weekend.
+/// assert_eq!(nth_publication_after(date!(2026 - 11 - 20), 2), date!(2026 - 11 - 24));
+/// ```
 pub fn nth_publication_after(date: Date, count: u16) -> Date {
     let later = std::iter::successors(date.next_day(), |day| day.next_day()).filter(|day| is_publication_day(*day));
     if count == 0 { date } else { later.take(usize::from(count)).last().unwrap_or(Date::MAX) }
 }
 
 /// The instant at which a publication of `date` that has not come counts as missed: 17:00 UTC.
+///
+/// ```
+/// use dropin_rates::overdue_at;
+/// use time::macros::date;
+///
+/// assert_eq!(overdue_at(date!(2026 - 11 - 20)).to_string(), "2026-11-20T17:00:00.000000Z");
+/// ```
 pub fn overdue_at(date: Date) -> Timestamp {
     date.with_time(OVERDUE).assume_utc().into()
 }

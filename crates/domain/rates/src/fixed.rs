@@ -5,7 +5,15 @@ use time::macros::date;
 use crate::Rate;
 
 /// A currency that gave way to the euro: its rate is law and never changes again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// ```
+/// use dropin_rates::conversion_on;
+/// use time::macros::date;
+///
+/// let kuna = conversion_on(date!(2023 - 01 - 01)).next().unwrap();
+/// assert_eq!((kuna.currency.code(), kuna.rate().to_string()), ("HRK", "7.5345".to_owned()));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Conversion {
     /// The currency that was withdrawn.
     pub currency: Currency,
@@ -17,7 +25,7 @@ pub struct Conversion {
     pub law: &'static str,
 }
 
-/// The withdrawn currencies of the contract's enumeration.
+/// The withdrawn currencies among docs/SPECIFICATION.md#currencies.
 const CONVERSIONS: [Conversion; 2] = [
     Conversion {
         currency: Currency::Hrk,
@@ -35,12 +43,23 @@ const CONVERSIONS: [Conversion; 2] = [
 
 impl Conversion {
     /// Units of the withdrawn currency for one euro.
+    ///
+    /// ```
+    /// # use time::macros::date;
+    /// let rates: Vec<_> = dropin_rates::conversion_on(date!(2026 - 01 - 01)).map(|fixed| fixed.rate().to_string()).collect();
+    /// assert_eq!(rates, ["7.5345", "1.95583"]);
+    /// ```
     pub fn rate(&self) -> Rate {
         Rate::parse(self.units).expect("the table of conversions holds rates, and a test reads each of them")
     }
 }
 
 /// The withdrawn currencies whose rate is fixed on `day`.
+///
+/// ```
+/// # use time::macros::date;
+/// assert_eq!(dropin_rates::conversion_on(date!(2022 - 12 - 31)).count(), 0);
+/// ```
 pub fn conversion_on(day: Date) -> impl Iterator<Item = &'static Conversion> {
     CONVERSIONS.iter().filter(move |conversion| conversion.from <= day)
 }

@@ -1,23 +1,39 @@
 use std::time::Duration;
 
 use dropin_kernel::{MerchantId, RateOfferId, Timestamp};
-use dropin_money::{Amount, Currency};
 
-use crate::{Rate, SettlementError, refund_share, settlement_amount};
+use crate::ExchangeRate;
 
-/// A rate that is guaranteed to a merchant until it expires (contract, Rates: RateOffers), and after that for refunds of what was sold at it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A rate that is guaranteed to a merchant until it expires (docs/SPECIFICATION.md#rate-offers), and after that for refunds of what was sold at it.
+///
+/// ```
+/// use dropin_kernel::Timestamp;
+/// use dropin_money::{Amount, Currency};
+/// use dropin_rates::Offer;
+///
+/// let offer = Offer {
+///     id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112".parse().unwrap(),
+///     merchant_id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809113".parse().unwrap(),
+///     rate: "EUR/USD 1.25".parse().unwrap(),
+///     created_at: Timestamp::from_micros(0),
+///     expires_at: Timestamp::from_micros(86_400_000_000),
+/// };
+/// let total = Amount::from_minor(Currency::Usd, 10_00).unwrap();
+/// assert_eq!(offer.rate.settlement_amount(&total).unwrap().to_string(), "8.00");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
 pub struct Offer {
-    /// The contract's RateOfferId.
+    /// The RateOfferId of a Session.
     pub id: RateOfferId,
-    /// To whom it is guaranteed; nobody else can use it.
+    /// To whom it is guaranteed; no other merchant can use it.
     pub merchant_id: MerchantId,
-    /// What the merchant is paid out in.
-    pub settlement: Currency,
-    /// What the shopper pays in.
-    pub currency: Currency,
-    /// Shopper units for one settlement unit, markup included.
-    pub rate: Rate,
+    /// What one unit of the currency that the merchant is paid out in (base) costs in the one that the shopper pays in (quote), markup included.
+    pub rate: ExchangeRate,
     /// When it was made.
     pub created_at: Timestamp,
     /// From then on nothing new can be begun with it.
@@ -26,49 +42,59 @@ pub struct Offer {
 
 impl Offer {
     /// Whether nothing new can be begun with it. What was begun before holds to its end.
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// # let offer = dropin_rates::Offer {
+    /// #     id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112".parse().unwrap(),
+    /// #     merchant_id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809113".parse().unwrap(),
+    /// #     rate: "EUR/USD 1.25".parse().unwrap(),
+    /// #     created_at: Timestamp::from_micros(0),
+    /// #     expires_at: Timestamp::from_micros(86_400_000_000),
+    /// # };
+    /// assert!(offer.is_expired(offer.expires_at));
+    /// assert!(!offer.is_expired(offer.created_at));
+    /// ```
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at <= now
-    }
-
-    /// What a sale of `total` settles for ([`settlement_amount`]).
-    ///
-    /// # Errors
-    /// [`SettlementError`]; a total in another currency than the offer's is a mismatch.
-    pub fn settlement_amount(&self, total: &Amount) -> Result<Amount, SettlementError> {
-        if total.currency() != self.currency {
-            return Err(SettlementError::CurrencyMismatch);
-        }
-        settlement_amount(total, self.settlement, self.rate)
-    }
-
-    /// What a refund of `amount` takes back, after `refunded` took back `settled` ([`refund_share`]).
-    ///
-    /// # Errors
-    /// [`SettlementError`].
-    pub fn refund_share(
-        &self,
-        refunded: &Amount,
-        settled: &Amount,
-        amount: &Amount,
-    ) -> Result<Amount, SettlementError> {
-        if amount.currency() != self.currency || settled.currency() != self.settlement {
-            return Err(SettlementError::CurrencyMismatch);
-        }
-        refund_share(self.rate, refunded, settled, amount)
     }
 }
 
 /// Which of a merchant's sets of offers: sets are numbered from one, without gaps, and a number is given once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+///
+/// ```
+/// use dropin_kernel::Timestamp;
+/// use dropin_rates::{OfferPolicy, OfferSetId};
+///
+/// let first = OfferPolicy::default().due(None, Timestamp::from_micros(0)).unwrap();
+/// assert_eq!(first, OfferSetId { number: 1, created_at: Timestamp::from_micros(0) });
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
 pub struct OfferSetId {
     /// The number.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::serialized::from_one"))]
     pub number: i64,
     /// When its offers were made.
     pub created_at: Timestamp,
 }
 
 /// The lives of offers make no sense.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+///
+/// ```
+/// use std::time::Duration;
+/// use dropin_rates::{OfferPolicy, OfferPolicyError};
+///
+/// let (minute, day) = (Duration::from_secs(60), Duration::from_secs(86_400));
+/// assert_eq!(OfferPolicy::new(minute, minute), Err(OfferPolicyError::Life));
+/// assert_eq!(OfferPolicy::new(day, 2 * day), Err(OfferPolicyError::Period));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum OfferPolicyError {
     /// Less than an hour or more than seven days.
     #[error("an offer lives between 1 hour and 7 days")]
@@ -78,10 +104,27 @@ pub enum OfferPolicyError {
     Period,
 }
 
-/// How long offers live, and how often new ones are made (decisions.md section 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How long offers live, and how often new ones are made (docs/SPECIFICATION.md#rate-offers). Serialized with both as spans such as `6h`.
+///
+/// ```
+/// use dropin_kernel::Timestamp;
+/// use dropin_rates::OfferPolicy;
+///
+/// let policy = OfferPolicy::default(); // 24 hours, and a new set every 6 hours at most
+/// let set = policy.due(None, Timestamp::from_micros(0)).unwrap();
+/// assert_eq!(policy.expires_at(set).to_string(), "1970-01-02T00:00:00.000000Z");
+/// assert_eq!(policy.next_change(set).to_string(), "1970-01-01T06:00:00.000000Z");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", try_from = "StoredOfferPolicy")
+)]
 pub struct OfferPolicy {
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialized::span::serialize"))]
     life: Duration,
+    #[cfg_attr(feature = "serde", serde(serialize_with = "crate::serialized::span::serialize"))]
     period: Duration,
 }
 
@@ -93,12 +136,21 @@ impl Default for OfferPolicy {
 }
 
 impl OfferPolicy {
-    /// A policy of a deployment's own.
+    /// A policy of a deployment's own: offers live 1 hour to 7 days, and a set is made every minute at most and before the former one expires.
+    /// Parts of a millisecond are left out, so that a policy is read back as it is written.
     ///
     /// # Errors
     /// [`OfferPolicyError`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let hour = Duration::from_secs(3_600);
+    /// assert_eq!(dropin_rates::OfferPolicy::new(24 * hour, 6 * hour), Ok(dropin_rates::OfferPolicy::default()));
+    /// ```
     pub fn new(life: Duration, period: Duration) -> Result<Self, OfferPolicyError> {
         let hour = Duration::from_secs(3600);
+        let (life, period) = (whole_millis(life), whole_millis(period));
         if life < hour || 7 * 24 * hour < life {
             return Err(OfferPolicyError::Life);
         }
@@ -108,10 +160,19 @@ impl OfferPolicy {
         Ok(Self { life, period })
     }
 
-    /// The set that is to be made when somebody asks now and `newest` is the newest there is; `None` when that one is to be shown.
+    /// The set that is to be made when a client asks now and `newest` is the newest there is; `None` when that one is to be shown.
     ///
     /// Callers who ask at the same moment are told the same number, and the store gives each number once: exactly one of them makes the set,
     /// the others read it.
+    ///
+    /// ```
+    /// use dropin_kernel::Timestamp;
+    ///
+    /// let (policy, now) = (dropin_rates::OfferPolicy::default(), Timestamp::from_micros(0));
+    /// let first = policy.due(None, now).unwrap();
+    /// assert_eq!(policy.due(Some(first), now), None);
+    /// assert_eq!(policy.due(Some(first), policy.next_change(first)).map(|set| set.number), Some(2));
+    /// ```
     pub fn due(&self, newest: Option<OfferSetId>, now: Timestamp) -> Option<OfferSetId> {
         match newest {
             None => Some(OfferSetId { number: 1, created_at: now }),
@@ -121,19 +182,59 @@ impl OfferPolicy {
     }
 
     /// When the set after `newest` may be made: until then caches may keep what they have.
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// let policy = dropin_rates::OfferPolicy::default();
+    /// let set = dropin_rates::OfferSetId { number: 1, created_at: Timestamp::from_micros(0) };
+    /// assert_eq!(policy.next_change(set).to_string(), "1970-01-01T06:00:00.000000Z");
+    /// ```
     pub fn next_change(&self, newest: OfferSetId) -> Timestamp {
         newest.created_at.plus(self.period)
     }
 
     /// When the offers of a set expire.
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// let policy = dropin_rates::OfferPolicy::default();
+    /// let set = dropin_rates::OfferSetId { number: 1, created_at: Timestamp::from_micros(0) };
+    /// assert_eq!(policy.expires_at(set).to_string(), "1970-01-02T00:00:00.000000Z");
+    /// ```
     pub fn expires_at(&self, set: OfferSetId) -> Timestamp {
         set.created_at.plus(self.life)
+    }
+}
+
+fn whole_millis(span: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The serialized form, before it is checked.
+#[cfg(feature = "serde")]
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct StoredOfferPolicy {
+    #[serde(deserialize_with = "crate::serialized::span::deserialize")]
+    life: Duration,
+    #[serde(deserialize_with = "crate::serialized::span::deserialize")]
+    period: Duration,
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<StoredOfferPolicy> for OfferPolicy {
+    type Error = OfferPolicyError;
+
+    fn try_from(stored: StoredOfferPolicy) -> Result<Self, OfferPolicyError> {
+        Self::new(stored.life, stored.period)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ExchangeError;
+    use dropin_money::{Amount, Currency};
     use proptest::prelude::*;
 
     const HOUR: Duration = Duration::from_secs(3600);
@@ -170,19 +271,17 @@ mod tests {
         let offer = Offer {
             id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112".parse().unwrap(),
             merchant_id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809113".parse().unwrap(),
-            settlement: Currency::Eur,
-            currency: Currency::Usd,
-            rate: "1.25".parse().unwrap(),
+            rate: "EUR/USD 1.25".parse().unwrap(),
             created_at: at(0),
             expires_at: at(24),
         };
         assert_eq!((offer.is_expired(at(23)), offer.is_expired(at(24))), (false, true));
         let (usd, eur) = (Amount::from_minor(Currency::Usd, 10_00).unwrap(), Amount::zero(Currency::Eur));
-        assert_eq!(offer.settlement_amount(&usd).map(|amount| amount.to_string()), Ok("8.00".to_owned()));
-        assert_eq!(offer.settlement_amount(&eur), Err(SettlementError::CurrencyMismatch));
+        assert_eq!(offer.rate.settlement_amount(&usd).map(|amount| amount.to_string()), Ok("8.00".to_owned()));
+        assert_eq!(offer.rate.settlement_amount(&eur), Err(ExchangeError::CurrencyMismatch));
         let nothing = Amount::zero(Currency::Usd);
-        assert_eq!(offer.refund_share(&nothing, &eur, &usd).map(|amount| amount.minor()), Ok(8_00));
-        assert_eq!(offer.refund_share(&nothing, &usd, &usd), Err(SettlementError::CurrencyMismatch));
+        assert_eq!(offer.rate.refund_share(&nothing, &eur, &usd).map(|amount| amount.minor()), Ok(8_00));
+        assert_eq!(offer.rate.refund_share(&nothing, &usd, &usd), Err(ExchangeError::CurrencyMismatch));
     }
 
     proptest! {

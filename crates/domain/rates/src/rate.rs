@@ -16,7 +16,17 @@ const SMALLEST: u128 = 10_u128.pow(10);
 const TOO_LARGE: u128 = 10_u128.pow(27);
 
 /// Why a text or a calculation gives no rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+///
+/// ```
+/// use dropin_rates::{Rate, RateError};
+///
+/// assert_eq!(Rate::parse("1,1172"), Err(RateError::NotANumber));
+/// assert_eq!(Rate::parse("0.0"), Err(RateError::NotPositive));
+/// assert_eq!(Rate::parse("1000000000"), Err(RateError::OutOfRange));
+/// assert_eq!(Rate::parse("1.123456789012345"), Err(RateError::TooPrecise));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
 pub enum RateError {
     /// Something else than digits with at most one point between them.
     #[error("must be a plain decimal number such as 1.1172, without sign, exponent, spaces or leading zeros")]
@@ -32,11 +42,43 @@ pub enum RateError {
     TooPrecise,
 }
 
+/// A rate has no inverse that is a rate: it is above 10^8, and its inverse would be below the smallest rate, 10^-8.
+///
+/// ```
+/// use dropin_rates::Rate;
+///
+/// let rate = Rate::parse("250000000").unwrap();
+/// let error = rate.inverse().unwrap_err();
+/// assert_eq!(error.rate(), rate);
+/// assert_eq!(error.to_string(), "the inverse of 250000000 is below 0.00000001, the smallest rate");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("the inverse of {rate} is below 0.00000001, the smallest rate")]
+pub struct InverseTooSmall {
+    rate: Rate,
+}
+
+impl InverseTooSmall {
+    /// The rate whose inverse was asked for.
+    pub const fn rate(self) -> Rate {
+        self.rate
+    }
+}
+
 /// How many units of one currency one unit of another costs: exact, positive, at least 10^-8 and below 10^9.
 ///
-/// Written rates keep every digit that they came with (at most 15 significant ones); computed rates are rounded once, half to
+/// A bare number, which does not know its currencies: [`ExchangeRate`](crate::ExchangeRate) does, and converts amounts. Written rates keep every digit that they came with (at most 15 significant ones); computed rates are rounded once, half to
 /// even, to ten significant digits. Displays in its one canonical form without trailing zeros, which is a JSON number and what a
-/// store keeps; `parse` reads it back to the same rate.
+/// store keeps; `parse` reads it back to the same rate. Serialized as that text, never as a number that a reader could take for a float.
+///
+/// ```
+/// use dropin_rates::Rate;
+///
+/// let rate: Rate = "7.53450".parse().unwrap();
+/// assert_eq!(rate.to_string(), "7.5345");
+/// assert_eq!(format!("{rate:>8}"), "  7.5345");
+/// assert!(Rate::ONE < rate);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
     /// Ends in zero only where there are no decimals.
@@ -46,12 +88,24 @@ pub struct Rate {
 
 impl Rate {
     /// One for one.
+    ///
+    /// ```
+    /// assert_eq!(dropin_rates::Rate::ONE.to_string(), "1");
+    /// ```
     pub const ONE: Self = Self { digits: 1, decimals: 0 };
 
-    /// Reads digits with or without a point, as feeds write them and stores keep them.
+    /// Reads digits with or without a point, as feeds write them and stores keep them: no sign, exponent, space or leading zero, at most 15
+    /// significant digits and 18 decimals.
     ///
     /// # Errors
     /// [`RateError`].
+    ///
+    /// ```
+    /// use dropin_rates::Rate;
+    ///
+    /// assert_eq!(Rate::parse("0.58231").unwrap().to_string(), "0.58231");
+    /// assert!(Rate::parse("5.8231e-1").is_err());
+    /// ```
     pub fn parse(text: &str) -> Result<Self, RateError> {
         let (whole, fraction) = text.split_once('.').map_or((text, None), |(whole, rest)| (whole, Some(rest)));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -93,12 +147,21 @@ impl Rate {
         if (SMALLEST..TOO_LARGE).contains(&rate.atoms()) { Ok(rate) } else { Err(RateError::OutOfRange) }
     }
 
-    /// The rate the other way round, to ten significant digits.
+    /// The rate the other way round, rounded half to even to ten significant digits: to be shown, never to convert by.
+    /// [`ExchangeRate`](crate::ExchangeRate) converts in both directions without this rounding.
     ///
     /// # Errors
-    /// [`RateError::OutOfRange`] when that is too large.
-    pub fn inverse(self) -> Result<Self, RateError> {
-        Self::ONE.per(self, 0)
+    /// [`InverseTooSmall`] for rates above 10^8.
+    ///
+    /// ```
+    /// use dropin_rates::Rate;
+    ///
+    /// assert_eq!(Rate::parse("1.1172").unwrap().inverse().unwrap().to_string(), "0.8950948801");
+    /// assert!(Rate::parse("999999999").unwrap().inverse().is_err());
+    /// ```
+    pub fn inverse(self) -> Result<Self, InverseTooSmall> {
+        // No rate is below 10^-8, so no inverse is above 10^8.
+        Self::ONE.per(self, 0).map_err(|_below| InverseTooSmall { rate: self })
     }
 
     /// This rate for one unit of what `base` is the rate of, raised by `basis_points` of itself; rounded once.
@@ -152,15 +215,19 @@ impl FromStr for Rate {
 }
 
 impl fmt::Display for Rate {
+    /// Aligned like any number where a width is given; a precision is ignored, since it would cut the number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = usize::from(self.decimals);
         if decimals == 0 {
-            return write!(f, "{}", self.digits);
+            return f.pad_integral(true, "", &self.digits.to_string());
         }
         let one = 10_u64.pow(u32::from(self.decimals));
-        write!(f, "{}.{:0decimals$}", self.digits / one, self.digits % one)
+        f.pad_integral(true, "", &format!("{}.{:0decimals$}", self.digits / one, self.digits % one))
     }
 }
+
+#[cfg(feature = "serde")]
+dropin_kernel::serialize_as_text!(Rate);
 
 impl fmt::Debug for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -233,6 +300,25 @@ mod tests {
         assert_eq!(rate("0.00000001").inverse().unwrap().to_string(), "100000000");
         assert_eq!(rate("999999999").per(rate("0.00000001"), 0), Err(RateError::OutOfRange));
         assert_eq!(rate("0.00000001").per(rate("999999999"), 2_000), Err(RateError::OutOfRange));
+    }
+
+    #[test]
+    fn an_inverse_that_is_no_rate_has_an_error_of_its_own() {
+        let rate = |text| Rate::parse(text).unwrap();
+        assert_eq!(rate("100000000").inverse().unwrap().to_string(), "0.00000001");
+        for text in ["100000000.1", "999999999", "999999999.999999"] {
+            let error = rate(text).inverse().unwrap_err();
+            assert_eq!(error, InverseTooSmall { rate: rate(text) });
+            assert_eq!(error.to_string(), format!("the inverse of {text} is below 0.00000001, the smallest rate"));
+        }
+    }
+
+    #[test]
+    fn a_width_aligns_and_a_precision_cuts_nothing() {
+        let rate = Rate::parse("30412.5").unwrap();
+        let shown = [format!("{rate:>9}"), format!("{rate:<9}"), format!("{rate:9}"), format!("{rate:.1}")];
+        assert_eq!(shown, ["  30412.5", "30412.5  ", "  30412.5", "30412.5"]);
+        assert_eq!(format!("{:3}|", Rate::ONE), "  1|");
     }
 
     #[test]

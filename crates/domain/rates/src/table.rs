@@ -1,46 +1,49 @@
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
-use dropin_kernel::Timestamp;
+use dropin_kernel::{Timestamp, coded_enum};
 use dropin_money::Currency;
 use time::Date;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
 
-use crate::{Limits, Rate, nth_publication_after, overdue_at};
+use crate::{ExchangeRate, Rate, RateSourceLimits, nth_publication_after, overdue_at};
 
-/// Where a quote comes from.
+coded_enum! {
+    /// Where a quote comes from.
+    ///
+    /// ```
+    /// use dropin_rates::Source;
+    ///
+    /// assert_eq!("primary".parse(), Ok(Source::Primary));
+    /// assert_eq!(Source::ALL.map(Source::as_str), ["primary", "supplement", "fixed", "sandbox"]);
+    /// ```
+    pub enum Source: "source of rates" {
+        /// The main feed: the ECB's euro reference rates, or whatever file in their format a deployment names.
+        Primary = "primary",
+        /// The second file, for currencies that the main feed does not quote.
+        Supplement = "supplement",
+        /// A withdrawn currency's conversion rate, which is law.
+        Fixed = "fixed",
+        /// Invented rates for trying things out.
+        Sandbox = "sandbox",
+    }
+}
+
+const ISO_DATE: &[BorrowedFormatItem<'static>] = format_description!("[year]-[month]-[day]");
+
+/// Which day a quote is of. Displays as `2026-11-20` or `always`, its serialized form too.
+///
+/// ```
+/// use dropin_rates::Dated;
+/// use time::macros::date;
+///
+/// assert_eq!("2026-11-20".parse(), Ok(Dated::On(date!(2026 - 11 - 20))));
+/// assert_eq!(Dated::Always.to_string(), "always");
+/// assert!("2026-02-30".parse::<Dated>().is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Source {
-    /// The main feed: the ECB's euro reference rates, or whatever file in their format a deployment names.
-    Primary,
-    /// The second file, for currencies that the main feed does not quote.
-    Supplement,
-    /// A withdrawn currency's conversion rate, which is law.
-    Fixed,
-    /// Invented rates for trying things out.
-    Sandbox,
-}
-
-impl Source {
-    /// Every source.
-    pub const ALL: [Self; 4] = [Self::Primary, Self::Supplement, Self::Fixed, Self::Sandbox];
-
-    /// The spelling in the database, in logs and for operators.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Primary => "primary",
-            Self::Supplement => "supplement",
-            Self::Fixed => "fixed",
-            Self::Sandbox => "sandbox",
-        }
-    }
-
-    /// Reads the stored spelling back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|source| source.as_str() == code)
-    }
-}
-
-/// Which day a quote is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dated {
     /// The day of its publication; it grows old.
     On(Date),
@@ -48,8 +51,56 @@ pub enum Dated {
     Always,
 }
 
+/// The text is neither a day nor `always`.
+///
+/// ```
+/// let error = "20.11.2026".parse::<dropin_rates::Dated>().unwrap_err();
+/// assert_eq!(error.to_string(), "must be a day such as 2026-11-20, or always");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("must be a day such as 2026-11-20, or always")]
+#[non_exhaustive]
+pub struct ParseDatedError;
+
+impl fmt::Display for Dated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::On(day) => f.pad(&day.to_string()),
+            Self::Always => f.pad("always"),
+        }
+    }
+}
+
+impl FromStr for Dated {
+    type Err = ParseDatedError;
+
+    /// Reads exactly what Display writes.
+    fn from_str(text: &str) -> Result<Self, ParseDatedError> {
+        if text == "always" {
+            return Ok(Self::Always);
+        }
+        let day = Date::parse(text, ISO_DATE).ok().map(Self::On);
+        day.filter(|day| day.to_string() == text).ok_or(ParseDatedError)
+    }
+}
+
+#[cfg(feature = "serde")]
+dropin_kernel::serialize_as_text!(Dated);
+
 /// What one euro costs in some currency, and where that is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+///
+/// ```
+/// use dropin_rates::{Dated, Quote, Rate, Source};
+///
+/// let kuna = Quote { rate: Rate::parse("7.5345").unwrap(), dated: Dated::Always, source: Source::Fixed };
+/// assert_eq!(format!("1 EUR = {} HRK, {}, {}", kuna.rate, kuna.dated, kuna.source), "1 EUR = 7.5345 HRK, always, fixed");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
 pub struct Quote {
     /// Units for one euro.
     pub rate: Rate,
@@ -61,7 +112,7 @@ pub struct Quote {
 
 impl Quote {
     /// The first publication day on which this quote is stale; `None` when it never is.
-    pub(crate) fn stale_on(&self, limits: &Limits) -> Option<Date> {
+    pub(crate) fn stale_on(&self, limits: &RateSourceLimits) -> Option<Date> {
         let missed = match self.source {
             Source::Supplement => limits.supplement_stale_after(),
             Source::Primary | Source::Fixed | Source::Sandbox => limits.stale_after(),
@@ -74,9 +125,38 @@ impl Quote {
 }
 
 /// What one euro costs in every currency that some source quotes. The euro itself is in every table, at exactly one.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+///
+/// Serialized as a map from currency codes to quotes; a quote for the euro, an unknown code and one that stands there twice are refused.
+///
+/// ```
+/// use dropin_money::Currency;
+/// use dropin_rates::{Dated, Quote, Source, Table};
+///
+/// let quote = |rate: &str| Quote { rate: rate.parse().unwrap(), dated: Dated::Always, source: Source::Sandbox };
+/// let table = Table::from_iter([(Currency::Usd, quote("1.1172")), (Currency::Gbp, quote("0.8338"))]);
+/// assert_eq!(table.cross(Currency::Gbp, Currency::Usd).unwrap().to_string(), "GBP/USD 1.339889662");
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Table {
     pub(crate) quotes: BTreeMap<Currency, Quote>,
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Table {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        crate::serialized::by_currency::serialize(&self.quotes, serializer)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Table {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let quotes = crate::serialized::by_currency::deserialize(deserializer)?;
+        if quotes.contains_key(&Currency::Eur) {
+            return Err(serde::de::Error::custom("quotes the euro, which is what all rates are for one of"));
+        }
+        Ok(Self { quotes })
+    }
 }
 
 impl FromIterator<(Currency, Quote)> for Table {
@@ -88,17 +168,36 @@ impl FromIterator<(Currency, Quote)> for Table {
 
 impl Table {
     /// Every quote, by currency, without the euro.
+    ///
+    /// ```
+    /// assert_eq!(dropin_rates::Table::default().quotes().count(), 0);
+    /// ```
     pub fn quotes(&self) -> impl Iterator<Item = (Currency, Quote)> {
         self.quotes.iter().map(|(currency, quote)| (*currency, *quote))
     }
 
     /// Whether nothing was ever read into it.
+    ///
+    /// ```
+    /// assert!(dropin_rates::Table::default().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.quotes.is_empty()
     }
 
     /// The day that the table is of: the newest of the main feed's quotes, or of the supplement's when there is no main feed. `None` when
     /// nothing in it has a day.
+    ///
+    /// ```
+    /// use dropin_money::Currency;
+    /// use time::macros::date;
+    /// use dropin_rates::{Dated, Quote, Rate, Source, Table};
+    ///
+    /// let friday = date!(2026 - 11 - 20);
+    /// let dollar = Quote { rate: Rate::parse("1.1172").unwrap(), dated: Dated::On(friday), source: Source::Primary };
+    /// assert_eq!(Table::from_iter([(Currency::Usd, dollar)]).date(), Some(friday));
+    /// assert_eq!(Table::default().date(), None);
+    /// ```
     pub fn date(&self) -> Option<Date> {
         self.newest(Source::Primary).or_else(|| self.newest(Source::Supplement))
     }
@@ -114,20 +213,51 @@ impl Table {
     /// When the table as a whole becomes stale; `None` when it never does, as the sandbox's.
     ///
     /// A supplement that is late does not make the table stale; its quotes are left behind.
-    pub fn stale_at(&self, limits: &Limits) -> Option<Timestamp> {
+    ///
+    /// ```
+    /// use dropin_money::Currency;
+    /// use time::macros::date;
+    /// use dropin_rates::{Dated, Quote, Rate, RateSourceLimits, Source, Table};
+    ///
+    /// let friday = Dated::On(date!(2026 - 11 - 20));
+    /// let dollar = Quote { rate: Rate::parse("1.1172").unwrap(), dated: friday, source: Source::Primary };
+    /// let stale_at = Table::from_iter([(Currency::Usd, dollar)]).stale_at(&RateSourceLimits::default());
+    /// // Monday's publication and Tuesday's did not come.
+    /// assert_eq!(stale_at.unwrap().to_string(), "2026-11-24T17:00:00.000000Z");
+    /// ```
+    pub fn stale_at(&self, limits: &RateSourceLimits) -> Option<Timestamp> {
         let newest = self.date()?;
         let of_that_day = self.quotes.values().filter(|quote| quote.dated == Dated::On(newest));
         of_that_day.filter_map(|quote| quote.stale_on(limits)).min().map(overdue_at)
     }
 
     /// Whether the table is too old to guarantee anything by it, or holds nothing.
-    pub fn is_stale(&self, now: Timestamp, limits: &Limits) -> bool {
+    ///
+    /// ```
+    /// use dropin_kernel::Timestamp;
+    /// use dropin_rates::{RateSourceLimits, Table};
+    ///
+    /// assert!(Table::default().is_stale(Timestamp::from_micros(0), &RateSourceLimits::default()));
+    /// ```
+    pub fn is_stale(&self, now: Timestamp, limits: &RateSourceLimits) -> bool {
         self.is_empty() || self.stale_at(limits).is_some_and(|at| at <= now)
     }
 
     /// The currencies whose quotes are so much older than the rest that they count as missing: their source no longer quotes them (RUB, which
     /// the ECB stopped quoting in 2022), or keeps jumping, or the second file is no longer kept up.
-    pub fn left_behind(&self, limits: &Limits) -> Vec<Currency> {
+    ///
+    /// ```
+    /// use dropin_money::Currency;
+    /// use time::macros::date;
+    /// use dropin_rates::{Dated, Quote, Rate, RateSourceLimits, Source, Table};
+    ///
+    /// let on = |day| Quote { rate: Rate::ONE, dated: Dated::On(day), source: Source::Primary };
+    /// let (new, old) = (on(date!(2026 - 11 - 20)), on(date!(2022 - 03 - 01)));
+    /// let table = Table::from_iter([(Currency::Usd, new), (Currency::Rub, old)]);
+    /// assert_eq!(table.left_behind(&RateSourceLimits::default()), [Currency::Rub]);
+    /// assert_eq!(table.current(&RateSourceLimits::default()).per_euro(Currency::Rub), None);
+    /// ```
+    pub fn left_behind(&self, limits: &RateSourceLimits) -> Vec<Currency> {
         let Some(newest) = self.quotes.values().filter_map(|quote| self.day_of(quote)).max() else {
             return Vec::new();
         };
@@ -144,29 +274,54 @@ impl Table {
         }
     }
 
-    /// The table without the quotes that are left behind: what prices are made of.
+    /// The table without the quotes that are left behind ([`left_behind`](Self::left_behind)): what prices are made of.
+    ///
+    /// ```
+    /// use dropin_rates::{RateSourceLimits, Table};
+    ///
+    /// assert!(Table::default().current(&RateSourceLimits::default()).is_empty());
+    /// ```
     #[must_use]
-    pub fn current(&self, limits: &Limits) -> Self {
+    pub fn current(&self, limits: &RateSourceLimits) -> Self {
         let behind = self.left_behind(limits);
         self.quotes().filter(|(currency, _)| !behind.contains(currency)).collect()
     }
 
-    /// Units of `currency` for one euro.
+    /// Units of `currency` for one euro; `None` when no source quotes it.
+    ///
+    /// ```
+    /// use dropin_money::Currency;
+    /// use dropin_rates::{Rate, Table};
+    ///
+    /// assert_eq!(Table::default().per_euro(Currency::Eur), Some(Rate::ONE));
+    /// assert_eq!(Table::default().per_euro(Currency::Usd), None);
+    /// ```
     pub fn per_euro(&self, currency: Currency) -> Option<Rate> {
         if currency == Currency::Eur { Some(Rate::ONE) } else { self.quotes.get(&currency).map(|quote| quote.rate) }
     }
 
-    /// Units of `shopper` for one unit of `settlement`, raised by `basis_points`; the exact quotient rounded once.
-    pub(crate) fn cross_raised(&self, settlement: Currency, shopper: Currency, basis_points: u16) -> Option<Rate> {
-        self.per_euro(shopper)?.per(self.per_euro(settlement)?, basis_points).ok()
+    /// What one unit of `base` costs in `quote`, raised by `basis_points`; the exact quotient rounded once.
+    pub(crate) fn cross_raised(&self, base: Currency, quote: Currency, basis_points: u16) -> Option<ExchangeRate> {
+        let rate = self.per_euro(quote)?.per(self.per_euro(base)?, basis_points).ok()?;
+        ExchangeRate::new(base, quote, rate).ok()
     }
 
-    /// Units of `shopper` for one unit of `settlement` (decisions.md section 5), without any markup: the quotient of their prices of one euro,
-    /// rounded once, half to even, to ten significant digits. Exactly one between a currency and itself.
+    /// What one unit of `base` costs in `quote`, without any markup: the quotient of their prices of one euro, rounded once, half to even, to ten
+    /// significant digits (docs/SPECIFICATION.md#rate). Exactly one between a currency and itself.
     ///
     /// `None` when either is not quoted, or the quotient is no [`Rate`].
-    pub fn cross(&self, settlement: Currency, shopper: Currency) -> Option<Rate> {
-        self.cross_raised(settlement, shopper, 0)
+    ///
+    /// ```
+    /// use dropin_money::Currency;
+    /// use dropin_rates::{Dated, Quote, Rate, Source, Table};
+    ///
+    /// let dollar = Quote { rate: Rate::parse("1.1172").unwrap(), dated: Dated::Always, source: Source::Sandbox };
+    /// let table = Table::from_iter([(Currency::Usd, dollar)]);
+    /// assert_eq!(table.cross(Currency::Eur, Currency::Usd).unwrap().to_string(), "EUR/USD 1.1172");
+    /// assert_eq!(table.cross(Currency::Eur, Currency::Jpy), None);
+    /// ```
+    pub fn cross(&self, base: Currency, quote: Currency) -> Option<ExchangeRate> {
+        self.cross_raised(base, quote, 0)
     }
 }
 
@@ -192,10 +347,10 @@ mod tests {
             (date!(2026 - 11 - 20), at(date!(2026 - 11 - 24), 16), at(date!(2026 - 11 - 24), 17)),
             (date!(2026 - 04 - 02), at(date!(2026 - 04 - 08), 16), at(date!(2026 - 04 - 08), 17)),
         ] {
-            assert!(!of(day).is_stale(fresh, &Limits::default()), "{day}");
-            assert!(of(day).is_stale(stale, &Limits::default()), "{day}");
+            assert!(!of(day).is_stale(fresh, &RateSourceLimits::default()), "{day}");
+            assert!(of(day).is_stale(stale, &RateSourceLimits::default()), "{day}");
         }
-        assert!(Table::default().is_stale(Timestamp::from_micros(0), &Limits::default()));
+        assert!(Table::default().is_stale(Timestamp::from_micros(0), &RateSourceLimits::default()));
     }
 
     #[test]
@@ -211,7 +366,7 @@ mod tests {
             (Currency::Sar, quote("4.2", Source::Supplement, date!(2026 - 11 - 13))),
             (Currency::Hrk, fixed),
         ]);
-        let limits = Limits::default();
+        let limits = RateSourceLimits::default();
         assert_eq!(table.left_behind(&limits), [Currency::Sar, Currency::Rub, Currency::Try]);
         let current = table.current(&limits);
         assert_eq!((current.per_euro(Currency::Rub), current.per_euro(Currency::Hrk)), (None, Some(fixed.rate)));
@@ -226,9 +381,20 @@ mod tests {
             (Currency::Usd, quote("1.1", Source::Primary, date!(2026 - 11 - 18))),
             (Currency::Aed, quote("4.1", Source::Supplement, date!(2026 - 11 - 20))),
         ]);
-        assert_eq!(table.left_behind(&Limits::default()), []);
+        assert_eq!(table.left_behind(&RateSourceLimits::default()), []);
         assert_eq!(table.date(), Some(date!(2026 - 11 - 18)));
-        assert!(table.is_stale(at(date!(2026 - 11 - 20), 17), &Limits::default()));
+        assert!(table.is_stale(at(date!(2026 - 11 - 20), 17), &RateSourceLimits::default()));
+    }
+
+    #[test]
+    fn a_day_is_written_in_one_way() {
+        for text in ["2026-11-20", "1999-01-04", "always"] {
+            assert_eq!(text.parse::<Dated>().map(|dated| dated.to_string()), Ok(text.to_owned()));
+        }
+        for text in ["", "Always", "2026-11-31", "2026-1-02", "+2026-11-20", "2026-11-20 ", "20.11.2026"] {
+            assert_eq!(text.parse::<Dated>(), Err(ParseDatedError), "{text}");
+        }
+        assert_eq!(format!("{:>8}|{:12}|", Dated::Always, Dated::On(date!(2026 - 11 - 20))), "  always|2026-11-20  |");
     }
 
     #[test]
@@ -238,13 +404,15 @@ mod tests {
             (Currency::Usd, quote("1.1172", Source::Primary, today)),
             (Currency::Gbp, quote("0.8338", Source::Primary, today)),
         ]);
-        let cross = |from, to| table.cross(from, to).map(|rate| rate.to_string());
+        let cross = |from, to| table.cross(from, to).map(|cross| cross.rate().to_string());
         assert_eq!(cross(Currency::Eur, Currency::Usd), Some("1.1172".to_owned()));
         assert_eq!(cross(Currency::Gbp, Currency::Usd), Some("1.339889662".to_owned()));
         assert_eq!(cross(Currency::Gbp, Currency::Gbp), Some("1".to_owned()));
         assert_eq!(cross(Currency::Eur, Currency::Eur), Some("1".to_owned()));
         assert_eq!(cross(Currency::Usd, Currency::Rub), None);
         assert_eq!(cross(Currency::Rub, Currency::Rub), None);
+        let pair = table.cross(Currency::Gbp, Currency::Usd).unwrap();
+        assert_eq!((pair.base(), pair.quote()), (Currency::Gbp, Currency::Usd));
         let stored = Table::from_iter([(Currency::Eur, quote("2", Source::Primary, today))]);
         assert_eq!((stored.is_empty(), stored.per_euro(Currency::Eur)), (true, Some(Rate::ONE)));
     }

@@ -2,24 +2,23 @@ use dropin_kernel::{BillingProfileId, Violation, ViolationCode, Violations};
 use dropin_money::{Amount, Currency};
 use dropin_validation::{
     BillingDetails, BillingInput, BillingProfile, Discount, DiscountInput, Item, ItemInput, SentNumber,
-    ShippingDetails, ShippingInput, Text, Totals, UrlPolicy, WebUrl, sent_amount, total_amount,
+    ShippingDetails, ShippingInput, Text, Totals, UrlPolicy, WebUrl, parse_currency, sent_amount, total_amount,
 };
 use time::Date;
 
-use crate::rate::{RateWish, SaleRate};
-use crate::session::{BillingChoice, SessionTerms};
+use crate::rate::{RequestedRate, SaleRate};
+use crate::session::{BillingChoice, SessionTerms, SessionTermsParts};
 
 /// What the meaning of a request depends on besides its text.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading {
+pub struct DraftContext {
     /// Which URLs the deployment lets a merchant name.
     pub url_policy: UrlPolicy,
     /// The day in UTC.
     pub today: Date,
 }
 
-/// A create or update request as it was sent; its members are all there and of the right type (contract, Session, columns "Required" and
-/// "In request").
+/// A create or update request as it was sent; its members are all there and of the right type (docs/SPECIFICATION.md#session-fields).
 #[derive(Debug, Clone)]
 pub struct SessionInput {
     /// MerchantReference
@@ -30,7 +29,7 @@ pub struct SessionInput {
     pub complete_url: String,
     /// CancelUrl
     pub cancel_url: String,
-    /// Currency; may be left out beside a RateOfferId, which names one too (decisions.md section 5)
+    /// Currency; may be left out beside a RateOfferId, which names one too (docs/SPECIFICATION.md#session-rate)
     pub currency: Option<String>,
     /// Items
     pub items: Vec<ItemInput>,
@@ -58,7 +57,7 @@ pub struct SessionInput {
 
 /// How the merchant named the billing profile; a reference or id is not looked up yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BillingWish {
+pub enum RequestedBilling {
     /// Supplied in full: a new profile is to be made of it.
     Supplied(Box<BillingDetails>),
     /// BillingProfileReference.
@@ -70,10 +69,8 @@ pub enum BillingWish {
 /// A valid create or update request; its terms lack nothing but the billing profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionDraft {
-    /// The currency of every amount.
-    pub currency: Currency,
     /// How the billing profile was named.
-    pub billing: BillingWish,
+    pub billing: RequestedBilling,
     merchant_reference: Text,
     auto_capture: bool,
     complete_url: WebUrl,
@@ -99,33 +96,31 @@ impl SessionDraft {
     /// Checks what the members mean; `rate` is what the RateOfferId led to.
     ///
     /// # Errors
-    /// Every wrong meaning at once (decisions.md section 2).
-    pub fn parse(input: &SessionInput, reading: Reading, rate: &RateWish) -> Result<Self, Violations> {
+    /// Every wrong meaning at once (docs/SPECIFICATION.md#all-field-errors).
+    pub fn parse(input: &SessionInput, context: DraftContext, rate: &RequestedRate) -> Result<Self, Violations> {
         let mut all = Violations::new();
         let merchant_reference = all.check(Text::parse("MerchantReference", &input.merchant_reference));
-        let complete_url = all.check(WebUrl::parse("CompleteUrl", &input.complete_url, reading.url_policy));
-        let cancel_url = all.check(WebUrl::parse("CancelUrl", &input.cancel_url, reading.url_policy));
-        let currency = rate.currency(input.currency.as_deref().map(parse_currency), &mut all);
+        let complete_url = all.check(WebUrl::parse("CompleteUrl", &input.complete_url, context.url_policy));
+        let cancel_url = all.check(WebUrl::parse("CancelUrl", &input.cancel_url, context.url_policy));
+        let currency = rate.currency(input.currency.as_deref().map(|code| parse_currency("Currency", code)), &mut all);
         // Without a currency, amounts are held against the one with the most decimals: what is wrong there is wrong in all.
         let money = Money::parse(input, currency.unwrap_or(Currency::Kwd), &mut all);
         let open_contract = input.open_contract == Some(true);
         let total =
             currency.zip(money.as_ref()).and_then(|(currency, money)| all.check(money.total(currency, open_contract)));
         let rate = total.as_ref().and_then(|total| all.check(rate.sale(total)));
-        let billing = input.billing(&mut all, reading.today);
+        let billing = input.billing(&mut all, context.today);
         input.refuse_what_is_not_offered(&mut all);
-        let whole = match (merchant_reference, complete_url, cancel_url, currency, money, total, rate, billing) {
+        let whole = match (merchant_reference, complete_url, cancel_url, money, total, rate, billing) {
             (
                 Some(merchant_reference),
                 Some(complete_url),
                 Some(cancel_url),
-                Some(currency),
                 Some(money),
                 Some(total),
                 Some(rate),
                 Some(billing),
             ) => Some(Self {
-                currency,
                 billing,
                 merchant_reference,
                 auto_capture: input.auto_capture,
@@ -143,19 +138,25 @@ impl SessionDraft {
         all.into_result(whole)
     }
 
+    /// The currency of every amount.
+    pub const fn currency(&self) -> Currency {
+        self.total.currency()
+    }
+
     /// The terms of the Session, with the billing profile that the wish led to.
     pub fn into_terms(self, billing: BillingProfile) -> SessionTerms {
+        let currency = self.currency();
         let billing_choice = match self.billing {
-            BillingWish::Supplied(_) => BillingChoice::Supplied,
-            BillingWish::Reference(reference) => BillingChoice::ByReference(reference),
-            BillingWish::Id(_) => BillingChoice::ById,
+            RequestedBilling::Supplied(_) => BillingChoice::Supplied,
+            RequestedBilling::Reference(reference) => BillingChoice::ByReference(reference),
+            RequestedBilling::Id(_) => BillingChoice::ById,
         };
-        SessionTerms {
+        SessionTerms::of_draft(SessionTermsParts {
             merchant_reference: self.merchant_reference,
             auto_capture: self.auto_capture,
             complete_url: self.complete_url,
             cancel_url: self.cancel_url,
-            currency: self.currency,
+            currency,
             items: self.money.items,
             via_agent: self.via_agent,
             shipping: self.money.shipping,
@@ -167,7 +168,7 @@ impl SessionDraft {
             rate: self.rate,
             billing_choice,
             billing,
-        }
+        })
     }
 }
 
@@ -211,21 +212,15 @@ fn present_and_right<T>(given: Option<Option<T>>) -> Option<Option<T>> {
     }
 }
 
-/// One of the contract's enumeration (contract, Currency enum; decisions.md section 2).
-fn parse_currency(code: &str) -> Result<Currency, Violation> {
-    let why = "must be one of the currencies of the contract, such as USD";
-    code.parse().map_err(|_unknown| Violation::new("Currency", ViolationCode::NotAllowed, why))
-}
-
-/// What is said when none of the three ways to name a billing profile was taken (contract, note under the Session table).
+/// What is said when none of the three ways to name a billing profile was taken (docs/SPECIFICATION.md#billing-choice).
 pub fn no_billing_choice() -> Violation {
     let why = "is required, or BillingProfileReference or BillingProfileId in its place";
     Violation::new("BillingProfile", ViolationCode::Missing, why)
 }
 
 impl SessionInput {
-    /// Exactly one of the three ways to name a billing profile (contract, note under the Session table).
-    fn billing(&self, all: &mut Violations, today: Date) -> Option<BillingWish> {
+    /// Exactly one of the three ways to name a billing profile (docs/SPECIFICATION.md#billing-choice).
+    fn billing(&self, all: &mut Violations, today: Date) -> Option<RequestedBilling> {
         let given: Vec<_> = [
             ("BillingProfile", self.billing_profile.is_some()),
             ("BillingProfileReference", self.billing_profile_reference.is_some()),
@@ -245,21 +240,21 @@ impl SessionInput {
         }
         let supplied = self.billing_profile.as_ref().and_then(|input| {
             all.check_all(BillingDetails::parse("BillingProfile", input, today))
-                .map(|details| BillingWish::Supplied(Box::new(details)))
+                .map(|details| RequestedBilling::Supplied(Box::new(details)))
         });
         let reference = (self.billing_profile_reference.as_ref())
-            .and_then(|raw| all.check(Text::parse("BillingProfileReference", raw)).map(BillingWish::Reference));
+            .and_then(|raw| all.check(Text::parse("BillingProfileReference", raw)).map(RequestedBilling::Reference));
         let id = self.billing_profile_id.as_ref().and_then(|raw| {
             let id = raw.parse().map_err(|_invalid| {
                 Violation::new("BillingProfileId", ViolationCode::Invalid, "must be a UUID that an answer of ours gave")
             });
-            all.check(id).map(BillingWish::Id)
+            all.check(id).map(RequestedBilling::Id)
         });
         supplied.or(reference).or(id)
     }
 
-    /// What this deployment cannot do is refused, never silently left out: no contract is made here. `false` asks for nothing and is
-    /// accepted.
+    /// What this deployment cannot do is refused, never silently left out: no contract is made here (docs/SPECIFICATION.md#contracts-refused).
+    /// `false` asks for nothing and is accepted.
     fn refuse_what_is_not_offered(&self, all: &mut Violations) {
         for (name, asked) in [("AllowContract", self.allow_contract), ("OpenContract", self.open_contract)] {
             if asked == Some(true) {

@@ -1,14 +1,19 @@
 use dropin_kernel::{RateOfferId, Timestamp, Violation, ViolationCode, Violations};
 use dropin_money::{Amount, Currency};
-use dropin_rates::{Offer, Rate};
+use dropin_rates::{ExchangeError, ExchangeRate, Offer};
 
-/// The guaranteed rate that a Session is priced by, and what its total settles for (contract, Session.RateOfferId; decisions.md section 5).
+/// The guaranteed rate that a Session is priced by, and what its total settles for (docs/SPECIFICATION.md#session-rate).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", try_from = "crate::serialized::StoredSaleRate")
+)]
 pub struct SaleRate {
     /// The offer.
     pub offer_id: RateOfferId,
-    /// Shopper units for one settlement unit.
-    pub rate: Rate,
+    /// What one unit of the settlement currency (base) costs in the Session's currency (quote).
+    pub rate: ExchangeRate,
     /// What the merchant is paid out for the Session's total.
     pub settlement: Amount,
     /// From then on no payment begins at this rate; one that was begun before holds to its end.
@@ -18,16 +23,22 @@ pub struct SaleRate {
 impl SaleRate {
     /// What a sale of `total` at `offer` comes to.
     fn of(offer: &Offer, total: &Amount) -> Result<Self, Violation> {
-        let why = "come to more in the settlement currency than can be settled";
-        let settlement = offer.settlement_amount(total);
-        let settlement = settlement.map_err(|_too_large| Violation::new("Items", ViolationCode::OutOfRange, why))?;
+        let settlement = offer.rate.settlement_amount(total).map_err(|error| {
+            let why = match error {
+                ExchangeError::TooSmall => {
+                    format!("come to less than the smallest unit of the settlement currency, {}", offer.rate.base())
+                }
+                _ => "come to more in the settlement currency than can be settled".to_owned(),
+            };
+            Violation::new("Items", ViolationCode::OutOfRange, why)
+        })?;
         Ok(Self { offer_id: offer.id, rate: offer.rate, settlement, expires_at: offer.expires_at })
     }
 }
 
 /// What the RateOfferId of a request led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RateWish {
+pub enum RequestedRate {
     /// None was sent.
     None,
     /// An offer that holds.
@@ -36,8 +47,8 @@ pub enum RateWish {
     Refused(Violation),
 }
 
-impl RateWish {
-    /// What was found of the merchant's own under a RateOfferId, as it counts at `now` (decisions.md section 2).
+impl RequestedRate {
+    /// What was found of the merchant's own under a RateOfferId, as it counts at `now` (docs/SPECIFICATION.md#session-rate).
     pub fn found(offer: Option<Offer>, now: Timestamp) -> Self {
         let refused = |why: String| Self::Refused(Violation::new("RateOfferId", ViolationCode::NotFound, why));
         match offer {
@@ -50,7 +61,7 @@ impl RateWish {
         }
     }
 
-    /// The currency of the request, which may be given too, and must then be the offer's (decisions.md section 5). `None` when there is none
+    /// The currency of the request, which may be given too, and must then be the offer's (docs/SPECIFICATION.md#session-rate). `None` when there is none
     /// that all of the request agrees on.
     pub(crate) fn currency(
         &self,
@@ -66,13 +77,13 @@ impl RateWish {
             }
             // A code that is none of ours leaves nothing to compare.
             (Self::Offer(_), Some(None)) => None,
-            (Self::Offer(offer), Some(Some(given))) if given != offer.currency => {
-                let why =
-                    format!("is another one than the rate offer's, {}; leave it out or send that", offer.currency);
+            (Self::Offer(offer), Some(Some(given))) if given != offer.rate.quote() => {
+                let currency = offer.rate.quote();
+                let why = format!("is another one than the rate offer's, {currency}; leave it out or send that");
                 all.push("Currency", ViolationCode::Conflict, why);
                 None
             }
-            (Self::Offer(offer), _) => Some(offer.currency),
+            (Self::Offer(offer), _) => Some(offer.rate.quote()),
         }
     }
 

@@ -1,12 +1,19 @@
+use std::iter;
+use std::ops::Deref;
+
 use dropin_kernel::{MerchantId, PaymentId, Revision, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
-use dropin_validation::{BillingProfile, Discount, Item, ShippingDetails, Text, WebUrl};
+use dropin_validation::{
+    BillingProfile, Discount, Item, MAX_ITEMS, ShippingDetails, Text, Totals, WebUrl, total_amount,
+};
 
+use crate::attempts::{Attempts, InvalidAttempts};
 use crate::rate::SaleRate;
-use crate::state::SessionState;
+use crate::state::{SessionState, SessionStateKind};
 
-/// How the merchant named the billing profile: exactly one way (contract, note under the Session table).
+/// How the merchant named the billing profile: exactly one way (docs/SPECIFICATION.md#billing-choice).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "SCREAMING_SNAKE_CASE"))]
 pub enum BillingChoice {
     /// Supplied in full; a new profile was made of it.
     Supplied,
@@ -16,9 +23,14 @@ pub enum BillingChoice {
     ById,
 }
 
-/// What the merchant asked for: the part of a Session that a PUT replaces entirely.
+/// Everything that [`SessionTerms`] consist of, to be read, and to be stored and restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionTerms {
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
+pub struct SessionTermsParts {
     /// Unique per merchant for ever.
     pub merchant_reference: Text,
     /// Whether funds are captured as soon as they are authorized.
@@ -29,7 +41,7 @@ pub struct SessionTerms {
     pub cancel_url: WebUrl,
     /// The currency of every amount of the Session.
     pub currency: Currency,
-    /// At least one.
+    /// At least one, and [`MAX_ITEMS`] at most.
     pub items: Vec<Item>,
     /// Whether an agent places the Session for the consumer.
     pub via_agent: bool,
@@ -43,7 +55,7 @@ pub struct SessionTerms {
     pub allow_contract: Option<bool>,
     /// OpenContract as it was supplied, to be echoed; never true while no contracts are made here.
     pub open_contract: Option<bool>,
-    /// The exact sum of the above (contract, Session.TotalAmount); positive.
+    /// The exact sum of the above (docs/SPECIFICATION.md#total-amount); positive, unless a contract is opened.
     pub total: Amount,
     /// The guaranteed rate that it is priced by, when a RateOfferId was supplied.
     pub rate: Option<SaleRate>,
@@ -53,9 +65,117 @@ pub struct SessionTerms {
     pub billing: BillingProfile,
 }
 
-/// A Session as it is stored.
+/// What the merchant asked for: the part of a Session that a PUT replaces entirely.
+///
+/// A valid request leads to them ([`SessionDraft`](crate::SessionDraft)), or stored parts do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "SessionTermsParts", into = "SessionTermsParts")
+)]
+pub struct SessionTerms(SessionTermsParts);
+
+/// Why parts are no terms of a Session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidSessionTerms {
+    /// Every amount and the rate are in the currency of the terms, and the rate's settlement in the one that it settles in.
+    #[error("the amounts have different currencies")]
+    MixedCurrencies,
+    /// There is something to buy, and no answer grows without a limit.
+    #[error("a Session has 1 to {MAX_ITEMS} items")]
+    Items,
+    /// The total is the exact sum of its parts (docs/SPECIFICATION.md#total-amount), and above zero unless a contract is opened.
+    #[error("the total is not the sum of its parts, or it is zero")]
+    Total,
+}
+
+impl SessionTerms {
+    /// Terms from their stored parts.
+    ///
+    /// # Errors
+    /// [`InvalidSessionTerms`]: the parts do not belong together.
+    pub fn restore(parts: SessionTermsParts) -> Result<Self, InvalidSessionTerms> {
+        if !parts.have_one_currency() {
+            return Err(InvalidSessionTerms::MixedCurrencies);
+        }
+        if !(1..=MAX_ITEMS).contains(&parts.items.len()) {
+            return Err(InvalidSessionTerms::Items);
+        }
+        let sum = total_amount(Totals {
+            currency: parts.currency,
+            items: &parts.items,
+            tax: parts.tax.as_ref(),
+            shipping_and_duty: parts.shipping.as_ref().map(|to| (&to.shipping_amount, &to.duty_amount)),
+            discounts: parts.discounts.as_deref().unwrap_or_default(),
+            open_contract: parts.open_contract == Some(true),
+        });
+        if sum.is_ok_and(|sum| sum == parts.total) { Ok(Self(parts)) } else { Err(InvalidSessionTerms::Total) }
+    }
+
+    /// Terms that [`SessionDraft::parse`](crate::SessionDraft::parse) has checked.
+    pub(crate) const fn of_draft(parts: SessionTermsParts) -> Self {
+        Self(parts)
+    }
+
+    /// The parts, to be stored.
+    pub fn into_parts(self) -> SessionTermsParts {
+        self.0
+    }
+
+    /// The same terms with other parts, as [`SessionTerms::restore`] takes them: for repairs and for the terms that a test begins with.
+    ///
+    /// # Errors
+    /// [`InvalidSessionTerms`]: the parts do not belong together.
+    pub fn edited(mut self, edit: impl FnOnce(&mut SessionTermsParts)) -> Result<Self, InvalidSessionTerms> {
+        edit(&mut self.0);
+        Self::restore(self.0)
+    }
+}
+
+impl SessionTermsParts {
+    fn have_one_currency(&self) -> bool {
+        let items = self.items.iter().map(|item| &item.amount);
+        let discounts = self.discounts.iter().flatten().map(|discount| &discount.amount);
+        let shipping = self.shipping.iter().flat_map(|to| [&to.shipping_amount, &to.duty_amount]);
+        let mut amounts = items.chain(discounts).chain(shipping).chain(&self.tax).chain(iter::once(&self.total));
+        let settled =
+            |sale: &SaleRate| sale.rate.quote() == self.currency && sale.rate.base() == sale.settlement.currency();
+        amounts.all(|amount| amount.currency() == self.currency) && self.rate.as_ref().is_none_or(settled)
+    }
+}
+
+impl TryFrom<SessionTermsParts> for SessionTerms {
+    type Error = InvalidSessionTerms;
+
+    fn try_from(parts: SessionTermsParts) -> Result<Self, InvalidSessionTerms> {
+        Self::restore(parts)
+    }
+}
+
+impl From<SessionTerms> for SessionTermsParts {
+    fn from(terms: SessionTerms) -> Self {
+        terms.0
+    }
+}
+
+impl Deref for SessionTerms {
+    type Target = SessionTermsParts;
+
+    fn deref(&self) -> &SessionTermsParts {
+        &self.0
+    }
+}
+
+/// Everything that a [`Session`] consists of, to be read, and to be stored and restored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
+pub struct SessionParts {
     /// Identifier that reaches the browser; random.
     pub id: SessionId,
     /// Whose Session it is.
@@ -66,33 +186,112 @@ pub struct Session {
     pub state: SessionState,
     /// What is to be paid.
     pub terms: SessionTerms,
+    /// The attempts to pay it that failed.
+    pub attempts: Attempts,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
-    /// When an unpaid Session ends (decisions.md section 3: 24 h unless configured).
+    /// When an unpaid Session ends (docs/SPECIFICATION.md#session-lifetime: 24 h unless configured).
     pub expires_at: Timestamp,
 }
 
+/// A Session: its parts, which only the moves of its life change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "SessionParts", into = "SessionParts")
+)]
+pub struct Session(SessionParts);
+
+/// Why parts are no Session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidSession {
+    /// The attempts are none of a Session.
+    #[error(transparent)]
+    Attempts(#[from] InvalidAttempts),
+    /// With the last attempt that it allows, a Session is FAILED.
+    #[error("no attempt is left, and the Session is {}", .found.as_str())]
+    NoAttemptLeft {
+        /// The state that it is said to be in.
+        found: SessionStateKind,
+    },
+    /// A Session lives from its creation on.
+    #[error("the Session ends before it was created")]
+    EndsBeforeCreation,
+}
+
 impl Session {
-    /// A new Session in state CREATED.
+    /// A new Session in state CREATED that may be tried to be paid `attempts_allowed` times.
+    ///
+    /// # Errors
+    /// [`InvalidSession`]: it allows no number of attempts that a merchant may set, or ends before `now`.
     pub fn create(
         id: SessionId,
         merchant_id: MerchantId,
         terms: SessionTerms,
+        attempts_allowed: u32,
         now: Timestamp,
         expires_at: Timestamp,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, InvalidSession> {
+        Self::restore(SessionParts {
             id,
             merchant_id,
             revision: Revision::FIRST,
             state: SessionState::Created,
             terms,
+            attempts: Attempts::new(attempts_allowed)?,
             created_at: now,
             updated_at: now,
             expires_at,
+        })
+    }
+
+    /// A Session from its stored parts.
+    ///
+    /// The failure of a FAILED one may stand in its state alone, or be another than its attempts tell of: programs of before attempts wrote that.
+    ///
+    /// # Errors
+    /// [`InvalidSession`]: the parts do not belong together.
+    pub fn restore(parts: SessionParts) -> Result<Self, InvalidSession> {
+        let found = parts.state.kind();
+        if parts.attempts.left() == 0 && found != SessionStateKind::Failed {
+            return Err(InvalidSession::NoAttemptLeft { found });
         }
+        if parts.expires_at < parts.created_at {
+            return Err(InvalidSession::EndsBeforeCreation);
+        }
+        Ok(Self(parts))
+    }
+
+    /// The parts, to be stored.
+    pub fn into_parts(self) -> SessionParts {
+        self.0
+    }
+
+    /// The same Session with other parts, as [`Session::restore`] takes them: for repairs and for the state that a test begins in.
+    ///
+    /// What happens in a Session's life has methods of its own.
+    ///
+    /// # Errors
+    /// [`InvalidSession`]: the parts do not belong together.
+    pub fn edited(mut self, edit: impl FnOnce(&mut SessionParts)) -> Result<Self, InvalidSession> {
+        edit(&mut self.0);
+        Self::restore(self.0)
+    }
+
+    /// Changes parts by a rule of this crate.
+    pub(crate) fn edit(&mut self, edit: impl FnOnce(&mut SessionParts)) {
+        edit(&mut self.0);
+    }
+
+    /// The same Session at `revision`: moves that are written together count as one change.
+    #[must_use]
+    pub fn at_revision(mut self, revision: Revision) -> Self {
+        self.0.revision = revision;
+        self
     }
 
     /// The stream its notifications are ordered in.
@@ -100,9 +299,31 @@ impl Session {
         self.id.into()
     }
 
-    /// `{SessionId}` inside CompleteUrl and CancelUrl replaced (decisions.md section 2): (complete, cancel).
+    /// `{SessionId}` inside CompleteUrl and CancelUrl replaced (docs/SPECIFICATION.md#session-id-in-urls): (complete, cancel).
     pub fn return_urls(&self) -> (String, String) {
         let id = self.id.to_string();
         (self.terms.complete_url.with_session_id(&id), self.terms.cancel_url.with_session_id(&id))
+    }
+}
+
+impl TryFrom<SessionParts> for Session {
+    type Error = InvalidSession;
+
+    fn try_from(parts: SessionParts) -> Result<Self, InvalidSession> {
+        Self::restore(parts)
+    }
+}
+
+impl From<Session> for SessionParts {
+    fn from(session: Session) -> Self {
+        session.0
+    }
+}
+
+impl Deref for Session {
+    type Target = SessionParts;
+
+    fn deref(&self) -> &SessionParts {
+        &self.0
     }
 }

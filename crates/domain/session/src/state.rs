@@ -1,76 +1,24 @@
+use dropin_kernel::coded_enum;
 use dropin_kernel::{AttemptId, OrderId};
+use dropin_order::FailureReason;
 
-/// Why a Session was cancelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CancelReason {
-    /// By the merchant's DELETE.
-    Merchant,
-    /// By its age (decisions.md section 3).
-    Expired,
-}
-
-impl CancelReason {
-    /// The stored and shown code.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Merchant => "MERCHANT",
-            Self::Expired => "EXPIRED",
-        }
+coded_enum! {
+    /// Why a Session was cancelled.
+    pub enum CancelReason: "reason to cancel" {
+        /// By the merchant's DELETE.
+        Merchant = "MERCHANT",
+        /// By its age (docs/SPECIFICATION.md#session-lifetime).
+        Expired = "EXPIRED",
     }
 }
 
-/// Why an attempt to pay failed; shown to the shopper as an error code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureReason {
-    /// The issuer declined without saying why.
-    Declined,
-    /// The issuer says the account lacks the money.
-    InsufficientFunds,
-    /// The card number, expiry or code is not valid.
-    InvalidCard,
-    /// The shopper cancelled on the hosted page.
-    CancelledByShopper,
-    /// The shopper failed 3-D Secure.
-    AuthenticationFailed,
-    /// The hosted page's time was over.
-    Expired,
-    /// The processor was never reached, or was told never to do it.
-    ProcessorUnavailable,
-}
-
-impl FailureReason {
-    /// Every reason.
-    pub const ALL: [Self; 7] = [
-        Self::Declined,
-        Self::InsufficientFunds,
-        Self::InvalidCard,
-        Self::CancelledByShopper,
-        Self::AuthenticationFailed,
-        Self::Expired,
-        Self::ProcessorUnavailable,
-    ];
-
-    /// The stored and shown code.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Declined => "PAYMENT_DECLINED",
-            Self::InsufficientFunds => "INSUFFICIENT_FUNDS",
-            Self::InvalidCard => "INVALID_CARD",
-            Self::CancelledByShopper => "CANCELLED_BY_SHOPPER",
-            Self::AuthenticationFailed => "AUTHENTICATION_FAILED",
-            Self::Expired => "PAYMENT_EXPIRED",
-            Self::ProcessorUnavailable => "PROCESSOR_UNAVAILABLE",
-        }
-    }
-
-    /// Reads the stored code back.
-    pub fn from_code(code: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == code)
-    }
-}
-
-/// Where a Session stands, with what belongs to that state alone.
+/// Where a Session stands, with what belongs to that state alone. Serialized as its name beside that: `{"State":"PROCESSING","Order":…,"Attempt":…}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(into = "crate::serialized::StoredState", try_from = "crate::serialized::StoredState")
+)]
 pub enum SessionState {
     /// Payment may be attempted.
     Created,
@@ -100,7 +48,7 @@ pub enum SessionState {
         /// Who ended it.
         reason: CancelReason,
     },
-    /// The attempt failed; a new attempt is a new Session.
+    /// The last attempt failed; whoever wants to try again needs a new Session.
     Failed {
         /// The Order of the failed attempt, never shown.
         order: OrderId,
@@ -147,117 +95,76 @@ impl SessionState {
     }
 }
 
-/// The names of the states (contract, Session states).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SessionStateKind {
-    /// Payment may be attempted.
-    Created,
-    /// An attempt runs.
-    Processing,
-    /// The shopper is elsewhere.
-    Redirected,
-    /// The Order exists.
-    Completed,
-    /// Ended unpaid.
-    Cancelled,
-    /// The attempt failed.
-    Failed,
+coded_enum! {
+    /// The names of the states (docs/SPECIFICATION.md#session-states).
+    pub enum SessionStateKind: "Session state" {
+        /// Payment may be attempted.
+        Created = "CREATED",
+        /// An attempt runs.
+        Processing = "PROCESSING",
+        /// The shopper is elsewhere.
+        Redirected = "REDIRECTED",
+        /// The Order exists.
+        Completed = "COMPLETED",
+        /// Ended unpaid.
+        Cancelled = "CANCELLED",
+        /// The last attempt failed.
+        Failed = "FAILED",
+    }
 }
 
 impl SessionStateKind {
-    /// Every state; the CHECK constraints of both databases are tested against this list.
-    pub const ALL: [Self; 6] =
-        [Self::Created, Self::Processing, Self::Redirected, Self::Completed, Self::Cancelled, Self::Failed];
-
-    /// The contract's spelling.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "CREATED",
-            Self::Processing => "PROCESSING",
-            Self::Redirected => "REDIRECTED",
-            Self::Completed => "COMPLETED",
-            Self::Cancelled => "CANCELLED",
-            Self::Failed => "FAILED",
-        }
-    }
-
     /// Whether the state never changes again.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Cancelled | Self::Failed)
     }
 }
 
-/// What makes a Session change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionTrigger {
-    /// POST /v1/session.
-    Create,
-    /// PUT /v1/session/{SessionId}.
-    Replace,
-    /// DELETE /v1/session/{SessionId}.
-    Cancel,
-    /// Its age.
-    Expire,
-    /// The shopper pays in the drop-in.
-    Submit,
-    /// The shopper has to go on elsewhere: a hosted page or 3-D Secure.
-    Redirect,
-    /// The shopper came back, or the processor went on by itself.
-    Return,
-    /// The processor authorized.
-    Authorized,
-    /// The pay-later provider took it into review, or the shopper has to transfer the money: the shopper is done here.
-    Accepted,
-    /// The attempt was refused, cancelled by the shopper, or its time was over.
-    Refused,
-}
-
-impl SessionTrigger {
-    /// The name kept in history rows.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "CREATE",
-            Self::Replace => "REPLACE",
-            Self::Cancel => "CANCEL",
-            Self::Expire => "EXPIRE",
-            Self::Submit => "SUBMIT",
-            Self::Redirect => "REDIRECT",
-            Self::Return => "RETURN",
-            Self::Authorized => "AUTHORIZED",
-            Self::Accepted => "ACCEPTED",
-            Self::Refused => "REFUSED",
-        }
+coded_enum! {
+    /// What makes a Session change.
+    pub enum SessionTrigger: "Session trigger" {
+        /// POST /v1/session.
+        Create = "CREATE",
+        /// PUT /v1/session/{SessionId}.
+        Replace = "REPLACE",
+        /// DELETE /v1/session/{SessionId}.
+        Cancel = "CANCEL",
+        /// Its age.
+        Expire = "EXPIRE",
+        /// The shopper pays in the drop-in.
+        Submit = "SUBMIT",
+        /// The shopper has to go on elsewhere: a hosted page or 3-D Secure.
+        Redirect = "REDIRECT",
+        /// The shopper came back, or the processor went on by itself.
+        Return = "RETURN",
+        /// The processor authorized.
+        Authorized = "AUTHORIZED",
+        /// The pay-later provider took it into review, or the shopper has to transfer the money: the shopper is done here.
+        Accepted = "ACCEPTED",
+        /// The attempt failed, and another may follow.
+        AttemptFailed = "ATTEMPT_FAILED",
+        /// The attempt failed, and the Session's own time was over meanwhile.
+        AttemptFailedLate = "ATTEMPT_FAILED_LATE",
+        /// The attempt failed in a way that no other mends, or it was the last one allowed.
+        Refused = "REFUSED",
     }
 }
 
-/// A notification about a Session (decisions.md sections 3 and 9).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionEvent {
-    /// The shopper finished in the drop-in.
-    Completed,
-    /// The attempt failed.
-    Failed,
-    /// It expired.
-    Cancelled,
-}
-
-impl SessionEvent {
-    /// Every event.
-    pub const ALL: [Self; 3] = [Self::Completed, Self::Failed, Self::Cancelled];
-
-    /// The EventType.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "SESSION_COMPLETED",
-            Self::Failed => "SESSION_FAILED",
-            Self::Cancelled => "SESSION_CANCELLED",
-        }
+coded_enum! {
+    /// A notification about a Session (docs/SPECIFICATION.md#session-events).
+    pub enum SessionEvent: "Session event" {
+        /// The shopper finished in the drop-in.
+        Completed = "SESSION_COMPLETED",
+        /// The last attempt failed.
+        Failed = "SESSION_FAILED",
+        /// It expired.
+        Cancelled = "SESSION_CANCELLED",
     }
 }
 
 /// One allowed move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transition {
+pub struct SessionTransition {
     /// `None` for creation.
     pub from: Option<SessionStateKind>,
     /// What happens.
@@ -268,34 +175,38 @@ pub struct Transition {
     pub event: Option<SessionEvent>,
 }
 
-/// Every move there is (contract, States and transitions; decisions.md section 3). Guards and documentation read this table.
-pub const TRANSITIONS: &[Transition] = {
+/// Every move there is (docs/SPECIFICATION.md#session-transitions). Guards and documentation read this table.
+pub const TRANSITIONS: &[SessionTransition] = {
     use SessionStateKind::{Cancelled, Completed, Created, Failed, Processing, Redirected};
-    use SessionTrigger::{Accepted, Authorized, Cancel, Create, Expire, Redirect, Refused, Replace, Return, Submit};
+    use SessionTrigger as T;
     const fn row(
         from: Option<SessionStateKind>,
         trigger: SessionTrigger,
         to: SessionStateKind,
         event: Option<SessionEvent>,
-    ) -> Transition {
-        Transition { from, trigger, to, event }
+    ) -> SessionTransition {
+        SessionTransition { from, trigger, to, event }
     }
     &[
-        row(None, Create, Created, None),
-        row(Some(Created), Replace, Created, None),
-        row(Some(Created), Cancel, Cancelled, None),
-        row(Some(Created), Expire, Cancelled, Some(SessionEvent::Cancelled)),
-        row(Some(Created), Submit, Processing, None),
-        row(Some(Processing), Authorized, Completed, Some(SessionEvent::Completed)),
-        row(Some(Processing), Accepted, Completed, Some(SessionEvent::Completed)),
-        row(Some(Processing), Redirect, Redirected, None),
-        row(Some(Processing), Refused, Failed, Some(SessionEvent::Failed)),
-        row(Some(Redirected), Return, Processing, None),
-        row(Some(Redirected), Refused, Failed, Some(SessionEvent::Failed)),
+        row(None, T::Create, Created, None),
+        row(Some(Created), T::Replace, Created, None),
+        row(Some(Created), T::Cancel, Cancelled, None),
+        row(Some(Created), T::Expire, Cancelled, Some(SessionEvent::Cancelled)),
+        row(Some(Created), T::Submit, Processing, None),
+        row(Some(Processing), T::Authorized, Completed, Some(SessionEvent::Completed)),
+        row(Some(Processing), T::Accepted, Completed, Some(SessionEvent::Completed)),
+        row(Some(Processing), T::Redirect, Redirected, None),
+        row(Some(Processing), T::AttemptFailed, Created, None),
+        row(Some(Processing), T::AttemptFailedLate, Cancelled, Some(SessionEvent::Cancelled)),
+        row(Some(Processing), T::Refused, Failed, Some(SessionEvent::Failed)),
+        row(Some(Redirected), T::Return, Processing, None),
+        row(Some(Redirected), T::AttemptFailed, Created, None),
+        row(Some(Redirected), T::AttemptFailedLate, Cancelled, Some(SessionEvent::Cancelled)),
+        row(Some(Redirected), T::Refused, Failed, Some(SessionEvent::Failed)),
     ]
 };
 
 /// The row of the table for `trigger` in `from`, if the move is allowed.
-pub(crate) fn transition(from: SessionStateKind, trigger: SessionTrigger) -> Option<&'static Transition> {
+pub(crate) fn transition(from: SessionStateKind, trigger: SessionTrigger) -> Option<&'static SessionTransition> {
     TRANSITIONS.iter().find(|row| row.from == Some(from) && row.trigger == trigger)
 }

@@ -1,9 +1,8 @@
 use dropin_kernel::{AttemptId, Change, OrderId, Revision, Timestamp};
+use dropin_order::FailureReason;
 
 use crate::session::{Session, SessionTerms};
-use crate::state::{
-    CancelReason, FailureReason, SessionState, SessionStateKind, SessionTrigger, Transition, transition,
-};
+use crate::state::{CancelReason, SessionState, SessionStateKind, SessionTransition, SessionTrigger, transition};
 
 /// The Session is not in a state that allows this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -84,29 +83,52 @@ impl Session {
         }
     }
 
-    fn moved(&self, trigger: SessionTrigger, state: SessionState, now: Timestamp) -> (Change<Self>, Transition) {
+    fn moved(&self, trigger: SessionTrigger, state: SessionState, now: Timestamp) -> (Change<Self>, SessionTransition) {
         let row = transition(self.state.kind(), trigger).expect("witnesses only offer moves of the table");
         assert_eq!(row.to, state.kind(), "the table and the witness disagree on {trigger:?}");
-        let next = Self { state, revision: self.revision.next(), updated_at: now, ..self.clone() };
+        let mut next = self.clone().at_revision(self.revision.next());
+        next.edit(|parts| (parts.state, parts.updated_at) = (state, now));
         (Change { next, expected: self.revision }, *row)
+    }
+
+    /// The attempt failed. Where another may follow, the Session is CREATED again, or CANCELLED when its own time was over meanwhile; else it is
+    /// FAILED.
+    fn attempt_failed(
+        &self,
+        order: OrderId,
+        attempt: AttemptId,
+        reason: FailureReason,
+        now: Timestamp,
+    ) -> (Change<Self>, SessionTransition) {
+        let attempts = self.attempts.and_failed(attempt, reason);
+        let (trigger, state) = if !reason.rule().is_mendable || attempts.left() == 0 {
+            (SessionTrigger::Refused, SessionState::Failed { order, attempt, reason })
+        } else if self.expires_at <= now {
+            (SessionTrigger::AttemptFailedLate, SessionState::Cancelled { reason: CancelReason::Expired })
+        } else {
+            (SessionTrigger::AttemptFailed, SessionState::Created)
+        };
+        let (mut change, row) = self.moved(trigger, state, now);
+        change.next.edit(|parts| parts.attempts = attempts);
+        (change, row)
     }
 }
 
 impl Created<'_> {
     /// PUT: the terms are replaced entirely; everything else stays.
-    pub fn replace(self, terms: SessionTerms, now: Timestamp) -> (Change<Session>, Transition) {
+    pub fn replace(self, terms: SessionTerms, now: Timestamp) -> (Change<Session>, SessionTransition) {
         let (mut change, row) = self.0.moved(SessionTrigger::Replace, SessionState::Created, now);
-        change.next.terms = terms;
+        change.next.edit(|parts| parts.terms = terms);
         (change, row)
     }
 
     /// DELETE by the merchant.
-    pub fn cancel(self, now: Timestamp) -> (Change<Session>, Transition) {
+    pub fn cancel(self, now: Timestamp) -> (Change<Session>, SessionTransition) {
         self.0.moved(SessionTrigger::Cancel, SessionState::Cancelled { reason: CancelReason::Merchant }, now)
     }
 
     /// The end of its life; `None` when that has not come yet. It ended when its time was over, whenever that is noticed.
-    pub fn expire(self, now: Timestamp) -> Option<(Change<Session>, Transition)> {
+    pub fn expire(self, now: Timestamp) -> Option<(Change<Session>, SessionTransition)> {
         let (end, expired) = (self.0.expires_at, SessionState::Cancelled { reason: CancelReason::Expired });
         (end <= now).then(|| self.0.moved(SessionTrigger::Expire, expired, end))
     }
@@ -121,7 +143,7 @@ impl Created<'_> {
         order: OrderId,
         attempt: AttemptId,
         now: Timestamp,
-    ) -> Result<(Change<Session>, Transition), SubmitRefused> {
+    ) -> Result<(Change<Session>, SessionTransition), SubmitRefused> {
         if self.0.revision != shown {
             return Err(SubmitRefused::Changed { current: self.0.revision });
         }
@@ -137,40 +159,40 @@ impl Created<'_> {
 
 impl Processing<'_> {
     /// The processor authorized: the Order exists from now on.
-    pub fn authorized(self, now: Timestamp) -> (Change<Session>, Transition) {
+    pub fn authorized(self, now: Timestamp) -> (Change<Session>, SessionTransition) {
         let state = SessionState::Completed { order: self.order, attempt: self.attempt };
         self.session.moved(SessionTrigger::Authorized, state, now)
     }
 
     /// The shopper is done here, and the rest takes time: a provider's review, or a bank transfer. The Order exists from now on.
-    pub fn accepted(self, now: Timestamp) -> (Change<Session>, Transition) {
+    pub fn accepted(self, now: Timestamp) -> (Change<Session>, SessionTransition) {
         let state = SessionState::Completed { order: self.order, attempt: self.attempt };
         self.session.moved(SessionTrigger::Accepted, state, now)
     }
 
     /// The shopper has to go on elsewhere.
-    pub fn redirected(self, now: Timestamp) -> (Change<Session>, Transition) {
+    pub fn redirected(self, now: Timestamp) -> (Change<Session>, SessionTransition) {
         let state = SessionState::Redirected { order: self.order, attempt: self.attempt };
         self.session.moved(SessionTrigger::Redirect, state, now)
     }
 
-    /// The attempt failed.
-    pub fn refused(self, reason: FailureReason, now: Timestamp) -> (Change<Session>, Transition) {
-        let state = SessionState::Failed { order: self.order, attempt: self.attempt, reason };
-        self.session.moved(SessionTrigger::Refused, state, now)
+    /// The attempt failed: declined, cancelled by the shopper, or its time was over. Where another may follow, the Session is CREATED again, or
+    /// CANCELLED when its own time was over meanwhile; else it is FAILED.
+    pub fn attempt_failed(self, reason: FailureReason, now: Timestamp) -> (Change<Session>, SessionTransition) {
+        self.session.attempt_failed(self.order, self.attempt, reason, now)
     }
 }
 
 impl Redirected<'_> {
     /// The shopper came back, or the processor has decided without that.
-    pub fn returned(self, now: Timestamp) -> (Change<Session>, Transition) {
+    pub fn returned(self, now: Timestamp) -> (Change<Session>, SessionTransition) {
         let state = SessionState::Processing { order: self.order, attempt: self.attempt };
         self.session.moved(SessionTrigger::Return, state, now)
     }
 
-    /// The attempt failed: refused, cancelled by the shopper, or its time was over.
-    pub fn refused(self, reason: FailureReason, now: Timestamp) -> (Change<Session>, Transition) {
-        let state = SessionState::Failed { order: self.order, attempt: self.attempt, reason };
-        self.session.moved(SessionTrigger::Refused, state, now)
+    /// The attempt failed: declined, cancelled by the shopper, or its time was over. Where another may follow, the Session is CREATED again, or
+    /// CANCELLED when its own time was over meanwhile; else it is FAILED.
+    pub fn attempt_failed(self, reason: FailureReason, now: Timestamp) -> (Change<Session>, SessionTransition) {
+        self.session.attempt_failed(self.order, self.attempt, reason, now)
     }
 }

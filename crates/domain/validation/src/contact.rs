@@ -1,35 +1,54 @@
 use std::fmt;
+use std::str::FromStr;
 
 use dropin_kernel::{Violation, ViolationCode};
 use time::Date;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
+use crate::invalid_value::InvalidValue;
 use crate::text::Text;
 
-/// `yyyy-MM-dd` (contract, BillingProfile.BirthDate).
+/// `yyyy-MM-dd` (docs/SPECIFICATION.md#contact).
 const DAY: &[BorrowedFormatItem<'static>] = format_description!("[year]-[month]-[day]");
 
 /// Fewest and most digits of a phone number; E.164 has 15 at most, and the shortest subscriber numbers in use have 5.
 const PHONE_DIGITS: std::ops::RangeInclusive<usize> = 5..=15;
 
-/// An e-mail address (HTML Living Standard, valid e-mail address).
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An e-mail address (HTML Living Standard, valid e-mail address), at most 255 characters (docs/SPECIFICATION.md#contact).
+///
+/// Names in other scripts and addresses in brackets are domains, too: `ana@bücher.example`, `ana@[127.0.0.1]`. Quoted users are none.
+///
+/// ```
+/// use dropin_validation::Email;
+///
+/// let email: Email = " ana.b+shop@shop.example ".parse().unwrap();
+/// assert_eq!((email.as_str(), email.domain()), ("ana.b+shop@shop.example", "shop.example"));
+/// assert!("ana@shop..example".parse::<Email>().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Email(String);
 
 impl Email {
-    /// Trims and checks the form (decisions.md section 2).
+    /// Trims and checks the form, as [`FromStr`] does, for the field at `field`.
+    ///
+    /// ```
+    /// # use dropin_validation::Email;
+    /// assert_eq!(Email::parse("BillingProfile.Email", "ana").unwrap_err().field, "BillingProfile.Email");
+    /// ```
     ///
     /// # Errors
-    /// A violation at `field`.
+    /// A violation at `field`: FIELD_INVALID for another form, and those of [`Text::parse`].
     pub fn parse(field: impl fmt::Display, raw: &str) -> Result<Self, Violation> {
-        Self::of(Text::parse(&field, raw)?).ok_or_else(|| {
-            let why = "must be an e-mail address such as ana@shop.example";
-            Violation::new(field.to_string(), ViolationCode::Invalid, why)
-        })
+        raw.parse().map_err(|refused: InvalidValue| refused.at(field))
     }
 
     /// Reads a stored address back; `None` when it is not one as [`Email::parse`] makes them: the row is corrupt.
+    ///
+    /// ```
+    /// # use dropin_validation::Email;
+    /// assert!(Email::restore("ana@shop.example").is_some() && Email::restore(" ana@shop.example").is_none());
+    /// ```
     pub fn restore(stored: &str) -> Option<Self> {
         Text::restore(stored).and_then(Self::of)
     }
@@ -40,8 +59,39 @@ impl Email {
     }
 
     /// The address.
+    ///
+    /// ```
+    /// # use dropin_validation::Email;
+    /// assert_eq!("ana@shop.example".parse::<Email>().unwrap().as_str(), "ana@shop.example");
+    /// ```
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// What stands behind the last `@`, as written.
+    ///
+    /// ```
+    /// # use dropin_validation::Email;
+    /// assert_eq!("ana@Shop.example".parse::<Email>().unwrap().domain(), "Shop.example");
+    /// ```
+    pub fn domain(&self) -> &str {
+        self.0.rsplit_once('@').map_or("", |(_, domain)| domain)
+    }
+}
+
+impl FromStr for Email {
+    type Err = InvalidValue;
+
+    /// Trims and checks the form.
+    fn from_str(raw: &str) -> Result<Self, InvalidValue> {
+        let why = "must be an e-mail address such as ana@shop.example";
+        Self::of(raw.parse()?).ok_or_else(|| InvalidValue::new(ViolationCode::Invalid, why))
+    }
+}
+
+impl fmt::Display for Email {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
     }
 }
 
@@ -60,23 +110,38 @@ fn is_plain_email(text: &str) -> bool {
 }
 
 /// A phone number as written, loosely E.164: an optional plus, 5 to 15 digits, and spaces, dots, dashes, slashes or
-/// parentheses between (decisions.md section 2).
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// parentheses between; at most 41 characters (docs/SPECIFICATION.md#contact).
+///
+/// ```
+/// use dropin_validation::Phone;
+///
+/// let phone: Phone = "+1 (213) 373-4253".parse().unwrap();
+/// assert_eq!((phone.as_str(), phone.digits().as_str()), ("+1 (213) 373-4253", "12133734253"));
+/// assert!("213-CALL-ME".parse::<Phone>().is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Phone(String);
 
 impl Phone {
-    /// Trims and checks the form.
+    /// Trims and checks the form, as [`FromStr`] does, for the field at `field`.
+    ///
+    /// ```
+    /// # use dropin_validation::Phone;
+    /// assert_eq!(Phone::parse("ShippingDetails.Phone", "1234").unwrap_err().field, "ShippingDetails.Phone");
+    /// ```
     ///
     /// # Errors
-    /// A violation at `field`.
+    /// A violation at `field`: FIELD_INVALID for another form, and those of [`Text::parse`].
     pub fn parse(field: impl fmt::Display, raw: &str) -> Result<Self, Violation> {
-        Self::of(Text::parse(&field, raw)?).ok_or_else(|| {
-            let why = "must be a phone number of 5 to 15 digits such as +1 213 373 4253";
-            Violation::new(field.to_string(), ViolationCode::Invalid, why)
-        })
+        raw.parse().map_err(|refused: InvalidValue| refused.at(field))
     }
 
     /// Reads a stored number back; `None` when it is not one as [`Phone::parse`] makes them: the row is corrupt.
+    ///
+    /// ```
+    /// # use dropin_validation::Phone;
+    /// assert!(Phone::restore("030/901820").is_some() && Phone::restore("12").is_none());
+    /// ```
     pub fn restore(stored: &str) -> Option<Self> {
         Text::restore(stored).and_then(Self::of)
     }
@@ -90,17 +155,78 @@ impl Phone {
     }
 
     /// The number as written.
+    ///
+    /// ```
+    /// # use dropin_validation::Phone;
+    /// assert_eq!("030/901820".parse::<Phone>().unwrap().as_str(), "030/901820");
+    /// ```
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Its digits alone, 5 to 15, without the plus: what two spellings of one number share.
+    ///
+    /// ```
+    /// # use dropin_validation::Phone;
+    /// assert_eq!("030/901820".parse::<Phone>().unwrap().digits(), "030901820");
+    /// ```
+    pub fn digits(&self) -> String {
+        self.0.chars().filter(char::is_ascii_digit).collect()
+    }
+
+    /// Whether it begins with a plus, so that the digits after it begin with the code of its country.
+    ///
+    /// ```
+    /// # use dropin_validation::Phone;
+    /// assert!("+49 30 901820".parse::<Phone>().unwrap().is_international());
+    /// ```
+    pub fn is_international(&self) -> bool {
+        self.0.starts_with('+')
+    }
 }
 
-/// A real day in the past.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl FromStr for Phone {
+    type Err = InvalidValue;
+
+    /// Trims and checks the form.
+    fn from_str(raw: &str) -> Result<Self, InvalidValue> {
+        let why = "must be a phone number of 5 to 15 digits such as +1 213 373 4253";
+        Self::of(raw.parse()?).ok_or_else(|| InvalidValue::new(ViolationCode::Invalid, why))
+    }
+}
+
+impl fmt::Display for Phone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(feature = "serde")]
+dropin_kernel::serialize_as_text!(Email, Phone);
+
+/// A real day in the past, of the years 1 to 9999, written `yyyy-MM-dd` (docs/SPECIFICATION.md#contact).
+///
+/// Its serialized form is that text; what day it is when it is restored is not asked.
+///
+/// ```
+/// use dropin_kernel::ViolationCode;
+/// use dropin_validation::BirthDate;
+/// use time::macros::date;
+///
+/// let today = date!(2026 - 11 - 23);
+/// assert_eq!(BirthDate::parse("BirthDate", "2000-02-29", today).unwrap().to_string(), "2000-02-29");
+/// assert_eq!(BirthDate::parse("BirthDate", "2026-11-23", today).unwrap_err().code, ViolationCode::OutOfRange);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BirthDate(Date);
 
 impl BirthDate {
-    /// Reads `yyyy-MM-dd`; `today` is the day in UTC, given by the caller (decisions.md section 2: a real past date).
+    /// Reads `yyyy-MM-dd`; `today` is the day in UTC, given by the caller (docs/SPECIFICATION.md#contact: a real past date).
+    ///
+    /// ```
+    /// # use {dropin_validation::BirthDate, time::macros::date};
+    /// assert!(BirthDate::parse("BirthDate", "29.02.2000", date!(2026 - 11 - 23)).is_err());
+    /// ```
     ///
     /// # Errors
     /// A violation at `field`: FIELD_INVALID for another form or a day that does not exist, VALUE_OUT_OF_RANGE when it is not
@@ -120,15 +246,35 @@ impl BirthDate {
     }
 
     /// Reads a stored day back; `None` for a year that `yyyy-MM-dd` cannot write: the row is corrupt.
+    ///
+    /// ```
+    /// # use {dropin_validation::BirthDate, time::macros::date};
+    /// assert!(BirthDate::restore(date!(1980 - 05 - 04)).is_some());
+    /// ```
     pub fn restore(stored: Date) -> Option<Self> {
         (1..=9_999).contains(&stored.year()).then_some(Self(stored))
     }
 
     /// The day.
+    ///
+    /// ```
+    /// # use {dropin_validation::BirthDate, time::macros::date};
+    /// assert_eq!(BirthDate::restore(date!(1980 - 05 - 04)).unwrap().date(), date!(1980 - 05 - 04));
+    /// ```
     pub const fn date(self) -> Date {
         self.0
     }
 }
+
+impl fmt::Display for BirthDate {
+    /// `yyyy-MM-dd`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0.format(DAY).map_err(|_unformattable| fmt::Error)?)
+    }
+}
+
+#[cfg(feature = "serde")]
+crate::stored::serialize_as_stored!(BirthDate, |text| Self::parse("", text, Date::MAX).ok());
 
 #[cfg(test)]
 mod tests {

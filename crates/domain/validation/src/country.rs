@@ -1,142 +1,146 @@
 use std::fmt;
+use std::str::FromStr;
 
 use dropin_kernel::{Violation, ViolationCode};
 
-use crate::text::Text;
+use crate::countries::COUNTRIES;
+use crate::invalid_value::InvalidValue;
 
-/// A country, by its upper-case ISO 3166-1 alpha-2 code (contract, Address.Country).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Country(&'static str);
+/// A country of ISO 3166-1, by its upper-case alpha-2 code (docs/SPECIFICATION.md#countries).
+///
+/// Codes that are reserved or withdrawn (`UK`, `EU`, `AN`, `XK`) are none.
+///
+/// ```
+/// use dropin_validation::Country;
+///
+/// let brazil: Country = "BR".parse().unwrap();
+/// assert_eq!((brazil.as_str(), brazil.name()), ("BR", "Brazil"));
+/// assert!("br".parse::<Country>().is_err() && "UK".parse::<Country>().is_err());
+/// assert_eq!(Country::ALL.len(), 249);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Country(u8);
 
 impl Country {
-    /// Looks the code up.
+    /// Every country, in the order of the codes.
+    ///
+    /// ```
+    /// # use dropin_validation::Country;
+    /// let named: Vec<_> = Country::ALL.iter().filter(|country| country.name().starts_with("Saint ")).collect();
+    /// assert_eq!(named.len(), 7);
+    /// ```
+    pub const ALL: [Self; COUNTRIES.len()] = {
+        let mut all = [Self(0); COUNTRIES.len()];
+        let mut at: u8 = 1;
+        while (at as usize) < all.len() {
+            all[at as usize] = Self(at);
+            at += 1;
+        }
+        all
+    };
+
+    /// Looks the code up, as [`FromStr`] does, for the field at `field`.
+    ///
+    /// ```
+    /// # use dropin_validation::Country;
+    /// assert!(Country::parse("Address.Country", "US").is_ok());
+    /// assert_eq!(Country::parse("Address.Country", "USA").unwrap_err().field, "Address.Country");
+    /// ```
     ///
     /// # Errors
     /// VALUE_NOT_ALLOWED at `field`.
     pub fn parse(field: impl fmt::Display, code: &str) -> Result<Self, Violation> {
-        rust_iso3166::from_alpha2(code).map(|country| Self(country.alpha2)).ok_or_else(|| {
-            Violation::new(
-                field.to_string(),
-                ViolationCode::NotAllowed,
-                "must be an upper-case ISO 3166-1 alpha-2 code such as US",
-            )
-        })
+        code.parse().map_err(|refused: InvalidValue| refused.at(field))
+    }
+
+    /// The alpha-2 code; the same as [`Country::as_str`].
+    ///
+    /// ```
+    /// # use dropin_validation::Country;
+    /// assert_eq!(Country::ALL[0].code(), "AD");
+    /// ```
+    pub const fn code(self) -> &'static str {
+        COUNTRIES[self.0 as usize].0
     }
 
     /// The alpha-2 code.
-    pub const fn code(self) -> &'static str {
-        self.0
-    }
-
-    /// Whether an address there needs a Region (contract, Address.Region).
-    pub fn requires_region(self) -> bool {
-        matches!(self.0, "CA" | "MX" | "US")
-    }
-
-    /// Whether an address there needs a Postcode (contract, Address.Postcode).
-    pub fn requires_postcode(self) -> bool {
-        matches!(self.0, "BR" | "CA" | "MX" | "US")
-    }
-}
-
-/// A subdivision of a country as the merchant wrote it, checked against ISO 3166-2 where the contract requires it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Region(Text);
-
-impl Region {
-    /// Checks `raw` as a region of `country`: where a Region is required it is a code of ISO 3166-2, with or without the
-    /// country's prefix (`CA` or `US-CA`); elsewhere any text (decisions.md section 2).
     ///
-    /// # Errors
-    /// A violation at `field`: VALUE_NOT_ALLOWED for a code that is not one of the country's.
-    pub fn parse(field: impl fmt::Display, raw: &str, country: Country) -> Result<Self, Violation> {
-        let text = Text::parse(&field, raw)?;
-        if country.requires_region() && !is_subdivision(country, text.as_str()) {
-            let why = format!("must be an ISO 3166-2 subdivision code of {}, with or without its prefix", country.0);
-            return Err(Violation::new(field.to_string(), ViolationCode::NotAllowed, why));
-        }
-        Ok(Self(text))
+    /// ```
+    /// # use dropin_validation::Country;
+    /// assert_eq!(Country::ALL[248].as_str(), "ZW");
+    /// ```
+    pub const fn as_str(self) -> &'static str {
+        self.code()
     }
 
-    /// Reads a stored region back; `None` when it is no text: the row is corrupt.
-    pub fn restore(stored: &str) -> Option<Self> {
-        Text::restore(stored).map(Self)
+    /// The English short name of ISO 3166-1, for example `Netherlands (Kingdom of the)`.
+    ///
+    /// ```
+    /// # use dropin_validation::Country;
+    /// assert_eq!("CI".parse::<Country>().unwrap().name(), "Côte d'Ivoire");
+    /// ```
+    pub const fn name(self) -> &'static str {
+        COUNTRIES[self.0 as usize].1
     }
 
-    /// The region as written.
-    pub fn as_str(&self) -> &str {
-        self.0.as_str()
+    /// Whether an address there needs a region: in Canada, Mexico and the United States (docs/SPECIFICATION.md#address).
+    ///
+    /// ```
+    /// # use dropin_validation::Country;
+    /// assert!("MX".parse::<Country>().unwrap().requires_region());
+    /// ```
+    pub fn requires_region(self) -> bool {
+        matches!(self.code(), "CA" | "MX" | "US")
+    }
+
+    /// Whether an address there needs a postcode: in Brazil, Canada, Mexico and the United States (docs/SPECIFICATION.md#address).
+    ///
+    /// ```
+    /// # use dropin_validation::Country;
+    /// assert!("BR".parse::<Country>().unwrap().requires_postcode());
+    /// assert!(!"IE".parse::<Country>().unwrap().requires_postcode());
+    /// ```
+    pub fn requires_postcode(self) -> bool {
+        matches!(self.code(), "BR" | "CA" | "MX" | "US")
     }
 }
 
-/// Whether ISO 3166-2 has the code, with or without the country's prefix. `MX-DIF` was Mexico City's until `MX-CMX` took its place (ISO 3166-2
-/// newsletter of November 2017), and shops still send it.
-fn is_subdivision(country: Country, code: &str) -> bool {
-    let bare = code.strip_prefix(country.0).and_then(|rest| rest.strip_prefix('-')).unwrap_or(code);
-    rust_iso3166::iso3166_2::from_code(&format!("{}-{bare}", country.0)).is_some() || (country.0, bare) == ("MX", "DIF")
+impl FromStr for Country {
+    type Err = InvalidValue;
+
+    /// Reads the exact code: two capitals, nothing around them.
+    fn from_str(code: &str) -> Result<Self, InvalidValue> {
+        let found = COUNTRIES.binary_search_by_key(&code, |(known, _)| known).ok();
+        found.and_then(|at| u8::try_from(at).ok()).map(Self).ok_or_else(|| {
+            InvalidValue::new(ViolationCode::NotAllowed, "must be an upper-case ISO 3166-1 alpha-2 code such as US")
+        })
+    }
 }
+
+impl fmt::Display for Country {
+    /// The code.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.code())
+    }
+}
+
+impl fmt::Debug for Country {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Country").field(&self.code()).finish()
+    }
+}
+
+#[cfg(feature = "serde")]
+dropin_kernel::serialize_as_text!(Country);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn region(country: &str, code: &str) -> Result<String, ViolationCode> {
-        let country = Country::parse("Country", country).unwrap();
-        Region::parse("Region", code, country).map(|region| region.0.to_string()).map_err(|violation| violation.code)
-    }
-
     #[test]
     fn country_is_an_upper_case_alpha_2_code() {
         for (code, known) in [("US", true), ("GB", true), ("us", false), ("UK", false), ("USA", false), ("", false)] {
             assert_eq!(Country::parse("Country", code).is_ok(), known, "{code}");
-        }
-    }
-
-    #[test]
-    fn region_of_ca_mx_us_is_a_subdivision_with_or_without_prefix() {
-        for (country, code) in
-            [("US", "CA"), ("US", "US-CA"), ("US", "PR"), ("MX", "CMX"), ("CA", "CA-QC"), ("CA", "ON")]
-        {
-            assert_eq!(region(country, code), Ok(code.to_owned()));
-        }
-        for (country, code) in
-            [("US", "QC"), ("US", "CA-QC"), ("US", "ca"), ("US", "US-US-CA"), ("MX", "US-CA"), ("US", "-CA")]
-        {
-            assert_eq!(region(country, code), Err(ViolationCode::NotAllowed), "{country} {code}");
-        }
-        assert_eq!(region("US", " "), Err(ViolationCode::Missing));
-    }
-
-    /// ISO 3166-2: the thirteen provinces and territories of Canada, the 32 states of Mexico (and the former code of its capital), the 50 states,
-    /// the district and the six outlying territories of the United States.
-    const SUBDIVISIONS: [(&str, &str); 3] = [
-        ("CA", "AB BC MB NB NL NS NT NU ON PE QC SK YT"),
-        (
-            "MX",
-            "AGU BCN BCS CAM CHH CHP CMX COA COL DIF DUR GRO GUA HID JAL MEX MIC MOR NAY NLE OAX PUE QUE ROO SIN SLP SON TAB TAM TLA VER YUC \
-             ZAC",
-        ),
-        (
-            "US",
-            "AK AL AR AS AZ CA CO CT DC DE FL GA GU HI IA ID IL IN KS KY LA MA MD ME MI MN MO MP MS MT NC ND NE NH NJ NM NV NY OH OK OR PA PR \
-             RI SC SD TN TX UM UT VA VI VT WA WI WV WY",
-        ),
-    ];
-
-    #[test]
-    fn every_region_of_ca_mx_us_and_no_other() {
-        for ((country, list), length) in SUBDIVISIONS.into_iter().zip([2, 3, 2]) {
-            let known: Vec<_> = list.split_whitespace().collect();
-            let letters = || (b'A'..=b'Z').map(|letter| char::from(letter).to_string());
-            let mut all: Vec<String> = letters().collect();
-            for _ in 1..length {
-                all = all.iter().flat_map(|one| letters().map(move |letter| format!("{one}{letter}"))).collect();
-            }
-            let accepted: Vec<_> = all.into_iter().filter(|code| region(country, code).is_ok()).collect();
-            assert_eq!(accepted, known, "{country}");
-            for code in known {
-                assert_eq!(region(country, &format!("{country}-{code}")), Ok(format!("{country}-{code}")));
-            }
         }
     }
 
@@ -149,13 +153,28 @@ mod tests {
     }
 
     #[test]
-    fn region_elsewhere_is_any_text() {
-        assert_eq!(region("DE", "Bayern"), Ok("Bayern".to_owned()));
+    fn each_country_is_found_by_its_code_and_has_a_name_of_its_own() {
+        assert!(COUNTRIES.is_sorted());
+        let mut names: Vec<_> = Country::ALL.map(Country::name).to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 249);
+        for country in Country::ALL {
+            assert_eq!(country.to_string().parse(), Ok(country));
+        }
+        assert_eq!(format!("{:?} {:>3}", Country::ALL[0], Country::ALL[0]), "Country(\"AD\")  AD");
     }
 
+    /// What the crate rust_iso3166 0.2.0 accepted, which stood here before the table.
+    const ACCEPTED: &str = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY \
+        BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE \
+        GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR \
+        KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI \
+        NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS \
+        ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW";
+
     #[test]
-    fn stored_regions_are_read_back_and_nonsense_is_not() {
-        assert_eq!(Region::restore("US-CA").map(|region| region.0.to_string()), Some("US-CA".to_owned()));
-        assert_eq!((Region::restore(""), Region::restore(" CA"), Region::restore("C\0")), (None, None, None));
+    fn the_same_countries_are_accepted_as_by_the_crate_before() {
+        assert_eq!(Country::ALL.map(Country::code).to_vec(), ACCEPTED.split_whitespace().collect::<Vec<_>>());
     }
 }

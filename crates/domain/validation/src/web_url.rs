@@ -1,22 +1,38 @@
 use std::fmt;
 
-use dropin_kernel::{Violation, ViolationCode};
+use dropin_kernel::{Violation, ViolationCode, coded_enum};
 use url::{Host, Url};
 
-/// Longest URL in characters (decisions.md section 2).
+/// Longest URL in characters (docs/SPECIFICATION.md#urls).
 const MAX_CHARS: usize = 2_048;
 
-/// Which URLs a deployment lets a merchant name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UrlPolicy {
-    /// https, and http to loopback hosts.
-    Production,
-    /// http to any host as well.
-    Sandbox,
+coded_enum! {
+    /// Which URLs a deployment lets a merchant name.
+    ///
+    /// ```
+    /// use dropin_validation::{UrlPolicy, WebUrl};
+    ///
+    /// let [strict, loose] = UrlPolicy::ALL.map(|policy| WebUrl::parse("CompleteUrl", "http://shop.example/", policy));
+    /// assert!(strict.is_err() && loose.is_ok());
+    /// ```
+    pub enum UrlPolicy: "policy for URLs" {
+        /// https, and http to loopback hosts.
+        Production = "PRODUCTION",
+        /// http to any host as well.
+        Sandbox = "SANDBOX",
+    }
 }
 
-/// An absolute http or https URL without userinfo, at most 2,048 characters (decisions.md section 2), kept as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An absolute http or https URL without userinfo, at most 2,048 characters (docs/SPECIFICATION.md#urls), kept as it was written.
+///
+/// ```
+/// use dropin_validation::{UrlPolicy, WebUrl};
+///
+/// let url = WebUrl::parse("CompleteUrl", "https://Shop.example/paid?id={SessionId}", UrlPolicy::Production).unwrap();
+/// assert_eq!(url.origin(), "https://shop.example");
+/// assert_eq!(url.with_session_id("6f1c-1"), "https://shop.example/paid?id=6f1c-1");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WebUrl(String);
 
 impl WebUrl {
@@ -24,6 +40,11 @@ impl WebUrl {
     ///
     /// The authority has to be written out with its two slashes and nothing may be a backslash (RFC 3986 section 3): browsers forgive both, and
     /// then do not agree with others on which host is meant.
+    ///
+    /// ```
+    /// # use dropin_validation::{UrlPolicy, WebUrl};
+    /// assert!(WebUrl::parse("CompleteUrl", "https://ana:secret@shop.example/", UrlPolicy::Sandbox).is_err());
+    /// ```
     ///
     /// # Errors
     /// A violation at `field`.
@@ -36,27 +57,57 @@ impl WebUrl {
 
     /// Reads a stored URL back; `None` when it is not one as [`WebUrl::parse`] makes them: the row is corrupt. It may have been stored by a
     /// sandbox.
+    ///
+    /// ```
+    /// # use dropin_validation::WebUrl;
+    /// assert!(WebUrl::restore("http://shop.example/").is_some() && WebUrl::restore("shop.example").is_none());
+    /// ```
     pub fn restore(stored: &str) -> Option<Self> {
         check(stored, UrlPolicy::Sandbox).is_ok().then(|| Self(stored.to_owned()))
     }
 
     /// The URL as it was written.
+    ///
+    /// ```
+    /// # use dropin_validation::WebUrl;
+    /// assert_eq!(WebUrl::restore("https://Shop.example").unwrap().as_str(), "https://Shop.example");
+    /// ```
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Where to send a browser: `{SessionId}` replaced by `session` (decisions.md section 2), also where the braces were written as percent
+    /// Where to send a browser: `{SessionId}` replaced by `session` (docs/SPECIFICATION.md#session-id-in-urls), also where the braces were written as percent
     /// escapes, and everything in the normal form that a header can carry (WHATWG URL).
+    ///
+    /// ```
+    /// # use dropin_validation::WebUrl;
+    /// assert_eq!(WebUrl::restore("https://Shop.example/{SessionId}").unwrap().with_session_id("7"), "https://shop.example/7");
+    /// ```
     pub fn with_session_id(&self, session: &str) -> String {
         let filled = self.0.replace("{SessionId}", session).replace("%7BSessionId%7D", session);
         Url::parse(&filled).map_or(filled, String::from)
     }
 
     /// Scheme, host and port, as browsers compare them (RFC 6454).
+    ///
+    /// ```
+    /// # use dropin_validation::WebUrl;
+    /// assert_eq!(WebUrl::restore("https://Shop.example:443/a?b").unwrap().origin(), "https://shop.example");
+    /// ```
     pub fn origin(&self) -> String {
         Url::parse(&self.0).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
     }
 }
+
+impl fmt::Display for WebUrl {
+    /// As it was written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(feature = "serde")]
+crate::stored::serialize_as_stored!(WebUrl, WebUrl::restore);
 
 /// What is wrong with a URL, and why.
 fn check(raw: &str, policy: UrlPolicy) -> Result<(), (ViolationCode, &'static str)> {

@@ -1,4 +1,4 @@
-//! One test per rule of the contract's Address, BillingProfile and ShippingDetails tables, named after the rule.
+//! One test per rule of docs/SPECIFICATION.md#address, docs/SPECIFICATION.md#billing-profile and docs/SPECIFICATION.md#shipping-details, named after the rule.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use dropin_kernel::{Violation, ViolationCode, Violations};

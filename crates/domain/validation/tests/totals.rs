@@ -1,4 +1,4 @@
-//! TotalAmount is exactly the contract's sum, whatever the numbers.
+//! TotalAmount is exactly the sum of docs/SPECIFICATION.md#total-amount, whatever the numbers.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use dropin_kernel::{ViolationCode, Violations};

@@ -9,96 +9,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, Parser};
+use clap::{ArgMatches, Args, Command, Parser, ValueEnum};
 use toml::{Table, Value};
 use url::Url;
 
+use crate::config_error::ConfigError;
+use crate::logs::{LogFormat, is_json, report_failure, set_format};
+use crate::variables::unknown_in_environment;
+
 /// The variable that names the TOML file when no flag does.
 const FILE_VARIABLE: &str = "DROPIN_CONFIG";
-
-/// Why the configuration cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// A file with settings or a secret cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The file is not TOML.
-    #[error("{path} is not TOML: {message}")]
-    Toml {
-        /// Which file.
-        path: PathBuf,
-        /// Where and what, without the file's contents.
-        message: String,
-    },
-    /// The file sets something that does not exist.
-    #[error("{path} sets {key}, which this program does not know; its settings are: {known}")]
-    Unknown {
-        /// Which file.
-        path: PathBuf,
-        /// The key.
-        key: String,
-        /// All that it may set.
-        known: String,
-    },
-    /// A value has a form that no setting takes.
-    #[error("{path}: {key} has to be a text, a number, true, false or a list of texts")]
-    Form {
-        /// Which file.
-        path: PathBuf,
-        /// The key.
-        key: String,
-    },
-    /// A secret is not configured.
-    #[error("{variable} is missing: set it, or name a file that holds it by {variable}_FILE")]
-    MissingSecret {
-        /// The variable.
-        variable: &'static str,
-    },
-    /// The database URL has a form that no database of ours has.
-    #[error("DATABASE_URL has to begin with sqlite://, postgres:// or postgresql://")]
-    DatabaseUrl,
-    /// The database URL would be cut in the midst of its password, and the rest of that be taken for a host, which logs show.
-    #[error("the user name or password in DATABASE_URL holds @ or /, which ends it: write %40 for @ and %2F for /")]
-    DatabasePassword,
-    /// One endpoint could take the slots that are kept for others.
-    #[error(
-        "--endpoint-slots (DROPIN_ENDPOINT_SLOTS) leaves too few for other endpoints: it has to be at most {most}, three quarters of --delivery-slots \
-         (DROPIN_DELIVERY_SLOTS)"
-    )]
-    EndpointSlots {
-        /// The most.
-        most: u32,
-    },
-    /// A server of the wallet's provider is on this machine, in production.
-    #[error(
-        "--wallet-hosts (DROPIN_WALLET_HOSTS) names a server of this machine, which only a sandbox may have: name the provider's own servers"
-    )]
-    WalletHosts,
-    /// The file that adjusts payment methods makes no sense.
-    #[error("{path}: {message}")]
-    Catalogue {
-        /// Which file.
-        path: PathBuf,
-        /// Where and what.
-        message: String,
-    },
-    /// The address of the messaging script is none.
-    #[error("pay_later_script_url has to be an http or https URL, for example https://{{region}}.later.example/lib.js")]
-    Script,
-    /// An address that has to be a URL is none.
-    #[error("{name} has to be an absolute http or https URL without query, for example {example}")]
-    Url {
-        /// Which setting.
-        name: &'static str,
-        /// How it may look.
-        example: &'static str,
-    },
-}
 
 /// Which file to read, and whether to run at all.
 #[derive(Debug, Clone, Args)]
@@ -118,6 +38,15 @@ pub struct Loaded<P> {
     pub settings: P,
     /// What `--check-config` prints.
     pub report: String,
+    /// What is worth a warning, each with what to do; logged by [`Loaded::warn`].
+    pub warnings: Vec<String>,
+}
+
+impl<P> Loaded<P> {
+    /// Logs the warnings, once logs were started.
+    pub fn warn(&self) {
+        self.warnings.iter().for_each(|warning| log::warn!("{warning}"));
+    }
 }
 
 /// Reads the settings of a program from its command line, environment and file. `defaults` replaces defaults of single
@@ -126,7 +55,14 @@ pub struct Loaded<P> {
 /// # Errors
 /// [`ConfigError`] when the file cannot be used.
 pub fn load<P: Parser>(defaults: &[(&str, &str)]) -> Result<Loaded<P>, ConfigError> {
-    load_from(std::env::args_os(), defaults).map(|outcome| outcome.unwrap_or_else(|error| error.exit()))
+    Ok(load_from(std::env::args_os(), defaults)?.unwrap_or_else(|error| {
+        if error.use_stderr() && is_json() {
+            // clap's own text is for a terminal, and has several lines.
+            report_failure(error.to_string().trim());
+            std::process::exit(error.exit_code());
+        }
+        error.exit()
+    }))
 }
 
 fn load_from<P: Parser>(
@@ -139,8 +75,17 @@ fn load_from<P: Parser>(
         command = with_default(command, name, vec![(*value).to_owned()]);
     }
     let mut file = Table::new();
+    set_format(format_asked_for(&arguments));
     if let Some(path) = config_file(&arguments) {
         file = read_file(&path)?;
+        if file.get("database_url").and_then(Value::as_str).is_some_and(has_password) {
+            dropin_private_file::check(&path)?;
+        }
+        if file.get("log_format").is_some_and(|format| format.as_str() == Some("json"))
+            && format_asked_for(&arguments).is_none()
+        {
+            set_format(Some(LogFormat::Json));
+        }
         for (key, value) in &file {
             if !known(&command).any(|name| name == key) {
                 let known = known(&command).collect::<Vec<_>>().join(", ");
@@ -151,23 +96,37 @@ fn load_from<P: Parser>(
         }
     }
     Ok(command.clone().try_get_matches_from(arguments).and_then(|matches| {
-        let report = report(&command, &matches, &file);
-        Ok(Loaded { settings: P::from_arg_matches(&matches)?, report })
+        let warnings = unknown_in_environment();
+        let mut report = report(&command, &matches, &file);
+        warnings.iter().for_each(|warning| report += &format!("# warning: {warning}\n"));
+        Ok(Loaded { settings: P::from_arg_matches(&matches)?, report, warnings })
     }))
+}
+
+/// What the command line, else the environment, says of the log's format: needed before clap can run, for what is wrong with either.
+fn format_asked_for(arguments: &[OsString]) -> Option<LogFormat> {
+    let given = flag(arguments, "--log-format").or_else(|| std::env::var_os("DROPIN_LOG_FORMAT"))?;
+    LogFormat::from_str(given.to_str()?, false).ok()
 }
 
 /// The file is needed before clap can run, so its name is found with a command that knows nothing else.
 fn config_file(arguments: &[OsString]) -> Option<PathBuf> {
+    let named = flag(arguments, "--config").or_else(|| std::env::var_os(FILE_VARIABLE));
+    named.filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// The last value that the command line gives to a flag, which begins with `--`.
+fn flag(arguments: &[OsString], name: &str) -> Option<OsString> {
     let arguments = arguments.iter().position(|argument| argument == "--").map_or(arguments, |end| &arguments[..end]);
-    let mut named = None;
+    let mut given = None;
     for (at, argument) in arguments.iter().enumerate() {
-        if argument == "--config" {
-            named = arguments.get(at + 1).map(PathBuf::from);
-        } else if let Some(path) = argument.to_str().and_then(|text| text.strip_prefix("--config=")) {
-            named = Some(path.into());
+        if argument == name {
+            given = arguments.get(at + 1).cloned();
+        } else if let Some(value) = argument.to_str().and_then(|text| text.strip_prefix(name)?.strip_prefix('=')) {
+            given = Some(value.into());
         }
     }
-    named.or_else(|| std::env::var_os(FILE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from))
+    given
 }
 
 fn read_file(path: &Path) -> Result<Table, ConfigError> {
@@ -243,9 +202,18 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+/// Whether a database's URL holds a password, before the `@` or as libpq's parameter. One that only libpq can read (of several hosts with ports) may.
+fn has_password(url: &str) -> bool {
+    match Url::parse(url) {
+        Ok(url) => url.password().is_some() || url.query_pairs().any(|(name, _)| name.contains("password")),
+        Err(_) => url.starts_with("postgres"),
+    }
+}
+
 /// A URL without its password, nor its query, which may carry one too (libpq reads `?password=`); any other text as it is.
 pub fn hide_password(text: &str) -> String {
     match Url::parse(text) {
+        Err(_) if text.starts_with("postgres") && text.contains('@') => "postgres://hidden".to_owned(),
         Ok(mut url) if url.password().is_some() || url.query().is_some() => {
             if url.password().is_some() {
                 // Only URLs that cannot have a password refuse one.
@@ -322,6 +290,25 @@ mod tests {
         assert!(matches!(load(&[], "[plain]\nx = 1"), Err(ConfigError::Form { .. })));
         let broken = load(&[], "plain = \"ok\"\nSECRET SECRET").unwrap_err().to_string();
         assert!(broken.contains("line 2") && !broken.contains("SECRET"), "{broken}");
+    }
+
+    #[test]
+    fn a_password_is_found_wherever_libpq_looks_for_it() {
+        for secret in ["postgres://u:geheim@h/d", "postgres:///d?password=geheim", "postgres://u:geheim@a:1,b:2/d"] {
+            assert!(has_password(secret) && !hide_password(secret).contains("geheim"), "{secret}");
+            let refused = load(&[], &format!("database_url = {secret:?}")).map(drop).unwrap_err().to_string();
+            assert!(refused.contains("chmod 600") && !refused.contains("geheim"), "{refused}");
+        }
+        assert!(!has_password("postgres://u@h/d?sslmode=disable") && !has_password("sqlite://d"));
+    }
+
+    #[test]
+    fn a_file_with_a_password_that_others_may_read_is_refused() {
+        // A new file is open to others, as most machines are set up.
+        let open = load(&[], "database_url = \"postgres://u:geheim@h/d\"").map(drop);
+        let message = open.unwrap_err().to_string();
+        assert!(message.contains("chmod 600") && !message.contains("geheim"), "{message}");
+        assert!(load(&[], "database_url = \"postgres://u@h/d?sslmode=disable\"").is_ok());
     }
 
     #[test]

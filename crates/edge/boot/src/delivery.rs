@@ -3,10 +3,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, value_parser};
-use dropin_notification::{BreakerRules, Schedule};
-use dropin_usecases::deliver::Pace;
+use dropin_notification::{EndpointBreakerRules, Schedule};
+use dropin_usecases::deliver::DeliverySettings;
 
-use crate::config::ConfigError;
+use crate::config_error::ConfigError;
 use crate::{RetentionArgs, WebhookArgs};
 
 /// How notifications are sent.
@@ -38,12 +38,12 @@ pub struct DeliveryArgs {
         long, env = "DROPIN_RETRY_SCHEDULE", default_value = "5s,30s,2m,10m,30m,1h,3h,6h,12h;3d", value_name = "SCHEDULE", value_parser = Schedule::from_str
     )]
     pub retry_schedule: Schedule,
-    /// Tries in a row without an answer after which an endpoint is taken for dead and only looked at now and then
+    /// Tries in a row without an answer after which an endpoint counts as dead and is only probed
     #[arg(
         long, env = "DROPIN_ENDPOINT_FAILURES", default_value_t = 5, value_name = "NUMBER", value_parser = value_parser!(u32).range(2..=1_000)
     )]
     pub endpoint_failures: u32,
-    /// It is also taken for dead when more than so many of its last twenty tries failed; 100 for never
+    /// It also counts as dead when more than so many of its last twenty tries failed; 100 for never
     #[arg(
         long, env = "DROPIN_ENDPOINT_FAILED_PERCENT", default_value_t = 50, value_name = "PERCENT", value_parser = value_parser!(u32).range(10..=100)
     )]
@@ -75,27 +75,27 @@ impl DeliveryArgs {
         Duration::from_secs(self.delivery_deadline)
     }
 
-    /// How much is done at once, how often is looked, and when an endpoint is taken for dead.
+    /// How many tries at once, how often the outbox is polled, and when an endpoint counts as dead.
     ///
     /// # Errors
     /// [`ConfigError::EndpointSlots`] when one endpoint could take more than three quarters of all slots: the last quarter is kept for others.
-    pub fn pace(&self) -> Result<Pace, ConfigError> {
+    pub fn settings(&self) -> Result<DeliverySettings, ConfigError> {
         if self.delivery_slots * 3 < self.endpoint_slots * 4 {
             return Err(ConfigError::EndpointSlots { most: self.delivery_slots * 3 / 4 });
         }
-        let usual = BreakerRules::default();
+        let usual = EndpointBreakerRules::default();
         let longest_wait = Duration::from_secs(self.endpoint_pause);
-        Ok(Pace {
+        Ok(DeliverySettings {
             per_endpoint: self.endpoint_slots,
             in_flight: self.delivery_slots,
             poll: Duration::from_millis(self.delivery_poll),
-            breaker: BreakerRules {
+            breaker: EndpointBreakerRules {
                 unreached_in_a_row: self.endpoint_failures,
                 failed_percent: self.endpoint_failed_percent,
                 longest_wait,
                 ..usual
             },
-            ..Pace::within(self.deadline())
+            ..DeliverySettings::within(self.deadline())
         })
     }
 }
@@ -117,7 +117,10 @@ mod tests {
     #[test]
     fn nothing_said_means_the_usual() {
         let usual = parsed("demo").unwrap();
-        assert_eq!((usual.pace().unwrap(), usual.retry_schedule), (Pace::default(), Schedule::standard()));
+        assert_eq!(
+            (usual.settings().unwrap(), usual.retry_schedule),
+            (DeliverySettings::default(), Schedule::standard())
+        );
     }
 
     #[test]
@@ -127,10 +130,13 @@ mod tests {
              --endpoint-failed-percent 70 --endpoint-pause 80",
         );
         let given = given.unwrap();
-        let pace = given.pace().unwrap();
-        assert_eq!((pace.per_endpoint, pace.in_flight), (1, 2));
-        assert_eq!([pace.send_deadline, pace.lease, pace.poll].map(|time| time.as_millis()), [3_000, 7_500, 40]);
-        let BreakerRules { unreached_in_a_row, failed_percent, longest_wait, .. } = pace.breaker;
+        let settings = given.settings().unwrap();
+        assert_eq!((settings.per_endpoint, settings.in_flight), (1, 2));
+        assert_eq!(
+            [settings.send_deadline, settings.lease, settings.poll].map(|time| time.as_millis()),
+            [3_000, 7_500, 40]
+        );
+        let EndpointBreakerRules { unreached_in_a_row, failed_percent, longest_wait, .. } = settings.breaker;
         assert_eq!((unreached_in_a_row, failed_percent, longest_wait.as_secs()), (6, 70, 80));
         assert_eq!(given.retry_schedule.to_string(), "5s;1d");
     }
@@ -141,7 +147,7 @@ mod tests {
             [(3, 4, None), (4, 4, Some(3)), (384, 512, None), (385, 512, Some(384)), (2, 2, Some(1))]
         {
             let given = parsed(&format!("demo --endpoint-slots {slots} --delivery-slots {of}")).unwrap();
-            let refused = given.pace().err().map(|error| error.to_string());
+            let refused = given.settings().err().map(|error| error.to_string());
             assert_eq!(refused.is_some(), most.is_some(), "{slots} of {of}");
             if let (Some(refused), Some(most)) = (refused, most) {
                 assert!(refused.contains(&format!("at most {most}")), "{refused}");

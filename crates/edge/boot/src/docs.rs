@@ -1,6 +1,6 @@
 use clap::Args;
 
-use crate::settings::Mode;
+use crate::mode::Mode;
 
 /// Whether a service shows its API document.
 #[derive(Debug, Clone, Args)]

@@ -1,4 +1,4 @@
-//! A process that handles cards shows its memory to nobody.
+//! Keeps the memory of a process that handles cards from core dumps and other processes.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::process::Failure;
 /// # Errors
 /// The system refuses; no card should be handled then.
 pub fn keep_memory_private() -> Result<(), Failure> {
-    forbid().map_err(|error| {
+    disable_core_dumps().map_err(|error| {
         format!(
             "the system does not let this program turn off core dumps ({error}); it handles cards, so it does not start"
         )
@@ -19,7 +19,7 @@ pub fn keep_memory_private() -> Result<(), Failure> {
 }
 
 #[cfg(target_os = "linux")]
-fn forbid() -> io::Result<()> {
+fn disable_core_dumps() -> io::Result<()> {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     // First what a handler of core dumps outside of the limit obeys too, and a debugger.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
@@ -27,12 +27,12 @@ fn forbid() -> io::Result<()> {
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]
-fn forbid() -> io::Result<()> {
+fn disable_core_dumps() -> io::Result<()> {
     no_core_files()
 }
 
 #[cfg(not(unix))]
-fn forbid() -> io::Result<()> {
+fn disable_core_dumps() -> io::Result<()> {
     Ok(())
 }
 

@@ -1,8 +1,63 @@
+use std::io;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, value_parser};
+use dropin_private_file::watch;
+
+use crate::config_error::ConfigError;
+use crate::secret::{Secret, secret};
+
+/// The payment processor.
+#[derive(Debug, Clone, Args)]
+pub struct ProcessorArgs {
+    /// Address of the payment processor; https unless it is on this machine
+    #[arg(long, env = "PROCESSOR_URL", default_value = Self::DEFAULT_URL, value_name = "URL")]
+    pub processor_url: String,
+    /// File with the key that the processor knows us by; without it the environment variable PROCESSOR_KEY holds the key
+    #[arg(long, env = "PROCESSOR_KEY_FILE", value_name = "FILE")]
+    pub processor_key_file: Option<PathBuf>,
+}
+
+impl ProcessorArgs {
+    /// Where the sandbox processor listens when it is a program of its own.
+    pub const DEFAULT_URL: &'static str = "http://127.0.0.1:8086";
+
+    /// The key that the processor knows us by.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when there is none.
+    pub fn key(&self) -> Result<Secret, ConfigError> {
+        let variable = "PROCESSOR_KEY";
+        secret(variable, self.processor_key_file.as_deref())?.ok_or(ConfigError::MissingSecret { variable })
+    }
+
+    /// Calls `replace` with the key that PROCESSOR_KEY_FILE holds each time it has changed, for as long as `owner` lives. A file that cannot be used is
+    /// logged, and changes nothing.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn follow_key<T: Send + Sync + 'static>(
+        &self,
+        owner: &Arc<T>,
+        replace: impl Fn(&T, String) + Send + 'static,
+    ) -> io::Result<()> {
+        let Some(file) = self.processor_key_file.clone() else { return Ok(()) };
+        let settings = self.clone();
+        watch("processor-key", vec![file], owner, move |owner| match settings.key() {
+            Ok(key) => {
+                replace(owner, key.expose().to_owned());
+                log::info!("read PROCESSOR_KEY_FILE again: calls to the processor use its key");
+            }
+            Err(error) => log::error!(
+                "PROCESSOR_KEY_FILE has changed and cannot be used: {error}; the key that was read before stays in use"
+            ),
+        })
+    }
+}
 
 /// How many calls go to the payment processor at once, and when none do because it answers nobody. Each program has limits of its own.
 #[derive(Debug, Clone, Args)]
@@ -35,7 +90,7 @@ pub struct ProcessorLimitArgs {
     pub processor_pause: u64,
 }
 
-/// A room without a place would be no room; far more than this is a flood.
+/// A limit of 0 calls would stop every payment; far more than 10000 is no limit.
 const CALLS: RangeInclusive<u64> = 1..=10_000;
 /// One lost answer says nothing about a processor.
 const FAILURES: RangeInclusive<u64> = 2..=1_000;
@@ -55,6 +110,10 @@ impl ProcessorLimitArgs {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
     use super::*;
 
     #[derive(Debug, clap::Parser)]
@@ -98,5 +157,47 @@ mod tests {
         ] {
             assert!(limits(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_missing_secret_says_how_to_give_it() {
+        let args = ProcessorArgs { processor_url: String::new(), processor_key_file: None };
+        let message = args.key().unwrap_err().to_string();
+        assert!(message.contains("PROCESSOR_KEY_FILE"), "{message}");
+    }
+
+    /// Writes a private file in one step.
+    fn put(path: &Path, text: &str, mode: u32) {
+        let next = path.with_extension("next");
+        fs::write(&next, text).unwrap();
+        fs::set_permissions(&next, PermissionsExt::from_mode(mode)).unwrap();
+        fs::rename(next, path).unwrap();
+    }
+
+    fn until(what: &str, mut met: impl FnMut() -> bool) {
+        let begun = std::time::Instant::now();
+        while !met() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "never: {what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[test]
+    fn a_new_processor_key_is_read_and_one_that_others_may_read_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key");
+        put(&file, "one", 0o600);
+        let args = ProcessorArgs { processor_url: String::new(), processor_key_file: Some(file.clone()) };
+        let used = Arc::new(std::sync::Mutex::new(args.key().unwrap().expose().to_owned()));
+        args.follow_key(&used, |used, key| *used.lock().unwrap() = key).unwrap();
+        put(&file, "two", 0o600);
+        until("the new key", || *used.lock().unwrap() == "two");
+        for (text, mode) in [("three", 0o644), ("", 0o600)] {
+            put(&file, text, mode);
+            std::thread::sleep(Duration::from_millis(1_500));
+            assert_eq!(*used.lock().unwrap(), "two", "{text} {mode:o}");
+        }
+        fs::write(&file, "four").unwrap();
+        until("the mended key", || *used.lock().unwrap() == "four");
     }
 }

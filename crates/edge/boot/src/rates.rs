@@ -3,12 +3,12 @@ use std::time::Duration;
 
 use clap::Args;
 use dropin_money::Currency;
-use dropin_rates::{Limits, LimitsError, OfferPolicy, OfferPolicyError};
-use dropin_usecases::rates::RATES_EVERY;
+use dropin_rates::{LimitsError, OfferPolicy, OfferPolicyError, RateSourceLimits};
+use dropin_usecases::rates::RATES_REFRESH_INTERVAL;
 
 /// Where exchange rates come from, and which are believed.
 #[derive(Debug, Clone, Args)]
-pub struct RateFeedArgs {
+pub struct RateSourceArgs {
     /// File of exchange rates in a format of the European Central Bank, a path or an https address; without one a sandbox has invented rates,
     /// and production has none
     #[arg(long, env = "DROPIN_RATES_FEED", hide_env_values = true, value_name = "PATH or URL")]
@@ -24,21 +24,21 @@ pub struct RateFeedArgs {
     pub rates_supplement: Option<String>,
     /// How often both are looked at, in seconds, 10 to 86400
     #[arg(
-        long, env = "DROPIN_RATES_INTERVAL", default_value_t = RATES_EVERY.as_secs(), value_name = "SECONDS",
+        long, env = "DROPIN_RATES_INTERVAL", default_value_t = RATES_REFRESH_INTERVAL.as_secs(), value_name = "SECONDS",
         value_parser = clap::value_parser!(u64).range(10..=86_400)
     )]
     pub rates_interval: u64,
     /// Publications of the first file that may fail to appear before its rates are too old to guarantee any, 1 to 30
-    #[arg(long, env = "DROPIN_RATES_STALE_AFTER", default_value_t = Limits::default().stale_after(), value_name = "NUMBER")]
+    #[arg(long, env = "DROPIN_RATES_STALE_AFTER", default_value_t = RateSourceLimits::default().stale_after(), value_name = "NUMBER")]
     pub rates_stale_after: u16,
     /// The same for the second file, whose rates are then left out
     #[arg(
-        long, env = "DROPIN_RATES_SUPPLEMENT_STALE_AFTER", default_value_t = Limits::default().supplement_stale_after(),
+        long, env = "DROPIN_RATES_SUPPLEMENT_STALE_AFTER", default_value_t = RateSourceLimits::default().supplement_stale_after(),
         value_name = "NUMBER"
     )]
     pub rates_supplement_stale_after: u16,
     /// Percent by which a rate may change from one table to the next and be believed, 1 to 900
-    #[arg(long, env = "DROPIN_RATES_JUMP", default_value_t = Limits::default().jump_percent(), value_name = "PERCENT")]
+    #[arg(long, env = "DROPIN_RATES_JUMP", default_value_t = RateSourceLimits::default().jump_percent(), value_name = "PERCENT")]
     pub rates_jump: u16,
     /// Currencies whose rate has changed by more, and that is right; separated by commas, until the change is in force
     #[arg(
@@ -47,13 +47,13 @@ pub struct RateFeedArgs {
     pub rates_confirm: Vec<Currency>,
 }
 
-impl RateFeedArgs {
+impl RateSourceArgs {
     /// What is believed.
     ///
     /// # Errors
     /// [`LimitsError`].
-    pub fn limits(&self) -> Result<Limits, LimitsError> {
-        let limits = Limits::new(self.rates_stale_after, self.rates_supplement_stale_after, self.rates_jump)?;
+    pub fn limits(&self) -> Result<RateSourceLimits, LimitsError> {
+        let limits = RateSourceLimits::new(self.rates_stale_after, self.rates_supplement_stale_after, self.rates_jump)?;
         Ok(limits.with_confirmed(self.rates_confirm.iter().copied()))
     }
 
@@ -93,7 +93,7 @@ mod tests {
     #[derive(Parser)]
     struct Demo {
         #[command(flatten)]
-        feed: RateFeedArgs,
+        source: RateSourceArgs,
         #[command(flatten)]
         offers: OfferArgs,
     }
@@ -105,8 +105,11 @@ mod tests {
     #[test]
     fn the_defaults_are_those_of_the_rules() {
         let demo = parse("").unwrap();
-        assert_eq!((demo.feed.limits(), demo.offers.policy()), (Ok(Limits::default()), Ok(OfferPolicy::default())));
-        assert_eq!(demo.feed.every(), RATES_EVERY);
+        assert_eq!(
+            (demo.source.limits(), demo.offers.policy()),
+            (Ok(RateSourceLimits::default()), Ok(OfferPolicy::default()))
+        );
+        assert_eq!(demo.source.every(), RATES_REFRESH_INTERVAL);
     }
 
     #[test]
@@ -115,7 +118,7 @@ mod tests {
         for wrong in ["--rates-supplement b.csv", "--rates-interval 9", "--rates-confirm XXX", "--rates-jump -1"] {
             assert!(parse(wrong).is_none(), "{wrong}");
         }
-        assert_eq!(parse("--rates-jump 0").unwrap().feed.limits(), Err(LimitsError::Jump));
+        assert_eq!(parse("--rates-jump 0").unwrap().source.limits(), Err(LimitsError::Jump));
         assert_eq!(parse("--rate-offer-life 60").unwrap().offers.policy(), Err(OfferPolicyError::Life));
     }
 }

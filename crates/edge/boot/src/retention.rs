@@ -9,15 +9,15 @@ use dropin_usecases::notifications::Retention;
 pub struct RetentionArgs {
     /// How long is kept what came of each try at a notification, such as 30d or 12h; 0 for ever
     #[arg(long, env = "DROPIN_ATTEMPT_RETENTION", default_value = "30d", value_name = "TIME", value_parser = time)]
-    pub attempt_retention: Kept,
+    pub attempt_retention: RetentionPeriod,
     /// How long notifications are kept that are over; the newest of each payment and what is parked stay, 0 keeps all of them for ever
     #[arg(long, env = "DROPIN_EVENT_RETENTION", default_value = "400d", value_name = "TIME", value_parser = time)]
-    pub event_retention: Kept,
+    pub event_retention: RetentionPeriod,
 }
 
 /// How long something is kept; `None` for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kept(pub Option<Duration>);
+pub struct RetentionPeriod(pub Option<Duration>);
 
 impl RetentionArgs {
     /// The same for the use case.
@@ -27,21 +27,21 @@ impl RetentionArgs {
 }
 
 /// Shorter would be a slip of the pen, and what it deletes is gone.
-const SHORTEST: Duration = Duration::from_secs(60);
+const MIN_RETENTION: Duration = Duration::from_secs(60);
 
 /// A hundred years. Databases know no moments far before our time, and would refuse to delete what is older than one.
-const LONGEST: Duration = Duration::from_secs(36_500 * 86_400);
+const MAX_RETENTION: Duration = Duration::from_secs(36_500 * 86_400);
 
-fn time(text: &str) -> Result<Kept, String> {
+fn time(text: &str) -> Result<RetentionPeriod, String> {
     let advice = || {
         "must be a whole number with m, h or d, such as 12h or 30d, of 36500d at most; 0 or forever deletes nothing"
             .to_owned()
     };
     if matches!(text, "0" | "forever") {
-        return Ok(Kept(None));
+        return Ok(RetentionPeriod(None));
     }
-    let kept = parse_span(text).filter(|kept| (SHORTEST..=LONGEST).contains(kept)).ok_or_else(advice)?;
-    Ok(Kept(Some(kept)))
+    let kept = parse_span(text).filter(|kept| (MIN_RETENTION..=MAX_RETENTION).contains(kept)).ok_or_else(advice)?;
+    Ok(RetentionPeriod(Some(kept)))
 }
 
 #[cfg(test)]
@@ -69,10 +69,10 @@ mod tests {
         assert_eq!(retention("--attempt-retention 0").unwrap().tries, None);
         for wrong in ["", "d", "-1d", "0d", "30", "30s", "1.5d", "30ᵈ", "36501d", "9999999d"] {
             let line = ["demo".to_owned(), format!("--event-retention={wrong}")];
-            let told = Demo::try_parse_from(line).unwrap_err().to_string();
-            assert!(told.contains("forever") || wrong.is_empty(), "{wrong}: {told}");
+            let message = Demo::try_parse_from(line).unwrap_err().to_string();
+            assert!(message.contains("forever") || wrong.is_empty(), "{wrong}: {message}");
         }
         let longest = retention("--attempt-retention 36500d").unwrap();
-        assert_eq!(longest.tries, Some(LONGEST));
+        assert_eq!(longest.tries, Some(MAX_RETENTION));
     }
 }

@@ -7,10 +7,10 @@ use tokio::sync::watch;
 const ENDED_BY_SIGNAL: i32 = 130;
 
 /// Signals that follow the first this closely belong to it: some programs send theirs to a process and to its group.
-const ONE_WISH: Duration = Duration::from_secs(1);
+const DUPLICATE_SIGNAL_WINDOW: Duration = Duration::from_secs(1);
 
 /// Becomes `true` at the first ctrl-c or SIGTERM; one more, a second later or after that,
-/// ends the process at once. Signals count from this call on, not only when somebody has waited for the first time.
+/// ends the process at once. Signals count from this call on, not only from the first wait on.
 ///
 /// Has to be called inside a tokio runtime.
 pub fn stop_on_signals() -> watch::Sender<bool> {
@@ -21,7 +21,7 @@ pub fn stop_on_signals() -> watch::Sender<bool> {
         signals.next().await;
         log::info!("stopping; a second signal ends the process at once");
         sender.send_replace(true);
-        tokio::time::sleep(ONE_WISH).await;
+        tokio::time::sleep(DUPLICATE_SIGNAL_WINDOW).await;
         signals.next().await;
         std::process::exit(ENDED_BY_SIGNAL);
     });
@@ -30,11 +30,11 @@ pub fn stop_on_signals() -> watch::Sender<bool> {
 
 /// Waits until `stop` is `true`.
 pub async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // Without its sender nobody can ask for a stop any more, which is one too.
+    // A dropped sender means a stop too.
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// What asks for a stop. Where the system lets nobody listen, it ends the process by itself.
+/// The signals that request a stop. Where the system installs no handler, they end the process.
 struct Signals {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
@@ -54,11 +54,11 @@ impl Signals {
 }
 
 async fn received(signal: &mut Option<Signal>) {
-    let heard = match signal {
+    let signalled = match signal {
         Some(signal) => signal.recv().await,
         None => None,
     };
-    if heard.is_none() {
+    if signalled.is_none() {
         std::future::pending::<()>().await;
     }
 }

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use dropin_access::{WalletHost, WalletHosts};
 
-use crate::config::ConfigError;
-use crate::settings::Mode;
+use crate::config_error::ConfigError;
+use crate::mode::Mode;
 
 /// The mobile wallet's provider.
 #[derive(Debug, Clone, Args)]

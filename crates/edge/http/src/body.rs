@@ -1,16 +1,21 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 
 use actix_web::dev::Payload;
 use actix_web::error::PayloadError;
 use actix_web::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
-use actix_web::{FromRequest, HttpRequest};
-use bytes::{Bytes, BytesMut};
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
+use bytes::Bytes;
 use dropin_wire::ErrorCode;
 use futures_util::StreamExt;
 
 use crate::ApiError;
+use crate::rate_limiter::RequestQuota;
+
+/// The first allocation for a body, in bytes.
+const INITIAL_CAPACITY_BYTES: usize = 1024;
 
 /// Largest body that is taken, in bytes; put another one into the app data of a scope or resource to change it there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +25,7 @@ pub struct BodyLimit(
 );
 
 impl Default for BodyLimit {
-    /// 256 KiB (decisions.md section 1).
+    /// 256 KiB (docs/SPECIFICATION.md#http-body).
     fn default() -> Self {
         Self(256 * 1024)
     }
@@ -32,6 +37,13 @@ impl Default for BodyLimit {
 /// [`BodyLimit`], 408 REQUEST_TIMEOUT when the body takes longer than [`Limits::body_deadline`](crate::Limits).
 #[derive(Debug, Clone)]
 pub struct JsonBody(
+    /// The body.
+    pub Bytes,
+);
+
+/// Like [`JsonBody`], for operations whose bodies are small: at most `BYTES`, whatever the [`BodyLimit`] says beyond that.
+#[derive(Debug, Clone)]
+pub struct SmallJsonBody<const BYTES: usize>(
     /// The body.
     pub Bytes,
 );
@@ -61,6 +73,20 @@ impl FromRequest for JsonBody {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let typed = require_type(request, "application/json");
         let body = read(request, payload);
+        Box::pin(async move {
+            typed?;
+            body.await.map(Self)
+        })
+    }
+}
+
+impl<const BYTES: usize> FromRequest for SmallJsonBody<BYTES> {
+    type Error = ApiError;
+    type Future = Reading<Self>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let typed = require_type(request, "application/json");
+        let body = read_up_to(BYTES, request, payload);
         Box::pin(async move {
             typed?;
             body.await.map(Self)
@@ -120,26 +146,46 @@ fn require_type(request: &HttpRequest, wanted: &'static str) -> Result<(), ApiEr
 }
 
 fn read(request: &HttpRequest, payload: &mut Payload) -> impl Future<Output = Result<Bytes, ApiError>> + 'static {
-    let limit = request.app_data::<BodyLimit>().copied().unwrap_or_default().0;
+    read_up_to(usize::MAX, request, payload)
+}
+
+/// Reads at most `most` bytes, and no more than the [`BodyLimit`] says.
+fn read_up_to(
+    most: usize,
+    request: &HttpRequest,
+    payload: &mut Payload,
+) -> impl Future<Output = Result<Bytes, ApiError>> + 'static {
+    let limit = request.app_data::<BodyLimit>().copied().unwrap_or_default().0.min(most);
     let declared = request
         .headers()
         .get(CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
         .and_then(|text| text.parse::<usize>().ok());
     let mut payload = payload.take();
+    let quota = request.extensions().get::<Rc<RequestQuota>>().cloned();
     async move {
         if declared.is_some_and(|length| length > limit) {
             return Err(too_large(limit));
         }
-        let mut body = BytesMut::with_capacity(declared.unwrap_or_default());
+        let mut body = Vec::new();
         while let Some(chunk) = payload.next().await {
             let chunk = chunk.map_err(broken)?;
-            if body.len() + chunk.len() > limit {
+            let length = body.len() + chunk.len();
+            if length > limit {
                 return Err(too_large(limit));
+            }
+            if body.capacity() < length {
+                // As much as came, not as much as was announced: an announcement costs its sender nothing.
+                let capacity =
+                    length.next_power_of_two().clamp(INITIAL_CAPACITY_BYTES, limit.max(INITIAL_CAPACITY_BYTES));
+                if let Some(quota) = &quota {
+                    quota.grow_body(capacity)?;
+                }
+                body.reserve_exact(capacity - body.len());
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(body.freeze())
+        Ok(Bytes::from(body))
     }
 }
 

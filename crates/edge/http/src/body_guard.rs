@@ -1,4 +1,4 @@
-//! A deadline on every request body, and polite early refusals.
+//! A deadline on every request body, and the draining of a refused one.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -14,13 +14,13 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, Sleep};
 
-use crate::limits::READ_ON;
+use crate::limits::MAX_DRAIN_BYTES;
 
 type Shared = Rc<RefCell<Payload>>;
 
-/// The request's body with an end to its patience. The body itself stays shared with the guard, which reads on what a
+/// The request's body with a deadline. The body itself stays shared with the guard, which reads the rest of what a
 /// refusal left unread.
-struct Timed {
+struct TimedBody {
     body: Shared,
     deadline: Instant,
     /// Made when the body has to be waited for, which most have not.
@@ -28,13 +28,13 @@ struct Timed {
     over: bool,
 }
 
-impl Timed {
+impl TimedBody {
     fn new(body: Shared, deadline: Instant) -> Self {
         Self { body, deadline, timer: None, over: false }
     }
 }
 
-impl Stream for Timed {
+impl Stream for TimedBody {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -53,10 +53,10 @@ impl Stream for Timed {
     }
 }
 
-/// The body of a request, beside whoever reads it.
+/// The body of a request, shared with the extractor that reads it.
 ///
-/// Has to live as long as the answer: actix reads on a chunked body without an end once nobody holds it, but closes the connection behind
-/// the answer, and says so, while somebody does.
+/// Has to live as long as the answer: actix drains a chunked body without an end once its payload is dropped, but closes the connection behind
+/// the answer, and says so, while the payload is held.
 pub(crate) struct BodyGuard {
     body: Option<Shared>,
     deadline: Instant,
@@ -70,24 +70,24 @@ impl BodyGuard {
     }
 
     /// Gives a request's body until `deadline` to arrive.
-    pub(crate) fn put(request: &mut ServiceRequest, deadline: Instant) -> Self {
+    pub(crate) fn attach(request: &mut ServiceRequest, deadline: Instant) -> Self {
         let body = request.take_payload();
         if matches!(body, Payload::None) {
             return Self { body: None, deadline };
         }
         let body = Rc::new(RefCell::new(body));
-        request.set_payload(Payload::Stream { payload: Box::pin(Timed::new(body.clone(), deadline)) });
+        request.set_payload(Payload::Stream { payload: Box::pin(TimedBody::new(body.clone(), deadline)) });
         Self { body: Some(body), deadline }
     }
 
-    /// Reads on what has not arrived yet of a refused request, so that its sender sees the answer, within bounds.
-    pub(crate) async fn read_on(&self) {
+    /// Drains the body of a refused request, at most [`MAX_DRAIN_BYTES`], so that the client sees the answer.
+    pub(crate) async fn drain(&self) {
         let Some(body) = self.body.clone() else { return };
-        let mut body = Timed::new(body, self.deadline);
+        let mut body = TimedBody::new(body, self.deadline);
         let mut read = 0;
         while let Some(chunk) = body.next().await {
-            read += chunk.map_or(READ_ON, |bytes| bytes.len());
-            if READ_ON <= read {
+            read += chunk.map_or(MAX_DRAIN_BYTES, |bytes| bytes.len());
+            if MAX_DRAIN_BYTES <= read {
                 return;
             }
         }

@@ -9,13 +9,13 @@ use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENT
 use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use dropin_usecases::access::{self, Authenticator};
+use dropin_usecases::access::{self, AuthenticateError, Authenticator};
 use dropin_wire::ErrorCode;
 use zeroize::Zeroizing;
 
 use crate::client::Client;
-use crate::observe::note_merchant;
-use crate::rates::Standing;
+use crate::observe::{note_merchant, note_refused_login};
+use crate::rate_limiter::RequestQuota;
 use crate::{ApiError, operation};
 
 /// Longest credentials that are looked at, in bytes as sent; ours are a fraction of that.
@@ -23,16 +23,16 @@ const MAX_CREDENTIALS: usize = 1024;
 
 /// What authentication needs; put it into the app data as [`web::Data`]. Clones share what was seen; one is enough for a process.
 #[derive(Clone)]
-pub struct Gate(
-    /// Lets callers in.
+pub struct AuthState(
+    /// Authenticates the callers.
     pub Arc<Authenticator>,
 );
 
-/// Who sent the request, proven by HTTP Basic (contract, Authentication). 401 AUTHENTICATION_REQUIRED otherwise, 429 RATE_LIMITED after too
+/// Who sent the request, proven by HTTP Basic (docs/SPECIFICATION.md#http-authentication). 401 AUTHENTICATION_REQUIRED otherwise, 429 RATE_LIMITED after too
 /// many wrong passwords, 403 NOT_AUTHORIZED when the account is not for this deployment or the API user lacks what the
-/// [`Operation`](crate::Operation) needs.
+/// [`ApiOperation`](crate::ApiOperation) needs.
 #[derive(Debug, Clone)]
-pub struct Caller(
+pub struct BasicAuthCaller(
     /// The API user and its merchant.
     pub Arc<access::Caller>,
 );
@@ -42,14 +42,14 @@ pub struct Caller(
 #[derive(Debug, Clone)]
 pub struct Authenticated<T>(
     /// Who.
-    pub Caller,
+    pub BasicAuthCaller,
     /// What.
     pub T,
 );
 
 type Extracting<T, E> = Pin<Box<dyn Future<Output = Result<T, E>>>>;
 
-impl FromRequest for Caller {
+impl FromRequest for BasicAuthCaller {
     type Error = ApiError;
     type Future = Extracting<Self, ApiError>;
 
@@ -68,26 +68,31 @@ impl<T: FromRequest> FromRequest for Authenticated<T> {
         let mut payload = payload.take();
         Box::pin(async move {
             let caller = identify(&request).await?;
+            operation::only_known_query(&request)?;
             let what = T::from_request(&request, &mut payload).await.map_err(Into::into)?;
             Ok(Self(caller, what))
         })
     }
 }
 
-async fn identify(request: &HttpRequest) -> Result<Caller, ApiError> {
+async fn identify(request: &HttpRequest) -> Result<BasicAuthCaller, ApiError> {
     let basic = Basic::read(request.headers())?;
-    let gate = request
-        .app_data::<web::Data<Gate>>()
-        .ok_or_else(|| ApiError::internal("the service was configured without a Gate in its app data"))?;
-    let caller = gate.0.authenticate(client(request), basic.username(), basic.password()).await?;
+    let auth = request
+        .app_data::<web::Data<AuthState>>()
+        .ok_or_else(|| ApiError::internal("the service was configured without an AuthState in its app data"))?;
+    let authenticated = auth.0.authenticate(client(request), basic.username(), basic.password()).await;
+    if let Err(AuthenticateError::Invalid | AuthenticateError::Throttled { .. }) = authenticated {
+        note_refused_login(request, basic.username());
+    }
+    let caller = authenticated?;
     note_merchant(request, caller.merchant.id)?;
     caller.require(operation::permission(request)?)?;
-    Ok(Caller(caller))
+    Ok(BasicAuthCaller(caller))
 }
 
 /// The address that wrong passwords are counted for, as the limits see it.
 fn client(request: &HttpRequest) -> IpAddr {
-    let client = request.extensions().get::<Rc<Standing>>().map(|standing| standing.client());
+    let client = request.extensions().get::<Rc<RequestQuota>>().map(|quota| quota.client());
     match client {
         Some(Client::V4(address)) => address.into(),
         Some(Client::V6(network)) => Ipv6Addr::from_bits(u128::from(network) << 64).into(),
@@ -108,6 +113,9 @@ impl Basic {
         let value = given.next().ok_or_else(missing)?;
         if given.next().is_some() || value.len() > MAX_CREDENTIALS {
             return Err(invalid());
+        }
+        if !is_basic(value.as_bytes()) {
+            return Err(other_scheme());
         }
         Self::parse(value.as_bytes()).ok_or_else(invalid)
     }
@@ -132,6 +140,19 @@ impl Basic {
     fn password(&self) -> &str {
         &self.text[self.colon + 1..]
     }
+}
+
+/// Whether credentials name the scheme Basic, whatever follows.
+fn is_basic(value: &[u8]) -> bool {
+    let scheme = value.split(|byte| *byte == b' ').next().unwrap_or_default();
+    scheme.eq_ignore_ascii_case(b"Basic")
+}
+
+/// For Bearer and the like: the client has credentials, and sends them in a way that is not taken.
+fn other_scheme() -> ApiError {
+    unauthenticated(
+        "The Authorization header has to be HTTP Basic: the word Basic, then the API user name and password, joined by a colon, in base64.",
+    )
 }
 
 fn missing() -> ApiError {
@@ -169,6 +190,24 @@ mod tests {
         assert_eq!(read(&[&basic(b"user:pass:word")]), Some(("user".into(), "pass:word".into())));
         assert_eq!(read(&[&basic("u:päss".as_bytes()).replace("Basic", "bAsIc")]), Some(("u".into(), "päss".into())));
         assert_eq!(read(&[&basic(b"user:")]), Some(("user".into(), String::new())));
+    }
+
+    #[test]
+    fn another_scheme_hears_that_basic_is_wanted() {
+        for (value, basic_is_wanted) in [
+            ("Bearer abc", true),
+            ("Digest username=\"a\"", true),
+            ("dXNlcjpwYXNz", true),
+            ("", true),
+            ("Basic", false),
+            ("basic !!!!", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
+            let error = Basic::read(&headers).err().unwrap();
+            assert_eq!(error.code, ErrorCode::AuthenticationRequired);
+            assert_eq!(error.message.contains("has to be HTTP Basic"), basic_is_wanted, "{value}: {error}");
+        }
     }
 
     #[test]

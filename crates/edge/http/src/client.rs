@@ -3,7 +3,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use actix_web::http::header::{HeaderMap, HeaderName};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// Headers by which a proxy says that it passes somebody else's request on.
+/// Headers that a proxy adds to the requests that it forwards.
 const FORWARDING: [HeaderName; 4] = [
     X_FORWARDED_FOR,
     HeaderName::from_static("forwarded"),
@@ -28,14 +28,12 @@ impl From<IpAddr> for Client {
     }
 }
 
-impl Client {
-    /// Whose request it is: the peer's, or behind a proxy that of the last entry of `X-Forwarded-For`, which is the one that our own proxy
-    /// wrote. The peer's again when that entry is no address.
-    pub(crate) fn of(peer: Option<SocketAddr>, headers: &HeaderMap, behind_proxy: bool) -> Self {
-        let forwarded = if behind_proxy { forwarded(headers) } else { None };
-        let address = forwarded.or(peer.map(|peer| peer.ip())).unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        address.into()
-    }
+/// The address that a request comes from: the peer's, or behind a proxy that of the last entry of `X-Forwarded-For`, which is the one that our
+/// own proxy wrote. The peer's again when that entry is no address, 0.0.0.0 when there is none.
+pub(crate) fn address(peer: Option<SocketAddr>, headers: &HeaderMap, behind_proxy: bool) -> IpAddr {
+    let forwarded = if behind_proxy { forwarded(headers) } else { None };
+    let address = forwarded.or(peer.map(|peer| peer.ip())).unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    address.to_canonical()
 }
 
 impl Client {
@@ -48,7 +46,7 @@ impl Client {
     }
 }
 
-/// Whether a request comes from this machine and from nobody behind it.
+/// Whether a request comes from this machine and was not forwarded.
 pub(crate) fn is_local(peer: Option<SocketAddr>, headers: &HeaderMap) -> bool {
     peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback())
         && FORWARDING.iter().all(|header| !headers.contains_key(header))
@@ -73,7 +71,7 @@ mod tests {
         for line in lines {
             headers.append(X_FORWARDED_FOR, HeaderValue::from_str(line).unwrap());
         }
-        Client::of(Some("192.0.2.1:5000".parse().unwrap()), &headers, behind_proxy)
+        address(Some("192.0.2.1:5000".parse().unwrap()), &headers, behind_proxy).into()
     }
 
     fn v4(text: &str) -> Client {

@@ -1,8 +1,8 @@
-//! Who holds which connection, and for how long it may.
+//! The state of each connection and the deadlines that close it.
 //!
-//! actix gives a deadline to the first head of a connection and none to later ones, drains a chunked body that nobody read for as long as its
-//! sender likes, and waits for ever for a client to read. So every worker looks through its own connections a few times a second and closes
-//! those that are held without a right to it. A request that runs is never cut: streaming answers and long polls may take their time.
+//! actix gives a deadline to the first head of a connection and none to later ones, drains an unread chunked body for as long as its
+//! sender likes, and waits for ever for a client to read. So every worker checks its own connections a few times a second and closes
+//! those that are overdue. A request that runs is never cut: streaming answers and long polls may take their time.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -14,34 +14,34 @@ use std::time::{Duration, Instant};
 use futures_util::future::AbortHandle;
 
 use crate::client::Client;
-use crate::limits::{Limits, READ_ON};
-use crate::metrics::{Events, Metrics};
+use crate::limits::{Limits, MAX_DRAIN_BYTES};
+use crate::metrics::{Counters, Metrics};
 
-/// How one request of a connection stands.
+/// Whom a request of a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Slot {
+enum RequestState {
     Free,
-    /// Its handler works, or its answer waits for more to send.
-    Ours,
-    /// A piece of its answer waits for the client since then.
-    Theirs(Instant),
+    /// The handler works, or its answer has nothing to send yet.
+    Processing,
+    /// A chunk of the answer waits for the client since then.
+    AwaitingClient(Instant),
 }
 
-/// One connection, as its worker sees it.
+/// The state of one connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    requests: RefCell<Vec<Slot>>,
+    requests: RefCell<Vec<RequestState>>,
     running: Cell<usize>,
     idle_since: Cell<Instant>,
-    /// Since when bytes wait that the client does not take.
+    /// Since when written bytes wait for the client to read them.
     blocked_since: Cell<Option<Instant>>,
-    /// Bytes that came since the last answer ended.
-    stray: Cell<usize>,
+    /// Bytes received since the last answer ended.
+    unsolicited_bytes: Cell<usize>,
 }
 
 /// Why a connection is closed on its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cut {
+enum CloseReason {
     Idle,
     Unread,
     Stop,
@@ -54,21 +54,21 @@ impl Connection {
             running: Cell::new(0),
             idle_since: Cell::new(Instant::now()),
             blocked_since: Cell::new(None),
-            stray: Cell::new(0),
+            unsolicited_bytes: Cell::new(0),
         })
     }
 
     /// A request begins; it ends, with its answer, when what comes back is dropped.
-    pub(crate) fn begin(self: &Rc<Self>) -> Running {
+    pub(crate) fn begin(self: &Rc<Self>) -> RequestGuard {
         let mut requests = self.requests.borrow_mut();
-        let free = requests.iter().position(|slot| *slot == Slot::Free).unwrap_or_else(|| {
-            requests.push(Slot::Free);
+        let free = requests.iter().position(|slot| *slot == RequestState::Free).unwrap_or_else(|| {
+            requests.push(RequestState::Free);
             requests.len() - 1
         });
-        requests[free] = Slot::Ours;
+        requests[free] = RequestState::Processing;
         self.running.set(self.running.get() + 1);
-        self.stray.set(0);
-        Running { connection: self.clone(), slot: free }
+        self.unsolicited_bytes.set(0);
+        RequestGuard { connection: self.clone(), slot: free }
     }
 
     /// How many requests run.
@@ -76,71 +76,71 @@ impl Connection {
         self.running.get()
     }
 
-    /// So many bytes came; whether that is more than anybody has to send while no request of theirs runs.
-    pub(crate) fn came(&self, bytes: usize) -> bool {
+    /// Counts received bytes; `true` when the client has sent more than [`MAX_DRAIN_BYTES`] while no request runs.
+    pub(crate) fn record_received(&self, bytes: usize) -> bool {
         if 0 < self.running.get() {
             return false;
         }
-        self.stray.set(self.stray.get().saturating_add(bytes));
-        READ_ON < self.stray.get()
+        self.unsolicited_bytes.set(self.unsolicited_bytes.get().saturating_add(bytes));
+        MAX_DRAIN_BYTES < self.unsolicited_bytes.get()
     }
 
-    /// The client did not take all that was ready for it.
-    pub(crate) fn blocked(&self) {
+    /// Notes that the client did not read all that was ready for it.
+    pub(crate) fn write_blocked(&self) {
         if self.blocked_since.get().is_none() {
             self.blocked_since.set(Some(Instant::now()));
         }
     }
 
-    /// The client has taken all that was ready for it.
-    pub(crate) fn taken(&self) {
+    /// Notes that the client has read all that was ready for it.
+    pub(crate) fn write_finished(&self) {
         self.blocked_since.set(None);
     }
 
-    fn verdict(&self, limits: &Limits, now: Instant, stopping: bool) -> Option<Cut> {
+    fn close_reason(&self, limits: &Limits, now: Instant, stopping: bool) -> Option<CloseReason> {
         let over = |since: Instant, limit| limit < now.saturating_duration_since(since);
-        let waiting = |slot: &Slot| matches!(slot, Slot::Theirs(since) if over(*since, limits.write_deadline));
+        let waiting = |slot: &RequestState| matches!(slot, RequestState::AwaitingClient(since) if over(*since, limits.write_deadline));
         let blocked = self.blocked_since.get();
         if blocked.is_some_and(|since| over(since, limits.write_deadline)) || self.requests.borrow().iter().any(waiting)
         {
-            return Some(Cut::Unread);
+            return Some(CloseReason::Unread);
         }
         if 0 < self.running.get() {
             return None;
         }
         if over(self.idle_since.get(), limits.idle_deadline()) {
-            return Some(Cut::Idle);
+            return Some(CloseReason::Idle);
         }
-        (stopping && blocked.is_none()).then_some(Cut::Stop)
+        (stopping && blocked.is_none()).then_some(CloseReason::Stop)
     }
 }
 
 /// A request that runs, until its answer has ended.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RequestGuard {
     connection: Rc<Connection>,
     slot: usize,
 }
 
-impl Running {
-    /// A piece of the answer waits for the client.
-    pub(crate) fn handed(&self) {
-        self.set(Slot::Theirs(Instant::now()));
+impl RequestGuard {
+    /// Notes that a chunk of the answer waits for the client.
+    pub(crate) fn chunk_sent(&self) {
+        self.set(RequestState::AwaitingClient(Instant::now()));
     }
 
-    /// The client can take more.
-    pub(crate) fn asked(&self) {
-        self.set(Slot::Ours);
+    /// Notes that the client can take more.
+    pub(crate) fn chunk_requested(&self) {
+        self.set(RequestState::Processing);
     }
 
-    fn set(&self, slot: Slot) {
+    fn set(&self, slot: RequestState) {
         self.connection.requests.borrow_mut()[self.slot] = slot;
     }
 }
 
-impl Drop for Running {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
-        self.set(Slot::Free);
+        self.set(RequestState::Free);
         let running = self.connection.running.get() - 1;
         self.connection.running.set(running);
         if running == 0 {
@@ -162,88 +162,88 @@ impl Connections {
         Rc::new(Self { open: RefCell::default(), next: Cell::new(0), metrics })
     }
 
-    /// Watches over a connection until what comes back is dropped; `close` closes it.
-    pub(crate) fn watch(self: &Rc<Self>, connection: Rc<Connection>, close: AbortHandle) -> Watched {
+    /// Tracks a connection until the returned guard is dropped; `close` closes it.
+    pub(crate) fn track(self: &Rc<Self>, connection: Rc<Connection>, close: AbortHandle) -> TrackedConnection {
         let id = self.next.replace(self.next.get() + 1);
         self.open.borrow_mut().insert(id, (connection, close));
-        self.metrics.events.open.fetch_add(1, Ordering::Relaxed);
-        Watched { all: self.clone(), id }
+        self.metrics.counters.open.fetch_add(1, Ordering::Relaxed);
+        TrackedConnection { all: self.clone(), id }
     }
 
-    /// Closes what is held without a right to it, and when the server stops all that is not needed to end a request.
-    pub(crate) fn look_through(&self, limits: &Limits, stopping: bool) {
+    /// Closes overdue connections, and while the server stops also those without a running request.
+    pub(crate) fn close_overdue(&self, limits: &Limits, stopping: bool) {
         let now = Instant::now();
         for (connection, close) in self.open.borrow().values().filter(|(_, close)| !close.is_aborted()) {
-            match connection.verdict(limits, now, stopping) {
+            match connection.close_reason(limits, now, stopping) {
                 None => continue,
-                Some(Cut::Idle) => Events::count(&self.metrics.events.cut_idle),
-                Some(Cut::Unread) => Events::count(&self.metrics.events.cut_unread),
-                Some(Cut::Stop) => {}
+                Some(CloseReason::Idle) => Counters::increment(&self.metrics.counters.cut_idle),
+                Some(CloseReason::Unread) => Counters::increment(&self.metrics.counters.cut_unread),
+                Some(CloseReason::Stop) => {}
             }
             close.abort();
         }
     }
 }
 
-/// How long a worker waits between two looks: precise enough for the shortest limit, at most a second.
-pub(crate) fn pause(limits: &Limits) -> Duration {
+/// How long a worker waits between two checks: an eighth of the shortest limit, at most a second.
+pub(crate) fn check_interval(limits: &Limits) -> Duration {
     (limits.idle_deadline().min(limits.write_deadline) / 8).clamp(Duration::from_millis(10), Duration::from_secs(1))
 }
 
-/// A connection that is watched over.
+/// A tracked connection; dropping it ends the tracking.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct TrackedConnection {
     all: Rc<Connections>,
     id: u64,
 }
 
-impl Drop for Watched {
+impl Drop for TrackedConnection {
     fn drop(&mut self) {
         self.all.open.borrow_mut().remove(&self.id);
-        self.all.metrics.events.open.fetch_sub(1, Ordering::Relaxed);
+        self.all.metrics.counters.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// How many connections each client has, over all workers.
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct ConnectionLimiter {
     limit: usize,
-    here: Mutex<HashMap<Client, usize>>,
+    counts: Mutex<HashMap<Client, usize>>,
 }
 
-impl Crowd {
+impl ConnectionLimiter {
     /// At most `limit` for each client; 0 for any number.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { limit, here: Mutex::default() })
+        Arc::new(Self { limit, counts: Mutex::default() })
     }
 
-    /// Lets a connection in, until what comes back is dropped; `None` when its client has enough.
-    pub(crate) fn enter(self: &Arc<Self>, client: Client) -> Option<Entered> {
+    /// Counts a connection until the returned permit is dropped; `None` when its client is at the limit.
+    pub(crate) fn acquire(self: &Arc<Self>, client: Client) -> Option<ConnectionPermit> {
         if self.limit == 0 {
-            return Some(Entered(None));
+            return Some(ConnectionPermit(None));
         }
-        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = here.entry(client).or_default();
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(client).or_default();
         if self.limit <= *count {
             return None;
         }
         *count += 1;
-        Some(Entered(Some((self.clone(), client))))
+        Some(ConnectionPermit(Some((self.clone(), client))))
     }
 }
 
-/// A connection that was let in.
+/// A counted connection of a client.
 #[derive(Debug)]
-pub(crate) struct Entered(Option<(Arc<Crowd>, Client)>);
+pub(crate) struct ConnectionPermit(Option<(Arc<ConnectionLimiter>, Client)>);
 
-impl Drop for Entered {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let Some((crowd, client)) = &self.0 else { return };
-        let mut here = crowd.here.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = here.get_mut(client) {
+        let Some((limiter, client)) = &self.0 else { return };
+        let mut counts = limiter.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(client) {
             *count -= 1;
             if *count == 0 {
-                here.remove(client);
+                counts.remove(client);
             }
         }
     }
@@ -260,13 +260,13 @@ mod tests {
         let connection = Connection::new();
         let later = Instant::now() + Duration::from_secs(3_600);
         let soon = Instant::now() + Duration::from_secs(1);
-        assert_eq!(connection.verdict(&LIMITS(), soon, false), None);
-        assert_eq!(connection.verdict(&LIMITS(), soon, true), Some(Cut::Stop));
-        assert_eq!(connection.verdict(&LIMITS(), later, false), Some(Cut::Idle));
+        assert_eq!(connection.close_reason(&LIMITS(), soon, false), None);
+        assert_eq!(connection.close_reason(&LIMITS(), soon, true), Some(CloseReason::Stop));
+        assert_eq!(connection.close_reason(&LIMITS(), later, false), Some(CloseReason::Idle));
         let running = connection.begin();
-        assert_eq!(connection.verdict(&LIMITS(), later, true), None);
+        assert_eq!(connection.close_reason(&LIMITS(), later, true), None);
         drop(running);
-        assert_eq!(connection.verdict(&LIMITS(), later, true), Some(Cut::Idle));
+        assert_eq!(connection.close_reason(&LIMITS(), later, true), Some(CloseReason::Idle));
     }
 
     #[test]
@@ -274,38 +274,38 @@ mod tests {
         let connection = Connection::new();
         let later = Instant::now() + Duration::from_secs(31);
         let (slow, quick) = (connection.begin(), connection.begin());
-        slow.handed();
-        quick.handed();
-        quick.asked();
-        assert_eq!(connection.verdict(&LIMITS(), later, false), Some(Cut::Unread));
+        slow.chunk_sent();
+        quick.chunk_sent();
+        quick.chunk_requested();
+        assert_eq!(connection.close_reason(&LIMITS(), later, false), Some(CloseReason::Unread));
         drop(slow);
-        assert_eq!((connection.verdict(&LIMITS(), later, false), connection.running()), (None, 1));
-        connection.blocked();
-        assert_eq!(connection.verdict(&LIMITS(), later, false), Some(Cut::Unread));
-        connection.taken();
-        assert_eq!(connection.verdict(&LIMITS(), later, false), None);
+        assert_eq!((connection.close_reason(&LIMITS(), later, false), connection.running()), (None, 1));
+        connection.write_blocked();
+        assert_eq!(connection.close_reason(&LIMITS(), later, false), Some(CloseReason::Unread));
+        connection.write_finished();
+        assert_eq!(connection.close_reason(&LIMITS(), later, false), None);
     }
 
     #[test]
     fn what_comes_between_requests_is_bounded() {
         let connection = Connection::new();
-        assert!(!connection.came(READ_ON));
+        assert!(!connection.record_received(MAX_DRAIN_BYTES));
         let running = connection.begin();
-        assert!(!connection.came(100 * READ_ON), "a running request may read what it likes");
+        assert!(!connection.record_received(100 * MAX_DRAIN_BYTES), "a running request may read what it likes");
         drop(running);
-        assert!(!connection.came(READ_ON) && connection.came(1));
+        assert!(!connection.record_received(MAX_DRAIN_BYTES) && connection.record_received(1));
     }
 
     #[test]
     fn each_client_has_its_share() {
-        let crowd = Crowd::new(2);
+        let limiter = ConnectionLimiter::new(2);
         let (one, other) = (Client::V6(1), Client::V6(2));
-        let (first, second) = (crowd.enter(one), crowd.enter(one));
-        assert!(first.is_some() && second.is_some() && crowd.enter(one).is_none());
-        assert!(crowd.enter(other).is_some());
+        let (first, second) = (limiter.acquire(one), limiter.acquire(one));
+        assert!(first.is_some() && second.is_some() && limiter.acquire(one).is_none());
+        assert!(limiter.acquire(other).is_some());
         drop(first);
-        assert!(crowd.enter(one).is_some());
+        assert!(limiter.acquire(one).is_some());
         drop(second);
-        assert!(crowd.here.lock().unwrap().is_empty(), "nothing is kept of clients that left");
+        assert!(limiter.counts.lock().unwrap().is_empty(), "nothing is kept of clients that left");
     }
 }

@@ -7,12 +7,12 @@ use actix_web::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use actix_web::{HttpResponse, ResponseError};
 use dropin_wire::{ErrorBody, ErrorCode, FieldError};
 
-use crate::answer::json;
+use crate::response::json;
 
 /// Seconds after which a caller may try again when something of ours is away.
 const RETRY_SECONDS: &str = "1";
 
-/// An answer that is no success: the contract's Error object (contract, Errors).
+/// An answer that is no success: the Error object (docs/SPECIFICATION.md#http-errors).
 ///
 /// What went wrong inside stays in the log, beside the request id; it never reaches a body.
 #[derive(Debug, Clone)]

@@ -1,13 +1,13 @@
 //! The one map from what goes wrong inside to what a caller is told. Every match names every case.
 
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
-use dropin_kernel::Violation;
+use dropin_kernel::{Violation, ViolationCode};
 use dropin_money::{Amount, Currency};
 use dropin_ports::{KeyringError, StoreError};
 use dropin_session::SessionStateKind;
 use dropin_usecases::access::{AuthenticateError, NotPermitted};
-use dropin_usecases::answers::RepeatError;
 use dropin_usecases::catalogue::MethodsError;
+use dropin_usecases::idempotency::RepeatError;
 use dropin_usecases::payments::{
     CancelError, CaptureError, CheckoutError, OrderError, RefundError, ShopperError, SubmitError,
 };
@@ -151,6 +151,7 @@ impl From<CheckoutError> for ApiError {
                 ErrorCode::DuplicateMerchantReferenceId,
                 "This ReferenceId was used before, by a checkout or as a MerchantReference; every payment needs one of its own.",
             ),
+            CheckoutError::Keyring(_) => Self::unavailable(error),
             CheckoutError::Store(error) => error.into(),
         }
     }
@@ -169,6 +170,7 @@ impl From<SubmitError> for ApiError {
     fn from(error: SubmitError) -> Self {
         match error {
             SubmitError::NotFound => session_not_found(),
+            SubmitError::Request(error) => error.into(),
             SubmitError::Changed => Self::new(
                 ErrorCode::SessionChanged,
                 "The Session changed after it was shown. Load it again, show it, and ask the shopper again.",
@@ -185,6 +187,7 @@ impl From<SubmitError> for ApiError {
                 "The exchange rate of this payment was guaranteed for a while that is over. The shop has to price it anew: go back to it.",
             ),
             SubmitError::Card(violation) | SubmitError::Method(violation) => fields(vec![violation]),
+            SubmitError::Keyring(_) => Self::unavailable(error),
             SubmitError::Store(error) => error.into(),
         }
     }
@@ -317,9 +320,17 @@ impl From<StashError> for ApiError {
             StashError::MerchantNotFound => {
                 Self::new(ErrorCode::MerchantNotFound, "There is no merchant with this id; use your MerchantId.")
             }
+            StashError::NoWallet => {
+                let why = "this merchant takes no wallet: it has set none up, or its certificate has ended";
+                RequestError::from(Violation::new("token_data", ViolationCode::NotAllowed, why)).into()
+            }
             StashError::Full => {
                 let message = "Too many cards and tokens wait in this merchant's stash. Each leaves it when it is paid with or expires; try again in a minute.";
                 Self::new(ErrorCode::RateLimited, message).with_header(RETRY_AFTER, HeaderValue::from_static("60"))
+            }
+            StashError::ClientFull => {
+                let message = "Your address has left too many cards and tokens in the stash within half an hour or so; try again in a few minutes.";
+                Self::new(ErrorCode::RateLimited, message).with_header(RETRY_AFTER, HeaderValue::from_static("300"))
             }
             StashError::Keyring(error) => error.into(),
             StashError::Store(error) => error.into(),

@@ -29,12 +29,12 @@ pub struct Flows(Arc<Shared>);
 
 struct Shared {
     runtime: Mutex<Option<Runtime>>,
-    gate: watch::Sender<Gate>,
+    state: watch::Sender<RunState>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Gate {
-    open: bool,
+struct RunState {
+    is_accepting: bool,
     running: usize,
 }
 
@@ -49,8 +49,8 @@ impl Flows {
             .thread_name("flow")
             .enable_all()
             .build()?;
-        let (gate, _) = watch::channel(Gate { open: true, running: 0 });
-        Ok(Self(Arc::new(Shared { runtime: Mutex::new(Some(runtime)), gate })))
+        let (state, _) = watch::channel(RunState { is_accepting: true, running: 0 });
+        Ok(Self(Arc::new(Shared { runtime: Mutex::new(Some(runtime)), state })))
     }
 
     /// Runs a flow and waits for its result. The flow goes on when the one who waits is dropped.
@@ -60,13 +60,13 @@ impl Flows {
     pub async fn run<T: Send + 'static>(&self, flow: impl Future<Output = T> + Send + 'static) -> Result<T, FlowError> {
         let (done, result) = oneshot::channel();
         self.spawn(async move {
-            // A failed send means that nobody waits any more, which is what this runtime is for.
+            // A failed send means that the caller is gone, which is what this runtime is for.
             let _ = done.send(flow.await);
         })?;
         result.await.map_err(|_dropped| FlowError::Panicked)
     }
 
-    /// Starts a flow that nobody waits for.
+    /// Starts a flow without waiting for its result.
     ///
     /// # Errors
     /// [`FlowError::Stopping`]: nothing was begun.
@@ -84,11 +84,11 @@ impl Flows {
     /// Takes no new flows and waits until those that run have ended, at most `limit`. Says how many were left behind;
     /// they are intents in the store and are settled after the next start.
     pub async fn drain(&self, limit: Duration) -> usize {
-        self.0.gate.send_modify(|gate| gate.open = false);
-        let mut gate = self.0.gate.subscribe();
+        self.0.state.send_modify(|state| state.is_accepting = false);
+        let mut state = self.0.state.subscribe();
         // The sender lives in self, so the only error is the time limit.
-        let _ = tokio::time::timeout(limit, gate.wait_for(|gate| gate.running == 0)).await;
-        gate.borrow().running
+        let _ = tokio::time::timeout(limit, state.wait_for(|state| state.running == 0)).await;
+        state.borrow().running
     }
 }
 
@@ -103,21 +103,21 @@ impl Drop for Shared {
 }
 
 /// One running flow; counts itself out also when it panics.
-struct Tracked(watch::Sender<Gate>);
+struct Tracked(watch::Sender<RunState>);
 
 impl Tracked {
     fn enter(shared: &Shared) -> Option<Self> {
-        let entered = shared.gate.send_if_modified(|gate| {
-            gate.running += usize::from(gate.open);
-            gate.open
+        let entered = shared.state.send_if_modified(|state| {
+            state.running += usize::from(state.is_accepting);
+            state.is_accepting
         });
-        entered.then(|| Self(shared.gate.clone()))
+        entered.then(|| Self(shared.state.clone()))
     }
 }
 
 impl Drop for Tracked {
     fn drop(&mut self) {
-        self.0.send_modify(|gate| gate.running -= 1);
+        self.0.send_modify(|state| state.running -= 1);
     }
 }
 

@@ -7,16 +7,16 @@ use crate::ApiError;
 use crate::refusal::head_too_large;
 
 /// Most headers of one request; actix' parser of HTTP/1.1 takes no more either.
-const MOST: usize = 96;
+const MAX_HEADERS: usize = 96;
 /// Longest names and values together, in bytes; actix' parser of HTTP/1.1 takes no more either.
-const LONGEST: usize = 128 * 1024;
+const MAX_HEADER_BYTES: usize = 128 * 1024;
 
 /// Takes the headers away from a request that has too many or too long ones. Over HTTP/2 a quarter of a million headers fit into as many bytes
 /// (RFC 7541 section 6.1) and would be kept for as long as the request's body may take.
 ///
 /// # Errors
 /// 400 INVALID_REQUEST, as over HTTP/1.1.
-pub(crate) fn lighten(request: &mut ServiceRequest) -> Result<(), ApiError> {
+pub(crate) fn limit_headers(request: &mut ServiceRequest) -> Result<(), ApiError> {
     if fits(request.headers()) {
         detach(request);
         return Ok(());
@@ -47,7 +47,7 @@ fn fits(headers: &HeaderMap) -> bool {
     headers.iter().all(|(name, value)| {
         count += 1;
         bytes += name.as_str().len() + value.len();
-        count <= MOST && bytes <= LONGEST
+        count <= MAX_HEADERS && bytes <= MAX_HEADER_BYTES
     })
 }
 
@@ -65,12 +65,15 @@ mod tests {
             request = request.append_header(("name", value.as_str()));
         }
         let mut request = request.to_srv_request();
-        (lighten(&mut request).is_ok(), request.headers().len())
+        (limit_headers(&mut request).is_ok(), request.headers().len())
     }
 
     #[test]
     fn a_head_that_is_too_large_is_not_kept() {
-        assert_eq!([passes(0, 0), passes(MOST, 1), passes(MOST + 1, 1)], [(true, 0), (true, MOST), (false, 0)]);
-        assert_eq!([passes(2, LONGEST / 2 - 4), passes(2, LONGEST / 2 - 3)], [(true, 2), (false, 0)]);
+        assert_eq!(
+            [passes(0, 0), passes(MAX_HEADERS, 1), passes(MAX_HEADERS + 1, 1)],
+            [(true, 0), (true, MAX_HEADERS), (false, 0)]
+        );
+        assert_eq!([passes(2, MAX_HEADER_BYTES / 2 - 4), passes(2, MAX_HEADER_BYTES / 2 - 3)], [(true, 2), (false, 0)]);
     }
 }

@@ -2,19 +2,19 @@ use std::time::Duration;
 
 use crate::body::BodyLimit;
 
-/// How much of a request that was not read is read on beside its answer, so that the sender sees the answer (decisions.md section 1); in bytes.
-pub(crate) const READ_ON: usize = 4 * 1024 * 1024;
+/// How much of an unread request is drained while its answer is sent, so that the sender sees the answer (docs/SPECIFICATION.md#http-body); in bytes.
+pub(crate) const MAX_DRAIN_BYTES: usize = 4 * 1024 * 1024;
 /// How long a connection whose request was not read to its end stays open behind its answer.
-pub(crate) const LINGER: Duration = Duration::from_secs(1);
-/// How much of an answer is handed out at a time, in bytes: a client has [`Limits::write_deadline`] for each.
-pub(crate) const PIECE: usize = 32 * 1024;
+pub(crate) const LINGER_TIMEOUT: Duration = Duration::from_secs(1);
+/// Largest chunk of an answer, in bytes: a client has [`Limits::write_deadline`] for each.
+pub(crate) const MAX_CHUNK_BYTES: usize = 32 * 1024;
 /// Most requests at once on one HTTP/2 connection.
-pub(crate) const STREAMS: usize = 128;
+pub(crate) const MAX_STREAMS: usize = 128;
 
 /// Descriptors that are left to databases, files, keys and calls of ours.
-const OWN_FILES: usize = 256;
+const RESERVED_FILES: usize = 256;
 
-/// How much a listener puts up with.
+/// Limits of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Threads that serve requests.
@@ -36,13 +36,18 @@ pub struct Limits {
     pub stop_deadline: Duration,
     /// Largest body, where an operation has no limit of its own.
     pub body: BodyLimit,
-    /// Requests of one merchant in a second, with bursts of twice that (decisions.md section 1). 0: any number.
+    /// Bytes that the bodies of all running requests may take which have proven no merchant. One client may take a sixty-fourth of it. 0: any number.
+    pub body_memory: usize,
+    /// Requests of one merchant in a second, with bursts of twice that (docs/SPECIFICATION.md#rate-limits). 0: any number.
     pub merchant_rate: u32,
-    /// Requests of one client address in a second that prove no merchant, with bursts of twice that (decisions.md section 1). 0: any number.
+    /// Requests of one client address in a second that prove no merchant, with bursts of twice that (docs/SPECIFICATION.md#rate-limits). 0: any number.
     pub client_rate: u32,
     /// Pages of events that one merchant may read in a second, with bursts of twice that: a page may be of four megabytes and costs as much as many
     /// other requests. They count among its requests, too. 0: any number.
     pub event_rate: u32,
+    /// Payment sessions of the wallet that one client address may ask for in a second, for one merchant, with bursts of twice
+    /// that: no browser vouches for the page then. 0: any number.
+    pub wallet_rate: u32,
 }
 
 impl Default for Limits {
@@ -57,9 +62,11 @@ impl Default for Limits {
             keep_alive: Duration::from_secs(15),
             stop_deadline: Duration::from_secs(30),
             body: BodyLimit::default(),
+            body_memory: 32 * 1024 * 1024,
             merchant_rate: 1_000,
             client_rate: 200,
             event_rate: 10,
+            wallet_rate: 20,
         }
     }
 }
@@ -79,7 +86,7 @@ impl Limits {
                 "only {fitting} of {} connections fit into the {files} files that this process may open: allow {} (LimitNOFILE in \
                  systemd, ulimit -Hn in a shell), or ask for fewer with --max-connections",
                 self.max_connections,
-                self.max_connections.saturating_add(OWN_FILES),
+                self.max_connections.saturating_add(RESERVED_FILES),
             );
             self.max_connections = fitting;
         }
@@ -89,7 +96,7 @@ impl Limits {
 
 /// Connections that fit into so many files.
 fn fitting(files: usize) -> usize {
-    files.saturating_sub(OWN_FILES).max(files / 2).max(1)
+    files.saturating_sub(RESERVED_FILES).max(files / 2).max(1)
 }
 
 /// Raises the soft limit of open files to the hard one; what it is then, `None` when there is none.

@@ -25,12 +25,12 @@ const BUCKETS: [(u128, &str); 9] = [
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     shards: Mutex<Vec<Arc<Shard>>>,
-    pub(crate) events: Events,
+    pub(crate) counters: Counters,
 }
 
 /// What happens to connections, and requests that are too many.
 #[derive(Debug, Default)]
-pub(crate) struct Events {
+pub(crate) struct Counters {
     /// Connections that are open now.
     pub(crate) open: AtomicU64,
     /// Connections of a client that had enough.
@@ -47,13 +47,17 @@ pub(crate) struct Events {
     pub(crate) limited_client: AtomicU64,
     /// Requests over the rate of a merchant.
     pub(crate) limited_merchant: AtomicU64,
+    /// Bodies over the memory that those without a proven merchant may take.
+    pub(crate) limited_body: AtomicU64,
+    /// Bytes that such bodies take now.
+    pub(crate) body_bytes: AtomicU64,
     /// Requests that were too many at once on one connection.
     pub(crate) limited_connection: AtomicU64,
 }
 
-impl Events {
+impl Counters {
     /// One more.
-    pub(crate) fn count(event: &AtomicU64) {
+    pub(crate) fn increment(event: &AtomicU64) {
         event.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -76,10 +80,12 @@ impl Events {
             ("{limit=\"client\"}", value(&self.limited_client)),
             ("{limit=\"merchant\"}", value(&self.limited_merchant)),
             ("{limit=\"connection\"}", value(&self.limited_connection)),
+            ("{limit=\"body\"}", value(&self.limited_body)),
         ];
-        let help =
-            "Requests refused with 429: over a client's or merchant's rate, or too many at once on a connection.";
+        let help = "Requests refused with 429 or 503: over a client's or merchant's rate, too many at once on a connection, or no memory left for their body.";
         family(text, "dropin_http_rate_limited_total", "counter", help, &limits);
+        let help = "Bytes that the bodies of running requests take which have proven no merchant.";
+        family(text, "dropin_http_body_bytes", "gauge", help, &[("", value(&self.body_bytes))]);
     }
 }
 
@@ -123,7 +129,7 @@ impl Count {
 
 impl Shard {
     pub(crate) fn count(&self, method: &Method, route: &str, status: Option<StatusCode>, took: Duration) {
-        let (method, status) = (known(method), status.map_or(499, |status| status.as_u16()));
+        let (method, status) = (method_label(method), status.map_or(499, |status| status.as_u16()));
         let mut routes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // An entry would need a String for every request.
         if !routes.contains_key(route) {
@@ -171,7 +177,7 @@ impl Metrics {
             let _ = writeln!(text, "{name}_sum{{{labels}}} {seconds}.{rest:06}");
             let _ = writeln!(text, "{name}_count{{{labels}}} {requests}");
         }
-        self.events.render(&mut text);
+        self.counters.render(&mut text);
         text
     }
 
@@ -192,7 +198,7 @@ impl Metrics {
 }
 
 /// A caller may invent methods, and write anything into them; in metrics and logs they share one word.
-pub(crate) fn known(method: &Method) -> &'static str {
+pub(crate) fn method_label(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
         "POST" => "POST",
@@ -215,7 +221,7 @@ mod tests {
         for (worker, millis) in workers.iter().zip([3, 700]) {
             worker.count(&Method::GET, "/v1/session/{id}", Some(StatusCode::OK), Duration::from_millis(millis));
         }
-        Events::count(&metrics.events.limited_merchant);
+        Counters::increment(&metrics.counters.limited_merchant);
         let text = metrics.render();
         for line in [
             "_bucket{method=\"GET\",route=\"/v1/session/{id}\",status=\"200\",le=\"0.001\"} 0",

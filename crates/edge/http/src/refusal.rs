@@ -11,10 +11,10 @@ use crate::ApiError;
 use crate::request_id::RequestId;
 
 /// Longest head of an answer of actix' own that is looked for, in bytes.
-const LONGEST: usize = 512;
+const MAX_HEAD_BYTES: usize = 512;
 
 /// A whole HTTP/1.1 answer with the Error object, after which the connection is closed.
-pub(crate) fn last_answer(error: &ApiError) -> Vec<u8> {
+pub(crate) fn closing_answer(error: &ApiError) -> Vec<u8> {
     let status = error.status_code();
     let body = serde_json::to_vec(&error.body()).unwrap_or_default();
     let mut head = format!(
@@ -49,11 +49,11 @@ pub(crate) fn head_too_large() -> ApiError {
 }
 
 /// When `bytes` end with a refusal that actix' parser made, which has no body: where that begins, and what to send in its place.
-pub(crate) fn of_parser(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+pub(crate) fn replace_parser_refusal(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
     if !bytes.ends_with(b"\r\n\r\n") {
         return None;
     }
-    let from = bytes.len().saturating_sub(LONGEST);
+    let from = bytes.len().saturating_sub(MAX_HEAD_BYTES);
     let begins = from + find_last(&bytes[from..], b"HTTP/1.1 ")?;
     let head = str::from_utf8(&bytes[begins..]).ok()?;
     if !head.contains("\r\ncontent-length: 0\r\n") {
@@ -68,7 +68,7 @@ pub(crate) fn of_parser(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
         "431" => head_too_large(),
         _ => return None,
     };
-    Some((begins, last_answer(&error)))
+    Some((begins, closing_answer(&error)))
 }
 
 fn find_last(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     fn replaced(bytes: &str) -> Option<String> {
-        of_parser(bytes.as_bytes()).map(|(begins, answer)| {
+        replace_parser_refusal(bytes.as_bytes()).map(|(begins, answer)| {
             let answer = String::from_utf8(answer).unwrap();
             format!("{}{answer}", &bytes[..begins])
         })
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_refused_connection_hears_when_to_come_again() {
-        let answer = String::from_utf8(last_answer(&too_many_connections(7))).unwrap();
+        let answer = String::from_utf8(closing_answer(&too_many_connections(7))).unwrap();
         assert!(answer.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{answer}");
         assert!(answer.contains("\r\nretry-after: 1\r\n") && answer.contains("has 7 connections"), "{answer}");
     }

@@ -1,88 +1,26 @@
-use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
-use actix_http::{HttpService, Request, Response};
-use actix_server::{ServerBuilder, ServerHandle};
-use actix_service::{IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, map_config};
-use actix_web::body::MessageBody;
-use actix_web::dev::AppConfig;
-use actix_web::middleware::from_fn;
-use actix_web::{App, Error, HttpResponse, web};
-use dropin_ports::{Measured, StoreHealth};
-use dropin_wire::ErrorCode;
-use tokio::net::TcpSocket;
+use actix_server::ServerHandle;
+use actix_web::web;
+use dropin_ports::{Clock, MetricSource, StashVault, StoreHealth};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use crate::ApiError;
-use crate::connections::Crowd;
-use crate::door::{DoorFactory, Terms, introduce};
-use crate::health::{self, Readers, Readiness};
-use crate::limits::{LINGER, Limits};
+use crate::acceptor::ListenerContext;
+use crate::connections::ConnectionLimiter;
+use crate::health::{LatestRequest, MetricsAccess, Readiness, StashKeyCheck};
+use crate::limits::Limits;
+use crate::listener::{ListenerFactory, ServeError, bind};
 use crate::metrics::Metrics;
-use crate::observe::{Observer, Place, Refusals, observe};
-use crate::rates::Rates;
-use crate::tls::{TlsError, TlsFiles};
-use crate::watched::Watched;
-
-/// Connections that the system keeps for us until a worker takes them.
-const BACKLOG: u32 = 1024;
-
-/// Why a listener does not listen.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// Everybody on the network could read along.
-    #[error(
-        "{0} is reachable from other machines and has no TLS: configure a certificate and key, listen on 127.0.0.1, or \
-         set behind_proxy when a proxy in front of it ends TLS"
-    )]
-    Unprotected(SocketAddr),
-    /// The address is taken.
-    #[error("{0} is in use: stop the program that listens there, or choose another address")]
-    InUse(SocketAddr),
-    /// The system refuses the address.
-    #[error("cannot listen on {address}: {source}")]
-    Bind {
-        /// The configured address.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The TLS files cannot be used.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-}
-
-/// A mounted service. Cloned once for each worker.
-trait Configure: Send {
-    fn apply(&self, config: &mut web::ServiceConfig);
-    fn boxed_clone(&self) -> Box<dyn Configure>;
-}
-
-impl<F: Fn(&mut web::ServiceConfig) + Clone + Send + 'static> Configure for F {
-    fn apply(&self, config: &mut web::ServiceConfig) {
-        self(config);
-    }
-
-    fn boxed_clone(&self) -> Box<dyn Configure> {
-        Box::new(self.clone())
-    }
-}
-
-struct Mounted {
-    place: Place,
-    configure: Box<dyn Configure>,
-}
-
-impl Clone for Mounted {
-    fn clone(&self) -> Self {
-        Self { place: self.place, configure: self.configure.boxed_clone() }
-    }
-}
+use crate::metrics_registry::MetricsRegistry;
+use crate::mounted::Mounted;
+use crate::observe::MountPoint;
+use crate::rate_limiter::RateLimiter;
+use crate::tls::TlsFiles;
 
 /// One or more listeners with the same services behind them.
 pub struct Server {
@@ -93,8 +31,9 @@ pub struct Server {
     limits: Limits,
     behind_proxy: bool,
     metrics: Option<TcpListener>,
-    watched: Vec<Arc<dyn Measured>>,
-    store: Option<Arc<dyn StoreHealth>>,
+    metrics_sources: Vec<Arc<dyn MetricSource>>,
+    store: Option<(Arc<dyn StoreHealth>, Duration)>,
+    keys: Option<StashKeyCheck>,
     stop: Option<watch::Receiver<bool>>,
 }
 
@@ -109,14 +48,15 @@ impl Server {
             limits: Limits::default(),
             behind_proxy: false,
             metrics: None,
-            watched: Vec::new(),
+            metrics_sources: Vec::new(),
             store: None,
+            keys: None,
             stop: None,
         }
     }
 
     /// Takes that address too; port 0 lets the system choose. Nothing is answered before [`Server::start`]. Has to be
-    /// called inside a tokio runtime.
+    /// called from a tokio runtime.
     ///
     /// # Errors
     /// [`ServeError::InUse`] or [`ServeError::Bind`].
@@ -129,16 +69,20 @@ impl Server {
     /// it. Without this, programs of the same machine may read it on every address.
     ///
     /// # Errors
-    /// As [`Server::listen`].
+    /// [`ServeError::MetricsInUse`] or [`ServeError::Bind`].
     pub fn metrics_on(mut self, address: Option<SocketAddr>) -> Result<Self, ServeError> {
-        self.metrics = address.map(bind).transpose()?.map(|(_, listener)| listener);
+        let bound = address.map(bind).transpose().map_err(|error| match error {
+            ServeError::InUse(address) => ServeError::MetricsInUse(address),
+            other => other,
+        });
+        self.metrics = bound?.map(|(_, listener)| listener);
         Ok(self)
     }
 
-    /// `/metrics` tells what this part knows too.
+    /// Adds a source of measurements to `/metrics`.
     #[must_use]
-    pub fn watch(mut self, part: Arc<dyn Measured>) -> Self {
-        self.watched.push(part);
+    pub fn register_metrics(mut self, source: Arc<dyn MetricSource>) -> Self {
+        self.metrics_sources.push(source);
         self
     }
 
@@ -154,7 +98,7 @@ impl Server {
         prefix: &'static str,
         configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
     ) -> Self {
-        self.mount_at(Place { prefix, counted: true }, configure)
+        self.mount_at(MountPoint { prefix, counted: true }, configure)
     }
 
     /// Mounts a service below `prefix` as [`Server::mount`] does, whose requests do not count against [`Limits::client_rate`]: it knows
@@ -165,11 +109,15 @@ impl Server {
         prefix: &'static str,
         configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
     ) -> Self {
-        self.mount_at(Place { prefix, counted: false }, configure)
+        self.mount_at(MountPoint { prefix, counted: false }, configure)
     }
 
-    fn mount_at(mut self, place: Place, configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static) -> Self {
-        self.mounted.push(Mounted { place, configure: Box::new(configure) });
+    fn mount_at(
+        mut self,
+        mount_point: MountPoint,
+        configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
+    ) -> Self {
+        self.mounted.push(Mounted { mount_point, configure: Box::new(configure) });
         self
     }
 
@@ -187,7 +135,7 @@ impl Server {
         self
     }
 
-    /// Whether a proxy in front ends TLS, so that plain HTTP may leave the machine, and tells the client's address as the last entry of
+    /// Whether a proxy in front ends TLS, so that plain HTTP may be served to other machines, and tells the client's address as the last entry of
     /// `X-Forwarded-For`.
     #[must_use]
     pub fn behind_proxy(mut self, behind_proxy: bool) -> Self {
@@ -195,229 +143,108 @@ impl Server {
         self
     }
 
-    /// `/readyz` asks this store.
+    /// `/readyz` asks this store. While it does not answer, the yes of before counts for `grace`.
     #[must_use]
-    pub fn ready_when(mut self, store: Arc<dyn StoreHealth>) -> Self {
-        self.store = Some(store);
+    pub fn ready_when(mut self, store: Arc<dyn StoreHealth>, grace: Duration) -> Self {
+        self.store = Some((store, grace));
         self
     }
 
-    /// `/readyz` says no as soon as this is `true`, so that nobody sends more while the process stops.
+    /// `/readyz` asks whether these keys of the stash can be used.
+    #[must_use]
+    pub fn ready_with_keys(mut self, vault: Arc<dyn StashVault>, clock: Arc<dyn Clock>) -> Self {
+        self.keys = Some(StashKeyCheck { vault, clock });
+        self
+    }
+
+    /// As soon as this is `true` `/readyz` says no, and each answer closes its connection, so that clients send no more while the process stops.
     #[must_use]
     pub fn ready_until(mut self, stop: watch::Receiver<bool>) -> Self {
         self.stop = Some(stop);
         self
     }
 
-    /// Serves on every address. Has to be called inside a tokio runtime.
+    /// Serves on every address. Has to be called from a tokio runtime.
     ///
     /// # Errors
     /// [`ServeError`]: nothing is served then.
-    pub fn start(self) -> Result<Running, ServeError> {
+    pub fn start(self) -> Result<RunningServer, ServeError> {
         let addresses = self.addresses();
-        let Self { name, listeners, mut mounted, tls, limits, behind_proxy, metrics, watched, store, stop } = self;
+        let Self {
+            name,
+            listeners,
+            mut mounted,
+            tls,
+            limits,
+            behind_proxy,
+            metrics,
+            metrics_sources,
+            store,
+            keys,
+            stop,
+        } = self;
         let protected = tls.is_some() || behind_proxy;
         if let Some(open) = addresses.iter().find(|address| !protected && !address.ip().is_loopback()) {
             return Err(ServeError::Unprotected(*open));
         }
         // The root comes last: its services may match what belongs to a prefix.
-        mounted.sort_by_key(|service| std::cmp::Reverse(service.place.prefix.len()));
+        mounted.sort_by_key(|service| std::cmp::Reverse(service.mount_point.prefix.len()));
         let limits = limits.fit_open_files();
         let counts = Arc::<Metrics>::default();
-        let rates = Rates::new(&limits, counts.clone());
-        Rates::tidy(&rates);
+        let rate_limiter = RateLimiter::new(&limits, counts.clone());
+        RateLimiter::spawn_cleanup(&rate_limiter);
         let builder = actix_server::Server::build()
             .workers(limits.workers)
             .max_concurrent_connections(limits.max_connections.div_ceil(limits.workers.max(1)))
             .shutdown_timeout(limits.stop_deadline.as_secs())
             .disable_signals();
-        let terms = Terms {
+        let context = ListenerContext {
             limits,
             tls: tls.map(|files| files.load()).transpose()?.map(|tls| TlsAcceptor::from(Arc::new(tls))),
             // Behind a proxy all connections are the proxy's.
-            crowd: Crowd::new(if behind_proxy { 0 } else { limits.client_connections }),
+            connection_limiter: ConnectionLimiter::new(if behind_proxy { 0 } else { limits.client_connections }),
             metrics: counts,
             stop: builder.graceful_shutdown_signal(),
         };
-        let readers = if metrics.is_some() { Readers::Nobody } else { Readers::Local };
-        let readiness = Readiness::new(store, stop);
-        let watched = Arc::new(Watched::new(watched));
-        let inside = Inside { terms, rates, behind_proxy, readiness, watched, mounted };
-        let scheme = if inside.terms.tls.is_some() { "https" } else { "http" };
+        let metrics_access = if metrics.is_some() { MetricsAccess::Nobody } else { MetricsAccess::Local };
+        let readiness = Readiness::new(store, keys, stop);
+        let metrics_registry = Arc::new(MetricsRegistry::new(metrics_sources));
+        let latest = readiness.latest();
+        let factory = ListenerFactory { context, rate_limiter, behind_proxy, readiness, metrics_registry, mounted };
+        let scheme = if factory.context.tls.is_some() { "https" } else { "http" };
         let mut server = builder;
         for (address, listener) in listeners {
-            server = inside.listen(server, listener, readers).map_err(|source| ServeError::Bind { address, source })?;
+            server = factory
+                .listen(server, listener, metrics_access)
+                .map_err(|source| ServeError::Bind { address, source })?;
             log::info!("{name} listens on {scheme}://{address}");
         }
         if let Some(listener) = metrics {
-            server = inside.listen_for_metrics(name, server, listener)?;
+            server = factory.listen_for_metrics(name, server, listener)?;
         }
         let server = server.run();
-        Ok(Running { name, addresses, handle: server.handle(), task: tokio::spawn(server) })
+        Ok(RunningServer { name, addresses, latest, handle: server.handle(), task: tokio::spawn(server) })
     }
-}
-
-/// What stands behind every listener of a server.
-#[derive(Clone)]
-struct Inside {
-    terms: Terms,
-    rates: Arc<Rates>,
-    behind_proxy: bool,
-    readiness: Readiness,
-    watched: Arc<Watched>,
-    mounted: Vec<Mounted>,
-}
-
-impl Inside {
-    fn listen(&self, server: ServerBuilder, listener: TcpListener, readers: Readers) -> io::Result<ServerBuilder> {
-        let inside = self.clone();
-        listen(server, listener, &self.terms, move || {
-            let inside = inside.clone();
-            let (observer, metrics) = (inside.observer(), inside.terms.metrics.clone());
-            App::new()
-                .wrap(from_fn(move |request, next| observe(observer.clone(), request, next)))
-                .app_data(inside.terms.limits.body)
-                .app_data(web::PathConfig::default().error_handler(|_, _| bad_path().into()))
-                .app_data(web::QueryConfig::default().error_handler(|error, _| bad_query(error).into()))
-                .configure(move |config| health::mount(config, inside.readiness, metrics, inside.watched, readers))
-                .configure(move |config| mount_all(config, &inside.mounted))
-                .default_service(web::to(no_route))
-        })
-    }
-
-    /// A listener without services, for those who watch the program.
-    fn listen_for_metrics(
-        &self,
-        name: &str,
-        server: ServerBuilder,
-        listener: TcpListener,
-    ) -> Result<ServerBuilder, ServeError> {
-        let unknown = SocketAddr::from(([0; 4], 0));
-        let address = listener.local_addr().map_err(|source| ServeError::Bind { address: unknown, source })?;
-        let inside = Self {
-            terms: Terms { tls: None, ..self.terms.clone() },
-            behind_proxy: false,
-            mounted: Vec::new(),
-            ..self.clone()
-        };
-        log::info!("{name} tells its metrics on http://{address}/metrics");
-        inside.listen(server, listener, Readers::All).map_err(|source| ServeError::Bind { address, source })
-    }
-
-    /// What one worker's requests of one listener meet first.
-    fn observer(&self) -> Rc<Observer> {
-        Rc::new(Observer {
-            metrics: self.terms.metrics.clone(),
-            counts: self.terms.metrics.shard(),
-            rates: self.rates.clone(),
-            limits: self.terms.limits,
-            tls: self.terms.tls.is_some(),
-            behind_proxy: self.behind_proxy,
-            places: self.mounted.iter().map(|mounted| mounted.place).collect(),
-            refusals: Refusals::new(),
-        })
-    }
-}
-
-/// Lets actix serve `app` to the connections of a listener.
-fn listen<A, S, B>(
-    server: ServerBuilder,
-    listener: TcpListener,
-    terms: &Terms,
-    app: impl Fn() -> A + Clone + Send + 'static,
-) -> io::Result<ServerBuilder>
-where
-    A: IntoServiceFactory<S, Request>,
-    S: ServiceFactory<Request, Config = AppConfig> + 'static,
-    S::Error: Into<Error> + 'static,
-    S::InitError: fmt::Debug,
-    S::Response: Into<Response<B>> + 'static,
-    S::Service: 'static,
-    <S::Service as Service<Request>>::Future: 'static,
-    B: MessageBody + 'static,
-{
-    let (name, terms) = (listener.local_addr()?.to_string(), terms.clone());
-    server.listen(name, listener, move || {
-        let (terms, stop) = (terms.clone(), terms.stop.clone());
-        let app = app().into_factory().map_err(|error| error.into().error_response());
-        let http = HttpService::build()
-            .keep_alive(terms.limits.keep_alive)
-            .client_request_timeout(terms.limits.head_deadline)
-            .client_disconnect_timeout(LINGER)
-            .graceful_shutdown_signal(move || {
-                let stop = stop.clone();
-                async move { stop.notified().await }
-            })
-            .on_connect_ext(introduce)
-            .finish(map_config(app, |()| AppConfig::default()));
-        DoorFactory { http, terms }
-    })
-}
-
-fn bind(address: SocketAddr) -> Result<(SocketAddr, TcpListener), ServeError> {
-    let bound = || {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // A restart may take the address over while the system still remembers connections of before.
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        let listener = socket.listen(BACKLOG)?.into_std()?;
-        Ok((listener.local_addr()?, listener))
-    };
-    bound().map_err(|source: io::Error| match source.kind() {
-        io::ErrorKind::AddrInUse => ServeError::InUse(address),
-        _ => ServeError::Bind { address, source },
-    })
-}
-
-fn mount_all(config: &mut web::ServiceConfig, mounted: &[Mounted]) {
-    for Mounted { place: Place { prefix, .. }, configure } in mounted {
-        if prefix.is_empty() {
-            configure.apply(config);
-        } else {
-            config.service(web::scope(prefix).configure(|scope| configure.apply(scope)));
-        }
-    }
-}
-
-async fn no_route() -> Result<HttpResponse, ApiError> {
-    Err(nothing_here())
-}
-
-/// 404 NOT_FOUND.
-pub(crate) fn nothing_here() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "There is nothing under this address; compare it with the documentation.")
-}
-
-fn bad_path() -> ApiError {
-    ApiError::new(
-        ErrorCode::ValidationError,
-        "A part of the address has the wrong form; compare it with the documentation.",
-    )
-}
-
-fn bad_query(error: actix_web::error::QueryPayloadError) -> ApiError {
-    ApiError::new(
-        ErrorCode::InvalidRequest,
-        "The query string cannot be understood; compare it with the documentation.",
-    )
-    .with_detail(match error {
-        actix_web::error::QueryPayloadError::Deserialize(_) => "a query parameter is missing or has the wrong form",
-        _ => "the query string has the wrong form",
-    })
 }
 
 /// A server that serves.
-pub struct Running {
+pub struct RunningServer {
     name: &'static str,
     addresses: Vec<SocketAddr>,
+    latest: Arc<LatestRequest>,
     handle: ServerHandle,
     task: JoinHandle<io::Result<()>>,
 }
 
-impl Running {
+impl RunningServer {
     /// The addresses it listens on, with the ports that the system chose.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// For how long no client has sent anything but health checks, since the process was asked to stop.
+    pub fn quiet_for(&self) -> Duration {
+        self.latest.quiet_for()
     }
 
     /// Stops accepting, lets running requests finish within [`Limits::stop_deadline`], and ends.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use common::{Answer, LONG, expect_closed, get, loopback, post, read_answer, send, start};
-use dropin_http::{Limits, Running, Server};
+use dropin_http::{Limits, RunningServer, Server};
 use futures_util::future::join_all;
 use futures_util::stream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -35,12 +35,12 @@ fn short() -> Limits {
     }
 }
 
-async fn connect(server: &Running) -> TcpStream {
+async fn connect(server: &RunningServer) -> TcpStream {
     TcpStream::connect(server.addresses()[0]).await.unwrap()
 }
 
 /// Connects from another of this machine's addresses, as another client.
-async fn connect_from(last: u8, server: &Running) -> io::Result<TcpStream> {
+async fn connect_from(last: u8, server: &RunningServer) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     socket.bind(SocketAddr::from((Ipv4Addr::new(127, 0, 0, last), 0)))?;
     socket.connect(server.addresses()[0]).await
@@ -52,13 +52,13 @@ async fn ask(stream: &mut TcpStream, path: &str) -> Answer {
 }
 
 /// What `/metrics` says of one count.
-async fn count(server: &Running, name: &str) -> u64 {
+async fn count(server: &RunningServer, name: &str) -> u64 {
     let metrics = get(server, "/metrics").await.body;
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).map(str::to_owned);
     line.unwrap_or_else(|| panic!("{name} is not in\n{metrics}")).parse().unwrap()
 }
 
-async fn until_count(server: &Running, name: &str, wanted: u64) {
+async fn until_count(server: &RunningServer, name: &str, wanted: u64) {
     let reached = async { while count(server, name).await < wanted {} };
     timeout(LONG, reached).await.unwrap_or_else(|_| panic!("{name} does not come to {wanted}"));
 }
@@ -130,6 +130,54 @@ async fn a_dribbled_body_ends_at_its_deadline() {
     server.stop().await;
 }
 
+/// Sends the head of a request with a body of `length` bytes, and `sent` of them.
+async fn begin_body(client: u8, server: &RunningServer, length: usize, sent: usize) -> TcpStream {
+    let mut stream = connect_from(client, server).await.unwrap();
+    let head = "POST /length HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nContent-Length:";
+    stream.write_all(format!("{head} {length}\r\n\r\n{}", "x".repeat(sent)).as_bytes()).await.unwrap();
+    stream
+}
+
+#[actix_web::test]
+async fn half_sent_bodies_share_a_bounded_memory_and_leave_room_for_small_ones() {
+    const BUDGET: usize = 8 * 1024 * 1024;
+    const CLIENTS: u8 = 48;
+    const HELD: &str = "dropin_http_body_bytes";
+    let server = start(Limits { body_memory: BUDGET, body_deadline: LONG, client_rate: 0, ..Limits::default() });
+    let mut half = Vec::new();
+    for number in 0..600_u16 {
+        half.push(begin_body(10 + u8::try_from(number % u16::from(CLIENTS)).unwrap(), &server, 200_000, 100_000).await);
+    }
+    // Half of them would be four times the budget.
+    until_count(&server, "dropin_http_rate_limited_total{limit=\"body\"}", 500).await;
+    let held = count(&server, HELD).await;
+    assert!(0 < held && held <= BUDGET as u64, "{held}");
+    let mut refused = begin_body(70, &server, 100_000, 100_000).await;
+    let answer = read_answer(&mut refused).await;
+    answer.expect_error(503, "SERVICE_UNAVAILABLE");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    let small = begin_body(70, &server, 600, 600).await;
+    assert_eq!(read_answer(&mut { small }).await.status, 200, "large bodies have half of it");
+    drop(half);
+    let given_back = async { while count(&server, HELD).await != 0 {} };
+    timeout(LONG, given_back).await.expect("what was held is given back");
+    let large = begin_body(70, &server, 100_000, 100_000).await;
+    assert_eq!(read_answer(&mut { large }).await.status, 200);
+    server.stop().await;
+}
+
+#[actix_web::test]
+async fn an_announced_body_takes_no_memory_before_it_comes() {
+    let server = start(Limits { body_deadline: LONG, client_rate: 0, ..Limits::default() });
+    let mut announced = Vec::new();
+    for client in 10..60 {
+        announced.push(begin_body(client, &server, 250_000, 100).await);
+    }
+    until_count(&server, "dropin_http_body_bytes", 50 * 1024).await;
+    assert_eq!(count(&server, "dropin_http_body_bytes").await, 50 * 1024);
+    server.stop().await;
+}
+
 #[actix_web::test]
 async fn an_endless_body_ends_soon_after_its_answer() {
     let server = start(Limits { body_deadline: LONG, ..short() });
@@ -152,22 +200,22 @@ async fn an_endless_body_ends_soon_after_its_answer() {
 }
 
 /// Dropped when the server gives up on the answer.
-struct Notice(Arc<Semaphore>);
+struct DropSignal(Arc<Semaphore>);
 
-impl Drop for Notice {
+impl Drop for DropSignal {
     fn drop(&mut self) {
         self.0.add_permits(1);
     }
 }
 
 /// A server with an answer that never ends, and where to see that it was given up.
-fn endless() -> (Running, Arc<Semaphore>) {
+fn endless() -> (RunningServer, Arc<Semaphore>) {
     let given_up = Arc::new(Semaphore::new(0));
     let seen = given_up.clone();
     let configure = move |config: &mut web::ServiceConfig| {
         let seen = seen.clone();
         let endless = move || {
-            let notice = Notice(seen.clone());
+            let notice = DropSignal(seen.clone());
             let chunks = stream::repeat_with(move || {
                 let _held = &notice;
                 Ok::<_, io::Error>(Bytes::from_static(&[b'x'; 4096]))

@@ -129,6 +129,35 @@ async fn a_taken_address_is_named() {
 
 struct Fixed(Result<(), StoreError>);
 
+/// Ready once, and then what it holds.
+struct FlakyHealth(std::sync::atomic::AtomicBool, StoreError);
+
+#[async_trait]
+impl StoreHealth for FlakyHealth {
+    async fn ready(&self) -> Result<(), StoreError> {
+        if self.0.swap(true, std::sync::atomic::Ordering::Relaxed) { Err(self.1.clone()) } else { Ok(()) }
+    }
+}
+
+#[actix_web::test]
+async fn a_moment_without_the_database_leaves_the_program_in_service() {
+    let away = StoreError::Unavailable("the connection was lost".to_owned());
+    let refused = StoreError::Refused("permission denied for table deployment".to_owned());
+    for (error, grace, expected) in [(&away, LONG, 200), (&away, Duration::ZERO, 503), (&refused, LONG, 503)] {
+        let store = Arc::new(FlakyHealth(false.into(), error.clone()));
+        let server = Server::new("test").listen(loopback()).unwrap().ready_when(store, grace).start().unwrap();
+        assert_eq!(get(&server, "/readyz").await.status, 200);
+        // What was answered is not asked again before.
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        let answer = get(&server, "/readyz").await;
+        assert_eq!(answer.status, expected, "{error} {grace:?}");
+        if expected == 503 {
+            assert!(answer.body.contains(&error.to_string()), "{answer:?}");
+        }
+        server.stop().await;
+    }
+}
+
 #[async_trait]
 impl StoreHealth for Fixed {
     async fn ready(&self) -> Result<(), StoreError> {
@@ -138,8 +167,9 @@ impl StoreHealth for Fixed {
 
 #[actix_web::test]
 async fn health_readiness_and_counts() {
-    let ready =
-        |health| Server::new("test").listen(loopback()).unwrap().ready_when(Arc::new(Fixed(health))).start().unwrap();
+    let ready = |health| {
+        Server::new("test").listen(loopback()).unwrap().ready_when(Arc::new(Fixed(health)), LONG).start().unwrap()
+    };
     let server = ready(Ok(()));
     assert_eq!(get(&server, "/healthz").await.status, 200);
     assert_eq!(get(&server, "/readyz").await.status, 200);

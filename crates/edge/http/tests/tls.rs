@@ -4,14 +4,17 @@
 
 mod common;
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpResponse, web};
 use bytes::Bytes;
 use common::{LONG, loopback};
-use dropin_http::{Limits, Running, Server, TlsFiles};
+use dropin_http::{Limits, RunningServer, Server, TlsFiles};
 use futures_util::stream;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -27,11 +30,22 @@ const SHORT: Duration = Duration::from_secs(1);
 
 /// A server of a certificate of its own, and a client that believes in it.
 struct World {
-    server: Running,
+    server: RunningServer,
     config: ClientConfig,
     /// Gets a permit for every endless answer that the server gives up.
     given_up: Arc<Semaphore>,
-    _files: tempfile::TempDir,
+    /// Where the server reads its certificate and key.
+    files: tempfile::TempDir,
+}
+
+/// Writes a new key and its certificate; the certificate.
+fn new_pair(folder: &Path) -> CertificateDer<'static> {
+    let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = folder.join("key.pem");
+    fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
+    fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
+    fs::write(folder.join("chain.pem"), pair.cert.pem()).unwrap();
+    CertificateDer::from_pem_slice(pair.cert.pem().as_bytes()).unwrap()
 }
 
 impl World {
@@ -41,13 +55,10 @@ impl World {
 
     /// Keeps idle connections that long.
     fn keeping(keep_alive: Duration) -> Self {
-        let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let files = tempfile::tempdir().unwrap();
         let tls = TlsFiles { certificate: files.path().join("chain.pem"), key: files.path().join("key.pem") };
-        std::fs::write(&tls.certificate, pair.cert.pem()).unwrap();
-        std::fs::write(&tls.key, pair.signing_key.serialize_pem()).unwrap();
         let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(&tls.certificate).unwrap()).unwrap();
+        roots.add(new_pair(files.path())).unwrap();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
         let config = versions.with_root_certificates(roots).with_no_client_auth();
@@ -64,7 +75,7 @@ impl World {
         let server = Server::new("test").listen(loopback()).unwrap().tls(Some(tls)).limits(limits);
         let server = server.mount("", routes(given_up.clone())).mount_uncounted("/own", routes(given_up.clone()));
         let server = server.start().unwrap();
-        Self { server, config, given_up, _files: files }
+        Self { server, config, given_up, files }
     }
 
     async fn tcp(&self) -> TcpStream {
@@ -90,8 +101,8 @@ impl World {
 
 /// `/endless` sends for ever, `/waits` never answers.
 fn routes(given_up: Arc<Semaphore>) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
-    struct Notice(Arc<Semaphore>);
-    impl Drop for Notice {
+    struct DropSignal(Arc<Semaphore>);
+    impl Drop for DropSignal {
         fn drop(&mut self) {
             self.0.add_permits(1);
         }
@@ -99,7 +110,7 @@ fn routes(given_up: Arc<Semaphore>) -> impl Fn(&mut web::ServiceConfig) + Clone 
     move |config| {
         let given_up = given_up.clone();
         let endless = move || {
-            let notice = Notice(given_up.clone());
+            let notice = DropSignal(given_up.clone());
             let chunks = stream::repeat_with(move || {
                 let _held = &notice;
                 Ok::<_, io::Error>(Bytes::from_static(&[b'x'; 4096]))
@@ -174,6 +185,33 @@ impl Http2 {
     async fn until_closed(&mut self) {
         timeout(LONG, async { while self.read().await {} }).await.expect("the connection is closed");
     }
+}
+
+/// A certificate that was replaced is shown to the next client without a restart; one that cannot be used changes nothing.
+#[actix_web::test]
+async fn a_new_certificate_is_used_and_a_broken_one_is_not() {
+    let world = World::start();
+    let shown = async || {
+        let stream = world.connect("http/1.1").await.ok()?;
+        stream.get_ref().1.peer_certificates().map(|chain| chain[0].clone().into_owned())
+    };
+    assert!(shown().await.is_some());
+    for broken in ["chain.pem", "key.pem"] {
+        let path = world.files.path().join(broken);
+        let right = fs::read(&path).unwrap();
+        fs::write(&path, "broken").unwrap();
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        assert!(shown().await.is_some(), "the old one is still shown while {broken} is broken");
+        fs::write(&path, right).unwrap();
+    }
+    // The client believes in the first certificate alone: once the second is shown, it refuses.
+    new_pair(world.files.path());
+    let begun = Instant::now();
+    while shown().await.is_some() {
+        assert!(begun.elapsed() < LONG, "the new certificate is never shown");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    world.server.stop().await;
 }
 
 #[actix_web::test]

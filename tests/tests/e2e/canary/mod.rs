@@ -14,27 +14,33 @@ use flows::Flows;
 use search::Needles;
 
 /// The programs say everything, and refuse nobody for asking too often.
-const LOUD: &[(&str, &str)] = &[("RUST_LOG", "debug"), ("DROPIN_WRONG_PASSWORDS", "0"), ("DROPIN_CLIENT_RATE", "0")];
+const VERBOSE_LOGS: &[(&str, &str)] = &[
+    ("DROPIN_MERCHANT_RATE", "0"),
+    ("RUST_LOG", "debug"),
+    ("DROPIN_WRONG_PASSWORDS", "0"),
+    ("DROPIN_CLIENT_RATE", "0"),
+];
 
 #[actix_web::test]
 async fn twenty_numbers_are_found_nowhere_on_sqlite() {
-    look(Topology::AllInOne, 20).await;
+    search_everywhere(Topology::AllInOne, 20).await;
 }
 
 #[actix_web::test]
 #[ignore = "takes minutes; cargo xtask canary runs it"]
 async fn two_hundred_numbers_are_found_nowhere_on_sqlite() {
-    look(Topology::AllInOne, 200).await;
+    search_everywhere(Topology::AllInOne, 200).await;
 }
 
 #[actix_web::test]
 #[ignore = "takes minutes; cargo xtask canary runs it"]
 async fn two_hundred_numbers_are_found_nowhere_on_postgresql() {
-    look(Topology::Split, 200).await;
+    search_everywhere(Topology::Split, 200).await;
 }
 
-async fn look(topology: Topology, count: usize) {
-    let world = World::start_with(topology, LOUD).await;
+async fn search_everywhere(topology: Topology, count: usize) {
+    let world = World::start_with(topology, VERBOSE_LOGS).await;
+    world.set_wallet_up().await;
     let numbers = numbers::some(count);
     let flows = Flows::new(&world);
     for (at, number) in numbers.iter().enumerate() {
@@ -44,7 +50,7 @@ async fn look(topology: Topology, count: usize) {
             flows.payment(at, number).await;
         }
     }
-    world.check_books().await;
+    world.check_reconciliation().await;
     let needles = Needles::of(&numbers);
     let mut said = flows.said();
     world.receiver.all().into_iter().for_each(|one| said.extend(one.bytes));

@@ -1,4 +1,4 @@
-//! The numbers: those that are published (decisions.md section 10), and as many as are wanted in the range of the first of them, which nobody issues
+//! The numbers: those that are published (docs/SPECIFICATION.md#test-numbers), and as many as are wanted in the range of the first of them, which nobody issues
 //! to a shopper.
 
 use dropin_tests::cards;

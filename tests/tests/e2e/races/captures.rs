@@ -1,6 +1,7 @@
-//! Captures and cancels of one Order at once (decisions.md section 4): money is taken once or given up, never both, never in two parts.
+//! Captures and cancels of one Order at once (docs/SPECIFICATION.md#order-capture, docs/SPECIFICATION.md#order-cancel): money is taken once or
+//! given up, never both, never in two parts.
 
-use dropin_tests::{Answer, World, cards, thousandths_of};
+use dropin_tests::{Response, World, cards, thousandths_of};
 use serde_json::json;
 
 use super::{CLIENTS, both_databases, only, race};
@@ -15,7 +16,8 @@ both_databases! {
     captures_race_cancels: super::captures_race_cancels => ["captured", "cancelled"]
 }
 
-const TOLD: [(u16, &str); 3] = [(200, "Captured"), (200, "PendingNotification"), (409, "INVALID_ORDER_STATE")];
+const CAPTURE_RESPONSES: [(u16, &str); 3] =
+    [(200, "Captured"), (200, "PendingNotification"), (409, "INVALID_ORDER_STATE")];
 
 async fn captures_race_captures(world: &World, round: usize) -> &'static str {
     let paid = world.authorized(cards::VISA).await;
@@ -23,8 +25,8 @@ async fn captures_race_captures(world: &World, round: usize) -> &'static str {
     let all = half().map(|_| world.merchant.capture(&paid.order, None)).collect();
     let parts = half().map(|_| world.merchant.capture(&paid.order, Some("10.00"))).collect();
     let (all, parts) = race(round, all, parts).await;
-    only(&all, &TOLD);
-    only(&parts, &TOLD);
+    only(&all, &CAPTURE_RESPONSES);
+    only(&parts, &CAPTURE_RESPONSES);
     world.receiver.expect(&paid.session, &PAID).await;
     let shown = world.merchant.order_text(&paid.order).await;
     let (amount, outcome) = match thousandths_of(&shown, "CapturedAmount") {
@@ -32,7 +34,7 @@ async fn captures_race_captures(world: &World, round: usize) -> &'static str {
         10_000 => ("10.00", "a part"),
         other => panic!("{other} was captured: {shown}"),
     };
-    // Whoever was told that it is captured was told how much.
+    // Every response that says Captured says how much.
     for answer in all.iter().chain(&parts).filter(|answer| answer.json()["Reason"]["Code"] == "Captured") {
         assert_eq!(thousandths_of(&answer.text(), "CapturedAmount"), thousandths_of(&shown, "CapturedAmount"));
     }
@@ -47,7 +49,7 @@ async fn captures_race_cancels(world: &World, round: usize) -> &'static str {
     let captures = half().map(|_| world.merchant.capture(&paid.order, None)).collect();
     let cancels = half().map(|_| world.merchant.cancel_order(&paid.order)).collect();
     let (captures, cancels) = race(round, captures, cancels).await;
-    only(&captures, &TOLD);
+    only(&captures, &CAPTURE_RESPONSES);
     for answer in &cancels {
         let body = answer.json();
         match (answer.status, body["State"].as_str()) {
@@ -58,7 +60,7 @@ async fn captures_race_cancels(world: &World, round: usize) -> &'static str {
         }
     }
     let refused = cancels.iter().filter(|answer| answer.status == 409);
-    assert!(refused.map(Answer::code).all(|code| code == "INVALID_ORDER_STATE"));
+    assert!(refused.map(Response::code).all(|code| code == "INVALID_ORDER_STATE"));
     let (captured, cancelled) =
         (captures.iter().any(|answer| answer.status == 200), cancels.iter().any(|answer| answer.status == 200));
     assert!(captured != cancelled, "one side alone");

@@ -1,16 +1,19 @@
-//! Races over HTTP: 64 clients at one thing, on both databases. Whoever wins, one of the results that decisions.md sections 3 and 4 allow stands at the
-//! end, everybody is told what fits it, and the processor's journal agrees (World::finish).
+//! Races over HTTP: 64 clients at one thing, on both databases. Whoever wins, one of the results that docs/SPECIFICATION.md#sessions and
+//! docs/SPECIFICATION.md#orders allow stands at the end, everybody is told what fits it, and the processor's journal agrees (World::finish).
 //!
 //! Few rounds by default; `DROPIN_RACE_ROUNDS=200` is the whole of it.
 
+mod attempts;
 mod captures;
 mod expiry;
+mod late;
 mod refunds;
 mod sessions;
+mod settler;
 
 use std::collections::BTreeMap;
 
-use dropin_tests::{Answer, Topology, World};
+use dropin_tests::{Response, Topology, World};
 use futures_util::future::join_all;
 
 use crate::head_start;
@@ -32,8 +35,14 @@ fn rounds(few: usize) -> usize {
 }
 
 /// Runs rounds until each of `outcomes` has been seen, and at least as many as are asked for, or `few`; `round` says which one it was.
-async fn run(topology: Topology, outcomes: &[&str], few: usize, round: impl AsyncFn(&World, usize) -> &'static str) {
-    let world = World::start_with(topology, &NO_LIMITS).await;
+async fn run(
+    topology: Topology,
+    environment: &[(&str, &str)],
+    outcomes: &[&str],
+    few: usize,
+    round: impl AsyncFn(&World, usize) -> &'static str,
+) {
+    let world = World::start_with(topology, &[&NO_LIMITS, environment].concat()).await;
     let mut seen = BTreeMap::<_, usize>::new();
     for number in 0..rounds(few) + MORE_ROUNDS {
         if rounds(few) <= number && seen.len() == outcomes.len() {
@@ -47,10 +56,10 @@ async fn run(topology: Topology, outcomes: &[&str], few: usize, round: impl Asyn
 }
 
 /// Lets all racers of two sides run at once; see [`head_start`].
-async fn race<A, B>(round: usize, ones: Vec<A>, others: Vec<B>) -> (Vec<Answer>, Vec<Answer>)
+async fn race<A, B>(round: usize, ones: Vec<A>, others: Vec<B>) -> (Vec<Response>, Vec<Response>)
 where
-    A: Future<Output = Answer>,
-    B: Future<Output = Answer>,
+    A: Future<Output = Response>,
+    B: Future<Output = Response>,
 {
     let ones = async {
         head_start(round, 0).await;
@@ -64,7 +73,7 @@ where
 }
 
 /// Answers by status and code (of the error, or the capture's Reason), counted.
-fn counted<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> BTreeMap<(u16, String), usize> {
+fn counted<'a>(answers: impl IntoIterator<Item = &'a Response>) -> BTreeMap<(u16, String), usize> {
     let mut counted = BTreeMap::new();
     for answer in answers {
         let body = answer.json();
@@ -76,28 +85,36 @@ fn counted<'a>(answers: impl IntoIterator<Item = &'a Answer>) -> BTreeMap<(u16, 
 
 /// Fails when an answer is none of these.
 #[track_caller]
-fn only(answers: &[Answer], allowed: &[(u16, &str)]) {
+fn only(answers: &[Response], allowed: &[(u16, &str)]) {
     for ((status, code), count) in counted(answers) {
         assert!(allowed.contains(&(status, code.as_str())), "{count} times {status} {code}; allowed: {allowed:?}");
     }
 }
 
-/// One race on both databases; `few` rounds when another number than the usual is enough.
+/// One race on both databases; `few` rounds when another number than the usual is enough, `with` variables of its own for every program.
 macro_rules! race {
     ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr) => {
-        $crate::races::both_databases! { $(#[$doc])* $name: $round => $outcomes, few $crate::races::FEW_ROUNDS }
+        $crate::races::both_databases! { $(#[$doc])* $name: $round => $outcomes, few $crate::races::FEW_ROUNDS, with &[] }
     };
     ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr, few $few:expr) => {
+        $crate::races::both_databases! { $(#[$doc])* $name: $round => $outcomes, few $few, with &[] }
+    };
+    ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr, with $environment:expr) => {
+        $crate::races::both_databases! {
+            $(#[$doc])* $name: $round => $outcomes, few $crate::races::FEW_ROUNDS, with $environment
+        }
+    };
+    ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr, few $few:expr, with $environment:expr) => {
         $(#[$doc])*
         mod $name {
             #[actix_web::test]
             async fn all_in_one_on_sqlite() {
-                $crate::races::run(dropin_tests::Topology::AllInOne, &$outcomes, $few, $round).await;
+                $crate::races::run(dropin_tests::Topology::AllInOne, $environment, &$outcomes, $few, $round).await;
             }
 
             #[actix_web::test]
             async fn every_program_on_postgresql() {
-                $crate::races::run(dropin_tests::Topology::Split, &$outcomes, $few, $round).await;
+                $crate::races::run(dropin_tests::Topology::Split, $environment, &$outcomes, $few, $round).await;
             }
         }
     };

@@ -1,8 +1,8 @@
-//! Refunds of one Order at once (decisions.md section 4): never more than was captured, and one refund for one reference.
+//! Refunds of one Order at once (docs/SPECIFICATION.md#order-refund): never more than was captured, and one refund for one reference.
 
 use std::collections::BTreeSet;
 
-use dropin_tests::{Answer, Paid, World, cards, thousandths_of};
+use dropin_tests::{Paid, Response, World, cards, thousandths_of};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use super::{CLIENTS, both_databases, counted, race};
 use crate::PAID;
 
 both_databases! {
-    /// 64 times 1.00 of 29.90. A round takes seconds: whoever could not write its outcome down in the crowd leaves that to the settler.
+    /// 64 times 1.00 of 29.90. A round takes seconds: a request that cannot write its outcome under this load leaves that to the settler.
     refunds_race_refunds: super::refunds_race_refunds => ["29 refunds"], few 1
 }
 both_databases! {
@@ -39,7 +39,7 @@ async fn refunds(world: &World, paid: &Paid, made: usize, refunded: i64) -> Vec<
     list
 }
 
-fn told(answers: &[Answer], status: u16, code: &str) -> usize {
+fn count_of(answers: &[Response], status: u16, code: &str) -> usize {
     let all = counted(answers);
     all.into_iter()
         .filter(|((one, text), _)| *one == status && (code.is_empty() || text == code))
@@ -47,8 +47,8 @@ fn told(answers: &[Answer], status: u16, code: &str) -> usize {
         .sum()
 }
 
-/// Asks again when the crowd was too large for an answer: as safe as 503 says, since the reference is the same.
-async fn patiently(ask: impl AsyncFn() -> Answer) -> Answer {
+/// Repeats the request after a 503, which is safe: the reference is the same.
+async fn patiently(ask: impl AsyncFn() -> Response) -> Response {
     for _ in 0..CLIENTS {
         let answer = ask().await;
         if answer.status != 503 {
@@ -73,8 +73,8 @@ async fn refunds_race_refunds(world: &World, round: usize) -> &'static str {
     });
     let answers = join_all(asks).await;
     // 200: made by a request of the same client that was answered 503.
-    assert_eq!(told(&answers, 201, "") + told(&answers, 200, ""), 29, "{:?}", counted(&answers));
-    assert_eq!(told(&answers, 409, "REFUND_EXCEEDS_CAPTURED"), CLIENTS - 29, "{:?}", counted(&answers));
+    assert_eq!(count_of(&answers, 201, "") + count_of(&answers, 200, ""), 29, "{:?}", counted(&answers));
+    assert_eq!(count_of(&answers, 409, "REFUND_EXCEEDS_CAPTURED"), CLIENTS - 29, "{:?}", counted(&answers));
     refunds(world, &paid, 29, 29_000).await;
     "29 refunds"
 }
@@ -88,9 +88,9 @@ async fn all_races_a_part(world: &World, round: usize) -> &'static str {
         (0..CLIENTS / 2).map(one).collect()
     };
     let (rest, parts) = race(round, ask("rest", None), ask("part", Some("10.00"))).await;
-    let (rests, tens) = (told(&rest, 201, ""), told(&parts, 201, ""));
-    assert_eq!(told(&rest, 409, "REFUND_EXCEEDS_CAPTURED"), CLIENTS / 2 - rests, "{:?}", counted(&rest));
-    assert_eq!(told(&parts, 409, "REFUND_EXCEEDS_CAPTURED"), CLIENTS / 2 - tens, "{:?}", counted(&parts));
+    let (rests, tens) = (count_of(&rest, 201, ""), count_of(&parts, 201, ""));
+    assert_eq!(count_of(&rest, 409, "REFUND_EXCEEDS_CAPTURED"), CLIENTS / 2 - rests, "{:?}", counted(&rest));
+    assert_eq!(count_of(&parts, 409, "REFUND_EXCEEDS_CAPTURED"), CLIENTS / 2 - tens, "{:?}", counted(&parts));
     // The rest is refunded whenever somebody who asked for it is served.
     assert!(rests == 1 && tens <= 2, "{rests} asked for the rest, {tens} for a part");
     refunds(world, &paid, rests + tens, 29_900).await;
@@ -105,12 +105,12 @@ async fn one_reference_is_one_refund(world: &World, round: usize) -> &'static st
         (0..CLIENTS / 2).map(one).collect()
     };
     let (tens, twenties) = race(round, ask("10.00"), ask("20.00")).await;
-    let (won, lost, amount, outcome) = match told(&tens, 201, "") {
+    let (won, lost, amount, outcome) = match count_of(&tens, 201, "") {
         1 => (tens, twenties, 10_000, "10.00"),
         _ => (twenties, tens, 20_000, "20.00"),
     };
-    assert_eq!((told(&won, 201, ""), told(&won, 200, "")), (1, CLIENTS / 2 - 1), "{:?}", counted(&won));
-    assert_eq!(told(&lost, 409, "DUPLICATE_REFUND_REFERENCE"), CLIENTS / 2, "{:?}", counted(&lost));
+    assert_eq!((count_of(&won, 201, ""), count_of(&won, 200, "")), (1, CLIENTS / 2 - 1), "{:?}", counted(&won));
+    assert_eq!(count_of(&lost, 409, "DUPLICATE_REFUND_REFERENCE"), CLIENTS / 2, "{:?}", counted(&lost));
     let ids: BTreeSet<_> = won.iter().map(|answer| answer.json()["RefundId"].to_string()).collect();
     assert_eq!(ids.len(), 1, "one refund: {ids:?}");
     let list = refunds(world, &paid, 1, amount).await;

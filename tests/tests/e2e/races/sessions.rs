@@ -1,6 +1,6 @@
-//! A merchant changes a Session while shoppers submit it (decisions.md section 3): one wins, and nobody pays a total that was not shown.
+//! A merchant changes a Session while shoppers submit it (docs/SPECIFICATION.md#session-races): one wins, and nobody pays a total that was not shown.
 
-use dropin_tests::{Answer, Stashed, World, cards};
+use dropin_tests::{Response, Stashed, World, cards};
 use serde_json::json;
 
 use super::{CLIENTS, both_databases, only, race};
@@ -25,7 +25,7 @@ async fn replaces_race_submits(world: &World, round: usize) -> &'static str {
     let (paid, replaced) = race(round, submits(world, &session, &attempts), puts.collect()).await;
     only(&paid, &[(200, "COMPLETED"), (200, "PROCESSING"), (409, "SESSION_CHANGED"), (409, "INVALID_SESSION_STATE")]);
     only(&replaced, &[(200, "CREATED"), (409, "DUPLICATE_REQUEST"), (409, "INVALID_SESSION_STATE")]);
-    let has_won = |answers: &[Answer]| answers.iter().any(|answer| answer.status == 200);
+    let has_won = |answers: &[Response]| answers.iter().any(|answer| answer.status == 200);
     assert!(has_won(&paid) != has_won(&replaced), "one side alone");
     if has_won(&paid) {
         is_paid_once(world, &session, &paid).await;
@@ -67,13 +67,13 @@ fn submits<'a>(
     world: &'a World,
     session: &'a str,
     attempts: &'a [Stashed],
-) -> Vec<impl Future<Output = Answer> + use<'a>> {
+) -> Vec<impl Future<Output = Response> + use<'a>> {
     let again = attempts.iter().cycle().take(CLIENTS / 2);
     again.map(|attempt| async move { world.shopper(session).submit(1, attempt).await }).collect()
 }
 
 /// One attempt was paid, every repeat of it was told so, and the other attempts were refused.
-async fn is_paid_once(world: &World, session: &str, submits: &[Answer]) {
+async fn is_paid_once(world: &World, session: &str, submits: &[Response]) {
     let attempts =
         (0..BROWSERS).filter(|browser| submits.iter().skip(*browser).step_by(BROWSERS).any(|one| one.status == 200));
     assert_eq!(attempts.count(), 1, "attempts that were accepted");

@@ -4,10 +4,10 @@ use actix_web::http::Method;
 use dropin_tests::cards;
 use serde_json::{Value, json};
 
-use super::{Day, UNKNOWN, text, with};
+use super::{ScenarioRun, UNKNOWN, text, with};
 use crate::record::{Call, JSON};
 
-impl Day<'_> {
+impl ScenarioRun<'_> {
     /// A call to {checkout_url}; `what` follows its version.
     async fn pays(
         &mut self,
@@ -57,9 +57,17 @@ impl Day<'_> {
             ("order-4003", "PAYPAL", "redirect", "Send the shopper to Action.Redirect"),
             ("order-4004", "BANKTRANSFER", "transfer", "Show the shopper where to transfer the money to"),
         ] {
-            let cart = self.cart(reference, json!({"PaymentMethod": method}));
+            let cart = self.cart(reference, json!({"PaymentMethod": method, "Capture": true}));
             self.pays(("checkout", name, summary), "", cart, 200).await;
         }
+        let later = self.cart("order-4006", json!({"PaymentMethod": "BANKTRANSFER"}));
+        self.pays(
+            ("checkout", "cannotWait", "The method takes the money at once, and Capture is false"),
+            "",
+            later,
+            400,
+        )
+        .await;
         let wrong = self.cart("order-4005", json!({"PaymentMethod": "IDEAL", "StashId": "cart-7", "Return": null}));
         self.pays(("checkout", "fieldErrors", "A method that is not for Ireland"), "", wrong, 400).await;
         let query = |member: &str, value: &str| with(self.named(UNKNOWN), json!({"OrderId": null, member: value}));

@@ -2,9 +2,9 @@
 
 use actix_web::http::Method;
 
-use super::Day;
+use super::ScenarioRun;
 
-impl Day<'_> {
+impl ScenarioRun<'_> {
     pub(super) async fn events_are_read(&mut self) {
         let begin = ("listEvents", "oldest", "From the oldest event on, two at a time");
         self.merchant(begin, (Method::GET, "/v1/event?limit=2"), None, 200).await;

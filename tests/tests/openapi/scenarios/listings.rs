@@ -3,10 +3,10 @@
 use actix_web::http::Method;
 use serde_json::Value;
 
-use super::{Day, UNKNOWN, text};
+use super::{ScenarioRun, UNKNOWN, text};
 use crate::record::Call;
 
-impl Day<'_> {
+impl ScenarioRun<'_> {
     async fn page(
         &mut self,
         (operation, name, summary): (&'static str, &'static str, &'static str),

@@ -1,4 +1,4 @@
-//! What happens in the examples, in this order, in one deployment: a merchant's and a shopper's day.
+//! What happens in the examples, in this order, in one deployment: a merchant's and a shopper's scenarios.
 
 use actix_web::http::Method;
 use dropin_http::Exchange;
@@ -24,21 +24,21 @@ pub(crate) async fn run(world: &World) -> Vec<Exchange> {
         (world.processor.clone(), "https://processor.example"),
         (world.receiver.origin(), "https://shop.example"),
     ];
-    let mut day = Day { world, authorization, recorder: Recorder::with_hosts(hosts) };
-    let session = day.sessions_are_created().await;
-    day.a_session_is_read_replaced_and_cancelled(&session).await;
-    day.a_shopper_pays().await;
-    day.a_shopper_pays_elsewhere().await;
-    day.orders_are_captured().await;
-    day.orders_are_cancelled_and_refunded().await;
-    day.a_server_pays().await;
-    day.a_wallet_is_opened().await;
-    day.pages_list().await;
-    day.events_are_read().await;
-    day.recorder.exchanges
+    let mut scenarios = ScenarioRun { world, authorization, recorder: Recorder::with_hosts(hosts) };
+    let session = scenarios.sessions_are_created().await;
+    scenarios.a_session_is_read_replaced_and_cancelled(&session).await;
+    scenarios.a_shopper_pays().await;
+    scenarios.a_shopper_pays_elsewhere().await;
+    scenarios.orders_are_captured().await;
+    scenarios.orders_are_cancelled_and_refunded().await;
+    scenarios.a_server_pays().await;
+    scenarios.a_wallet_is_opened().await;
+    scenarios.pages_list().await;
+    scenarios.events_are_read().await;
+    scenarios.recorder.exchanges
 }
 
-struct Day<'a> {
+struct ScenarioRun<'a> {
     world: &'a World,
     authorization: String,
     recorder: Recorder,
@@ -67,7 +67,7 @@ fn text(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_else(|| panic!("{name} in {value}")).to_owned()
 }
 
-impl Day<'_> {
+impl ScenarioRun<'_> {
     /// A call of the merchant's server.
     async fn merchant(
         &mut self,
@@ -218,6 +218,10 @@ impl Day<'_> {
         let session = self.world.merchant.create_session(request("order-2001")).await;
         let view = self.shopper(("viewSession", "created", "To be paid"), (Method::GET, &session), None, 200).await;
         self.shopper(("viewSession", "unknown", "No such Session"), (Method::GET, UNKNOWN), None, 404).await;
+        let mine = self.world.receiver.origin();
+        self.embedding("allowed", "A page of a registered origin", &session, &mine, 200).await;
+        self.embedding("otherOrigin", "A page of another origin", &session, "https://elsewhere.example", 403).await;
+        self.embedding("unknown", "No such Session", UNKNOWN, &mine, 404).await;
         let attempt = uuid::Uuid::new_v4().to_string();
         let address = format!("{}/{attempt}", text(&view, "MerchantId"));
         self.stashing(&address, &attempt).await;
@@ -259,7 +263,25 @@ impl Day<'_> {
             self.shopper(("paymentProgress", name, summary), (Method::GET, &path), None, 200).await;
             let path = format!("/v1/session/{session}");
             self.merchant(("getSession", name, summary), (Method::GET, &path), None, 200).await;
+            if method == "PAYPAL" {
+                self.another_way(&session, &attempt).await;
+            }
         }
+    }
+
+    async fn another_way(&mut self, session: &str, attempt: &str) {
+        let path = format!("{session}/pay-another-way");
+        let bad = ("payAnotherWay", "badAttempt", "The AttemptId is no UUID");
+        self.shopper(bad, (Method::POST, &path), Some(json!({"AttemptId": "the-first"})), 400).await;
+        let closed = ("payAnotherWay", "closed", "The page is closed, and the Session may be paid another way");
+        self.shopper(closed, (Method::POST, &path), Some(json!({"AttemptId": attempt})), 200).await;
+    }
+
+    async fn embedding(&mut self, name: &'static str, summary: &'static str, session: &str, origin: &str, status: u16) {
+        let url = format!("{}/v1/session/{session}/embeddable", self.world.asset);
+        let headers = vec![("origin", origin)];
+        let (operation, method) = ("checkEmbedding", Method::GET);
+        self.recorder.make(Call { operation, name, summary, method, url, headers, body: None }, status).await;
     }
 
     async fn stashing(&mut self, address: &str, attempt: &str) {
@@ -274,13 +296,13 @@ impl Day<'_> {
         )
         .await;
         self.stash("good", "A card that can be charged", address, form(card("2031")), 200).await;
+        self.world.set_wallet_up().await;
         let token = json!({"Type": "APPLEPAY", "Data": {"token": {"paymentData": {"version": "EC_v1", "data": "…"}}}});
         let token = json!({"DeviceFingerprint": "b7c41f", "token_data": token.to_string()});
         let summary = "What a wallet gave, with a payment object much shortened";
         self.stash("walletToken", summary, &address.replace(attempt, "cart-2"), token, 200).await;
-        let summary = "A card without its number";
-        self.stash("fieldErrors", summary, address, form(json!({"Expiry": {"Year": "2031", "Month": "12"}})), 400)
-            .await;
+        let summary = "A card that is no JSON object";
+        self.stash("fieldErrors", summary, address, form(json!(["2031", "12"])), 400).await;
         let nobody = format!("{UNKNOWN}/{attempt}");
         self.stash("unknownMerchant", "No such merchant", &nobody, form(card("2031")), 404).await;
     }

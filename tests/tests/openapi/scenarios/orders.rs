@@ -4,9 +4,9 @@ use actix_web::http::Method;
 use dropin_tests::cards;
 use serde_json::json;
 
-use super::{Day, UNKNOWN, request, text, with};
+use super::{ScenarioRun, UNKNOWN, request, text, with};
 
-impl Day<'_> {
+impl ScenarioRun<'_> {
     pub(super) async fn orders_are_captured(&mut self) {
         let order = self.authorized("order-3001", cards::VISA).await;
         let path = format!("/v1/order/{order}");

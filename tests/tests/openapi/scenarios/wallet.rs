@@ -2,10 +2,10 @@
 
 use actix_web::http::Method;
 
-use super::Day;
+use super::ScenarioRun;
 use crate::record::Call;
 
-impl Day<'_> {
+impl ScenarioRun<'_> {
     async fn wallet(&mut self, name: &'static str, summary: &'static str, validation_url: &str, status: u16) {
         let (operation, origin) = ("startWalletSession", self.world.receiver.origin());
         let path = format!("v1/wallet/{}/session", self.world.merchant.id);
@@ -16,7 +16,6 @@ impl Day<'_> {
     }
 
     pub(super) async fn a_wallet_is_opened(&mut self) {
-        self.world.set_wallet_up().await;
         let right = "https://wallet-gateway.localhost/paymentservices/startSession";
         self.wallet("session", "For the page of a registered and verified domain", right, 200).await;
         self.wallet("fieldErrors", "Not an address that the wallet gave", "https://example.com/", 400).await;

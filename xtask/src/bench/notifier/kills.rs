@@ -1,23 +1,18 @@
-//! (g) The notifier is killed again and again while notifications come, and started again at once.
+//! The notifier is killed again and again while notifications come, and started again at once.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use super::Plan;
-use super::book::{PER_PAYMENT, Receipt};
+use super::delivery_log::Receipt;
 use super::sample::Sample;
-use super::scenarios::{PER_SECOND, WRITE_DOWN};
-use super::sink::Manner;
-use super::stage::{Running, Stage};
-use super::writers::{Load, Writers};
+use super::testbed::{RunningNotifier, Testbed};
 use crate::bench::figures::figure;
 use crate::bench::run::Bench;
-use crate::bench::service::Kind;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 
 /// Between two kills.
-const APART: Duration = Duration::from_secs(2);
-/// What a process that died had under way is taken over within this: its lease of 14.5 s, and the next look.
+pub(super) const INTERVAL: Duration = Duration::from_secs(2);
+/// What a process that died had under way is taken over within this: its lease of 14.5 s, and the next poll.
 pub(crate) const TAKE_OVER_MAX: Duration = Duration::from_millis(15_000);
 
 /// What was under way when a notifier was killed.
@@ -29,43 +24,28 @@ pub(crate) struct Kill {
     pub(crate) leased: Vec<(u32, u32)>,
 }
 
-/// The scenario.
-pub(super) fn run(bench: &mut Bench, plan: &Plan, kind: &Kind) -> Outcome<Sample> {
-    let load = Load { per_second: PER_SECOND, seconds: plan.kills * APART.as_secs() as u32 };
-    let stage = Stage::set(bench, kind, load.payments(), &[Manner::Slow])?;
-    let mut running = stage.start(bench)?;
-    let writers = Writers::ready(bench, &stage)?;
-    let (kills, written) = std::thread::scope(|scope| {
-        let writing = scope.spawn(|| writers.write(&stage, load, |_| 0));
-        let kills = kill_often(bench, &stage, &mut running, plan.kills);
-        let written = writing.join().map_err(|_panicked| Failure::new("the writers broke; their words stand above"));
-        Ok::<_, Failure>((kills?, written??))
-    })?;
-    stage.wait_for(&mut running, u64::from(load.payments() * PER_PAYMENT))?;
-    std::thread::sleep(WRITE_DOWN);
-    running.stop(bench)?;
-    let mut sample = Sample::of("(g) kill -9 every 2 s", &stage, |_| true, |_| true);
-    sample.notes.push(format!("{} were written, at most {} ms late", written.events, written.late.as_millis()));
-    judge(&mut sample, &kills, &stage.book.receipts());
-    Ok(sample)
-}
-
-fn kill_often(bench: &mut Bench, stage: &Stage, running: &mut Running, kills: u32) -> Outcome<Vec<Kill>> {
+/// Kills the notifier and starts it again, so many times.
+pub(super) fn kill_often(
+    bench: &mut Bench,
+    testbed: &Testbed,
+    running: &mut RunningNotifier,
+    kills: u32,
+) -> Outcome<Vec<Kill>> {
     let began = Instant::now();
     (1..=kills)
         .map(|number| {
-            std::thread::sleep((began + APART * number).saturating_duration_since(Instant::now()));
-            let at = stage.book.now();
+            std::thread::sleep((began + INTERVAL * number).saturating_duration_since(Instant::now()));
+            let at = testbed.delivery_log.now();
             running.kill(bench)?;
-            let leased = stage.leased(bench)?;
-            *running = stage.start(bench)?;
+            let leased = testbed.leased(bench)?;
+            *running = testbed.start(bench)?;
             Ok(Kill { at, leased })
         })
         .collect()
 }
 
 /// Adds what the kills explain and what they show.
-pub(crate) fn judge(sample: &mut Sample, kills: &[Kill], receipts: &[Receipt]) {
+pub(super) fn judge(sample: &mut Sample, kills: &[Kill], receipts: &[Receipt]) {
     let under_way = under_way(kills, receipts);
     sample.duplicates_max = under_way;
     let longest = kills.iter().flat_map(|kill| taken_over(kill, receipts)).max().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! What came of a scenario, and how it is shown.
 
-use super::stage::{Spent, Stage};
+use super::testbed::{Spent, Testbed};
+use super::writers::Written;
 use crate::bench::figures::{figure, percentile, table};
 use crate::bench::goal;
 
@@ -13,12 +14,12 @@ pub(crate) struct Sample {
     pub(crate) seconds: f64,
     /// Microseconds from commit to receipt, sorted; empty where everything was committed before.
     pub(crate) delays: Vec<u64>,
-    /// Processor time of everybody, and of the server's processes that served whoever wrote the notifications.
-    pub(crate) spent: Spent,
+    /// Processor time of all programs, where it was measured, and of the server's processes that served the writers.
+    pub(crate) spent: Option<Spent>,
     pub(crate) writers: f64,
-    /// Statements of the notifier, and transactions but the writers'.
-    pub(crate) statements: u64,
-    pub(crate) transactions: u64,
+    /// Statements of the notifier, and transactions but the writers', where they were counted.
+    pub(crate) statements: Option<u64>,
+    pub(crate) transactions: Option<u64>,
     pub(crate) inversions: u64,
     pub(crate) duplicates: u64,
     pub(crate) lost: u64,
@@ -31,29 +32,29 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// What the book of a stage tells; `counts` names the payments that are to arrive, and `is_timed` those whose delay is looked at.
+    /// The figures of a testbed's delivery log; `counts` names the payments that are to arrive, and `is_timed` those whose delay counts.
     pub(crate) fn of(
         name: impl Into<String>,
-        stage: &Stage,
+        testbed: &Testbed,
         counts: impl Fn(u32) -> bool,
         is_timed: impl Fn(u32) -> bool,
     ) -> Self {
-        let book = &stage.book;
-        let receipts = book.receipts();
+        let delivery_log = &testbed.delivery_log;
+        let receipts = delivery_log.receipts();
         let (first, last) = (receipts.first(), receipts.last());
         let micros = first.zip(last).map_or(0, |(first, last)| last.at - first.at);
         let mut sample = Self {
             name: name.into(),
-            deliveries: book.done(),
+            deliveries: delivery_log.done(),
             seconds: micros as f64 / 1e6,
-            delays: book.delays(is_timed),
-            inversions: book.inversions(),
-            duplicates: book.duplicates(),
-            lost: book.lost(counts),
+            delays: delivery_log.delays(is_timed),
+            inversions: delivery_log.inversions(),
+            duplicates: delivery_log.duplicates(),
+            lost: delivery_log.lost(counts),
             ..Self::default()
         };
-        if book.strange() > 0 {
-            sample.broken.push(format!("{} notifications came that nobody had written", book.strange()));
+        if delivery_log.strange() > 0 {
+            sample.broken.push(format!("{} notifications came that nobody had written", delivery_log.strange()));
         }
         sample
     }
@@ -63,9 +64,10 @@ impl Sample {
     }
 
     /// Milliseconds of processor time per delivery: notifier, and the server without the writers' part.
-    pub(crate) fn cpu(&self) -> (f64, f64) {
-        let server = (self.spent.server.as_secs_f64() - self.writers).max(0.0);
-        (self.per_delivery(self.spent.notifier.as_secs_f64() * 1e3), self.per_delivery(server * 1e3))
+    pub(crate) fn cpu(&self) -> Option<(f64, f64)> {
+        let Spent { notifier, server, .. } = self.spent?;
+        let server = (server.as_secs_f64() - self.writers).max(0.0);
+        Some((self.per_delivery(notifier.as_secs_f64() * 1e3), self.per_delivery(server * 1e3)))
     }
 
     fn per_delivery(&self, amount: f64) -> f64 {
@@ -77,20 +79,21 @@ impl Sample {
     }
 
     fn row(&self, has_server: bool) -> Vec<String> {
-        let (notifier, server) = self.cpu();
-        let delay = |percent| self.delay(percent).map_or_else(|| "-".to_owned(), figure);
-        let of_server = |value: String| if has_server { value } else { "-".to_owned() };
+        let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
+        let counted = |number: Option<u64>| shown(number.map(|number| self.per_delivery(number as f64)));
+        let cpu = self.cpu();
+        let bench = self.spent.map(|spent| self.per_delivery(spent.bench.as_secs_f64() * 1e3));
         vec![
             self.name.clone(),
             figure(self.per_second()),
-            delay(50),
-            delay(99),
-            figure(notifier),
-            of_server(figure(server)),
-            figure(notifier + server),
-            figure(self.per_delivery(self.spent.bench.as_secs_f64() * 1e3)),
-            of_server(figure(self.per_delivery(self.statements as f64))),
-            of_server(figure(self.per_delivery(self.transactions as f64))),
+            shown(self.delay(50)),
+            shown(self.delay(99)),
+            shown(cpu.map(|(notifier, _)| notifier)),
+            shown(cpu.map(|(_, server)| server).filter(|_| has_server)),
+            shown(cpu.map(|(notifier, server)| notifier + server)),
+            shown(bench),
+            counted(self.statements),
+            counted(self.transactions),
             self.inversions.to_string(),
             self.duplicates.to_string(),
             self.lost.to_string(),
@@ -111,6 +114,10 @@ impl Sample {
             broken.push(format!("{duplicates} notifications came again, of at most {duplicates_max} that may"));
         }
         broken.into_iter().map(|what| format!("{}: {what}", self.name)).collect()
+    }
+
+    pub(crate) fn note_written(&mut self, written: Written) {
+        self.notes.push(format!("{} were written, at most {} ms late", written.events, written.late.as_millis()));
     }
 
     /// Prints a goal beside what was reached.
@@ -154,9 +161,9 @@ mod tests {
             name: "drain".to_owned(),
             deliveries: 10_000,
             seconds: 2.0,
-            spent,
+            spent: Some(spent),
             writers: 1.0,
-            statements: 500,
+            statements: Some(500),
             ..Sample::default()
         }
     }
@@ -165,8 +172,15 @@ mod tests {
     fn figures_are_told_for_one_delivery() {
         let shown = show(&[sample()], true);
         let cells: Vec<&str> = shown.lines().nth(2).unwrap().split('|').map(str::trim).collect();
-        let wanted = ["drain", "5000", "-", "-", "0.200", "0.200", "0.400", "0.100", "0.050", "0", "0", "0", "0"];
+        let wanted = ["drain", "5000", "-", "-", "0.200", "0.200", "0.400", "0.100", "0.050", "-", "0", "0", "0"];
         assert_eq!(cells[1..14], wanted);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_no_zero() {
+        let shown = show(&[Sample { spent: None, statements: None, ..sample() }], true);
+        let cells: Vec<&str> = shown.lines().nth(2).unwrap().split('|').map(str::trim).collect();
+        assert_eq!(cells[3..11], ["-"; 8]);
     }
 
     #[test]

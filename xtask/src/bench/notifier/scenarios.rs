@@ -2,98 +2,158 @@
 
 use std::time::Duration;
 
-use super::Plan;
-use super::book::PER_PAYMENT;
+use super::delivery_log::PER_PAYMENT;
+use super::endpoints::EndpointBehavior::{self, Acknowledging, Flaky, Slow, Unresponsive};
+use super::kills;
 use super::sample::Sample;
-use super::sink::Manner;
 use super::sql::Due;
-use super::stage::{Running, Stage};
+use super::testbed::{RunningNotifier, Testbed};
 use super::writers::{Load, Writers};
+use crate::bench::deployment::Database;
 use crate::bench::run::Bench;
-use crate::bench::service::Kind;
+use crate::bench::statements;
 use crate::failure::Outcome;
 
 /// Notifications that are written per second.
-pub(super) const PER_SECOND: u32 = 1_000;
-/// Endpoints beside the one that never answers.
-const HEALTHY: usize = 10;
+const PER_SECOND: u32 = 1_000;
 /// How long the notifier has to write down the last acknowledgements.
-pub(super) const WRITE_DOWN: Duration = Duration::from_millis(500);
+const WRITE_DOWN: Duration = Duration::from_millis(500);
 
-/// (a) A backlog for one endpoint.
-pub(super) fn drain(bench: &mut Bench, plan: &Plan, kind: &Kind) -> Outcome<Sample> {
-    let mut sample = drain_of(bench, plan, kind, 0, "(a) drain")?;
-    judge_drain(&mut sample, kind);
-    Ok(sample)
+/// How much is done, and shown.
+pub(super) struct Plan {
+    /// Length of what is steady.
+    pub(super) seconds: u32,
+    pub(super) kills: u32,
+    /// Notifications of a backlog.
+    pub(super) events: u32,
+    pub(super) statements: bool,
+    pub(super) threads: bool,
 }
 
-fn judge_drain(sample: &mut Sample, kind: &Kind) {
-    let (notifier, server) = sample.cpu();
-    let (rate, cpu) = (sample.per_second(), notifier + server);
+/// One of the scenarios.
+pub(super) struct Scenario {
+    pub(super) letter: &'static str,
+    name: &'static str,
+    what: &'static str,
+    /// None of them: as many that acknowledge as the backlog is enough for.
+    endpoints: &'static [EndpointBehavior],
+    work: Work,
+    judge: fn(&mut Sample, Database),
+}
+
+/// What is to be delivered.
+enum Work {
+    /// Everything is waiting before, beside so many times as many that wait for another try. The second of the endpoints that acknowledge
+    /// has half as much as the first, the third a third of it, and so on.
+    Backlog { stuck: u32 },
+    /// Notifications come one by one and are to arrive at once.
+    Steady,
+    /// The same, while the notifier is killed again and again and started again at once.
+    Killed,
+}
+
+const BACKLOG_ENDPOINTS: [EndpointBehavior; 2] = [Acknowledging, Unresponsive];
+const BLACK_HOLE: [EndpointBehavior; 11] = {
+    let mut behaviors = [Acknowledging; 11];
+    behaviors[10] = Unresponsive;
+    behaviors
+};
+
+pub(super) const SCENARIOS: [Scenario; 7] = [
+    Scenario {
+        letter: "a",
+        name: "(a) drain",
+        what: "a backlog of 50,000 for one endpoint",
+        endpoints: &BACKLOG_ENDPOINTS,
+        work: Work::Backlog { stuck: 0 },
+        judge: judge_drain,
+    },
+    Scenario {
+        letter: "b",
+        name: "(b) steady",
+        what: "1,000 per second, as they are committed",
+        endpoints: &[Acknowledging],
+        work: Work::Steady,
+        judge: judge_steady,
+    },
+    Scenario {
+        letter: "c",
+        name: "(c) black hole",
+        what: "b with an endpoint that never answers",
+        endpoints: &BLACK_HOLE,
+        work: Work::Steady,
+        judge: judge_black_hole,
+    },
+    Scenario {
+        letter: "d",
+        name: "(d) 10 % answer 500",
+        what: "b with an endpoint that answers 500 to 10 %",
+        endpoints: &[Flaky],
+        work: Work::Steady,
+        judge: |sample, _| sample.notes.push("delays are of the payments of which nothing was refused".to_owned()),
+    },
+    Scenario {
+        letter: "e",
+        name: "(e) 100,000 stuck",
+        what: "a with 100,000 beside it that wait for another try",
+        endpoints: &BACKLOG_ENDPOINTS,
+        work: Work::Backlog { stuck: 2 },
+        judge: |_, _| {},
+    },
+    Scenario {
+        letter: "f",
+        name: "(f) 1,000 endpoints",
+        what: "a backlog for 1,000 endpoints, some with much more than others",
+        endpoints: &[],
+        work: Work::Backlog { stuck: 0 },
+        judge: |sample, _| sample.notes.push("the first endpoint has about a tenth of all".to_owned()),
+    },
+    Scenario {
+        letter: "g",
+        name: "(g) kill -9 every 2 s",
+        what: "b with a kill -9 of the notifier every 2 seconds for a minute",
+        endpoints: &[Slow],
+        work: Work::Killed,
+        judge: |_, _| {},
+    },
+];
+
+/// What they are, for a person who chooses.
+pub(super) fn list() -> String {
+    SCENARIOS.iter().map(|Scenario { letter, what, .. }| format!("  {letter}  {what}\n")).collect()
+}
+
+fn judge_drain(sample: &mut Sample, database: Database) {
+    let rate = sample.per_second();
     sample.judge(rate >= 6_000.0, &format!("{rate:.0} deliveries per second; wanted: 6000"));
-    if matches!(kind, Kind::Postgres(_)) {
+    let cpu = sample.cpu().filter(|_| database == Database::Postgres);
+    if let Some(cpu) = cpu.map(|(notifier, server)| notifier + server) {
         sample.judge(cpu <= 0.30, &format!("{cpu:.3} ms of processor time per delivery; wanted: 0.30"));
     }
 }
 
-/// Has the notifier deliver a backlog of the first `payments`.
-fn empty(bench: &mut Bench, plan: &Plan, stage: &Stage, payments: u32, name: &str) -> Outcome<Sample> {
-    stage.book.note_backlog(payments);
-    let watch = Watch::begin(bench, stage)?;
-    let mut running = stage.start(bench)?;
-    stage.wait_for(&mut running, u64::from(payments * PER_PAYMENT))?;
-    let sample = Sample::of(name, stage, |_| true, |_| false);
-    watch.end(bench, plan, stage, running, sample, 0)
-}
-
-/// (b) Notifications come one by one and are to arrive at once.
-pub(super) fn steady(bench: &mut Bench, plan: &Plan, kind: &Kind) -> Outcome<Sample> {
-    let load = Load { per_second: PER_SECOND, seconds: plan.seconds };
-    let stage = Stage::set(bench, kind, load.payments(), &[Manner::Kind])?;
-    let mut sample = deliver(bench, plan, &stage, load, "(b) steady", |_| 0, |_| true)?;
-    let (p50, p99) = delays(&sample);
-    if is_woken(kind, &mut sample) {
+fn judge_steady(sample: &mut Sample, database: Database) {
+    let (p50, p99) = delays(sample);
+    if is_woken(sample, database) {
         sample.judge(p50 < 8.0 && p99 < 40.0, &format!("p50 {p50:.1} ms and p99 {p99:.1} ms; wanted: 8 and 40"));
     }
-    Ok(sample)
 }
 
-/// (c) One of the endpoints takes requests and never answers.
-pub(super) fn black_hole(bench: &mut Bench, plan: &Plan, kind: &Kind) -> Outcome<Sample> {
-    let load = Load { per_second: PER_SECOND, seconds: plan.seconds };
-    let mut manners = [Manner::Kind; HEALTHY + 1];
-    manners[HEALTHY] = Manner::Hole;
-    let stage = Stage::set(bench, kind, load.payments(), &manners)?;
-    let shop_of = |payment: u32| payment as usize % manners.len();
-    let is_healthy = |payment| shop_of(payment) != HEALTHY;
-    let mut sample = deliver(bench, plan, &stage, load, "(c) black hole", shop_of, is_healthy)?;
-    let (_, p99) = delays(&sample);
-    if is_woken(kind, &mut sample) {
+fn judge_black_hole(sample: &mut Sample, database: Database) {
+    let (_, p99) = delays(sample);
+    if is_woken(sample, database) {
         sample.judge(p99 < 250.0, &format!("p99 {p99:.1} ms at the healthy endpoints; wanted: 250"));
     }
-    Ok(sample)
 }
 
-/// Whether somebody tells the notifier of what was written. On SQLite that is the all-in-one itself, which does not write here.
-fn is_woken(kind: &Kind, sample: &mut Sample) -> bool {
-    let is_woken = matches!(kind, Kind::Postgres(_));
+/// Whether the notifier gets wake signals. On SQLite only the all-in-one itself sends them, and it does not write here.
+fn is_woken(sample: &mut Sample, database: Database) -> bool {
+    let is_woken = database == Database::Postgres;
     if !is_woken {
-        sample
-            .notes
-            .push("written by another process, of which SQLite tells nobody: found by a look every 250 ms".to_owned());
+        let note = "written by another process, of which SQLite tells nobody: found by a look every 250 ms";
+        sample.notes.push(note.to_owned());
     }
     is_woken
-}
-
-/// (d) A tenth of all tries is answered with 500.
-pub(super) fn refusals(bench: &mut Bench, plan: &Plan, kind: &Kind) -> Outcome<Sample> {
-    let load = Load { per_second: PER_SECOND, seconds: plan.seconds };
-    let stage = Stage::set(bench, kind, load.payments(), &[Manner::Moody])?;
-    let mut sample = deliver(bench, plan, &stage, load, "(d) 10 % answer 500", |_| 0, |_| true)?;
-    // Who waits behind a refused one waits for its next try.
-    sample.delays = stage.book.delays(|payment| stage.book.is_smooth(payment));
-    sample.notes.push("delays are of the payments of which nothing was refused".to_owned());
-    Ok(sample)
 }
 
 fn delays(sample: &Sample) -> (f64, f64) {
@@ -101,62 +161,85 @@ fn delays(sample: &Sample) -> (f64, f64) {
     (delay(50), delay(99))
 }
 
-/// Has notifications written and delivered; `counts` names the payments that are to arrive.
-fn deliver(
-    bench: &mut Bench,
-    plan: &Plan,
-    stage: &Stage,
-    load: Load,
-    name: &str,
-    shop_of: impl Fn(u32) -> usize + Sync,
-    counts: impl Fn(u32) -> bool,
-) -> Outcome<Sample> {
-    let watch = Watch::begin(bench, stage)?;
-    let mut running = stage.start(bench)?;
-    let written = Writers::ready(bench, stage)?.write(stage, load, shop_of)?;
-    let wanted = (0..load.payments()).filter(|payment| counts(*payment)).count() as u64 * u64::from(PER_PAYMENT);
-    stage.wait_for(&mut running, wanted)?;
-    let mut sample = Sample::of(name, stage, &counts, &counts);
-    sample.writers = written.server;
-    let late = written.late.as_millis();
-    sample.notes.push(format!("{} were written, at most {late} ms late", written.events));
-    watch.end(bench, plan, stage, running, sample, written.transactions)
-}
-
-/// (e) The same backlog beside streams that wait for another try.
-pub(super) fn stuck(bench: &mut Bench, plan: &Plan, kind: &Kind) -> Outcome<Sample> {
-    let payments = plan.events / PER_PAYMENT;
-    let alone = drain_of(bench, plan, kind, 0, "(e) before")?;
-    let mut sample = drain_of(bench, plan, kind, payments * 2, "(e) 100,000 stuck")?;
-    let share = sample.per_second() / alone.per_second();
-    sample.judge(
-        share >= 0.9,
-        &format!("{share:.2} of the rate without them, which was {:.0}; wanted: 0.90", alone.per_second()),
-    );
-    Ok(sample)
-}
-
-/// A backlog for one endpoint, beside `waiting` payments at it and at another one that wait for another try.
-fn drain_of(bench: &mut Bench, plan: &Plan, kind: &Kind, waiting: u32, name: &str) -> Outcome<Sample> {
-    let payments = plan.events / PER_PAYMENT;
-    let stage = Stage::set(bench, kind, payments, &[Manner::Kind, Manner::Hole])?;
-    if waiting > 0 {
-        let shares = (payments..payments + waiting).map(|payment| (payment, payment as usize % 2));
-        stage.write_backlog(bench, shares, Due::InAnHour)?;
+impl Scenario {
+    /// Runs it once.
+    pub(super) fn run(&self, bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<Sample> {
+        let mut sample = match self.work {
+            Work::Backlog { stuck: 0 } => self.drain(bench, plan, database, 0)?,
+            Work::Backlog { stuck } => {
+                let alone = self.drain(bench, plan, database, 0)?.per_second();
+                let mut sample = self.drain(bench, plan, database, stuck)?;
+                let share = sample.per_second() / alone;
+                let what = format!("{share:.2} of the rate without them, which was {alone:.0}; wanted: 0.90");
+                sample.judge(share >= 0.9, &what);
+                sample
+            }
+            Work::Steady => self.deliver(bench, plan, database)?,
+            Work::Killed => self.deliver_amid_kills(bench, plan, database)?,
+        };
+        (self.judge)(&mut sample, database);
+        Ok(sample)
     }
-    stage.write_backlog(bench, (0..payments).map(|payment| (payment, 0)), Due::Now)?;
-    empty(bench, plan, &stage, payments, name)
-}
 
-/// (f) A backlog for many endpoints: the second has half as much as the first, the third a third of it, and so on.
-pub(super) fn many(bench: &mut Bench, plan: &Plan, kind: &Kind) -> Outcome<Sample> {
-    let payments = plan.events / PER_PAYMENT;
-    let endpoints = (plan.events / 50).clamp(2, 1_000) as usize;
-    let stage = Stage::set(bench, kind, payments, &vec![Manner::Kind; endpoints])?;
-    stage.write_backlog(bench, (0..payments).map(|payment| (payment, skewed(payment, endpoints))), Due::Now)?;
-    let mut sample = empty(bench, plan, &stage, payments, "(f) 1,000 endpoints")?;
-    sample.notes.push(format!("{endpoints} endpoints; the first has about a tenth of all"));
-    Ok(sample)
+    /// Has a backlog delivered, beside `stuck` times as many payments at all of the endpoints that wait for another try.
+    fn drain(&self, bench: &mut Bench, plan: &Plan, database: Database, stuck: u32) -> Outcome<Sample> {
+        let payments = plan.events / PER_PAYMENT;
+        let many = vec![Acknowledging; (plan.events / 50).clamp(2, 1_000) as usize];
+        let endpoints = if self.endpoints.is_empty() { many.as_slice() } else { self.endpoints };
+        let healthy = endpoints.iter().filter(|endpoint| **endpoint == Acknowledging).count();
+        let testbed = Testbed::set_up(bench, database, payments, endpoints)?;
+        if stuck > 0 {
+            let waiting = payments..payments + payments * stuck;
+            let shares = waiting.map(|payment| (payment, payment as usize % endpoints.len()));
+            testbed.write_backlog(bench, shares, Due::InAnHour)?;
+        }
+        testbed.write_backlog(bench, (0..payments).map(|payment| (payment, skewed(payment, healthy))), Due::Now)?;
+        testbed.delivery_log.record_backlog(payments);
+        let watch = Watch::begin(bench, &testbed)?;
+        let mut running = testbed.start(bench)?;
+        testbed.wait_for(&mut running, u64::from(payments * PER_PAYMENT))?;
+        let mut sample = Sample::of(self.name, &testbed, |_| true, |_| false);
+        if self.endpoints.is_empty() {
+            sample.notes.push(format!("{healthy} endpoints"));
+        }
+        watch.end(bench, plan, &testbed, running, sample, 0)
+    }
+
+    /// Has notifications written and delivered. What an endpoint that never answers gets need not arrive.
+    fn deliver(&self, bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<Sample> {
+        let load = Load { per_second: PER_SECOND, seconds: plan.seconds };
+        let testbed = Testbed::set_up(bench, database, load.payments(), self.endpoints)?;
+        let shop_of = |payment: u32| payment as usize % self.endpoints.len();
+        let counts = |payment| self.endpoints[shop_of(payment)] != Unresponsive;
+        let watch = Watch::begin(bench, &testbed)?;
+        let mut running = testbed.start(bench)?;
+        let written = Writers::ready(bench, &testbed)?.write(&testbed, load, shop_of)?;
+        let wanted = (0..load.payments()).filter(|payment| counts(*payment)).count() as u64 * u64::from(PER_PAYMENT);
+        testbed.wait_for(&mut running, wanted)?;
+        // What waits behind a refused one waits for its next try.
+        let is_timed =
+            |payment| counts(payment) && (!self.endpoints.contains(&Flaky) || testbed.delivery_log.is_smooth(payment));
+        let mut sample = Sample::of(self.name, &testbed, counts, is_timed);
+        sample.writers = written.server;
+        sample.note_written(written);
+        watch.end(bench, plan, &testbed, running, sample, written.transactions)
+    }
+
+    fn deliver_amid_kills(&self, bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<Sample> {
+        let load = Load { per_second: PER_SECOND, seconds: plan.kills * kills::INTERVAL.as_secs() as u32 };
+        let testbed = Testbed::set_up(bench, database, load.payments(), self.endpoints)?;
+        let mut running = testbed.start(bench)?;
+        let writers = Writers::ready(bench, &testbed)?;
+        let kill = || kills::kill_often(bench, &testbed, &mut running, plan.kills);
+        let (kills, written) = writers.write_while(&testbed, load, |_| 0, kill)?;
+        testbed.wait_for(&mut running, u64::from(load.payments() * PER_PAYMENT))?;
+        std::thread::sleep(WRITE_DOWN);
+        running.stop(bench)?;
+        let mut sample = Sample::of(self.name, &testbed, |_| true, |_| true);
+        sample.note_written(written);
+        kills::judge(&mut sample, &kills, &testbed.delivery_log.receipts());
+        Ok(sample)
+    }
 }
 
 /// Spread as one over the rank.
@@ -168,13 +251,13 @@ fn skewed(payment: u32, endpoints: usize) -> usize {
 
 /// What is counted while a scenario runs.
 struct Watch {
-    transactions: u64,
+    transactions: Option<u64>,
 }
 
 impl Watch {
-    fn begin(bench: &Bench, stage: &Stage) -> Outcome<Self> {
-        let transactions = stage.transactions(bench)?;
-        stage.forget_statements(bench)?;
+    fn begin(bench: &Bench, testbed: &Testbed) -> Outcome<Self> {
+        let transactions = testbed.transactions(bench)?;
+        testbed.deployment.postgres_name().map(|database| statements::forget(bench, database)).transpose()?;
         Ok(Self { transactions })
     }
 
@@ -183,22 +266,24 @@ impl Watch {
         self,
         bench: &mut Bench,
         plan: &Plan,
-        stage: &Stage,
-        running: Running,
+        testbed: &Testbed,
+        running: RunningNotifier,
         mut sample: Sample,
         written: u64,
     ) -> Outcome<Sample> {
         std::thread::sleep(WRITE_DOWN);
-        sample.spent = stage.spent(bench, &running)?;
-        sample.statements = stage.statements(bench)?;
-        if plan.statements {
-            sample.notes.push(format!("statements\n{}", stage.show_statements(bench, sample.deliveries)?));
+        sample.spent = Some(testbed.spent(bench, &running)?);
+        sample.statements = testbed.statements(bench)?;
+        if let Some(database) = testbed.deployment.postgres_name().filter(|_| plan.statements) {
+            let dearest = statements::read(bench, database)?;
+            sample.notes.push(format!("statements\n{}", statements::show(&dearest, sample.deliveries)));
         }
         if plan.threads {
             sample.notes.push(running.show_threads(sample.deliveries)?);
         }
         running.stop(bench)?;
-        sample.transactions = stage.transactions(bench)?.saturating_sub(self.transactions + written);
+        let transactions = testbed.transactions(bench)?.zip(self.transactions);
+        sample.transactions = transactions.map(|(after, before)| after.saturating_sub(before + written));
         Ok(sample)
     }
 }
@@ -213,5 +298,6 @@ mod tests {
         (0..16_666).for_each(|payment| shares[skewed(payment, 1_000)] += 1);
         assert!((1_500..1_900).contains(&shares[0]) && (850..1_100).contains(&shares[1]), "{:?}", &shares[..9]);
         assert!(shares.iter().filter(|share| **share > 0).count() > 900);
+        assert!((0..100).all(|payment| skewed(payment, 1) == 0));
     }
 }

@@ -2,27 +2,29 @@
 //! transaction of its own.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use super::book::{Heard, PER_PAYMENT};
+use super::delivery_log::{NotificationKey, PER_PAYMENT};
 use super::sql;
-use super::stage::{Stage, WRITER};
-use super::wire::Connection;
+use super::testbed::{Testbed, WRITER};
+use crate::bench::deployment::Database;
 use crate::bench::run::Bench;
-use crate::bench::service::Kind;
 use crate::bench::usage;
 use crate::failure::{Context, Failure, Outcome};
 
 /// Name of their threads.
 const THREAD: &str = "writer";
 /// Between the notifications of one payment a writer begins so many others.
-const LAG: u32 = 20;
+const PAYMENTS_BETWEEN_EVENTS: u32 = 20;
 /// How long the server may be away.
-const AWAY: Duration = Duration::from_secs(60);
+const MAX_SERVER_OUTAGE: Duration = Duration::from_secs(60);
 /// How often at most a program wakes others.
-const DEBOUNCE: Duration = Duration::from_millis(10);
+const WAKE_DEBOUNCE: Duration = Duration::from_millis(10);
+/// No run is as long.
+const SHELL_TIMEOUT: Duration = Duration::from_secs(3 * 3_600);
 
 /// What is to be written.
 #[derive(Clone, Copy, Debug)]
@@ -51,86 +53,149 @@ pub(crate) struct Written {
 
 /// Connections that are ready to write.
 pub(crate) struct Writers {
-    pens: Vec<Pen>,
-    /// Where to tell the notifier; SQLite has no such place.
-    waker: Option<String>,
+    shells: Vec<Shell>,
+    /// Sends the wake signal; none on SQLite.
+    waker: Option<Shell>,
 }
 
 impl Writers {
     /// Several where the database takes several writers.
-    pub(crate) fn ready(bench: &Bench, stage: &Stage) -> Outcome<Self> {
-        let hands = if matches!(stage.kind, Kind::Sqlite) { 1 } else { 4 };
-        let pens = (0..hands).map(|_| Pen::new(bench, stage)).collect::<Outcome<_>>()?;
-        let waker = match &stage.kind {
-            Kind::Postgres(database) => Some(bench.database_url(database)),
-            Kind::Sqlite => None,
-        };
-        Ok(Self { pens, waker })
+    pub(crate) fn ready(bench: &Bench, testbed: &Testbed) -> Outcome<Self> {
+        let is_postgres = testbed.deployment.is_postgres();
+        let writer_count = if is_postgres { 4 } else { 1 };
+        let shells = (0..writer_count).map(|_| Shell::start(bench, testbed, sql::PREPARE));
+        let shells = shells.collect::<Outcome<_>>()?;
+        let waker = is_postgres.then(|| Shell::start(bench, testbed, "SET synchronous_commit = off;")).transpose()?;
+        Ok(Self { shells, waker })
     }
 
     /// Writes all of it. `shop_of` says whose a payment is.
-    pub(crate) fn write(self, stage: &Stage, load: Load, shop_of: impl Fn(u32) -> usize + Sync) -> Outcome<Written> {
-        let Self { pens, waker } = self;
+    pub(crate) fn write(
+        self,
+        testbed: &Testbed,
+        load: Load,
+        shop_of: impl Fn(u32) -> usize + Sync,
+    ) -> Outcome<Written> {
+        self.write_until(testbed, load, shop_of, &AtomicBool::new(false))
+    }
+
+    /// Writes all of it while something else is done; stops when that fails.
+    pub(crate) fn write_while<T>(
+        self,
+        testbed: &Testbed,
+        load: Load,
+        shop_of: impl Fn(u32) -> usize + Send + Sync,
+        other: impl FnOnce() -> Outcome<T>,
+    ) -> Outcome<(T, Written)> {
+        run_both(other, |stop| self.write_until(testbed, load, shop_of, stop))
+    }
+
+    /// Writes until it is all written, or `stop` is set.
+    fn write_until(
+        self,
+        testbed: &Testbed,
+        load: Load,
+        shop_of: impl Fn(u32) -> usize + Sync,
+        stop: &AtomicBool,
+    ) -> Outcome<Written> {
+        let Self { shells, waker } = self;
         let (is_over, has_news) = (AtomicBool::new(false), AtomicBool::new(false));
         let began = Instant::now();
-        let hands = pens.len() as u32;
+        let writer_count = shells.len() as u32;
         std::thread::scope(|scope| {
             let named = || std::thread::Builder::new().name(THREAD.to_owned());
-            let waking = named().spawn_scoped(scope, || waker.map(|url| wake(&url, &is_over, &has_news)));
+            let waking = named().spawn_scoped(scope, || waker.map(|waker| wake(waker, &is_over, &has_news)));
             let waking = waking.context(|| "start a thread".to_owned())?;
+            let ending = EndWaking { is_over: &is_over, thread: waking.thread().clone() };
             let (thread, flag) = (waking.thread().clone(), &has_news);
             let tell = move || {
                 flag.store(true, Ordering::Release);
                 thread.unpark();
             };
-            let starting = |(hand, pen)| {
+            let starting = |(writer_number, shell)| {
                 let (shop_of, tell) = (&shop_of, tell.clone());
-                let moments = moments(load, hand, hands);
-                let work = move || work(pen, stage, began, moments, shop_of, tell);
+                let moments = moments(load, writer_number, writer_count).take_while(|_| !stop.load(Ordering::Relaxed));
+                let work = move || work(shell, testbed, began, moments, shop_of, tell);
                 named().spawn_scoped(scope, work).context(|| "start a writer".to_owned())
             };
-            let writers: Vec<_> = (0..).zip(pens).map(starting).collect::<Outcome<_>>()?;
-            let written = writers.into_iter().map(|writer| joined(writer.join()));
+            let threads = (0..).zip(shells).map(starting).collect::<Outcome<Vec<_>>>();
+            let threads = threads.inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+            let written = threads.into_iter().map(|thread| joined(thread.join()));
             let written = written.collect::<Outcome<Vec<Written>>>();
-            is_over.store(true, Ordering::Release);
-            waking.thread().unpark();
+            drop(ending);
             waking.join().map_err(|_panicked| Failure::new("who wakes the notifier broke; its words stand above"))?;
-            Ok(written?.into_iter().fold(Written::default(), |sum, one| Written {
-                server: sum.server + one.server,
-                events: sum.events + one.events,
-                transactions: sum.transactions + one.transactions,
-                late: sum.late.max(one.late),
-            }))
+            Ok(written?.into_iter().fold(Written::default(), Written::plus))
         })
     }
 }
 
+impl Written {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            server: self.server + other.server,
+            events: self.events + other.events,
+            transactions: self.transactions + other.transactions,
+            late: self.late.max(other.late),
+        }
+    }
+}
+
+/// Ends the thread that wakes the notifier when it is dropped, also on the way out with a failure: a scope waits for its threads.
+struct EndWaking<'a> {
+    is_over: &'a AtomicBool,
+    thread: Thread,
+}
+
+impl Drop for EndWaking<'_> {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+/// Does `other` while `write` runs on a thread of its own, which is told to stop when `other` fails.
+fn run_both<T, W: Send>(
+    other: impl FnOnce() -> Outcome<T>,
+    write: impl FnOnce(&AtomicBool) -> Outcome<W> + Send,
+) -> Outcome<(T, W)> {
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| write(&stop));
+        let other = other().inspect_err(|_| stop.store(true, Ordering::Relaxed));
+        let written = joined(writing.join());
+        Ok((other?, written?))
+    })
+}
+
 /// One writer: each notification at its moment.
 fn work(
-    mut pen: Pen,
-    stage: &Stage,
+    mut shell: Shell,
+    testbed: &Testbed,
     began: Instant,
-    moments: impl Iterator<Item = (Heard, Duration)>,
+    moments: impl Iterator<Item = (NotificationKey, Duration)>,
     shop_of: &impl Fn(u32) -> usize,
     tell: impl Fn(),
 ) -> Outcome<Written> {
+    let database = testbed.deployment.database;
+    // What is due within such a time is written with one commit: SQLite's one writer in the all-in-one does so with what waits.
+    let batch_window = Duration::from_millis(if database == Database::Sqlite { 20 } else { 0 });
     let mut written = Written::default();
     let mut moments = moments.peekable();
     while let Some((first, at)) = moments.next() {
-        let mut together = vec![first];
-        while let Some((heard, _)) = moments.next_if(|(_, next)| *next < at + pen.together()) {
-            together.push(heard);
+        let mut batch = vec![first];
+        while let Some((key, _)) = moments.next_if(|(_, next)| *next < at + batch_window) {
+            batch.push(key);
         }
         std::thread::sleep((began + at).saturating_duration_since(Instant::now()));
         written.late = written.late.max(began.elapsed().saturating_sub(at));
-        let sql = together.iter().map(|heard| sql::announce(&stage.kind, *heard, &stage.shops[shop_of(heard.payment)]));
-        pen.write(&sql.collect::<Vec<_>>().join("\n"))?;
-        together.iter().for_each(|heard| stage.book.note_committed(*heard));
+        let sql = batch.iter().map(|key| sql::enqueue(database, *key, &testbed.shops[shop_of(key.payment)]));
+        shell.write(&sql.collect::<Vec<_>>().join("\n"))?;
+        batch.iter().for_each(|key| testbed.delivery_log.record_committed(*key));
         tell();
-        written.events += together.len() as u64;
+        written.events += batch.len() as u64;
         written.transactions += 1;
     }
-    written.server = pen.end()?;
+    written.server = shell.server_process.map(usage::cpu_of).transpose()?.unwrap_or_default().as_secs_f64();
     Ok(written)
 }
 
@@ -139,141 +204,183 @@ fn joined<T>(ended: std::thread::Result<Outcome<T>>) -> Outcome<T> {
 }
 
 /// What one of the writers writes, and when: every third moment begins a payment, the others go on with one of before.
-fn moments(load: Load, hand: u32, hands: u32) -> impl Iterator<Item = (Heard, Duration)> {
-    let payments = (load.payments() + hands - 1 - hand) / hands;
-    let between = Duration::from_secs(1) * hands / load.per_second.max(1);
-    let turns = (0..payments + LAG * (PER_PAYMENT - 1)).flat_map(move |turn| {
+fn moments(load: Load, writer_number: u32, writer_count: u32) -> impl Iterator<Item = (NotificationKey, Duration)> {
+    let payments = (load.payments() + writer_count - 1 - writer_number) / writer_count;
+    let between = Duration::from_secs(1) * writer_count / load.per_second.max(1);
+    let turns = (0..payments + PAYMENTS_BETWEEN_EVENTS * (PER_PAYMENT - 1)).flat_map(move |turn| {
         (0..PER_PAYMENT).filter_map(move |at| {
-            let number = turn.checked_sub(at * LAG).filter(|number| *number < payments)?;
-            Some(Heard { payment: number * hands + hand, sequence: at + 1 })
+            let number = turn.checked_sub(at * PAYMENTS_BETWEEN_EVENTS).filter(|number| *number < payments)?;
+            Some(NotificationKey { payment: number * writer_count + writer_number, sequence: at + 1 })
         })
     });
-    (0..).map(move |tick| between * tick + between * hand / hands).zip(turns).map(|(at, heard)| (heard, at))
+    (0..).map(move |tick| between * tick + between * writer_number / writer_count).zip(turns).map(|(at, key)| (key, at))
 }
 
-/// One connection that writes.
-enum Pen {
-    /// `None` after the server went away.
-    Server {
-        url: String,
-        connection: Option<Connection>,
-    },
-    Shell {
-        process: Child,
-        orders: ChildStdin,
-        answers: BufReader<ChildStdout>,
-    },
+/// What SQLite's shell or psql says of a transaction that was committed: psql's is SQLSTATE.
+const DONE: &str = "00000";
+/// How the SQLSTATE of a connection that is lost begins: connection exceptions, and a server that ends or starts.
+const LOST_STATES: [&str; 2] = ["08", "57P"];
+
+/// Why a transaction is not known to be committed.
+#[derive(Debug)]
+enum WriteError {
+    /// The connection is lost, before or after the commit; another one may serve.
+    Disconnected(Failure),
+    /// The database has refused it.
+    Refused(Failure),
 }
 
-impl Pen {
-    fn new(bench: &Bench, stage: &Stage) -> Outcome<Self> {
-        match &stage.kind {
-            Kind::Postgres(database) => {
-                let url = bench.database_url(database);
-                let connection = Some(prepared(&url)?);
-                Ok(Self::Server { url, connection })
+impl WriteError {
+    /// Of what the shell says, "SQLSTATE message"; the state is empty where it is libpq that says it. `None` of what is committed.
+    fn of(said: &str) -> Option<Self> {
+        let state = said.split(' ').next().unwrap_or_default();
+        let failure = Failure::new(format!("the database says {said}"));
+        match state {
+            DONE => None,
+            _ if state.is_empty() || LOST_STATES.iter().any(|start| state.starts_with(start)) => {
+                Some(Self::Disconnected(failure))
             }
-            Kind::Sqlite => {
-                let mut shell = bench.tool("stdbuf", Duration::from_secs(3_600));
-                shell.args(["-oL", "sqlite3", "-batch", "-bail", "-cmd", ".timeout 60000"]).arg(stage.file());
-                shell.stdin(Stdio::piped()).stdout(Stdio::piped());
-                let mut process = shell.spawn().context(|| "start sqlite3".to_owned())?;
-                let (orders, answers) = (process.stdin.take(), process.stdout.take());
-                let mut orders = orders.expect("it was started with a pipe");
-                let answers = BufReader::new(answers.expect("it was started with a pipe"));
-                // As the store does: with each commit the log is on the disk.
-                let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;\n";
-                orders.write_all(settings.as_bytes()).context(|| "tell sqlite3".to_owned())?;
-                let mut pen = Self::Shell { process, orders, answers };
-                // The last of the pragmas answers with its value.
-                pen.hear()?;
-                Ok(pen)
-            }
-        }
-    }
-
-    /// What is due within such a time is written with one commit: SQLite's one writer in the all-in-one does so with what waits.
-    fn together(&self) -> Duration {
-        match self {
-            Self::Server { .. } => Duration::ZERO,
-            Self::Shell { .. } => Duration::from_millis(20),
-        }
-    }
-
-    fn write(&mut self, sql: &str) -> Outcome<()> {
-        match self {
-            Self::Server { url, connection } => write_once(url, connection, sql),
-            Self::Shell { orders, .. } => {
-                writeln!(orders, "BEGIN IMMEDIATE;\n{sql}\nCOMMIT;\n.print done")
-                    .context(|| "tell sqlite3".to_owned())?;
-                self.hear()
-            }
-        }
-    }
-
-    fn hear(&mut self) -> Outcome<()> {
-        let Self::Shell { answers, .. } = self else { return Ok(()) };
-        let mut line = String::new();
-        let read = answers.read_line(&mut line).context(|| "hear sqlite3".to_owned())?;
-        if read == 0 { Err(Failure::new("sqlite3 has ended; its words stand above")) } else { Ok(()) }
-    }
-
-    /// Seconds of processor time that the server gave it.
-    fn end(self) -> Outcome<f64> {
-        match self {
-            Self::Server { connection, .. } => {
-                let spent = connection.map(|connection| usage::cpu_of(connection.process)).transpose()?;
-                Ok(spent.unwrap_or_default().as_secs_f64())
-            }
-            Self::Shell { mut process, orders, .. } => {
-                drop(orders);
-                process.wait().context(|| "wait for sqlite3".to_owned())?;
-                Ok(0.0)
-            }
+            _ => Some(Self::Refused(failure)),
         }
     }
 }
 
-fn prepared(url: &str) -> Outcome<Connection> {
-    let mut connection = Connection::open(url, WRITER)?;
-    connection.run(sql::PREPARE)?;
-    Ok(connection)
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        let (WriteError::Disconnected(failure) | WriteError::Refused(failure)) = error;
+        failure
+    }
 }
 
-/// Writes a notification, if need be with another connection: whether the last one was cut before or after the commit is seen by the id.
-fn write_once(url: &str, connection: &mut Option<Connection>, sql: &str) -> Outcome<()> {
-    let since = Instant::now();
-    loop {
-        let written = match connection {
-            Some(connection) => connection.run(sql),
-            None => prepared(url).and_then(|new| connection.insert(new).run(sql)),
+/// A database's own shell with a connection that writes.
+struct Shell {
+    /// Starts it again after the server went away.
+    command: Command,
+    setup: String,
+    /// What a transaction stands between.
+    frame: [&'static str; 2],
+    process: Option<(Child, ChildStdin, BufReader<ChildStdout>)>,
+    /// Whether a server is behind it, which may be away for a while.
+    is_server: bool,
+    /// The server's process that serves it.
+    server_process: Option<u32>,
+}
+
+impl Shell {
+    fn start(bench: &Bench, testbed: &Testbed, setup: &str) -> Outcome<Self> {
+        let mut command = bench.tool("stdbuf", SHELL_TIMEOUT);
+        command.arg("-oL").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let (setup, frame) = match testbed.deployment.database {
+            Database::Postgres => {
+                let url = testbed.deployment.postgres_url(bench).replace("postgres@", &format!("{WRITER}@"));
+                // What it says of a server that has died is not worth telling.
+                command.args(["psql", "-X", "-q", "-A", "-t", &url]).stderr(Stdio::null());
+                (setup.to_owned(), ["", "\\echo :SQLSTATE :LAST_ERROR_MESSAGE"])
+            }
+            Database::Sqlite => {
+                command.args(["sqlite3", "-batch", "-bail", "-cmd", ".timeout 60000"]).arg(testbed.deployment.file());
+                // As the store does: with each commit the log is on the disk. The last one answers with a line.
+                let settings = "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;\n".to_owned();
+                (settings, ["BEGIN IMMEDIATE;\n", "COMMIT;\n.print 00000"])
+            }
         };
-        match written {
-            Ok(()) => return Ok(()),
-            Err(failure) if failure.to_string().contains("outbox_event_id_key") => return Ok(()),
-            Err(failure) if since.elapsed() > AWAY => return Err(failure),
-            Err(_away) => *connection = None,
+        let is_server = testbed.deployment.is_postgres();
+        let mut shell = Self { command, setup, frame, is_server, process: None, server_process: None };
+        shell.connect()?;
+        Ok(shell)
+    }
+
+    fn connect(&mut self) -> Result<(), WriteError> {
+        let spawned = self.command.spawn().context(|| "start a database's shell".to_owned());
+        let mut process = spawned.map_err(WriteError::Refused)?;
+        let (orders, answers) = (process.stdin.take(), process.stdout.take());
+        let orders = orders.expect("it was started with a pipe");
+        let answers = BufReader::new(answers.expect("it was started with a pipe"));
+        self.process = Some((process, orders, answers));
+        let setup = self.setup.clone();
+        if self.is_server {
+            self.run_framed(&setup)?;
+            self.server_process = self.run("SELECT pg_backend_pid();\n")?.parse().ok();
+        } else {
+            self.run(&setup)?;
         }
-        std::thread::sleep(DEBOUNCE);
+        Ok(())
+    }
+
+    /// Says something and reads the line that answers it. A shell that ends or cannot be spoken to has lost its connection.
+    fn run(&mut self, words: &str) -> Result<String, WriteError> {
+        let ended = || WriteError::Disconnected(Failure::new("the database's shell has ended; is the server away?"));
+        let (_, orders, answers) = self.process.as_mut().ok_or_else(ended)?;
+        let told = orders.write_all(words.as_bytes()).context(|| "tell a database's shell".to_owned());
+        told.map_err(WriteError::Disconnected)?;
+        let mut line = String::new();
+        let heard = answers.read_line(&mut line).context(|| "hear a database's shell".to_owned());
+        match heard.map_err(WriteError::Disconnected)? {
+            0 => Err(ended()),
+            _ => Ok(line.trim_end().to_owned()),
+        }
+    }
+
+    /// Runs SQL within the frame and reads whether it succeeded.
+    fn run_framed(&mut self, sql: &str) -> Result<(), WriteError> {
+        let [begin, end] = self.frame;
+        let said = self.run(&format!("{begin}{sql}\n{end}\n"))?;
+        WriteError::of(&said).map_or(Ok(()), Err)
+    }
+
+    /// One transaction.
+    fn transact(&mut self, sql: &str) -> Result<(), WriteError> {
+        if self.process.is_none() {
+            self.connect()?;
+        }
+        self.run_framed(sql)
+    }
+
+    /// Writes a notification, if need be with another connection: whether the last one was cut before or after the commit is seen by the id.
+    fn write(&mut self, sql: &str) -> Outcome<()> {
+        let since = Instant::now();
+        loop {
+            match self.transact(sql) {
+                Ok(()) => return Ok(()),
+                Err(WriteError::Refused(failure)) if failure.to_string().contains("outbox_event_id_key") => {
+                    return Ok(());
+                }
+                Err(WriteError::Disconnected(_)) if self.is_server && since.elapsed() <= MAX_SERVER_OUTAGE => {
+                    self.disconnect();
+                }
+                Err(error) => return Err(error.into()),
+            }
+            std::thread::sleep(WAKE_DEBOUNCE);
+        }
+    }
+
+    fn disconnect(&mut self) {
+        if let Some((mut process, orders, _)) = self.process.take() {
+            drop(orders);
+            // One that cannot be waited for has ended.
+            let _ = process.wait();
+        }
     }
 }
 
-/// Does what our programs do after a commit: tells the notifier, at most once in a while and beside the transactions.
-fn wake(url: &str, is_over: &AtomicBool, has_news: &AtomicBool) {
-    let mut connection = None;
+impl Drop for Shell {
+    fn drop(&mut self) {
+        self.disconnect();
+    }
+}
+
+/// Wakes the notifier after commits as our programs do: at most once in a while, outside of the transactions.
+fn wake(mut waker: Shell, is_over: &AtomicBool, has_news: &AtomicBool) {
     while !is_over.load(Ordering::Acquire) {
         if !has_news.swap(false, Ordering::AcqRel) {
-            std::thread::park_timeout(DEBOUNCE);
+            std::thread::park_timeout(WAKE_DEBOUNCE);
             continue;
         }
-        let mut open = || {
-            let mut connection = Connection::open(url, WRITER)?;
-            connection.run("SET synchronous_commit = off").map(|()| connection)
-        };
-        let told = connection.take().map_or_else(&mut open, Ok).and_then(|mut open| open.run(sql::WAKE).map(|()| open));
-        // One that cannot be told is forgotten: the notifier looks by itself.
-        connection = told.ok();
-        std::thread::sleep(DEBOUNCE);
+        // A signal that cannot be sent is dropped: the notifier polls.
+        if waker.transact(&format!("{};", sql::WAKE)).is_err() {
+            waker.disconnect();
+        }
+        std::thread::sleep(WAKE_DEBOUNCE);
     }
 }
 
@@ -282,14 +389,59 @@ mod tests {
     use super::*;
 
     #[test]
+    fn writers_stop_when_the_other_half_fails() {
+        let was_stopped = AtomicBool::new(false);
+        let write = |stop: &AtomicBool| {
+            let since = Instant::now();
+            while !stop.load(Ordering::Relaxed) && since.elapsed() < Duration::from_secs(10) {
+                std::thread::yield_now();
+            }
+            was_stopped.store(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+            Ok(())
+        };
+        let ended = run_both(|| Err::<(), _>(Failure::new("the notifier does not start")), write);
+        assert_eq!(ended.unwrap_err().to_string(), "the notifier does not start");
+        assert!(was_stopped.load(Ordering::Relaxed), "the writers were not told to stop");
+        assert_eq!(run_both(|| Ok(1), |_| Ok(2)).unwrap(), (1, 2));
+    }
+
+    #[test]
+    fn the_waker_ends_on_every_way_out() {
+        let is_over = AtomicBool::new(false);
+        let fail = || {
+            let _ending = EndWaking { is_over: &is_over, thread: std::thread::current() };
+            Err::<(), _>(Failure::new("cannot start a writer"))
+        };
+        assert!(fail().is_err() && is_over.load(Ordering::Acquire));
+    }
+
+    #[test]
+    fn only_a_lost_connection_is_tried_again() {
+        let is_lost = |said| match WriteError::of(said) {
+            None => None,
+            Some(WriteError::Disconnected(_)) => Some(true),
+            Some(WriteError::Refused(_)) => Some(false),
+        };
+        assert_eq!(is_lost("00000"), None);
+        assert_eq!(is_lost("00000 an error of before"), None);
+        for said in ["08006 connection failure", "57P01 terminating connection", "57P03", "", " server closed it"] {
+            assert_eq!(is_lost(said), Some(true), "{said}");
+        }
+        for said in ["42P01 relation does not exist", "23505 duplicate key", "57014 canceled", "out of reach"] {
+            assert_eq!(is_lost(said), Some(false), "{said}");
+        }
+    }
+
+    #[test]
     fn every_notification_is_written_once_in_the_order_of_its_payment() {
         let load = Load { per_second: 1_000, seconds: 1 };
-        let mut written: Vec<(Heard, Duration)> = (0..4).flat_map(|hand| moments(load, hand, 4)).collect();
+        let mut written: Vec<(NotificationKey, Duration)> =
+            (0..4).flat_map(|writer_number| moments(load, writer_number, 4)).collect();
         assert_eq!(written.len(), 999);
         written.sort_by_key(|(_, at)| *at);
         for payment in 0..load.payments() {
-            let of_payment = written.iter().filter(|(heard, _)| heard.payment == payment);
-            assert!(of_payment.map(|(heard, _)| heard.sequence).eq(1..=PER_PAYMENT), "{payment}");
+            let of_payment = written.iter().filter(|(key, _)| key.payment == payment);
+            assert!(of_payment.map(|(key, _)| key.sequence).eq(1..=PER_PAYMENT), "{payment}");
         }
         let last = written.last().unwrap().1.as_secs_f64();
         assert!((0.9..1.1).contains(&last), "{last}");

@@ -5,10 +5,10 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::deployment::{Deployment, PROCESSOR_KEY};
-use crate::bench::fill::Place;
+use super::client::ServiceAddress;
+use super::site::Site;
+use crate::bench::deployment::PROCESSOR_KEY;
 use crate::bench::run::Bench;
-use crate::bench::service::Kind;
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
 
@@ -65,26 +65,18 @@ impl fmt::Display for Problems {
     }
 }
 
-/// Compares what the merchants were told with the Orders and with what the processor did, and has the service verify its ledger. Returns the
-/// number of payments.
-pub(crate) fn run(bench: &Bench, deployment: &Deployment) -> Outcome<usize> {
-    let file = &deployment.meeting.paid;
-    let told = std::fs::read_to_string(file).context(|| format!("read {}", file.display()))?;
-    let told: Vec<(&str, &str)> = told.lines().filter_map(|line| line.split_once(' ')).collect();
-    let problems = judge(&told, &orders(bench, deployment)?, &journal(deployment)?);
+/// Compares the notifications (references and OrderIds of which ORDER_PROCESSED came), the Orders and the processor's journal, and runs
+/// `dropin ledger verify`.
+pub(super) fn run(bench: &Bench, site: &Site, notified: &[(String, String)]) -> Outcome<()> {
+    let problems = judge(notified, &orders(bench, site)?, &journal(site)?);
     if problems.0.is_empty() {
-        return deployment.verify_ledger(bench).map(|()| told.len());
+        return site.verify_ledger(bench);
     }
-    Err(Failure::new(format!("of {} payments some were lost, doubled or changed:\n{problems}", told.len())))
+    Err(Failure::new(format!("of {} payments some were lost, doubled or changed:\n{problems}", notified.len())))
 }
 
-fn orders(bench: &Bench, deployment: &Deployment) -> Outcome<Vec<Order>> {
-    let file = deployment.folder.join("dropin.db");
-    let place = match &deployment.kind {
-        Kind::Postgres(database) => Place::Postgres(database),
-        Kind::Sqlite => Place::Sqlite(&file),
-    };
-    let said = place.sql(
+fn orders(bench: &Bench, site: &Site) -> Outcome<Vec<Order>> {
+    let said = site.deployment.sql(
         bench,
         "SELECT id || ' ' || merchant_reference || ' ' || state || ' ' || total_minor || ' ' || captured_minor FROM purchase_order",
     )?;
@@ -100,13 +92,13 @@ fn read_order(line: &str) -> Option<Order> {
     Some(Order { id, reference, state, total: words.next()?.parse().ok()?, captured: words.next()?.parse().ok()? })
 }
 
-fn journal(deployment: &Deployment) -> Outcome<Vec<Entry>> {
-    let door = &deployment.processor;
-    let mut client = Client::connect(door.address, &format!("Bearer {PROCESSOR_KEY}"))?;
+fn journal(site: &Site) -> Outcome<Vec<Entry>> {
+    let ServiceAddress { address, prefix } = site.processor()?;
+    let mut client = Client::connect(address, &format!("Bearer {PROCESSOR_KEY}"))?;
     let mut entries: Vec<Entry> = Vec::new();
     loop {
         let after = entries.last().map_or(0, |entry| entry.number);
-        let path = format!("{}/v1/journal?after={after}&limit={PAGE}", door.prefix);
+        let path = format!("{prefix}/v1/journal?after={after}&limit={PAGE}");
         let (status, answer) = client.send("GET", &path, "")?;
         if status != 200 {
             return Err(Failure::new(format!("the processor does not show its journal ({status}): {answer}")));
@@ -120,12 +112,12 @@ fn journal(deployment: &Deployment) -> Outcome<Vec<Entry>> {
     }
 }
 
-/// `told`: references and OrderIds of which ORDER_PROCESSED came.
-fn judge(told: &[(&str, &str)], orders: &[Order], journal: &[Entry]) -> Problems {
+fn judge(notified: &[(String, String)], orders: &[Order], journal: &[Entry]) -> Problems {
     let mut problems = Problems::default();
-    let told: HashMap<&str, &str> = told.iter().copied().collect();
+    let notified: HashMap<&str, &str> =
+        notified.iter().map(|(reference, id)| (reference.as_str(), id.as_str())).collect();
     for order in orders {
-        match told.get(order.reference.as_str()) {
+        match notified.get(order.reference.as_str()) {
             None => problems.add("no ORDER_PROCESSED of an Order", &order.id),
             Some(id) if **id != order.id => problems.add("two Orders of one reference", &order.reference),
             Some(_) => {}
@@ -135,7 +127,7 @@ fn judge(told: &[(&str, &str)], orders: &[Order], journal: &[Entry]) -> Problems
         }
     }
     let by_id: HashMap<&str, &Order> = orders.iter().map(|order| (order.id.as_str(), order)).collect();
-    for id in told.values().filter(|id| !by_id.contains_key(**id)) {
+    for id in notified.values().filter(|id| !by_id.contains_key(**id)) {
         problems.add("no Order of an ORDER_PROCESSED", id);
     }
     judge_journal(&by_id, journal, &mut problems);
@@ -196,27 +188,28 @@ mod tests {
         }
     }
 
-    fn found(told: &[(&str, &str)], orders: &[Order], journal: &[Entry]) -> Vec<&'static str> {
-        judge(told, orders, journal).0.into_keys().collect()
+    fn found(notified: &[(&str, &str)], orders: &[Order], journal: &[Entry]) -> Vec<&'static str> {
+        let owned = |(reference, id): &(&str, &str)| ((*reference).to_owned(), (*id).to_owned());
+        judge(&notified.iter().map(owned).collect::<Vec<_>>(), orders, journal).0.into_keys().collect()
     }
 
-    const TOLD: [(&str, &str); 1] = [("run.0.1", "o1")];
+    const NOTIFIED: [(&str, &str); 1] = [("run.0.1", "o1")];
 
     #[test]
     fn a_payment_made_once_is_right() {
         let journal = [entry(1, "AUTHORIZE", None), entry(2, "CAPTURE", Some("k1"))];
-        assert_eq!(found(&TOLD, &[order()], &journal), [""; 0]);
+        assert_eq!(found(&NOTIFIED, &[order()], &journal), [""; 0]);
     }
 
     #[test]
     fn lost_payments_are_found() {
         let journal = [entry(1, "AUTHORIZE", None), entry(2, "CAPTURE", Some("k1"))];
         assert_eq!(found(&[], &[order()], &journal), ["no ORDER_PROCESSED of an Order"]);
-        assert_eq!(found(&TOLD, &[], &[]), ["no Order of an ORDER_PROCESSED"]);
+        assert_eq!(found(&NOTIFIED, &[], &[]), ["no Order of an ORDER_PROCESSED"]);
         let waiting = Order { state: "PAYMENT_AUTHORIZED".to_owned(), captured: 0, ..order() };
-        assert_eq!(found(&TOLD, &[waiting], &journal), ["Order not PROCESSED in full"]);
+        assert_eq!(found(&NOTIFIED, &[waiting], &journal), ["Order not PROCESSED in full"]);
         let once = ["not exactly one authorization and one capture of an Order"];
-        assert_eq!(found(&TOLD, &[order()], &journal[..1]), once);
+        assert_eq!(found(&NOTIFIED, &[order()], &journal[..1]), once);
     }
 
     #[test]
@@ -224,14 +217,17 @@ mod tests {
         let (first, second) = (entry(1, "AUTHORIZE", None), entry(2, "CAPTURE", Some("k1")));
         let journal = |more| [first.clone(), second.clone(), more];
         let once = "not exactly one authorization and one capture of an Order";
-        assert_eq!(found(&TOLD, &[order()], &journal(entry(3, "CAPTURE", Some("k1")))), [once]);
-        assert_eq!(found(&TOLD, &[order()], &journal(entry(3, "AUTHORIZE", None))), [once]);
-        assert_eq!(found(&TOLD, &[order()], &journal(entry(3, "VOID", Some("k1")))), ["operation that nobody wanted"]);
-        assert_eq!(found(&TOLD, &[order()], &journal(entry(3, "CAPTURE", Some("k9")))), ["operation of no Order"]);
+        assert_eq!(found(&NOTIFIED, &[order()], &journal(entry(3, "CAPTURE", Some("k1")))), [once]);
+        assert_eq!(found(&NOTIFIED, &[order()], &journal(entry(3, "AUTHORIZE", None))), [once]);
+        assert_eq!(
+            found(&NOTIFIED, &[order()], &journal(entry(3, "VOID", Some("k1")))),
+            ["operation that nobody wanted"]
+        );
+        assert_eq!(found(&NOTIFIED, &[order()], &journal(entry(3, "CAPTURE", Some("k9")))), ["operation of no Order"]);
         let dearer = Entry { amount: Some(71.19), ..second.clone() };
         let journal = [first.clone(), dearer];
-        assert_eq!(found(&TOLD, &[order()], &journal), ["operation of another amount than the Order's"]);
+        assert_eq!(found(&NOTIFIED, &[order()], &journal), ["operation of another amount than the Order's"]);
         let twin = Order { id: "o2".to_owned(), ..order() };
-        assert!(found(&TOLD, &[order(), twin], &[first, second]).contains(&"two Orders of one reference"));
+        assert!(found(&NOTIFIED, &[order(), twin], &[first, second]).contains(&"two Orders of one reference"));
     }
 }

@@ -1,209 +1,343 @@
 //! `cargo xtask bench payments`: how many whole payments per second, and what each costs.
 
 mod check;
-mod deployment;
-mod drive;
-pub(crate) mod payer;
-mod show;
-pub(crate) mod statements;
-mod talk;
+pub(crate) mod client;
+mod delivery_log;
+pub(crate) mod site;
 
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use clap::{Args, value_parser};
 
 use super::compare::Rounds;
-use super::figures::Spread;
+use super::deployment::{ALL_IN_ONE, Database, Deployment, SERVICES};
+use super::figures::{Spread, figure, percentile, table};
 use super::run::Bench;
-use super::service::Kind;
-use super::{TOOLS, build_release, describe, goal, memory, read_number};
+use super::statements::{self, Statement};
+use super::usage::{self, cpu_by_thread};
+use super::{RunOptions, SELF, describe, goal, receiver, run_with};
 use crate::failure::{Context, Failure, Outcome};
-use crate::test::install::provide;
-use deployment::{Cut, Deployment};
-use drive::Sample;
-use talk::Way;
-
-/// What `cargo xtask bench payments --help` prints.
-pub(crate) const HELP: &str = "\
-cargo xtask bench payments [--seconds N] [--clients N] [--merchants N] [--postgres | --sqlite] [--all-in-one]
-                           [--checkout] [--statements] [--skip-build] [--quick]
-
-Pays as shoppers do and measures how many payments per second come to their end: a Session with AutoCapture is created,
-a card stashed, the Session viewed and submitted, authorized and captured, and three notifications arrive at an endpoint
-of ours that verifies them. On PostgreSQL every service is a program of its own, on SQLite the all-in-one is all of them;
-sandbox processor, endpoint and load generator share the machine. Afterwards Orders and the processor's journal must
-show every payment once. It builds, installs, starts and removes what it needs. docs/PERFORMANCE.md explains the figures.
-
-  --seconds N    length of one run, 1 to 60 [default: 10]; everything is run 3 times
-  --clients N    payments under way at once, 1 to 400 [default: 64]
-  --merchants N  merchants, each with an endpoint of its own, among whom they are spread, 1 to 16 [default: 1]
-  --postgres     only on PostgreSQL
-  --sqlite       only on SQLite
-  --all-in-one   the all-in-one on PostgreSQL, too
-  --checkout     the server-to-server checkout in place of Session, view and submit: two notifications
-  --statements   has PostgreSQL count what each statement takes; costs a little
-  --skip-build   measures the release programs as they were built last
-  --quick        one run of two seconds: tries the bench, measures nothing
-";
+use crate::programs::Build;
+use client::{Addresses, Client, Done, Paid, PaymentFlow};
+use delivery_log::DeliveryLog;
+use site::{Site, Topology};
 
 /// Payments per second that we want to reach on PostgreSQL.
 const POSTGRES_MIN: f64 = 800.0;
+/// Before the seconds of a run that count.
+const WARM_UP: Duration = Duration::from_secs(2);
+/// Threads that take less of a payment than this many microseconds are not shown.
+const THREAD_MIN: f64 = 1.0;
+/// The name under which the processor time of the database is told.
+const POSTGRES: &str = "PostgreSQL";
 
-/// What a run does.
-#[derive(Clone, Debug, PartialEq)]
-struct Plan {
-    rounds: Rounds,
-    clients: usize,
-    merchants: usize,
-    postgres: bool,
-    sqlite: bool,
-    on_postgres: Cut,
-    way: Way,
+/// Pays as shoppers do and measures how many payments per second come to their end: a Session with AutoCapture is created,
+/// a card stashed, the Session viewed and submitted, authorized and captured, and three notifications arrive at a receiver
+/// of ours that verifies them. On PostgreSQL every service is a program of its own, on SQLite the all-in-one is all of them;
+/// sandbox processor, receiver and load generator share the machine. Afterwards Orders and the processor's journal must
+/// show every payment once.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    run: RunOptions,
+    /// Payments under way at once, 1 to 400
+    #[arg(long, default_value_t = 64, value_parser = value_parser!(u16).range(1..=400))]
+    clients: u16,
+    /// Merchants, each with an endpoint of its own, among whom they are spread, 1 to 16
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=16))]
+    merchants: u16,
+    /// The all-in-one on PostgreSQL, too
+    #[arg(long)]
+    all_in_one: bool,
+    /// The server-to-server checkout in place of Session, view and submit: two notifications
+    #[arg(long)]
+    checkout: bool,
+    /// Has PostgreSQL count what each statement takes; costs a little
+    #[arg(long)]
     statements: bool,
-    build: bool,
 }
 
-impl Plan {
-    fn parse(arguments: &[&str]) -> Outcome<Self> {
-        let mut plan = Self {
-            rounds: Rounds { seconds: 10, count: 3 },
-            clients: 64,
-            merchants: 1,
-            postgres: true,
-            sqlite: true,
-            on_postgres: Cut::Apart,
-            way: Way::DropIn,
-            statements: false,
-            build: true,
-        };
-        let mut seconds = None;
-        let mut arguments = arguments.iter();
-        while let Some(argument) = arguments.next() {
-            match *argument {
-                "--seconds" => seconds = Some(read_number(argument, arguments.next(), 1, 60)?),
-                "--clients" => plan.clients = read_number(argument, arguments.next(), 1, 400)?,
-                "--merchants" => plan.merchants = read_number(argument, arguments.next(), 1, 16)?,
-                "--postgres" => plan.sqlite = false,
-                "--sqlite" => plan.postgres = false,
-                "--all-in-one" => plan.on_postgres = Cut::Together,
-                "--checkout" => plan.way = Way::Checkout,
-                "--statements" => plan.statements = true,
-                "--skip-build" => plan.build = false,
-                "--quick" => plan.rounds = Rounds { seconds: 2, count: 1 },
-                _ => return Err(Failure::new(format!("`{argument}` is no option of this task\n\n{HELP}"))),
-            }
-        }
-        if !plan.postgres && !plan.sqlite {
-            return Err(Failure::new(
-                "--postgres and --sqlite leave nothing to measure; leave both out to measure both",
-            ));
-        }
-        plan.rounds.seconds = seconds.unwrap_or(plan.rounds.seconds);
-        Ok(plan)
+impl Options {
+    fn rounds(&self) -> Rounds {
+        self.run.rounds(10, 2)
+    }
+
+    fn flow(&self) -> PaymentFlow {
+        if self.checkout { PaymentFlow::Checkout } else { PaymentFlow::DropIn }
     }
 }
 
 /// Runs the task.
-pub(crate) fn task(options: &[&str]) -> Outcome<()> {
-    let plan = Plan::parse(options)?;
-    provide(&TOOLS)?;
-    if plan.build {
-        let programs = memory::OTHERS.map(|(name, _)| name);
-        build_release(programs.into_iter().chain(["session-api", "dropin", "xtask"]))?;
-    }
-    let since = Instant::now();
-    let mut bench = Bench::start()?;
-    let measured = measure(&mut bench, &plan);
-    let finished = bench.finish();
-    measured?;
-    finished?;
-    println!("\nThe run took {:.0} s.", since.elapsed().as_secs_f64());
-    Ok(())
+pub(crate) fn task(options: &Options) -> Outcome<()> {
+    let programs = [&SERVICES[..], &[ALL_IN_ONE, SELF]].concat();
+    run_with(Build::Release, options.run.databases.skip_build, &[], &programs, |bench| {
+        if options.statements {
+            statements::load(bench)?;
+        }
+        options.rounds().describe();
+        describe(bench)?;
+        println!("{} payments under way at once, of {} merchants.", options.clients, options.merchants);
+        let databases = options.run.databases.databases();
+        databases.into_iter().try_for_each(|database| measure(bench, options, database))?;
+        Ok(Vec::new())
+    })
 }
 
-fn measure(bench: &mut Bench, plan: &Plan) -> Outcome<()> {
-    if plan.statements && plan.postgres {
-        statements::load(bench)?;
-    }
-    describe(bench, plan.rounds)?;
-    println!("{} payments under way at once, of {} merchants.", plan.clients, plan.merchants);
-    if plan.postgres {
-        measure_on(bench, plan, Kind::Postgres("payments".to_owned()), plan.on_postgres)?;
-    }
-    if plan.sqlite {
-        measure_on(bench, plan, Kind::Sqlite, Cut::Together)?;
-    }
-    Ok(())
-}
-
-fn measure_on(bench: &mut Bench, plan: &Plan, kind: Kind, cut: Cut) -> Outcome<()> {
-    let name = match (&kind, cut) {
-        (Kind::Postgres(_), Cut::Apart) => "PostgreSQL, every service a program of its own",
-        (Kind::Postgres(_), Cut::Together) => "PostgreSQL, the all-in-one",
-        (Kind::Sqlite, _) => "SQLite, the all-in-one",
+fn measure(bench: &mut Bench, options: &Options, database: Database) -> Outcome<()> {
+    let (name, topology) = match database {
+        Database::Postgres if options.all_in_one => ("PostgreSQL, the all-in-one", Topology::AllInOne),
+        Database::Postgres => ("PostgreSQL, every service a program of its own", Topology::Split),
+        Database::Sqlite => ("SQLite, the all-in-one", Topology::AllInOne),
     };
-    let mut command = bench.program("xtask");
-    let mut payers = bench.spawn_talking("payers", command.arg(payer::TASK))?;
-    let hook = payers.hear("listening")?.parse().context(|| "understand where the payers listen".to_owned())?;
-    let deployment = Deployment::start(bench, kind, cut, hook, plan.merchants)?;
-    if let Kind::Postgres(database) = &deployment.kind
-        && plan.statements
-    {
-        statements::prepare(bench, database)?;
-    }
-    payers.tell(&serde_json::to_string(&deployment.meeting).context(|| "introduce the payers".to_owned())?)?;
+    let deployment = Deployment::new(bench, database)?;
+    let counted = deployment.postgres_name().filter(|_| options.statements).map(str::to_owned);
+    counted.iter().try_for_each(|database| statements::prepare(bench, database))?;
+    let site = Site::start(bench, deployment, topology, options.merchants.into())?;
     eprintln!("{name}");
-    let samples = drive::run(bench, plan, &deployment, &mut payers)?;
-    println!("\n### Payments on {name}\n\n{}", show::runs(&samples));
-    println!("{}{}", show::programs(bench, &deployment, &samples)?, show::threads(&samples));
-    print!("{}{}", show::statements(&samples), show::troubles(&samples));
-    if matches!(deployment.kind, Kind::Postgres(_)) {
-        judge(&samples);
+    let (mut samples, mut paid) = (Vec::new(), Vec::new());
+    let rounds = options.rounds();
+    for round in 1..=rounds.count {
+        let sample = run_once(bench, options, &site, counted.as_deref(), &mut paid)?;
+        eprintln!("round {round} of {}: {:.0} payments/s", rounds.count, sample.figures[0].1);
+        samples.push(sample);
     }
-    let checked = check::run(bench, &deployment)?;
+    println!("\n### Payments on {name}\n\n{}", show_figures(&samples));
+    println!("{}{}", show_programs(bench, &site, &samples)?, show_threads(&samples));
+    if let Some(last) = samples.last().filter(|sample| !sample.statements.is_empty()) {
+        print!("\n{}", statements::show(&last.statements, last.payments));
+    }
+    samples.iter().enumerate().for_each(|(at, sample)| print!("{}", sample.anomalies.warnings(at + 1)));
+    if database == Database::Postgres {
+        let rate = Spread::of(samples.iter().map(|sample| sample.figures[0].1)).map_or(0.0, |spread| spread.median);
+        print!("{}", goal(rate >= POSTGRES_MIN, &format!("{rate:.0} payments per second; wanted: {POSTGRES_MIN}")));
+    }
+    check::run(bench, &site, &paid)?;
     println!(
-        "All {checked} payments, warm-up included, stand once in the Orders and once in the processor's journal; the ledger fits."
+        "All {} payments, warm-up included, stand once in the Orders and once in the processor's journal; the ledger fits.",
+        paid.len()
     );
-    payers.end(bench)?;
-    deployment.stop(bench)
+    site.stop(bench)
 }
 
-fn judge(samples: &[Sample]) {
-    let rate = Spread::of(samples.iter().map(Sample::per_second)).map_or(0.0, |spread| spread.median);
-    print!("{}", goal(rate >= POSTGRES_MIN, &format!("{rate:.0} payments per second; wanted: {POSTGRES_MIN}")));
+/// Names and figures, always in the same order.
+type Figures = Vec<(String, f64)>;
+
+/// One run's figures.
+#[derive(Debug, Default)]
+struct Sample {
+    /// Payments whose ORDER_PROCESSED arrived while it counted, per second; what the steps took; the load before.
+    figures: Figures,
+    payments: u64,
+    /// Processor time per payment, by program; microseconds.
+    cpu: Figures,
+    /// The same of the all-in-one, by the names of its threads.
+    threads: Figures,
+    /// What PostgreSQL did, when that was asked for.
+    statements: Vec<Statement>,
+    anomalies: Anomalies,
+}
+
+/// What must not happen when nothing fails; each a number of times, the warm-up and the end included.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Anomalies {
+    /// Calls that were refused or not answered, and what was said to the first.
+    refused: u64,
+    first_refusal: Option<String>,
+    /// Payments that were submitted and of which no ORDER_PROCESSED came.
+    lost: u64,
+    /// Notifications that came more than once, out of their order, with a wrong signature, or of no known event.
+    again: u64,
+    disordered: u64,
+    forged: u64,
+    strange: u64,
+}
+
+impl Anomalies {
+    /// A line for everything that should not have happened; empty when nothing did.
+    fn warnings(&self, run: usize) -> String {
+        let refusal = self.first_refusal.as_deref().unwrap_or_default();
+        let lines = [
+            (self.refused, format!("calls were refused or not answered; the first: {refusal}")),
+            (self.lost, "payments were submitted without an ORDER_PROCESSED in time".to_owned()),
+            (self.again, "notifications came again".to_owned()),
+            (self.disordered, "notifications came out of order".to_owned()),
+            (self.forged, "notifications had a wrong signature".to_owned()),
+            (self.strange, "notifications were of no known event or payment".to_owned()),
+        ];
+        let seen = lines.into_iter().filter(|(number, _)| *number > 0);
+        seen.map(|(number, what)| format!("WARNING: in run {run} {number} {what}.\n")).collect()
+    }
+}
+
+/// Processor time so far, by program and by thread of the all-in-one.
+fn spent(bench: &Bench, site: &Site) -> Outcome<[Vec<(String, Duration)>; 2]> {
+    let (mut programs, mut threads) = (Vec::new(), Vec::new());
+    for service in &site.services {
+        programs.push((service.name.to_owned(), usage::cpu_of(service.program.id())?));
+    }
+    if let [service] = site.services.as_slice() {
+        threads.extend(cpu_by_thread(service.program.id())?);
+    }
+    if site.deployment.is_postgres() {
+        programs.push((POSTGRES.to_owned(), site.deployment.server_cpu(bench)?));
+    }
+    let ours = cpu_by_thread(std::process::id())?;
+    for thread in [client::THREAD, receiver::THREAD] {
+        programs.push((thread.to_owned(), ours.get(thread).copied().unwrap_or_default()));
+    }
+    Ok([programs, threads])
+}
+
+/// Every client pays one after the other, each waiting for the ORDER_PROCESSED of its last. Adds what is paid to `all_paid`.
+fn run_once(
+    bench: &Bench,
+    options: &Options,
+    site: &Site,
+    counted: Option<&str>,
+    all_paid: &mut Vec<(String, String)>,
+) -> Outcome<Sample> {
+    let (flow, run, load1) = (options.flow(), bench.new_name(), usage::load1()?);
+    let (completions, completed): (Vec<_>, Vec<_>) = (0..options.clients).map(|_| mpsc::channel()).unzip();
+    let delivery_log = Arc::new(DeliveryLog::new(flow, completions));
+    *site.delivery_log.lock().expect("nothing under this lock panics") = delivery_log.clone();
+    let addresses = Addresses::new(|name, prefix| site.find(name, prefix))?;
+    let stop = AtomicBool::new(false);
+    let (done, measured) = std::thread::scope(|scope| {
+        let threads = completed.into_iter().enumerate().map(|(number, completed)| {
+            let client = Client::new(addresses, &site.shops[number % site.shops.len()], &run, number);
+            let (thread, stop) = (std::thread::Builder::new().name(client::THREAD.to_owned()), &stop);
+            let paying = thread.spawn_scoped(scope, move || client.work(flow, &completed, stop));
+            paying.context(|| "start a client".to_owned())
+        });
+        let threads: Vec<_> = threads.collect();
+        std::thread::sleep(WARM_UP);
+        let measured = measure_window(bench, site, counted, options.rounds().seconds);
+        stop.store(true, Ordering::Relaxed);
+        let done = threads
+            .into_iter()
+            .map(|thread| thread?.join().map_err(|_panicked| Failure::new("a client broke; its words stand above")));
+        Ok::<_, Failure>((done.collect::<Outcome<Vec<Done>>>()?, measured?))
+    })?;
+    let Window { began, ended, before, after, statements } = measured;
+    let counted: Vec<&Paid> =
+        done.iter().flat_map(|client| &client.paid).filter(|paid| (began..ended).contains(&paid.done)).collect();
+    let payments = counted.len() as u64;
+    let mut figures = vec![("payments per second".to_owned(), payments as f64 / (ended - began).as_secs_f64())];
+    let steps = flow.calls().iter().chain(&["from its answer until ORDER_PROCESSED", "whole payment"]);
+    for (at, name) in steps.enumerate() {
+        let mut micros: Vec<u64> = counted.iter().map(|paid| paid.micros[at]).collect();
+        micros.sort_unstable();
+        for percent in [50, 99] {
+            figures.push((format!("{name}, p{percent} ms"), percentile(&micros, percent).unwrap_or_default()));
+        }
+    }
+    figures.push(("load1".to_owned(), load1));
+    let per_payment = |at: usize| -> Figures {
+        let was =
+            |name: &String| before[at].iter().find(|(known, _)| known == name).map_or(Duration::ZERO, |one| one.1);
+        let micros = |spent: Duration| spent.as_secs_f64() * 1e6 / payments.max(1) as f64;
+        after[at].iter().map(|(name, is)| (name.clone(), micros(is.saturating_sub(was(name))))).collect()
+    };
+    let mut anomalies = delivery_log.anomalies();
+    for client in done.iter().map(|client| &client.anomalies) {
+        anomalies.refused += client.refused;
+        anomalies.lost += client.lost;
+        anomalies.first_refusal = anomalies.first_refusal.or_else(|| client.first_refusal.clone());
+    }
+    all_paid.extend(delivery_log.paid());
+    Ok(Sample { figures, payments, cpu: per_payment(0), threads: per_payment(1), statements, anomalies })
+}
+
+/// The seconds that count, and what they took.
+struct Window {
+    began: Instant,
+    ended: Instant,
+    before: [Vec<(String, Duration)>; 2],
+    after: [Vec<(String, Duration)>; 2],
+    statements: Vec<Statement>,
+}
+
+fn measure_window(bench: &Bench, site: &Site, counted: Option<&str>, seconds: u32) -> Outcome<Window> {
+    counted.map(|database| statements::forget(bench, database)).transpose()?;
+    let (before, began) = (spent(bench, site)?, Instant::now());
+    std::thread::sleep(Duration::from_secs(seconds.into()));
+    let (after, ended) = (spent(bench, site)?, Instant::now());
+    let statements = counted.map(|database| statements::read(bench, database)).transpose()?.unwrap_or_default();
+    Ok(Window { began, ended, before, after, statements })
+}
+
+fn spread(values: impl IntoIterator<Item = f64>) -> String {
+    Spread::of(values).map_or_else(|| "-".to_owned(), |spread| spread.to_string())
+}
+
+/// Median and spread of every figure.
+fn show_figures(samples: &[Sample]) -> String {
+    let names = samples.first().map_or(&[][..], |sample| &sample.figures).iter().enumerate();
+    let rows = names.map(|(at, (name, _))| vec![name.clone(), spread(samples.iter().map(|one| one.figures[at].1))]);
+    table(&["", "median (min..max)"], &rows.collect::<Vec<_>>())
+}
+
+/// What each program takes of the processor and of memory.
+fn show_programs(bench: &Bench, site: &Site, samples: &[Sample]) -> Outcome<String> {
+    let mut rows = Vec::new();
+    for (at, (name, _)) in samples.first().map_or(&[][..], |sample| &sample.cpu).iter().enumerate() {
+        let (now, peak) = match site.services.iter().find(|service| service.name == name) {
+            Some(service) => {
+                let memory = usage::memory_of(service.program.id())?;
+                (figure(memory.now), figure(memory.peak))
+            }
+            None if name == POSTGRES => (figure(usage::memory_of_server(bench.postmaster())?), "-".to_owned()),
+            None => ("-".to_owned(), "-".to_owned()),
+        };
+        rows.push(vec![name.clone(), spread(samples.iter().map(|sample| sample.cpu[at].1)), now, peak]);
+    }
+    let all = samples.iter().map(|sample| sample.cpu.iter().map(|(_, micros)| micros).sum());
+    rows.push(vec!["all".to_owned(), spread(all), "-".to_owned(), "-".to_owned()]);
+    Ok(table(&["program", "CPU us per payment", "MiB afterwards", "MiB at most"], &rows))
+}
+
+/// What the threads of the all-in-one take of the processor; empty when it was not measured.
+fn show_threads(samples: &[Sample]) -> String {
+    let Some(last) = samples.last().filter(|sample| !sample.threads.is_empty()) else {
+        return String::new();
+    };
+    let mut threads: Vec<_> = last.threads.iter().filter(|(_, micros)| *micros >= THREAD_MIN).collect();
+    threads.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let rows: Vec<_> = threads.into_iter().map(|(name, micros)| vec![name.clone(), figure(*micros)]).collect();
+    format!("\n{}", table(&["threads of the all-in-one, last run", "CPU us per payment"], &rows))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn measures_both_databases_unless_told_otherwise() {
-        let plan = Plan::parse(&[]).unwrap();
-        assert!(plan.postgres && plan.sqlite && plan.build && !plan.statements);
-        assert_eq!((plan.rounds, plan.clients, plan.merchants), (Rounds { seconds: 10, count: 3 }, 64, 1));
-        assert_eq!((plan.on_postgres, plan.way), (Cut::Apart, Way::DropIn));
+    fn sample(per_second: f64) -> Sample {
+        let threads = vec![("webhooks".to_owned(), 12.0), ("idle".to_owned(), 0.0)];
+        Sample { figures: vec![("payments per second".to_owned(), per_second)], threads, ..Sample::default() }
     }
 
     #[test]
-    fn reads_the_options_in_any_order() {
-        let words = "--seconds 3 --quick --clients 8 --postgres --merchants 2 --all-in-one --checkout --statements --skip-build";
-        let plan = Plan::parse(&words.split(' ').collect::<Vec<_>>()).unwrap();
-        assert_eq!((plan.rounds, plan.clients, plan.merchants), (Rounds { seconds: 3, count: 1 }, 8, 2));
-        assert!(plan.postgres && !plan.sqlite && plan.statements && !plan.build);
-        assert_eq!((plan.on_postgres, plan.way), (Cut::Together, Way::Checkout));
+    fn every_figure_is_shown_by_its_median_and_spread() {
+        let text = show_figures(&[sample(100.0), sample(400.0), sample(300.0)]);
+        assert!(text.contains("payments per second | 300 (100..400)"), "{text}");
     }
 
     #[test]
-    fn refuses_what_makes_no_sense() {
-        for wrong in [
-            "--clients",
-            "--clients 0",
-            "--clients 401",
-            "--merchants 17",
-            "--seconds 61",
-            "--sqlite --postgres",
-            "--fast",
-        ] {
-            assert!(Plan::parse(&wrong.split(' ').collect::<Vec<_>>()).is_err(), "{wrong}");
-        }
+    fn threads_that_do_nothing_are_left_out() {
+        let text = show_threads(&[sample(1.0)]);
+        assert!(text.contains("webhooks") && !text.contains("idle"), "{text}");
+    }
+
+    #[test]
+    fn nothing_that_went_wrong_is_passed_over() {
+        assert_eq!(Anomalies::default().warnings(1), "");
+        let refusal = Some("POST /v1/session: 503".to_owned());
+        let text = Anomalies { refused: 2, first_refusal: refusal, lost: 1, ..Anomalies::default() }.warnings(3);
+        assert!(
+            text.contains("in run 3 2 calls") && text.contains("503") && text.contains("1 payments were"),
+            "{text}"
+        );
     }
 }

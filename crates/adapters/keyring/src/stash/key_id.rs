@@ -71,6 +71,7 @@ mod tests {
         assert_eq!(KeyId::from_file_name(&id.file_name()), Some(id));
         for other in [
             "writer.lock",
+            "card-hash.key",
             "3600-7200-9060-000000ab",
             "3600-7200-9060-000000ab.key.unfinished",
             "+3600-7200-9060-000000ab.key",

@@ -1,9 +1,9 @@
 //! The client against the real sandbox processor, and against servers that misbehave, over HTTP on loopback.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod bench;
 mod cards;
+mod fake_processor;
 mod guard;
+mod harness;
 mod log_lines;
 mod methods;
-mod puppet;

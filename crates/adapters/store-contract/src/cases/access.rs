@@ -5,106 +5,109 @@ use dropin_access::{
     ApiUser, Endpoint, EndpointSettings, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring,
     SealedSecret,
 };
-use dropin_catalogue::{Adjustment, Adjustments, Channel, MerchantMethods, Range, Region, find_method};
+use dropin_catalogue::{
+    Adjustment, AdjustmentParts, Adjustments, MerchantMethods, PayLaterRegion, Range, SalesChannel, find_method,
+};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_ports::{AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, UserChange, UserInserted};
 
-use crate::Bench;
+use crate::Harness;
 use crate::values::{at, fresh, new_endpoint, new_merchant, new_user};
 
 use AccountChanged::{Done, Ended, Missing};
 
-pub async fn a_merchant_comes_back_whole(bench: Arc<Bench>) {
+pub async fn a_merchant_comes_back_whole(harness: Arc<Harness>) {
     let mut new = new_merchant(true);
     new.merchant.currencies = Currency::ALL.iter().rev().copied().collect();
     new.merchant.methods = particular_methods();
-    assert_eq!(bench.access.insert_merchant(new.clone()).await, Ok(MerchantInserted::Done));
-    assert_eq!(bench.access.find_merchant(new.merchant.id).await, Ok(Some(new.merchant.clone())));
-    assert_eq!(bench.access.find_user(&new.user.username).await, Ok(Some(new.user.clone())));
-    assert_eq!(bench.access.list_users(new.merchant.id).await, Ok(vec![new.user]));
+    assert_eq!(harness.access.insert_merchant(new.clone()).await, Ok(MerchantInserted::Done));
+    assert_eq!(harness.access.find_merchant(new.merchant.id).await, Ok(Some(new.merchant.clone())));
+    assert_eq!(harness.access.find_user(&new.user.username).await, Ok(Some(new.user.clone())));
+    assert_eq!(harness.access.list_users(new.merchant.id).await, Ok(vec![new.user]));
     let endpoint = new.endpoint.unwrap();
-    assert_eq!(bench.access.list_endpoints(new.merchant.id).await, Ok(vec![endpoint]));
+    assert_eq!(harness.access.list_endpoints(new.merchant.id).await, Ok(vec![endpoint]));
 }
 
 /// Everything that can be particular about methods.
-fn particular_methods() -> MerchantMethods {
+pub(super) fn particular_methods() -> MerchantMethods {
     let mut adjustments = Adjustments::default();
-    let off = Adjustment { offered: Some(false), ..Adjustment::default() };
-    adjustments.set(find_method("PAYPAL").unwrap(), off);
-    let narrow = Adjustment {
+    adjustments.set(find_method("PAYPAL").unwrap(), Adjustment::default().with_offered(false));
+    let narrow = AdjustmentParts {
         offered: Some(true),
         countries: Some(vec!["NL".to_owned(), "DE".to_owned()]),
         currencies: Some(vec![Currency::Eur]),
         amounts: Some(vec![
-            Range { currency: Currency::Eur, least: 5, most: Some(7) },
-            Range { currency: Currency::Kwd, least: 0, most: None },
+            Range::new(Currency::Eur, 5, Some(7)).unwrap(),
+            Range::new(Currency::Kwd, 0, None).unwrap(),
         ]),
-        channels: Some(vec![Channel::DropIn]),
+        channels: Some(vec![SalesChannel::DropIn]),
         recurring: Some(false),
+        capture_later: Some(false),
         sandbox: Some(true),
     };
-    adjustments.set(find_method("IDEAL").unwrap(), narrow);
-    let pay_later_clients = [(Region::Europe, "größe".to_owned()), (Region::Oceania, "oc-1".to_owned())].into();
+    adjustments.set(find_method("IDEAL").unwrap(), Adjustment::new(narrow).unwrap());
+    let pay_later_clients =
+        [(PayLaterRegion::Europe, "größe".to_owned()), (PayLaterRegion::Oceania, "oc-1".to_owned())].into();
     MerchantMethods { adjustments, pay_later_clients }
 }
 
-pub async fn a_user_name_is_taken_once(bench: Arc<Bench>) {
+pub async fn a_user_name_is_taken_once(harness: Arc<Harness>) {
     let first = new_merchant(false);
-    bench.access.insert_merchant(first.clone()).await.unwrap();
+    harness.access.insert_merchant(first.clone()).await.unwrap();
     let mut second = new_merchant(true);
     second.user.username = first.user.username.clone();
-    assert_eq!(bench.access.insert_merchant(second.clone()).await, Ok(MerchantInserted::DuplicateUsername));
-    assert_eq!(bench.access.find_merchant(second.merchant.id).await, Ok(None), "half a merchant was written");
-    assert_eq!(bench.access.list_endpoints(second.merchant.id).await, Ok(vec![]));
+    assert_eq!(harness.access.insert_merchant(second.clone()).await, Ok(MerchantInserted::DuplicateUsername));
+    assert_eq!(harness.access.find_merchant(second.merchant.id).await, Ok(None), "half a merchant was written");
+    assert_eq!(harness.access.list_endpoints(second.merchant.id).await, Ok(vec![]));
     let mut third = new_user(first.merchant.id);
     third.username = first.user.username.clone();
-    assert_eq!(bench.access.insert_user(third).await, Ok(UserInserted::DuplicateUsername));
-    assert_eq!(bench.access.list_users(first.merchant.id).await, Ok(vec![first.user]));
+    assert_eq!(harness.access.insert_user(third).await, Ok(UserInserted::DuplicateUsername));
+    assert_eq!(harness.access.list_users(first.merchant.id).await, Ok(vec![first.user]));
 }
 
-pub async fn merchants_are_listed_oldest_first(bench: Arc<Bench>) {
-    assert_eq!(bench.access.list_merchants().await, Ok(vec![]));
+pub async fn merchants_are_listed_oldest_first(harness: Arc<Harness>) {
+    assert_eq!(harness.access.list_merchants().await, Ok(vec![]));
     let mut expected = vec![];
     for age in [30, 10, 20] {
         let mut new = new_merchant(age == 10);
         new.merchant.created_at = at(age);
         new.merchant.currencies.truncate(usize::try_from(age / 10).unwrap());
         new.merchant.origins.truncate(usize::try_from(age / 20).unwrap());
-        bench.access.insert_merchant(new.clone()).await.unwrap();
+        harness.access.insert_merchant(new.clone()).await.unwrap();
         expected.push(new.merchant);
     }
     expected.sort_by_key(|merchant| merchant.created_at);
-    assert_eq!(bench.access.list_merchants().await, Ok(expected));
+    assert_eq!(harness.access.list_merchants().await, Ok(expected));
 }
 
-pub async fn what_does_not_exist_is_not_found(bench: Arc<Bench>) {
+pub async fn what_does_not_exist_is_not_found(harness: Arc<Harness>) {
     let nobody = MerchantId::new(fresh());
-    assert_eq!(bench.access.find_merchant(nobody).await, Ok(None));
-    assert_eq!(bench.access.find_user("nobody").await, Ok(None));
-    assert_eq!(bench.access.list_users(nobody).await, Ok(vec![]));
-    assert_eq!(bench.access.list_endpoints(nobody).await, Ok(vec![]));
-    assert_eq!(bench.access.insert_user(new_user(nobody)).await, Ok(UserInserted::NoMerchant));
-    assert_eq!(bench.access.insert_endpoint(new_endpoint(nobody)).await, Ok(Missing));
-    assert_eq!(bench.access.set_merchant(nobody, MerchantSettings::default()).await, Ok(Missing));
-    assert_eq!(bench.access.change_user("nobody", UserChange::Revoked(at(1))).await, Ok(Missing));
+    assert_eq!(harness.access.find_merchant(nobody).await, Ok(None));
+    assert_eq!(harness.access.find_user("nobody").await, Ok(None));
+    assert_eq!(harness.access.list_users(nobody).await, Ok(vec![]));
+    assert_eq!(harness.access.list_endpoints(nobody).await, Ok(vec![]));
+    assert_eq!(harness.access.insert_user(new_user(nobody)).await, Ok(UserInserted::NoMerchant));
+    assert_eq!(harness.access.insert_endpoint(new_endpoint(nobody)).await, Ok(Missing));
+    assert_eq!(harness.access.set_merchant(nobody, MerchantSettings::default()).await, Ok(Missing));
+    assert_eq!(harness.access.change_user("nobody", UserChange::Revoked(at(1))).await, Ok(Missing));
     let removed = EndpointChange::Removed(at(1));
-    assert_eq!(bench.access.change_endpoint(EndpointId::new(fresh()), removed).await, Ok(Missing));
+    assert_eq!(harness.access.change_endpoint(EndpointId::new(fresh()), removed).await, Ok(Missing));
     // User names are compared exactly.
     let new = new_merchant(false);
-    bench.access.insert_merchant(new.clone()).await.unwrap();
-    assert_eq!(bench.access.find_user(&new.user.username.to_uppercase()).await, Ok(None));
+    harness.access.insert_merchant(new.clone()).await.unwrap();
+    assert_eq!(harness.access.find_user(&new.user.username.to_uppercase()).await, Ok(None));
 }
 
-pub async fn a_merchant_is_set_in_parts(bench: Arc<Bench>) {
-    let (other, _) = bench.merchant().await;
+pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
+    let (other, _) = harness.merchant().await;
     let mut new = new_merchant(false);
     new.merchant.sandbox = false;
-    bench.access.insert_merchant(new.clone()).await.unwrap();
+    harness.access.insert_merchant(new.clone()).await.unwrap();
     let id = new.merchant.id;
     let set = async |settings| {
-        assert_eq!(bench.access.set_merchant(id, settings).await, Ok(Done));
-        bench.access.find_merchant(id).await.unwrap().unwrap()
+        assert_eq!(harness.access.set_merchant(id, settings).await, Ok(Done));
+        harness.access.find_merchant(id).await.unwrap().unwrap()
     };
     assert_eq!(set(MerchantSettings::default()).await, new.merchant, "nothing was to be set");
     let name = "Neuer Name".to_owned();
@@ -115,12 +118,14 @@ pub async fn a_merchant_is_set_in_parts(bench: Arc<Bench>) {
         currencies: Some(vec![Currency::Eur, Currency::Usd]),
         origins: Some(vec![Origin::parse("https://new.example").unwrap()]),
         session_lifetime: Some(Duration::from_micros(61_000_001)),
+        attempts_allowed: Some(20),
         methods: Some(particular_methods()),
     };
     let changed = Merchant {
         currencies: vec![Currency::Eur, Currency::Usd],
         origins: vec![Origin::parse("https://new.example").unwrap()],
         session_lifetime: Duration::from_micros(61_000_001),
+        attempts_allowed: 20,
         methods: particular_methods(),
         ..named
     };
@@ -130,48 +135,48 @@ pub async fn a_merchant_is_set_in_parts(bench: Arc<Bench>) {
     assert_eq!(set(bare).await, changed);
     let plain = MerchantSettings { methods: Some(MerchantMethods::default()), ..MerchantSettings::default() };
     assert_eq!(set(plain).await, Merchant { methods: MerchantMethods::default(), ..changed });
-    assert_eq!(bench.access.find_merchant(other.id).await, Ok(Some(other)), "nobody else");
+    assert_eq!(harness.access.find_merchant(other.id).await, Ok(Some(other)), "nobody else");
 }
 
-pub async fn of_many_who_set_a_merchant_the_last_one_wins_whole(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn of_many_who_set_a_merchant_the_last_one_wins_whole(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     let lists = [vec![Currency::Usd, Currency::Eur], vec![Currency::Eur, Currency::Usd, Currency::Jpy]];
     let setters: Vec<_> = (0..16)
         .map(|number| {
-            let (bench, id) = (bench.clone(), merchant.id);
+            let (harness, id) = (harness.clone(), merchant.id);
             let settings = MerchantSettings { currencies: Some(lists[number % 2].clone()), ..Default::default() };
-            tokio::spawn(async move { bench.access.set_merchant(id, settings).await })
+            tokio::spawn(async move { harness.access.set_merchant(id, settings).await })
         })
         .collect();
     for setter in setters {
         assert_eq!(setter.await.unwrap(), Ok(Done));
     }
-    let found = bench.access.find_merchant(merchant.id).await.unwrap().unwrap();
+    let found = harness.access.find_merchant(merchant.id).await.unwrap().unwrap();
     assert!(lists.contains(&found.currencies), "{:?}", found.currencies);
 }
 
-pub async fn a_merchant_has_several_users(bench: Arc<Bench>) {
+pub async fn a_merchant_has_several_users(harness: Arc<Harness>) {
     let new = new_merchant(false);
-    bench.access.insert_merchant(new.clone()).await.unwrap();
+    harness.access.insert_merchant(new.clone()).await.unwrap();
     let mut second = new_user(new.merchant.id);
     second.permissions = [Permission::OrderRead, Permission::Checkout].into_iter().collect();
     second.previous = Some(Retiring { credential: PasswordHash(vec![9]), until: at(7) });
-    assert_eq!(bench.access.insert_user(second.clone()).await, Ok(UserInserted::Done));
-    assert_eq!(bench.access.list_users(new.merchant.id).await, Ok(vec![new.user, second.clone()]));
+    assert_eq!(harness.access.insert_user(second.clone()).await, Ok(UserInserted::Done));
+    assert_eq!(harness.access.list_users(new.merchant.id).await, Ok(vec![new.user, second.clone()]));
     let one: Permissions = [Permission::SessionRead].into_iter().collect();
-    assert_eq!(bench.access.change_user(&second.username, UserChange::Permissions(one)).await, Ok(Done));
+    assert_eq!(harness.access.change_user(&second.username, UserChange::Permissions(one)).await, Ok(Done));
     let changed = ApiUser { permissions: one, ..second };
-    assert_eq!(bench.access.find_user(&changed.username).await, Ok(Some(changed)));
+    assert_eq!(harness.access.find_user(&changed.username).await, Ok(Some(changed)));
 }
 
-pub async fn a_password_retires_the_one_before(bench: Arc<Bench>) {
+pub async fn a_password_retires_the_one_before(harness: Arc<Harness>) {
     let new = new_merchant(false);
-    bench.access.insert_merchant(new.clone()).await.unwrap();
+    harness.access.insert_merchant(new.clone()).await.unwrap();
     let username = &new.user.username;
     let rotate = async |byte: u8, old_until| {
         let change = UserChange::Password { new: PasswordHash(vec![byte]), old_until };
-        assert_eq!(bench.access.change_user(username, change).await, Ok(Done));
-        bench.access.find_user(username).await.unwrap().unwrap()
+        assert_eq!(harness.access.change_user(username, change).await, Ok(Done));
+        harness.access.find_user(username).await.unwrap().unwrap()
     };
     let retired = |credential, until| Some(Retiring { credential, until });
     let first = ApiUser {
@@ -186,32 +191,32 @@ pub async fn a_password_retires_the_one_before(bench: Arc<Bench>) {
     assert_eq!(rotate(3, None).await, ApiUser { password: PasswordHash(vec![3]), previous: None, ..second });
 }
 
-pub async fn a_revoked_user_stays_revoked(bench: Arc<Bench>) {
+pub async fn a_revoked_user_stays_revoked(harness: Arc<Harness>) {
     let new = new_merchant(false);
-    bench.access.insert_merchant(new.clone()).await.unwrap();
-    let revoke = |second| bench.access.change_user(&new.user.username, UserChange::Revoked(at(second)));
+    harness.access.insert_merchant(new.clone()).await.unwrap();
+    let revoke = |second| harness.access.change_user(&new.user.username, UserChange::Revoked(at(second)));
     assert_eq!((revoke(5).await, revoke(6).await), (Ok(Done), Ok(Ended)));
     for change in [
         UserChange::Permissions([Permission::Checkout].into_iter().collect()),
         UserChange::Password { new: PasswordHash(vec![1]), old_until: None },
     ] {
-        assert_eq!(bench.access.change_user(&new.user.username, change).await, Ok(Ended));
+        assert_eq!(harness.access.change_user(&new.user.username, change).await, Ok(Ended));
     }
     let revoked = ApiUser { revoked_at: Some(at(5)), ..new.user.clone() };
-    assert_eq!(bench.access.find_user(&new.user.username).await, Ok(Some(revoked.clone())));
-    assert_eq!(bench.access.list_users(new.merchant.id).await, Ok(vec![revoked]));
+    assert_eq!(harness.access.find_user(&new.user.username).await, Ok(Some(revoked.clone())));
+    assert_eq!(harness.access.list_users(new.merchant.id).await, Ok(vec![revoked]));
 }
 
-pub async fn endpoints_are_added_moved_and_removed(bench: Arc<Bench>) {
-    let (merchant, first) = bench.merchant().await;
+pub async fn endpoints_are_added_moved_and_removed(harness: Arc<Harness>) {
+    let (merchant, first) = harness.merchant().await;
     let second = Endpoint {
         previous: Some(Retiring { credential: SealedSecret(vec![9]), until: at(7) }),
         settings: EndpointSettings { events: "REFUND_*".parse().ok(), retry: "7s;8m".parse().ok() },
         ..new_endpoint(merchant.id)
     };
-    assert_eq!(bench.access.insert_endpoint(second.clone()).await, Ok(Done));
-    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![first.clone(), second.clone()]));
-    let change = async |change| bench.access.change_endpoint(first.id, change).await.unwrap();
+    assert_eq!(harness.access.insert_endpoint(second.clone()).await, Ok(Done));
+    assert_eq!(harness.access.list_endpoints(merchant.id).await, Ok(vec![first.clone(), second.clone()]));
+    let change = async |change| harness.access.change_endpoint(first.id, change).await.unwrap();
     let url = "https://elsewhere.example/".to_owned();
     assert_eq!(change(EndpointChange::Url(url.clone())).await, Done);
     let new = SealedSecret(vec![1]);
@@ -222,19 +227,19 @@ pub async fn endpoints_are_added_moved_and_removed(bench: Arc<Bench>) {
         previous: Some(Retiring { credential: first.secret.clone(), until: at(9) }),
         ..first.clone()
     };
-    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![rotated.clone(), second.clone()]));
+    assert_eq!(harness.access.list_endpoints(merchant.id).await, Ok(vec![rotated.clone(), second.clone()]));
     let ended = SealedSecret(vec![2]);
     assert_eq!(change(EndpointChange::Secret { new: ended.clone(), old_until: None }).await, Done);
     let rotated = Endpoint { secret: ended, previous: None, ..rotated };
-    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![rotated.clone(), second.clone()]));
+    assert_eq!(harness.access.list_endpoints(merchant.id).await, Ok(vec![rotated.clone(), second.clone()]));
     let (events, retry) = ("ORDER_*,SESSION_FAILED".parse().ok(), "5s,1m;1d".parse().ok());
     assert_eq!(change(EndpointChange::Events(events.clone())).await, Done);
     assert_eq!(change(EndpointChange::Retry(retry.clone())).await, Done);
     let set = Endpoint { settings: EndpointSettings { events, retry }, ..rotated.clone() };
-    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![set, second.clone()]));
+    assert_eq!(harness.access.list_endpoints(merchant.id).await, Ok(vec![set, second.clone()]));
     assert_eq!(change(EndpointChange::Events(None)).await, Done);
     assert_eq!(change(EndpointChange::Retry(None)).await, Done);
-    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![rotated.clone(), second.clone()]));
+    assert_eq!(harness.access.list_endpoints(merchant.id).await, Ok(vec![rotated.clone(), second.clone()]));
     assert_eq!(change(EndpointChange::Removed(at(3))).await, Done);
     for late in [
         EndpointChange::Removed(at(4)),
@@ -244,7 +249,7 @@ pub async fn endpoints_are_added_moved_and_removed(bench: Arc<Bench>) {
     ] {
         assert_eq!(change(late).await, Ended);
     }
-    assert_eq!(bench.access.list_endpoints(merchant.id).await, Ok(vec![second]));
+    assert_eq!(harness.access.list_endpoints(merchant.id).await, Ok(vec![second]));
     let kept = format!("id = '{}' AND url = '{}' AND removed_at IS NOT NULL", rotated.id, rotated.url);
-    assert_eq!(bench.count("endpoint", &kept), 1, "for what is parked there");
+    assert_eq!(harness.count("endpoint", &kept), 1, "for what is parked there");
 }

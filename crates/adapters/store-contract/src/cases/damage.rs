@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dropin_ports::{DeliveryResult, OrderName, StoreError};
 
-use crate::Bench;
+use crate::Harness;
 use crate::values::{at, full_terms, new_merchant};
 
 /// Asserts that `found` is Corrupt in `table`, and that nothing stored is repeated.
@@ -18,9 +18,9 @@ fn assert_corrupt<T: std::fmt::Debug>(found: Result<T, StoreError>, table: &str,
     }
 }
 
-pub async fn a_damaged_session_is_corrupt(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let sound = bench.session(merchant.id).await;
+pub async fn a_damaged_session_is_corrupt(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let sound = harness.session(merchant.id).await;
     for damage in [
         "terms = '{}'",
         "terms = '[\"hush\"]'",
@@ -29,19 +29,22 @@ pub async fn a_damaged_session_is_corrupt(bench: Arc<Bench>) {
         "currency = 'ZZZ'",
         // KWD has three decimals, BHD too: only the sum cannot tell them apart; USD has two, and so much of it cannot be.
         "currency = 'USD'",
+        "expires_at = created_at, created_at = expires_at",
+        // As many as it allows, and still CREATED.
+        "attempts_failed = 5, last_attempt_id = id, last_failure = 'PAYMENT_DECLINED'",
     ] {
-        let session = bench.session_with(merchant.id, full_terms()).await;
-        bench.raw.execute(&format!("UPDATE session SET {damage} WHERE id = '{}'", session.id)).unwrap();
-        assert_corrupt(bench.sessions.find_session(merchant.id, session.id).await, "session", damage);
-        assert_corrupt(bench.sessions.find_session_for_shopper(session.id).await, "session", damage);
+        let session = harness.session_with(merchant.id, full_terms()).await;
+        harness.raw.execute(&format!("UPDATE session SET {damage} WHERE id = '{}'", session.id)).unwrap();
+        assert_corrupt(harness.sessions.find_session(merchant.id, session.id).await, "session", damage);
+        assert_corrupt(harness.sessions.find_session_for_shopper(session.id).await, "session", damage);
         // The sweeper goes on with the others.
-        assert_eq!(bench.sessions.find_expired_sessions(at(999_999), 100).await, Ok(vec![sound.clone()]), "{damage}");
-        bench.raw.execute(&format!("DELETE FROM session WHERE id = '{}'", session.id)).unwrap();
+        assert_eq!(harness.sessions.find_expired_sessions(at(999_999), 100).await, Ok(vec![sound.clone()]), "{damage}");
+        harness.raw.execute(&format!("DELETE FROM session WHERE id = '{}'", session.id)).unwrap();
     }
 }
 
-pub async fn a_merchant_with_damaged_methods_is_corrupt(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn a_merchant_with_damaged_methods_is_corrupt(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     let adjusted = |what: &str| format!(r#"{{"adjustments": {{"IDEAL": {{{what}}}}}, "pay_later_clients": {{}}}}"#);
     for document in [
         "{}".to_owned(),
@@ -51,81 +54,83 @@ pub async fn a_merchant_with_damaged_methods_is_corrupt(bench: Arc<Bench>) {
         adjusted(r#""currencies": ["ZZZ"]"#),
         adjusted(r#""channels": ["hush"]"#),
         adjusted(r#""amounts": [{"currency": "ZZZ", "least": 1, "most": 2}]"#),
-        adjusted(r#""hush": true"#),
     ] {
         let damage = format!("UPDATE merchant SET methods = '{document}' WHERE id = '{}'", merchant.id);
-        bench.raw.execute(&damage).unwrap();
-        assert_corrupt(bench.access.find_merchant(merchant.id).await, "merchant", &document);
+        harness.raw.execute(&damage).unwrap();
+        assert_corrupt(harness.access.find_merchant(merchant.id).await, "merchant", &document);
     }
-    let refused = bench.raw.execute(&format!("UPDATE merchant SET methods = '[]' WHERE id = '{}'", merchant.id));
+    let refused = harness.raw.execute(&format!("UPDATE merchant SET methods = '[]' WHERE id = '{}'", merchant.id));
     assert!(format!("{refused:?}").contains("merchant_methods_object"), "{refused:?}");
 }
 
-pub async fn a_damaged_order_is_corrupt(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.authorized(merchant.id).await;
+pub async fn a_damaged_order_is_corrupt(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.authorized(merchant.id).await;
     let too_much = "total_minor = 999999999999999999, authorized_minor = 999999999999999999";
     for damage in ["currency = 'ZZZ'", too_much] {
-        bench.raw.execute(&format!("UPDATE purchase_order SET {damage}")).unwrap();
-        assert_corrupt(bench.find_order(merchant.id, payment.order.id).await, "purchase_order", damage);
-        assert_corrupt(bench.payments.find_payment(payment.operation.id).await, "purchase_order", damage);
+        harness.raw.execute(&format!("UPDATE purchase_order SET {damage}")).unwrap();
+        assert_corrupt(harness.find_order(merchant.id, payment.order.id).await, "purchase_order", damage);
+        assert_corrupt(harness.payments.find_payment(payment.operation.id).await, "purchase_order", damage);
         let session = payment.session.as_ref().unwrap().id;
-        assert_corrupt(bench.sessions.find_session_for_shopper(session).await, "purchase_order", damage);
-        bench.raw.execute("UPDATE purchase_order SET currency = 'USD', authorized_minor = 1, total_minor = 1").unwrap();
+        assert_corrupt(harness.sessions.find_session_for_shopper(session).await, "purchase_order", damage);
+        harness
+            .raw
+            .execute("UPDATE purchase_order SET currency = 'USD', authorized_minor = 1, total_minor = 1")
+            .unwrap();
     }
     for damage in ["currency = 'ZZZ'", "amount_minor = 999999999999999999"] {
-        bench.raw.execute(&format!("UPDATE processor_op SET {damage}")).unwrap();
-        assert_corrupt(bench.payments.find_payment(payment.operation.id).await, "processor_op", damage);
-        bench.raw.execute("UPDATE processor_op SET currency = 'USD', amount_minor = 1").unwrap();
+        harness.raw.execute(&format!("UPDATE processor_op SET {damage}")).unwrap();
+        assert_corrupt(harness.payments.find_payment(payment.operation.id).await, "processor_op", damage);
+        harness.raw.execute("UPDATE processor_op SET currency = 'USD', amount_minor = 1").unwrap();
     }
-    assert!(bench.payments.find_payment(payment.operation.id).await.unwrap().is_some(), "mended");
+    assert!(harness.payments.find_payment(payment.operation.id).await.unwrap().is_some(), "mended");
 }
 
-pub async fn a_damaged_account_for_a_transfer_is_corrupt(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.authorized(merchant.id).await;
-    for damage in ["{\"iban\": 7}", "{\"hush\": null}", "[]"] {
-        bench.raw.execute(&format!("UPDATE purchase_order SET bank_details = '{damage}'")).unwrap();
-        assert_corrupt(bench.find_order(merchant.id, payment.order.id).await, "purchase_order", damage);
-        assert_corrupt(bench.payments.find_order_anywhere(payment.order.id).await, "purchase_order", damage);
+pub async fn a_damaged_account_for_a_transfer_is_corrupt(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.authorized(merchant.id).await;
+    for damage in ["{\"iban\": 7}", "{\"iban\": {\"hush\": 1}}", "[7]"] {
+        harness.raw.execute(&format!("UPDATE purchase_order SET bank_details = '{damage}'")).unwrap();
+        assert_corrupt(harness.find_order(merchant.id, payment.order.id).await, "purchase_order", damage);
+        assert_corrupt(harness.payments.find_order_anywhere(payment.order.id).await, "purchase_order", damage);
     }
 }
 
-pub async fn a_damaged_refund_is_corrupt(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.processed(merchant.id).await;
-    let begun = bench.refunding(&payment, "return", None).await;
+pub async fn a_damaged_refund_is_corrupt(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.processed(merchant.id).await;
+    let begun = harness.refunding(&payment, "return", None).await;
     let refund = begun.refund.clone().unwrap();
     for damage in ["currency = 'ZZZ'", "amount_minor = 999999999999999999"] {
-        bench.raw.execute(&format!("UPDATE refund SET {damage}")).unwrap();
-        assert_corrupt(bench.payments.find_payment(begun.operation.id).await, "refund", damage);
-        assert_corrupt(bench.payments.find_refund(merchant.id, payment.order.id, refund.id).await, "refund", damage);
-        assert_corrupt(bench.payments.find_refund_by_reference(payment.order.id, "return").await, "refund", damage);
+        harness.raw.execute(&format!("UPDATE refund SET {damage}")).unwrap();
+        assert_corrupt(harness.payments.find_payment(begun.operation.id).await, "refund", damage);
+        assert_corrupt(harness.payments.find_refund(merchant.id, payment.order.id, refund.id).await, "refund", damage);
+        assert_corrupt(harness.payments.find_refund_by_reference(payment.order.id, "return").await, "refund", damage);
         let name = OrderName::Id(payment.order.id);
-        assert_corrupt(bench.payments.find_dossier(merchant.id, &name).await, "refund", damage);
-        bench.raw.execute("UPDATE refund SET currency = 'USD', amount_minor = 2990").unwrap();
+        assert_corrupt(harness.payments.find_order_details(merchant.id, &name).await, "refund", damage);
+        harness.raw.execute("UPDATE refund SET currency = 'USD', amount_minor = 2990").unwrap();
     }
     // A refund of another Order.
-    let other = bench.processed(merchant.id).await.order.id;
-    bench.raw.execute(&format!("UPDATE refund SET order_id = '{other}'")).unwrap();
-    assert_corrupt(bench.payments.find_payment(begun.operation.id).await, "processor_op", "another Order's refund");
+    let other = harness.processed(merchant.id).await.order.id;
+    harness.raw.execute(&format!("UPDATE refund SET order_id = '{other}'")).unwrap();
+    assert_corrupt(harness.payments.find_payment(begun.operation.id).await, "processor_op", "another Order's refund");
 }
 
-pub async fn a_damaged_profile_is_corrupt(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let session = bench.session_with(merchant.id, full_terms()).await;
+pub async fn a_damaged_profile_is_corrupt(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let session = harness.session_with(merchant.id, full_terms()).await;
     let profile = &session.terms.billing;
     let reference = profile.details.reference.clone().unwrap();
     for damage in ["details = '{}'", "details = '{\"name\": \"hush\"}'", "details = '{\"hush\": 1}'"] {
-        bench.raw.execute(&format!("UPDATE billing_profile SET {damage}")).unwrap();
-        assert_corrupt(bench.sessions.find_profile(merchant.id, profile.id).await, "billing_profile", damage);
-        let found = bench.sessions.find_profile_by_reference(merchant.id, &reference).await;
+        harness.raw.execute(&format!("UPDATE billing_profile SET {damage}")).unwrap();
+        assert_corrupt(harness.sessions.find_profile(merchant.id, profile.id).await, "billing_profile", damage);
+        let found = harness.sessions.find_profile_by_reference(merchant.id, &reference).await;
         assert_corrupt(found, "billing_profile", damage);
-        assert_corrupt(bench.sessions.find_session(merchant.id, session.id).await, "billing_profile", damage);
+        assert_corrupt(harness.sessions.find_session(merchant.id, session.id).await, "billing_profile", damage);
     }
 }
 
-pub async fn a_damaged_merchant_is_corrupt(bench: Arc<Bench>) {
+pub async fn a_damaged_merchant_is_corrupt(harness: Arc<Harness>) {
     for (table, damage) in [
         ("merchant_currency", "currency = 'ZZZ'"),
         ("merchant_origin", "origin = 'hush'"),
@@ -134,58 +139,61 @@ pub async fn a_damaged_merchant_is_corrupt(bench: Arc<Bench>) {
         let mut new = new_merchant(false);
         new.merchant.currencies.truncate(1);
         new.merchant.origins.truncate(1);
-        bench.access.insert_merchant(new.clone()).await.unwrap();
+        harness.access.insert_merchant(new.clone()).await.unwrap();
         let id = new.merchant.id;
-        bench.raw.execute(&format!("UPDATE {table} SET {damage} WHERE merchant_id = '{id}'")).unwrap();
-        assert_corrupt(bench.access.find_merchant(id).await, table, damage);
-        assert_corrupt(bench.access.list_merchants().await, table, damage);
-        bench.raw.execute(&format!("DELETE FROM {table} WHERE merchant_id = '{id}'")).unwrap();
+        harness.raw.execute(&format!("UPDATE {table} SET {damage} WHERE merchant_id = '{id}'")).unwrap();
+        assert_corrupt(harness.access.find_merchant(id).await, table, damage);
+        assert_corrupt(harness.access.list_merchants().await, table, damage);
+        harness.raw.execute(&format!("DELETE FROM {table} WHERE merchant_id = '{id}'")).unwrap();
     }
 }
 
-pub async fn a_damaged_user_is_corrupt(bench: Arc<Bench>) {
+pub async fn a_damaged_user_is_corrupt(harness: Arc<Harness>) {
     for damage in ["permissions = 'hush'", "permissions = 'order:read,session:write'", "permissions = 'checkout,'"] {
         let new = new_merchant(false);
-        bench.access.insert_merchant(new.clone()).await.unwrap();
-        bench.raw.execute(&format!("UPDATE api_user SET {damage} WHERE merchant_id = '{}'", new.merchant.id)).unwrap();
-        assert_corrupt(bench.access.find_user(&new.user.username).await, "api_user", damage);
-        assert_corrupt(bench.access.list_users(new.merchant.id).await, "api_user", damage);
+        harness.access.insert_merchant(new.clone()).await.unwrap();
+        harness
+            .raw
+            .execute(&format!("UPDATE api_user SET {damage} WHERE merchant_id = '{}'", new.merchant.id))
+            .unwrap();
+        assert_corrupt(harness.access.find_user(&new.user.username).await, "api_user", damage);
+        assert_corrupt(harness.access.list_users(new.merchant.id).await, "api_user", damage);
     }
     for half in ["api_user SET previous_until = NULL, previous_password = password", "api_user SET permissions = ''"] {
-        assert!(bench.raw.execute(&format!("UPDATE {half}")).is_err(), "{half}");
+        assert!(harness.raw.execute(&format!("UPDATE {half}")).is_err(), "{half}");
     }
-    bench.merchant().await;
-    assert!(bench.raw.execute("UPDATE endpoint SET previous_until = NULL, previous_secret = secret").is_err());
+    harness.merchant().await;
+    assert!(harness.raw.execute("UPDATE endpoint SET previous_until = NULL, previous_secret = secret").is_err());
 }
 
-pub async fn a_damaged_endpoint_is_corrupt(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn a_damaged_endpoint_is_corrupt(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     for (damage, mended) in [
         ("event_types = 'hush'", "event_types = NULL"),
         ("event_types = ''", "event_types = NULL"),
         ("retry = 'hush'", "retry = NULL"),
         ("retry = '5s'", "retry = NULL"),
     ] {
-        bench.raw.execute(&format!("UPDATE endpoint SET {damage}")).unwrap();
-        assert_corrupt(bench.access.list_endpoints(merchant.id).await, "endpoint", damage);
-        bench.raw.execute(&format!("UPDATE endpoint SET {mended}")).unwrap();
+        harness.raw.execute(&format!("UPDATE endpoint SET {damage}")).unwrap();
+        assert_corrupt(harness.access.list_endpoints(merchant.id).await, "endpoint", damage);
+        harness.raw.execute(&format!("UPDATE endpoint SET {mended}")).unwrap();
     }
-    assert_eq!(bench.access.list_endpoints(merchant.id).await.unwrap().len(), 1, "mended");
+    assert_eq!(harness.access.list_endpoints(merchant.id).await.unwrap().len(), 1, "mended");
 }
 
-pub async fn a_damaged_stash_entry_is_corrupt(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let stashed = bench.stashed(merchant.id).await;
-    bench.raw.execute("UPDATE stash SET scheme = 'hush'").unwrap();
-    assert_corrupt(bench.stash.peek_stash(&stashed.key, at(0)).await, "stash", "scheme");
+pub async fn a_damaged_stash_entry_is_corrupt(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let stashed = harness.stashed(merchant.id).await;
+    harness.raw.execute("UPDATE stash SET scheme = 'hush'").unwrap();
+    assert_corrupt(harness.stash.peek_stash(&stashed.key, at(0)).await, "stash", "scheme");
 }
 
-pub async fn a_broken_stream_holds_up_no_other(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let (broken, sound) = (bench.authorized(merchant.id).await, bench.authorized(merchant.id).await);
+pub async fn a_broken_stream_holds_up_no_other(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (broken, sound) = (harness.authorized(merchant.id).await, harness.authorized(merchant.id).await);
     let broken = broken.session.unwrap().id;
-    bench.raw.execute(&format!("DELETE FROM outbox_event WHERE payment_id = '{broken}'")).unwrap();
-    let claimed = bench.claim(at(100)).await;
+    harness.raw.execute(&format!("DELETE FROM outbox_event WHERE payment_id = '{broken}'")).unwrap();
+    let claimed = harness.claim(at(100)).await;
     assert_eq!(claimed.iter().map(|one| one.payment_id).collect::<Vec<_>>(), [sound.order.payment_id()]);
-    assert_eq!(bench.finish(claimed[0].key, DeliveryResult::Acknowledged, at(101)).await.len(), 1);
+    assert_eq!(harness.finish(claimed[0].key, DeliveryResult::Acknowledged, at(101)).await.len(), 1);
 }

@@ -1,17 +1,19 @@
-//! The cases, by what they are about. Each takes a bench over an empty store and panics when the store does not do what it must.
+//! The cases, by subject. Each takes a harness over an empty store and panics when the store does not do what it must.
 #![allow(missing_docs, reason = "a case's name says what must hold")]
 
 pub mod access;
-pub mod answers;
+pub mod append_only;
+pub mod attempts;
 pub mod audit;
 pub mod backlog;
-pub mod beside;
+pub mod batches;
 pub mod checkout;
 pub mod damage;
 pub mod discarding;
-pub mod feed;
+pub mod endpoint_status;
+pub mod event_log;
 pub mod health;
-pub mod journal;
+pub mod idempotency;
 pub mod notifications;
 pub mod operations;
 pub mod order;
@@ -23,6 +25,5 @@ pub mod refund;
 pub mod replays;
 pub mod retention;
 pub mod session;
-pub mod standing;
 pub mod stash;
 pub mod wallet;

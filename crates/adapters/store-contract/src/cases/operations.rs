@@ -5,66 +5,66 @@ use dropin_kernel::OpId;
 use dropin_order::OpState;
 use dropin_ports::{Applied, ClaimedOperation, Settled};
 
-use crate::Bench;
-use crate::bench::{approval, outcome};
+use crate::Harness;
+use crate::harness::{approval, outcome};
 use crate::values::at;
 
 /// Operations due at the given times, in this order.
-async fn due(bench: &Bench, times: &[u64]) -> Vec<OpId> {
-    let (merchant, _) = bench.merchant().await;
+async fn due(harness: &Harness, times: &[u64]) -> Vec<OpId> {
+    let (merchant, _) = harness.merchant().await;
     let mut operations = vec![];
     for time in times {
-        let operation = bench.submitted(merchant.id).await.operation.id;
-        bench.payments.settle(outcome(operation, OpState::Unknown, at(*time))).await.unwrap();
+        let operation = harness.submitted(merchant.id).await.operation.id;
+        harness.payments.settle(outcome(operation, OpState::Unknown, at(*time))).await.unwrap();
         operations.push(operation);
     }
     operations
 }
 
-pub async fn due_operations_are_claimed_oldest_first(bench: Arc<Bench>) {
-    let ids = due(&bench, &[300, 100, 200, 400]).await;
+pub async fn due_operations_are_claimed_oldest_first(harness: Arc<Harness>) {
+    let ids = due(&harness, &[300, 100, 200, 400]).await;
     let claims = |claimed: Vec<ClaimedOperation>| claimed.into_iter().map(|one| one.id).collect::<Vec<_>>();
-    let claimed = bench.payments.claim_due_operations(at(300), at(900), 2).await.unwrap();
+    let claimed = harness.payments.claim_due_operations(at(300), at(900), 2).await.unwrap();
     assert_eq!(claims(claimed.clone()), [ids[1], ids[2]]);
     assert!(claimed.iter().all(|one| one.epoch == 1));
-    let claimed = bench.payments.claim_due_operations(at(300), at(900), 2).await.unwrap();
+    let claimed = harness.payments.claim_due_operations(at(300), at(900), 2).await.unwrap();
     assert_eq!(claims(claimed), [ids[0]], "the last is not due yet");
-    let found = bench.payments.find_payment(ids[0]).await.unwrap().unwrap().operation;
+    let found = harness.payments.find_payment(ids[0]).await.unwrap().unwrap().operation;
     assert_eq!((found.epoch, found.due_at, found.tries), (1, at(900), 0));
 }
 
-pub async fn what_the_processor_accepted_lets_the_unknown_go_first(bench: Arc<Bench>) {
-    let ids = due(&bench, &[90, 95, 105]).await;
+pub async fn what_the_processor_accepted_lets_the_unknown_go_first(harness: Arc<Harness>) {
+    let ids = due(&harness, &[90, 95, 105]).await;
     for (id, second) in [(ids[0], 90), (ids[1], 96)] {
-        bench.payments.settle(outcome(id, OpState::Pending, at(second))).await.unwrap();
+        harness.payments.settle(outcome(id, OpState::Pending, at(second))).await.unwrap();
     }
     let claim = async |limit| {
-        let claimed = bench.payments.claim_due_operations(at(105), at(900), limit).await.unwrap();
+        let claimed = harness.payments.claim_due_operations(at(105), at(900), limit).await.unwrap();
         claimed.into_iter().map(|one| one.id).collect::<Vec<_>>()
     };
     assert_eq!(claim(2).await, [ids[0], ids[2]], "the first has waited for ten seconds and more");
     assert_eq!(claim(2).await, [ids[1]]);
 }
 
-pub async fn a_lease_excludes_others_until_it_ends(bench: Arc<Bench>) {
-    let ids = due(&bench, &[100]).await;
-    let first = bench.payments.claim_due_operations(at(100), at(110), 10).await.unwrap();
+pub async fn a_lease_excludes_others_until_it_ends(harness: Arc<Harness>) {
+    let ids = due(&harness, &[100]).await;
+    let first = harness.payments.claim_due_operations(at(100), at(110), 10).await.unwrap();
     assert_eq!(first, [ClaimedOperation { id: ids[0], epoch: 1 }]);
-    assert_eq!(bench.payments.claim_due_operations(at(109), at(120), 10).await, Ok(vec![]));
-    let second = bench.payments.claim_due_operations(at(110), at(120), 10).await.unwrap();
+    assert_eq!(harness.payments.claim_due_operations(at(109), at(120), 10).await, Ok(vec![]));
+    let second = harness.payments.claim_due_operations(at(110), at(120), 10).await.unwrap();
     assert_eq!(second, [ClaimedOperation { id: ids[0], epoch: 2 }]);
-    bench.payments.settle(outcome(ids[0], OpState::Abandoned, at(111))).await.unwrap();
-    assert_eq!(bench.payments.claim_due_operations(at(999), at(1_000), 10).await, Ok(vec![]), "it is settled");
+    harness.payments.settle(outcome(ids[0], OpState::Abandoned, at(111))).await.unwrap();
+    assert_eq!(harness.payments.claim_due_operations(at(999), at(1_000), 10).await, Ok(vec![]), "it is settled");
 }
 
-pub async fn concurrent_claims_share_nothing(bench: Arc<Bench>) {
-    let ids: HashSet<_> = due(&bench, &[100; 24]).await.into_iter().collect();
+pub async fn concurrent_claims_share_nothing(harness: Arc<Harness>) {
+    let ids: HashSet<_> = due(&harness, &[100; 24]).await.into_iter().collect();
     let claim = |_worker| {
-        let bench = bench.clone();
+        let harness = harness.clone();
         tokio::spawn(async move {
             let mut mine = vec![];
             loop {
-                let claimed = bench.payments.claim_due_operations(at(100), at(900), 3).await.unwrap();
+                let claimed = harness.payments.claim_due_operations(at(100), at(900), 3).await.unwrap();
                 if claimed.is_empty() {
                     return mine;
                 }
@@ -78,37 +78,37 @@ pub async fn concurrent_claims_share_nothing(bench: Arc<Bench>) {
         seen.extend(worker.await.unwrap());
     }
     // A worker may leave while another still holds a lock; what it skipped is claimed by that other one or the next to ask.
-    seen.extend(bench.payments.claim_due_operations(at(100), at(900), 100).await.unwrap());
+    seen.extend(harness.payments.claim_due_operations(at(100), at(900), 100).await.unwrap());
     assert_eq!(seen.len(), 24, "each once");
     assert_eq!(seen.into_iter().map(|one| one.id).collect::<HashSet<_>>(), ids);
 }
 
-pub async fn a_late_holder_postpones_nothing(bench: Arc<Bench>) {
-    let ids = due(&bench, &[100]).await;
-    let first = bench.payments.claim_due_operations(at(100), at(110), 1).await.unwrap()[0];
-    assert_eq!(bench.payments.postpone_operation(first, OpState::Unknown, at(105), None).await, Ok(Applied::Done));
-    let found = bench.payments.find_payment(ids[0]).await.unwrap().unwrap().operation;
+pub async fn a_late_holder_postpones_nothing(harness: Arc<Harness>) {
+    let ids = due(&harness, &[100]).await;
+    let first = harness.payments.claim_due_operations(at(100), at(110), 1).await.unwrap()[0];
+    assert_eq!(harness.payments.postpone_operation(first, OpState::Unknown, at(105), None).await, Ok(Applied::Done));
+    let found = harness.payments.find_payment(ids[0]).await.unwrap().unwrap().operation;
     assert_eq!((found.tries, found.due_at, found.state), (1, at(105), OpState::Unknown));
-    let second = bench.payments.claim_due_operations(at(106), at(116), 1).await.unwrap()[0];
-    assert_eq!(bench.payments.postpone_operation(first, OpState::Pending, at(500), None).await, Ok(Applied::Stale));
-    assert_eq!(bench.payments.postpone_operation(second, OpState::Pending, at(200), None).await, Ok(Applied::Done));
-    let payment = bench.payments.find_payment(ids[0]).await.unwrap().unwrap();
+    let second = harness.payments.claim_due_operations(at(106), at(116), 1).await.unwrap()[0];
+    assert_eq!(harness.payments.postpone_operation(first, OpState::Pending, at(500), None).await, Ok(Applied::Stale));
+    assert_eq!(harness.payments.postpone_operation(second, OpState::Pending, at(200), None).await, Ok(Applied::Done));
+    let payment = harness.payments.find_payment(ids[0]).await.unwrap().unwrap();
     assert_eq!((payment.operation.tries, payment.operation.due_at), (2, at(200)));
     assert_eq!(payment.operation.state, OpState::Pending);
-    assert_eq!(bench.payments.settle(approval(&payment)).await, Ok(Settled::Done));
-    assert_eq!(bench.payments.postpone_operation(second, OpState::Pending, at(300), None).await, Ok(Applied::Stale));
-    let found = bench.payments.find_payment(ids[0]).await.unwrap().unwrap().operation;
+    assert_eq!(harness.payments.settle(approval(&payment)).await, Ok(Settled::Done));
+    assert_eq!(harness.payments.postpone_operation(second, OpState::Pending, at(300), None).await, Ok(Applied::Stale));
+    let found = harness.payments.find_payment(ids[0]).await.unwrap().unwrap().operation;
     assert_eq!((found.tries, found.state), (2, OpState::Approved));
 }
 
-pub async fn open_operations_are_listed_oldest_first(bench: Arc<Bench>) {
-    assert_eq!(bench.payments.list_open_operations(10).await, Ok(vec![]));
-    let ids = due(&bench, &[300, 100, 200, 400]).await;
-    bench.payments.settle(outcome(ids[1], OpState::Declined, at(100))).await.unwrap();
+pub async fn open_operations_are_listed_oldest_first(harness: Arc<Harness>) {
+    assert_eq!(harness.payments.list_open_operations(10).await, Ok(vec![]));
+    let ids = due(&harness, &[300, 100, 200, 400]).await;
+    harness.payments.settle(outcome(ids[1], OpState::Declined, at(100))).await.unwrap();
     let listed = |found: Vec<dropin_order::Operation>| found.into_iter().map(|one| one.id).collect::<Vec<_>>();
-    let all = bench.payments.list_open_operations(10).await.unwrap();
+    let all = harness.payments.list_open_operations(10).await.unwrap();
     assert_eq!(listed(all.clone()), [ids[0], ids[2], ids[3]], "in the order they were written down");
-    assert_eq!(bench.payments.find_payment(ids[0]).await.unwrap().map(|found| found.operation), Some(all[0].clone()));
-    assert_eq!(listed(bench.payments.list_open_operations(2).await.unwrap()), [ids[0], ids[2]]);
+    assert_eq!(harness.payments.find_payment(ids[0]).await.unwrap().map(|found| found.operation), Some(all[0].clone()));
+    assert_eq!(listed(harness.payments.list_open_operations(2).await.unwrap()), [ids[0], ids[2]]);
     assert!(all.iter().all(|one| one.epoch == 0), "nothing was taken over");
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use dropin_money::Currency;
 use dropin_order::RefundState;
 use dropin_ports::{
-    AnswerKey, AuthorizationPrepared, Changed, Inserted, KeyUse, NewSession, OrderChanged, PaymentStore,
-    ReplaceSession, Replaced, SessionStore, Settled,
+    AuthorizationPrepared, Changed, Inserted, KeyUse, NewSession, OrderChanged, PaymentStore, ReplaceSession, Replaced,
+    RequestKey, SessionStore, Settled,
 };
-use dropin_session::{Session, SessionStateKind, SessionTerms};
+use dropin_session::{Session, SessionStateKind};
 
-use crate::Bench;
-use crate::bench::{approval, capture, changing};
+use crate::Harness;
+use crate::harness::{approval, capture, changing};
 use crate::steps::{checkout, refund, refunded, void};
-use crate::values::{at, event, minor, new_session, of_session, terms};
+use crate::values::{at, event, minor, new_session, of_session, terms, terms_with};
 
 /// Waits for all of `racers`, which were spawned before any is awaited.
 async fn results<T>(racers: Vec<tokio::task::JoinHandle<T>>) -> Vec<T> {
@@ -35,14 +35,14 @@ fn cancel(sessions: Arc<dyn SessionStore>, session: &Session) -> tokio::task::Jo
 
 fn replace(sessions: Arc<dyn SessionStore>, session: &Session) -> tokio::task::JoinHandle<bool> {
     let (change, _) = session.as_created().unwrap().replace(terms(), at(5));
-    let replacement = ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change, remember: None };
+    let replacement = ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change, response: None };
     tokio::spawn(async move { sessions.replace_session(replacement).await.unwrap() == Replaced::Done })
 }
 
-async fn submit(bench: &Bench, session: &Session) -> tokio::task::JoinHandle<bool> {
-    let stash = bench.stashed(session.merchant_id).await;
-    let prepare = bench.submit(session, &stash.key, at(5));
-    let payments: Arc<dyn PaymentStore> = bench.payments.clone();
+async fn submit(harness: &Harness, session: &Session) -> tokio::task::JoinHandle<bool> {
+    let stash = harness.stashed(session.merchant_id).await;
+    let prepare = harness.submit(session, &stash.key, at(5));
+    let payments: Arc<dyn PaymentStore> = harness.payments.clone();
     tokio::spawn(async move {
         match payments.prepare_authorization(prepare).await.unwrap() {
             AuthorizationPrepared::Done(_) => true,
@@ -56,28 +56,28 @@ fn winners(results: &[bool]) -> usize {
     results.iter().filter(|won| **won).count()
 }
 
-pub async fn of_many_cancels_one_wins(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn of_many_cancels_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     for racers in [8, 64] {
-        let session = bench.session(merchant.id).await;
-        let all = results((0..racers).map(|_| cancel(bench.sessions.clone(), &session)).collect()).await;
+        let session = harness.session(merchant.id).await;
+        let all = results((0..racers).map(|_| cancel(harness.sessions.clone(), &session)).collect()).await;
         assert_eq!(winners(&all), 1);
-        assert_eq!(bench.count("outbox_event", &format!("payment_id = '{}'", session.id)), 1);
-        assert_eq!(bench.count("history", &format!("subject_id = '{}'", session.id)), 2);
+        assert_eq!(harness.count("outbox_event", &format!("payment_id = '{}'", session.id)), 1);
+        assert_eq!(harness.count("history", &format!("subject_id = '{}'", session.id)), 2);
     }
 }
 
-pub async fn of_replacement_and_submit_one_wins(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn of_replacement_and_submit_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     for _ in 0..8 {
-        let session = bench.session(merchant.id).await;
+        let session = harness.session(merchant.id).await;
         let mut racers = vec![];
         for _ in 0..4 {
-            racers.push(submit(&bench, &session).await);
-            racers.push(replace(bench.sessions.clone(), &session));
+            racers.push(submit(&harness, &session).await);
+            racers.push(replace(harness.sessions.clone(), &session));
         }
         assert_eq!(winners(&results(racers).await), 1);
-        let stored = bench.sessions.find_session_for_shopper(session.id).await.unwrap().unwrap();
+        let stored = harness.sessions.find_session_for_shopper(session.id).await.unwrap().unwrap();
         assert_eq!(stored.session.revision, session.revision.next());
         match stored.session.state.kind() {
             // Whoever pays, pays what was shown.
@@ -87,41 +87,41 @@ pub async fn of_replacement_and_submit_one_wins(bench: Arc<Bench>) {
     }
 }
 
-pub async fn of_cancel_and_submit_one_wins(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn of_cancel_and_submit_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     for _ in 0..8 {
-        let session = bench.session(merchant.id).await;
+        let session = harness.session(merchant.id).await;
         let mut racers = vec![];
         for _ in 0..4 {
-            racers.push(submit(&bench, &session).await);
-            racers.push(cancel(bench.sessions.clone(), &session));
+            racers.push(submit(&harness, &session).await);
+            racers.push(cancel(harness.sessions.clone(), &session));
         }
         let all = results(racers).await;
         assert_eq!(winners(&all), 1);
-        let submitted = bench.stored(session.id).await.state.kind() == SessionStateKind::Processing;
-        assert_eq!(bench.count("purchase_order", &format!("session_id = '{}'", session.id)), usize::from(submitted));
-        assert_eq!(bench.count("stash", "1 = 1"), 4 - usize::from(submitted), "the losers keep their cards");
-        bench.stash.purge_stash(at(9_999), 100).await.unwrap();
+        let submitted = harness.stored(session.id).await.state.kind() == SessionStateKind::Processing;
+        assert_eq!(harness.count("purchase_order", &format!("session_id = '{}'", session.id)), usize::from(submitted));
+        assert_eq!(harness.count("stash", "1 = 1"), 4 - usize::from(submitted), "the losers keep their cards");
+        harness.stash.purge_stash(at(9_999), 100).await.unwrap();
     }
 }
 
-pub async fn of_many_submits_one_wins(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn of_many_submits_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     for number in [8, 32] {
-        let session = bench.session(merchant.id).await;
+        let session = harness.session(merchant.id).await;
         let mut racers = vec![];
         for _ in 0..number {
-            racers.push(submit(&bench, &session).await);
+            racers.push(submit(&harness, &session).await);
         }
         assert_eq!(winners(&results(racers).await), 1);
-        assert_eq!(bench.count("purchase_order", &format!("session_id = '{}'", session.id)), 1);
+        assert_eq!(harness.count("purchase_order", &format!("session_id = '{}'", session.id)), 1);
     }
-    assert_eq!(bench.count("processor_op", "1 = 1"), 2);
+    assert_eq!(harness.count("processor_op", "1 = 1"), 2);
     // One card for two Sessions at once: one is paid.
-    let (one, two) = (bench.session(merchant.id).await, bench.session(merchant.id).await);
-    let stash = bench.stashed(merchant.id).await;
+    let (one, two) = (harness.session(merchant.id).await, harness.session(merchant.id).await);
+    let stash = harness.stashed(merchant.id).await;
     let pay = |session: &Session| {
-        let (payments, prepare) = (bench.payments.clone(), bench.submit(session, &stash.key, at(5)));
+        let (payments, prepare) = (harness.payments.clone(), harness.submit(session, &stash.key, at(5)));
         tokio::spawn(async move { payments.prepare_authorization(prepare).await.unwrap() })
     };
     let all = results(vec![pay(&one), pay(&two)]).await;
@@ -129,109 +129,109 @@ pub async fn of_many_submits_one_wins(bench: Arc<Bench>) {
     assert_eq!(all.iter().filter(|one| matches!(one, AuthorizationPrepared::StashMissing)).count(), 1);
 }
 
-pub async fn of_many_settlements_one_wins(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn of_many_settlements_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     for number in [8, 32] {
-        let payment = bench.submitted(merchant.id).await;
+        let payment = harness.submitted(merchant.id).await;
         let settle = |_| {
-            let (payments, settlement) = (bench.payments.clone(), approval(&payment));
+            let (payments, settlement) = (harness.payments.clone(), approval(&payment));
             tokio::spawn(async move { payments.settle(settlement).await.unwrap() })
         };
         let all = results((0..number).map(settle).collect()).await;
         assert_eq!(all.iter().filter(|settled| **settled == Settled::Done).count(), 1);
         assert_eq!(all.iter().filter(|settled| **settled == Settled::AlreadySettled).count(), number - 1);
         let session = payment.session.unwrap().id;
-        assert_eq!(bench.count("outbox_event", &format!("payment_id = '{session}'")), 2);
-        assert_eq!(bench.count("ledger_transaction", &format!("order_id = '{}'", payment.order.id)), 1);
+        assert_eq!(harness.count("outbox_event", &format!("payment_id = '{session}'")), 2);
+        assert_eq!(harness.count("ledger_transaction", &format!("order_id = '{}'", payment.order.id)), 1);
     }
 }
 
-pub async fn of_many_sessions_one_gets_the_reference(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let reference = terms().merchant_reference;
+pub async fn of_many_sessions_one_gets_the_reference(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let reference = terms().merchant_reference.clone();
     let insert = |_| {
-        let terms = SessionTerms { merchant_reference: reference.clone(), ..terms() };
+        let terms = terms_with(|terms| terms.merchant_reference = reference.clone());
         let session = new_session(merchant.id, terms);
         let history = of_session(&session, "CREATE", at(0));
-        let sessions = bench.sessions.clone();
+        let sessions = harness.sessions.clone();
         tokio::spawn(
-            async move { sessions.insert_session(NewSession { session, history, remember: None }).await.unwrap() },
+            async move { sessions.insert_session(NewSession { session, history, response: None }).await.unwrap() },
         )
     };
     let all = results((0..32).map(insert).collect()).await;
     assert_eq!(all.iter().filter(|inserted| **inserted == Inserted::Done).count(), 1);
-    assert_eq!(bench.count("session", "1 = 1"), 1);
-    assert_eq!(bench.count("billing_profile", "1 = 1"), 1);
+    assert_eq!(harness.count("session", "1 = 1"), 1);
+    assert_eq!(harness.count("billing_profile", "1 = 1"), 1);
 }
 
-pub async fn of_many_captures_one_wins(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.authorized(merchant.id).await;
+pub async fn of_many_captures_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.authorized(merchant.id).await;
     let ask = |_| {
-        let (payments, change) = (bench.payments.clone(), capture(&payment, None, at(30)).into());
+        let (payments, change) = (harness.payments.clone(), capture(&payment, None, at(30)).into());
         tokio::spawn(async move { payments.change_order(change).await.unwrap() == OrderChanged::Done })
     };
     assert_eq!(winners(&results((0..32).map(ask).collect()).await), 1);
-    let order = bench.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
+    let order = harness.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
     assert_eq!(order.amounts.capture_pending(), &order.total);
-    assert_eq!(bench.count("processor_op", "kind = 'CAPTURE'"), 1);
+    assert_eq!(harness.count("processor_op", "kind = 'CAPTURE'"), 1);
 }
 
-pub async fn of_captures_and_voids_one_wins(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn of_captures_and_voids_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     for _ in 0..8 {
-        let payment = bench.authorized(merchant.id).await;
+        let payment = harness.authorized(merchant.id).await;
         let ask = |number: usize| {
             let asking =
                 if number.is_multiple_of(2) { capture(&payment, None, at(30)) } else { void(&payment, at(30)) };
-            let (payments, change) = (bench.payments.clone(), asking.into());
+            let (payments, change) = (harness.payments.clone(), asking.into());
             tokio::spawn(async move { payments.change_order(change).await.unwrap() == OrderChanged::Done })
         };
         assert_eq!(winners(&results((0..32).map(ask).collect()).await), 1);
-        let order = bench.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
+        let order = harness.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
         assert_eq!(order.voiding.is_some(), order.amounts.capture_pending().is_zero(), "one of the two");
         let endings = format!("order_id = '{}' AND kind <> 'AUTHORIZE'", order.id);
-        assert_eq!(bench.count("processor_op", &endings), 1);
+        assert_eq!(harness.count("processor_op", &endings), 1);
     }
 }
 
 /// Everybody wants more than half, and decides again whenever another was faster.
-pub async fn of_many_refunds_one_gets_the_last_money(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.processed(merchant.id).await;
+pub async fn of_many_refunds_one_gets_the_last_money(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.processed(merchant.id).await;
     let share = minor(Currency::Usd, 1_496);
     let racer = |number: usize| {
-        let (bench, operation, share) = (bench.clone(), payment.operation.id, share.clone());
+        let (harness, operation, share) = (harness.clone(), payment.operation.id, share);
         tokio::spawn(async move {
             loop {
-                let current = bench.payment(operation).await;
+                let current = harness.payment(operation).await;
                 if current.order.plan_refund(Some(&share), at(40)).is_err() {
                     return false;
                 }
                 let asked = refund(&current, &format!("return-{number}"), Some(&share), at(40));
-                if bench.ask(&asked).await.unwrap() == OrderChanged::Done {
+                if harness.ask(&asked).await.unwrap() == OrderChanged::Done {
                     return true;
                 }
             }
         })
     };
     assert_eq!(winners(&results((0..32).map(racer).collect()).await), 1);
-    assert_eq!(["refund", "processor_op"].map(|table| bench.count(table, "1 = 1")), [1, 3]);
-    let order = bench.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
+    assert_eq!(["refund", "processor_op"].map(|table| harness.count(table, "1 = 1")), [1, 3]);
+    let order = harness.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
     assert_eq!(order.amounts.refund_pending(), &share);
 }
 
 /// One revision, one reference: whoever repeats a refund at the same moment begins no second one.
-pub async fn of_many_refunds_with_one_reference_one_wins(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.processed(merchant.id).await;
+pub async fn of_many_refunds_with_one_reference_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.processed(merchant.id).await;
     let one = minor(Currency::Usd, 1);
     let racer = |_| {
-        let (bench, operation, one) = (bench.clone(), payment.operation.id, one.clone());
+        let (harness, operation, one) = (harness.clone(), payment.operation.id, one);
         tokio::spawn(async move {
             loop {
-                let current = bench.payment(operation).await;
-                match bench.ask(&refund(&current, "return", Some(&one), at(40))).await.unwrap() {
+                let current = harness.payment(operation).await;
+                match harness.ask(&refund(&current, "return", Some(&one), at(40))).await.unwrap() {
                     OrderChanged::Stale => {}
                     decided => return decided,
                 }
@@ -241,19 +241,19 @@ pub async fn of_many_refunds_with_one_reference_one_wins(bench: Arc<Bench>) {
     let all = results((0..32).map(racer).collect()).await;
     assert_eq!(all.iter().filter(|one| **one == OrderChanged::Done).count(), 1);
     assert_eq!(all.iter().filter(|one| **one == OrderChanged::DuplicateRefund).count(), 31);
-    let order = bench.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
-    assert_eq!((order.amounts.refund_pending(), bench.count("refund", "1 = 1")), (&one, 1));
+    let order = harness.find_order(merchant.id, payment.order.id).await.unwrap().unwrap();
+    assert_eq!((order.amounts.refund_pending(), harness.count("refund", "1 = 1")), (&one, 1));
 }
 
-pub async fn of_many_checkouts_one_gets_the_reference(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn of_many_checkouts_one_gets_the_reference(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     for (round, with_key) in [false, true].into_iter().enumerate() {
         let pay = |_| {
             let mut prepare = checkout(merchant.id, &format!("checkout-{round}"), at(10));
-            let key = AnswerKey { merchant_id: merchant.id, digest: [7; 32] };
+            let key = RequestKey { merchant_id: merchant.id, digest: [7; 32] };
             let key_use = KeyUse { key, fingerprint: [8; 32], at: at(10), until: at(99) };
             prepare.key_use = with_key.then_some(key_use);
-            let payments = bench.payments.clone();
+            let payments = harness.payments.clone();
             tokio::spawn(async move { payments.prepare_authorization(prepare).await.unwrap() })
         };
         let all = results((0..32).map(pay).collect()).await;
@@ -264,24 +264,24 @@ pub async fn of_many_checkouts_one_gets_the_reference(bench: Arc<Bench>) {
             _ => false,
         };
         assert_eq!(all.iter().filter(lost).count(), 31, "{all:?}");
-        assert_eq!(["purchase_order", "checkout"].map(|table| bench.count(table, "1 = 1")), [round + 1; 2]);
+        assert_eq!(["purchase_order", "checkout"].map(|table| harness.count(table, "1 = 1")), [round + 1; 2]);
     }
 }
 
 /// The same answer of the processor, brought by the call and by the settler at once, thirty-two times each way.
-pub async fn of_many_outcomes_of_a_refund_one_wins(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let begun = bench.refunding(&bench.processed(merchant.id).await, "return", None).await;
+pub async fn of_many_outcomes_of_a_refund_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let begun = harness.refunding(&harness.processed(merchant.id).await, "return", None).await;
     let settle = |number: usize| {
-        let (payments, settlement) = (bench.payments.clone(), refunded(&begun, number.is_multiple_of(2), at(50)));
+        let (payments, settlement) = (harness.payments.clone(), refunded(&begun, number.is_multiple_of(2), at(50)));
         tokio::spawn(async move { payments.settle(settlement).await.unwrap() })
     };
     let all = results((0..64).map(settle).collect()).await;
     assert_eq!(all.iter().filter(|settled| **settled == Settled::Done).count(), 1);
     assert_eq!(all.iter().filter(|settled| **settled == Settled::AlreadySettled).count(), 63);
-    let found = bench.payment(begun.operation.id).await;
+    let found = harness.payment(begun.operation.id).await;
     let succeeded = found.refund.unwrap().state == RefundState::Succeeded;
     assert_eq!(found.order.amounts.refunded().is_zero(), !succeeded);
     assert!(found.order.amounts.refund_pending().is_zero());
-    assert_eq!(bench.count("ledger_transaction", "1 = 1"), 2 + usize::from(succeeded));
+    assert_eq!(harness.count("ledger_transaction", "1 = 1"), 2 + usize::from(succeeded));
 }

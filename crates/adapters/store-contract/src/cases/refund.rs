@@ -3,137 +3,138 @@ use std::sync::Arc;
 use dropin_kernel::{OpId, OrderId, RefundId};
 use dropin_money::Currency;
 use dropin_order::{Channel, OpKind, OpState, Operation, Refund, RefundState};
-use dropin_ports::{AnswerKey, KeyUse, OrderChanged, Settled, StoreError};
+use dropin_ports::{KeyUse, OrderChanged, RequestKey, Settled, StoreError};
 
-use crate::Bench;
-use crate::bench::{Asking, outcome};
+use crate::Harness;
+use crate::harness::{Asking, outcome};
 use crate::steps::{refund, refunded};
+use crate::values::edit;
 use crate::values::{at, fresh, minor, posting};
 
-pub async fn a_refund_is_begun_whole(bench: Arc<Bench>) {
-    let ((merchant, _), (other, _)) = (bench.merchant().await, bench.merchant().await);
-    let payment = bench.processed(merchant.id).await;
+pub async fn a_refund_is_begun_whole(harness: Arc<Harness>) {
+    let ((merchant, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let payment = harness.processed(merchant.id).await;
     let mut asked = refund(&payment, "return-1", Some(&minor(Currency::Usd, 990)), at(40));
     asked.operation.channel = Channel::Checkout;
     asked.refund.as_mut().unwrap().description = None;
-    assert_eq!(bench.ask(&asked).await, Ok(OrderChanged::Done));
+    assert_eq!(harness.ask(&asked).await, Ok(OrderChanged::Done));
     let wished = asked.refund.clone().unwrap();
-    let found = bench.payment(asked.operation.id).await;
+    let found = harness.payment(asked.operation.id).await;
     assert_eq!((&found.operation, &found.order), (&asked.operation, &asked.order.next));
     assert_eq!(found.refund.as_ref(), Some(&wished));
     assert_eq!(found.order.amounts.refund_pending(), &minor(Currency::Usd, 990));
     let id = payment.order.id;
-    assert_eq!(bench.payments.find_refund(merchant.id, id, wished.id).await, Ok(Some(wished.clone())));
-    assert_eq!(bench.payments.find_refund_by_reference(id, "return-1").await, Ok(Some(wished.clone())));
+    assert_eq!(harness.payments.find_refund(merchant.id, id, wished.id).await, Ok(Some(wished.clone())));
+    assert_eq!(harness.payments.find_refund_by_reference(id, "return-1").await, Ok(Some(wished.clone())));
     for (merchant, order, refund) in [
         (other.id, id, wished.id),
         (merchant.id, OrderId::new(fresh()), wished.id),
         (merchant.id, id, RefundId::new(fresh())),
     ] {
-        assert_eq!(bench.payments.find_refund(merchant, order, refund).await, Ok(None));
+        assert_eq!(harness.payments.find_refund(merchant, order, refund).await, Ok(None));
     }
-    assert_eq!(bench.payments.find_refund_by_reference(id, "return-2").await, Ok(None));
-    assert_eq!(bench.payments.find_refund_by_reference(OrderId::new(fresh()), "return-1").await, Ok(None));
+    assert_eq!(harness.payments.find_refund_by_reference(id, "return-2").await, Ok(None));
+    assert_eq!(harness.payments.find_refund_by_reference(OrderId::new(fresh()), "return-1").await, Ok(None));
     // The authorization is nobody's refund.
-    assert_eq!(bench.payment(payment.operation.id).await.refund, None);
+    assert_eq!(harness.payment(payment.operation.id).await.refund, None);
 }
 
-pub async fn a_refund_reference_is_unique_per_order(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let (one, two) = (bench.processed(merchant.id).await, bench.processed(merchant.id).await);
-    bench.refunding(&one, "return", Some(&minor(Currency::Usd, 1))).await;
-    bench.refunding(&two, "return", None).await;
-    let key = AnswerKey { merchant_id: merchant.id, digest: [1; 32] };
+pub async fn a_refund_reference_is_unique_per_order(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (one, two) = (harness.processed(merchant.id).await, harness.processed(merchant.id).await);
+    harness.refunding(&one, "return", Some(&minor(Currency::Usd, 1))).await;
+    harness.refunding(&two, "return", None).await;
+    let key = RequestKey { merchant_id: merchant.id, digest: [1; 32] };
     let key_use = KeyUse { key, fingerprint: [2; 32], at: at(40), until: at(999) };
-    let current = bench.payment(one.operation.id).await;
+    let current = harness.payment(one.operation.id).await;
     let again = Asking { key_use: Some(key_use), ..refund(&current, "return", None, at(41)) };
-    assert_eq!(bench.ask(&again).await, Ok(OrderChanged::DuplicateRefund));
-    assert_eq!(bench.payment(one.operation.id).await, current, "nothing was written");
-    assert_eq!(bench.answers.find_answer(key, at(41)).await, Ok(None), "its key is free");
+    assert_eq!(harness.ask(&again).await, Ok(OrderChanged::DuplicateRefund));
+    assert_eq!(harness.payment(one.operation.id).await, current, "nothing was written");
+    assert_eq!(harness.responses.find_response(key, at(41)).await, Ok(None), "its key is free");
     let other = Asking { key_use: Some(key_use), ..refund(&current, "Return", None, at(41)) };
-    assert_eq!(bench.ask(&other).await, Ok(OrderChanged::Done));
+    assert_eq!(harness.ask(&other).await, Ok(OrderChanged::Done));
     // Its own repeat, decided on what is stored by now, is known by its key.
-    let current = bench.payment(one.operation.id).await;
+    let current = harness.payment(one.operation.id).await;
     let mut repeat = other.clone();
     repeat.order.expected = current.order.revision;
-    repeat.order.next.revision = current.order.revision.next();
-    assert_eq!(bench.ask(&repeat).await, Ok(OrderChanged::KeyTaken));
-    assert_eq!(bench.payment(one.operation.id).await, current);
-    assert_eq!(bench.count("refund", "1 = 1"), 3);
+    edit(&mut repeat.order.next, |order| order.revision = current.order.revision.next());
+    assert_eq!(harness.ask(&repeat).await, Ok(OrderChanged::KeyTaken));
+    assert_eq!(harness.payment(one.operation.id).await, current);
+    assert_eq!(harness.count("refund", "1 = 1"), 3);
 }
 
-pub async fn refunds_are_settled_with_their_order(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.processed(merchant.id).await;
+pub async fn refunds_are_settled_with_their_order(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.processed(merchant.id).await;
     let usd = |amount| minor(Currency::Usd, amount);
     for (reference, succeeded, left) in [("a", true, 2_000), ("b", false, 2_000), ("c", true, 1_010)] {
-        let current = bench.payment(payment.operation.id).await;
-        let begun = bench.refunding(&current, reference, Some(&usd(990))).await;
+        let current = harness.payment(payment.operation.id).await;
+        let begun = harness.refunding(&current, reference, Some(&usd(990))).await;
         let settlement = refunded(&begun, succeeded, at(50));
         let expected = settlement.refund.clone();
-        assert_eq!(bench.payments.settle(settlement.clone()).await, Ok(Settled::Done));
-        let found = bench.payment(begun.operation.id).await;
+        assert_eq!(harness.payments.settle(settlement.clone()).await, Ok(Settled::Done));
+        let found = harness.payment(begun.operation.id).await;
         assert_eq!(found.refund, expected);
         assert_eq!(found.order.amounts.refundable(), usd(left));
-        assert_eq!(bench.payments.settle(settlement).await, Ok(Settled::AlreadySettled));
-        assert_eq!(bench.payment(begun.operation.id).await, found);
+        assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::AlreadySettled));
+        assert_eq!(harness.payment(begun.operation.id).await, found);
     }
-    let states = bench.raw.values("SELECT state AS value FROM refund ORDER BY position");
+    let states = harness.raw.values("SELECT state AS value FROM refund ORDER BY position");
     assert_eq!(states, ["SUCCEEDED", "FAILED", "SUCCEEDED"]);
-    let balances = bench.raw.values(
+    let balances = harness.raw.values(
         "SELECT account || ' ' || CAST(sum(minor) AS TEXT) AS value FROM ledger_entry GROUP BY account ORDER BY account",
     );
     assert_eq!(balances, ["AUTHORIZED 0", "CAPTURED 1010", "REFUNDED 1980", "SHOPPER -2990"]);
 }
 
-pub async fn a_refund_stays_open_and_is_asked_for_again(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let begun = bench.refunding(&bench.processed(merchant.id).await, "slow", None).await;
-    assert_eq!(bench.payments.settle(outcome(begun.operation.id, OpState::Pending, at(60))).await, Ok(Settled::Done));
-    let pending = bench.payment(begun.operation.id).await;
+pub async fn a_refund_stays_open_and_is_asked_for_again(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let begun = harness.refunding(&harness.processed(merchant.id).await, "slow", None).await;
+    assert_eq!(harness.payments.settle(outcome(begun.operation.id, OpState::Pending, at(60))).await, Ok(Settled::Done));
+    let pending = harness.payment(begun.operation.id).await;
     assert_eq!(pending.refund.as_ref().map(|refund| refund.state), Some(RefundState::InProgress));
     // Refused for now: the same refund under a new key, its money still reserved.
     let again = pending.operation.again(OpId::new(fresh()), at(61), at(70));
     let mut refused = outcome(begun.operation.id, OpState::Declined, at(61));
     refused.follow_up = Some(again.clone());
-    assert_eq!(bench.payments.settle(refused).await, Ok(Settled::Done));
-    let found = bench.payment(again.id).await;
+    assert_eq!(harness.payments.settle(refused).await, Ok(Settled::Done));
+    let found = harness.payment(again.id).await;
     assert_eq!((found.operation.clone(), found.refund.clone()), (again, begun.refund));
     // The processor gives less back than was asked for: that much was refunded.
     let given = minor(Currency::Usd, 2_989);
     let step = found.order.refund_succeeded(&found.operation.amount, &given, posting(), at(62)).unwrap();
     let mut settlement = outcome(found.operation.id, OpState::Approved, at(62));
-    let less = Refund { amount: given.clone(), ..found.refund.clone().unwrap().decided(true, at(62)) };
+    let less = Refund { amount: given, ..found.refund.clone().unwrap().decided(true, at(62)) };
     settlement.refund = Some(less.clone());
     (settlement.order, settlement.ledger) = (Some(step.change), step.ledger);
-    assert_eq!(bench.payments.settle(settlement).await, Ok(Settled::Done));
-    let found = bench.payment(found.operation.id).await;
+    assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+    let found = harness.payment(found.operation.id).await;
     assert_eq!((found.refund, found.order.amounts.refunded()), (Some(less), &given));
 }
 
-pub async fn what_is_decided_on_no_refund_is_refused(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.processed(merchant.id).await;
-    let first = bench.refunding(&payment, "first", Some(&minor(Currency::Usd, 5))).await;
-    assert_eq!(bench.payments.settle(refunded(&first, false, at(50))).await, Ok(Settled::Done));
-    let second = bench.refunding(&bench.payment(payment.operation.id).await, "second", None).await;
+pub async fn what_is_decided_on_no_refund_is_refused(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.processed(merchant.id).await;
+    let first = harness.refunding(&payment, "first", Some(&minor(Currency::Usd, 5))).await;
+    assert_eq!(harness.payments.settle(refunded(&first, false, at(50))).await, Ok(Settled::Done));
+    let second = harness.refunding(&harness.payment(payment.operation.id).await, "second", None).await;
     let unseen = Refund { id: RefundId::new(fresh()), ..second.refund.clone().unwrap() };
     let elsewhere = Refund { order_id: OrderId::new(fresh()), ..second.refund.clone().unwrap() };
     // A refund that failed is not made undone by another's outcome.
     for strange in [unseen, elsewhere, first.refund.clone().unwrap()] {
         let mut settlement = refunded(&second, true, at(51));
         settlement.refund = Some(strange.decided(true, at(51)));
-        let refused = bench.payments.settle(settlement).await;
+        let refused = harness.payments.settle(settlement).await;
         assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
-        assert_eq!(bench.payment(second.operation.id).await, second, "all of it is undone");
+        assert_eq!(harness.payment(second.operation.id).await, second, "all of it is undone");
     }
-    assert_eq!(bench.count("refund", "state = 'FAILED'"), 1);
+    assert_eq!(harness.count("refund", "state = 'FAILED'"), 1);
 }
 
-pub async fn the_database_guards_the_refunds(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    let payment = bench.processed(merchant.id).await;
-    let begun = bench.refunding(&payment, "begun", Some(&minor(Currency::Usd, 2_000))).await;
+pub async fn the_database_guards_the_refunds(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.processed(merchant.id).await;
+    let begun = harness.refunding(&payment, "begun", Some(&minor(Currency::Usd, 2_000))).await;
     let order = payment.order.id;
     let of_order = |columns: &str| format!("UPDATE purchase_order SET {columns} WHERE id = '{order}'");
     let of_op = |columns: &str| format!("UPDATE processor_op SET {columns} WHERE id = '{}'", begun.operation.id);
@@ -155,21 +156,21 @@ pub async fn the_database_guards_the_refunds(bench: Arc<Bench>) {
         (of_order("captured_minor = 1999"), "refunded_within_captured"),
         (of_order("refund_pending_minor = -1"), "refund_pending_not_negative"),
     ] {
-        let why = bench.raw.execute(&statement).expect_err(&statement);
+        let why = harness.raw.execute(&statement).expect_err(&statement);
         assert!(why.contains(rule), "{statement}: {why}");
     }
     // A defect of ours that would ask twice for one refund, or for more than there is, is stopped; nothing of it stays.
-    let mut twice = refund(&bench.payment(payment.operation.id).await, "twice", None, at(41));
+    let mut twice = refund(&harness.payment(payment.operation.id).await, "twice", None, at(41));
     twice.operation.refund = begun.operation.refund;
     twice.refund = None;
-    let refused = bench.ask(&twice).await;
+    let refused = harness.ask(&twice).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
     let same = Operation { id: OpId::new(fresh()), ..begun.operation.clone() };
-    let mut settlement = outcome(bench.submitted(merchant.id).await.operation.id, OpState::Declined, at(42));
+    let mut settlement = outcome(harness.submitted(merchant.id).await.operation.id, OpState::Declined, at(42));
     settlement.follow_up = Some(same);
-    let refused = bench.payments.settle(settlement).await;
+    let refused = harness.payments.settle(settlement).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
-    assert_eq!(bench.payment(begun.operation.id).await, begun);
-    assert_eq!(bench.count("processor_op", "kind = 'REFUND'"), 1);
+    assert_eq!(harness.payment(begun.operation.id).await, begun);
+    assert_eq!(harness.count("processor_op", "kind = 'REFUND'"), 1);
     assert_eq!(begun.operation.kind, OpKind::Refund);
 }

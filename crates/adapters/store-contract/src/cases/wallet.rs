@@ -6,7 +6,7 @@ use dropin_access::{
 use dropin_kernel::MerchantId;
 use dropin_ports::AccountChanged::{Done, Missing};
 
-use crate::Bench;
+use crate::Harness;
 use crate::values::{at, fresh};
 
 fn identity(merchant: MerchantId, ends: u64) -> WalletIdentity {
@@ -30,65 +30,65 @@ fn domain(merchant: MerchantId, name: &str, registered: u64) -> RegisteredDomain
     }
 }
 
-pub async fn an_identity_is_replaced_and_removed(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
-    assert_eq!(bench.wallets.find_wallet(merchant.id).await, Ok(None));
-    assert_eq!(bench.wallets.remove_wallet(merchant.id).await, Ok(Missing));
+pub async fn an_identity_is_replaced_and_removed(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    assert_eq!(harness.wallets.find_wallet(merchant.id).await, Ok(None));
+    assert_eq!(harness.wallets.remove_wallet(merchant.id).await, Ok(Missing));
     for ends in [50, 40] {
         let identity = identity(merchant.id, ends);
-        assert_eq!(bench.wallets.put_wallet(identity.clone()).await, Ok(Done));
-        assert_eq!(bench.wallets.find_wallet(merchant.id).await, Ok(Some(identity)));
+        assert_eq!(harness.wallets.put_wallet(identity.clone()).await, Ok(Done));
+        assert_eq!(harness.wallets.find_wallet(merchant.id).await, Ok(Some(identity)));
     }
-    assert_eq!(bench.wallets.remove_wallet(merchant.id).await, Ok(Done));
-    assert_eq!(bench.wallets.find_wallet(merchant.id).await, Ok(None));
-    assert_eq!(bench.wallets.put_wallet(identity(MerchantId::new(fresh()), 1)).await, Ok(Missing));
+    assert_eq!(harness.wallets.remove_wallet(merchant.id).await, Ok(Done));
+    assert_eq!(harness.wallets.find_wallet(merchant.id).await, Ok(None));
+    assert_eq!(harness.wallets.put_wallet(identity(MerchantId::new(fresh()), 1)).await, Ok(Missing));
 }
 
-pub async fn certificates_that_end_first_come_first(bench: Arc<Bench>) {
+pub async fn certificates_that_end_first_come_first(harness: Arc<Harness>) {
     let mut expected = vec![];
     for ends in [30, 10, 20] {
-        let (merchant, _) = bench.merchant().await;
-        bench.wallets.put_wallet(identity(merchant.id, ends)).await.unwrap();
+        let (merchant, _) = harness.merchant().await;
+        harness.wallets.put_wallet(identity(merchant.id, ends)).await.unwrap();
         expected.push((merchant.id, at(ends)));
     }
     expected.sort_by_key(|(_, ends)| *ends);
-    assert_eq!(bench.wallets.wallet_expiries(2).await, Ok(expected[..2].to_vec()));
-    assert_eq!(bench.wallets.wallet_expiries(9).await, Ok(expected));
+    assert_eq!(harness.wallets.wallet_expiries(2).await, Ok(expected[..2].to_vec()));
+    assert_eq!(harness.wallets.wallet_expiries(9).await, Ok(expected));
 }
 
-pub async fn a_domain_is_registered_checked_and_registered_anew(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn a_domain_is_registered_checked_and_registered_anew(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     let first = domain(merchant.id, "shop.example", 1);
-    assert_eq!(bench.wallets.put_wallet_domain(first.clone()).await, Ok(Done));
-    assert_eq!(bench.wallets.find_wallet_domain(merchant.id, &first.domain).await, Ok(Some(first.clone())));
+    assert_eq!(harness.wallets.put_wallet_domain(first.clone()).await, Ok(Done));
+    assert_eq!(harness.wallets.find_wallet_domain(merchant.id, &first.domain).await, Ok(Some(first.clone())));
     for failure in [Some("404".to_owned()), None] {
         let check = DomainCheck { at: at(5), failure };
-        assert_eq!(bench.wallets.check_wallet_domain(&first, check.clone()).await, Ok(Done));
-        let found = bench.wallets.find_wallet_domain(merchant.id, &first.domain).await.unwrap().unwrap();
+        assert_eq!(harness.wallets.check_wallet_domain(&first, check.clone()).await, Ok(Done));
+        let found = harness.wallets.find_wallet_domain(merchant.id, &first.domain).await.unwrap().unwrap();
         assert_eq!(found, RegisteredDomain { check: Some(check), ..first.clone() });
     }
     let second = domain(merchant.id, "shop.example", 2);
-    bench.wallets.put_wallet_domain(second.clone()).await.unwrap();
-    let late = bench.wallets.check_wallet_domain(&first, DomainCheck { at: at(6), failure: None }).await;
+    harness.wallets.put_wallet_domain(second.clone()).await.unwrap();
+    let late = harness.wallets.check_wallet_domain(&first, DomainCheck { at: at(6), failure: None }).await;
     assert_eq!(late, Ok(Missing), "what was found of another file says nothing of this one");
-    let found = bench.wallets.find_wallet_domain(merchant.id, &second.domain).await.unwrap().unwrap();
+    let found = harness.wallets.find_wallet_domain(merchant.id, &second.domain).await.unwrap().unwrap();
     assert_eq!((found.state(), found), (DomainState::Registered, second));
     let nobodys = domain(MerchantId::new(fresh()), "shop.example", 3);
-    assert_eq!(bench.wallets.put_wallet_domain(nobodys.clone()).await, Ok(Missing));
+    assert_eq!(harness.wallets.put_wallet_domain(nobodys.clone()).await, Ok(Missing));
     let check = DomainCheck { at: at(6), failure: None };
-    assert_eq!(bench.wallets.check_wallet_domain(&nobodys, check).await, Ok(Missing));
+    assert_eq!(harness.wallets.check_wallet_domain(&nobodys, check).await, Ok(Missing));
 }
 
-pub async fn domains_are_the_merchants_own(bench: Arc<Bench>) {
-    let ((ana, _), (bob, _)) = (bench.merchant().await, bench.merchant().await);
+pub async fn domains_are_the_merchants_own(harness: Arc<Harness>) {
+    let ((ana, _), (bob, _)) = (harness.merchant().await, harness.merchant().await);
     let [b, a, of_bob] =
         [domain(ana.id, "b.example", 1), domain(ana.id, "a.example", 2), domain(bob.id, "b.example", 3)];
     for one in [&b, &a, &of_bob] {
-        bench.wallets.put_wallet_domain(one.clone()).await.unwrap();
+        harness.wallets.put_wallet_domain(one.clone()).await.unwrap();
     }
-    assert_eq!(bench.wallets.list_wallet_domains(ana.id).await, Ok(vec![a.clone(), b.clone()]));
-    assert_eq!(bench.wallets.find_wallet_domain(bob.id, &a.domain).await, Ok(None));
+    assert_eq!(harness.wallets.list_wallet_domains(ana.id).await, Ok(vec![a.clone(), b.clone()]));
+    assert_eq!(harness.wallets.find_wallet_domain(bob.id, &a.domain).await, Ok(None));
     // The file that is served under our own name is the one that came last.
-    assert_eq!(bench.wallets.association_file(&b.domain).await, Ok(Some(of_bob.file)));
-    assert_eq!(bench.wallets.association_file(&WalletDomain::parse("c.example", false).unwrap()).await, Ok(None));
+    assert_eq!(harness.wallets.association_file(&b.domain).await, Ok(Some(of_bob.file)));
+    assert_eq!(harness.wallets.association_file(&WalletDomain::parse("c.example", false).unwrap()).await, Ok(None));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use dropin_kernel::Timestamp;
-use dropin_ports::Discarding;
+use dropin_ports::DiscardRequest;
 
 use super::ids;
 use crate::connection::AnyConnection;
@@ -21,7 +21,7 @@ statement! {
     returns SqlId;
 }
 
-macro_rules! note {
+macro_rules! record_discarded {
     () => {
         "INSERT INTO outbox_discarded (event_id, endpoint_id, discarded_at, discarded_by) \
             SELECT event_id, ?, ?, ? FROM outbox_event WHERE event_id "
@@ -34,14 +34,14 @@ macro_rules! instead {
     };
 }
 statement! {
-    /// Notes who said so.
-    Note { endpoint: Id => SqlId, at: Instant => SqlInstant, by: String => Text, events: String => Text, }
-    postgres concat!(note!(), listed!(postgres), instead!());
-    sqlite concat!(note!(), listed!(sqlite), instead!());
+    /// Records who discarded the events.
+    RecordDiscarded { endpoint: Id => SqlId, at: Instant => SqlInstant, by: String => Text, events: String => Text, }
+    postgres concat!(record_discarded!(), listed!(postgres), instead!());
+    sqlite concat!(record_discarded!(), listed!(sqlite), instead!());
 }
 
 /// How many of them were parked, and stand as discarded now.
-pub(super) fn discard(connection: &mut AnyConnection, asked: &Discarding, now: Timestamp) -> Result<u32, Fault> {
+pub(super) fn discard(connection: &mut AnyConnection, asked: &DiscardRequest, now: Timestamp) -> Result<u32, Fault> {
     let mut by_endpoint: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
     for (event, endpoint) in &asked.items {
         by_endpoint.entry(Id(endpoint.uuid())).or_default().push(Id(event.uuid()));
@@ -52,8 +52,8 @@ pub(super) fn discard(connection: &mut AnyConnection, asked: &Discarding, now: T
         let taken: Vec<Id> = on_each!(connection, inner => take_off.load(inner)).in_table("outbox_parked")?;
         count += taken.len();
         if !taken.is_empty() {
-            let note = Note { endpoint, at: Instant(now), by: asked.by.clone(), events: ids(taken) };
-            on_each!(connection, inner => note.execute(inner))?;
+            let record = RecordDiscarded { endpoint, at: Instant(now), by: asked.by.clone(), events: ids(taken) };
+            on_each!(connection, inner => record.execute(inner))?;
         }
     }
     u32::try_from(count).map_err(|_beyond| corrupt("outbox_parked", "more rows than can be counted"))

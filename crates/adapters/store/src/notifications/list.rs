@@ -4,9 +4,11 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId};
-use dropin_ports::{DeliveryState, Notification, NotificationFilter, NotificationPage, NotificationQuery, Standing};
+use dropin_ports::{
+    DeliveryState, DeliveryStatus, Notification, NotificationFilter, NotificationPage, NotificationQuery,
+};
 
-use super::standing;
+use super::status;
 use crate::connection::{AnyConnection, MultiBackend};
 use crate::fault::{Fault, InTable};
 use crate::schema::{endpoint, outbox_event, outbox_parked, purchase_order};
@@ -14,15 +16,15 @@ use crate::sql::{Id, Instant, SqlId};
 use crate::statement::{on_each, statement};
 
 /// Events that are looked through for one page, at most: so many times so many.
-const ROUNDS: usize = 20;
+const MAX_ROUNDS: usize = 20;
 /// Events that are read at once, at least and at most.
-const ROUND: (u32, u32) = (100, 1_000);
+const EVENTS_PER_ROUND: (u32, u32) = (100, 1_000);
 
 /// Streams that wait, at most, for what waits to be looked for by them: it has to be put in order. Of more, the newest events are among what waits.
-const STREAMS: i64 = 10_000;
+const MAX_SORTED_STREAMS: i64 = 10_000;
 
 /// Streams where anything waits, and those of one endpoint.
-const WAITING: [&str; 2] = [
+const WAITING_EVENTS: [&str; 2] = [
     "outbox_event.event_id IN ( \
     SELECT e.event_id FROM outbox_stream AS s JOIN outbox_event AS e \
         ON e.payment_id = s.payment_id AND e.sequence BETWEEN s.next_sequence AND s.last_sequence \
@@ -44,7 +46,7 @@ pub(super) struct EventRow {
 }
 
 impl EventRow {
-    pub(super) fn with(self, standings: Vec<Standing>) -> Notification {
+    pub(super) fn with(self, statuses: Vec<DeliveryStatus>) -> Notification {
         Notification {
             event_id: EventId::new(self.event_id.0),
             merchant_id: MerchantId::new(self.merchant_id.0),
@@ -52,7 +54,7 @@ impl EventRow {
             sequence: self.sequence,
             event_type: self.event_type,
             happened_at: self.happened_at.0,
-            standings,
+            statuses,
         }
     }
 }
@@ -63,14 +65,14 @@ pub(super) fn list(connection: &mut AnyConnection, query: &NotificationQuery) ->
     let Some(choice) = Choice::of(connection, &query.filter)? else {
         return Ok(NotificationPage::default());
     };
-    let round = query.limit.saturating_add(1).clamp(ROUND.0, ROUND.1);
+    let round = query.limit.saturating_add(1).clamp(EVENTS_PER_ROUND.0, EVENTS_PER_ROUND.1);
     let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let events = choice.read(connection, page.next, query.oldest_first, round)?;
         let is_end = u32::try_from(events.len()).is_ok_and(|read| read < round);
         let fits = |event: &EventRow| query.filter.types.as_ref().is_none_or(|types| types.admits(&event.event_type));
         let fitting = events.iter().filter(|event| fits(event));
-        let mut standings = standing::of(connection, fitting.map(|event| event.event_id))?;
+        let mut statuses = status::of(connection, fitting.map(|event| event.event_id))?;
         for event in events {
             if page.notifications.len() == limit {
                 return Ok(page);
@@ -79,8 +81,8 @@ pub(super) fn list(connection: &mut AnyConnection, query: &NotificationQuery) ->
             if !fits(&event) {
                 continue;
             }
-            let found = standings.remove(&event.event_id).unwrap_or_default();
-            page.notifications.extend(meant(&query.filter, found).map(|standings| event.with(standings)));
+            let found = statuses.remove(&event.event_id).unwrap_or_default();
+            page.notifications.extend(meant(&query.filter, found).map(|statuses| event.with(statuses)));
         }
         if is_end {
             page.next = None;
@@ -90,16 +92,16 @@ pub(super) fn list(connection: &mut AnyConnection, query: &NotificationQuery) ->
     Ok(page)
 }
 
-/// The standings that are looked for; `None` when there are none.
-fn meant(filter: &NotificationFilter, mut standings: Vec<Standing>) -> Option<Vec<Standing>> {
+/// The statuses that the filter asks for; `None` when there are none.
+fn meant(filter: &NotificationFilter, mut statuses: Vec<DeliveryStatus>) -> Option<Vec<DeliveryStatus>> {
     if filter.endpoint.is_none() && filter.state.is_none() {
-        return Some(standings);
+        return Some(statuses);
     }
-    standings.retain(|standing| {
-        filter.endpoint.is_none_or(|endpoint| standing.endpoint_id == endpoint)
-            && filter.state.is_none_or(|state| standing.state == state)
+    statuses.retain(|status| {
+        filter.endpoint.is_none_or(|endpoint| status.endpoint_id == endpoint)
+            && filter.state.is_none_or(|state| status.state == state)
     });
-    Some(standings).filter(|standings| !standings.is_empty())
+    Some(statuses).filter(|statuses| !statuses.is_empty())
 }
 
 /// What the database compares.
@@ -179,7 +181,7 @@ impl<'a> Choice<'a> {
                 }
             },
             Some(DeliveryState::Pending) if self.waiting => {
-                let [of_streams, behind] = WAITING;
+                let [of_streams, behind] = WAITING_EVENTS;
                 match filter.endpoint.map(|endpoint| Id(endpoint.uuid())) {
                     Some(endpoint) => events.filter(
                         sql::<Bool>(of_streams)
@@ -232,7 +234,7 @@ const COUNT_STREAMS_OF: &str = "SELECT count(*) FROM ( \
     SELECT 1 FROM outbox_stream WHERE endpoint_id = ? AND next_sequence <= last_sequence LIMIT ?) AS waiting";
 
 fn few_streams_wait(connection: &mut AnyConnection, endpoint: Option<EndpointId>) -> Result<bool, Fault> {
-    let limit = STREAMS + 1;
+    let limit = MAX_SORTED_STREAMS + 1;
     let count: i64 = match endpoint.map(|endpoint| Id(endpoint.uuid())) {
         Some(endpoint) => {
             on_each!(connection, inner => CountStreamsOf { endpoint, limit }.get_result(inner))

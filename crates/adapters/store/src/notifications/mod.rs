@@ -10,25 +10,25 @@ macro_rules! listed {
     };
 }
 
+mod details;
 mod discard;
-mod file;
 mod list;
 mod purge;
 mod replay;
-mod standing;
+mod status;
 
 use async_trait::async_trait;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_ports::{
-    Discarding, EventsPurged, NotificationFile, NotificationPage, NotificationQuery, NotificationStore, ReplayAsked,
-    ReplayItem, ReplayQueued, StoreError,
+    DiscardRequest, EventsPurged, NotificationDetails, NotificationPage, NotificationQuery, NotificationStore,
+    ReplayCounts, ReplayItem, ReplayRequest, StoreError,
 };
 
 use purge::Step;
 
-use crate::lane::Verdict;
 use crate::sql::Id;
 use crate::store::Store;
+use crate::worker_pool::TxOutcome;
 
 #[async_trait]
 impl NotificationStore for Store {
@@ -36,38 +36,38 @@ impl NotificationStore for Store {
         self.read(move |connection| list::list(connection, &query)).await
     }
 
-    async fn find_notification(&self, id: EventId) -> Result<Option<NotificationFile>, StoreError> {
-        self.read(move |connection| file::find(connection, id)).await
+    async fn find_notification(&self, id: EventId) -> Result<Option<NotificationDetails>, StoreError> {
+        self.read(move |connection| details::find(connection, id)).await
     }
 
     async fn replay(
         &self,
         to: EndpointId,
         items: Vec<ReplayItem>,
-        asked: ReplayAsked,
+        asked: ReplayRequest,
         now: Timestamp,
-    ) -> Result<ReplayQueued, StoreError> {
+    ) -> Result<ReplayCounts, StoreError> {
         self.write(move |connection| {
             let queued = replay::replay(connection, to, &items, &asked, now)?;
-            Ok(if asked.dry_run { Verdict::Undo(queued) } else { Verdict::Keep(queued) })
+            Ok(if asked.dry_run { TxOutcome::Rollback(queued) } else { TxOutcome::Commit(queued) })
         })
         .await
     }
 
-    async fn discard(&self, asked: Discarding, now: Timestamp) -> Result<u32, StoreError> {
+    async fn discard(&self, asked: DiscardRequest, now: Timestamp) -> Result<u32, StoreError> {
         self.write(move |connection| {
             let count = discard::discard(connection, &asked, now)?;
-            Ok(if asked.dry_run { Verdict::Undo(count) } else { Verdict::Keep(count) })
+            Ok(if asked.dry_run { TxOutcome::Rollback(count) } else { TxOutcome::Commit(count) })
         })
         .await
     }
 
-    async fn purge_tries(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
-        self.write(move |connection| purge::tries(connection, before, limit).map(Verdict::Keep)).await
+    async fn purge_attempts(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
+        self.write(move |connection| purge::tries(connection, before, limit).map(TxOutcome::Commit)).await
     }
 
-    async fn count_tries(&self, before: Timestamp) -> Result<u64, StoreError> {
-        self.read(move |connection| purge::count_tries(connection, before)).await
+    async fn count_attempts(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.read(move |connection| purge::count_attempts(connection, before)).await
     }
 
     async fn purge_events(
@@ -77,7 +77,7 @@ impl NotificationStore for Store {
         look_at: u32,
     ) -> Result<EventsPurged, StoreError> {
         let step = Step { before, after, look_at };
-        self.write(move |connection| step.delete(connection).map(Verdict::Keep)).await
+        self.write(move |connection| step.delete(connection).map(TxOutcome::Commit)).await
     }
 
     async fn count_events(

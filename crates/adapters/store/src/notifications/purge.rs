@@ -1,4 +1,4 @@
-//! Deleting by age, in small steps: nobody waits long for one.
+//! Deleting by age, in small transactions, so that no lock is held for long.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
@@ -36,7 +36,7 @@ statement! {
 
 const COUNT_TRIES: &str = "SELECT count(*) FROM outbox_attempt WHERE started_at < ?";
 
-pub(super) fn count_tries(connection: &mut AnyConnection, before: Timestamp) -> Result<u64, Fault> {
+pub(super) fn count_attempts(connection: &mut AnyConnection, before: Timestamp) -> Result<u64, Fault> {
     let count = CountTries { before: Instant(before) };
     let count: i64 = on_each!(connection, inner => count.get_result(inner)).in_table("outbox_attempt")?;
     u64::try_from(count).map_err(|_negative| corrupt("outbox_attempt", "it has less than no rows"))

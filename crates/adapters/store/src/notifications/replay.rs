@@ -8,9 +8,9 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_notification::EventFilter;
-use dropin_ports::{DeliveryState, ReplayAsked, ReplayItem, ReplayQueued, Standing};
+use dropin_ports::{DeliveryState, DeliveryStatus, ReplayCounts, ReplayItem, ReplayRequest};
 
-use super::{ids, standing};
+use super::{ids, status};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::outbox::{NewStream, StreamColumns, StreamRow, lets_others_go};
@@ -20,8 +20,8 @@ use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::wake;
 
-/// An event in its payment.
-struct Place {
+/// An event, with its sequence in its payment.
+struct PlacedEvent {
     event: Id,
     payment: Id,
     sequence: i64,
@@ -29,7 +29,7 @@ struct Place {
 }
 
 /// A stream at the endpoint that was asked for before and is still near its beginning.
-struct Open {
+struct OpenStream {
     id: i64,
     at: i64,
 }
@@ -38,10 +38,10 @@ pub(super) fn replay(
     connection: &mut AnyConnection,
     to: EndpointId,
     items: &[ReplayItem],
-    asked: &ReplayAsked,
+    asked: &ReplayRequest,
     now: Timestamp,
-) -> Result<ReplayQueued, Fault> {
-    let mut outcome = ReplayQueued::default();
+) -> Result<ReplayCounts, Fault> {
+    let mut outcome = ReplayCounts::default();
     let receiver = Id(to.uuid());
     let Some((owner, filter)) = hold_endpoint(connection, receiver)? else {
         outcome.refused = as_count(items.len());
@@ -52,22 +52,22 @@ pub(super) fn replay(
     outcome.refused = others;
     let open = hold_streams(connection, receiver, &mine)?;
     // Read behind the locks: nobody else queues these here from now on.
-    let standings = standing::of(connection, mine.iter().map(|place| place.event))?;
+    let statuses = status::of(connection, mine.iter().map(|placed| placed.event))?;
     let mut chosen = Vec::with_capacity(mine.len());
     let gone = wanted.len() - mine.len();
-    for place in mine {
-        let of_event = standings.get(&place.event).map_or(&[][..], Vec::as_slice);
-        let Some(item) = wanted.remove(&place.event) else { continue };
-        if stands(of_event, to) == Some(DeliveryState::Pending) {
-            let hurried = item.state.is_none() && hurry(connection, receiver, &place, now)?;
+    for placed in mine {
+        let of_event = statuses.get(&placed.event).map_or(&[][..], Vec::as_slice);
+        let Some(item) = wanted.remove(&placed.event) else { continue };
+        if state_at(of_event, to) == Some(DeliveryState::Pending) {
+            let hurried = item.state.is_none() && hurry(connection, receiver, &placed, now)?;
             *(if hurried { &mut outcome.hurried } else { &mut outcome.waiting }) += 1;
-        } else if item.state.is_some() && stands(of_event, item.from) != item.state {
+        } else if item.state.is_some() && state_at(of_event, item.from) != item.state {
             outcome.changed += 1;
-        } else if filter.as_ref().is_some_and(|filter| !filter.admits(&place.event_type)) {
+        } else if filter.as_ref().is_some_and(|filter| !filter.admits(&placed.event_type)) {
             // It would be passed over as soon as its turn came.
             outcome.unwanted += 1;
         } else {
-            chosen.push((place, Id(item.from.uuid())));
+            chosen.push((placed, Id(item.from.uuid())));
         }
     }
     outcome.changed += as_count(gone).saturating_sub(others);
@@ -80,8 +80,8 @@ pub(super) fn replay(
     Ok(outcome)
 }
 
-fn stands(standings: &[Standing], endpoint: EndpointId) -> Option<DeliveryState> {
-    standings.iter().find(|standing| standing.endpoint_id == endpoint).map(|standing| standing.state)
+fn state_at(statuses: &[DeliveryStatus], endpoint: EndpointId) -> Option<DeliveryState> {
+    statuses.iter().find(|status| status.endpoint_id == endpoint).map(|status| status.state)
 }
 
 fn as_count(number: usize) -> u32 {
@@ -106,7 +106,7 @@ fn hold_endpoint(connection: &mut AnyConnection, endpoint: Id) -> Result<Option<
 }
 
 /// The merchant's events out of those, in the order of payments and their numbers, kept from being deleted; and how many are of others.
-fn hold_events(connection: &mut AnyConnection, events: Vec<Id>, owner: Id) -> Result<(Vec<Place>, u32), Fault> {
+fn hold_events(connection: &mut AnyConnection, events: Vec<Id>, owner: Id) -> Result<(Vec<PlacedEvent>, u32), Fault> {
     let query = outbox_event::table
         .filter(outbox_event::event_id.eq_any(events))
         .select((
@@ -126,7 +126,7 @@ fn hold_events(connection: &mut AnyConnection, events: Vec<Id>, owner: Id) -> Re
     let mine: Vec<_> = rows
         .into_iter()
         .filter(|(.., merchant)| *merchant == owner)
-        .map(|(event, payment, sequence, event_type, _)| Place { event, payment, sequence, event_type })
+        .map(|(event, payment, sequence, event_type, _)| PlacedEvent { event, payment, sequence, event_type })
         .collect();
     let others = as_count(all - mine.len());
     Ok((mine, others))
@@ -152,18 +152,18 @@ statement! {
 fn hold_streams(
     connection: &mut AnyConnection,
     endpoint: Id,
-    places: &[Place],
-) -> Result<HashMap<Id, Vec<Open>>, Fault> {
-    let payments: HashSet<Id> = places.iter().map(|place| place.payment).collect();
+    events: &[PlacedEvent],
+) -> Result<HashMap<Id, Vec<OpenStream>>, Fault> {
+    let payments: HashSet<Id> = events.iter().map(|placed| placed.payment).collect();
     if payments.is_empty() {
         return Ok(HashMap::new());
     }
     let hold = HoldStreams { endpoint, payments: ids(payments) };
     let rows: Vec<(StreamRow, Instant)> = on_each!(connection, inner => hold.load(inner)).in_table("outbox_stream")?;
-    let mut open: HashMap<Id, Vec<Open>> = HashMap::new();
+    let mut open: HashMap<Id, Vec<OpenStream>> = HashMap::new();
     for (stream, due_at) in rows {
         if !lets_others_go(connection, &stream, due_at.0)? || has_rest(connection, stream.id)? {
-            open.entry(stream.payment_id).or_default().push(Open { id: stream.id, at: stream.next_sequence });
+            open.entry(stream.payment_id).or_default().push(OpenStream { id: stream.id, at: stream.next_sequence });
         }
     }
     Ok(open)
@@ -208,8 +208,8 @@ statement! {
 }
 
 /// Whether the event waited for its next try, which is due at once now. One that waits for the one before goes on doing so.
-fn hurry(connection: &mut AnyConnection, endpoint: Id, place: &Place, now: Timestamp) -> Result<bool, Fault> {
-    let (payment, sequence) = (place.payment, place.sequence);
+fn hurry(connection: &mut AnyConnection, endpoint: Id, placed: &PlacedEvent, now: Timestamp) -> Result<bool, Fault> {
+    let (payment, sequence) = (placed.payment, placed.sequence);
     let hurry = Hurry {
         now: Instant(now),
         endpoint,
@@ -222,7 +222,7 @@ fn hurry(connection: &mut AnyConnection, endpoint: Id, place: &Place, now: Times
     };
     let hurried = 0 < on_each!(connection, inner => hurry.execute(inner))?;
     if hurried {
-        wake::note();
+        wake::mark_enqueued();
     }
     Ok(hurried)
 }
@@ -231,9 +231,9 @@ fn hurry(connection: &mut AnyConnection, endpoint: Id, place: &Place, now: Times
 fn queue(
     connection: &mut AnyConnection,
     to: Id,
-    chosen: Vec<(Place, Id)>,
-    open: HashMap<Id, Vec<Open>>,
-    asked: &ReplayAsked,
+    chosen: Vec<(PlacedEvent, Id)>,
+    open: HashMap<Id, Vec<OpenStream>>,
+    asked: &ReplayRequest,
     now: Timestamp,
 ) -> Result<(), Fault> {
     let count = chosen.len();
@@ -247,13 +247,13 @@ fn queue(
     // Payments come in the order of their first event's id, that is of time.
     let mut first: Vec<(Id, Id)> = Vec::new();
     take_back(connection, to, &chosen)?;
-    for (place, _) in &chosen {
-        by_payment.entry(place.payment).or_insert_with(|| {
-            first.push((place.event, place.payment));
+    for (placed, _) in &chosen {
+        by_payment.entry(placed.payment).or_insert_with(|| {
+            first.push((placed.event, placed.payment));
             Vec::new()
         });
-        if let Some(sequences) = by_payment.get_mut(&place.payment) {
-            sequences.push(place.sequence);
+        if let Some(sequences) = by_payment.get_mut(&placed.payment) {
+            sequences.push(placed.sequence);
         }
     }
     first.sort_unstable();
@@ -265,9 +265,9 @@ fn queue(
         follow(connection, to, payment, &sequences, open.get(&payment).map_or(&[][..], Vec::as_slice), due_at)?;
     }
     if begins <= now {
-        wake::note();
+        wake::mark_enqueued();
     }
-    note(connection, to, asked, as_count(count), after(count), now)
+    record_request(connection, to, asked, as_count(count), after(count), now)
 }
 
 /// Puts a payment's events into one stream: behind what waits there already, if that comes before them; of several the one that comes last.
@@ -276,7 +276,7 @@ fn follow(
     to: Id,
     payment: Id,
     sequences: &[i64],
-    open: &[Open],
+    open: &[OpenStream],
     due_at: Timestamp,
 ) -> Result<(), Fault> {
     let Some((first, others)) = sequences.split_first() else { return Ok(()) };
@@ -294,10 +294,10 @@ fn follow(
 }
 
 /// They are not parked any more, nor discarded: neither where they come from nor where they go.
-fn take_back(connection: &mut AnyConnection, to: Id, chosen: &[(Place, Id)]) -> Result<(), Fault> {
+fn take_back(connection: &mut AnyConnection, to: Id, chosen: &[(PlacedEvent, Id)]) -> Result<(), Fault> {
     let mut by_origin: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
-    for (place, from) in chosen {
-        by_origin.entry(*from).or_default().push(place.event);
+    for (placed, from) in chosen {
+        by_origin.entry(*from).or_default().push(placed.event);
     }
     for (from, events) in by_origin {
         let endpoints = vec![from, to];
@@ -326,8 +326,8 @@ fn busy_until(connection: &mut AnyConnection, endpoint: Id) -> Result<Option<Tim
 }
 
 statement! {
-    /// Notes who asked, or that they go on asking.
-    Note {
+    /// Records the replay request, or adds the next step of it.
+    RecordReplay {
         id: Id => SqlId,
         endpoint: Id => SqlId,
         asked_at: Instant => SqlInstant,
@@ -336,22 +336,22 @@ statement! {
         events: i64 => BigInt,
         ends_at: Instant => SqlInstant,
     }
-    postgres NOTE;
-    sqlite NOTE;
+    postgres RECORD_REPLAY;
+    sqlite RECORD_REPLAY;
 }
 
-const NOTE: &str = "INSERT INTO outbox_replay (id, endpoint_id, asked_at, asked_by, wanted, events, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?) \
+const RECORD_REPLAY: &str = "INSERT INTO outbox_replay (id, endpoint_id, asked_at, asked_by, wanted, events, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?) \
     ON CONFLICT (id, endpoint_id) DO UPDATE SET events = outbox_replay.events + excluded.events, ends_at = excluded.ends_at";
 
-fn note(
+fn record_request(
     connection: &mut AnyConnection,
     to: Id,
-    asked: &ReplayAsked,
+    asked: &ReplayRequest,
     events: u32,
     ends_at: Timestamp,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let note = Note {
+    let record = RecordReplay {
         id: Id(asked.id),
         endpoint: to,
         asked_at: Instant(now),
@@ -360,6 +360,6 @@ fn note(
         events: i64::from(events),
         ends_at: Instant(ends_at),
     };
-    on_each!(connection, inner => note.execute(inner))?;
+    on_each!(connection, inner => record.execute(inner))?;
     Ok(())
 }

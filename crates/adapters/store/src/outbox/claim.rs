@@ -12,9 +12,9 @@ use super::delivery::{Handed, SentColumns, SentRow, receiver_and_message};
 use super::listed;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::lane::{HASTY, Together, Verdict, Work};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::statement;
+use crate::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
 
 /// Streams to be leased.
 #[derive(Debug)]
@@ -329,19 +329,19 @@ impl Claiming {
 impl Work for Claiming {
     type Answer = Handed;
 
-    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Handed>, Fault> {
+    fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<Handed>, Fault> {
         let handed = match connection {
             AnyConnection::Postgres(connection) => self.on_postgres(connection)?,
             AnyConnection::Sqlite(connection) => self.on_sqlite(connection)?,
         };
-        Ok(Verdict::Keep(handed))
+        Ok(TxOutcome::Commit(handed))
     }
 }
 
-impl Together for Claiming {
-    const SETTINGS: &'static str = HASTY;
+impl Batchable for Claiming {
+    const SETTINGS: &'static str = ASYNC_COMMIT;
 
-    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Handed>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Handed>>, Fault> {
         super::each_by_itself(connection, all, Self::on_postgres)
     }
 }

@@ -15,7 +15,7 @@ use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::{EventFilter, Schedule};
 use dropin_ports::{Delivery, DeliveryKey};
 
-use super::finish::Try;
+use super::finish::AttemptKey;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{retiring, written};
@@ -120,7 +120,7 @@ pub(super) use receiver_and_message;
 /// An event that its endpoint does not want.
 #[derive(Debug)]
 pub(super) struct Unwanted {
-    pub(super) which: Try,
+    pub(super) key: AttemptKey,
     pub(super) filter: Arc<EventFilter>,
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct Handed {
     pub(super) more: Vec<EndpointId>,
     /// Streams to endpoints that were removed.
     pub(super) removed: Vec<i64>,
-    /// Streams whose event was told after the statement began.
+    /// Streams whose event was enqueued after the statement began.
     pub(super) unseen: Vec<i64>,
     /// To be passed over.
     pub(super) unwanted: Vec<Unwanted>,
@@ -171,8 +171,8 @@ impl Handed {
         };
         let Some(settings) = self.settings_of(stream.endpoint_id, &receiver) else { return };
         if let Some(filter) = settings.filter.filter(|filter| !filter.admits(event_type)) {
-            let which = (stream.id, stream.next_sequence, stream.attempt);
-            return self.unwanted.push(Unwanted { which, filter });
+            let key = (stream.id, stream.next_sequence, stream.attempt);
+            return self.unwanted.push(Unwanted { key, filter });
         }
         let made = delivery(stream, receiver, message, settings.retry, now);
         self.deliveries.extend(made.map_err(Fault::into_store_error).ok());

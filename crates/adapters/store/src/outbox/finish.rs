@@ -8,30 +8,30 @@ use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_notification::HOLDS_BACK_FOR;
-use dropin_ports::{AttemptRecord, DeliveryResult, FinishedTry};
+use dropin_ports::{AttemptRecord, AttemptResult, DeliveryResult};
 
 use super::delivery::{Handed, SentColumns, SentRow, found, receiver_and_message};
 use super::listed;
 use super::stream::{Written, write_each};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::lane::{HASTY, Together, Verdict, Work};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::statement;
+use crate::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
 
 /// One try, as results name it: stream, sequence and attempt.
-pub(super) type Try = (i64, i64, i32);
+pub(super) type AttemptKey = (i64, i64, i32);
 
-/// What is told of one try.
+/// The result of one attempt, to be written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Told {
-    pub(super) which: Try,
-    pub(super) what: What,
+pub(super) struct AttemptUpdate {
+    pub(super) key: AttemptKey,
+    pub(super) change: StreamChange,
 }
 
-/// What becomes of a stream.
+/// What a result does to its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum StreamChange {
     /// It goes on to that sequence.
     GoOn { next: i64 },
     /// It goes on to the next, and this one is put aside.
@@ -46,13 +46,13 @@ pub(super) enum What {
 #[derive(Debug, Clone)]
 struct Record {
     attempt: i32,
-    told: AttemptRecord,
+    record: AttemptRecord,
 }
 
 /// What came of tries, to be written.
 #[derive(Debug)]
 pub(crate) struct Finishing {
-    told: Vec<Told>,
+    updates: Vec<AttemptUpdate>,
     records: Vec<Record>,
     pub(super) now: Timestamp,
     pub(super) lease_until: Timestamp,
@@ -66,39 +66,39 @@ pub(crate) struct Finished {
     /// How many tries were still under way.
     pub(super) matched: u32,
     /// To be written one by one.
-    pub(super) left: Vec<Told>,
+    pub(super) left: Vec<AttemptUpdate>,
 }
 
 impl Finishing {
     /// Of two results of the same try, the first counts.
-    pub(super) fn new(results: Vec<FinishedTry>, now: Timestamp, lease_until: Timestamp) -> Self {
+    pub(super) fn new(results: Vec<AttemptResult>, now: Timestamp, lease_until: Timestamp) -> Self {
         let (mut seen, mut recorded) = (HashSet::with_capacity(results.len()), HashSet::with_capacity(results.len()));
-        let mut new = Self { told: Vec::with_capacity(results.len()), records: Vec::new(), now, lease_until };
-        for FinishedTry { key, result, record } in results {
+        let mut new = Self { updates: Vec::with_capacity(results.len()), records: Vec::new(), now, lease_until };
+        for AttemptResult { key: delivery, result, record } in results {
             // No stream is at an attempt that its column cannot hold.
-            let Ok(attempt) = i32::try_from(key.attempt) else { continue };
-            let record = record.map(|told| Record { attempt, told });
+            let Ok(attempt) = i32::try_from(delivery.attempt) else { continue };
+            let record = record.map(|record| Record { attempt, record });
             new.records.extend(record.filter(|record| recorded.insert(record.key())));
-            let what = match result {
-                DeliveryResult::Acknowledged => What::GoOn { next: key.sequence + 1 },
-                DeliveryResult::Parked => What::Parked,
-                DeliveryResult::Retry { at } => What::Retry { at },
-                DeliveryResult::Held { at } => What::Held { at },
+            let change = match result {
+                DeliveryResult::Acknowledged => StreamChange::GoOn { next: delivery.sequence + 1 },
+                DeliveryResult::Parked => StreamChange::Parked,
+                DeliveryResult::Retry { at } => StreamChange::Retry { at },
+                DeliveryResult::Held { at } => StreamChange::Held { at },
             };
-            let which = (key.stream, key.sequence, attempt);
-            if seen.insert(which) {
-                new.told.push(Told { which, what });
+            let key = (delivery.stream, delivery.sequence, attempt);
+            if seen.insert(key) {
+                new.updates.push(AttemptUpdate { key, change });
             }
         }
         new
     }
 
     /// Without anything for the history.
-    pub(super) const fn only(told: Vec<Told>, now: Timestamp, lease_until: Timestamp) -> Self {
-        Self { told, records: Vec::new(), now, lease_until }
+    pub(super) const fn only(updates: Vec<AttemptUpdate>, now: Timestamp, lease_until: Timestamp) -> Self {
+        Self { updates, records: Vec::new(), now, lease_until }
     }
 
-    fn all_together(&self, connection: &mut PgConnection) -> Result<Finished, Fault> {
+    fn write_batched(&self, connection: &mut PgConnection) -> Result<Finished, Fault> {
         let rows: Vec<(i64, bool, Option<SentRow>)> = self.statement().load(connection).in_table("outbox_stream")?;
         let mut finished = Finished::default();
         let mut left = HashSet::new();
@@ -112,67 +112,67 @@ impl Finishing {
                 finished.handed.add(stream, next, self.now);
             }
         }
-        finished.left = self.told.iter().filter(|told| left.contains(&told.which.0)).copied().collect();
+        finished.left = self.updates.iter().filter(|update| left.contains(&update.key.0)).copied().collect();
         Ok(finished)
     }
 
-    fn statement(&self) -> MoveTogether<'_> {
-        let told = &self.told;
+    fn statement(&self) -> MoveStreams<'_> {
+        let updates = &self.updates;
         let records = &self.records;
-        MoveTogether {
-            streams: told.iter().map(|one| one.which.0).collect(),
-            sequences: told.iter().map(|one| one.which.1).collect(),
-            attempts: told.iter().map(|one| one.which.2).collect(),
-            next: told.iter().map(|one| one.next()).collect(),
-            parked: told.iter().map(|one| one.what == What::Parked).collect(),
-            held: told.iter().map(|one| matches!(one.what, What::Held { .. })).collect(),
-            again_at: told.iter().map(|one| one.again_at()).collect(),
+        MoveStreams {
+            streams: updates.iter().map(|one| one.key.0).collect(),
+            sequences: updates.iter().map(|one| one.key.1).collect(),
+            attempts: updates.iter().map(|one| one.key.2).collect(),
+            next: updates.iter().map(|one| one.next()).collect(),
+            parked: updates.iter().map(|one| one.change == StreamChange::Parked).collect(),
+            held: updates.iter().map(|one| matches!(one.change, StreamChange::Held { .. })).collect(),
+            again_at: updates.iter().map(|one| one.again_at()).collect(),
             hands_out: self.now < self.lease_until,
             holds_back_for: HOLDS_BACK_FOR.as_secs().cast_signed(),
             first_try: Instant(self.now),
             lease_until: Instant(self.lease_until),
             idle_since: Instant(self.now),
             parked_at: Instant(self.now),
-            endpoints: records.iter().map(|one| Id(one.told.endpoint_id.uuid())).collect(),
-            events: records.iter().map(|one| Id(one.told.event_id.uuid())).collect(),
+            endpoints: records.iter().map(|one| Id(one.record.endpoint_id.uuid())).collect(),
+            events: records.iter().map(|one| Id(one.record.event_id.uuid())).collect(),
             tries: records.iter().map(|one| one.attempt).collect(),
-            started: records.iter().map(|one| Instant(one.told.started_at)).collect(),
+            started: records.iter().map(|one| Instant(one.record.started_at)).collect(),
             took: records.iter().map(Record::took).collect(),
-            statuses: records.iter().map(|one| one.told.status.map(i32::from)).collect(),
-            whys: records.iter().map(|one| one.told.why).collect(),
+            statuses: records.iter().map(|one| one.record.status.map(i32::from)).collect(),
+            whys: records.iter().map(|one| one.record.why).collect(),
             answers: records.iter().map(Record::answer).collect(),
         }
     }
 }
 
-/// Writes what is told of each try by itself, and hands out what is next.
+/// Writes each result by a statement of its own, and hands out what is next.
 pub(super) fn one_by_one(
     connection: &mut AnyConnection,
-    told: &[Told],
+    updates: &[AttemptUpdate],
     now: Timestamp,
     lease_until: Timestamp,
 ) -> Result<Finished, Fault> {
-    let Written { going_on, matched } = write_each(connection, told, now, lease_until)?;
+    let Written { going_on, matched } = write_each(connection, updates, now, lease_until)?;
     let handed =
         if going_on.is_empty() { Handed::default() } else { found(connection, &listed(going_on), lease_until, now)? };
     Ok(Finished { handed, matched, left: Vec::new() })
 }
 
-impl Told {
+impl AttemptUpdate {
     /// Where it goes on.
     fn next(&self) -> Option<i64> {
-        match self.what {
-            What::GoOn { next } => Some(next),
-            What::Parked => Some(self.which.1 + 1),
-            What::Retry { .. } | What::Held { .. } => None,
+        match self.change {
+            StreamChange::GoOn { next } => Some(next),
+            StreamChange::Parked => Some(self.key.1 + 1),
+            StreamChange::Retry { .. } | StreamChange::Held { .. } => None,
         }
     }
 
     /// When the same is due again.
     fn again_at(&self) -> Option<Instant> {
-        match self.what {
-            What::Retry { at } | What::Held { at } => Some(Instant(at)),
-            What::GoOn { .. } | What::Parked => None,
+        match self.change {
+            StreamChange::Retry { at } | StreamChange::Held { at } => Some(Instant(at)),
+            StreamChange::GoOn { .. } | StreamChange::Parked => None,
         }
     }
 }
@@ -180,41 +180,41 @@ impl Told {
 impl Record {
     /// What no other try has.
     fn key(&self) -> (EndpointId, EventId, i32, Timestamp) {
-        (self.told.endpoint_id, self.told.event_id, self.attempt, self.told.started_at)
+        (self.record.endpoint_id, self.record.event_id, self.attempt, self.record.started_at)
     }
 
     /// Microseconds.
     fn took(&self) -> i64 {
-        i64::try_from(self.told.took.as_micros()).unwrap_or(i64::MAX)
+        i64::try_from(self.record.took.as_micros()).unwrap_or(i64::MAX)
     }
 
     fn answer(&self) -> Option<&[u8]> {
-        Some(self.told.answer.as_slice()).filter(|answer| !answer.is_empty())
+        Some(self.record.answer.as_slice()).filter(|answer| !answer.is_empty())
     }
 }
 
 impl Work for Finishing {
     type Answer = Finished;
 
-    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Finished>, Fault> {
+    fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<Finished>, Fault> {
         let finished = match connection {
-            AnyConnection::Postgres(connection) => self.all_together(connection)?,
+            AnyConnection::Postgres(connection) => self.write_batched(connection)?,
             AnyConnection::Sqlite(inner) => {
                 for record in &self.records {
                     record.keep(inner)?;
                 }
-                one_by_one(connection, &self.told, self.now, self.lease_until)?
+                one_by_one(connection, &self.updates, self.now, self.lease_until)?
             }
         };
-        Ok(Verdict::Keep(finished))
+        Ok(TxOutcome::Commit(finished))
     }
 }
 
-impl Together for Finishing {
-    const SETTINGS: &'static str = HASTY;
+impl Batchable for Finishing {
+    const SETTINGS: &'static str = ASYNC_COMMIT;
 
-    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Finished>>, Fault> {
-        super::each_by_itself(connection, all, Self::all_together)
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Finished>>, Fault> {
+        super::each_by_itself(connection, all, Self::write_batched)
     }
 }
 
@@ -231,22 +231,22 @@ statement! {
         answer: Option<&'a [u8]> => Nullable<Binary>,
     }
     on Sqlite, SqliteConnection, "INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
-        SELECT told.* FROM (SELECT ? AS endpoint_id, ? AS event_id, ? AS attempt, ? AS started_at, ? AS took, ? AS status, ? AS why, \
-            ? AS answer) AS told WHERE NOT EXISTS ( \
-            SELECT 1 FROM outbox_attempt AS a WHERE a.event_id = told.event_id AND a.endpoint_id = told.endpoint_id \
-                AND a.attempt = told.attempt AND a.started_at = told.started_at)";
+        SELECT attempt_row.* FROM (SELECT ? AS endpoint_id, ? AS event_id, ? AS attempt, ? AS started_at, ? AS took, ? AS status, ? AS why, \
+            ? AS answer) AS attempt_row WHERE NOT EXISTS ( \
+            SELECT 1 FROM outbox_attempt AS a WHERE a.event_id = attempt_row.event_id AND a.endpoint_id = attempt_row.endpoint_id \
+                AND a.attempt = attempt_row.attempt AND a.started_at = attempt_row.started_at)";
 }
 
 impl Record {
     fn keep(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {
         let keep = Keep {
-            endpoint: Id(self.told.endpoint_id.uuid()),
-            event: Id(self.told.event_id.uuid()),
+            endpoint: Id(self.record.endpoint_id.uuid()),
+            event: Id(self.record.event_id.uuid()),
             attempt: self.attempt,
-            started_at: Instant(self.told.started_at),
+            started_at: Instant(self.record.started_at),
             took: self.took(),
-            status: self.told.status.map(i32::from),
-            why: self.told.why,
+            status: self.record.status.map(i32::from),
+            why: self.record.why,
             answer: self.answer(),
         };
         keep.execute(connection)?;
@@ -259,15 +259,17 @@ statement! {
     /// after its hour (TRUE): each becomes two streams, one after the other. So are streams that were asked for and go on: what comes behind is looked
     /// for under the lock, because whoever asks for more may have put it there while this waited.
     ///
-    /// Locks are taken in the order of endpoints and then of streams: whoever tells every endpoint of a payment goes through endpoints in the
-    /// same order, and whoever goes through the streams of one endpoint does so by their ids. An event that was told while a lock was waited for
+    /// Locks are taken in the order of endpoints and then of streams: a transaction that enqueues for all endpoints of a payment takes them in the
+    /// same order, and one that goes through the streams of an endpoint does so by their ids. An event that was enqueued during a wait for a lock
     /// is not seen here; it is looked for afterwards.
     ///
-    /// A try that is told of twice, because the first answer was lost, is held once, for nothing is leased any more, and stands once in the history.
+    /// An attempt that is reported twice, because the first response was lost, is held once, since nothing is leased any more, and recorded once.
+    /// A scalar subquery looks for it: PostgreSQL may answer NOT EXISTS by reading every attempt there is. IS NOT DISTINCT FROM keeps it to the
+    /// index by event, because many attempts may have started at one moment.
     ///
     /// What was moved and what was not stand one below the other rather than joined: that would compare each row with each. Nothing is looked up
     /// for streams that are idle now: their keys are NULL.
-    MoveTogether<'a> {
+    MoveStreams<'a> {
         streams: Vec<i64> => Array<BigInt>,
         sequences: Vec<i64> => Array<BigInt>,
         attempts: Vec<i32> => Array<Integer>,
@@ -326,9 +328,9 @@ statement! {
         ), kept AS ( \
             INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
             SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?) \
-                AS told (endpoint_id, event_id, attempt, started_at, took, status, why, answer) WHERE NOT EXISTS ( \
-                SELECT FROM outbox_attempt AS a WHERE a.event_id = told.event_id AND a.endpoint_id = told.endpoint_id \
-                    AND a.attempt = told.attempt AND a.started_at = told.started_at) \
+                AS attempt_row (endpoint_id, event_id, attempt, started_at, took, status, why, answer) WHERE ( \
+                SELECT TRUE FROM outbox_attempt AS a WHERE a.event_id = attempt_row.event_id AND a.endpoint_id = attempt_row.endpoint_id \
+                    AND a.attempt = attempt_row.attempt AND a.started_at IS NOT DISTINCT FROM attempt_row.started_at LIMIT 1) IS NULL \
         ) SELECT moved.id, FALSE, moved.leased, moved.endpoint_id, moved.payment_id, moved.next_sequence, \
             moved.attempt, moved.first_try, moved.uncounted, FALSE, ", receiver_and_message!(), " \
         FROM moved LEFT JOIN endpoint ON endpoint.id = moved.endpoint_id \

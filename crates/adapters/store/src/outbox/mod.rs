@@ -2,19 +2,19 @@
 
 mod claim;
 mod delivery;
+mod endpoint_status;
 mod finish;
 mod overdue;
 mod parked;
+mod queue_stats;
 mod replayed;
-mod standing;
-mod standing_of;
 mod stream;
 mod wanted;
 
 use async_trait::async_trait;
 use diesel::PgConnection;
 use dropin_kernel::{EndpointId, Timestamp};
-use dropin_ports::{Claimed, Delivery, FinishedDeliveries, FinishedTry, OutboxStore, StoreError};
+use dropin_ports::{AttemptResult, Claimed, Delivery, FinishedDeliveries, OutboxStore, StoreError};
 
 pub(crate) use claim::Claiming;
 use claim::Of;
@@ -24,8 +24,8 @@ pub(crate) use finish::Finishing;
 pub(crate) use stream::{NewStream, StreamColumns, StreamRow, lets_others_go};
 
 use crate::fault::Fault;
-use crate::lane::Verdict;
 use crate::store::Store;
+use crate::worker_pool::TxOutcome;
 
 #[async_trait]
 impl OutboxStore for Store {
@@ -58,37 +58,38 @@ impl OutboxStore for Store {
         limit: u32,
     ) -> Result<u32, StoreError> {
         let find = move |connection: &mut _| overdue::find(connection, endpoint, give_up_before, now, limit);
-        let told = self.read(find).await?;
-        if told.is_empty() {
+        let updates = self.read(find).await?;
+        if updates.is_empty() {
             return Ok(0);
         }
-        Ok(self.finish(Finishing::only(told, now, now)).await?.matched)
+        Ok(self.finish(Finishing::only(updates, now, now)).await?.matched)
     }
 
     async fn finish_deliveries(
         &self,
-        results: Vec<FinishedTry>,
+        results: Vec<AttemptResult>,
         now: Timestamp,
         lease_until: Timestamp,
     ) -> Result<FinishedDeliveries, StoreError> {
         if results.is_empty() {
             return Ok(FinishedDeliveries::default());
         }
-        let told = u32::try_from(results.len()).unwrap_or(u32::MAX);
+        let reported = u32::try_from(results.len()).unwrap_or(u32::MAX);
         let finished = self.finish(Finishing::new(results, now, lease_until)).await?;
         let next = self.hand_out(finished.handed, now, lease_until).await;
-        Ok(FinishedDeliveries { next, fenced: told.saturating_sub(finished.matched) })
+        Ok(FinishedDeliveries { next, fenced: reported.saturating_sub(finished.matched) })
     }
 
     async fn park_removed(&self, endpoint: EndpointId, now: Timestamp, limit: u32) -> Result<(u32, bool), StoreError> {
-        self.write(move |connection| parked::park_removed(connection, endpoint, now, limit).map(Verdict::Keep)).await
+        self.write(move |connection| parked::park_removed(connection, endpoint, now, limit).map(TxOutcome::Commit))
+            .await
     }
 }
 
 impl Store {
     async fn claim(&self, claiming: Claiming) -> Result<Claimed, StoreError> {
         let (now, lease_until) = (claiming.now, claiming.lease_until);
-        let mut handed = self.beside_others(claiming).await?;
+        let mut handed = self.run_batched(claiming).await?;
         let more = std::mem::take(&mut handed.more);
         Ok(Claimed { deliveries: self.hand_out(handed, now, lease_until).await, more })
     }
@@ -96,20 +97,20 @@ impl Store {
     /// Writes what came of tries: with one statement what that can, the rest one by one.
     async fn finish(&self, finishing: Finishing) -> Result<Finished, StoreError> {
         let (now, lease_until) = (finishing.now, finishing.lease_until);
-        let mut finished = self.beside_others(finishing).await?;
+        let mut finished = self.run_batched(finishing).await?;
         let left = std::mem::take(&mut finished.left);
         if left.is_empty() {
             return Ok(finished);
         }
         let of = u32::try_from(left.len()).unwrap_or(u32::MAX);
         let write =
-            move |connection: &mut _| finish::one_by_one(connection, &left, now, lease_until).map(Verdict::Keep);
+            move |connection: &mut _| finish::one_by_one(connection, &left, now, lease_until).map(TxOutcome::Commit);
         match self.write(write).await {
             Ok(rest) => {
                 finished.matched += rest.matched;
                 finished.handed.merge(rest.handed);
             }
-            // The others are written; the caller must not tell them again.
+            // The others are written; the caller must not report them again.
             Err(error) => {
                 finished.matched += of;
                 log::warn!(
@@ -148,21 +149,21 @@ impl Store {
         }
     }
 
-    /// Passes over events that nobody wants; what comes behind them.
+    /// Skips events that their endpoint does not subscribe to; returns what comes behind them.
     async fn pass_over(
         &self,
         unwanted: Vec<delivery::Unwanted>,
         now: Timestamp,
         lease_until: Timestamp,
     ) -> Result<Handed, StoreError> {
-        let told = self.read(move |connection| wanted::pass_over(connection, &unwanted)).await?;
-        Ok(self.finish(Finishing::only(told, now, lease_until)).await?.handed)
+        let updates = self.read(move |connection| wanted::pass_over(connection, &unwanted)).await?;
+        Ok(self.finish(Finishing::only(updates, now, lease_until)).await?.handed)
     }
 
     /// Parks an event that was written while its endpoint was being removed.
     async fn park_leased(&self, stream: i64, now: Timestamp, lease_until: Timestamp) {
         let park =
-            move |connection: &mut _| parked::park_leased(connection, stream, lease_until, now).map(Verdict::Keep);
+            move |connection: &mut _| parked::park_leased(connection, stream, lease_until, now).map(TxOutcome::Commit);
         if let Err(error) = self.write(park).await {
             log::warn!("stream {stream} of an endpoint that was removed is parked when its lease has ended: {error}");
         }

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer};
 use dropin_kernel::{EndpointId, Timestamp};
 
-use super::finish::{Told, What};
+use super::finish::{AttemptUpdate, StreamChange};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
@@ -12,7 +12,7 @@ use crate::statement::{on_each, statement};
 
 statement! {
     /// The next notifications of streams of one endpoint that are due, under nobody's lease, and wait for too long. A replay waits since it was
-    /// due, whenever its event was told: what comes behind another of its payment since its turn came.
+    /// due, whenever its event was event: what comes behind another of its payment since its turn came.
     ///
     /// The events themselves are looked at only where they may be older than their stream is due: the first one of a payment never is.
     Overdue {
@@ -20,7 +20,7 @@ statement! {
         now: Instant => SqlInstant,
         first_tried_before: Instant => SqlInstant,
         due_before: Instant => SqlInstant,
-        told_before: Instant => SqlInstant,
+        happened_before: Instant => SqlInstant,
         limit: i64 => BigInt,
     }
     postgres OVERDUE;
@@ -34,24 +34,24 @@ const OVERDUE: &str = "SELECT late.id, late.next_sequence, late.attempt FROM ( \
             AND (s.first_try < ? OR (s.first_try IS NULL AND (s.due_at < ? OR (s.next_sequence > 1 AND NOT s.detached AND EXISTS ( \
                 SELECT 1 FROM outbox_event AS e WHERE e.payment_id = s.payment_id AND e.sequence = s.next_sequence AND e.happened_at < ?))))) \
         ORDER BY s.replayed, s.due_at LIMIT ? \
-    ) AS late JOIN outbox_event AS told ON told.payment_id = late.payment_id AND told.sequence = late.next_sequence";
+    ) AS late JOIN outbox_event AS event ON event.payment_id = late.payment_id AND event.sequence = late.next_sequence";
 
-/// Tells of such streams that they are parked.
+/// The updates that park such streams.
 pub(super) fn find(
     connection: &mut AnyConnection,
     endpoint: EndpointId,
     give_up_before: Timestamp,
     now: Timestamp,
     limit: u32,
-) -> Result<Vec<Told>, Fault> {
+) -> Result<Vec<AttemptUpdate>, Fault> {
     let overdue = Overdue {
         endpoint: Id(endpoint.uuid()),
         now: Instant(now),
         first_tried_before: Instant(give_up_before),
         due_before: Instant(give_up_before),
-        told_before: Instant(give_up_before),
+        happened_before: Instant(give_up_before),
         limit: i64::from(limit),
     };
     let rows: Vec<(i64, i64, i32)> = on_each!(connection, inner => overdue.load(inner)).in_table("outbox_stream")?;
-    Ok(rows.into_iter().map(|which| Told { which, what: What::Parked }).collect())
+    Ok(rows.into_iter().map(|key| AttemptUpdate { key, change: StreamChange::Parked }).collect())
 }

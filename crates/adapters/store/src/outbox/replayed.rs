@@ -1,4 +1,4 @@
-//! Streams that somebody asked for: detached ones, with the events that come behind the one they are at in a table of their own.
+//! Streams of replays: detached ones. The events behind the current one are in the table `outbox_replay_rest`.
 
 use diesel::prelude::*;
 use dropin_kernel::Timestamp;
@@ -10,7 +10,7 @@ use crate::schema::{outbox_replay_rest, outbox_stream};
 use crate::sql::{Id, Instant};
 
 impl NewStream {
-    /// One that somebody asked for: it does not hold a payment's last events, but one of them that goes its own way.
+    /// A stream for a replay: it holds one event of a payment, apart from the main stream of the payment.
     pub(crate) fn asked_for(endpoint_id: Id, payment_id: Id, sequence: i64, due_at: Timestamp) -> Self {
         Self {
             endpoint_id,

@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
 use dropin_kernel::Timestamp;
 use dropin_notification::HOLDS_BACK_FOR;
 
-use super::finish::{Told, Try, What};
+use super::finish::{AttemptKey, AttemptUpdate, StreamChange};
 use super::{listed, parked, replayed};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
@@ -50,7 +50,7 @@ pub(crate) struct NewStream {
 
 impl StreamRow {
     /// The try that is under way.
-    fn current(&self) -> Try {
+    fn current(&self) -> AttemptKey {
         (self.id, self.next_sequence, self.attempt)
     }
 
@@ -81,32 +81,33 @@ pub(super) struct Written {
     pub(super) matched: u32,
 }
 
-/// Writes what is told of tries that are still under way: a late result finds its stream elsewhere (later sequence, later attempt) or gone.
+/// Writes the results of attempts that are still under way: a late result finds its stream elsewhere (later sequence or attempt) or gone.
 pub(super) fn write_each(
     connection: &mut AnyConnection,
-    told: &[Told],
+    updates: &[AttemptUpdate],
     now: Timestamp,
     lease_until: Timestamp,
 ) -> Result<Written, Fault> {
-    let find = Find { streams: listed(told.iter().map(|told| told.which.0)) };
+    let find = Find { streams: listed(updates.iter().map(|update| update.key.0)) };
     let rows: Vec<StreamRow> = on_each!(connection, inner => find.load(inner)).in_table("outbox_stream")?;
-    let mut under_way: HashMap<Try, StreamRow> = rows.into_iter().map(|stream| (stream.current(), stream)).collect();
+    let mut under_way: HashMap<AttemptKey, StreamRow> =
+        rows.into_iter().map(|stream| (stream.current(), stream)).collect();
     let mut written = Written::default();
-    for Told { which, what } in told {
-        let Some(stream) = under_way.remove(which) else { continue };
+    for AttemptUpdate { key, change } in updates {
+        let Some(stream) = under_way.remove(key) else { continue };
         written.matched += 1;
-        let next_sequence = match what {
-            What::GoOn { next } => *next,
-            What::Parked => {
+        let next_sequence = match change {
+            StreamChange::GoOn { next } => *next,
+            StreamChange::Parked => {
                 parked::park(connection, &stream, now)?;
                 stream.next_sequence + 1
             }
-            What::Retry { at } => {
+            StreamChange::Retry { at } => {
                 retry(connection, &stream, *at, now)?;
                 continue;
             }
-            What::Held { at } => {
-                // Told twice, because the first answer was lost, it is held once: nothing is leased any more.
+            StreamChange::Held { at } => {
+                // A result that is reported twice, because the first response was lost, is held once: nothing is leased any more.
                 let uncounted = stream.uncounted + i32::from(stream.leased);
                 Move { uncounted, ..Move::wait(&stream, *at) }.write(connection)?;
                 continue;

@@ -6,14 +6,14 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
 use super::delivery::Unwanted;
-use super::finish::{Told, What};
+use super::finish::{AttemptUpdate, StreamChange};
 use super::listed;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::statement::{on_each, statement};
 
-/// Most events that are looked at in one go.
-const LOOKS: i64 = 4_096;
+/// Most events that one read looks at.
+const MAX_SCANNED_EVENTS: i64 = 4_096;
 
 statement! {
     /// What comes behind the next events of streams, in order.
@@ -29,21 +29,21 @@ statement! {
 }
 
 /// Where streams go on whose next events are not wanted: at the first that is, or behind all that were looked at.
-pub(super) fn pass_over(connection: &mut AnyConnection, unwanted: &[Unwanted]) -> Result<Vec<Told>, Fault> {
-    let behind = Behind { streams: listed(unwanted.iter().map(|one| one.which.0)), limit: LOOKS };
+pub(super) fn pass_over(connection: &mut AnyConnection, unwanted: &[Unwanted]) -> Result<Vec<AttemptUpdate>, Fault> {
+    let behind = Behind { streams: listed(unwanted.iter().map(|one| one.key.0)), limit: MAX_SCANNED_EVENTS };
     let rows: Vec<(i64, i64, String)> = on_each!(connection, inner => behind.load(inner)).in_table("outbox_event")?;
     let mut types: HashMap<i64, HashMap<i64, String>> = HashMap::new();
     for (stream, sequence, event_type) in rows {
         types.entry(stream).or_default().insert(sequence, event_type);
     }
-    let told = |Unwanted { which, filter }: &Unwanted| {
-        let behind = types.get(&which.0);
+    let update = |Unwanted { key, filter }: &Unwanted| {
+        let behind = types.get(&key.0);
         // An event that is missing is not passed over: whoever looks for it says so.
         let is_unwanted = |sequence: &i64| {
             behind.and_then(|behind| behind.get(sequence)).is_some_and(|event_type| !filter.admits(event_type))
         };
-        let next = (which.1 + 1..).find(|sequence| !is_unwanted(sequence)).unwrap_or(i64::MAX);
-        Told { which: *which, what: What::GoOn { next } }
+        let next = (key.1 + 1..).find(|sequence| !is_unwanted(sequence)).unwrap_or(i64::MAX);
+        AttemptUpdate { key: *key, change: StreamChange::GoOn { next } }
     };
-    Ok(unwanted.iter().map(told).collect())
+    Ok(unwanted.iter().map(update).collect())
 }

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use dropin_kernel::{MerchantId, OpId, OrderId, RefundId, Timestamp};
 use dropin_order::{OpKind, Operation, Order, Refund};
-use dropin_ports::{CheckoutRecord, LapsedOrder, OrderDossier, OrderName, Payment};
+use dropin_ports::{CheckoutRecord, LapsedOrder, OrderDetails, OrderName, Payment};
 use dropin_session::Session;
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ use crate::rows::{OpRow, OrderRow, ProfileRow, RefundRow, SessionRow};
 use crate::schema::{checkout, purchase_order};
 use crate::sql::{Document, Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
-use crate::{journal, rates};
+use crate::{append_only, rates};
 
 const TABLE: &str = "purchase_order";
 
@@ -239,14 +239,14 @@ pub(super) fn order(
 }
 
 /// The merchant's own Order with refunds and history, as they were at one moment.
-pub(super) fn dossier(
+pub(super) fn order_details(
     connection: &mut AnyConnection,
     merchant: MerchantId,
     name: &OrderName,
-) -> Result<Option<OrderDossier>, Fault> {
+) -> Result<Option<OrderDetails>, Fault> {
     let Some(order) = order(connection, merchant, name)? else { return Ok(None) };
     let refunds = refunds(connection, order.id)?;
-    let history = journal::of_order(connection, order.id)?;
+    let history = append_only::order_history(connection, order.id)?;
     // On PostgreSQL each statement sees a moment of its own. Whatever is added to an Order counts its revision up.
     let revision: i64 = purchase_order::table
         .find(Id(order.id.uuid()))
@@ -254,11 +254,12 @@ pub(super) fn dossier(
         .first(connection)
         .in_table(TABLE)?;
     if revision != order.revision.number() {
-        return Err(Fault::Again);
+        return Err(Fault::Retry);
     }
     // Nobody changes the terms of a Session that is paid.
-    let rate = order.session_id.map(|session| rates::of_session(connection, session)).transpose()?.flatten();
-    Ok(Some(OrderDossier { order, refunds, history, rate }))
+    let currency = order.amounts.currency();
+    let rate = order.session_id.map(|session| rates::of_session(connection, session, currency)).transpose()?.flatten();
+    Ok(Some(OrderDetails { order, refunds, history, rate }))
 }
 
 /// The Orders whose time was over, without a look at anything else of their rows: one that makes no sense must not keep the others from ending.

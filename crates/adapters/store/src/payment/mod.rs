@@ -12,26 +12,26 @@ use dropin_kernel::{MerchantId, OpId, OrderId, RefundId, Timestamp};
 use dropin_order::{OpState, Operation, Order, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, LapsedOrder, OpenOperations,
-    OrderChanged, OrderDossier, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement,
-    StoreError, StoredAnswer,
+    OrderChanged, OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement,
+    StoreError, StoredResponse,
 };
 use dropin_session::Session;
 
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
-use crate::lane::Verdict;
 use crate::session::apply_state;
 use crate::store::Store;
-use crate::{answers, journal};
+use crate::worker_pool::TxOutcome;
+use crate::{append_only, idempotency};
 
 pub(crate) use operation::tries;
-pub(crate) use prepare::{Preparation, UsualPreparation};
-pub(crate) use settle::{Settling, UsualSettlement};
+pub(crate) use prepare::{EligiblePreparation, Preparation};
+pub(crate) use settle::{EligibleSettlement, Settling};
 
 #[async_trait]
 impl PaymentStore for Store {
     async fn prepare_authorization(&self, prepare: PrepareAuthorization) -> Result<AuthorizationPrepared, StoreError> {
-        self.beside_others(Preparation(prepare)).await
+        self.run_batched(Preparation(prepare)).await
     }
 
     async fn change_order(&self, change: ChangeOrder) -> Result<OrderChanged, StoreError> {
@@ -39,7 +39,7 @@ impl PaymentStore for Store {
     }
 
     async fn settle(&self, settlement: Settlement) -> Result<Settled, StoreError> {
-        self.beside_others(Settling(settlement)).await
+        self.run_batched(Settling(settlement)).await
     }
 
     async fn find_payment(&self, operation: OpId) -> Result<Option<Payment>, StoreError> {
@@ -52,7 +52,7 @@ impl PaymentStore for Store {
         lease_until: Timestamp,
         limit: u32,
     ) -> Result<Vec<ClaimedOperation>, StoreError> {
-        self.write(move |connection| operation::claim(connection, now, lease_until, limit).map(Verdict::Keep)).await
+        self.write(move |connection| operation::claim(connection, now, lease_until, limit).map(TxOutcome::Commit)).await
     }
 
     async fn list_open_operations(&self, limit: u32) -> Result<Vec<Operation>, StoreError> {
@@ -68,7 +68,7 @@ impl PaymentStore for Store {
         claim: ClaimedOperation,
         state: OpState,
         due_at: Timestamp,
-        answer: Option<StoredAnswer>,
+        answer: Option<StoredResponse>,
     ) -> Result<Applied, StoreError> {
         self.write(move |connection| operation::postpone(connection, claim, state, due_at, answer.as_ref())).await
     }
@@ -87,9 +87,13 @@ impl PaymentStore for Store {
         self.read(move |connection| find::order(connection, merchant, &name)).await
     }
 
-    async fn find_dossier(&self, merchant: MerchantId, name: &OrderName) -> Result<Option<OrderDossier>, StoreError> {
+    async fn find_order_details(
+        &self,
+        merchant: MerchantId,
+        name: &OrderName,
+    ) -> Result<Option<OrderDetails>, StoreError> {
         let name = name.clone();
-        self.read(move |connection| find::dossier(connection, merchant, &name)).await
+        self.read(move |connection| find::order_details(connection, merchant, &name)).await
     }
 
     async fn find_order_anywhere(&self, id: OrderId) -> Result<Option<(Order, Option<Session>)>, StoreError> {
@@ -119,33 +123,33 @@ impl PaymentStore for Store {
     }
 }
 
-fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<Verdict<OrderChanged>, Fault> {
+fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<TxOutcome<OrderChanged>, Fault> {
     if change.key_use.is_some() && change.operation.is_none() {
         return Err(Fault::Refused("a key waits for the outcome of an operation".to_owned()));
     }
     if !order::apply(connection, &change.order)? {
-        return Ok(Verdict::Undo(OrderChanged::Stale));
+        return Ok(TxOutcome::Rollback(OrderChanged::Stale));
     }
     if let Some(session) = &change.session
         && !apply_state(connection, session)?
     {
-        return Ok(Verdict::Undo(OrderChanged::Stale));
+        return Ok(TxOutcome::Rollback(OrderChanged::Stale));
     }
     if let Some(refund) = &change.refund
         && !refund::insert(connection, refund)?
     {
         // A request that is repeated finds its own refund: then the key tells so.
-        let used = answers::is_used(connection, change.key_use.as_ref())?;
-        return Ok(Verdict::Undo(if used { OrderChanged::KeyTaken } else { OrderChanged::DuplicateRefund }));
+        let used = idempotency::is_key_used(connection, change.key_use.as_ref())?;
+        return Ok(TxOutcome::Rollback(if used { OrderChanged::KeyTaken } else { OrderChanged::DuplicateRefund }));
     }
     if let Some(operation) = &change.operation {
         operation::insert(connection, operation)?;
         // After the operation, to which it refers.
-        if !answers::await_outcome(connection, change.key_use.as_ref(), operation.id)? {
-            return Ok(Verdict::Undo(OrderChanged::KeyTaken));
+        if !idempotency::take_key(connection, change.key_use.as_ref(), operation.id)? {
+            return Ok(TxOutcome::Rollback(OrderChanged::KeyTaken));
         }
     }
-    journal::remember_all(connection, &change.history)?;
-    journal::announce(connection, &change.events)?;
-    Ok(Verdict::Keep(OrderChanged::Done))
+    append_only::append_history_all(connection, &change.history)?;
+    append_only::enqueue_events(connection, &change.events)?;
+    Ok(TxOutcome::Commit(OrderChanged::Done))
 }

@@ -10,22 +10,22 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use dropin_kernel::{OpId, Timestamp};
 use dropin_order::{OpState, Operation};
-use dropin_ports::{Applied, ClaimedOperation, OpenOperations, Settlement, StoredAnswer};
+use dropin_ports::{Applied, ClaimedOperation, OpenOperations, Settlement, StoredResponse};
 
-use crate::answers;
 use crate::columns::{ColumnsOf, op_columns};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::lane::Verdict;
+use crate::idempotency;
 use crate::rows::{OpRow, read_kind, read_state};
 use crate::schema::processor_op;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
+use crate::worker_pool::TxOutcome;
 
 const TABLE: &str = "processor_op";
 
 /// How long what the processor has accepted lets others go first, so that nothing waits for ever.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_PENDING_DEFERRAL: Duration = Duration::from_secs(10);
 
 statement! {
     /// A new operation.
@@ -81,7 +81,7 @@ macro_rules! due {
 statement! {
     /// The operations that are due: those that somebody may wait for go before those that the processor has accepted, unless these have been due for
     /// long; then the oldest first. What another settler holds right now is skipped, not waited for.
-    Due { now: Instant => SqlInstant, patient_since: Instant => SqlInstant, limit: i64 => BigInt, }
+    Due { now: Instant => SqlInstant, deferred_since: Instant => SqlInstant, limit: i64 => BigInt, }
     postgres concat!(due!(), " FOR UPDATE SKIP LOCKED");
     sqlite due!();
     returns SqlId;
@@ -162,18 +162,18 @@ pub(super) fn postpone(
     claim: ClaimedOperation,
     state: OpState,
     due_at: Timestamp,
-    answer: Option<&StoredAnswer>,
-) -> Result<Verdict<Applied>, Fault> {
+    answer: Option<&StoredResponse>,
+) -> Result<TxOutcome<Applied>, Fault> {
     if !state.is_open() {
         return Err(Fault::Refused("an operation is postponed only while it is open".to_owned()));
     }
     let (id, epoch) = (Id(claim.id.uuid()), claim.epoch);
     let postpone = Postpone { state: state.as_str(), due_at: Instant(due_at), id, epoch };
     if on_each!(connection, inner => postpone.execute(inner))? == 0 {
-        return Ok(Verdict::Undo(Applied::Stale));
+        return Ok(TxOutcome::Rollback(Applied::Stale));
     }
-    answers::give(connection, claim.id, answer)?;
-    Ok(Verdict::Keep(Applied::Done))
+    idempotency::complete(connection, claim.id, answer)?;
+    Ok(TxOutcome::Commit(Applied::Done))
 }
 
 /// Takes over what is due.
@@ -183,7 +183,8 @@ pub(super) fn claim(
     lease_until: Timestamp,
     limit: u32,
 ) -> Result<Vec<ClaimedOperation>, Fault> {
-    let due = Due { now: Instant(now), patient_since: Instant(now.minus(PATIENCE)), limit: i64::from(limit) };
+    let due =
+        Due { now: Instant(now), deferred_since: Instant(now.minus(MAX_PENDING_DEFERRAL)), limit: i64::from(limit) };
     let due: Vec<Id> = on_each!(connection, inner => due.load(inner)).in_table(TABLE)?;
     if due.is_empty() {
         return Ok(Vec::new());
@@ -231,7 +232,7 @@ mod tests {
         let list = format!("state IN ({})", open.join(", "));
         let zero = Instant(Timestamp::from_micros(0));
         let due =
-            diesel::debug_query::<diesel::pg::Pg, _>(&Due { now: zero, patient_since: zero, limit: 1 }).to_string();
+            diesel::debug_query::<diesel::pg::Pg, _>(&Due { now: zero, deferred_since: zero, limit: 1 }).to_string();
         for text in [CLOSE, POSTPONE, OPEN, COUNT, &due] {
             assert!(text.contains(&list), "{text} should have {list}");
         }

@@ -1,9 +1,10 @@
 //! An Order as it is written: with fixed texts, since every payment does it several times.
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+use dropin_card::CardHash;
 use dropin_kernel::Change;
-use dropin_order::{Order, VoidCause};
+use dropin_order::{FailureReason, Order, VoidCause};
 use dropin_ports::CheckoutRecord;
 
 use crate::connection::AnyConnection;
@@ -40,6 +41,11 @@ statement! {
         voiding: Option<&'static str> => Nullable<Text>,
         capture_promised: Option<i64> => Nullable<BigInt>,
         return_url: Option<&'a str> => Nullable<Text>,
+        attempt: Option<Id> => Nullable<SqlId>,
+        failure: Option<&'static str> => Nullable<Text>,
+        transfer_reference: Option<&'a str> => Nullable<Text>,
+        transfer_page: Option<&'a str> => Nullable<Text>,
+        card: Option<&'a [u8]> => Nullable<Binary>,
     }
     postgres INSERT;
     sqlite INSERT;
@@ -47,8 +53,9 @@ statement! {
 
 const INSERT: &str = "INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, \
         currency, total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, \
-        auto_capture, payment_method, created_at, updated_at, expires_at, page, bank_details, voiding, capture_promised_minor, return_url) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        auto_capture, payment_method, created_at, updated_at, expires_at, page, bank_details, voiding, capture_promised_minor, return_url, \
+        attempt_id, failure, transfer_reference, transfer_page, card_hash) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 statement! {
     /// Everything of an Order that changes, if it is still as it was when that was decided.
@@ -68,6 +75,8 @@ statement! {
         bank_details: Option<Document> => Nullable<SqlDocument>,
         voiding: Option<&'static str> => Nullable<Text>,
         capture_promised: Option<i64> => Nullable<BigInt>,
+        failure: Option<&'static str> => Nullable<Text>,
+        card: Option<&'a [u8]> => Nullable<Binary>,
         id: Id => SqlId,
         merchant: Id => SqlId,
         expected: i64 => BigInt,
@@ -78,7 +87,7 @@ statement! {
 
 const UPDATE: &str = "UPDATE purchase_order SET revision = ?, state = ?, under_review = ?, shown = ?, authorized_minor = ?, \
         captured_minor = ?, capture_pending_minor = ?, refunded_minor = ?, refund_pending_minor = ?, updated_at = ?, expires_at = ?, \
-        page = ?, bank_details = ?, voiding = ?, capture_promised_minor = ? \
+        page = ?, bank_details = ?, voiding = ?, capture_promised_minor = ?, failure = ?, card_hash = ? \
     WHERE id = ? AND merchant_id = ? AND revision = ?";
 
 statement! {
@@ -119,6 +128,11 @@ pub(super) fn insert(connection: &mut AnyConnection, order: &Order) -> Result<()
         voiding: order.voiding.map(VoidCause::as_str),
         capture_promised: promised(order),
         return_url: order.return_url.as_deref(),
+        attempt: order.attempt_id.map(|attempt| Id(attempt.uuid())),
+        failure: order.failure.map(FailureReason::as_str),
+        transfer_reference: order.transfer_reference.as_deref(),
+        transfer_page: order.transfer_page.as_deref(),
+        card: order.card.as_ref().map(CardHash::as_bytes),
     };
     on_each!(connection, inner => insert.execute(inner))?;
     Ok(())
@@ -146,6 +160,8 @@ pub(super) fn apply(connection: &mut AnyConnection, change: &Change<Order>) -> R
         bank_details: bank_document(next)?,
         voiding: next.voiding.map(VoidCause::as_str),
         capture_promised: promised(next),
+        failure: next.failure.map(FailureReason::as_str),
+        card: next.card.as_ref().map(CardHash::as_bytes),
         id: Id(next.id.uuid()),
         merchant: Id(next.merchant_id.uuid()),
         expected: expected.number(),

@@ -4,31 +4,34 @@ use std::collections::HashSet;
 
 use diesel::PgConnection;
 use dropin_kernel::Change;
-use dropin_order::{OpKind, Order};
+use dropin_order::{OpKind, Order, OrderParts};
 use dropin_ports::{AuthorizationPrepared, PrepareAuthorization};
 use dropin_session::{Session, SessionStateKind};
 
 use super::{operation, order};
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
-use crate::lane::{Together, Verdict, Work};
 use crate::session::{apply_state, take_checkout_reference};
-use crate::{answers, journal, postgres, stash};
+use crate::worker_pool::{Batchable, TxOutcome, Work};
+use crate::{append_only, idempotency, postgres, stash};
+
+/// No two open transfers of a merchant have the same reference.
+const OPEN_TRANSFER: &str = "purchase_order_open_transfer_key";
 
 /// An authorization to be prepared.
 pub(crate) struct Preparation(pub(crate) PrepareAuthorization);
 
-/// One that begins the payment of a Session, as a shopper's submit does; anything else is left to the transaction.
+/// One that the batched statement can prepare: it begins the payment of a Session. Anything else runs in a transaction of its own.
 #[derive(Clone, Copy)]
-pub(crate) struct UsualPreparation<'a> {
-    /// Its place among those that came together.
-    pub(crate) place: usize,
+pub(crate) struct EligiblePreparation<'a> {
+    /// Its index in the batch.
+    pub(crate) batch_index: usize,
     pub(crate) prepare: &'a PrepareAuthorization,
     pub(crate) session: &'a Change<Session>,
 }
 
 impl Preparation {
-    fn usual(&self, place: usize) -> Option<UsualPreparation<'_>> {
+    fn batch_eligible(&self, batch_index: usize) -> Option<EligiblePreparation<'_>> {
         // All fields are named, so that a new one is thought of here.
         let PrepareAuthorization { session, order, checkout, operation, stash, now: _, history: _, key_use } = &self.0;
         let change = session.as_ref()?;
@@ -36,21 +39,23 @@ impl Preparation {
             && change.next.state.kind() == SessionStateKind::Processing
             && change.next.state.order() == Some(order.id)
             && change.next.merchant_id == order.merchant_id
-            && order.session_id == Some(change.next.id);
+            && order.session_id == Some(change.next.id)
+            && order.attempt_id == change.next.state.attempt();
         let asks = operation.kind == OpKind::Authorize && operation.order_id == order.id && operation.refund.is_none();
         let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
-        let usual = pays && asks && own && is_fresh(order) && checkout.is_none() && key_use.is_none();
-        usual.then_some(UsualPreparation { place, prepare: &self.0, session: change })
+        let eligible = pays && asks && own && is_fresh(order) && checkout.is_none() && key_use.is_none();
+        eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0, session: change })
     }
 }
 
 /// Whether nothing has become of it yet: what the shared statement leaves out is what a new Order does not have.
 fn is_fresh(order: &Order) -> bool {
     // All fields are named, so that a new one is thought of here and in the statement.
-    let Order {
+    let OrderParts {
         id: _,
         merchant_id: _,
         session_id: _,
+        attempt_id: _,
         merchant_reference: _,
         revision: _,
         state: _,
@@ -68,7 +73,11 @@ fn is_fresh(order: &Order) -> bool {
         voiding,
         capture_promised,
         return_url,
-    } = order;
+        failure,
+        transfer_reference,
+        transfer_page,
+        card,
+    } = &**order;
     let moved = [
         amounts.total_authorized(),
         amounts.captured(),
@@ -78,53 +87,62 @@ fn is_fresh(order: &Order) -> bool {
     ];
     moved.iter().all(|amount| amount.is_zero())
         && (expires_at.is_none() && page.is_none() && bank_details.is_none())
-        && (voiding.is_none() && capture_promised.is_none() && return_url.is_none())
+        && (voiding.is_none() && capture_promised.is_none() && return_url.is_none() && failure.is_none())
+        && (transfer_reference.is_none() && transfer_page.is_none() && card.is_none())
 }
 
 /// The reference before the key, as everywhere, so that two never wait for each other; the stash entry last, since any number may ask for it.
 fn prepare(
     connection: &mut AnyConnection,
     prepare: &PrepareAuthorization,
-) -> Result<Verdict<AuthorizationPrepared>, Fault> {
+) -> Result<TxOutcome<AuthorizationPrepared>, Fault> {
     let PrepareAuthorization { session, order, operation, key_use, .. } = prepare;
     if order.session_id != session.as_ref().map(|change| change.next.id) {
         return Err(Fault::Refused("an Order is made with its own Session, or without any".to_owned()));
     }
     if session.is_none() && !take_checkout_reference(connection, order)? {
         // A request that is repeated finds its own reference: then the key tells so.
-        let used = answers::is_used(connection, key_use.as_ref())?;
+        let used = idempotency::is_key_used(connection, key_use.as_ref())?;
         let found = if used { AuthorizationPrepared::KeyTaken } else { AuthorizationPrepared::DuplicateReference };
-        return Ok(Verdict::Undo(found));
+        return Ok(TxOutcome::Rollback(found));
     }
     // The Order before the Session, which will refer to it. The loser of a race finds the Order of the winner, or the Session changed.
     match order::insert(connection, order) {
+        Err(fault)
+            if fault.breaks("purchase_order_attempt_key", "purchase_order.session_id, purchase_order.attempt_id") =>
+        {
+            return Ok(TxOutcome::Rollback(AuthorizationPrepared::AttemptUsed));
+        }
         Err(fault) if fault.breaks("purchase_order_session_key", "purchase_order.session_id") => {
-            return Ok(Verdict::Undo(AuthorizationPrepared::Stale));
+            return Ok(TxOutcome::Rollback(AuthorizationPrepared::Stale));
+        }
+        Err(fault) if fault.breaks(OPEN_TRANSFER, "purchase_order.merchant_id, purchase_order.transfer_reference") => {
+            return Ok(TxOutcome::Rollback(AuthorizationPrepared::TransferReferenceTaken));
         }
         inserted => inserted?,
     }
     if let Some(change) = session
         && !apply_state(connection, change)?
     {
-        return Ok(Verdict::Undo(AuthorizationPrepared::Stale));
+        return Ok(TxOutcome::Rollback(AuthorizationPrepared::Stale));
     }
     if let Some(record) = &prepare.checkout {
         order::keep_checkout(connection, order, record)?;
     }
     operation::insert(connection, operation)?;
     // After the operation, to which it refers.
-    if !answers::await_outcome(connection, key_use.as_ref(), operation.id)? {
-        return Ok(Verdict::Undo(AuthorizationPrepared::KeyTaken));
+    if !idempotency::take_key(connection, key_use.as_ref(), operation.id)? {
+        return Ok(TxOutcome::Rollback(AuthorizationPrepared::KeyTaken));
     }
     let mut card = None;
     if let Some(stash) = &prepare.stash {
         card = stash::consume(connection, stash, prepare.now)?;
         if card.is_none() {
-            return Ok(Verdict::Undo(AuthorizationPrepared::StashMissing));
+            return Ok(TxOutcome::Rollback(AuthorizationPrepared::StashMissing));
         }
     }
-    journal::remember_all(connection, &prepare.history)?;
-    Ok(Verdict::Keep(AuthorizationPrepared::Done(card)))
+    append_only::append_history_all(connection, &prepare.history)?;
+    Ok(TxOutcome::Commit(AuthorizationPrepared::Done(card)))
 }
 
 impl Work for Preparation {
@@ -132,25 +150,26 @@ impl Work for Preparation {
 
     /// After a statement whose answer got lost, the card is gone with its stash entry: then the Order is there, and that is refused. Whoever
     /// asked learns that the outcome is unknown, and the settler finds that nothing was ever asked.
-    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<AuthorizationPrepared>, Fault> {
+    fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<AuthorizationPrepared>, Fault> {
         prepare(connection, &self.0)
     }
 }
 
-impl Together for Preparation {
-    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<AuthorizationPrepared>>, Fault> {
+impl Batchable for Preparation {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<AuthorizationPrepared>>, Fault> {
         let (mut sessions, mut entries) = (HashSet::new(), HashSet::new());
-        let mut usual: Vec<_> = all.iter().enumerate().filter_map(|(place, one)| one.usual(place)).collect();
-        // Of those who want the same, the first goes along; the others are told alone that they were too late.
-        usual.retain(|one| {
+        let mut eligible: Vec<_> =
+            all.iter().enumerate().filter_map(|(index, one)| one.batch_eligible(index)).collect();
+        // Of several for the same Session or stash entry, the first stays in the batch; the others run alone and find that they are too late.
+        eligible.retain(|one| {
             let entry = one.prepare.stash.as_ref().map(|used| &used.key);
             let entry = entry.map(|key| (key.merchant_id, &key.stash_id, &key.fingerprint));
             sessions.insert(one.session.next.id) && entry.is_none_or(|entry| entries.insert(entry))
         });
-        if usual.is_empty() {
+        if eligible.is_empty() {
             return Ok(all.iter().map(|_| None).collect());
         }
-        let mut prepared = postgres::prepare(connection, usual)?;
-        Ok((0..all.len()).map(|place| prepared.remove(&place).map(AuthorizationPrepared::Done)).collect())
+        let mut prepared = postgres::prepare(connection, eligible)?;
+        Ok((0..all.len()).map(|batch_index| prepared.remove(&batch_index).map(AuthorizationPrepared::Done)).collect())
     }
 }

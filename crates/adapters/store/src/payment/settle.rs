@@ -4,30 +4,30 @@ use std::collections::HashSet;
 
 use diesel::PgConnection;
 use dropin_kernel::Change;
-use dropin_order::{Channel, Order};
+use dropin_order::{Channel, Order, OrderParts};
 use dropin_ports::{Settled, Settlement};
 
 use super::{operation, order, refund};
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
-use crate::lane::{Together, Verdict, Work};
 use crate::session::apply_state;
-use crate::{answers, journal, postgres};
+use crate::worker_pool::{Batchable, TxOutcome, Work};
+use crate::{append_only, idempotency, postgres};
 
 /// A settlement to be written.
 pub(crate) struct Settling(pub(crate) Settlement);
 
-/// One that moves an Order along, and perhaps its Session; anything else is left to the transaction.
+/// One that the batched statement can settle: it changes an Order, and perhaps its Session. Anything else runs in a transaction of its own.
 #[derive(Clone, Copy)]
-pub(crate) struct UsualSettlement<'a> {
-    /// Its place among those that came together.
-    pub(crate) place: usize,
+pub(crate) struct EligibleSettlement<'a> {
+    /// Its index in the batch.
+    pub(crate) batch_index: usize,
     pub(crate) settlement: &'a Settlement,
     pub(crate) order: &'a Change<Order>,
 }
 
 impl Settling {
-    fn usual(&self, place: usize) -> Option<UsualSettlement<'_>> {
+    fn batch_eligible(&self, batch_index: usize) -> Option<EligibleSettlement<'_>> {
         // All fields are named, so that a new one is thought of here.
         let Settlement {
             operation: _,
@@ -36,6 +36,7 @@ impl Settling {
             order,
             session,
             refund,
+            new_refund,
             follow_up,
             ledger,
             events,
@@ -44,10 +45,11 @@ impl Settling {
             now: _,
         } = &self.0;
         let order = order.as_ref()?;
-        let Order {
+        let OrderParts {
             id,
             merchant_id,
             session_id: _,
+            attempt_id: _,
             merchant_reference: _,
             revision: _,
             state: _,
@@ -65,8 +67,13 @@ impl Settling {
             voiding,
             capture_promised,
             return_url: _,
-        } = &order.next;
-        let plain = bank_details.is_none() && voiding.is_none() && capture_promised.is_none();
+            failure,
+            transfer_reference: _,
+            transfer_page: _,
+            card: _,
+        } = &*order.next;
+        // An attempt that fails changes more of its Session than the shared statement does.
+        let plain = failure.is_none() && bank_details.is_none() && voiding.is_none() && capture_promised.is_none();
         let counts_on = order.next.revision == order.expected.next()
             && session.as_ref().is_none_or(|change| change.next.revision == change.expected.next());
         let own = session.as_ref().is_none_or(|change| change.next.merchant_id == *merchant_id)
@@ -75,58 +82,65 @@ impl Settling {
             && events.windows(2).all(|pair| pair[0].payment_id == pair[1].payment_id);
         // Nobody waits for an answer with a key.
         let unasked = refund.is_none()
+            && new_refund.is_none()
             && answer.is_none()
             && follow_up.as_ref().is_none_or(|next| next.channel == Channel::Nobody && next.refund.is_none());
-        (plain && counts_on && own && unasked).then_some(UsualSettlement { place, settlement: &self.0, order })
+        (plain && counts_on && own && unasked).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
     }
 }
 
-fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<Verdict<Settled>, Fault> {
+fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<TxOutcome<Settled>, Fault> {
     if !operation::close(connection, settlement)? {
-        return Ok(Verdict::Undo(Settled::AlreadySettled));
+        return Ok(TxOutcome::Rollback(Settled::AlreadySettled));
     }
     let order = settlement.order.as_ref().map(|change| order::apply(connection, change)).transpose()?;
     let session = settlement.session.as_ref().map(|change| apply_state(connection, change)).transpose()?;
     if order == Some(false) || session == Some(false) {
-        return Ok(Verdict::Undo(Settled::Stale));
+        return Ok(TxOutcome::Rollback(Settled::Stale));
     }
     if let Some(refund) = &settlement.refund {
         refund::decide(connection, refund)?;
     }
+    if let Some(refund) = &settlement.new_refund
+        && !refund::insert(connection, refund)?
+    {
+        return Err(Fault::Refused("a refund of Dropin's own has a reference that the Order has already".to_owned()));
+    }
     if let Some(operation) = &settlement.follow_up {
         operation::insert(connection, operation)?;
     }
-    journal::post(connection, &settlement.ledger)?;
-    journal::remember_all(connection, &settlement.history)?;
-    journal::announce(connection, &settlement.events)?;
+    append_only::post_ledger(connection, &settlement.ledger)?;
+    append_only::append_history_all(connection, &settlement.history)?;
+    append_only::enqueue_events(connection, &settlement.events)?;
     match (&settlement.answer, &settlement.follow_up) {
         (None, Some(next)) if next.channel != Channel::Nobody => {
-            answers::pass_on(connection, settlement.operation, next.id)?;
+            idempotency::pass_key_on(connection, settlement.operation, next.id)?;
         }
-        (answer, _) => answers::give(connection, settlement.operation, answer.as_ref())?,
+        (answer, _) => idempotency::complete(connection, settlement.operation, answer.as_ref())?,
     }
-    Ok(Verdict::Keep(Settled::Done))
+    Ok(TxOutcome::Commit(Settled::Done))
 }
 
 impl Work for Settling {
     type Answer = Settled;
 
     /// After a statement whose answer got lost it finds the operation settled.
-    fn run(&self, connection: &mut AnyConnection) -> Result<Verdict<Settled>, Fault> {
+    fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<Settled>, Fault> {
         settle(connection, &self.0)
     }
 }
 
-impl Together for Settling {
-    fn together(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Settled>>, Fault> {
+impl Batchable for Settling {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Settled>>, Fault> {
         let mut orders = HashSet::new();
-        let mut usual: Vec<_> = all.iter().enumerate().filter_map(|(place, one)| one.usual(place)).collect();
-        // Of those about the same Order, the first goes along; the others are told alone that they were too late.
-        usual.retain(|one| orders.insert(one.order.next.id));
-        if usual.is_empty() {
+        let mut eligible: Vec<_> =
+            all.iter().enumerate().filter_map(|(index, one)| one.batch_eligible(index)).collect();
+        // Of several for the same Order, the first stays in the batch; the others run alone and find that they are too late.
+        eligible.retain(|one| orders.insert(one.order.next.id));
+        if eligible.is_empty() {
             return Ok(vec![None; all.len()]);
         }
-        let settled = postgres::settle(connection, usual)?;
-        Ok((0..all.len()).map(|place| settled.contains(&place).then_some(Settled::Done)).collect())
+        let settled = postgres::settle(connection, eligible)?;
+        Ok((0..all.len()).map(|batch_index| settled.contains(&batch_index).then_some(Settled::Done)).collect())
     }
 }

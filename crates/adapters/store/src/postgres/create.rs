@@ -4,9 +4,9 @@ use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 
+use crate::append_only;
 use crate::create::Creation;
 use crate::fault::Fault;
-use crate::journal;
 use crate::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
 use crate::statement::statement;
 
@@ -26,6 +26,7 @@ statement! {
         created: Vec<Instant> => Array<SqlInstant>,
         updated: Vec<Instant> => Array<SqlInstant>,
         expire: Vec<Instant> => Array<SqlInstant>,
+        attempts: Vec<i32> => Array<Integer>,
         profiles: Vec<Id> => Array<SqlId>,
         details: Vec<Option<&'a Document>> => Array<Nullable<SqlDocument>>,
         profile_references: Vec<Option<&'a str>> => Array<Nullable<Text>>,
@@ -42,25 +43,26 @@ statement! {
         answered: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
         until: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
     }
-    on Pg, PgConnection, "WITH wish AS MATERIALIZED (SELECT * FROM unnest( \
-            ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? \
-        ) AS wish (id, merchant_id, reference, revision, state, currency, total_minor, terms, created_at, updated_at, expires_at, \
-            profile_id, details, profile_reference, profile_created_at, actor_kind, actor_name, what, happened_at, \
+    on Pg, PgConnection, "WITH input_row AS MATERIALIZED (SELECT * FROM unnest( \
+            ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? \
+        ) AS input_row (id, merchant_id, reference, revision, state, currency, total_minor, terms, created_at, updated_at, expires_at, \
+            attempts_allowed, profile_id, details, profile_reference, profile_created_at, actor_kind, actor_name, what, happened_at, \
             digest, fingerprint, status, etag, body, answered_at, until) \
     ), taken AS ( \
         INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) \
-        SELECT merchant_id, reference, 'SESSION', id FROM wish \
-        WHERE (SELECT TRUE FROM answer WHERE answer.merchant_id = wish.merchant_id AND answer.digest = wish.digest) IS NULL \
+        SELECT merchant_id, reference, 'SESSION', id FROM input_row \
+        WHERE (SELECT TRUE FROM answer WHERE answer.merchant_id = input_row.merchant_id AND answer.digest = input_row.digest) IS NULL \
         ON CONFLICT DO NOTHING RETURNING owner_id \
     ), granted AS MATERIALIZED ( \
-        SELECT wish.* FROM wish JOIN taken ON taken.owner_id = wish.id \
+        SELECT input_row.* FROM input_row JOIN taken ON taken.owner_id = input_row.id \
     ), new_profile AS ( \
         INSERT INTO billing_profile (id, merchant_id, reference, details, created_at) \
         SELECT profile_id, merchant_id, profile_reference, details, profile_created_at FROM granted WHERE details IS NOT NULL \
     ), new_session AS ( \
         INSERT INTO session (id, merchant_id, revision, state, currency, total_minor, billing_profile_id, terms, \
-            created_at, updated_at, expires_at) \
-        SELECT id, merchant_id, revision, state, currency, total_minor, profile_id, terms, created_at, updated_at, expires_at \
+            created_at, updated_at, expires_at, attempts_allowed) \
+        SELECT id, merchant_id, revision, state, currency, total_minor, profile_id, terms, created_at, updated_at, expires_at, \
+            attempts_allowed \
         FROM granted \
     ), new_history AS ( \
         INSERT INTO history (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_after, happened_at) \
@@ -79,17 +81,17 @@ statement! {
 /// # Errors
 /// Nothing was written, unless the connection is lost.
 pub(crate) fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result<BTreeSet<Id>, Fault> {
-    let mut all: Vec<_> = all.iter().copied().filter(|one| one.is_usual()).collect();
+    let mut all: Vec<_> = all.iter().copied().filter(|one| one.is_batch_eligible()).collect();
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_unstable_by_key(|one| (one.session.merchant_id, one.reference()));
     // A key that came twice would fail the statement for everybody.
     let mut keys = BTreeSet::new();
-    all.retain(|one| match &one.new.remember {
+    all.retain(|one| match &one.new.response {
         Some(kept) => keys.insert((kept.key_use.key.merchant_id, kept.key_use.key.digest)),
         None => true,
     });
-    let history: Vec<_> = all.iter().map(|one| journal::row(&one.new.history)).collect();
-    let remember: Vec<_> = all.iter().map(|one| one.new.remember.as_ref()).collect();
+    let history: Vec<_> = all.iter().map(|one| append_only::history_row(&one.new.history)).collect();
+    let responses: Vec<_> = all.iter().map(|one| one.new.response.as_ref()).collect();
     let insert = Insert {
         ids: all.iter().map(|one| one.session.id).collect(),
         merchants: all.iter().map(|one| one.session.merchant_id).collect(),
@@ -102,6 +104,7 @@ pub(crate) fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result
         created: all.iter().map(|one| one.session.created_at).collect(),
         updated: all.iter().map(|one| one.session.updated_at).collect(),
         expire: all.iter().map(|one| one.session.expires_at).collect(),
+        attempts: all.iter().map(|one| one.session.attempts_allowed).collect(),
         profiles: all.iter().map(|one| one.session.billing_profile_id).collect(),
         details: all.iter().map(|one| one.profile.as_ref().map(|profile| &profile.details)).collect(),
         profile_references: all.iter().map(|one| one.profile.as_ref()?.reference.as_deref()).collect(),
@@ -110,13 +113,13 @@ pub(crate) fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result
         actor_names: history.iter().map(|step| step.actor_name).collect(),
         steps: history.iter().map(|step| step.what).collect(),
         happened: history.iter().map(|step| step.happened_at).collect(),
-        digests: remember.iter().map(|kept| Some(kept.as_ref()?.key_use.key.digest.as_slice())).collect(),
-        fingerprints: remember.iter().map(|kept| Some(kept.as_ref()?.key_use.fingerprint.as_slice())).collect(),
-        statuses: remember.iter().map(|kept| Some(i32::from(kept.as_ref()?.answer.status))).collect(),
-        etags: remember.iter().map(|kept| kept.as_ref()?.answer.etag.as_deref()).collect(),
-        bodies: remember.iter().map(|kept| Some(kept.as_ref()?.answer.body.as_slice())).collect(),
-        answered: remember.iter().map(|kept| Some(Instant(kept.as_ref()?.key_use.at))).collect(),
-        until: remember.iter().map(|kept| Some(Instant(kept.as_ref()?.key_use.until))).collect(),
+        digests: responses.iter().map(|kept| Some(kept.as_ref()?.key_use.key.digest.as_slice())).collect(),
+        fingerprints: responses.iter().map(|kept| Some(kept.as_ref()?.key_use.fingerprint.as_slice())).collect(),
+        statuses: responses.iter().map(|kept| Some(i32::from(kept.as_ref()?.answer.status))).collect(),
+        etags: responses.iter().map(|kept| kept.as_ref()?.answer.etag.as_deref()).collect(),
+        bodies: responses.iter().map(|kept| Some(kept.as_ref()?.answer.body.as_slice())).collect(),
+        answered: responses.iter().map(|kept| Some(Instant(kept.as_ref()?.key_use.at))).collect(),
+        until: responses.iter().map(|kept| Some(Instant(kept.as_ref()?.key_use.until))).collect(),
     };
     let written: Vec<Id> = insert.load(connection)?;
     Ok(written.into_iter().collect())

@@ -10,12 +10,12 @@ use crate::statement::statement;
 statement! {
     /// Sessions, each of its merchant where one is named.
     Find<'a> { ids: &'a [Id] => Array<SqlId>, merchants: &'a [Option<Id>] => Array<Nullable<SqlId>>, }
-    on Pg, PgConnection, select_session!(" JOIN unnest(?, ?) AS wish (id, merchant_id) \
-        ON wish.id = session.id AND (wish.merchant_id IS NULL OR wish.merchant_id = session.merchant_id)");
+    on Pg, PgConnection, select_session!(" JOIN unnest(?, ?) AS input_row (id, merchant_id) \
+        ON input_row.id = session.id AND (input_row.merchant_id IS NULL OR input_row.merchant_id = session.merchant_id)");
     returns FoundColumns;
 }
 
-/// The Sessions that are looked for and are there, in no order; one that is wished for twice may come twice.
+/// The Sessions that were found, in no order; a Session that is searched for twice may come twice.
 pub(crate) fn find(connection: &mut PgConnection, all: &[&Search]) -> Result<Vec<Found>, Fault> {
     let ids: Vec<_> = all.iter().map(|search| Id(search.id.uuid())).collect();
     let merchants: Vec<_> = all.iter().map(|search| search.merchant.map(|merchant| Id(merchant.uuid()))).collect();

@@ -5,17 +5,17 @@ use diesel::{PgConnection, RunQueryDsl};
 use dropin_kernel::Change;
 use dropin_ports::SealedCard;
 
-use super::journal::{Steps, step};
+use super::append_only::{Steps, step};
 use super::operation::{NewOperations, new_operation};
 use crate::fault::Fault;
-use crate::payment::UsualPreparation;
+use crate::payment::EligiblePreparation;
 use crate::rows::StateColumns;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{rows, statement_about};
 
 rows! {
     /// An Order that is begun, the Session that it pays and the stash entry that it uses up; `number` names it in the other rows.
-    Wishes of Wish<'a> as "wish" {
+    InputRows of InputRow<'a> as "input_row" {
         number: i64 => BigInt,
         session_id: Id => SqlId,
         merchant_id: Id => SqlId,
@@ -50,19 +50,19 @@ statement_about! {
     ///
     /// Everybody takes the Session before the stash entry, which any number may ask for; Sessions in the order of their ids, and entries in
     /// the order of their keys. Each part reads what the one before it returned, so that PostgreSQL keeps to that.
-    Prepare<'a> { wishes: Wishes<'a>, operations: NewOperations<'a>, steps: Steps<'a>, }
-    "WITH wish AS MATERIALIZED (SELECT * FROM ? \
-    ), ready AS MATERIALIZED (SELECT * FROM wish \
-        WHERE wish.expected = (SELECT s.revision FROM session AS s WHERE s.id = wish.session_id AND s.merchant_id = wish.merchant_id) \
-            AND (wish.stash_id IS NULL OR (SELECT s.expires_at > wish.now AND s.usable = wish.usable \
-                AND s.scheme IS NOT DISTINCT FROM wish.scheme FROM stash AS s WHERE s.merchant_id = wish.merchant_id \
-                    AND s.stash_id = wish.stash_id AND s.fingerprint = wish.fingerprint)) \
+    Prepare<'a> { input_rows: InputRows<'a>, operations: NewOperations<'a>, steps: Steps<'a>, }
+    "WITH input_row AS MATERIALIZED (SELECT * FROM ? \
+    ), ready AS MATERIALIZED (SELECT * FROM input_row \
+        WHERE input_row.expected = (SELECT s.revision FROM session AS s WHERE s.id = input_row.session_id AND s.merchant_id = input_row.merchant_id) \
+            AND (input_row.stash_id IS NULL OR (SELECT s.expires_at > input_row.now AND s.usable = input_row.usable \
+                AND s.scheme IS NOT DISTINCT FROM input_row.scheme FROM stash AS s WHERE s.merchant_id = input_row.merchant_id \
+                    AND s.stash_id = input_row.stash_id AND s.fingerprint = input_row.fingerprint)) \
     ), begun AS ( \
         INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, currency, \
             total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, \
-            auto_capture, payment_method, created_at, updated_at) \
+            auto_capture, payment_method, created_at, updated_at, attempt_id) \
         SELECT order_id, merchant_id, session_id, reference, revision, state, under_review, shown, currency, \
-            total, 0, 0, 0, 0, 0, auto_capture, payment_method, created_at, updated_at FROM ready RETURNING id \
+            total, 0, 0, 0, 0, 0, auto_capture, payment_method, created_at, updated_at, attempt_id FROM ready RETURNING id \
     ), so_far AS MATERIALIZED (SELECT count(*) AS begun FROM begun \
     ), moved AS ( \
         UPDATE session AS s SET revision = ready.session_revision, state = ready.session_state, order_id = ready.order_id, \
@@ -80,7 +80,7 @@ statement_about! {
         SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.channel, \
             next.epoch, next.tries, next.due_at, next.created_at \
         FROM ? WHERE next.number = ANY ((SELECT array_agg(number) FROM ready)::bigint[]) \
-    ), remembered AS ( \
+    ), new_history AS ( \
         INSERT INTO history \
             (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
         SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
@@ -99,13 +99,13 @@ statement_about! {
 /// Nothing was written, unless the connection is lost.
 pub(crate) fn prepare(
     connection: &mut PgConnection,
-    mut all: Vec<UsualPreparation<'_>>,
+    mut all: Vec<EligiblePreparation<'_>>,
 ) -> Result<BTreeMap<usize, Option<SealedCard>>, Fault> {
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_unstable_by_key(|one| one.session.next.id);
     let numbered = || (1_i64..).zip(&all);
     let prepare = Prepare {
-        wishes: numbered().map(|(number, one)| wish(number, one)).collect(),
+        input_rows: numbered().map(|(number, one)| input_row(number, one)).collect(),
         operations: numbered()
             .map(|(number, one)| new_operation(number, &one.prepare.operation))
             .collect::<Result<_, _>>()?,
@@ -118,14 +118,14 @@ pub(crate) fn prepare(
         .into_iter()
         .map(|(number, key_id, bytes)| (number, key_id.zip(bytes).map(|(key_id, bytes)| SealedCard { key_id, bytes })))
         .collect();
-    Ok(numbered().filter_map(|(number, one)| Some((one.place, cards.remove(&number)?))).collect())
+    Ok(numbered().filter_map(|(number, one)| Some((one.batch_index, cards.remove(&number)?))).collect())
 }
 
-fn wish<'a>(number: i64, one: &UsualPreparation<'a>) -> Wish<'a> {
-    let UsualPreparation { prepare, session: Change { next: session, expected }, .. } = *one;
+fn input_row<'a>(number: i64, one: &EligiblePreparation<'a>) -> InputRow<'a> {
+    let EligiblePreparation { prepare, session: Change { next: session, expected }, .. } = *one;
     let (order, stash) = (&prepare.order, prepare.stash.as_ref());
     let columns = StateColumns::new(session);
-    Wish {
+    InputRow {
         number,
         session_id: Id(session.id.uuid()),
         merchant_id: Id(session.merchant_id.uuid()),

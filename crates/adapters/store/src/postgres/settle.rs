@@ -2,15 +2,16 @@ use std::collections::BTreeSet;
 
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
+use dropin_card::CardHash;
 use dropin_kernel::Change;
 use dropin_order::{LedgerEntry, LedgerTransaction};
 use dropin_ports::NewEvent;
 
-use super::journal::{Steps, step};
+use super::append_only::{Steps, step};
 use super::operation::{NewOperations, new_operation};
+use crate::append_only::entry_count;
 use crate::fault::Fault;
-use crate::journal::entry_count;
-use crate::payment::UsualSettlement;
+use crate::payment::EligibleSettlement;
 use crate::rows::StateColumns;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{rows, statement_about};
@@ -18,7 +19,7 @@ use crate::wake;
 
 rows! {
     /// An operation's outcome, with what becomes of its Order and Session; `number` names it in the other rows.
-    Wishes of Wish<'a> as "wish" {
+    InputRows of InputRow<'a> as "input_row" {
         number: i64 => BigInt,
         operation_id: Id => SqlId,
         operation_state: &'a str => Text,
@@ -38,15 +39,15 @@ rows! {
         updated_at: Instant => SqlInstant,
         expires_at: Option<Instant> => Nullable<SqlInstant>,
         page: Option<&'a str> => Nullable<Text>,
+        card_hash: Option<&'a [u8]> => Nullable<Binary>,
         session_id: Option<Id> => Nullable<SqlId>,
         session_expected: Option<i64> => Nullable<BigInt>,
         session_revision: Option<i64> => Nullable<BigInt>,
         session_state: Option<&'a str> => Nullable<Text>,
-        failure_reason: Option<&'a str> => Nullable<Text>,
         session_updated_at: Option<Instant> => Nullable<SqlInstant>,
         payment_id: Option<Id> => Nullable<SqlId>,
-        told: i64 => BigInt,
-        told_at: Option<Instant> => Nullable<SqlInstant>,
+        event_count: i64 => BigInt,
+        first_event_at: Option<Instant> => Nullable<SqlInstant>,
     }
 }
 
@@ -73,10 +74,10 @@ rows! {
 }
 
 rows! {
-    /// An event to be told; `place` counts from one within its settlement.
+    /// An event for the outbox; `ordinal` counts from one within its settlement.
     Events of Event<'a> as "event" {
         number: i64 => BigInt,
-        place: i64 => BigInt,
+        ordinal: i64 => BigInt,
         event_id: Id => SqlId,
         event_type: &'a str => Text,
         body: &'a [u8] => Binary,
@@ -90,36 +91,41 @@ statement_about! {
     ///
     /// Everybody locks in this order: operations, Orders, Sessions, streams (by endpoint and stream); these each in the order of the Orders.
     /// Each part reads what the one before it returned, so that PostgreSQL keeps to that.
+    ///
+    /// CASE hides the open states from the planner: analyzed while few operations were open, it reads all open ones through the partial index
+    /// `processor_op_due` instead of one by its key.
     Settle<'a> {
-        wishes: Wishes<'a>,
+        input_rows: InputRows<'a>,
         follow_ups: NewOperations<'a>,
         postings: Postings<'a>,
         entries: Entries<'a>,
         steps: Steps<'a>,
         events: Events<'a>,
     }
-    "WITH wish AS MATERIALIZED (SELECT * FROM ? \
-    ), ready AS MATERIALIZED (SELECT * FROM wish \
-        WHERE (SELECT op.state IN ('PREPARED', 'UNKNOWN', 'PENDING') FROM processor_op AS op \
-                WHERE op.id = wish.operation_id AND op.order_id = wish.order_id) \
-            AND wish.expected = (SELECT o.revision FROM purchase_order AS o \
-                WHERE o.id = wish.order_id AND o.merchant_id = wish.merchant_id) \
-            AND wish.session_expected IS NOT DISTINCT FROM (SELECT s.revision FROM session AS s \
-                WHERE s.id = wish.session_id AND s.merchant_id = wish.merchant_id) \
+    "WITH input_row AS MATERIALIZED (SELECT * FROM ? \
+    ), ready AS MATERIALIZED (SELECT * FROM input_row \
+        WHERE (SELECT CASE WHEN op.state IN ('PREPARED', 'UNKNOWN', 'PENDING') THEN TRUE END FROM processor_op AS op \
+                WHERE op.id = input_row.operation_id AND op.order_id = input_row.order_id) \
+            AND input_row.expected = (SELECT o.revision FROM purchase_order AS o \
+                WHERE o.id = input_row.order_id AND o.merchant_id = input_row.merchant_id) \
+            AND input_row.session_expected IS NOT DISTINCT FROM (SELECT s.revision FROM session AS s \
+                WHERE s.id = input_row.session_id AND s.merchant_id = input_row.merchant_id) \
     ), closed AS ( \
         UPDATE processor_op AS op SET state = ready.operation_state, due_at = ready.look_at \
-        FROM ready WHERE op.id = ready.operation_id AND op.state IN ('PREPARED', 'UNKNOWN', 'PENDING') RETURNING ready.* \
+        FROM ready WHERE op.id = ready.operation_id \
+            AND CASE WHEN op.state IN ('PREPARED', 'UNKNOWN', 'PENDING') THEN TRUE END RETURNING ready.* \
     ), changed AS ( \
         UPDATE purchase_order AS o SET revision = closed.revision, state = closed.state, under_review = closed.under_review, \
             shown = closed.shown, authorized_minor = closed.authorized, captured_minor = closed.captured, \
             capture_pending_minor = closed.capture_pending, refunded_minor = closed.refunded, \
             refund_pending_minor = closed.refund_pending, updated_at = closed.updated_at, expires_at = closed.expires_at, \
-            page = closed.page, bank_details = NULL, voiding = NULL, capture_promised_minor = NULL \
+            page = closed.page, card_hash = closed.card_hash, \
+            bank_details = NULL, voiding = NULL, capture_promised_minor = NULL \
         FROM closed WHERE o.id = closed.order_id AND o.merchant_id = closed.merchant_id AND o.revision = closed.expected \
         RETURNING closed.* \
     ), moved AS ( \
         UPDATE session AS s SET revision = changed.session_revision, state = changed.session_state, cancel_reason = NULL, \
-            failure_reason = changed.failure_reason, updated_at = changed.session_updated_at \
+            failure_reason = NULL, updated_at = changed.session_updated_at \
         FROM changed WHERE s.id = changed.session_id AND s.merchant_id = changed.merchant_id \
             AND s.revision = changed.session_expected RETURNING changed.number \
     ), done AS MATERIALIZED (SELECT array_agg(number) AS numbers, (SELECT count(*) FROM moved) AS moved FROM changed \
@@ -135,22 +141,23 @@ statement_about! {
     ), entered AS ( \
         INSERT INTO ledger_entry (transaction_id, account, minor) SELECT entry.transaction_id, entry.account, entry.minor \
         FROM done, ? WHERE entry.number = ANY (done.numbers) \
-    ), remembered AS ( \
+    ), new_history AS ( \
         INSERT INTO history \
             (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
         SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
             step.state_before, step.state_after, step.happened_at FROM done, ? WHERE step.number = ANY (done.numbers) \
-    ), so_far AS MATERIALIZED (SELECT ready.number, ready.payment_id, ready.merchant_id, ready.told, ready.told_at, \
+    ), so_far AS MATERIALIZED (SELECT ready.number, ready.payment_id, ready.merchant_id, ready.event_count, ready.first_event_at, \
             coalesce((SELECT e.sequence FROM outbox_event AS e WHERE e.payment_id = ready.payment_id \
                 ORDER BY e.sequence DESC LIMIT 1), 0) AS last \
         FROM done, ready WHERE ready.payment_id IS NOT NULL AND ready.number = ANY (done.numbers) \
-    ), announced AS ( \
+    ), appended AS ( \
         INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
-        SELECT so_far.payment_id, so_far.last + event.place, event.event_id, so_far.merchant_id, event.event_type, event.body, \
+        SELECT so_far.payment_id, so_far.last + event.ordinal, event.event_id, so_far.merchant_id, event.event_type, \
+            convert_to('{\"Sequence\":' || (so_far.last + event.ordinal) || ',', 'UTF8') || substring(event.body FROM 2), \
             event.happened_at FROM so_far JOIN ? ON event.number = so_far.number \
     ), queued AS ( \
         INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
-        SELECT endpoint.id, so_far.payment_id, FALSE, so_far.last + 1, so_far.last + so_far.told, 0, so_far.told_at \
+        SELECT endpoint.id, so_far.payment_id, FALSE, so_far.last + 1, so_far.last + so_far.event_count, 0, so_far.first_event_at \
         FROM so_far JOIN endpoint ON endpoint.merchant_id = so_far.merchant_id AND endpoint.removed_at IS NULL \
         ORDER BY endpoint.id, (SELECT s.id FROM outbox_stream AS s \
             WHERE s.endpoint_id = endpoint.id AND s.payment_id = so_far.payment_id AND NOT s.detached), so_far.number \
@@ -169,14 +176,14 @@ statement_about! {
 /// Nothing was written, unless the connection is lost.
 pub(crate) fn settle(
     connection: &mut PgConnection,
-    mut all: Vec<UsualSettlement<'_>>,
+    mut all: Vec<EligibleSettlement<'_>>,
 ) -> Result<BTreeSet<usize>, Fault> {
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_unstable_by_key(|one| one.order.next.id);
     let numbered = || (1_i64..).zip(&all);
     let postings = || numbered().flat_map(|(number, one)| one.settlement.ledger.iter().map(move |one| (number, one)));
     let settle = Settle {
-        wishes: numbered().map(|(number, one)| wish(number, one)).collect(),
+        input_rows: numbered().map(|(number, one)| input_row(number, one)).collect(),
         follow_ups: numbered()
             .filter_map(|(number, one)| Some(new_operation(number, one.settlement.follow_up.as_ref()?)))
             .collect::<Result<_, _>>()?,
@@ -187,7 +194,7 @@ pub(crate) fn settle(
             .collect(),
         events: numbered()
             .flat_map(|(number, one)| {
-                (1..).zip(&one.settlement.events).map(move |(place, one)| event(number, place, one))
+                (1..).zip(&one.settlement.events).map(move |(ordinal, one)| event(number, ordinal, one))
             })
             .collect(),
     };
@@ -195,17 +202,17 @@ pub(crate) fn settle(
     let numbers: BTreeSet<i64> = written.into_iter().collect();
     let done = || numbered().filter(|(number, _)| numbers.contains(number)).map(|(_, one)| one);
     if done().any(|one| !one.settlement.events.is_empty()) {
-        wake::note();
+        wake::mark_enqueued();
     }
-    Ok(done().map(|one| one.place).collect())
+    Ok(done().map(|one| one.batch_index).collect())
 }
 
-fn wish<'a>(number: i64, one: &UsualSettlement<'a>) -> Wish<'a> {
-    let UsualSettlement { settlement, order: Change { next, expected }, .. } = *one;
+fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> InputRow<'a> {
+    let EligibleSettlement { settlement, order: Change { next, expected }, .. } = *one;
     let session = settlement.session.as_ref();
     let columns = session.map(|change| StateColumns::new(&change.next));
     let first = settlement.events.first();
-    Wish {
+    InputRow {
         number,
         operation_id: Id(settlement.operation.uuid()),
         operation_state: settlement.state.as_str(),
@@ -225,15 +232,15 @@ fn wish<'a>(number: i64, one: &UsualSettlement<'a>) -> Wish<'a> {
         updated_at: Instant(next.updated_at),
         expires_at: next.expires_at.map(Instant),
         page: next.page.as_deref(),
+        card_hash: next.card.as_ref().map(CardHash::as_bytes),
         session_id: session.map(|change| Id(change.next.id.uuid())),
         session_expected: session.map(|change| change.expected.number()),
         session_revision: columns.as_ref().map(|columns| columns.revision),
         session_state: columns.as_ref().map(|columns| columns.state),
-        failure_reason: columns.as_ref().and_then(|columns| columns.failure_reason),
         session_updated_at: columns.map(|columns| columns.updated_at),
         payment_id: first.map(|event| Id(event.payment_id.uuid())),
-        told: (0..).zip(&settlement.events).map(|(place, _)| place + 1).last().unwrap_or(0),
-        told_at: first.map(|event| Instant(event.at)),
+        event_count: (0..).zip(&settlement.events).map(|(ordinal, _)| ordinal + 1).last().unwrap_or(0),
+        first_event_at: first.map(|event| Instant(event.at)),
     }
 }
 
@@ -259,10 +266,10 @@ fn entries(number: i64, posted: &LedgerTransaction) -> impl Iterator<Item = Entr
     posted.entries().iter().map(entry)
 }
 
-fn event(number: i64, place: i64, event: &NewEvent) -> Event<'_> {
+fn event(number: i64, ordinal: i64, event: &NewEvent) -> Event<'_> {
     Event {
         number,
-        place,
+        ordinal,
         event_id: Id(event.id.uuid()),
         event_type: event.event_type,
         body: &event.body,

@@ -24,6 +24,7 @@ pub(crate) struct MerchantRow {
     created_at: Instant,
     sandbox: bool,
     methods: Option<Document>,
+    attempts_allowed: i32,
 }
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -81,6 +82,7 @@ impl MerchantRow {
             created_at: Instant(merchant.created_at),
             sandbox: merchant.sandbox,
             methods: methods::write(&merchant.methods)?,
+            attempts_allowed: attempts_stored(merchant.attempts_allowed)?,
         })
     }
 
@@ -97,6 +99,8 @@ impl MerchantRow {
                 .collect::<Result<_, _>>()?,
             origins: origins.iter().map(OriginRow::restore).collect::<Result<_, _>>()?,
             session_lifetime: Duration::from_micros(lifetime),
+            attempts_allowed: u32::try_from(self.attempts_allowed)
+                .map_err(|_negative| missing("merchant", "attempts_allowed"))?,
             methods: methods::read(self.methods.as_ref())?,
             sandbox: self.sandbox,
             created_at: self.created_at.0,
@@ -131,6 +135,11 @@ impl OriginRow {
             .filter(|origin| origin.as_str() == self.origin)
             .ok_or_else(|| corrupt("merchant_origin", "the origin is none"))
     }
+}
+
+/// A number of attempts, as it is stored.
+pub(crate) fn attempts_stored(attempts: u32) -> Result<i32, Fault> {
+    i32::try_from(attempts).map_err(|_too_many| Fault::Refused("too many attempts to be stored".to_owned()))
 }
 
 /// Microseconds, as a lifetime of Sessions is stored.

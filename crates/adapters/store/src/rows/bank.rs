@@ -8,7 +8,6 @@ use crate::fault::Fault;
 use crate::sql::Document;
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct BankDocument {
     account_holder: Option<String>,
     account_number: Option<String>,

@@ -25,7 +25,6 @@ pub(crate) struct ProfileRow {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct DetailsDocument {
     name: String,
     email: String,
@@ -38,7 +37,6 @@ struct DetailsDocument {
 
 /// Year and day of the year: what a date is, in any year.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct DateDocument {
     year: i32,
     day: u16,
@@ -46,7 +44,6 @@ struct DateDocument {
 
 /// An address inside a document.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct AddressDocument {
     street: String,
     city: String,
@@ -58,7 +55,6 @@ pub(super) struct AddressDocument {
 
 /// Who a parcel goes to, inside a document.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct RecipientDocument {
     name: String,
     email: String,

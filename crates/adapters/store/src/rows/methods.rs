@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use dropin_catalogue::{Adjustment, Channel, MerchantMethods, Range, Region, find_method};
+use dropin_catalogue::{
+    Adjustment, AdjustmentParts, Adjustments, MerchantMethods, PayLaterRegion, Range, SalesChannel,
+};
 use dropin_money::Currency;
 use dropin_validation::Country;
 use serde::{Deserialize, Serialize};
@@ -14,14 +16,12 @@ use crate::sql::Document;
 const TABLE: &str = "merchant";
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct MethodsDocument {
     adjustments: BTreeMap<String, AdjustmentDocument>,
     pay_later_clients: BTreeMap<String, String>,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct AdjustmentDocument {
     offered: Option<bool>,
     countries: Option<Vec<String>>,
@@ -29,11 +29,12 @@ struct AdjustmentDocument {
     amounts: Option<Vec<RangeDocument>>,
     channels: Option<Vec<String>>,
     recurring: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capture_later: Option<bool>,
     sandbox: Option<bool>,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RangeDocument {
     currency: String,
     least: i64,
@@ -56,12 +57,11 @@ pub(super) fn read(stored: Option<&Document>) -> Result<MerchantMethods, Fault> 
     let mut methods = MerchantMethods::default();
     let Some(stored) = stored else { return Ok(methods) };
     let document: MethodsDocument = read_document(TABLE, stored)?;
-    for (id, adjustment) in document.adjustments {
-        let method = find_method(&id).ok_or_else(|| corrupt(TABLE, "an adjusted method is none"))?;
-        methods.adjustments.set(method, adjustment.restore()?);
-    }
+    let adjustments = document.adjustments.into_iter().map(|(id, one)| one.restore().map(|one| (id, one)));
+    methods.adjustments = Adjustments::restore(adjustments.collect::<Result<Vec<_>, Fault>>()?)
+        .map_err(|_no_id| corrupt(TABLE, "an adjusted method is none"))?;
     for (name, client) in document.pay_later_clients {
-        let region = Region::ALL.into_iter().find(|region| region.as_str() == name);
+        let region = name.parse::<PayLaterRegion>().ok();
         methods.pay_later_clients.insert(region.ok_or_else(|| corrupt(TABLE, "a region is none"))?, client);
     }
     Ok(methods)
@@ -71,7 +71,7 @@ impl AdjustmentDocument {
     fn new(adjustment: &Adjustment) -> Self {
         let codes = |all: &Vec<Currency>| all.iter().map(|currency| currency.code().to_owned()).collect();
         let ranges = |all: &Vec<Range>| all.iter().map(RangeDocument::new).collect();
-        let channels = |all: &Vec<Channel>| all.iter().map(|channel| channel.as_str().to_owned()).collect();
+        let channels = |all: &Vec<SalesChannel>| all.iter().map(|channel| channel.as_str().to_owned()).collect();
         Self {
             offered: adjustment.offered,
             countries: adjustment.countries.clone(),
@@ -79,6 +79,7 @@ impl AdjustmentDocument {
             amounts: adjustment.amounts.as_ref().map(ranges),
             channels: adjustment.channels.as_ref().map(channels),
             recurring: adjustment.recurring,
+            capture_later: adjustment.capture_later,
             sandbox: adjustment.sandbox,
         }
     }
@@ -88,18 +89,20 @@ impl AdjustmentDocument {
             Country::parse("", country).map_err(|_unknown| corrupt(TABLE, "a method's country is none"))?;
         }
         let channel = |name: &String| {
-            let found = Channel::ALL.into_iter().find(|channel| channel.as_str() == name);
+            let found = name.parse::<SalesChannel>().ok();
             found.ok_or_else(|| corrupt(TABLE, "a method's channel is none"))
         };
-        Ok(Adjustment {
+        Adjustment::new(AdjustmentParts {
             offered: self.offered,
             countries: self.countries,
             currencies: every(self.currencies, |code| currency(TABLE, code))?,
             amounts: every(self.amounts, RangeDocument::restore)?,
             channels: every(self.channels, channel)?,
             recurring: self.recurring,
+            capture_later: self.capture_later,
             sandbox: self.sandbox,
         })
+        .map_err(|_invalid| corrupt(TABLE, "a method's adjustment is none"))
     }
 }
 
@@ -109,10 +112,11 @@ fn every<T, U>(list: Option<Vec<T>>, read: impl Fn(&T) -> Result<U, Fault>) -> R
 
 impl RangeDocument {
     fn new(range: &Range) -> Self {
-        Self { currency: range.currency.code().to_owned(), least: range.least, most: range.most }
+        Self { currency: range.currency().code().to_owned(), least: range.least(), most: range.most() }
     }
 
     fn restore(&self) -> Result<Range, Fault> {
-        Ok(Range { currency: currency(TABLE, &self.currency)?, least: self.least, most: self.most })
+        Range::new(currency(TABLE, &self.currency)?, self.least, self.most)
+            .map_err(|_invalid| corrupt(TABLE, "a method's limit is none"))
     }
 }

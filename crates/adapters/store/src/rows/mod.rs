@@ -12,16 +12,18 @@ mod session;
 mod terms;
 
 pub(crate) use access::{
-    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, lifetime_micros, permission_words, retiring, written,
+    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, permission_words,
+    retiring, written,
 };
 pub(crate) use billing::ProfileRow;
 pub(crate) use methods::write as methods_document;
 pub(crate) use operation::{OpRow, read_kind, read_state};
 pub(crate) use order::{OrderRow, bank_document};
-pub(crate) use rates::{FeedRow, OfferRow, OfferSetRow, RateDocument, RatesRow, TableDocument};
+pub(crate) use rates::{OfferRow, OfferSetRow, RateDocument, RateSourceRow, RatesRow, TableDocument};
 pub(crate) use refund::RefundRow;
 pub(crate) use session::{SessionRow, StateColumns, TermsChange};
 
+use dropin_card::CardHash;
 use dropin_money::{Amount, Currency};
 use dropin_validation::Text;
 use serde::Serialize;
@@ -32,12 +34,17 @@ use crate::sql::Document;
 
 /// A currency by its stored code.
 fn currency(table: &'static str, code: &str) -> Result<Currency, Fault> {
-    code.parse().map_err(|_unknown| corrupt(table, "the currency is not one of the contract"))
+    code.parse().map_err(|_unknown| corrupt(table, "the currency is not one that Dropin knows"))
 }
 
 /// An amount by its stored minor units.
 fn amount(table: &'static str, currency: Currency, minor: i64) -> Result<Amount, Fault> {
     Amount::from_minor(currency, minor).map_err(|error| corrupt(table, format!("an amount {error}")))
+}
+
+/// A card's hash by its stored bytes.
+pub(crate) fn card_hash(table: &'static str, stored: Vec<u8>) -> Result<CardHash, Fault> {
+    stored.try_into().map(CardHash).map_err(|_length| corrupt(table, "the hash of the card has another length"))
 }
 
 /// A stored text that was checked when it came in.

@@ -36,7 +36,7 @@ impl OpRow {
             amount: amount(TABLE, currency(TABLE, &self.currency)?, self.amount_minor)?,
             authorization: self.authorization_id.map(|authorization| OpId::new(authorization.0)),
             refund: self.refund_id.map(|refund| RefundId::new(refund.0)),
-            channel: Channel::from_code(&self.channel).ok_or_else(|| corrupt(TABLE, "the channel is unknown"))?,
+            channel: self.channel.parse::<Channel>().map_err(|_unknown| corrupt(TABLE, "the channel is unknown"))?,
             state: read_state(&self.state)?,
             epoch: self.epoch,
             tries: u32::try_from(self.tries).map_err(|_negative| missing(TABLE, "tries"))?,
@@ -48,10 +48,10 @@ impl OpRow {
 
 /// A stored kind.
 pub(crate) fn read_kind(code: &str) -> Result<OpKind, Fault> {
-    OpKind::from_code(code).ok_or_else(|| corrupt(TABLE, "the kind is unknown"))
+    code.parse::<OpKind>().map_err(|_unknown| corrupt(TABLE, "the kind is unknown"))
 }
 
 /// A stored state.
 pub(crate) fn read_state(code: &str) -> Result<OpState, Fault> {
-    OpState::from_code(code).ok_or_else(|| corrupt(TABLE, "the state is unknown"))
+    code.parse::<OpState>().map_err(|_unknown| corrupt(TABLE, "the state is unknown"))
 }

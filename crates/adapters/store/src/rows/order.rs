@@ -1,9 +1,9 @@
 use diesel::prelude::{Queryable, Selectable};
-use dropin_kernel::{MerchantId, OrderId, Revision, SessionId};
+use dropin_kernel::{AttemptId, MerchantId, OrderId, Revision, SessionId};
 use dropin_money::{Amount, Currency};
-use dropin_order::{Amounts, Order, OrderState, VoidCause};
+use dropin_order::{Amounts, FailureReason, Order, OrderParts, OrderState, VoidCause};
 
-use super::{amount, bank, currency, missing};
+use super::{amount, bank, card_hash, currency, missing};
 use crate::fault::{Fault, corrupt};
 use crate::schema::purchase_order;
 use crate::sql::{Document, Id, Instant};
@@ -38,6 +38,11 @@ pub(crate) struct OrderRow {
     voiding: Option<String>,
     capture_promised_minor: Option<i64>,
     return_url: Option<String>,
+    attempt_id: Option<Id>,
+    failure: Option<String>,
+    transfer_reference: Option<String>,
+    transfer_page: Option<String>,
+    card_hash: Option<Vec<u8>>,
 }
 
 /// The account that the shopper of an Order transfers the money to, as it is stored.
@@ -60,14 +65,15 @@ impl OrderRow {
         if self.revision < Revision::FIRST.number() {
             return Err(missing(TABLE, "revision"));
         }
-        let state = OrderState::from_code(&self.state).ok_or_else(|| corrupt(TABLE, "the state is unknown"))?;
+        let state = self.state.parse::<OrderState>().map_err(|_unknown| corrupt(TABLE, "the state is unknown"))?;
         if self.page.is_some() && state != OrderState::Processing {
             return Err(corrupt(TABLE, format!("a hosted page while {}", state.as_str())));
         }
-        Ok(Order {
+        let order = Order::restore(OrderParts {
             id: OrderId::new(self.id.0),
             merchant_id: MerchantId::new(self.merchant_id.0),
             session_id: self.session_id.map(|session| SessionId::new(session.0)),
+            attempt_id: self.attempt_id.map(|attempt| AttemptId::new(attempt.0)),
             merchant_reference: self.merchant_reference,
             revision: Revision::new(self.revision),
             state,
@@ -85,12 +91,21 @@ impl OrderRow {
             voiding: self.voiding.map(|code| void_cause(&code)).transpose()?,
             capture_promised: self.capture_promised_minor.map(|minor| promised(currency, minor)).transpose()?,
             return_url: self.return_url,
-        })
+            failure: self.failure.map(|code| failure(&code)).transpose()?,
+            transfer_reference: self.transfer_reference,
+            transfer_page: self.transfer_page,
+            card: self.card_hash.map(|bytes| card_hash(TABLE, bytes)).transpose()?,
+        });
+        order.map_err(|invalid| corrupt(TABLE, invalid.to_string()))
     }
 }
 
+fn failure(code: &str) -> Result<FailureReason, Fault> {
+    code.parse::<FailureReason>().map_err(|_unknown| corrupt(TABLE, "the reason of the failure is unknown"))
+}
+
 fn void_cause(code: &str) -> Result<VoidCause, Fault> {
-    VoidCause::from_code(code).ok_or_else(|| corrupt(TABLE, "the cause of the void is unknown"))
+    code.parse::<VoidCause>().map_err(|_unknown| corrupt(TABLE, "the cause of the void is unknown"))
 }
 
 /// Nobody is ever promised nothing.

@@ -6,8 +6,10 @@ use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_access::{RateForm, RateSettings};
 use dropin_kernel::{MerchantId, RateOfferId, Timestamp};
 use dropin_money::Currency;
-use dropin_ports::{FeedState, OfferSet};
-use dropin_rates::{Dated, Markup, Offer, OfferSetId, Pricing, Quote, Rate, Refusal, RefusedQuote, Source, Table};
+use dropin_ports::{OfferSet, RateSourceState};
+use dropin_rates::{
+    Dated, ExchangeRate, Markup, Offer, OfferSetId, Pricing, Quote, QuoteRefusal, Rate, RefusedQuote, Source, Table,
+};
 use dropin_session::SaleRate;
 use serde::{Deserialize, Serialize};
 use time::Date;
@@ -24,9 +26,19 @@ fn read_rate(table: &'static str, stored: &str) -> Result<Rate, Fault> {
     rate.filter(|rate| rate.to_string() == stored).ok_or_else(|| missing(table, "a rate"))
 }
 
+/// What one unit of the settlement currency costs in the shopper's.
+fn read_pair(
+    table: &'static str,
+    settlement: Currency,
+    shopper: Currency,
+    stored: &str,
+) -> Result<ExchangeRate, Fault> {
+    let rate = read_rate(table, stored)?;
+    ExchangeRate::new(settlement, shopper, rate).map_err(|error| corrupt(table, format!("a rate {error}")))
+}
+
 /// The guaranteed rate in the document with a Session's terms.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct RateDocument {
     offer: Uuid,
     rate: String,
@@ -40,27 +52,28 @@ impl RateDocument {
     pub(crate) fn new(sale: &SaleRate) -> Self {
         Self {
             offer: sale.offer_id.uuid(),
-            rate: sale.rate.to_string(),
+            rate: sale.rate.rate().to_string(),
             settlement_currency: sale.settlement.currency().code().to_owned(),
             settlement_minor: sale.settlement.minor(),
             expires_at: sale.expires_at.micros(),
         }
     }
 
-    pub(super) fn restore(&self) -> Result<SaleRate, Fault> {
+    /// The rate of a sale in the currency `shopper`.
+    pub(super) fn restore(&self, shopper: Currency) -> Result<SaleRate, Fault> {
         const TABLE: &str = "session";
-        let settlement = amount(TABLE, currency(TABLE, &self.settlement_currency)?, self.settlement_minor)?;
+        let settlement = currency(TABLE, &self.settlement_currency)?;
         Ok(SaleRate {
             offer_id: RateOfferId::new(self.offer),
-            rate: read_rate(TABLE, &self.rate)?,
-            settlement,
+            rate: read_pair(TABLE, settlement, shopper, &self.rate)?,
+            settlement: amount(TABLE, settlement, self.settlement_minor)?,
             expires_at: Timestamp::from_micros(self.expires_at),
         })
     }
 
     /// From the part of the terms that it is.
-    pub(crate) fn read(stored: &Document) -> Result<SaleRate, Fault> {
-        read_document::<Self>("session", stored)?.restore()
+    pub(crate) fn read(stored: &Document, shopper: Currency) -> Result<SaleRate, Fault> {
+        read_document::<Self>("session", stored)?.restore(shopper)
     }
 }
 
@@ -97,7 +110,7 @@ impl RatesRow {
             Ok((currency(TABLE, code)?, markup))
         };
         Ok(RateSettings {
-            form: RateForm::from_code(&self.form).ok_or_else(|| corrupt(TABLE, "the form is unknown"))?,
+            form: self.form.parse::<RateForm>().map_err(|_unknown| corrupt(TABLE, "the form is unknown"))?,
             pricing: Pricing {
                 settlement: currency(TABLE, &self.settlement_currency)?,
                 markups: points.iter().map(markup).collect::<Result<_, Fault>>()?,
@@ -107,7 +120,6 @@ impl RatesRow {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct QuoteDocument {
     rate: String,
     /// `yyyy-mm-dd`; none when it holds for ever.
@@ -130,7 +142,7 @@ impl QuoteDocument {
         Ok(Quote {
             rate: read_rate(table, &self.rate)?,
             dated: self.day.as_ref().map(day).transpose()?.map_or(Dated::Always, Dated::On),
-            source: Source::from_code(&self.source).ok_or_else(|| missing(table, "a source"))?,
+            source: self.source.parse::<Source>().map_err(|_unknown| missing(table, "a source"))?,
         })
     }
 }
@@ -154,7 +166,6 @@ impl TableDocument {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RefusedDocument {
     currency: String,
     why: String,
@@ -164,7 +175,7 @@ struct RefusedDocument {
 
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = rate_feed)]
-pub(crate) struct FeedRow {
+pub(crate) struct RateSourceRow {
     pub(crate) id: i32,
     pub(crate) checked_at: Instant,
     pub(crate) next_at: Instant,
@@ -174,10 +185,10 @@ pub(crate) struct FeedRow {
     pub(crate) refused: Document,
 }
 
-impl FeedRow {
+impl RateSourceRow {
     const TABLE: &str = "rate_feed";
 
-    pub(crate) fn new(state: &FeedState) -> Result<Self, Fault> {
+    pub(crate) fn new(state: &RateSourceState) -> Result<Self, Fault> {
         let refused = |quote: &RefusedQuote| RefusedDocument {
             currency: quote.currency.code().to_owned(),
             why: quote.why.as_str().to_owned(),
@@ -196,10 +207,10 @@ impl FeedRow {
         })
     }
 
-    pub(crate) fn restore(self) -> Result<FeedState, Fault> {
+    pub(crate) fn restore(self) -> Result<RateSourceState, Fault> {
         let refused: Vec<RefusedDocument> = read_document(Self::TABLE, &self.refused)?;
         let left_behind: Vec<String> = read_document(Self::TABLE, &self.left_behind)?;
-        Ok(FeedState {
+        Ok(RateSourceState {
             checked_at: self.checked_at.0,
             next_at: self.next_at.0,
             stale_at: self.stale_at.map(|at| at.0),
@@ -212,8 +223,8 @@ impl FeedRow {
 
 impl RefusedDocument {
     fn restore(&self) -> Result<RefusedQuote, Fault> {
-        const TABLE: &str = FeedRow::TABLE;
-        let why = Refusal::ALL.into_iter().find(|why| why.as_str() == self.why);
+        const TABLE: &str = RateSourceRow::TABLE;
+        let why = self.why.parse::<QuoteRefusal>().ok();
         Ok(RefusedQuote {
             currency: currency(TABLE, &self.currency)?,
             why: why.ok_or_else(|| missing(TABLE, "why a quote was refused"))?,
@@ -273,8 +284,8 @@ impl OfferRow {
             id: Id(offer.id.uuid()),
             merchant_id: Id(set.merchant_id.uuid()),
             set_number: set.id.number,
-            currency: offer.currency.code().to_owned(),
-            rate: offer.rate.to_string(),
+            currency: offer.rate.quote().code().to_owned(),
+            rate: offer.rate.rate().to_string(),
         };
         set.offers.iter().map(row).collect()
     }
@@ -285,12 +296,12 @@ impl OfferRow {
     }
 
     pub(crate) fn restore(&self, set: &OfferSetRow) -> Result<Offer, Fault> {
+        let settlement = currency("rate_offer_set", &set.settlement_currency)?;
+        let shopper = currency("rate_offer", &self.currency)?;
         Ok(Offer {
             id: RateOfferId::new(self.id.0),
             merchant_id: MerchantId::new(self.merchant_id.0),
-            settlement: currency("rate_offer_set", &set.settlement_currency)?,
-            currency: currency("rate_offer", &self.currency)?,
-            rate: read_rate("rate_offer", &self.rate)?,
+            rate: read_pair("rate_offer", settlement, shopper, &self.rate)?,
             created_at: set.created_at.0,
             expires_at: set.expires_at.0,
         })

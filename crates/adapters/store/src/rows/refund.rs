@@ -51,7 +51,7 @@ impl RefundRow {
             settlement,
             amount,
             description: self.description,
-            state: RefundState::from_code(&self.state).ok_or_else(|| corrupt(TABLE, "the state is unknown"))?,
+            state: self.state.parse::<RefundState>().map_err(|_unknown| corrupt(TABLE, "the state is unknown"))?,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
         })

@@ -1,10 +1,8 @@
 //! The document that holds a Session's terms. Amounts are whole minor units of the row's currency.
 
 use dropin_money::Currency;
-use dropin_session::{BillingChoice, SessionTerms};
-use dropin_validation::{
-    BillingProfile, Discount, Item, MAX_ITEMS, MAX_QUANTITY, ShippingDetails, Totals, WebUrl, total_amount,
-};
+use dropin_session::{BillingChoice, SessionTerms, SessionTermsParts};
+use dropin_validation::{BillingProfile, Discount, Item, MAX_QUANTITY, ShippingDetails, WebUrl};
 use serde::{Deserialize, Serialize};
 
 use super::billing::RecipientDocument;
@@ -15,7 +13,6 @@ use crate::fault::{Fault, corrupt};
 const TABLE: &str = "session";
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct TermsDocument {
     merchant_reference: String,
     auto_capture: bool,
@@ -36,7 +33,6 @@ pub(super) struct TermsDocument {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct ItemDocument {
     name: String,
     amount: i64,
@@ -44,14 +40,12 @@ struct ItemDocument {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct DiscountDocument {
     name: String,
     amount: i64,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct ShippingDocument {
     shipping_amount: i64,
     duty_amount: i64,
@@ -103,58 +97,37 @@ impl TermsDocument {
         }
     }
 
-    /// The terms; their total must be the stored one and the exact sum of what it is made of.
+    /// The terms, of the row's currency, total and billing profile.
     pub(super) fn restore(
         &self,
         currency: Currency,
         total_minor: i64,
         billing: BillingProfile,
     ) -> Result<SessionTerms, Fault> {
-        let items = self.items.iter().map(|item| item.restore(currency)).collect::<Result<Vec<_>, _>>()?;
-        if items.is_empty() || MAX_ITEMS < items.len() {
-            return Err(missing(TABLE, "the number of items"));
-        }
-        let discounts = match &self.discounts {
-            Some(stored) => {
-                Some(stored.iter().map(|discount| discount.restore(currency)).collect::<Result<Vec<_>, _>>()?)
-            }
-            None => None,
-        };
-        let shipping = self.shipping.as_ref().map(|shipping| shipping.restore(currency)).transpose()?;
-        let tax = self.tax.map(|minor| amount(TABLE, currency, minor)).transpose()?;
-        let total = total_amount(Totals {
-            currency,
-            items: &items,
-            tax: tax.as_ref(),
-            shipping_and_duty: shipping.as_ref().map(|shipping| (&shipping.shipping_amount, &shipping.duty_amount)),
-            discounts: discounts.as_deref().unwrap_or_default(),
-            open_contract: self.open_contract == Some(true),
-        })
-        .ok()
-        .filter(|total| total.minor() == total_minor)
-        .ok_or_else(|| corrupt(TABLE, "the total is not the sum of its parts"))?;
-        Ok(SessionTerms {
+        let discounts = self.discounts.as_ref().map(|stored| stored.iter().map(|discount| discount.restore(currency)));
+        let terms = SessionTerms::restore(SessionTermsParts {
             merchant_reference: text(TABLE, "merchant_reference", &self.merchant_reference)?,
             auto_capture: self.auto_capture,
             complete_url: web_url(&self.complete_url)?,
             cancel_url: web_url(&self.cancel_url)?,
             currency,
-            items,
+            items: self.items.iter().map(|item| item.restore(currency)).collect::<Result<_, _>>()?,
             via_agent: self.via_agent,
-            shipping,
-            tax,
-            discounts,
+            shipping: self.shipping.as_ref().map(|shipping| shipping.restore(currency)).transpose()?,
+            tax: self.tax.map(|minor| amount(TABLE, currency, minor)).transpose()?,
+            discounts: discounts.map(Iterator::collect::<Result<_, _>>).transpose()?,
             allow_contract: self.allow_contract,
             open_contract: self.open_contract,
-            rate: self.rate.as_ref().map(|rate| rate.restore()).transpose()?,
-            total,
+            rate: self.rate.as_ref().map(|rate| rate.restore(currency)).transpose()?,
+            total: amount(TABLE, currency, total_minor)?,
             billing_choice: match &self.billing {
                 BillingDocument::Supplied => BillingChoice::Supplied,
                 BillingDocument::ByReference(stored) => BillingChoice::ByReference(text(TABLE, "billing", stored)?),
                 BillingDocument::ById => BillingChoice::ById,
             },
             billing,
-        })
+        });
+        terms.map_err(|invalid| corrupt(TABLE, invalid.to_string()))
     }
 }
 

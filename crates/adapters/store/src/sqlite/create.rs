@@ -1,4 +1,4 @@
-use diesel::sql_types::{BigInt, Nullable, Text};
+use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl, SqliteConnection};
 
@@ -36,11 +36,16 @@ statement! {
         created: Instant => SqlInstant,
         updated: Instant => SqlInstant,
         expires: Instant => SqlInstant,
+        attempts_failed: i32 => Integer,
+        attempts_allowed: i32 => Integer,
+        last_attempt: Option<Id> => Nullable<SqlId>,
+        last_failure: Option<&'a str> => Nullable<Text>,
     }
     on Sqlite, SqliteConnection,
         "INSERT INTO session (id, merchant_id, revision, state, order_id, attempt_id, cancel_reason, failure_reason, currency, \
-            total_minor, billing_profile_id, terms, created_at, updated_at, expires_at) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            total_minor, billing_profile_id, terms, created_at, updated_at, expires_at, \
+            attempts_failed, attempts_allowed, last_attempt_id, last_failure) \
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 }
 
 /// Inserts a Session and the billing profile that came with it.
@@ -72,6 +77,10 @@ pub(crate) fn insert(connection: &mut SqliteConnection, new: &Creation) -> Resul
         created: row.created_at,
         updated: row.updated_at,
         expires: row.expires_at,
+        attempts_failed: row.attempts_failed,
+        attempts_allowed: row.attempts_allowed,
+        last_attempt: row.last_attempt_id,
+        last_failure: row.last_failure.as_deref(),
     };
     insert.execute(connection)?;
     Ok(())

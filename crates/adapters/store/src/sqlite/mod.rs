@@ -1,9 +1,9 @@
 //! Statements of the hot path for SQLite: texts that are prepared once per connection.
 
+mod append_only;
 mod create;
-mod journal;
 mod transaction;
 
+pub(crate) use append_only::{enqueue_events, post_ledger};
 pub(crate) use create::insert;
-pub(crate) use journal::{announce, post};
 pub(crate) use transaction::{begin_read, end_read, release, savepoint, undo};

@@ -1,8 +1,8 @@
-//! Wakes notifiers when notifications have been committed: outside of every transaction, and nobody waits for it. Whoever misses it finds them
-//! by looking.
+//! The wake signal: after a transaction that enqueued notifications commits, the worker wakes the notifier, in-process by a channel, in other
+//! processes by NOTIFY. It is a hint: the notifier also polls.
 
 mod listen;
-mod tell;
+mod notify;
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,86 +10,86 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use dropin_ports::{Measure, Measured};
+use dropin_ports::{Metric, MetricSource};
 use tokio::sync::Notify;
 
 use crate::config::{OpenError, Target};
 use crate::store::{Store, spawn};
 
-pub(crate) use tell::serve as serve_tell;
+pub(crate) use notify::serve as serve_notify;
 
-/// Where PostgreSQL's sessions of one database hear of new notifications.
+/// The channel of NOTIFY and LISTEN.
 const CHANNEL: &str = "dropin_outbox";
 
 thread_local! {
-    /// Whether the step that runs on this thread has queued notifications.
-    static QUEUED: Cell<bool> = const { Cell::new(false) };
+    /// Whether the task that runs on this thread has enqueued notifications.
+    static ENQUEUED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Tells the lane of this thread that the step queued notifications, which are to be told of when they are committed.
-pub(crate) fn note() {
-    QUEUED.set(true);
+/// Marks that the task on this thread enqueued notifications: the worker sends the wake signal after the commit.
+pub(crate) fn mark_enqueued() {
+    ENQUEUED.set(true);
 }
 
-/// Forgets what was noted: it is not going to be committed.
-pub(crate) fn forget() {
-    QUEUED.set(false);
+/// Clears the mark: the transaction is not going to be committed.
+pub(crate) fn clear_enqueued() {
+    ENQUEUED.set(false);
 }
 
-/// Whether anything was noted since the last time.
-pub(crate) fn take_note() -> bool {
-    QUEUED.take()
+/// Whether the task enqueued notifications; clears the mark.
+pub(crate) fn take_enqueued() -> bool {
+    ENQUEUED.take()
 }
 
-/// What lanes ring when notifications were committed.
+/// The signal that workers send after notifications were committed.
 #[derive(Default)]
-pub(crate) struct Bell {
-    /// Notifiers of this process.
-    here: Mutex<Vec<Weak<Ear>>>,
+pub(crate) struct WakeSignal {
+    /// The notifiers of this process.
+    subscriptions: Mutex<Vec<Weak<Subscription>>>,
     state: Mutex<State>,
-    rung: Condvar,
+    sent: Condvar,
     closing: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Whether other processes are to be told.
-    rung: bool,
+    /// Whether a NOTIFY is to be sent to other processes.
+    notify_pending: bool,
     closed: bool,
 }
 
-impl Bell {
-    /// Rings when the step of this thread noted something. For after the answer.
-    pub(crate) fn ring_if_noted(&self) {
-        if take_note() {
-            self.ring();
+impl WakeSignal {
+    /// Sends the signal when the task of this thread enqueued notifications. To be called after the caller has its result.
+    pub(crate) fn send_if_enqueued(&self) {
+        if take_enqueued() {
+            self.send();
         }
     }
 
-    /// Wakes the notifiers of this process; where there is none, those of others will be told. Never waits.
-    pub(crate) fn ring(&self) {
-        let here = lock(&self.here);
-        let woken = here.iter().filter_map(Weak::upgrade).filter(|ear| ear.wake()).count();
-        drop(here);
+    /// Wakes the notifiers of this process; where there is none, those of other processes by NOTIFY. Never waits.
+    pub(crate) fn send(&self) {
+        let subscriptions = lock(&self.subscriptions);
+        let woken = subscriptions.iter().filter_map(Weak::upgrade).filter(|subscription| subscription.wake()).count();
+        drop(subscriptions);
         if 0 < woken {
             return;
         }
         let mut state = lock(&self.state);
-        if !std::mem::replace(&mut state.rung, true) {
-            self.rung.notify_one();
+        if !std::mem::replace(&mut state.notify_pending, true) {
+            self.sent.notify_one();
         }
     }
 
-    /// Waits until somebody rings; `false` once it is closed and everything was told.
-    fn wait_for_ring(&self) -> bool {
+    /// Waits for the signal; `false` once it is closed and the last signal was taken.
+    fn wait(&self) -> bool {
         let mut state = lock(&self.state);
-        while !state.rung && !state.closed {
-            state = self.rung.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while !state.notify_pending && !state.closed {
+            state = self.sent.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        std::mem::take(&mut state.rung)
+        std::mem::take(&mut state.notify_pending)
     }
 
-    /// Waits, not longer than until it is closed. Returns whether it is.
+    /// Sleeps, at most until it is closed. Returns whether it is closed.
     fn pause(&self, pause: Duration) -> bool {
         let give_up = Instant::now() + pause;
         let mut state = lock(&self.state);
@@ -103,10 +103,10 @@ impl Bell {
         true
     }
 
-    /// Lets whoever waits for it end.
+    /// Ends all that wait for it.
     pub(crate) fn close(&self) {
         lock(&self.state).closed = true;
-        self.rung.notify_all();
+        self.sent.notify_all();
         self.closing.notify_all();
     }
 }
@@ -116,27 +116,27 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One notifier of this process.
+/// A notifier of this process that the signal wakes.
 #[derive(Debug)]
-struct Ear {
+struct Subscription {
     /// Gone when the notifier has ended.
     notifier: Weak<Notify>,
-    /// Whether other processes reach it.
-    hears: AtomicBool,
-    from_here: AtomicU64,
-    from_elsewhere: AtomicU64,
+    /// Whether it receives the NOTIFY of other processes.
+    is_listening: AtomicBool,
+    local_wake_ups: AtomicU64,
+    remote_wake_ups: AtomicU64,
 }
 
-impl Ear {
+impl Subscription {
     /// Wakes it because of this process; `false` when it has ended.
     fn wake(&self) -> bool {
-        self.notify(Some(&self.from_here))
+        self.notify(Some(&self.local_wake_ups))
     }
 
     fn notify(&self, counter: Option<&AtomicU64>) -> bool {
         let notifier = self.notifier.upgrade();
         if let Some(notifier) = &notifier {
-            // Before, so that whoever is woken sees it.
+            // Before the wake-up, so that the notifier sees the new count.
             if let Some(counter) = counter {
                 counter.fetch_add(1, Ordering::Relaxed);
             }
@@ -150,36 +150,36 @@ impl Ear {
     }
 }
 
-/// How a notifier hears of new notifications, in numbers for whoever watches.
+/// The subscription of a notifier to the wake signal, with its metrics.
 #[derive(Debug, Clone)]
-pub struct WakeUps(Arc<Ear>);
+pub struct WakeSubscription(Arc<Subscription>);
 
-impl WakeUps {
-    /// Whether the notifier hears of what other processes commit. On SQLite there is nobody else to hear of, and this is true.
-    pub fn hears(&self) -> bool {
-        self.0.hears.load(Ordering::Relaxed)
+impl WakeSubscription {
+    /// Whether the notifier receives the NOTIFY of other processes. Always true on SQLite, which serves one process.
+    pub fn is_listening(&self) -> bool {
+        self.0.is_listening.load(Ordering::Relaxed)
     }
 }
 
 #[async_trait]
-impl Measured for WakeUps {
-    async fn measure(&self) -> Result<Vec<Measure>, String> {
+impl MetricSource for WakeSubscription {
+    async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
         let total = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Ok(vec![
-            Measure::now(
+            Metric::gauge(
                 "dropin_notifier_listening",
                 "1: the notifier hears at once of what other processes commit; 0: it finds that by looking.",
-                u64::from(self.hears()),
+                u64::from(self.is_listening()),
             ),
-            Measure::total(
+            Metric::counter(
                 "dropin_notifier_woken_here_total",
                 "How often the notifier was woken by its own process.",
-                total(&self.0.from_here),
+                total(&self.0.local_wake_ups),
             ),
-            Measure::total(
+            Metric::counter(
                 "dropin_notifier_woken_elsewhere_total",
                 "How often the notifier was woken by another process.",
-                total(&self.0.from_elsewhere),
+                total(&self.0.remote_wake_ups),
             ),
         ])
     }
@@ -194,22 +194,25 @@ impl Store {
     ///
     /// # Errors
     /// [`OpenError::Thread`].
-    pub fn wake(&self, notifier: &Arc<Notify>) -> Result<WakeUps, OpenError> {
-        let ear = Arc::new(Ear {
+    pub fn wake(&self, notifier: &Arc<Notify>) -> Result<WakeSubscription, OpenError> {
+        let subscription = Arc::new(Subscription {
             notifier: Arc::downgrade(notifier),
-            hears: AtomicBool::new(matches!(self.target(), Target::Sqlite(_))),
-            from_here: AtomicU64::default(),
-            from_elsewhere: AtomicU64::default(),
+            is_listening: AtomicBool::new(matches!(self.target(), Target::Sqlite(_))),
+            local_wake_ups: AtomicU64::default(),
+            remote_wake_ups: AtomicU64::default(),
         });
-        let mut here = lock(&self.bell().here);
-        here.retain(|ear| ear.upgrade().is_some_and(|ear| ear.is_wanted()));
-        here.push(Arc::downgrade(&ear));
-        drop(here);
-        if let Target::Postgres(url) = self.target() {
-            let (bell, url, ear) = (self.bell().clone(), url.clone(), ear.clone());
-            self.keep(spawn("dropin-store-ear", move || listen::serve(&bell, &url, &ear))?);
+        let mut subscriptions = lock(&self.wake_signal().subscriptions);
+        subscriptions
+            .retain(|subscription| subscription.upgrade().is_some_and(|subscription| subscription.is_wanted()));
+        subscriptions.push(Arc::downgrade(&subscription));
+        drop(subscriptions);
+        if let Some(address) = self.address() {
+            let (wake_signal, subscription) = (self.wake_signal().clone(), subscription.clone());
+            self.join_on_close(spawn("dropin-store-listen", move || {
+                listen::serve(&wake_signal, &address, &subscription)
+            })?);
         }
-        Ok(WakeUps(ear))
+        Ok(WakeSubscription(subscription))
     }
 }
 
@@ -218,37 +221,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_else_is_told_while_somebody_here_listens() {
-        let (bell, notifier) = (Bell::default(), Arc::new(Notify::new()));
-        let ear = Arc::new(Ear {
+    fn other_processes_are_not_notified_while_a_local_notifier_listens() {
+        let (wake_signal, notifier) = (WakeSignal::default(), Arc::new(Notify::new()));
+        let subscription = Arc::new(Subscription {
             notifier: Arc::downgrade(&notifier),
-            hears: AtomicBool::new(true),
-            from_here: AtomicU64::default(),
-            from_elsewhere: AtomicU64::default(),
+            is_listening: AtomicBool::new(true),
+            local_wake_ups: AtomicU64::default(),
+            remote_wake_ups: AtomicU64::default(),
         });
-        lock(&bell.here).push(Arc::downgrade(&ear));
-        bell.ring();
-        assert_eq!(ear.from_here.load(Ordering::Relaxed), 1);
-        assert!(!lock(&bell.state).rung);
+        lock(&wake_signal.subscriptions).push(Arc::downgrade(&subscription));
+        wake_signal.send();
+        assert_eq!(subscription.local_wake_ups.load(Ordering::Relaxed), 1);
+        assert!(!lock(&wake_signal.state).notify_pending);
         drop(notifier);
-        bell.ring();
-        assert!(bell.wait_for_ring(), "the notifier here has ended");
-        assert!(!bell.pause(Duration::ZERO));
-        bell.ring();
-        bell.close();
-        assert!(bell.wait_for_ring(), "what was rung before the end is told");
-        assert!(!bell.wait_for_ring());
-        assert!(bell.pause(Duration::from_secs(3_600)), "closed");
+        wake_signal.send();
+        assert!(wake_signal.wait(), "the notifier here has ended");
+        assert!(!wake_signal.pause(Duration::ZERO));
+        wake_signal.send();
+        wake_signal.close();
+        assert!(wake_signal.wait(), "a signal from before the end is sent");
+        assert!(!wake_signal.wait());
+        assert!(wake_signal.pause(Duration::from_secs(3_600)), "closed");
     }
 
     #[test]
-    fn only_what_was_noted_rings() {
-        let bell = Bell::default();
-        bell.ring_if_noted();
-        assert!(!lock(&bell.state).rung);
-        note();
-        bell.ring_if_noted();
-        assert!(lock(&bell.state).rung);
-        assert!(!take_note());
+    fn only_enqueued_notifications_send_the_signal() {
+        let wake_signal = WakeSignal::default();
+        wake_signal.send_if_enqueued();
+        assert!(!lock(&wake_signal.state).notify_pending);
+        mark_enqueued();
+        wake_signal.send_if_enqueued();
+        assert!(lock(&wake_signal.state).notify_pending);
+        assert!(!take_enqueued());
     }
 }

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod cluster;
+pub(crate) mod deployment;
 pub(crate) mod postgres;
 
 use std::sync::Mutex;

@@ -38,10 +38,11 @@ impl Database {
         connection.batch_execute(sql).unwrap();
     }
 
-    /// Cuts every connection to it.
+    /// Cuts every connection to it, and those first that wait for a lock: the end of its holder would let them go on.
     pub(crate) fn cut_connections(&self) {
         self.on_server(&format!(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
+            "SELECT pg_terminate_backend(pid, 5000) FROM (SELECT pid FROM pg_stat_activity WHERE datname = '{}' \
+             ORDER BY wait_event_type IS NOT DISTINCT FROM 'Lock' DESC) AS found",
             self.name
         ));
     }
@@ -61,5 +62,42 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         self.on_server(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+    }
+}
+
+/// A role that may do what the programs need and nothing else, dropped with this; the database has to be dropped before.
+pub(crate) struct Restricted {
+    server: String,
+    url: String,
+    name: String,
+}
+
+impl Restricted {
+    pub(crate) fn create(database: &Database) -> Self {
+        let name = format!("role_{}", database.name());
+        database.on_server(&format!("CREATE ROLE {name} LOGIN"));
+        let mut owner = PgConnection::establish(&database.url()).unwrap();
+        owner.batch_execute(&dropin_store::grants(&name, database.name())).unwrap();
+        let (_, place) = database.server.split_once('@').expect("a URL with a user");
+        let (place, _) = place.rsplit_once('/').unwrap();
+        let url = format!("postgres://{name}@{place}/{}", database.name());
+        Self { server: database.server.clone(), url, name }
+    }
+
+    /// The database's address for it.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for Restricted {
+    fn drop(&mut self) {
+        // Where the database is still there, the role has privileges in it and stays.
+        let mut connection = PgConnection::establish(&self.server).unwrap();
+        let _still_needed = connection.batch_execute(&format!("DROP ROLE IF EXISTS {}", self.name));
     }
 }

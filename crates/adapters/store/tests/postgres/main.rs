@@ -1,25 +1,32 @@
-//! The store on PostgreSQL: the whole contract, and what PostgreSQL alone has: connections that break.
+//! The store on PostgreSQL: all cases of crates/adapters/store-contract, and what PostgreSQL alone has: connections that break.
 #![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
 
+mod batches;
 #[path = "../common/mod.rs"]
 mod common;
-mod feed;
+mod deployment;
+mod event_log;
 mod outbox;
 mod payments;
-mod together;
+mod plans;
+mod pooler;
 mod wake;
 
 use std::time::{Duration, Instant};
 
 use common::RawPostgres;
-use common::postgres::Database;
+use common::postgres::{Database, Restricted};
 use dropin_ports::{AccessStore, Inserted, MerchantInserted, SessionStore, StoreError, StoreHealth};
-use dropin_store::{OpenError, Role, Store, StoreConfig};
-use dropin_store_contract::{Bench, Raw, insertable, new_merchant};
+use dropin_store::{OpenError, ReplaceError, Role, Store, StoreConfig};
+use dropin_store_contract::{Harness, Raw, insertable, new_merchant};
 
-fn open() -> Bench {
-    let (database, store) = migrated();
-    Bench::new(store, RawPostgres::open(&database.url()), database)
+/// All cases pass for a role that may do only what `dropin grants` grants.
+fn open() -> Harness {
+    let (database, owner) = migrated();
+    owner.close();
+    let role = Restricted::create(&database);
+    let store = Store::open(StoreConfig::new(role.url(), Role::Service)).unwrap();
+    Harness::new(store, RawPostgres::open(&database.url()), (database, role))
 }
 
 mod contract {
@@ -59,6 +66,7 @@ fn migrating_twice_at_once_is_fine() {
     let applied = std::thread::scope(|scope| [0; 4].map(|_| scope.spawn(migrate)).map(|one| one.join().unwrap()));
     let newly: Vec<_> = applied.iter().filter(|versions| !versions.is_empty()).collect();
     assert_eq!(newly.len(), 1, "one of them did it all: {applied:?}");
+    assert_eq!(newly[0][0], "2026-11-21-100000_foundation", "as CHANGELOG.md names it");
 }
 
 #[tokio::test]
@@ -76,16 +84,17 @@ async fn a_statement_may_run_two_seconds_longer_than_its_caller_waits_and_a_lock
     let raw = RawPostgres::open(&database.url());
     for sql in [
         "CREATE FUNCTION told() RETURNS TEXT LANGUAGE plpgsql AS \
-            $$ BEGIN RAISE EXCEPTION 'ends after %, for a lock %', \
-                current_setting('statement_timeout'), current_setting('lock_timeout'); END $$",
+            $$ BEGIN RAISE EXCEPTION 'ends after %, for a lock %; JIT %', \
+                current_setting('statement_timeout'), current_setting('lock_timeout'), current_setting('jit'); END $$",
         "ALTER TABLE __diesel_schema_migrations RENAME TO versions",
         "CREATE VIEW __diesel_schema_migrations AS SELECT told() AS version",
     ] {
         raw.execute(sql).unwrap();
     }
-    for (role, expected) in
-        [(Role::Service, "ends after 5s, for a lock 2s;"), (Role::Tool, "ends after 62s, for a lock 59s;")]
-    {
+    for (role, expected) in [
+        (Role::Service, "ends after 5s, for a lock 2s; JIT off"),
+        (Role::Tool, "ends after 62s, for a lock 59s; JIT off"),
+    ] {
         let store = Store::open(StoreConfig::new(database.url(), role)).unwrap();
         let Err(StoreError::Refused(why)) = store.ready().await else { panic!("ready: {role:?}") };
         assert!(why.starts_with(expected), "{why}");
@@ -166,6 +175,35 @@ async fn a_connection_lost_before_commit_changed_nothing() {
     assert_eq!(written, Err(StoreError::Unavailable("the connection was lost".to_owned())));
     holder.execute("ROLLBACK").unwrap();
     assert_eq!(store.find_merchant(new.merchant.id).await, Ok(None));
+}
+
+/// A password that was changed is used by the next connection, without a restart; what runs goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_connection_uses_the_user_of_now() {
+    let (database, store) = migrated();
+    let raw = RawPostgres::open(&database.url());
+    assert_eq!(store.ready().await, Ok(()));
+    let (scheme, rest) = database.url().split_once("://").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let (user, place) = rest.rsplit_once('@').map_or(("", rest.as_str()), |(user, place)| (user, place));
+    let role = format!("next_{}", uuid::Uuid::new_v4().simple());
+    let address = store.address().unwrap();
+    let next = format!("{scheme}://{role}:next@{place}");
+    let refused = address.replace_if_it_connects(&next).unwrap_err();
+    assert!(matches!(&refused, ReplaceError::Connect(why) if why.contains(&role)), "{refused}");
+    assert_eq!(address.replace(&database.url()), Ok(false), "what works stays");
+    raw.execute(&format!("CREATE ROLE {role} SUPERUSER LOGIN PASSWORD 'next'")).unwrap();
+    assert_eq!(address.replace_if_it_connects(&next), Ok(true));
+    assert_eq!(address.replace_if_it_connects(&next), Ok(false));
+    assert_eq!(store.ready().await, Ok(()), "the connection of before still serves");
+    raw.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").unwrap();
+    let new = new_merchant(false);
+    assert_eq!(store.insert_merchant(new.clone()).await, Ok(MerchantInserted::Done));
+    let users = raw.values("SELECT DISTINCT usename::text AS value FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    assert_eq!(users, std::slice::from_ref(&role));
+    assert_eq!(address.replace(&format!("{scheme}://{user}@{place}")), Ok(true));
+    store.close();
+    raw.execute(&format!("REASSIGN OWNED BY {role} TO CURRENT_USER")).unwrap();
+    raw.execute(&format!("DROP ROLE {role}")).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

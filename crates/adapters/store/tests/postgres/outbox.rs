@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use dropin_kernel::Timestamp;
 use dropin_ports::{
-    AccessStore, BacklogStore, Delivery, DeliveryResult, FinishedDeliveries, FinishedTry, MerchantInserted, OutboxStore,
+    AccessStore, AttemptResult, BacklogStore, Delivery, DeliveryResult, FinishedDeliveries, MerchantInserted,
+    OutboxStore,
 };
 use dropin_store::Store;
 use dropin_store_contract::cases::outbox::workers_and_writers_lose_nothing_and_turn_nothing_round;
-use dropin_store_contract::{Bench, Raw, fresh, new_merchant, run};
+use dropin_store_contract::{Harness, Raw, fresh, new_merchant, run};
 
 use super::common::RawPostgres;
 use super::common::postgres::Database;
@@ -76,7 +77,7 @@ impl Queue {
 
     /// Acknowledges all of `deliveries`, in a task of its own.
     fn acknowledge(&self, deliveries: &[Delivery]) -> tokio::task::JoinHandle<Vec<Delivery>> {
-        let results = deliveries.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();
+        let results = deliveries.iter().map(|one| AttemptResult::new(one.key, DeliveryResult::Acknowledged)).collect();
         let store = self.store.clone();
         tokio::spawn(async move { store.finish_deliveries(results, at(101), at(116)).await.unwrap().next })
     }
@@ -134,7 +135,7 @@ async fn a_lease_that_somebody_else_holds_is_left_to_them() {
     let second = queue.store.claim_deliveries(&[], at(200), at(215), 10, 10).await.unwrap().deliveries;
     assert_eq!((first.len(), second.len()), (2, 2));
     assert_eq!(queue.acknowledge(&first).await.unwrap(), [], "late");
-    let results = second.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Retry { at: at(230) })).collect();
+    let results = second.iter().map(|one| AttemptResult::new(one.key, DeliveryResult::Retry { at: at(230) })).collect();
     assert_eq!(queue.store.finish_deliveries(results, at(201), at(216)).await, Ok(FinishedDeliveries::default()));
     let waiting = queue.store.find_backlog().await.unwrap().endpoints;
     assert_eq!(waiting.iter().map(|one| one.oldest_due).collect::<Vec<_>>(), [at(230); 2]);
@@ -145,14 +146,14 @@ fn workers_and_writers_never_wait_in_a_circle() {
     // A deadlock would be run again without a word, so the server is asked.
     let (database, store) = migrated();
     let url = database.url();
-    let bench = || Bench::new(store, RawPostgres::open(&url), database);
-    run(bench, async |bench: Arc<Bench>| {
-        workers_and_writers_lose_nothing_and_turn_nothing_round(bench.clone()).await;
+    let harness = || Harness::new(store, RawPostgres::open(&url), database);
+    run(harness, async |harness: Arc<Harness>| {
+        workers_and_writers_lose_nothing_and_turn_nothing_round(harness.clone()).await;
         let raw = RawPostgres::open(&url);
         // What a session counted is told when it has been idle for a moment.
         wait_for(&raw, "(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()) > 100");
         let deadlocks = "SELECT deadlocks::text AS value FROM pg_stat_database WHERE datname = current_database()";
         assert_eq!(raw.values(deadlocks), ["0"]);
-        drop(bench);
+        drop(harness);
     });
 }

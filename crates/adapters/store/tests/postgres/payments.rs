@@ -5,29 +5,29 @@ use std::sync::Arc;
 use dropin_kernel::LedgerTransactionId;
 use dropin_money::Amount;
 use dropin_order::{Amounts, OpState};
-use dropin_ports::{DeliveryResult, FinishedTry, OutboxStore, Payment, PaymentStore, Settled, StoreError};
+use dropin_ports::{AttemptResult, DeliveryResult, OutboxStore, Payment, PaymentStore, Settled, StoreError};
 use dropin_store::{Role, Store, StoreConfig};
-use dropin_store_contract::{Bench, Raw, approval};
+use dropin_store_contract::{Harness, Raw, approval};
 use tokio::task::JoinHandle;
 
+use super::batches::{STUCK, expect_logged, record};
 use super::common::RawPostgres;
 use super::common::postgres::Database;
-use super::together::{STUCK, expect_logged, record};
 use super::{migrated, wait_for};
 
 type Settling = JoinHandle<Result<Settled, StoreError>>;
 
 /// A store in which `count` payments wait for their processor's answer.
-async fn submitted(count: usize) -> (Arc<Database>, Store, Bench, Vec<Payment>) {
+async fn submitted(count: usize) -> (Arc<Database>, Store, Harness, Vec<Payment>) {
     let (database, store) = migrated();
     let database = Arc::new(database);
-    let bench = Bench::new(store.clone(), RawPostgres::open(&database.url()), database.clone());
-    let (merchant, _) = bench.merchant().await;
+    let harness = Harness::new(store.clone(), RawPostgres::open(&database.url()), database.clone());
+    let (merchant, _) = harness.merchant().await;
     let mut payments = vec![];
     for _ in 0..count {
-        payments.push(bench.submitted(merchant.id).await);
+        payments.push(harness.submitted(merchant.id).await);
     }
-    (database, store, bench, payments)
+    (database, store, harness, payments)
 }
 
 fn settle(store: &Store, payment: &Payment) -> Settling {
@@ -45,7 +45,7 @@ fn holder(database: &Database, statement: &str) -> RawPostgres {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn payments_that_wait_together_are_settled_in_few_transactions() {
-    let (database, store, bench, payments) = submitted(60).await;
+    let (database, store, harness, payments) = submitted(60).await;
     let holder = holder(&database, "LOCK TABLE ledger_transaction IN SHARE ROW EXCLUSIVE MODE");
     let mut settling: Vec<_> = payments[..2].iter().map(|payment| settle(&store, payment)).collect();
     let watching = RawPostgres::open(&database.url());
@@ -57,14 +57,14 @@ async fn payments_that_wait_together_are_settled_in_few_transactions() {
     for one in settling {
         assert_eq!(one.await.unwrap(), Ok(Settled::Done));
     }
-    let transactions = bench.raw.values("SELECT count(DISTINCT xmin::text)::text AS value FROM ledger_transaction");
+    let transactions = harness.raw.values("SELECT count(DISTINCT xmin::text)::text AS value FROM ledger_transaction");
     assert!(transactions[0].parse::<usize>().unwrap() <= 30, "{transactions:?} for 60");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_somebody_changes_meanwhile_leaves_those_beside_it_alone() {
     record();
-    let (database, store, bench, payments) = submitted(20).await;
+    let (database, store, harness, payments) = submitted(20).await;
     let changed = &payments[7];
     let change = format!("UPDATE purchase_order SET revision = revision + 1 WHERE id = '{}'", changed.order.id);
     let holder = holder(&database, &change);
@@ -77,7 +77,7 @@ async fn one_that_somebody_changes_meanwhile_leaves_those_beside_it_alone() {
         let (operation, order) = (payment.operation.id, payment.order.id);
         let stored = store.find_payment(operation).await.unwrap().unwrap();
         let count = |table: &str, condition: &str| {
-            bench.raw.values(&format!("SELECT count(*)::text AS value FROM {table} WHERE {condition}")).remove(0)
+            harness.raw.values(&format!("SELECT count(*)::text AS value FROM {table} WHERE {condition}")).remove(0)
         };
         let session = payment.session.as_ref().unwrap().id;
         let written = [
@@ -102,7 +102,7 @@ async fn one_that_somebody_changes_meanwhile_leaves_those_beside_it_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_the_database_refuses_leaves_those_beside_it_alone() {
-    let (database, store, bench, payments) = submitted(20).await;
+    let (database, store, harness, payments) = submitted(20).await;
     let holder = holder(&database, "LOCK TABLE ledger_transaction IN SHARE ROW EXCLUSIVE MODE");
     let spoilt = |number: usize, payment: &Payment| {
         let mut settlement = approval(payment);
@@ -111,7 +111,7 @@ async fn one_that_the_database_refuses_leaves_those_beside_it_alone() {
             3 => {
                 let order = &mut settlement.order.as_mut().unwrap().next;
                 let more = Amount::from_minor(order.total.currency(), order.total.minor() + 1).unwrap();
-                order.amounts = Amounts::authorized(more);
+                *order = order.clone().edited(|parts| parts.amounts = Amounts::authorized(more)).unwrap();
             }
             7 => settlement.events[0].id = settlement.events[1].id,
             11 | 12 => settlement.ledger[0].id = LedgerTransactionId::new(payments[2].order.id.uuid()),
@@ -139,7 +139,7 @@ async fn one_that_the_database_refuses_leaves_those_beside_it_alone() {
     }
     let of_two = refused.iter().filter(|number| [11, 12].contains(*number)).count();
     assert!(refused.contains(&3) && refused.contains(&7) && refused.len() == 3 && of_two == 1, "{refused:?}");
-    let count = |rows: &str| bench.raw.values(&format!("SELECT count(*)::text AS value FROM {rows}")).remove(0);
+    let count = |rows: &str| harness.raw.values(&format!("SELECT count(*)::text AS value FROM {rows}")).remove(0);
     let kept = [count("ledger_transaction"), count("outbox_event"), count("processor_op WHERE state = 'APPROVED'")];
     assert_eq!(kept, ["17", "34", "17"], "nothing of a refused one");
 }
@@ -160,7 +160,7 @@ async fn settlements_and_results_of_deliveries_never_wait_for_each_other_in_a_ci
         let mut leased = other.claim_deliveries(&[], at(100), at(115), 100, 1_000).await.unwrap().deliveries;
         while !leased.is_empty() {
             sent += leased.len();
-            let results = leased.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();
+            let results = leased.iter().map(|one| AttemptResult::new(one.key, DeliveryResult::Acknowledged)).collect();
             leased = other.finish_deliveries(results, at(101), at(116)).await.unwrap().next;
         }
     }

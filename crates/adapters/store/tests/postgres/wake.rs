@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection};
-use dropin_ports::{Measured, Payment, PaymentStore, Settled, StoreError};
-use dropin_store::{Role, Store, StoreConfig, WakeUps};
-use dropin_store_contract::{Bench, Raw, approval};
+use dropin_ports::{MetricSource, Payment, PaymentStore, Settled, StoreError};
+use dropin_store::{Role, Store, StoreConfig, WakeSubscription};
+use dropin_store_contract::{Harness, Raw, approval};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -26,7 +26,7 @@ const LONG: Duration = Duration::from_secs(20);
 struct Writer {
     database: Arc<Database>,
     store: Store,
-    bench: Bench,
+    harness: Harness,
     payments: Vec<Payment>,
 }
 
@@ -34,13 +34,13 @@ impl Writer {
     async fn with(count: usize) -> Self {
         let (database, store) = migrated();
         let database = Arc::new(database);
-        let bench = Bench::new(store.clone(), RawPostgres::open(&database.url()), database.clone());
-        let (merchant, _) = bench.merchant().await;
+        let harness = Harness::new(store.clone(), RawPostgres::open(&database.url()), database.clone());
+        let (merchant, _) = harness.merchant().await;
         let mut payments = vec![];
         for _ in 0..count {
-            payments.push(bench.submitted(merchant.id).await);
+            payments.push(harness.submitted(merchant.id).await);
         }
-        Self { database, store, bench, payments }
+        Self { database, store, harness, payments }
     }
 
     async fn settle(&self, payment: usize) -> Result<Settled, StoreError> {
@@ -65,7 +65,7 @@ impl Writer {
 /// A notifier of another process.
 struct Notifier {
     notify: Arc<Notify>,
-    wake_ups: WakeUps,
+    wake_ups: WakeSubscription,
     _store: Store,
 }
 
@@ -76,8 +76,8 @@ impl Notifier {
     }
 
     async fn number(&self, name: &str) -> u64 {
-        let all = self.wake_ups.measure().await.unwrap();
-        all.iter().find(|measure| measure.name == name).unwrap().readings()[0].value
+        let all = self.wake_ups.collect_metrics().await.unwrap();
+        all.iter().find(|measure| measure.name == name).unwrap().samples()[0].value
     }
 
     /// How often another process has woken it.
@@ -85,13 +85,13 @@ impl Notifier {
         self.number("dropin_notifier_woken_elsewhere_total").await
     }
 
-    async fn until_it_hears(&self, hears: bool) {
+    async fn until_listening_is(&self, listening: bool) {
         let end = Instant::now() + LONG;
-        while self.wake_ups.hears() != hears {
-            assert!(Instant::now() < end, "never: hears {hears}");
+        while self.wake_ups.is_listening() != listening {
+            assert!(Instant::now() < end, "never: listening {listening}");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        assert_eq!(self.number("dropin_notifier_listening").await, u64::from(hears));
+        assert_eq!(self.number("dropin_notifier_listening").await, u64::from(listening));
     }
 
     /// Waits until another process has woken it once more; how long that took.
@@ -108,7 +108,7 @@ impl Notifier {
 async fn what_one_process_commits_wakes_the_notifier_of_another() {
     let writer = Writer::with(5).await;
     let notifier = Notifier::on(&writer.database.url());
-    notifier.until_it_hears(true).await;
+    notifier.until_listening_is(true).await;
     for payment in 0..5 {
         let before = notifier.woken().await;
         assert_eq!(writer.settle(payment).await, Ok(Settled::Done));
@@ -131,7 +131,7 @@ async fn a_process_with_a_notifier_of_its_own_wakes_that_one() {
         timeout(LONG, here.notify.notified()).await.expect("never woken by its own process");
     }
     // So that the notice with which listening is tried is heard before the count begins.
-    here.until_it_hears(true).await;
+    here.until_listening_is(true).await;
     elsewhere.batch_execute("SELECT").unwrap();
     elsewhere.notifications_iter().for_each(|notice| drop(notice.unwrap()));
     drop(here.notify);
@@ -147,7 +147,7 @@ async fn what_is_rolled_back_wakes_nobody() {
     let refused = &writer.payments[1];
     let session = refused.session.as_ref().unwrap().id;
     writer
-        .bench
+        .harness
         .raw
         .execute(&format!(
             "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
@@ -156,10 +156,10 @@ async fn what_is_rolled_back_wakes_nobody() {
         .unwrap();
     let trigger = "CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON outbox_event DEFERRABLE INITIALLY DEFERRED \
          FOR EACH ROW EXECUTE FUNCTION refuse()";
-    writer.bench.raw.execute(trigger).unwrap();
+    writer.harness.raw.execute(trigger).unwrap();
     let changed = writer.payments[0].order.id;
     let change = format!("UPDATE purchase_order SET revision = revision + 1 WHERE id = '{changed}'");
-    writer.bench.raw.execute(&change).unwrap();
+    writer.harness.raw.execute(&change).unwrap();
     assert_eq!(writer.settle(0).await, Ok(Settled::Stale));
     assert!(matches!(writer.settle(1).await, Err(StoreError::Refused(_))));
     assert_eq!(writer.count(&mut elsewhere), 0);
@@ -189,11 +189,11 @@ async fn many_commits_are_told_now_and_then() {
 async fn a_connection_that_is_lost_comes_back() {
     let writer = Writer::with(2).await;
     let notifier = Notifier::on(&writer.database.url());
-    notifier.until_it_hears(true).await;
+    notifier.until_listening_is(true).await;
     writer.database.take_away();
-    notifier.until_it_hears(false).await;
+    notifier.until_listening_is(false).await;
     writer.database.bring_back();
-    notifier.until_it_hears(true).await;
+    notifier.until_listening_is(true).await;
     let before = notifier.woken().await;
     assert_eq!(writer.settle(0).await, Ok(Settled::Done));
     notifier.until_woken_after(before).await;
@@ -214,9 +214,9 @@ async fn a_pooler_that_lets_nobody_listen_is_noticed() {
     for _ in 0..3 {
         timeout(LONG, notifier.notify.notified()).await.expect("it looks by itself");
     }
-    assert_eq!((notifier.wake_ups.hears(), notifier.woken().await), (false, 0));
+    assert_eq!((notifier.wake_ups.is_listening(), notifier.woken().await), (false, 0));
     pooler.passes_notices.store(true, Ordering::SeqCst);
-    notifier.until_it_hears(true).await;
+    notifier.until_listening_is(true).await;
 }
 
 /// Stands between a client and the server and swallows notices, as a pooler does that shares connections between transactions.

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use dropin_kernel::{EventId, Timestamp};
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{WebhookRequest, WebhookSender};
-use dropin_webhook_client::{ClientConfig, TargetPolicy, WebhookClient};
+use dropin_webhook_client::{TargetPolicy, WebhookClient, WebhookClientConfig};
 use receiver::{Captured, Receiver};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -47,7 +47,7 @@ struct World {
 
 impl World {
     async fn start() -> Self {
-        let client = WebhookClient::start(ClientConfig::new(TargetPolicy::sandbox())).expect("a thread");
+        let client = WebhookClient::start(WebhookClientConfig::new(TargetPolicy::sandbox())).expect("a thread");
         Self { receiver: Receiver::start().await, client }
     }
 

@@ -1,4 +1,4 @@
-//! Who calls (contract, Authentication).
+//! Who calls (docs/SPECIFICATION.md#http-authentication).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use dropin_access::{ApiUser, Merchant, Permission, Permissions};
 use dropin_kernel::Timestamp;
 use dropin_ports::{AccessStore, Clock, Fingerprint, Secrets, StoreError};
 
-use super::failures::{Door, FailureLimit, Failures};
+use super::failures::{FailureLimit, Failures, ThrottleDecision};
 use crate::recent::{Recalled, Recent};
 
 /// An authenticated API user and its merchant.
@@ -160,7 +160,7 @@ impl Authenticator {
             }
             Err(AuthenticateError::Invalid) => {
                 self.seen.forget(&key);
-                self.failures.note(self.pair(client, username), Instant::now());
+                self.failures.record(self.pair(client, username), Instant::now());
                 Err(AuthenticateError::Invalid)
             }
             Err(other) => Err(other),
@@ -177,7 +177,7 @@ impl Authenticator {
         password: &str,
     ) -> Result<Arc<Caller>, AuthenticateError> {
         let pair = self.pair(client, username);
-        if let Door::Shut { retry_after, user } = self.failures.door(&pair, Instant::now()) {
+        if let ThrottleDecision::Throttle { retry_after, user } = self.failures.check(&pair, Instant::now()) {
             let user = match user {
                 Some(user) => user,
                 None => {
@@ -191,7 +191,7 @@ impl Authenticator {
             }
         }
         let caller = self.look_up(key, client, username, password).await?;
-        self.failures.forgive(&pair);
+        self.failures.reset(&pair);
         Ok(caller)
     }
 

@@ -35,7 +35,7 @@ pub struct SecretRotated {
 
 /// What an endpoint is to be like; `None` leaves it as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EndpointWish {
+pub struct EndpointUpdate {
     /// Where it is.
     pub url: Option<String>,
     /// What it is told of; `Some(None)` for everything.
@@ -81,13 +81,13 @@ impl Merchants {
     /// # Errors
     /// [`AccountError::Invalid`] (Url, Events), [`AccountError::NoEndpoint`], [`AccountError::Removed`], [`AccountError::Store`]; then a part of it
     /// may be done, and doing it again does the rest.
-    pub async fn set_endpoint(&self, id: EndpointId, wish: EndpointWish) -> Result<(), AccountError> {
-        let wrong = wish.events.as_ref().and_then(Option::as_ref).and_then(|events| check_events(events).err());
-        let url = wish.url.as_deref().map(|url| self.check_webhook_url("Url", url)).transpose();
+    pub async fn set_endpoint(&self, id: EndpointId, update: EndpointUpdate) -> Result<(), AccountError> {
+        let wrong = update.events.as_ref().and_then(Option::as_ref).and_then(|events| check_events(events).err());
+        let url = update.url.as_deref().map(|url| self.check_webhook_url("Url", url)).transpose();
         let changes = [
             valid(url, wrong)?.map(EndpointChange::Url),
-            wish.events.map(EndpointChange::Events),
-            wish.retry.map(EndpointChange::Retry),
+            update.events.map(EndpointChange::Events),
+            update.retry.map(EndpointChange::Retry),
         ];
         for change in changes.into_iter().flatten() {
             of_endpoint(self.store.change_endpoint(id, change).await?)?;
@@ -141,7 +141,7 @@ impl Merchants {
         Ok((sealed, format!("whsec_{}", base64(&secret))))
     }
 
-    /// The URL as given, if it is one that notifications may go to as far as it tells (decisions.md section 9). What a name leads to may change
+    /// The URL as given, if it is one that notifications may go to as far as it tells (docs/SPECIFICATION.md#event-targets). What a name leads to may change
     /// at any time and is checked with every connection; here, where there may be no network at all, it is not asked.
     pub(super) fn check_webhook_url(&self, field: &str, raw: &str) -> Result<String, Violation> {
         // Its form only: which scheme it must have, the other knows.

@@ -9,9 +9,9 @@ use dropin_ports::Fingerprint;
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// How long what the store said of a user is compared with guesses.
-const FRESH: Duration = Duration::from_secs(1);
+const USER_TTL: Duration = Duration::from_secs(1);
 /// Pairs of client and user name that are counted at once.
-const MOST: usize = 10_000;
+const MAX_PAIRS: usize = 10_000;
 
 /// How many wrong passwords one client may give for one user name in a minute before it is told to wait. A right password always passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +36,14 @@ impl Default for FailureLimit {
     }
 }
 
-/// How a client that guesses is met.
+/// Whether an attempt to authenticate is throttled.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Door {
-    /// As anybody.
-    Open,
-    /// It was wrong too often.
-    Shut {
-        /// When one more is looked at as if it were the first.
+pub(super) enum ThrottleDecision {
+    /// It is not.
+    Allow,
+    /// It is: too many wrong passwords.
+    Throttle {
+        /// When one more wrong password is compared without throttling.
         retry_after: Duration,
         /// What the store said of the user within the last second, if it was asked.
         user: Option<Arc<Option<ApiUser>>>,
@@ -70,26 +70,26 @@ impl Failures {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn door(&self, pair: &Fingerprint, now: Instant) -> Door {
-        let Some(interval) = self.limit.interval() else { return Door::Open };
+    pub(super) fn check(&self, pair: &Fingerprint, now: Instant) -> ThrottleDecision {
+        let Some(interval) = self.limit.interval() else { return ThrottleDecision::Allow };
         let pairs = self.pairs();
-        let Some(known) = pairs.get(pair) else { return Door::Open };
+        let Some(known) = pairs.get(pair) else { return ThrottleDecision::Allow };
         // A whole minute's worth is used up when one more would reach beyond it.
         let retry_after = (known.forgotten + interval).saturating_duration_since(now + MINUTE);
         if retry_after.is_zero() {
-            return Door::Open;
+            return ThrottleDecision::Allow;
         }
-        let user = known.user.as_ref().filter(|(_, read)| now.saturating_duration_since(*read) < FRESH);
-        Door::Shut { retry_after, user: user.map(|(user, _)| user.clone()) }
+        let user = known.user.as_ref().filter(|(_, read)| now.saturating_duration_since(*read) < USER_TTL);
+        ThrottleDecision::Throttle { retry_after, user: user.map(|(user, _)| user.clone()) }
     }
 
-    /// Counts one that was wrong.
-    pub(super) fn note(&self, pair: Fingerprint, now: Instant) {
+    /// Counts a wrong password.
+    pub(super) fn record(&self, pair: Fingerprint, now: Instant) {
         let Some(interval) = self.limit.interval() else { return };
         let mut pairs = self.pairs();
-        if MOST <= pairs.len() && !pairs.contains_key(&pair) {
+        if MAX_PAIRS <= pairs.len() && !pairs.contains_key(&pair) {
             pairs.retain(|_, known| now < known.forgotten);
-            if MOST - MOST / 4 < pairs.len() {
+            if MAX_PAIRS - MAX_PAIRS / 4 < pairs.len() {
                 // Whoever guesses at thousands of names at once gains nothing worth a longer search here.
                 pairs.clear();
             }
@@ -105,8 +105,8 @@ impl Failures {
         }
     }
 
-    /// It was right.
-    pub(super) fn forgive(&self, pair: &Fingerprint) {
+    /// Forgets the failures of a client that gave the right password.
+    pub(super) fn reset(&self, pair: &Fingerprint) {
         self.pairs().remove(pair);
     }
 }
@@ -121,53 +121,53 @@ mod tests {
         Fingerprint(key)
     }
 
-    fn shut(retry_after: Duration) -> Door {
-        Door::Shut { retry_after, user: None }
+    fn throttled(retry_after: Duration) -> ThrottleDecision {
+        ThrottleDecision::Throttle { retry_after, user: None }
     }
 
     #[test]
-    fn a_minutes_worth_shuts_the_door_and_it_opens_step_by_step() {
+    fn a_minutes_worth_of_failures_throttles_and_it_ends_step_by_step() {
         let (failures, start) = (Failures::new(FailureLimit { per_minute: 3 }), Instant::now());
         let seconds = Duration::from_secs;
         for _ in 0..3 {
-            assert_eq!(failures.door(&pair(1), start), Door::Open);
-            failures.note(pair(1), start);
+            assert_eq!(failures.check(&pair(1), start), ThrottleDecision::Allow);
+            failures.record(pair(1), start);
         }
-        assert_eq!(failures.door(&pair(1), start), shut(seconds(20)));
-        assert_eq!(failures.door(&pair(2), start), Door::Open, "somebody else");
-        assert_eq!(failures.door(&pair(1), start + seconds(19)), shut(seconds(1)));
-        assert_eq!(failures.door(&pair(1), start + seconds(20)), Door::Open);
-        failures.note(pair(1), start + seconds(20));
-        assert_eq!(failures.door(&pair(1), start + seconds(20)), shut(seconds(20)));
-        failures.forgive(&pair(1));
-        assert_eq!(failures.door(&pair(1), start + seconds(20)), Door::Open);
+        assert_eq!(failures.check(&pair(1), start), throttled(seconds(20)));
+        assert_eq!(failures.check(&pair(2), start), ThrottleDecision::Allow, "somebody else");
+        assert_eq!(failures.check(&pair(1), start + seconds(19)), throttled(seconds(1)));
+        assert_eq!(failures.check(&pair(1), start + seconds(20)), ThrottleDecision::Allow);
+        failures.record(pair(1), start + seconds(20));
+        assert_eq!(failures.check(&pair(1), start + seconds(20)), throttled(seconds(20)));
+        failures.reset(&pair(1));
+        assert_eq!(failures.check(&pair(1), start + seconds(20)), ThrottleDecision::Allow);
     }
 
     #[test]
     fn what_the_store_said_counts_for_a_second() {
         let (failures, start) = (Failures::new(FailureLimit { per_minute: 1 }), Instant::now());
-        failures.note(pair(1), start);
+        failures.record(pair(1), start);
         failures.keep(&pair(1), Arc::new(None), start);
-        let known = |at| matches!(failures.door(&pair(1), at), Door::Shut { user: Some(_), .. });
-        assert!(known(start) && !known(start + FRESH));
+        let known = |at| matches!(failures.check(&pair(1), at), ThrottleDecision::Throttle { user: Some(_), .. });
+        assert!(known(start) && !known(start + USER_TTL));
     }
 
     #[test]
     fn no_limit_counts_nothing() {
         let (failures, start) = (Failures::new(FailureLimit { per_minute: 0 }), Instant::now());
         for _ in 0..100 {
-            failures.note(pair(1), start);
+            failures.record(pair(1), start);
         }
-        assert_eq!(failures.door(&pair(1), start), Door::Open);
+        assert_eq!(failures.check(&pair(1), start), ThrottleDecision::Allow);
         assert!(failures.pairs().is_empty());
     }
 
     #[test]
     fn the_number_of_pairs_is_bounded() {
         let (failures, start) = (Failures::new(FailureLimit::default()), Instant::now());
-        for number in 0..3 * u32::try_from(MOST).unwrap() {
-            failures.note(pair(number), start);
-            assert!(failures.pairs().len() <= MOST);
+        for number in 0..3 * u32::try_from(MAX_PAIRS).unwrap() {
+            failures.record(pair(number), start);
+            assert!(failures.pairs().len() <= MAX_PAIRS);
         }
     }
 }

@@ -7,17 +7,18 @@ use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, AccountChanged, MerchantInserted, MerchantSettings, NewMerchant};
+use dropin_session::{DEFAULT_ATTEMPTS, MAX_ATTEMPTS};
 use dropin_validation::Text;
 
 use super::{AccountError, DRAWS, Merchants, unlucky};
 
-/// How long an unpaid Session lives unless configured (decisions.md section 3).
+/// How long an unpaid Session lives unless configured (docs/SPECIFICATION.md#session-lifetime).
 const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// Shorter ones would end while a shopper types.
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Most origins of one merchant; they stand in a header.
-const MOST_ORIGINS: usize = 50;
+const MAX_ORIGINS: usize = 50;
 
 /// A merchant to create.
 #[derive(Debug, Clone)]
@@ -46,7 +47,7 @@ pub struct MerchantCreated {
 
 /// A merchant with all that belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub struct MerchantAccount {
     /// The merchant.
     pub merchant: Merchant,
     /// Its API users, revoked ones too.
@@ -55,7 +56,7 @@ pub struct Account {
     pub endpoints: Vec<Endpoint>,
 }
 
-impl Account {
+impl MerchantAccount {
     /// One merchant with all that belongs to it; needs no keys.
     ///
     /// # Errors
@@ -89,6 +90,7 @@ impl Merchants {
             currencies,
             origins,
             session_lifetime: SESSION_LIFETIME,
+            attempts_allowed: DEFAULT_ATTEMPTS,
             methods: MerchantMethods::default(),
             sandbox: self.targets.is_sandbox(),
             created_at: self.clock.now(),
@@ -114,7 +116,7 @@ impl Merchants {
     /// Changes a merchant's settings; running services follow within two seconds. Whether it is a sandbox account never changes.
     ///
     /// # Errors
-    /// [`AccountError::Invalid`] (Name, Currencies, Origins, SessionLifetime), [`AccountError::NoMerchant`], [`AccountError::Store`].
+    /// [`AccountError::Invalid`] (Name, Currencies, Origins, SessionLifetime, Attempts), [`AccountError::NoMerchant`], [`AccountError::Store`].
     pub async fn set(&self, id: MerchantId, wanted: MerchantSettings) -> Result<Merchant, AccountError> {
         let mut wrong = Violations::new();
         let settings = MerchantSettings {
@@ -122,11 +124,15 @@ impl Merchants {
             currencies: wanted.currencies.map(|currencies| check_currencies(&mut wrong, currencies)),
             origins: wanted.origins.map(|origins| self.check_origins(&mut wrong, origins)),
             session_lifetime: wanted.session_lifetime,
+            attempts_allowed: wanted.attempts_allowed,
             methods: wanted.methods,
         };
         if settings.session_lifetime.is_some_and(|lifetime| !(SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lifetime))
         {
             wrong.push("SessionLifetime", ViolationCode::OutOfRange, "must be from one minute to 30 days");
+        }
+        if settings.attempts_allowed.is_some_and(|attempts| !(1..=MAX_ATTEMPTS).contains(&attempts)) {
+            wrong.push("Attempts", ViolationCode::OutOfRange, format!("must be from 1 to {MAX_ATTEMPTS}"));
         }
         if !wrong.is_empty() {
             return Err(AccountError::Invalid(wrong.into_sorted()));
@@ -140,7 +146,7 @@ impl Merchants {
     /// In production pages are https, since a card is typed in a frame of theirs.
     fn check_origins(&self, wrong: &mut Violations, origins: Vec<Origin>) -> Vec<Origin> {
         let origins = once(origins);
-        if MOST_ORIGINS < origins.len() {
+        if MAX_ORIGINS < origins.len() {
             wrong.push("Origins", ViolationCode::OutOfRange, "must be at most 50");
         }
         if !self.targets.is_sandbox() && origins.iter().any(|origin| !origin.as_str().starts_with("https://")) {

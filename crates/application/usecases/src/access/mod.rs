@@ -15,10 +15,10 @@ use dropin_kernel::{Timestamp, Violation, ViolationCode};
 use dropin_ports::{AccessStore, AccountChanged, Clock, IdSource, KeyringError, OutboxStore, Secrets, StoreError};
 
 pub use authenticate::{AuthenticateError, Authenticator, Caller, NotPermitted, authenticate};
-pub use endpoints::{EndpointAdded, EndpointWish, SecretRotated};
+pub use endpoints::{EndpointAdded, EndpointUpdate, SecretRotated};
 pub use failures::FailureLimit;
 pub use known::KnownMerchants;
-pub use merchants::{Account, CreateMerchant, MerchantCreated};
+pub use merchants::{CreateMerchant, MerchantAccount, MerchantCreated};
 pub use users::{PasswordRotated, UserAdded};
 
 /// Longest time for which a password or secret that was replaced counts beside the new one: it should end some day.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use dropin_money::Amount;
 use dropin_order::{OpKind, OpState, Operation};
-use dropin_ports::{AuditStore, JournalEntry, JournalUnavailable, PlacedOperation, ProcessorJournal};
+use dropin_ports::{AuditStore, JournalEntry, JournalUnavailable, PositionedOperation, ProcessorJournal};
 
 use super::AuditError;
 use super::report::{Disagreement, Finding, Report};
@@ -16,17 +16,17 @@ const PAGE: u32 = 1_000;
 
 /// A set of positions, one bit each.
 #[derive(Debug, Default)]
-struct Positions(Vec<u64>);
+struct PositionSet(Vec<u64>);
 
-impl Positions {
-    fn place(position: u64) -> (usize, u64) {
+impl PositionSet {
+    fn word_and_bit(position: u64) -> (usize, u64) {
         // No machine holds so many operations that the index would not fit.
         (usize::try_from(position / 64).unwrap_or(usize::MAX), 1 << (position % 64))
     }
 
     /// Adds one; `false` when it was there before.
     fn add(&mut self, position: u64) -> bool {
-        let (word, bit) = Self::place(position);
+        let (word, bit) = Self::word_and_bit(position);
         if self.0.len() <= word {
             self.0.resize(word + 1, 0);
         }
@@ -36,7 +36,7 @@ impl Positions {
     }
 
     fn has(&self, position: u64) -> bool {
-        let (word, bit) = Self::place(position);
+        let (word, bit) = Self::word_and_bit(position);
         self.0.get(word).is_some_and(|bits| bits & bit != 0)
     }
 }
@@ -56,16 +56,16 @@ pub(super) struct Journal {
     /// Number of the last entry read.
     last: u64,
     entries: u64,
-    approved: Positions,
-    paid: Positions,
+    approved: PositionSet,
+    paid: PositionSet,
     /// Amounts other than those that were asked for.
-    otherwise: BTreeMap<u64, Amount>,
+    other_amounts: BTreeMap<u64, Amount>,
 }
 
 impl Journal {
     pub(super) fn new(source: Arc<dyn ProcessorJournal>) -> Self {
-        let (approved, paid, otherwise) = Default::default();
-        Self { source, last: 0, entries: 0, approved, paid, otherwise }
+        let (approved, paid, other_amounts) = Default::default();
+        Self { source, last: 0, entries: 0, approved, paid, other_amounts }
     }
 
     /// How many entries were read.
@@ -74,9 +74,9 @@ impl Journal {
     }
 
     /// What the processor did for `placed`, as far as the journal was read; `None` when it did nothing.
-    pub(super) fn done(&self, placed: &PlacedOperation) -> Option<Done> {
+    pub(super) fn done(&self, placed: &PositionedOperation) -> Option<Done> {
         self.approved.has(placed.position).then(|| Done {
-            amount: self.otherwise.get(&placed.position).unwrap_or(&placed.operation.amount).clone(),
+            amount: *self.other_amounts.get(&placed.position).unwrap_or(&placed.operation.amount),
             captured: self.paid.has(placed.position),
         })
     }
@@ -105,15 +105,15 @@ impl Journal {
         }
     }
 
-    fn compare(&mut self, entry: &JournalEntry, known: Option<&PlacedOperation>, report: &mut Report) {
+    fn compare(&mut self, entry: &JournalEntry, known: Option<&PositionedOperation>, report: &mut Report) {
         let amount = entry.amount.as_ref().map_or_else(|| "an unknown amount".to_owned(), money);
         let did = format!(
             "the processor's journal (entry {}) says that {} of {amount} was approved",
             entry.number, entry.kind
         );
-        let Some(PlacedOperation { position, operation }) = known else {
+        let Some(PositionedOperation { position, operation }) = known else {
             return report.add(Finding {
-                what: Disagreement::NotHere,
+                what: Disagreement::MissingLocally,
                 order: None,
                 operation: Some(entry.key),
                 words: format!(
@@ -125,33 +125,30 @@ impl Journal {
             report.add(Finding { what, order: Some(operation.order_id), operation: Some(entry.key), words });
         };
         if !self.approved.add(*position) {
-            add(Disagreement::Twice, format!("{did}, as an earlier entry does: money may have moved twice"));
+            add(Disagreement::Duplicate, format!("{did}, as an earlier entry does: money may have moved twice"));
         }
         if entry.captured {
             self.paid.add(*position);
         }
         if entry.kind != operation.kind.as_str() {
-            add(Disagreement::Otherwise, format!("{did}; here it is a {}", operation.kind.as_str()));
+            add(Disagreement::Mismatch, format!("{did}; here it is a {}", operation.kind.as_str()));
         }
         if entry.authorization != operation.authorization {
-            add(Disagreement::Otherwise, format!("{did}, about another authorization than is written here"));
+            add(Disagreement::Mismatch, format!("{did}, about another authorization than is written here"));
         }
         if matches!(operation.state, OpState::Declined | OpState::Abandoned) {
             let state = operation.state.as_str();
             add(
-                Disagreement::NotHere,
+                Disagreement::MissingLocally,
                 format!("{did}; here it is {state}, so nobody expects that money to have moved"),
             );
         }
-        if let Some(amount) = entry.amount.clone().filter(|amount| differs(operation, amount)) {
+        if let Some(amount) = entry.amount.filter(|amount| differs(operation, amount)) {
             if operation.state.is_open() {
                 let asked = money(&operation.amount);
-                add(
-                    Disagreement::Otherwise,
-                    format!("{did}, and {asked} was asked for. `dropin order review` decides"),
-                );
+                add(Disagreement::Mismatch, format!("{did}, and {asked} was asked for. `dropin order review` decides"));
             }
-            self.otherwise.insert(*position, amount);
+            self.other_amounts.insert(*position, amount);
         }
     }
 }

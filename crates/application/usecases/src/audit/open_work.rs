@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dropin_kernel::Timestamp;
 use dropin_order::{OpKind, OpState, STUCK_AFTER};
-use dropin_ports::{AuditStore, Clock, Measure, Measured, OpenOperations, PaymentStore, Reading};
+use dropin_ports::{AuditStore, Clock, Metric, MetricSample, MetricSource, OpenOperations, PaymentStore};
 
 /// Operations at the processor whose outcome is not known yet.
 #[derive(Clone)]
@@ -19,8 +19,8 @@ pub struct OpenWork {
 }
 
 #[async_trait]
-impl Measured for OpenWork {
-    async fn measure(&self) -> Result<Vec<Measure>, String> {
+impl MetricSource for OpenWork {
+    async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
         let now = self.clock.now();
         let open = self.payments.count_open_operations().await.map_err(|error| error.to_string())?;
         let stuck =
@@ -29,7 +29,7 @@ impl Measured for OpenWork {
     }
 }
 
-fn measures(open: &[OpenOperations], stuck: u64, now: Timestamp) -> Vec<Measure> {
+fn measures(open: &[OpenOperations], stuck: u64, now: Timestamp) -> Vec<Metric> {
     let age = |group: &OpenOperations| now.since(group.oldest).as_secs();
     vec![
         by_kind_and_state(
@@ -44,7 +44,7 @@ fn measures(open: &[OpenOperations], stuck: u64, now: Timestamp) -> Vec<Measure>
             age,
             open,
         ),
-        Measure::now(
+        Metric::gauge(
             "dropin_operations_stuck",
             "Operations that somebody has to look after: unknown for over ten minutes, not taken up, or refused or taken up in vain again and again.",
             stuck,
@@ -57,17 +57,17 @@ fn by_kind_and_state(
     help: &'static str,
     number: impl Fn(&OpenOperations) -> u64,
     open: &[OpenOperations],
-) -> Measure {
+) -> Metric {
     let states = || OpState::ALL.into_iter().filter(|state| state.is_open());
     let groups = OpKind::ALL.into_iter().flat_map(|kind| states().map(move |state| (kind, state)));
     let readings = groups.map(|(kind, state)| {
         let group = open.iter().find(|group| group.kind == kind && group.state == state);
-        Reading {
+        MetricSample {
             labels: vec![("kind", kind.as_str().into()), ("state", state.as_str().into())],
             value: group.map_or(0, &number),
         }
     });
-    Measure::stands(name, help, readings.collect())
+    Metric::gauges(name, help, readings.collect())
 }
 
 #[cfg(test)]
@@ -78,16 +78,19 @@ mod tests {
     fn every_kind_and_state_is_told_of_even_when_there_is_none() {
         let oldest = Timestamp::from_micros(5_000_000);
         let open = [OpenOperations { kind: OpKind::Capture, state: OpState::Unknown, count: 3, oldest }];
-        let told = measures(&open, 2, Timestamp::from_micros(605_900_000));
-        let [count, age, stuck] = &told[..] else { panic!("{told:?}") };
-        assert_eq!((count.readings().len(), age.readings().len()), (12, 12));
+        let measured = measures(&open, 2, Timestamp::from_micros(605_900_000));
+        let [count, age, stuck] = &measured[..] else { panic!("{measured:?}") };
+        assert_eq!((count.samples().len(), age.samples().len()), (12, 12));
         for (measure, number) in [(count, 3), (age, 600)] {
-            let some: Vec<_> = measure.readings().iter().filter(|reading| reading.value != 0).collect();
+            let some: Vec<_> = measure.samples().iter().filter(|reading| reading.value != 0).collect();
             assert_eq!(
                 some,
-                [&Reading { labels: vec![("kind", "CAPTURE".into()), ("state", "UNKNOWN".into())], value: number }]
+                [&MetricSample {
+                    labels: vec![("kind", "CAPTURE".into()), ("state", "UNKNOWN".into())],
+                    value: number
+                }]
             );
         }
-        assert_eq!((stuck.name, stuck.readings()[0].value), ("dropin_operations_stuck", 2));
+        assert_eq!((stuck.name, stuck.samples()[0].value), ("dropin_operations_stuck", 2));
     }
 }

@@ -3,7 +3,7 @@
 use dropin_kernel::{OpId, OrderId};
 
 /// Most findings that are told in words; all are counted.
-pub const MOST_FINDINGS: usize = 1_000;
+pub const MAX_FINDINGS: usize = 1_000;
 
 /// What sort of disagreement it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +23,11 @@ pub enum Disagreement {
     /// Approved here, and not in the processor's journal.
     NotAtProcessor,
     /// Approved at the processor, and refused or unknown here.
-    NotHere,
+    MissingLocally,
     /// The processor did another amount, or another thing, than is written here.
-    Otherwise,
+    Mismatch,
     /// The processor did the same thing twice.
-    Twice,
+    Duplicate,
     /// The processor holds money that no Order explains.
     UnexplainedMoney,
     /// An outcome that has been open for too long.
@@ -44,9 +44,9 @@ impl Disagreement {
         Self::Operations,
         Self::Refunds,
         Self::NotAtProcessor,
-        Self::NotHere,
-        Self::Otherwise,
-        Self::Twice,
+        Self::MissingLocally,
+        Self::Mismatch,
+        Self::Duplicate,
         Self::UnexplainedMoney,
         Self::Stuck,
     ];
@@ -61,9 +61,9 @@ impl Disagreement {
             Self::Operations => "OPERATIONS",
             Self::Refunds => "REFUNDS",
             Self::NotAtProcessor => "NOT_AT_PROCESSOR",
-            Self::NotHere => "NOT_HERE",
-            Self::Otherwise => "OTHERWISE",
-            Self::Twice => "TWICE",
+            Self::MissingLocally => "MISSING_LOCALLY",
+            Self::Mismatch => "MISMATCH",
+            Self::Duplicate => "DUPLICATE",
             Self::UnexplainedMoney => "UNEXPLAINED_MONEY",
             Self::Stuck => "STUCK",
         }
@@ -96,7 +96,7 @@ pub struct Report {
     pub journal_entries: Option<u64>,
     /// How many disagreements there are.
     pub found: u64,
-    /// The first [`MOST_FINDINGS`] of them.
+    /// The first [`MAX_FINDINGS`] of them.
     pub findings: Vec<Finding>,
 }
 
@@ -108,7 +108,7 @@ impl Report {
 
     pub(super) fn add(&mut self, finding: Finding) {
         self.found += 1;
-        if self.findings.len() < MOST_FINDINGS {
+        if self.findings.len() < MAX_FINDINGS {
             self.findings.push(finding);
         }
     }

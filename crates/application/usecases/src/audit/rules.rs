@@ -3,7 +3,7 @@
 use dropin_kernel::{OpId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{Account, OpKind, OpState, Operation, Order, OrderState, RefundState};
-use dropin_ports::{Balance, OrderBooks, PlacedOperation};
+use dropin_ports::{Balance, OrderRecords, PositionedOperation};
 
 use super::journal::{Done, Journal};
 use super::report::{Disagreement, Finding, Report};
@@ -14,8 +14,8 @@ pub(super) fn money(amount: &Amount) -> String {
 }
 
 /// Checks one Order, against the processor's journal too when that was read.
-pub(super) fn check(books: &OrderBooks, journal: Option<&Journal>, now: Timestamp, report: &mut Report) {
-    let mut case = Case { books, order: &books.order, journal, report };
+pub(super) fn check(audited: &OrderRecords, journal: Option<&Journal>, now: Timestamp, report: &mut Report) {
+    let mut case = Case { audited, order: &audited.order, journal, report };
     case.ledger();
     case.state();
     case.reservations();
@@ -29,7 +29,7 @@ pub(super) fn check(books: &OrderBooks, journal: Option<&Journal>, now: Timestam
 }
 
 struct Case<'a> {
-    books: &'a OrderBooks,
+    audited: &'a OrderRecords,
     order: &'a Order,
     journal: Option<&'a Journal>,
     report: &'a mut Report,
@@ -50,44 +50,45 @@ impl<'a> Case<'a> {
         }
     }
 
-    fn of(&self, kind: OpKind) -> impl Iterator<Item = &'a PlacedOperation> + use<'a> {
-        self.books.operations.iter().filter(move |placed| placed.operation.kind == kind)
+    fn of(&self, kind: OpKind) -> impl Iterator<Item = &'a PositionedOperation> + use<'a> {
+        self.audited.operations.iter().filter(move |placed| placed.operation.kind == kind)
     }
 
-    fn approved(&self, kind: OpKind) -> impl Iterator<Item = &'a PlacedOperation> + use<'a> {
+    fn approved(&self, kind: OpKind) -> impl Iterator<Item = &'a PositionedOperation> + use<'a> {
         self.of(kind).filter(|placed| placed.operation.state == OpState::Approved)
     }
 
     /// What the processor did, or what is written here where its journal was not read or says nothing.
-    fn done(&self, placed: &PlacedOperation) -> Done {
-        let asked = || Done { amount: placed.operation.amount.clone(), captured: false };
+    fn done(&self, placed: &PositionedOperation) -> Done {
+        let asked = || Done { amount: placed.operation.amount, captured: false };
         self.journal.and_then(|journal| journal.done(placed)).unwrap_or_else(asked)
     }
 
     /// The sum of operations, in minor units of the Order's currency; of another currency, nothing counts.
-    fn sum(&self, operations: impl Iterator<Item = &'a PlacedOperation>) -> i64 {
+    fn sum(&self, operations: impl Iterator<Item = &'a PositionedOperation>) -> i64 {
         let currency = self.order.total.currency();
         let amounts = operations.map(|placed| self.done(placed).amount);
         amounts.filter(|amount| amount.currency() == currency).fold(0, |sum, amount| sum.saturating_add(amount.minor()))
     }
 
     fn ledger(&mut self) {
-        for id in &self.books.unbalanced {
+        for id in &self.audited.unbalanced {
             let words = format!("the entries of its ledger transaction {id} do not sum to zero, or one is missing");
             self.add(Disagreement::UnbalancedTransaction, None, words);
         }
         let (order, amounts) = (self.order, &self.order.amounts);
         let [authorized, captured, refunded] =
             [amounts.total_authorized(), amounts.captured(), amounts.refunded()].map(Amount::minor);
-        // What is neither captured nor released by the end of its life.
-        let held = if order.state.is_final() { 0 } else { authorized - captured };
+        // What is neither captured nor released by the end of its life; what was reserved later is held until its void is done.
+        let is_voiding = self.of(OpKind::Void).any(|placed| placed.operation.state.is_open());
+        let held = if order.state.is_final() && !is_voiding { 0 } else { authorized - captured };
         for (account, expected) in [
             (Account::Shopper, -held - captured),
             (Account::Authorized, held),
             (Account::Captured, captured - refunded),
             (Account::Refunded, refunded),
         ] {
-            let of_account = self.books.balances.iter().filter(|balance| balance.account == account);
+            let of_account = self.audited.balances.iter().filter(|balance| balance.account == account);
             let (own, other): (Vec<&Balance>, Vec<&Balance>) =
                 of_account.partition(|balance| balance.currency == order.total.currency());
             let found = own.iter().fold(0_i64, |sum, balance| sum.saturating_add(balance.minor));
@@ -110,6 +111,13 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Whether what was taken after the end of its life is given back in full, or is about to be.
+    fn gives_all_back(&self) -> bool {
+        let amounts = &self.order.amounts;
+        let returned = amounts.refunded().checked_add(amounts.refund_pending());
+        !amounts.captured().is_zero() && returned.is_ok_and(|returned| returned == *amounts.captured())
+    }
+
     fn state(&mut self) {
         let (order, amounts) = (self.order, &self.order.amounts);
         let nothing = |amount: &Amount| amount.is_zero();
@@ -127,7 +135,7 @@ impl<'a> Case<'a> {
                 nothing(amounts.capture_pending()) && (!nothing(amounts.captured()) || order.total.is_zero())
             }
             OrderState::ProcessingFailed | OrderState::Cancelled | OrderState::Declined => {
-                untouched && nothing(amounts.capture_pending())
+                (untouched || self.gives_all_back()) && nothing(amounts.capture_pending())
             }
         };
         if !fits {
@@ -175,14 +183,14 @@ impl<'a> Case<'a> {
         for (state, expected) in
             [(RefundState::Succeeded, amounts.refunded()), (RefundState::InProgress, amounts.refund_pending())]
         {
-            let rows = self.books.refunds.iter().filter(|refund| refund.state == state);
+            let rows = self.audited.refunds.iter().filter(|refund| refund.state == state);
             let sum = rows.fold(0_i64, |sum, refund| sum.saturating_add(refund.amount.minor()));
             if sum != expected.minor() {
                 let (sum, expected, state) = (self.minor(sum), money(expected), state.as_str());
                 self.add(Disagreement::Refunds, None, format!("its refunds {state} make {sum}; it says {expected}"));
             }
         }
-        for refund in &self.books.refunds {
+        for refund in &self.audited.refunds {
             let own = self.of(OpKind::Refund).filter(|placed| placed.operation.refund == Some(refund.id));
             let (mut open, mut approved) = (0, 0);
             for placed in own {
@@ -200,7 +208,7 @@ impl<'a> Case<'a> {
                 self.add(Disagreement::Refunds, None, words);
             }
         }
-        let rows = &self.books.refunds;
+        let rows = &self.audited.refunds;
         let nobodys = |operation: &&Operation| rows.iter().all(|refund| operation.refund != Some(refund.id));
         let nobodys = self.of(OpKind::Refund).map(|placed| &placed.operation).find(nobodys);
         if let Some(operation) = nobodys {
@@ -222,8 +230,8 @@ impl<'a> Case<'a> {
         };
         let reserved = self.done(placed).amount;
         let usable = match reserved.partial_cmp(&order.total) {
-            Some(std::cmp::Ordering::Less) => reserved.clone(),
-            Some(_) => order.total.clone(),
+            Some(std::cmp::Ordering::Less) => reserved,
+            Some(_) => order.total,
             None => Amount::zero(order.total.currency()),
         };
         // One that was approved after the end of the Order's life never counted.
@@ -244,7 +252,7 @@ impl<'a> Case<'a> {
         } else if alive && usable != reserved {
             let words =
                 format!("the processor reserved {}, and was asked for {}", money(&reserved), money(&order.total));
-            self.add(Disagreement::Otherwise, Some(placed.operation.id), words);
+            self.add(Disagreement::Mismatch, Some(placed.operation.id), words);
         }
     }
 
@@ -313,10 +321,10 @@ impl<'a> Case<'a> {
         let let_go = self.of(OpKind::Void).any(|void| void.operation.state != OpState::Abandoned);
         let worthless = order.state == OrderState::ProcessingFailed
             && self.of(OpKind::Capture).any(|capture| capture.operation.state == OpState::Declined);
-        if ended && captured {
+        if ended && captured && !self.gives_all_back() {
             let words = format!("{amount} was paid, and it is {state}: give it back at the processor");
             self.add(Disagreement::UnexplainedMoney, Some(id), words);
-        } else if waits || ended && !let_go && !worthless {
+        } else if waits || ended && !captured && !let_go && !worthless {
             let words = format!("the processor authorized {amount}, and it is {state} with nothing that releases it");
             self.add(Disagreement::UnexplainedMoney, Some(id), words);
         }
@@ -325,7 +333,7 @@ impl<'a> Case<'a> {
     /// What is approved here stands in the journal.
     fn at_the_processor(&mut self) {
         let Some(journal) = self.journal else { return };
-        for placed in &self.books.operations {
+        for placed in &self.audited.operations {
             let operation = &placed.operation;
             if operation.state == OpState::Approved && journal.done(placed).is_none() {
                 let (kind, amount) = (operation.kind.as_str(), money(&operation.amount));
@@ -338,7 +346,7 @@ impl<'a> Case<'a> {
     }
 
     fn stuck(&mut self, now: Timestamp) {
-        for placed in &self.books.operations {
+        for placed in &self.audited.operations {
             let operation = &placed.operation;
             let Some(stuck) = operation.stuck(now) else { continue };
             let (kind, state) = (operation.kind.as_str(), operation.state.as_str());

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use dropin_catalogue::{Adjustment, Adjustments, MerchantMethods, Method, Range, find_method, methods};
+use dropin_catalogue::{
+    Adjustment, AdjustmentParts, Adjustments, MerchantMethods, Method, Range, find_method, methods,
+};
 use dropin_kernel::Timestamp;
 use dropin_money::Currency;
 
@@ -13,6 +15,7 @@ fn merchant(methods: MerchantMethods) -> Merchant {
         currencies: Currency::ALL.to_vec(),
         origins: vec![],
         session_lifetime: Duration::from_secs(86_400),
+        attempts_allowed: 5,
         methods,
         sandbox: true,
         created_at: Timestamp::from_micros(0),
@@ -29,12 +32,16 @@ fn adjusted(changes: &[(&str, Adjustment)]) -> MerchantMethods {
 
 /// A merchant about whom a lot is particular.
 fn particular() -> MerchantMethods {
-    let off = Adjustment { offered: Some(false), ..Adjustment::default() };
+    let otherwise = |parts| Adjustment::new(parts).unwrap();
+    let off = Adjustment::default().with_offered(false);
     let europe = ["AT", "DE", "NL"].map(str::to_owned).to_vec();
-    let narrow = Adjustment { countries: Some(europe), ..Adjustment::default() };
-    let limit = Range { currency: Currency::Eur, least: 5_000, most: None };
-    let large =
-        Adjustment { amounts: Some(vec![limit]), channels: Some(vec![Channel::Checkout]), ..Adjustment::default() };
+    let narrow = otherwise(AdjustmentParts { countries: Some(europe), ..AdjustmentParts::default() });
+    let limit = Range::new(Currency::Eur, 5_000, None).unwrap();
+    let large = otherwise(AdjustmentParts {
+        amounts: Some(vec![limit]),
+        channels: Some(vec![SalesChannel::Checkout]),
+        ..AdjustmentParts::default()
+    });
     adjusted(&[("MC", off.clone()), ("PAYPAL", off), ("PAYLATER", narrow), ("BANKTRANSFER", large)])
 }
 
@@ -49,16 +56,16 @@ fn query(country: Option<Country>, currency: Option<Currency>, amount: Option<Am
 }
 
 fn ids(offered: &[Offered]) -> Vec<&'static str> {
-    offered.iter().map(|method| method.id).collect()
+    offered.iter().filter_map(|method| find_method(method.id())).map(Method::id).collect()
 }
 
 /// What the till takes, asked one by one as a checkout or a submit does.
 fn taken(catalogue: &Catalogue, purchase: &Purchase<'_>) -> Vec<&'static str> {
-    let takes = |method: &&Method| match method.class {
-        Class::Card => purchase.stashed(catalogue, method.id).is_ok(),
-        Class::Online | Class::Offline => purchase.method(catalogue, method.id).is_ok(),
+    let takes = |method: &&Method| match method.class() {
+        Class::Card => purchase.stashed(catalogue, method.id()).is_ok(),
+        Class::Online | Class::Offline => purchase.method(catalogue, method.id()).is_ok(),
     };
-    methods().filter(takes).map(|method| method.id).collect()
+    methods().filter(takes).map(Method::id).collect()
 }
 
 /// For every country and currency, in both channels, for a plain merchant and for one with adjustments.
@@ -71,14 +78,14 @@ fn whatever_is_listed_is_taken_and_whatever_is_not_is_refused() {
         for country in &countries {
             for currency in Currency::ALL.iter().copied() {
                 let total = Amount::from_minor(currency, 2_990).unwrap();
-                let public =
-                    ids(&listed(&catalogue, &merchant, &query(Some(*country), Some(currency), Some(total.clone()))));
-                for channel in Channel::ALL {
+                let public = ids(&listed(&catalogue, &merchant, &query(Some(*country), Some(currency), Some(total))));
+                for channel in SalesChannel::ALL {
                     let (merchant, country, total) = (&merchant, country.code(), &total);
-                    let purchase = Purchase { merchant, country, total, recurring: false, channel };
+                    let purchase =
+                        Purchase { merchant, country, total, recurring: false, capture_later: false, channel };
                     let shown = ids(&purchase.offers(&catalogue));
                     assert_eq!(shown, taken(&catalogue, &purchase), "{country} {currency} {channel:?}");
-                    if channel == Channel::Checkout {
+                    if channel == SalesChannel::Checkout {
                         assert_eq!(shown, public, "{country} {currency}");
                     }
                     lists.insert(shown);
@@ -97,10 +104,10 @@ fn limits_are_the_same_for_the_list_and_the_payment() {
         [(1, (true, false)), (4_999, (true, false)), (5_000, (true, true)), (5_000_001, (false, true))]
     {
         let total = Amount::from_minor(Currency::Eur, minor).unwrap();
-        let public =
-            ids(&listed(&catalogue, &merchant, &query(Some(country), Some(Currency::Eur), Some(total.clone()))));
-        let (total, channel) = (&total, Channel::Checkout);
-        let purchase = Purchase { merchant: &merchant, country: "NL", total, recurring: false, channel };
+        let public = ids(&listed(&catalogue, &merchant, &query(Some(country), Some(Currency::Eur), Some(total))));
+        let (total, channel) = (&total, SalesChannel::Checkout);
+        let purchase =
+            Purchase { merchant: &merchant, country: "NL", total, recurring: false, capture_later: false, channel };
         assert_eq!(public, taken(&catalogue, &purchase), "{minor}");
         assert_eq!((public.contains(&"IDEAL"), public.contains(&"BANKTRANSFER")), expected, "{minor}");
     }

@@ -1,66 +1,67 @@
-//! What waits in the queue of notifications, in numbers for whoever watches.
+//! Metrics of the outbox: pending, parked and replaying notifications.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::Timestamp;
-use dropin_ports::{Backlog, BacklogStore, Clock, Measure, Measured, Reading};
+use dropin_ports::{Backlog, BacklogStore, Clock, Metric, MetricSample, MetricSource};
 use tokio::sync::Mutex;
 
 use super::Counters;
 
-/// How long what the queue told counts.
-const FRESH: Duration = Duration::from_secs(15);
+/// How long a reading of the queue is reused.
+const READING_TTL: Duration = Duration::from_secs(15);
 
-/// How many times longer than looking took: a long queue is looked at less often, so that this never costs more than a hundredth of a
+/// A reading is reused for this many times as long as it took: a long queue is read less often, so that reading takes at most a hundredth of a
 /// connection's time.
-const REST: u32 = 100;
+const READING_COST_FACTOR: u32 = 100;
 
 /// The queue as one notifier sees it.
-pub struct QueueWatch {
+pub struct QueueMetrics {
     store: Arc<dyn BacklogStore>,
     counters: Arc<Counters>,
     clock: Arc<dyn Clock>,
-    /// What the queue told, and how long that counts.
-    told: Mutex<Option<(Backlog, Timestamp)>>,
+    /// The last reading of the queue, and until when it is reused.
+    cached: Mutex<Option<(Backlog, Timestamp)>>,
 }
 
-impl QueueWatch {
-    /// `counters` are those of the notifier, which knows the endpoints that it spares.
+impl QueueMetrics {
+    /// `counters` are those of the notifier, which knows the endpoints whose breaker is open.
     pub fn new(store: Arc<dyn BacklogStore>, counters: Arc<Counters>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, counters, clock, told: Mutex::default() }
+        Self { store, counters, clock, cached: Mutex::default() }
     }
 
-    fn measures(&self, backlog: &Backlog, now: Timestamp) -> Vec<Measure> {
+    fn measures(&self, backlog: &Backlog, now: Timestamp) -> Vec<Metric> {
         let sides = [("healthy", false), ("spared", true)];
-        let spared: Vec<bool> = backlog.endpoints.iter().map(|one| self.counters.is_guarded(one.endpoint_id)).collect();
+        let spared: Vec<bool> =
+            backlog.endpoints.iter().map(|one| self.counters.is_breaker_open(one.endpoint_id)).collect();
         let of = |side: bool| backlog.endpoints.iter().zip(&spared).filter(move |(_, one)| **one == side);
-        let waiting = sides.map(|(endpoint, side)| Reading {
+        let waiting = sides.map(|(endpoint, side)| MetricSample {
             labels: vec![("endpoint", endpoint.into())],
             value: of(side).map(|(one, _)| one.waiting).sum(),
         });
-        let oldest = sides.map(|(endpoint, side)| Reading {
+        let oldest = sides.map(|(endpoint, side)| MetricSample {
             labels: vec![("endpoint", endpoint.into())],
             value: of(side).map(|(one, _)| now.since(one.oldest_due).as_secs()).max().unwrap_or(0),
         });
         vec![
-            Measure::stands(
+            Metric::gauges(
                 "dropin_notification_pending",
                 "Notifications that were not acknowledged yet, by whether their endpoint answers.",
                 waiting.to_vec(),
             ),
-            Measure::stands(
+            Metric::gauges(
                 "dropin_notification_oldest_due_seconds",
                 "For how long the notification that waits longest for its turn has been due; 0 when none is.",
                 oldest.to_vec(),
             ),
-            Measure::now(
+            Metric::gauge(
                 "dropin_notification_parked",
                 "Notifications that were given up and wait for somebody to have them sent again.",
                 backlog.parked,
             ),
-            Measure::now(
+            Metric::gauge(
                 "dropin_notification_replays_waiting",
                 "Notifications that somebody asked for again and that were not acknowledged yet.",
                 backlog.replaying,
@@ -70,18 +71,18 @@ impl QueueWatch {
 }
 
 #[async_trait]
-impl Measured for QueueWatch {
-    async fn measure(&self) -> Result<Vec<Measure>, String> {
-        let mut told = self.told.lock().await;
+impl MetricSource for QueueMetrics {
+    async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
+        let mut cached = self.cached.lock().await;
         let begun = self.clock.now();
-        if let Some((backlog, _)) = told.as_ref().filter(|(_, until)| begun < *until) {
+        if let Some((backlog, _)) = cached.as_ref().filter(|(_, until)| begun < *until) {
             return Ok(self.measures(backlog, begun));
         }
-        *told = None;
+        *cached = None;
         let backlog = self.store.find_backlog().await.map_err(|error| error.to_string())?;
         let now = self.clock.now();
         let measures = self.measures(&backlog, now);
-        *told = Some((backlog, now.plus(FRESH.max(now.since(begun) * REST))));
+        *cached = Some((backlog, now.plus(READING_TTL.max(now.since(begun) * READING_COST_FACTOR))));
         Ok(measures)
     }
 }
@@ -91,7 +92,7 @@ mod tests {
     use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
     use dropin_kernel::{EndpointId, MerchantId};
-    use dropin_ports::{EndpointBacklog, EndpointStanding, StoreError};
+    use dropin_ports::{EndpointBacklog, EndpointStatus, StoreError};
     use uuid::Uuid;
 
     use super::*;
@@ -133,20 +134,20 @@ mod tests {
             Ok(Backlog { endpoints: vec![one(1, 5, 90), one(2, 70, 10), one(3, 1, 200)], parked: 3, replaying: 9 })
         }
 
-        async fn of_endpoints(&self, _merchant: MerchantId) -> Result<Vec<EndpointStanding>, StoreError> {
+        async fn endpoint_statuses(&self, _merchant: MerchantId) -> Result<Vec<EndpointStatus>, StoreError> {
             Ok(vec![])
         }
     }
 
-    fn watch(takes: i64) -> (QueueWatch, Arc<Queue>, Arc<Counters>) {
+    fn watch(takes: i64) -> (QueueMetrics, Arc<Queue>, Arc<Counters>) {
         let queue = Arc::new(Queue { micros: AtomicI64::new(100_000_000), takes, asked: AtomicU64::new(0) });
         let counters = Arc::<Counters>::default();
-        (QueueWatch::new(queue.clone(), counters.clone(), queue.clone()), queue, counters)
+        (QueueMetrics::new(queue.clone(), counters.clone(), queue.clone()), queue, counters)
     }
 
-    async fn values(watch: &QueueWatch) -> Vec<Vec<u64>> {
-        let told = watch.measure().await.expect("told");
-        told.iter().map(|measure| measure.readings().iter().map(|one| one.value).collect()).collect()
+    async fn values(watch: &QueueMetrics) -> Vec<Vec<u64>> {
+        let measures = watch.collect_metrics().await.expect("measures");
+        measures.iter().map(|measure| measure.samples().iter().map(|one| one.value).collect()).collect()
     }
 
     #[tokio::test]
@@ -165,10 +166,10 @@ mod tests {
         for (millis, rests) in [(0, 15_000), (149, 15_000), (2_000, 200_000)] {
             let (watch, queue, _) = watch(millis * 1_000);
             for times in 1..=3 {
-                watch.measure().await.expect("told");
+                watch.collect_metrics().await.expect("measures");
                 assert_eq!(queue.asked.load(Ordering::SeqCst), times);
                 queue.pass(rests * 1_000 - 1);
-                watch.measure().await.expect("told");
+                watch.collect_metrics().await.expect("measures");
                 assert_eq!(queue.asked.load(Ordering::SeqCst), times, "{millis} ms");
                 queue.pass(1);
             }

@@ -1,4 +1,4 @@
-//! What a notifier has done since it was started, in numbers for whoever watches.
+//! Counters of a notifier since its start, for its metrics.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,11 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_kernel::EndpointId;
 use dropin_notification::{AttemptOutcome, FailureClass};
-use dropin_ports::{Measure, Measured, Reading, Spread};
+use dropin_ports::{Histogram, Metric, MetricSample, MetricSource};
 
-/// What came of a try, as it is counted.
+/// The outcome of an attempt, as it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum OutcomeClass {
     Acknowledged,
     OtherSuccess,
     Redirect,
@@ -31,7 +31,7 @@ enum Class {
     Internal,
 }
 
-impl Class {
+impl OutcomeClass {
     /// All, in the order of their numbers, with their names in the metrics.
     const ALL: [(Self, &'static str); 16] = [
         (Self::Acknowledged, "acknowledged"),
@@ -96,21 +96,21 @@ const BOUNDS: [Duration; 14] = [
     Duration::from_secs(72 * 60 * 60),
 ];
 
-/// Times, each in the first bucket that is long enough; the last one is for the longest.
+/// DurationHistogram, each in the first bucket that is long enough; the last one is for the longest.
 #[derive(Debug, Default)]
-struct Times {
+struct DurationHistogram {
     buckets: [AtomicU64; BOUNDS.len() + 1],
     micros: AtomicU64,
 }
 
-impl Times {
+impl DurationHistogram {
     fn count(&self, time: Duration) {
         let bucket = BOUNDS.iter().position(|bound| time <= *bound).unwrap_or(BOUNDS.len());
         add(&self.buckets[bucket], 1);
         add(&self.micros, u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     }
 
-    fn spread(&self) -> Spread {
+    fn spread(&self) -> Histogram {
         let mut count = 0;
         let mut so_far = |bucket: &AtomicU64| {
             count += bucket.load(Ordering::Relaxed);
@@ -118,35 +118,35 @@ impl Times {
         };
         let at_most = BOUNDS.iter().zip(&self.buckets).map(|(bound, bucket)| (*bound, so_far(bucket))).collect();
         let count = so_far(&self.buckets[BOUNDS.len()]);
-        Spread { at_most, count, sum: Duration::from_micros(self.micros.load(Ordering::Relaxed)) }
+        Histogram { at_most, count, sum: Duration::from_micros(self.micros.load(Ordering::Relaxed)) }
     }
 }
 
-/// How a guard in front of an endpoint stands that does not let everything pass.
+/// The state of a circuit breaker that is not closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Guard {
-    /// Nothing is sent but a look now and then.
+enum OpenBreaker {
+    /// Nothing is sent but a probe now and then.
     Open,
-    /// A look is under way.
+    /// A probe is in flight.
     HalfOpen,
 }
 
 /// What one notifier counts. Cheap: nothing here waits but [`Counters::breaker_opened`] and its like, which are rare.
 #[derive(Debug, Default)]
 pub struct Counters {
-    attempts: [AtomicU64; Class::ALL.len()],
-    acknowledged: Times,
+    attempts: [AtomicU64; OutcomeClass::ALL.len()],
+    acknowledged: DurationHistogram,
     parked: AtomicU64,
     fenced: AtomicU64,
     leases_expired: AtomicU64,
     breakers_opened: AtomicU64,
-    guards: Mutex<HashMap<EndpointId, Guard>>,
+    breakers: Mutex<HashMap<EndpointId, OpenBreaker>>,
 }
 
 impl Counters {
-    /// A try was made, and this came of it.
+    /// An attempt ended with this outcome.
     pub fn attempt(&self, outcome: &AttemptOutcome) {
-        add(&self.attempts[Class::of(outcome) as usize], 1);
+        add(&self.attempts[OutcomeClass::of(outcome) as usize], 1);
     }
 
     /// A notification was acknowledged, so long after what it tells happened.
@@ -169,75 +169,76 @@ impl Counters {
         add(&self.leases_expired, 1);
     }
 
-    /// Nothing is sent to `endpoint` from now on but a look now and then. Counted once until [`Counters::breaker_closed`].
+    /// Nothing is sent to `endpoint` from now on but a probe now and then. Counted once until [`Counters::breaker_closed`].
     pub fn breaker_opened(&self, endpoint: EndpointId) {
-        if self.guards().insert(endpoint, Guard::Open).is_none() {
+        if self.breakers().insert(endpoint, OpenBreaker::Open).is_none() {
             add(&self.breakers_opened, 1);
         }
     }
 
-    /// A look whether `endpoint` is back is under way; it ends with [`Counters::breaker_opened`] or [`Counters::breaker_closed`].
+    /// A probe of `endpoint` is in flight; it ends with [`Counters::breaker_opened`] or [`Counters::breaker_closed`].
     pub fn breaker_half_open(&self, endpoint: EndpointId) {
-        self.guards().insert(endpoint, Guard::HalfOpen);
+        self.breakers().insert(endpoint, OpenBreaker::HalfOpen);
     }
 
     /// `endpoint` is back, or there is nothing for it any more.
     pub fn breaker_closed(&self, endpoint: EndpointId) {
-        self.guards().remove(&endpoint);
+        self.breakers().remove(&endpoint);
     }
 
-    /// Whether this notifier sends nothing to `endpoint` but looks now and then.
-    pub(super) fn is_guarded(&self, endpoint: EndpointId) -> bool {
-        self.guards().contains_key(&endpoint)
+    /// Whether the breaker of `endpoint` is not closed.
+    pub(super) fn is_breaker_open(&self, endpoint: EndpointId) -> bool {
+        self.breakers().contains_key(&endpoint)
     }
 
-    fn guards(&self) -> MutexGuard<'_, HashMap<EndpointId, Guard>> {
-        self.guards.lock().unwrap_or_else(PoisonError::into_inner)
+    fn breakers(&self) -> MutexGuard<'_, HashMap<EndpointId, OpenBreaker>> {
+        self.breakers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn measures(&self) -> Vec<Measure> {
+    fn measures(&self) -> Vec<Metric> {
         let total = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let attempts = Class::ALL.iter().zip(&self.attempts).map(|((_, outcome), counter)| Reading {
+        let attempts = OutcomeClass::ALL.iter().zip(&self.attempts).map(|((_, outcome), counter)| MetricSample {
             labels: vec![("outcome", (*outcome).into())],
             value: total(counter),
         });
-        let standing: Vec<Guard> = self.guards().values().copied().collect();
-        let guards = [(Guard::Open, "open"), (Guard::HalfOpen, "half_open")].map(|(guard, state)| Reading {
-            labels: vec![("state", state.into())],
-            value: standing.iter().filter(|one| **one == guard).count() as u64,
-        });
+        let states: Vec<OpenBreaker> = self.breakers().values().copied().collect();
+        let breakers =
+            [(OpenBreaker::Open, "open"), (OpenBreaker::HalfOpen, "half_open")].map(|(breaker, state)| MetricSample {
+                labels: vec![("state", state.into())],
+                value: states.iter().filter(|one| **one == breaker).count() as u64,
+            });
         vec![
-            Measure::counted(
+            Metric::counters(
                 "dropin_notification_attempts_total",
                 "Tries to send a notification, by what came of them.",
                 attempts.collect(),
             ),
-            Measure::spread(
+            Metric::histogram(
                 "dropin_notification_acknowledged_seconds",
                 "Time from what a notification tells to the merchant's 200 for it.",
                 self.acknowledged.spread(),
             ),
-            Measure::total(
+            Metric::counter(
                 "dropin_notification_parked_total",
                 "Notifications given up; somebody has to replay them.",
                 total(&self.parked),
             ),
-            Measure::total(
+            Metric::counter(
                 "dropin_notification_fenced_total",
                 "Results that changed nothing: another notifier had taken over, or they were already written when the database's answer was lost.",
                 total(&self.fenced),
             ),
-            Measure::total(
+            Metric::counter(
                 "dropin_notification_leases_expired_total",
                 "Notifications taken over from a notifier that died or was too slow.",
                 total(&self.leases_expired),
             ),
-            Measure::stands(
+            Metric::gauges(
                 "dropin_notification_breakers",
                 "Endpoints to which nothing is sent but a look now and then, because they answer nothing or errors only.",
-                guards.to_vec(),
+                breakers.to_vec(),
             ),
-            Measure::total(
+            Metric::counter(
                 "dropin_notification_breakers_opened_total",
                 "How often an endpoint had to be spared.",
                 total(&self.breakers_opened),
@@ -247,8 +248,8 @@ impl Counters {
 }
 
 #[async_trait]
-impl Measured for Counters {
-    async fn measure(&self) -> Result<Vec<Measure>, String> {
+impl MetricSource for Counters {
+    async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
         Ok(self.measures())
     }
 }
@@ -259,8 +260,8 @@ fn add(counter: &AtomicU64, more: u64) {
 
 #[cfg(test)]
 mod tests {
-    use dropin_notification::Failure;
-    use dropin_ports::Values;
+    use dropin_notification::DeliveryFailure;
+    use dropin_ports::MetricValues;
     use uuid::Uuid;
 
     use super::*;
@@ -268,16 +269,16 @@ mod tests {
     fn readings(counters: &Counters, name: &str) -> Vec<u64> {
         let all = counters.measures();
         let found = all.iter().find(|measure| measure.name == name).expect("such a measure");
-        found.readings().iter().map(|reading| reading.value).collect()
+        found.samples().iter().map(|reading| reading.value).collect()
     }
 
     #[test]
     fn every_outcome_is_counted_in_one_class() {
-        assert!(Class::ALL.iter().enumerate().all(|(number, (class, _))| *class as usize == number));
+        assert!(OutcomeClass::ALL.iter().enumerate().all(|(number, (class, _))| *class as usize == number));
         let count = |outcome: AttemptOutcome, name: &str| {
             let counters = Counters::default();
             counters.attempt(&outcome);
-            let number = Class::ALL.iter().position(|(_, one)| *one == name).expect("such a class");
+            let number = OutcomeClass::ALL.iter().position(|(_, one)| *one == name).expect("such a class");
             let counted = readings(&counters, "dropin_notification_attempts_total");
             assert_eq!((counted[number], counted.iter().sum::<u64>()), (1, 1), "{outcome:?}");
         };
@@ -294,14 +295,14 @@ mod tests {
             count(AttemptOutcome::Answered { status, retry_after: None }, name);
         }
         for (why, name) in [
-            (Failure::Late, "timeout"),
-            (Failure::Refused, "refused"),
-            (Failure::Closed, "connection"),
-            (Failure::HandshakeLate, "tls"),
-            (Failure::Unresolved, "name"),
-            (Failure::Uncertifiable, "target"),
-            (Failure::NotHttp, "answer"),
-            (Failure::Own("the endpoint's secret cannot be opened"), "internal"),
+            (DeliveryFailure::Late, "timeout"),
+            (DeliveryFailure::Refused, "refused"),
+            (DeliveryFailure::Closed, "connection"),
+            (DeliveryFailure::HandshakeLate, "tls"),
+            (DeliveryFailure::Unresolved, "name"),
+            (DeliveryFailure::Uncertifiable, "target"),
+            (DeliveryFailure::NotHttp, "answer"),
+            (DeliveryFailure::Own("the endpoint's secret cannot be opened"), "internal"),
         ] {
             count(AttemptOutcome::Failed { why }, name);
         }
@@ -314,8 +315,8 @@ mod tests {
             counters.acknowledged(Duration::from_millis(millis));
         }
         let all = counters.measures();
-        let Some(Values::Spread(spread)) =
-            all.into_iter().map(|one| one.values).find(|one| matches!(one, Values::Spread(_)))
+        let Some(MetricValues::Histogram(spread)) =
+            all.into_iter().map(|one| one.values).find(|one| matches!(one, MetricValues::Histogram(_)))
         else {
             panic!("no times")
         };
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_is_looked_at_in_vain_is_spared_once() {
+    fn an_endpoint_that_is_probed_in_vain_is_counted_once() {
         let counters = Counters::default();
         let endpoint = EndpointId::new(Uuid::from_u128(1));
         counters.breaker_opened(endpoint);
@@ -335,9 +336,9 @@ mod tests {
         counters.breaker_opened(endpoint);
         assert_eq!(readings(&counters, "dropin_notification_breakers"), [1, 0]);
         assert_eq!(readings(&counters, "dropin_notification_breakers_opened_total"), [1]);
-        assert!(counters.is_guarded(endpoint));
+        assert!(counters.is_breaker_open(endpoint));
         counters.breaker_closed(endpoint);
         assert_eq!(readings(&counters, "dropin_notification_breakers"), [0, 0]);
-        assert!(!counters.is_guarded(endpoint));
+        assert!(!counters.is_breaker_open(endpoint));
     }
 }

@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use dropin_kernel::Timestamp;
-use dropin_ports::{DeliveryResult, Measured};
+use dropin_ports::{DeliveryResult, MetricSource};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use super::*;
-use world::{CREATED, GATED, OK, PANIC, SENDERLESS, Stream, World};
+use world::{CREATED, GATED, OK, PANIC, SENDER_STOPPED, Stream, World};
 
 fn delivering(world: &Arc<World>) -> Delivering {
     Delivering {
@@ -24,26 +24,31 @@ fn delivering(world: &Arc<World>) -> Delivering {
         ids: world.clone(),
         sandbox: true,
         schedule: Schedule::standard(),
-        pace: Pace { per_endpoint: 8, poll: Duration::from_millis(5), debounce: Duration::ZERO, ..Pace::default() },
+        settings: DeliverySettings {
+            per_endpoint: 8,
+            poll: Duration::from_millis(5),
+            debounce: Duration::ZERO,
+            ..DeliverySettings::default()
+        },
         counters: Arc::default(),
     }
 }
 
 /// Sends what is due, and what that sets free.
 async fn deliver_due(delivering: &Delivering) {
-    let mut flights = Flights::new(delivering);
-    flights.claim(Instant::now());
-    while !flights.is_done() {
-        flights.land().await;
-        assert_eq!(flights.trouble, None);
-        flights.write(Instant::now());
+    let mut dispatcher = Dispatcher::new(delivering);
+    dispatcher.claim(Instant::now());
+    while !dispatcher.is_done() {
+        dispatcher.wait_for_task().await;
+        assert_eq!(dispatcher.store.error(), None);
+        dispatcher.write(Instant::now());
     }
 }
 
 async fn counted(delivering: &Delivering, name: &str) -> Vec<u64> {
-    let all = delivering.counters.measure().await.expect("always");
+    let all = delivering.counters.collect_metrics().await.expect("always");
     let found = all.iter().find(|one| one.name == name).expect("such a measure");
-    found.readings().iter().map(|reading| reading.value).collect()
+    found.samples().iter().map(|reading| reading.value).collect()
 }
 
 async fn until(what: &str, condition: impl Fn() -> bool) {
@@ -92,10 +97,10 @@ async fn one_step_delivers_whole_payments_in_order() {
 
 #[tokio::test]
 async fn a_silent_endpoint_holds_its_own_slots_only() {
-    for passes_over_full in [true, false] {
+    for skips_full in [true, false] {
         let silent = (0..100).map(|number| (GATED, number, 1));
         let mut world = World::with(silent.chain((100..150).map(|number| (OK, number, 2))));
-        world.passes_over_full = passes_over_full;
+        world.skips_full = skips_full;
         let gate = Arc::new(Semaphore::new(0));
         world.gate = Mutex::new(Some(gate.clone()));
         let world = Arc::new(world);
@@ -104,7 +109,7 @@ async fn a_silent_endpoint_holds_its_own_slots_only() {
         let sent = world.sent.lock().unwrap().iter().filter(|(url, _)| url.contains(GATED)).count();
         assert_eq!(sent, 8, "slots of the silent endpoint");
         gate.add_permits(1_000);
-        if passes_over_full {
+        if skips_full {
             until("the rest when it speaks again", || (0..100).all(|stream| world.results_of(stream).len() == 1)).await;
         }
         running.stop().await;
@@ -142,7 +147,7 @@ async fn results_wait_for_a_store_that_is_away() {
     until("the try", || world.sent.lock().unwrap().len() == 1).await;
     world.store_is_away.store(true, Ordering::SeqCst);
     gate.add_permits(2);
-    until("the answer", || world.flying.load(Ordering::SeqCst) == 0).await;
+    until("the answer", || world.in_flight.load(Ordering::SeqCst) == 0).await;
     world.store_is_away.store(false, Ordering::SeqCst);
     until("both written down", || world.results_of(0).len() == 2).await;
     assert_eq!(world.sent_to("http://gated/1"), [1, 2], "nothing was sent twice");
@@ -195,7 +200,7 @@ async fn nothing_starts_that_could_outlive_its_lease() {
     let world = Arc::new(World::with([(OK, 1, 1)]));
     let mut delivering = delivering(&world);
     // Time for the try, but not for writing down what comes of it.
-    delivering.pace.lease = delivering.pace.send_deadline + Duration::from_secs(1);
+    delivering.settings.lease = delivering.settings.send_deadline + Duration::from_secs(1);
     deliver_due(&delivering).await;
     assert_eq!(world.results_of(0), [DeliveryResult::Held { at: Timestamp::from_micros(0) }], "given back");
     assert!(world.sent.lock().unwrap().is_empty());
@@ -203,7 +208,7 @@ async fn nothing_starts_that_could_outlive_its_lease() {
 
 #[tokio::test]
 async fn whoever_has_no_sender_stops_and_spends_no_try() {
-    let world = Arc::new(World::with([(SENDERLESS, 1, 1), (SENDERLESS, 2, 1)]));
+    let world = Arc::new(World::with([(SENDER_STOPPED, 1, 1), (SENDER_STOPPED, 2, 1)]));
     let Started { stop, task } = start(&world);
     timeout(Duration::from_secs(20), task).await.expect("it ends by itself").expect("no panic");
     drop(stop);
@@ -220,7 +225,7 @@ async fn a_wake_up_is_followed_at_once() {
     let (stop, stopping) = watch::channel(false);
     let wakeups = Arc::new(Notify::new());
     let mut delivering = delivering(&world);
-    delivering.pace.poll = Duration::from_secs(3_600);
+    delivering.settings.poll = Duration::from_secs(3_600);
     let task = tokio::spawn({
         let wakeups = wakeups.clone();
         async move { delivering.run(stopping, wakeups).await }

@@ -1,9 +1,9 @@
 //! Saying of what is parked that it need not arrive any more.
 
 use dropin_kernel::{EndpointId, EventId};
-use dropin_ports::{DeliveryState, Discarding, NotificationFilter, NotificationQuery, Standing, StoreError};
+use dropin_ports::{DeliveryState, DeliveryStatus, DiscardRequest, NotificationFilter, NotificationQuery, StoreError};
 
-use super::{Notifications, STEP};
+use super::{MAX_STEP_EVENTS, Notifications};
 
 /// Which parked notifications are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,17 +68,17 @@ impl Notifications {
         match &order.which {
             DiscardWhich::One { event, endpoint } => {
                 let file = self.store.find_notification(*event).await?.ok_or(None)?;
-                let mut standings = file.notification.standings;
-                standings.retain(|standing| endpoint.is_none_or(|endpoint| standing.endpoint_id == endpoint));
-                *done += self.discard_parked(order, parked(*event, &standings).collect()).await?;
+                let mut statuses = file.notification.statuses;
+                statuses.retain(|status| endpoint.is_none_or(|endpoint| status.endpoint_id == endpoint));
+                *done += self.discard_parked(order, parked(*event, &statuses).collect()).await?;
             }
             DiscardWhich::All(filter) => {
                 let filter = NotificationFilter { state: Some(DeliveryState::Parked), ..filter.clone() };
-                let mut query = NotificationQuery { filter, after: None, oldest_first: true, limit: STEP };
+                let mut query = NotificationQuery { filter, after: None, oldest_first: true, limit: MAX_STEP_EVENTS };
                 loop {
                     let page = self.store.list_notifications(query.clone()).await?;
                     let found = page.notifications.iter();
-                    let items = found.flat_map(|one| parked(one.event_id, &one.standings)).collect();
+                    let items = found.flat_map(|one| parked(one.event_id, &one.statuses)).collect();
                     *done += self.discard_parked(order, items).await?;
                     query.after = page.next;
                     if query.after.is_none() {
@@ -94,12 +94,12 @@ impl Notifications {
         if items.is_empty() {
             return Ok(0);
         }
-        let asked = Discarding { items, by: order.by.clone(), dry_run: order.dry_run };
+        let asked = DiscardRequest { items, by: order.by.clone(), dry_run: order.dry_run };
         self.store.discard(asked, self.clock.now()).await.map(u64::from)
     }
 }
 
-fn parked(event: EventId, standings: &[Standing]) -> impl Iterator<Item = (EventId, EndpointId)> {
-    let parked = standings.iter().filter(|standing| standing.state == DeliveryState::Parked);
-    parked.map(move |standing| (event, standing.endpoint_id))
+fn parked(event: EventId, statuses: &[DeliveryStatus]) -> impl Iterator<Item = (EventId, EndpointId)> {
+    let parked = statuses.iter().filter(|status| status.state == DeliveryState::Parked);
+    parked.map(move |status| (event, status.endpoint_id))
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_ports::{
-    DeliveryState, NotificationFilter, NotificationQuery, ReplayAsked, ReplayItem, Standing, StoreError,
+    DeliveryState, DeliveryStatus, NotificationFilter, NotificationQuery, ReplayItem, ReplayRequest, StoreError,
 };
 
-use super::{Notifications, STEP};
+use super::{MAX_STEP_EVENTS, Notifications};
 
 /// How much later, at most, an event can have happened than one that comes behind it in the order of ids, which another clock gives.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
@@ -58,7 +58,7 @@ pub struct ReplayOutcome {
     pub hurried: u64,
     /// Waiting there already.
     pub waiting: u64,
-    /// Standing otherwise by the time it was their turn, or gone.
+    /// In another state by the time it was their turn, or gone.
     pub changed: u64,
     /// Of a type that their endpoint is not told of.
     pub unwanted: u64,
@@ -127,7 +127,7 @@ impl Notifications {
     pub async fn replay(&self, order: &ReplayOrder) -> Result<ReplayOutcome, ReplayError> {
         let gap = order.rate.map(|rate| Duration::from_secs(1) / rate.get());
         let (by, wanted) = (order.by.clone(), in_words(&order.which));
-        let asked = ReplayAsked { id: self.ids.ordered(), by, wanted, gap, dry_run: order.dry_run };
+        let asked = ReplayRequest { id: self.ids.ordered(), by, wanted, gap, dry_run: order.dry_run };
         let mut progress = Progress::default();
         let outcome = self.go_through(order, &asked, &mut progress).await;
         let Progress { outcome: done, since } = progress;
@@ -146,7 +146,12 @@ impl Notifications {
         }
     }
 
-    async fn go_through(&self, order: &ReplayOrder, asked: &ReplayAsked, progress: &mut Progress) -> Result<(), Stop> {
+    async fn go_through(
+        &self,
+        order: &ReplayOrder,
+        asked: &ReplayRequest,
+        progress: &mut Progress,
+    ) -> Result<(), Stop> {
         let Progress { outcome, since } = progress;
         match &order.which {
             ReplayWhich::One { event, endpoint } => {
@@ -156,13 +161,13 @@ impl Notifications {
             ReplayWhich::All { state, filter } => {
                 let began = filter.since;
                 let filter = NotificationFilter { state: Some(*state), ..filter.clone() };
-                let mut query = NotificationQuery { filter, after: None, oldest_first: true, limit: STEP };
+                let mut query = NotificationQuery { filter, after: None, oldest_first: true, limit: MAX_STEP_EVENTS };
                 loop {
                     let page = self.store.list_notifications(query.clone()).await?;
                     let mut plan = Plan::new();
                     for notification in &page.notifications {
-                        for standing in &notification.standings {
-                            choose(notification.event_id, standing, Some(*state), order.to, &mut plan, outcome);
+                        for status in &notification.statuses {
+                            choose(notification.event_id, status, Some(*state), order.to, &mut plan, outcome);
                         }
                     }
                     self.carry_out(plan, asked, outcome).await?;
@@ -187,26 +192,26 @@ impl Notifications {
         outcome: &mut ReplayOutcome,
     ) -> Result<Plan, Stop> {
         let file = self.store.find_notification(event).await?.ok_or(Stop::NotFound)?;
-        let standings = file.notification.standings;
+        let statuses = file.notification.statuses;
         let mut plan = Plan::new();
         if let Some(endpoint) = endpoint {
-            match standings.iter().find(|standing| standing.endpoint_id == endpoint) {
-                Some(standing) => choose(event, standing, None, to, &mut plan, outcome),
+            match statuses.iter().find(|status| status.endpoint_id == endpoint) {
+                Some(status) => choose(event, status, None, to, &mut plan, outcome),
                 // It was never told there; the store knows whose endpoint it is.
                 None => add(&mut plan, endpoint, ReplayItem { event, from: endpoint, state: None }),
             }
             return Ok(plan);
         }
-        let at = |state| standings.iter().filter(move |standing| standing.state == state).collect::<Vec<_>>();
+        let at = |state| statuses.iter().filter(move |status| status.state == state).collect::<Vec<_>>();
         let chosen = [DeliveryState::Parked, DeliveryState::Delivered, DeliveryState::Pending]
             .into_iter()
             .map(at)
             .find(|chosen| !chosen.is_empty());
         match (chosen, to) {
             (Some(chosen), _) => {
-                for standing in chosen {
-                    let state = Some(standing.state).filter(|state| *state != DeliveryState::Pending);
-                    choose(event, standing, state, to, &mut plan, outcome);
+                for status in chosen {
+                    let state = Some(status.state).filter(|state| *state != DeliveryState::Pending);
+                    choose(event, status, state, to, &mut plan, outcome);
                 }
             }
             (None, Some(to)) => add(&mut plan, to, ReplayItem { event, from: to, state: None }),
@@ -216,7 +221,12 @@ impl Notifications {
     }
 
     /// Does what is planned, or counts what would come of it.
-    async fn carry_out(&self, plan: Plan, asked: &ReplayAsked, outcome: &mut ReplayOutcome) -> Result<(), StoreError> {
+    async fn carry_out(
+        &self,
+        plan: Plan,
+        asked: &ReplayRequest,
+        outcome: &mut ReplayOutcome,
+    ) -> Result<(), StoreError> {
         for (to, items) in plan {
             let done = self.store.replay(to, items, asked.clone(), self.clock.now()).await?;
             if 0 < done.queued {
@@ -235,20 +245,20 @@ impl Notifications {
 /// Where one goes, if anywhere. What waits goes nowhere, but where its state does not matter the store looks whether it can be sent now.
 fn choose(
     event: EventId,
-    standing: &Standing,
+    status: &DeliveryStatus,
     state: Option<DeliveryState>,
     to: Option<EndpointId>,
     plan: &mut Plan,
     outcome: &mut ReplayOutcome,
 ) {
-    let item = ReplayItem { event, from: standing.endpoint_id, state };
-    if standing.state == DeliveryState::Pending && (state.is_some() || standing.removed) {
+    let item = ReplayItem { event, from: status.endpoint_id, state };
+    if status.state == DeliveryState::Pending && (state.is_some() || status.removed) {
         outcome.waiting += 1;
         return;
     }
-    match (standing.removed, to) {
-        (false, _) if !standing.wanted && standing.state != DeliveryState::Pending => outcome.unwanted += 1,
-        (false, _) => add(plan, standing.endpoint_id, item),
+    match (status.removed, to) {
+        (false, _) if !status.wanted && status.state != DeliveryState::Pending => outcome.unwanted += 1,
+        (false, _) => add(plan, status.endpoint_id, item),
         (true, Some(to)) => add(plan, to, item),
         (true, None) => outcome.stranded += 1,
     }

@@ -8,18 +8,18 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::Notifications;
-use crate::chance::up_to;
+use crate::random::up_to;
 
 /// Tries deleted in one transaction.
-const TRIES: u32 = 1_000;
+const MAX_TRY_ROWS: u32 = 1_000;
 /// Events looked at in one transaction.
-const EVENTS: u32 = 500;
+const MAX_EVENT_ROWS: u32 = 500;
 /// How often old rows are looked for, give or take a quarter: several programs may do so.
-const EVERY: Duration = Duration::from_secs(60 * 60);
+const PURGE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// How many of those looks leave events alone until one goes through them: all that are kept have to be passed.
-const EVENTS_EACH: u32 = 24;
+const EVENT_PURGE_ROUNDS: u32 = 24;
 /// How soon after the start, at most.
-const FIRST: Duration = Duration::from_secs(5 * 60);
+const MAX_FIRST_DELAY: Duration = Duration::from_secs(5 * 60);
 
 /// For how long things are kept; `None` for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,15 +59,15 @@ impl Notifications {
         let tries_before = retention.tries.map(|kept| now.minus(kept));
         if let Some(before) = tries_before {
             purged.tries =
-                if dry_run { self.store.count_tries(before).await? } else { self.purge_tries(before).await? };
+                if dry_run { self.store.count_attempts(before).await? } else { self.purge_attempts(before).await? };
         }
         if let Some(kept) = retention.events {
             let (before, mut after) = (now.minus(kept), None);
             loop {
                 let begun = Instant::now();
                 let step = match dry_run {
-                    true => self.store.count_events(before, tries_before, after, EVENTS).await?,
-                    false => self.store.purge_events(before, after, EVENTS).await?,
+                    true => self.store.count_events(before, tries_before, after, MAX_EVENT_ROWS).await?,
+                    false => self.store.purge_events(before, after, MAX_EVENT_ROWS).await?,
                 };
                 purged.events += u64::from(step.events);
                 purged.tries += u64::from(step.tries);
@@ -81,13 +81,13 @@ impl Notifications {
         Ok(purged)
     }
 
-    async fn purge_tries(&self, before: Timestamp) -> Result<u64, StoreError> {
+    async fn purge_attempts(&self, before: Timestamp) -> Result<u64, StoreError> {
         let mut purged = 0;
         loop {
             let begun = Instant::now();
-            let deleted = self.store.purge_tries(before, TRIES).await?;
+            let deleted = self.store.purge_attempts(before, MAX_TRY_ROWS).await?;
             purged += u64::from(deleted);
-            if deleted < TRIES {
+            if deleted < MAX_TRY_ROWS {
                 return Ok(purged);
             }
             sleep(begun.elapsed()).await;
@@ -96,24 +96,24 @@ impl Notifications {
 
     /// Purges every hour, events once a day, until `stop` turns true (or its sender is gone); at once then, because each step is whole.
     pub async fn keep(&self, retention: Retention, stop: watch::Receiver<bool>) {
-        self.keep_every(EVERY, retention, stop).await;
+        self.keep_every(PURGE_INTERVAL, retention, stop).await;
     }
 
     pub(super) async fn keep_every(&self, every: Duration, retention: Retention, mut stop: watch::Receiver<bool>) {
         if retention.tries.is_none() && retention.events.is_none() {
             return drop(stop.wait_for(|stopping| *stopping).await);
         }
-        let mut pause = FIRST.min(every) * up_to(1_000, &*self.ids) / 1_000;
+        let mut pause = MAX_FIRST_DELAY.min(every) * up_to(1_000, &*self.ids) / 1_000;
         let mut round = 0;
         while timeout(pause, stop.wait_for(|stopping| *stopping)).await.is_err() {
             let mut stopping = stop.clone();
-            let events = retention.events.filter(|_| round % EVENTS_EACH == 0);
+            let events = retention.events.filter(|_| round % EVENT_PURGE_ROUNDS == 0);
             let retention = Retention { events, ..retention };
             tokio::select! {
                 purged = self.purge(retention, false) => {
                     // What could not be deleted now is meant to be in an hour, events too.
-                    round = if purged.is_ok() { (round + 1) % EVENTS_EACH } else { round };
-                    tell(purged);
+                    round = if purged.is_ok() { (round + 1) % EVENT_PURGE_ROUNDS } else { round };
+                    log_purge(purged);
                 }
                 _ = stopping.wait_for(|stopping| *stopping) => return,
             }
@@ -122,7 +122,7 @@ impl Notifications {
     }
 }
 
-fn tell(purged: Result<Purged, StoreError>) {
+fn log_purge(purged: Result<Purged, StoreError>) {
     match purged {
         Ok(Purged { tries: 0, events: 0 }) => {}
         Ok(Purged { tries, events }) => log::info!("notifications: deleted {events} old events and {tries} old tries"),

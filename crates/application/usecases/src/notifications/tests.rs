@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_ports::{
-    DeliveryState, Discarding, EventsPurged, Notification, NotificationFilter, ReplayAsked, ReplayItem, ReplayQueued,
-    Standing,
+    DeliveryState, DeliveryStatus, DiscardRequest, EventsPurged, Notification, NotificationFilter, ReplayCounts,
+    ReplayItem, ReplayRequest,
 };
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -31,8 +31,8 @@ fn away() -> StoreError {
     StoreError::Unavailable("it is away".to_owned())
 }
 
-fn standing(at: u128, state: DeliveryState) -> Standing {
-    Standing {
+fn status(at: u128, state: DeliveryState) -> DeliveryStatus {
+    DeliveryStatus {
         endpoint_id: endpoint(at),
         removed: false,
         wanted: true,
@@ -44,7 +44,7 @@ fn standing(at: u128, state: DeliveryState) -> Standing {
     }
 }
 
-fn notification(number: u128, standings: Vec<Standing>) -> Notification {
+fn notification(number: u128, statuses: Vec<DeliveryStatus>) -> Notification {
     Notification {
         event_id: event(number),
         merchant_id: MerchantId::new(Uuid::from_u128(1)),
@@ -52,7 +52,7 @@ fn notification(number: u128, standings: Vec<Standing>) -> Notification {
         sequence: 1,
         event_type: "TEST".to_owned(),
         happened_at: NOW.plus(Duration::from_secs(number as u64)),
-        standings,
+        statuses,
     }
 }
 
@@ -63,8 +63,8 @@ type Counting = (Timestamp, Option<Timestamp>, Option<EventId>);
 #[derive(Default)]
 struct Played {
     notifications: Vec<Notification>,
-    asked: Mutex<Vec<(EndpointId, Vec<ReplayItem>, ReplayAsked)>>,
-    discarded: Mutex<Vec<Discarding>>,
+    asked: Mutex<Vec<(EndpointId, Vec<ReplayItem>, ReplayRequest)>>,
+    discarded: Mutex<Vec<DiscardRequest>>,
     /// After so many writes it is away.
     away_after: Option<usize>,
     tries: Mutex<u32>,
@@ -80,9 +80,8 @@ impl Played {
     }
 
     fn waits(&self, event: EventId, at: EndpointId) -> bool {
-        let mut standings =
-            self.notifications.iter().filter(|one| one.event_id == event).flat_map(|one| &one.standings);
-        standings.any(|standing| standing.endpoint_id == at && standing.state == Pending)
+        let mut statuses = self.notifications.iter().filter(|one| one.event_id == event).flat_map(|one| &one.statuses);
+        statuses.any(|status| status.endpoint_id == at && status.state == Pending)
     }
 }
 
@@ -93,35 +92,35 @@ impl NotificationStore for Played {
         let next = self.notifications.iter().find(|one| query.after.is_none_or(|after| after < one.event_id));
         let Some(next) = next else { return Ok(NotificationPage::default()) };
         let mut one = next.clone();
-        one.standings.retain(|standing| Some(standing.state) == query.filter.state);
+        one.statuses.retain(|status| Some(status.state) == query.filter.state);
         Ok(NotificationPage { next: Some(one.event_id), notifications: vec![one] })
     }
 
-    async fn find_notification(&self, id: EventId) -> Result<Option<NotificationFile>, StoreError> {
+    async fn find_notification(&self, id: EventId) -> Result<Option<NotificationDetails>, StoreError> {
         let found = self.notifications.iter().find(|one| one.event_id == id).cloned();
-        Ok(found.map(|notification| NotificationFile { notification, body: vec![], tries: vec![] }))
+        Ok(found.map(|notification| NotificationDetails { notification, body: vec![], tries: vec![] }))
     }
 
     async fn replay(
         &self,
         to: EndpointId,
         items: Vec<ReplayItem>,
-        asked: ReplayAsked,
+        asked: ReplayRequest,
         _now: Timestamp,
-    ) -> Result<ReplayQueued, StoreError> {
+    ) -> Result<ReplayCounts, StoreError> {
         self.is_there(self.asked.lock().unwrap().len())?;
         let queued = u32::try_from(items.len()).unwrap();
         let outcome = match to {
-            to if to == endpoint(99) => ReplayQueued { refused: queued, ..ReplayQueued::default() },
-            to if to == endpoint(98) => ReplayQueued { changed: queued, ..ReplayQueued::default() },
-            to if self.waits(items[0].event, to) => ReplayQueued { hurried: queued, ..ReplayQueued::default() },
-            _ => ReplayQueued { queued, ..ReplayQueued::default() },
+            to if to == endpoint(99) => ReplayCounts { refused: queued, ..ReplayCounts::default() },
+            to if to == endpoint(98) => ReplayCounts { changed: queued, ..ReplayCounts::default() },
+            to if self.waits(items[0].event, to) => ReplayCounts { hurried: queued, ..ReplayCounts::default() },
+            _ => ReplayCounts { queued, ..ReplayCounts::default() },
         };
         self.asked.lock().unwrap().push((to, items, asked));
         Ok(outcome)
     }
 
-    async fn discard(&self, asked: Discarding, _now: Timestamp) -> Result<u32, StoreError> {
+    async fn discard(&self, asked: DiscardRequest, _now: Timestamp) -> Result<u32, StoreError> {
         let mut discarded = self.discarded.lock().unwrap();
         self.is_there(discarded.len())?;
         let count = u32::try_from(asked.items.len()).unwrap();
@@ -129,7 +128,7 @@ impl NotificationStore for Played {
         Ok(count)
     }
 
-    async fn purge_tries(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
+    async fn purge_attempts(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
         self.purged.lock().unwrap().push((before, None));
         let mut away_for = self.away.lock().unwrap();
         if *away_for != 0 {
@@ -142,7 +141,7 @@ impl NotificationStore for Played {
         Ok(deleted)
     }
 
-    async fn count_tries(&self, _before: Timestamp) -> Result<u64, StoreError> {
+    async fn count_attempts(&self, _before: Timestamp) -> Result<u64, StoreError> {
         Ok(u64::from(*self.tries.lock().unwrap()))
     }
 
@@ -230,12 +229,12 @@ fn asked(store: &Played) -> Vec<(EndpointId, Vec<Asked>)> {
 
 #[tokio::test]
 async fn all_that_stand_so_go_where_they_stand_so() {
-    let gone = Standing { removed: true, ..standing(6, Parked) };
-    let unwanted = Standing { wanted: false, ..standing(7, Parked) };
+    let gone = DeliveryStatus { removed: true, ..status(6, Parked) };
+    let unwanted = DeliveryStatus { wanted: false, ..status(7, Parked) };
     let (notifications, store) = over(vec![
-        notification(1, vec![standing(5, Parked), standing(8, Delivered)]),
-        notification(2, vec![standing(5, Delivered), gone, unwanted]),
-        notification(3, vec![standing(8, Parked)]),
+        notification(1, vec![status(5, Parked), status(8, Delivered)]),
+        notification(2, vec![status(5, Delivered), gone, unwanted]),
+        notification(3, vec![status(8, Parked)]),
     ]);
     let mut wanted = order(all(Parked));
     wanted.rate = std::num::NonZeroU32::new(50);
@@ -251,15 +250,15 @@ async fn all_that_stand_so_go_where_they_stand_so() {
     assert_eq!(asked(&store), [first, last]);
     let told = store.asked.lock().unwrap();
     assert_eq!(told[0].2, told[1].2, "one id for all of it");
-    let ReplayAsked { by, wanted, gap, .. } = &told[0].2;
+    let ReplayRequest { by, wanted, gap, .. } = &told[0].2;
     assert_eq!((by.as_str(), wanted.as_str()), ("ada", "state PARKED"));
     assert_eq!(*gap, Some(Duration::from_millis(20)));
 }
 
 #[tokio::test]
 async fn an_heir_gets_what_removed_endpoints_had_once() {
-    let gone = |at| Standing { removed: true, ..standing(at, Parked) };
-    let (notifications, store) = over(vec![notification(1, vec![gone(5), gone(6), standing(8, Parked)])]);
+    let gone = |at| DeliveryStatus { removed: true, ..status(at, Parked) };
+    let (notifications, store) = over(vec![notification(1, vec![gone(5), gone(6), status(8, Parked)])]);
     let mut wanted = ReplayOrder { to: Some(endpoint(9)), ..order(all(Parked)) };
     let outcome = notifications.replay(&wanted).await.unwrap();
     assert_eq!(outcome.queued, [(endpoint(8), 1), (endpoint(9), 1)].into(), "its own one where it is still there");
@@ -273,7 +272,7 @@ async fn an_heir_gets_what_removed_endpoints_had_once() {
 
 #[tokio::test]
 async fn what_came_of_a_replay_that_broke_off_is_told() {
-    let notifications: Vec<_> = (1..=3).map(|number| notification(number, vec![standing(5, Parked)])).collect();
+    let notifications: Vec<_> = (1..=3).map(|number| notification(number, vec![status(5, Parked)])).collect();
     let second = NOW.plus(Duration::from_secs(2));
     let a_minute_before = second.minus(Duration::from_secs(60));
     for (away_after, queued, from, since) in [
@@ -297,18 +296,18 @@ async fn what_came_of_a_replay_that_broke_off_is_told() {
 
 #[tokio::test]
 async fn what_stood_otherwise_by_then_is_told() {
-    let (notifications, _) = over(vec![notification(1, vec![standing(98, Parked)])]);
+    let (notifications, _) = over(vec![notification(1, vec![status(98, Parked)])]);
     let outcome = notifications.replay(&order(all(Parked))).await;
     assert_eq!(outcome, Ok(ReplayOutcome { changed: 1, ..ReplayOutcome::default() }));
 }
 
 #[tokio::test]
 async fn what_is_parked_is_discarded_where_it_is_parked() {
-    let gone = Standing { removed: true, ..standing(6, Parked) };
+    let gone = DeliveryStatus { removed: true, ..status(6, Parked) };
     let notifications = vec![
-        notification(1, vec![standing(5, Parked), gone, standing(8, Delivered)]),
-        notification(2, vec![standing(5, Delivered)]),
-        notification(3, vec![standing(8, Parked)]),
+        notification(1, vec![status(5, Parked), gone, status(8, Delivered)]),
+        notification(2, vec![status(5, Delivered)]),
+        notification(3, vec![status(8, Parked)]),
     ];
     let order = |which| DiscardOrder { which, by: "ada".to_owned(), dry_run: false };
     let all = || DiscardWhich::All(NotificationFilter { state: Some(Pending), ..NotificationFilter::default() });
@@ -340,9 +339,9 @@ async fn what_is_parked_is_discarded_where_it_is_parked() {
 #[tokio::test]
 async fn one_goes_where_it_is_parked_or_else_where_it_arrived() {
     let (notifications, store) = over(vec![
-        notification(1, vec![standing(5, Delivered), standing(6, Parked)]),
-        notification(2, vec![standing(5, Delivered), standing(6, DeliveryState::NotWanted)]),
-        notification(3, vec![standing(5, Pending)]),
+        notification(1, vec![status(5, Delivered), status(6, Parked)]),
+        notification(2, vec![status(5, Delivered), status(6, DeliveryState::NotWanted)]),
+        notification(3, vec![status(5, Pending)]),
         notification(4, vec![]),
     ]);
     for (which, to, item) in [

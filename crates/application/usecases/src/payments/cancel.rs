@@ -1,13 +1,13 @@
-//! The merchant ends an Order before it is captured (decisions.md section 4, POST /v1/order/{OrderId}/cancel).
+//! The merchant ends an Order before it is captured (docs/SPECIFICATION.md#order-cancel).
 
 use dropin_kernel::OrderId;
 use dropin_order::{Channel, Operation, Order, OrderState, Step, VoidPlan};
 use dropin_ports::{Actor, KeyUse, OrderChanged, OrderName, StoreError};
 
 use super::capture::change;
-use super::{Asker, DECISIONS, Payments, answer, busy};
+use super::{Asker, MAX_CAS_RETRIES, Payments, busy, response};
 use crate::access::Caller;
-use crate::answers::Told;
+use crate::idempotency::IdempotentOutcome;
 
 /// Why nothing was cancelled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -36,17 +36,17 @@ impl Payments {
         id: OrderId,
         channel: Channel,
         key_use: Option<KeyUse>,
-    ) -> Result<Told, CancelError> {
+    ) -> Result<IdempotentOutcome, CancelError> {
         let actor = Actor::Merchant(caller.username.clone());
-        for round in 0..DECISIONS {
-            self.breathe(round).await;
+        for round in 0..MAX_CAS_RETRIES {
+            self.backoff(round).await;
             let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
             let order = found.ok_or(CancelError::NotFound)?;
             let plan = order.plan_cancel(self.clock.now()).map_err(|wrong| CancelError::WrongState(wrong.found))?;
             let step = match plan {
                 VoidPlan::Ask(step) => step,
                 VoidPlan::InFlight | VoidPlan::AlreadyDone => {
-                    return Ok(Told::Loose(answer::cancelled(channel, &order)));
+                    return Ok(IdempotentOutcome::Unstored(response::cancelled(channel, &order)));
                 }
             };
             let operation = self.prepare_void(&order, &step).await?.through(channel);
@@ -54,9 +54,9 @@ impl Payments {
             match self.store.change_order(change).await? {
                 OrderChanged::Done => {
                     let conclusion = self.ask(order.merchant_id, &operation, Asker::Waiting).await?;
-                    return Ok(Told::Concluded(answer::cancelled(channel, &conclusion.order)));
+                    return Ok(IdempotentOutcome::Concluded(response::cancelled(channel, &conclusion.order)));
                 }
-                OrderChanged::KeyTaken => return Ok(Told::KeyTaken),
+                OrderChanged::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 OrderChanged::Stale | OrderChanged::DuplicateRefund => {}
             }
         }

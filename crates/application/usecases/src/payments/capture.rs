@@ -1,4 +1,4 @@
-//! The merchant captures (contract, POST /v1/order/{OrderId}/capture; decisions.md section 4).
+//! The merchant captures (docs/SPECIFICATION.md#order-capture).
 
 use dropin_catalogue::find_method;
 use dropin_kernel::{OrderId, Violation, ViolationCode};
@@ -6,11 +6,11 @@ use dropin_money::{Amount, Decimal};
 use dropin_order::{CapturePlan, CaptureRefused, Channel, OpKind, OpState, Operation, Order, OrderState, Step};
 use dropin_ports::{Actor, ChangeOrder, KeyUse, OrderChanged, OrderName, StoreError};
 
-use super::{Asker, DECISIONS, Payments, answer, busy, corrupt, remembered};
+use super::{Asker, MAX_CAS_RETRIES, Payments, busy, corrupt, history_row, response};
 use crate::access::Caller;
-use crate::answers::Told;
+use crate::idempotency::IdempotentOutcome;
 
-/// What came of a capture, for the merchant (contract, Order.Reason.Code).
+/// What came of a capture, for the merchant (docs/SPECIFICATION.md#order-capture).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CaptureReason {
     /// Taken.
@@ -22,7 +22,7 @@ pub enum CaptureReason {
 }
 
 impl CaptureReason {
-    /// The contract's spelling.
+    /// The spelling of the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Captured => "Captured",
@@ -63,10 +63,10 @@ impl Payments {
         amount: Option<&Decimal>,
         channel: Channel,
         key_use: Option<KeyUse>,
-    ) -> Result<Told, CaptureError> {
+    ) -> Result<IdempotentOutcome, CaptureError> {
         let actor = Actor::Merchant(caller.username.clone());
-        for round in 0..DECISIONS {
-            self.breathe(round).await;
+        for round in 0..MAX_CAS_RETRIES {
+            self.backoff(round).await;
             let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
             let order = found.ok_or(CaptureError::NotFound)?;
             let asked = amount.map(|number| parse_amount(&order, number)).transpose().map_err(CaptureError::Amount)?;
@@ -86,9 +86,9 @@ impl Payments {
                     match self.store.change_order(change).await? {
                         OrderChanged::Done => {
                             let conclusion = self.ask(order.merchant_id, &operation, Asker::Waiting).await?;
-                            return Ok(Told::Concluded(answer::captured(channel, &conclusion.order)));
+                            return Ok(IdempotentOutcome::Concluded(response::captured(channel, &conclusion.order)));
                         }
-                        OrderChanged::KeyTaken => return Ok(Told::KeyTaken),
+                        OrderChanged::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                         OrderChanged::Stale | OrderChanged::DuplicateRefund => continue,
                     }
                 }
@@ -97,14 +97,14 @@ impl Payments {
                 CapturePlan::UnderReview(promise) => (CaptureReason::UnderReview, promise),
             };
             if let Some(step) = promise {
-                let told = answer::accepted(channel, &step.change.next, reason);
+                let told = response::accepted(channel, &step.change.next, reason);
                 // Without the key: the answer is kept like a refusal, by a step of its own.
                 match self.store.change_order(change(&order, &actor, *step, None, None)).await? {
-                    OrderChanged::Done => return Ok(Told::Loose(told)),
+                    OrderChanged::Done => return Ok(IdempotentOutcome::Unstored(told)),
                     _ => continue,
                 }
             }
-            return Ok(Told::Loose(answer::accepted(channel, &order, reason)));
+            return Ok(IdempotentOutcome::Unstored(response::accepted(channel, &order, reason)));
         }
         Err(busy("captured").into())
     }
@@ -133,19 +133,18 @@ pub(super) fn change(
     operation: Option<Operation>,
     key_use: Option<KeyUse>,
 ) -> ChangeOrder {
-    let history = vec![remembered(order, actor, &step)];
+    let history = vec![history_row(order, actor, &step)];
     ChangeOrder { order: step.change, session: None, operation, refund: None, history, events: Vec::new(), key_use }
 }
 
-/// An amount in the Order's currency.
+/// An amount in the Order's currency (docs/SPECIFICATION.md#decimals).
 pub(super) fn parse_amount(order: &Order, number: &Decimal) -> Result<Amount, Violation> {
-    Amount::from_decimal(order.total.currency(), number)
-        .map_err(|error| Violation::new("Amount", ViolationCode::OutOfRange, error.to_string()))
+    dropin_validation::parse_amount("Amount", order.total.currency(), number)
 }
 
 /// Whether `asked` is only a part of what can be captured, of a method that is captured whole or not at all.
 fn is_forbidden_part(order: &Order, asked: &Amount) -> bool {
-    asked < most(order) && find_method(&order.payment_method).is_some_and(|method| !method.partial_capture)
+    asked < most(order) && find_method(&order.payment_method).is_some_and(|method| !method.partial_capture())
 }
 
 fn whole_only(order: &Order) -> Violation {

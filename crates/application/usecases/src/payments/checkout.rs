@@ -1,19 +1,21 @@
-//! The merchant's server pays for the shopper (contract, POST {checkout_url}/v2.21; decisions.md section 6): the same flow as the drop-in's
+//! The merchant's server pays for the shopper (docs/SPECIFICATION.md#checkout): the same flow as the drop-in's
 //! submit, without a Session.
 
 use std::sync::Arc;
 
-use dropin_catalogue::{Catalogue, Channel};
+use dropin_catalogue::{Catalogue, SalesChannel};
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Currency};
 use dropin_order::NewOrder;
-use dropin_ports::{Actor, CheckoutRecord, KeyUse, OrderName, StashStore, StashVault, StoreError};
+use dropin_ports::{Actor, CheckoutRecord, KeyUse, KeyringError, OrderName, StashStore, StashVault, StoreError};
 
-use super::till::{Attempt, Begun, Buyer, Tender, TenderError, Till, not_offered};
-use super::{DECISIONS, Payments, answer, busy};
+use super::authorization_flow::{
+    Attempt, AuthorizationFlow, Buyer, PaymentInstrument, PaymentInstrumentError, PrepareOutcome, not_offered,
+};
+use super::{MAX_CAS_RETRIES, Payments, busy, response};
 use crate::access::Caller;
-use crate::answers::Told;
 use crate::catalogue::Purchase;
+use crate::idempotency::IdempotentOutcome;
 use crate::wallet::WalletOffers;
 
 /// A checkout as it is asked for; checked for everything that needs no store.
@@ -54,17 +56,21 @@ pub enum CheckoutError {
     /// The merchant used the reference before.
     #[error("the reference was used before")]
     DuplicateReference,
+    /// The stashed card's key cannot be used now.
+    #[error("the key of the stashed card cannot be used: {0}")]
+    Keyring(KeyringError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-impl From<TenderError> for CheckoutError {
-    fn from(error: TenderError) -> Self {
+impl From<PaymentInstrumentError> for CheckoutError {
+    fn from(error: PaymentInstrumentError) -> Self {
         match error {
-            TenderError::Card(violation) => Self::Stash(violation),
-            TenderError::Method(violation) => Self::Method(violation),
-            TenderError::Store(error) => Self::Store(error),
+            PaymentInstrumentError::Card(violation) => Self::Stash(violation),
+            PaymentInstrumentError::Method(violation) => Self::Method(violation),
+            PaymentInstrumentError::Keyring(error) => Self::Keyring(error),
+            PaymentInstrumentError::Store(error) => Self::Store(error),
         }
     }
 }
@@ -87,9 +93,9 @@ pub struct Checkouts {
 }
 
 impl Checkouts {
-    fn till(&self) -> Till<'_> {
+    fn authorization_flow(&self) -> AuthorizationFlow<'_> {
         let (stash, vault) = (self.stash.as_ref(), self.vault.as_ref());
-        Till {
+        AuthorizationFlow {
             payments: &self.payments,
             stash,
             vault,
@@ -110,35 +116,35 @@ impl Checkouts {
         caller: &Caller,
         ask: &CheckoutAsk,
         key_use: Option<KeyUse>,
-    ) -> Result<Told, CheckoutError> {
+    ) -> Result<IdempotentOutcome, CheckoutError> {
         let currency = ask.total.currency();
         if !caller.merchant.currencies.contains(&currency) {
             return Err(CheckoutError::Currency(currency));
         }
-        for _ in 0..DECISIONS {
+        for round in 0..MAX_CAS_RETRIES {
             let now = self.payments.clock.now();
-            let tender = match self.tender(caller, ask, now).await {
+            let instrument = match self.instrument(caller, ask, now).await {
                 // The stash may be used up by this very checkout, sent before.
                 Err(CheckoutError::Stash(_)) if self.is_known(caller, &ask.reference).await? => {
                     return Err(CheckoutError::DuplicateReference);
                 }
-                tender => tender?,
+                instrument => instrument?,
             };
-            let attempt = self.attempt(caller, ask, tender, key_use, now);
-            match self.till().begin(attempt).await? {
-                Begun::Prepared(prepared) => {
-                    let conclusion = self.till().authorize(*prepared).await?;
+            let attempt = Attempt { round, ..self.attempt(caller, ask, instrument, key_use, now) };
+            match self.authorization_flow().prepare(attempt).await? {
+                PrepareOutcome::Prepared(prepared) => {
+                    let conclusion = self.authorization_flow().authorize(*prepared).await?;
                     let (state, order) = (conclusion.state, conclusion.order.clone());
                     let order = match conclusion.into_next().filter(|next| next.operation.tries == 0) {
                         Some(capture) => self.payments.go_on(capture).await?.order,
                         None => order,
                     };
-                    return Ok(Told::Concluded(answer::paid(&order, state)));
+                    return Ok(IdempotentOutcome::Concluded(response::paid(&order, state)));
                 }
-                Begun::KeyTaken => return Ok(Told::KeyTaken),
-                Begun::DuplicateReference => return Err(CheckoutError::DuplicateReference),
-                // The stash entry changed in between.
-                Begun::Stale => {}
+                PrepareOutcome::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
+                PrepareOutcome::DuplicateReference => return Err(CheckoutError::DuplicateReference),
+                // The stash entry changed in between; an Order without a Session is no attempt.
+                PrepareOutcome::Stale | PrepareOutcome::AttemptUsed => {}
             }
         }
         Err(busy("paid").into())
@@ -150,43 +156,44 @@ impl Checkouts {
         Ok(self.payments.store.find_order(caller.merchant.id, &name).await?.is_some())
     }
 
-    async fn tender(
+    async fn instrument(
         &self,
         caller: &Caller,
         ask: &CheckoutAsk,
         now: dropin_kernel::Timestamp,
-    ) -> Result<Tender, CheckoutError> {
+    ) -> Result<PaymentInstrument, CheckoutError> {
         let purchase = Purchase {
             merchant: &caller.merchant,
             country: &ask.country,
             total: &ask.total,
             recurring: false,
-            channel: Channel::Checkout,
+            capture_later: !ask.capture,
+            channel: SalesChannel::Checkout,
         };
         let buyer = Buyer { purchase, fingerprint: &ask.fingerprint };
         let missing = |field, why: &str| CheckoutError::Method(Violation::new(field, ViolationCode::Missing, why));
         let method = ask.method.as_deref();
         let Some(stash_id) = &ask.stash_id else {
             let method = method.ok_or_else(|| missing("PaymentMethod", "is required without a StashId"))?;
-            return Ok(self.till().method(&buyer, method)?);
+            return Ok(self.authorization_flow().method(&buyer, method)?);
         };
         // Before the card is looked at, so that the merchant learns of the method that it named.
         let named = method.map(|id| purchase.offer(&self.catalogue, id)).transpose();
         let named = named.map_err(|refusal| CheckoutError::Method(not_offered(refusal)))?;
-        let tender = self.till().card(&buyer, stash_id, now).await?;
+        let instrument = self.authorization_flow().card(&buyer, stash_id, now).await?;
         match named {
-            Some(named) if named.id != tender.method.id => {
-                let why = format!("what is stashed is a {}", tender.method.id);
+            Some(named) if named.id() != instrument.method.id() => {
+                let why = format!("what is stashed is a {}", instrument.method.id());
                 let violation = Violation::new("PaymentMethod", ViolationCode::Conflict, why);
                 Err(CheckoutError::Method(violation))
             }
-            None if !tender.method.token => {
+            None if !instrument.method.is_token() => {
                 Err(missing("PaymentMethod", "is required: what is stashed is a card, and no wallet's token"))
             }
-            _ if !tender.method.token && ask.return_url.is_none() => {
+            _ if !instrument.method.is_token() && ask.return_url.is_none() => {
                 Err(missing("Return", "is required for a card: the shopper comes back to it"))
             }
-            _ => Ok(tender),
+            _ => Ok(instrument),
         }
     }
 
@@ -194,7 +201,7 @@ impl Checkouts {
         &self,
         caller: &Caller,
         ask: &CheckoutAsk,
-        tender: Tender,
+        instrument: PaymentInstrument,
         key_use: Option<KeyUse>,
         now: dropin_kernel::Timestamp,
     ) -> Attempt {
@@ -202,21 +209,24 @@ impl Checkouts {
             id: OrderId::new(self.payments.ids.random()),
             merchant_id: caller.merchant.id,
             session_id: None,
+            attempt_id: None,
             merchant_reference: ask.reference.clone(),
-            total: ask.total.clone(),
+            total: ask.total,
             auto_capture: ask.capture,
-            payment_method: tender.method.id.to_owned(),
+            payment_method: instrument.method.id().to_owned(),
             return_url: ask.return_url.clone(),
         };
         Attempt {
             session: None,
             order,
-            tender,
+            instrument,
+            refused_cards: Vec::new(),
             country: ask.country.clone(),
             actor: Actor::Merchant(caller.username.clone()),
             checkout: Some(CheckoutRecord { document: ask.document.clone() }),
             key_use,
             now,
+            round: 0,
         }
     }
 }

@@ -5,52 +5,55 @@
 //! The caller runs these functions where nobody can cancel them halfway (the edge's tracked runtime): a shopper's reset connection must not
 //! stop our code between the processor's yes and our commit.
 
-mod answer;
+mod authorization_flow;
 mod cancel;
 mod capture;
 mod checkout;
 mod decide;
 mod expire;
-mod looks;
 mod orders;
+mod pay_another_way;
+mod poll_throttle;
 mod recover;
 mod refund;
+mod response;
 mod review;
 mod shopper;
+mod shopper_return;
 mod submit;
-mod till;
-mod way_back;
+mod transfer;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_kernel::{MerchantId, OpId};
-use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, Refund};
+use dropin_kernel::{Change, MerchantId, OpId, Timestamp};
+use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::{
-    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, History, IdSource, Payment, PaymentStore, Processor,
-    ProcessorAnswer, Question, RefundRequest, Settled, StoreError, Subject, VoidRequest,
+    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, IdSource, NewHistoryEntry, OperationQuery, Payment,
+    PaymentStore, Processor, ProcessorReply, RefundRequest, Settled, StoreError, Subject, VoidRequest,
 };
 use dropin_session::Session;
 
-use self::decide::Terms;
+use self::decide::DecisionPolicy;
 
 pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
 pub use checkout::{CheckoutAsk, CheckoutError, Checkouts};
-pub use looks::Looks;
 pub use orders::OrderError;
+pub use poll_throttle::PollThrottle;
 pub use refund::{RefundAsk, RefundError};
 pub use review::{ReviewError, ReviewOutcome};
-pub use shopper::{Page, Progress, Shopper, ShopperError, ShopperView};
+pub use shopper::{AttemptFailure, Page, Progress, Shopper, ShopperError, ShopperView, ShownOrder};
+pub use shopper_return::ReturnDestination;
 pub use submit::{Submit, SubmitError, Submitted};
-pub use way_back::WayBack;
+pub use transfer::Transfer;
 
-/// How often a decision is made again after somebody else changed the row first.
-const DECISIONS: u32 = 8;
-/// The same for writing down what a processor has done: giving up there leaves it to the settler, and whoever waits without an answer.
-const SETTLEMENTS: u32 = 40;
-/// Longest pause between two decisions.
-const LONGEST_BREATH: Duration = Duration::from_millis(60);
+/// How often a step is tried again after a concurrent change of its row (compare-and-swap on the revision).
+const MAX_CAS_RETRIES: u32 = 8;
+/// The same for settling: after it the settler takes over, and the waiting request gets no outcome.
+const MAX_SETTLE_RETRIES: u32 = 40;
+/// Longest pause between two of these tries.
+const MAX_BACKOFF: Duration = Duration::from_millis(60);
 
 /// Longest that a call to the processor may take: less than an operation's lease ([`Timing::lease`]), so that nobody takes one over while its call is
 /// under way.
@@ -67,10 +70,10 @@ pub struct Timing {
     pub lease: Duration,
     /// How long an operation belongs to the settler that took it over; longer than a question and a call together.
     pub claim: Duration,
-    /// How long after an unclear answer the processor is asked about the key for the first time.
-    pub first_look: Duration,
-    /// Longest pause between two such questions.
-    pub longest_pause: Duration,
+    /// Pause after an unclear response before the processor is polled for the first time.
+    pub first_poll: Duration,
+    /// Longest pause between two such polls.
+    pub max_poll_pause: Duration,
 }
 
 impl Default for Timing {
@@ -78,8 +81,8 @@ impl Default for Timing {
         Self {
             lease: Duration::from_secs(20),
             claim: Duration::from_secs(25),
-            first_look: Duration::from_millis(500),
-            longest_pause: Duration::from_secs(5),
+            first_poll: Duration::from_millis(500),
+            max_poll_pause: Duration::from_secs(5),
         }
     }
 }
@@ -87,7 +90,7 @@ impl Default for Timing {
 impl Timing {
     /// The pause after `tries` questions without a clear answer: doubled each time, up to the longest.
     fn pause(&self, tries: u32) -> Duration {
-        self.first_look.saturating_mul(1 << tries.min(16)).min(self.longest_pause)
+        self.first_poll.saturating_mul(1 << tries.min(16)).min(self.max_poll_pause)
     }
 }
 
@@ -139,8 +142,11 @@ impl Conclusion {
 
     /// What must be asked next, with all that it belongs to.
     fn into_next(self) -> Option<Payment> {
-        let Self { order, session, follow_up, .. } = self;
-        follow_up.map(|operation| Payment { operation, order, session, refund: None })
+        let Self { order, session, refund, follow_up, .. } = self;
+        follow_up.map(|operation| {
+            let refund = refund.filter(|refund| operation.refund == Some(refund.id));
+            Payment { operation, order, session, refund }
+        })
     }
 }
 
@@ -163,19 +169,19 @@ impl Payments {
 
     async fn go_on(&self, next: Payment) -> Result<Conclusion, StoreError> {
         let answer = self.call(next.order.merchant_id, &next.operation).await?;
-        let terms = Terms { asker: Asker::Nobody, accept: false };
-        self.conclude_known(next, answer, terms).await.map_err(after_asking)
+        let policy = DecisionPolicy::of(Asker::Nobody);
+        self.conclude_known(next, answer, policy).await.map_err(after_asking)
     }
 
     /// Asks for anything but an authorization, whose card only the shopper's flow has.
     async fn ask(&self, merchant: MerchantId, operation: &Operation, asker: Asker) -> Result<Conclusion, StoreError> {
         let answer = self.call(merchant, operation).await?;
-        let terms = Terms { asker, accept: false };
-        self.conclude(operation.id, answer, terms).await.map_err(after_asking)
+        let policy = DecisionPolicy::of(asker);
+        self.conclude(operation.id, answer, policy).await.map_err(after_asking)
     }
 
-    async fn call(&self, merchant_id: MerchantId, operation: &Operation) -> Result<ProcessorAnswer, StoreError> {
-        let (key, amount) = (operation.id, operation.amount.clone());
+    async fn call(&self, merchant_id: MerchantId, operation: &Operation) -> Result<ProcessorReply, StoreError> {
+        let (key, amount) = (operation.id, operation.amount);
         let about = operation.authorization.ok_or_else(|| corrupt("an operation without its authorization"));
         Ok(match operation.kind {
             OpKind::Authorize => return Err(corrupt("an authorization is never asked for again")),
@@ -189,9 +195,14 @@ impl Payments {
         })
     }
 
-    /// Writes down what the processor said, and all that follows from it, once: whoever comes second finds it done.
-    async fn conclude(&self, key: OpId, answer: ProcessorAnswer, terms: Terms) -> Result<Conclusion, StoreError> {
-        self.conclude_from(key, None, answer, terms).await
+    /// Settles the processor's response with all that follows from it, once: a second caller gets the stored outcome.
+    async fn conclude(
+        &self,
+        key: OpId,
+        answer: ProcessorReply,
+        policy: DecisionPolicy,
+    ) -> Result<Conclusion, StoreError> {
+        self.conclude_from(key, None, answer, policy).await
     }
 
     /// The same for an operation that was written down a moment ago, so that it need not be read: whoever has changed anything since is found
@@ -199,32 +210,40 @@ impl Payments {
     async fn conclude_known(
         &self,
         payment: Payment,
-        answer: ProcessorAnswer,
-        terms: Terms,
+        answer: ProcessorReply,
+        policy: DecisionPolicy,
     ) -> Result<Conclusion, StoreError> {
-        self.conclude_from(payment.operation.id, Some(payment), answer, terms).await
+        self.conclude_from(payment.operation.id, Some(payment), answer, policy).await
     }
 
     async fn conclude_from(
         &self,
         key: OpId,
         mut written: Option<Payment>,
-        answer: ProcessorAnswer,
-        terms: Terms,
+        answer: ProcessorReply,
+        policy: DecisionPolicy,
     ) -> Result<Conclusion, StoreError> {
-        for round in 0..SETTLEMENTS {
-            self.breathe(round).await;
-            let payment = match written.take() {
+        let card = written.as_ref().and_then(|payment| payment.order.card);
+        for round in 0..MAX_SETTLE_RETRIES {
+            self.backoff(round).await;
+            let mut payment = match written.take() {
                 Some(payment) => payment,
                 None => self.store.find_payment(key).await?.ok_or_else(|| corrupt("an operation is missing"))?,
             };
+            // What was changed meanwhile knows nothing of the card.
+            if let Some(card) = card.filter(|_| payment.order.state == OrderState::Processing) {
+                payment.order = payment.order.with_card(card);
+            }
             if !payment.operation.state.is_open() {
                 return Ok(Conclusion::of(payment));
             }
-            let nothing_held = ProcessorAnswer::Declined { reason: DeclineReason::Voided, retryable: false };
-            let moot = matches!(answer, ProcessorAnswer::Declined { .. }) && self.holds_nothing(&payment).await?;
+            let nothing_held = ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false };
+            let moot = matches!(answer, ProcessorReply::Declined { .. }) && self.holds_nothing(&payment).await?;
             let answer = if moot { &nothing_held } else { &answer };
-            let mut decision = decide::decide(self, &payment, answer, terms)?;
+            let mut decision = decide::decide(self, &payment, answer, policy)?;
+            if decision.state.is_open() && decision.order.is_none() {
+                decision.order = with_card(&payment, self.clock.now());
+            }
             let nothing_new = decision.order.is_none() && decision.session.is_none() && decision.follow_up.is_none();
             if decision.state.is_open() && nothing_new {
                 // Nothing changes but the time of the next look; whoever took the operation over since plans his own.
@@ -232,7 +251,7 @@ impl Payments {
                 let operation = payment.operation.clone();
                 let known = Conclusion { state: decision.state, ..Conclusion::of(payment) };
                 // Whoever asked with a key need not wait any longer: a notification will tell.
-                let pending = answer::of(&operation, &known);
+                let pending = response::of(&operation, &known);
                 match self.store.postpone_operation(holder, decision.state, decision.due_at, pending).await? {
                     Applied::Done => return Ok(known),
                     Applied::Stale => continue,
@@ -242,10 +261,10 @@ impl Payments {
                 state: decision.state,
                 order: decision.order.as_ref().map_or(payment.order, |change| change.next.clone()),
                 session: decision.session.as_ref().map(|change| change.next.clone()).or(payment.session),
-                refund: decision.refund.clone().or(payment.refund),
+                refund: decision.new_refund.clone().or_else(|| decision.refund.clone()).or(payment.refund),
                 follow_up: decision.follow_up.clone(),
             };
-            decision.answer = answer::of(&payment.operation, &after);
+            decision.answer = response::of(&payment.operation, &after);
             match self.store.settle(decision).await? {
                 Settled::Done => return Ok(after),
                 Settled::AlreadySettled | Settled::Stale => {}
@@ -264,10 +283,10 @@ impl Payments {
         Ok(matches!(authorization.state, OpState::Declined | OpState::Abandoned))
     }
 
-    /// Lets others go first when many change one Order at once: longer each time, and not all alike.
-    async fn breathe(&self, round: u32) {
+    /// Waits before the next try when requests contend for one Order: longer each round, with full jitter.
+    async fn backoff(&self, round: u32) {
         if 0 < round {
-            let most = Duration::from_millis(4).saturating_mul(round).min(LONGEST_BREATH);
+            let most = Duration::from_millis(4).saturating_mul(round).min(MAX_BACKOFF);
             let share = self.ids.random().as_bytes()[15];
             tokio::time::sleep(most * u32::from(share) / 255).await;
         }
@@ -286,13 +305,13 @@ impl Payments {
 }
 
 /// What is asked about an operation of this merchant's.
-fn question(merchant_id: MerchantId, operation: &Operation) -> Question {
-    Question { key: operation.id, merchant_id, kind: operation.kind }
+fn question(merchant_id: MerchantId, operation: &Operation) -> OperationQuery {
+    OperationQuery { key: operation.id, merchant_id, kind: operation.kind }
 }
 
 /// The history row of a step of `order`, which is how it stood before.
-fn remembered(order: &Order, actor: &Actor, step: &dropin_order::Step) -> History {
-    History {
+fn history_row(order: &Order, actor: &Actor, step: &dropin_order::Step) -> NewHistoryEntry {
+    NewHistoryEntry {
         merchant_id: order.merchant_id,
         subject: Subject::Order(order.id),
         actor: actor.clone(),
@@ -311,6 +330,16 @@ pub(crate) fn after_asking(error: StoreError) -> StoreError {
     }
 }
 
+/// The Order with the hash of its card, where none but the flow that has just asked the processor knows it: the processor's decision, which comes
+/// later, may be that the issuer forbids to try the card again (docs/SPECIFICATION.md#forbidden-cards).
+///
+/// Only while the operation is that flow's: afterwards the settler may have written more than this flow knows.
+fn with_card(payment: &Payment, now: Timestamp) -> Option<Change<Order>> {
+    let Payment { operation, order, .. } = payment;
+    let is_new = operation.state == OpState::Prepared && now < operation.due_at && order.card.is_some();
+    is_new.then(|| Change { next: order.clone().at_revision(order.revision.next()), expected: order.revision })
+}
+
 fn busy(what: &str) -> StoreError {
     StoreError::Unavailable(format!("the Order changes faster than it can be {what}"))
 }
@@ -326,7 +355,7 @@ mod tests {
     #[test]
     fn a_call_has_ended_when_somebody_else_may_take_its_operation_over() {
         let Timing { lease, claim, .. } = Timing::default();
-        // The store's own deadline (decisions.md section 1), and what a call may end after its own.
+        // The store's own deadline (docs/SPECIFICATION.md#http-unavailable), and what a call may end after its own.
         let (step, grace) = (Duration::from_secs(3), Duration::from_secs(1));
         assert!(3 * step + PROCESSOR_DEADLINE + grace < lease);
         assert!(2 * PROCESSOR_DEADLINE < claim);

@@ -1,8 +1,8 @@
-//! The merchant looks at an Order (decisions.md section 4).
+//! The merchant looks at an Order (docs/SPECIFICATION.md#order-read).
 
 use dropin_kernel::{OrderId, RefundId};
 use dropin_order::Refund;
-use dropin_ports::{OrderDossier, OrderName, StoreError};
+use dropin_ports::{OrderDetails, OrderName, StoreError};
 
 use super::Payments;
 use crate::access::Caller;
@@ -26,8 +26,8 @@ impl Payments {
     ///
     /// # Errors
     /// [`OrderError`].
-    pub async fn order(&self, caller: &Caller, name: &OrderName) -> Result<OrderDossier, OrderError> {
-        self.store.find_dossier(caller.merchant.id, name).await?.ok_or(OrderError::NotFound)
+    pub async fn order(&self, caller: &Caller, name: &OrderName) -> Result<OrderDetails, OrderError> {
+        self.store.find_order_details(caller.merchant.id, name).await?.ok_or(OrderError::NotFound)
     }
 
     /// The refunds of the merchant's own Order, oldest first.

@@ -4,11 +4,18 @@
 //! may have left): it is looked up, and when absent the processor is told to refuse its key for ever before the attempt fails.
 
 use dropin_kernel::OpId;
-use dropin_order::OpKind;
-use dropin_ports::{ClaimedOperation, Payment, ProcessorAnswer, StatusAnswer, StoreError};
+use dropin_order::{DeclineReason, OpKind, OrderState};
+use dropin_ports::{ClaimedOperation, Payment, ProcessorReply, StatusReply, StoreError, Waiting};
 
-use super::decide::Terms;
+use super::decide::DecisionPolicy;
 use super::{Asker, Conclusion, Payments, question};
+
+/// What came of asking the processor about an operation.
+pub(super) struct PollOutcome {
+    pub(super) conclusion: Conclusion,
+    /// The processor says that its page still waits for the shopper.
+    pub(super) page_is_open: bool,
+}
 
 impl Payments {
     /// Takes over operations that are due, at most `limit`, oldest first. Each is then finished with [`Payments::settle_one`].
@@ -25,43 +32,53 @@ impl Payments {
     /// # Errors
     /// [`StoreError`]; the operation stays due.
     pub async fn settle_one(&self, claim: ClaimedOperation) -> Result<bool, StoreError> {
-        Ok(self.look(claim.id).await?.is_some_and(|conclusion| !conclusion.state.is_open()))
+        Ok(self.poll_processor(claim.id).await?.is_some_and(|polled| !polled.conclusion.state.is_open()))
     }
 
     /// Asks about an operation and does what follows at once; `None` when there is no such operation.
-    pub(super) async fn look(&self, id: OpId) -> Result<Option<Conclusion>, StoreError> {
+    pub(super) async fn poll_processor(&self, id: OpId) -> Result<Option<PollOutcome>, StoreError> {
         let Some(payment) = self.store.find_payment(id).await? else { return Ok(None) };
         let merchant = payment.order.merchant_id;
         let answer = if payment.operation.state.is_open() {
             match self.processor.status(question(merchant, &payment.operation)).await {
-                StatusAnswer::Absent => self.absent(&payment).await?,
+                StatusReply::Absent => self.absent(&payment).await?,
                 answer => answer,
             }
         } else {
             // Closed since it was claimed: concluding it once more only tells how it stands.
-            StatusAnswer::Absent
+            StatusReply::Absent
         };
         let answer = match answer {
-            StatusAnswer::Known(answer) => answer,
-            StatusAnswer::Absent => ProcessorAnswer::Unknown { why: "absent, and could not be abandoned".to_owned() },
-            StatusAnswer::Unreachable { why } => ProcessorAnswer::Unknown { why },
+            StatusReply::Known(answer) => answer,
+            StatusReply::Absent => ProcessorReply::Unknown { why: "absent, and could not be abandoned".to_owned() },
+            StatusReply::Unreachable { why } => ProcessorReply::Unknown { why },
         };
-        let terms = Terms { asker: Asker::Nobody, accept: false };
-        let mut conclusion = self.conclude(id, answer, terms).await?;
+        let policy = DecisionPolicy::of(Asker::Nobody);
+        let page_is_open = matches!(answer, ProcessorReply::Pending(Waiting::Shopper { .. }));
+        let mut conclusion = self.conclude(id, answer, policy).await?;
         // What follows is asked for at once; what is tried again waits until it is due.
         if let Some(next) = conclusion.follow_up.take_if(|next| next.tries == 0) {
             self.finish(merchant, next).await?;
         }
-        Ok(Some(conclusion))
+        Ok(Some(PollOutcome { conclusion, page_is_open }))
     }
 
     /// What to do about an operation that the processor surely never did.
-    async fn absent(&self, payment: &Payment) -> Result<StatusAnswer, StoreError> {
+    async fn absent(&self, payment: &Payment) -> Result<StatusReply, StoreError> {
         let merchant = payment.order.merchant_id;
         match payment.operation.kind {
             OpKind::Authorize => Ok(self.processor.abandon(question(merchant, &payment.operation)).await),
+            // The shopper has paid meanwhile, and the merchant was notified: a void that is sent now would reverse that at a processor whose voids
+            // reach captures, too.
+            OpKind::Void if payment.order.state == OrderState::Processed => {
+                if self.clock.now() < payment.operation.created_at.plus(self.timing.lease) {
+                    return Ok(StatusReply::Unreachable { why: "the call may still be on its way".to_owned() });
+                }
+                let never_sent = ProcessorReply::Declined { reason: DeclineReason::NeverSent, retryable: false };
+                Ok(StatusReply::Known(never_sent))
+            }
             OpKind::Capture | OpKind::Void | OpKind::Refund => {
-                self.call(merchant, &payment.operation).await.map(StatusAnswer::Known)
+                self.call(merchant, &payment.operation).await.map(StatusReply::Known)
             }
         }
     }

@@ -1,15 +1,14 @@
-//! The merchant gives captured money back (decisions.md section 4, POST /v1/order/{OrderId}/refund).
+//! The merchant gives captured money back (docs/SPECIFICATION.md#order-refund).
 
 use dropin_kernel::{OrderId, RefundId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
 use dropin_order::{Channel, Operation, Order, OrderState, Refund, RefundRefused, RefundState, Step};
 use dropin_ports::{Actor, KeyUse, OrderChanged, OrderName, StoreError};
-use dropin_rates::refund_share;
 
 use super::capture::{change, parse_amount};
-use super::{Asker, DECISIONS, Payments, answer, busy, corrupt};
+use super::{Asker, MAX_CAS_RETRIES, Payments, busy, corrupt, response};
 use crate::access::Caller;
-use crate::answers::Told;
+use crate::idempotency::IdempotentOutcome;
 
 /// A refund as it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,10 +57,10 @@ impl Payments {
         id: OrderId,
         ask: &RefundAsk,
         key_use: Option<KeyUse>,
-    ) -> Result<Told, RefundError> {
+    ) -> Result<IdempotentOutcome, RefundError> {
         let actor = Actor::Merchant(caller.username.clone());
-        for round in 0..DECISIONS {
-            self.breathe(round).await;
+        for round in 0..MAX_CAS_RETRIES {
+            self.backoff(round).await;
             let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
             let order = found.ok_or(RefundError::NotFound)?;
             let number = ask.amount.as_ref();
@@ -69,7 +68,7 @@ impl Payments {
             if let Some(known) = self.store.find_refund_by_reference(order.id, &ask.reference).await? {
                 return match amount {
                     Some(amount) if !self.was_asked(&known, &amount).await? => Err(RefundError::DuplicateReference),
-                    _ => Ok(Told::Loose(answer::known_refund(&known))),
+                    _ => Ok(IdempotentOutcome::Unstored(response::known_refund(&known))),
                 };
             }
             let (step, amount) = order.plan_refund(amount.as_ref(), self.clock.now()).map_err(refused)?;
@@ -82,9 +81,9 @@ impl Payments {
                 OrderChanged::Done => {
                     let conclusion = self.ask(order.merchant_id, &operation, Asker::Waiting).await?;
                     let refund = conclusion.refund.ok_or_else(|| corrupt("a refund's operation without its refund"))?;
-                    return Ok(Told::Concluded(answer::refunded(&refund)));
+                    return Ok(IdempotentOutcome::Concluded(response::refunded(&refund)));
                 }
-                OrderChanged::KeyTaken => return Ok(Told::KeyTaken),
+                OrderChanged::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 OrderChanged::Stale | OrderChanged::DuplicateRefund => {}
             }
         }
@@ -98,17 +97,17 @@ impl Payments {
             None => None,
             Some(_) => self.store.find_order_anywhere(order.id).await?,
         };
-        let Some(sale) = found.and_then(|(_, session)| session?.terms.rate) else { return Ok(None) };
-        let dossier = self.store.find_dossier(order.merchant_id, &OrderName::Id(order.id)).await?;
-        let before = dossier.map(|dossier| dossier.refunds).unwrap_or_default();
-        let (mut refunded, mut settled) = (Amount::zero(amount.currency()), Amount::zero(sale.settlement.currency()));
+        let Some(sale) = found.and_then(|(_, session)| session?.terms.rate.clone()) else { return Ok(None) };
+        let details = self.store.find_order_details(order.merchant_id, &OrderName::Id(order.id)).await?;
+        let before = details.map(|details| details.refunds).unwrap_or_default();
+        let (mut refunded, mut settled) = (Amount::zero(sale.rate.quote()), Amount::zero(sale.rate.base()));
         for refund in before.iter().filter(|refund| refund.state != RefundState::Failed) {
             refunded = refunded.checked_add(&refund.amount).map_err(|_other| corrupt("refunds that do not add up"))?;
             if let Some(share) = &refund.settlement {
                 settled = settled.checked_add(share).map_err(|_other| corrupt("settlements that do not add up"))?;
             }
         }
-        let share = refund_share(sale.rate, &refunded, &settled, amount);
+        let share = sale.rate.refund_share(&refunded, &settled, amount);
         share.map(Some).map_err(|_beyond| corrupt("a refund that is more than its sale"))
     }
 
@@ -135,7 +134,7 @@ impl Payments {
             order_id: order.id,
             merchant_id: order.merchant_id,
             reference: ask.reference.clone(),
-            amount: amount.clone(),
+            amount,
             settlement: None,
             description: ask.description.clone(),
             state: RefundState::InProgress,

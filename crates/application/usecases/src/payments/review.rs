@@ -1,12 +1,12 @@
-//! Somebody who runs the deployment decides about an Order that is held for review (decisions.md section 4).
+//! The operator decides about an Order that is held for review (docs/SPECIFICATION.md#order-transitions).
 
 use dropin_kernel::{EventId, OrderId};
 use dropin_order::{OpKind, OpState, Operation, Order, OrderState, ReviewRefused, Step, VoidPlan};
-use dropin_ports::{Actor, ChangeOrder, NewEvent, OrderChanged, ProcessorAnswer, StatusAnswer, StoreError};
+use dropin_ports::{Actor, ChangeOrder, NewEvent, OrderChanged, ProcessorReply, StatusReply, StoreError};
 
 use super::capture::change;
-use super::decide::Terms;
-use super::{Asker, DECISIONS, Payments, busy, corrupt, question, remembered};
+use super::decide::DecisionPolicy;
+use super::{Asker, MAX_CAS_RETRIES, Payments, busy, corrupt, history_row, question};
 
 /// What came of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +47,8 @@ impl Payments {
     /// [`ReviewError`].
     pub async fn review(&self, id: OrderId, approve: bool, operator: &str) -> Result<ReviewOutcome, ReviewError> {
         let actor = Actor::Operator(operator.to_owned());
-        for round in 0..DECISIONS {
-            self.breathe(round).await;
+        for round in 0..MAX_CAS_RETRIES {
+            self.backoff(round).await;
             let (order, _session) = self.store.find_order_anywhere(id).await?.ok_or(ReviewError::NotFound)?;
             if let Some(operation) = self.differing(&order).await? {
                 return if approve { self.accept(&order, &operation).await } else { Err(ReviewError::MoneyMoved) };
@@ -85,7 +85,7 @@ impl Payments {
             return Ok(Some((change(order, actor, *step, Some(operation.clone()), None), Some(operation))));
         }
         let approved = order.approve_review(now)?;
-        let mut history = vec![remembered(order, actor, &approved)];
+        let mut history = vec![history_row(order, actor, &approved)];
         let events = vec![self.review_event(&approved)];
         let (mut next, expected) = (approved.change.next, approved.change.expected);
         let operation = match next.capture_due() {
@@ -93,9 +93,9 @@ impl Payments {
             Some(amount) => {
                 let step = next.request_capture(&amount, now);
                 let step = step.map_err(|_rule| corrupt("more was promised to be captured than is authorized"))?;
-                history.push(remembered(&next, &Actor::System, &step));
+                history.push(history_row(&next, &Actor::System, &step));
                 let operation = self.prepare_capture(order, &step, amount).await?;
-                next = Order { revision: expected.next(), ..step.change.next };
+                next = step.change.next.at_revision(expected.next());
                 Some(operation)
             }
         };
@@ -133,7 +133,8 @@ impl Payments {
         if !held && !order.state.is_final() {
             return Ok(None);
         }
-        let wanted = |one: &Operation| one.state == OpState::Unknown && (held || one.kind == OpKind::Authorize);
+        let late = |one: &Operation| matches!(one.kind, OpKind::Authorize | OpKind::Refund);
+        let wanted = |one: &Operation| one.state == OpState::Unknown && (held || late(one));
         let operations = self.store.list_operations(order.id).await?;
         Ok(operations.into_iter().rev().find(wanted))
     }
@@ -141,12 +142,12 @@ impl Payments {
     /// Takes what the processor did as it is, as long as it is less than was asked, or nobody's business any more.
     async fn accept(&self, order: &Order, operation: &Operation) -> Result<ReviewOutcome, ReviewError> {
         let answer = match self.processor.status(question(order.merchant_id, operation)).await {
-            StatusAnswer::Known(answer @ ProcessorAnswer::Approved { .. }) => answer,
-            StatusAnswer::Unreachable { why } => return Err(ReviewError::NotAcceptable(why)),
+            StatusReply::Known(answer @ ProcessorReply::Approved { .. }) => answer,
+            StatusReply::Unreachable { why } => return Err(ReviewError::NotAcceptable(why)),
             other => return Err(ReviewError::NotAcceptable(said(&other).to_owned())),
         };
-        let terms = Terms { asker: Asker::Nobody, accept: true };
-        let conclusion = self.conclude(operation.id, answer, terms).await?;
+        let policy = DecisionPolicy { accept: true, ..DecisionPolicy::of(Asker::Nobody) };
+        let conclusion = self.conclude(operation.id, answer, policy).await?;
         if conclusion.state.is_open() {
             let why = "it did more than was asked, or in another currency".to_owned();
             return Err(ReviewError::NotAcceptable(why));
@@ -162,14 +163,14 @@ impl Payments {
 }
 
 /// What the processor says where it should say that it was done.
-fn said(answer: &StatusAnswer) -> &'static str {
+fn said(answer: &StatusReply) -> &'static str {
     match answer {
-        StatusAnswer::Known(ProcessorAnswer::Approved { .. }) => "it was done",
-        StatusAnswer::Known(ProcessorAnswer::Declined { .. }) => "now it says that it refused it",
-        StatusAnswer::Known(ProcessorAnswer::Pending(_)) => "now it says that it has not decided yet",
-        StatusAnswer::Known(ProcessorAnswer::Abandoned) => "it was told to refuse it for ever",
-        StatusAnswer::Absent => "now it knows nothing of it",
-        StatusAnswer::Known(ProcessorAnswer::Unknown { .. } | ProcessorAnswer::NotSent)
-        | StatusAnswer::Unreachable { .. } => "it cannot be asked now",
+        StatusReply::Known(ProcessorReply::Approved { .. }) => "it was done",
+        StatusReply::Known(ProcessorReply::Declined { .. }) => "now it says that it refused it",
+        StatusReply::Known(ProcessorReply::Pending(_)) => "now it says that it has not decided yet",
+        StatusReply::Known(ProcessorReply::Abandoned) => "it was told to refuse it for ever",
+        StatusReply::Absent => "now it knows nothing of it",
+        StatusReply::Known(ProcessorReply::Unknown { .. } | ProcessorReply::NotSent)
+        | StatusReply::Unreachable { .. } => "it cannot be asked now",
     }
 }

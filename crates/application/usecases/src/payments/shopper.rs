@@ -5,24 +5,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::Merchant;
-use dropin_catalogue::{Catalogue, Channel, Class, Offered, find_method};
-use dropin_kernel::{MerchantId, SessionId};
-use dropin_order::{BankDetails, Order};
+use dropin_catalogue::{Catalogue, Class, Offered, SalesChannel, find_method};
+use dropin_kernel::{AttemptId, MerchantId, OrderId, SessionId, Timestamp};
+use dropin_order::{BankDetails, OpKind, OpState, Order, OrderState, ShopperCode};
 use dropin_ports::{SessionStore, SessionWithOrder, StashStore, StashVault, StoreError};
-use dropin_session::{CancelReason, Session, SessionState, SessionStateKind};
+use dropin_session::{CancelReason, FailedAttempt, Session, SessionState, SessionStateKind};
 use dropin_wire::wallet::TokenMethodBody;
 
-use super::till::Till;
-use super::{Looks, Payments};
+use super::authorization_flow::AuthorizationFlow;
+use super::{Payments, PollThrottle};
 use crate::access::KnownMerchants;
 use crate::catalogue::Purchase;
 use crate::sessions::as_of;
 use crate::wallet::WalletOffers;
 
-/// When the browser's long poll looks again for the first time; short enough to feel immediate.
-const FIRST_LOOK: Duration = Duration::from_millis(100);
-/// Longest pause between two looks: a payment that takes its time is not looked at often.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// First pause of the browser's long poll; short enough to feel immediate.
+const FIRST_POLL_PAUSE: Duration = Duration::from_millis(100);
+/// Longest pause of the browser's long poll: a slow payment is polled seldom.
+const MAX_POLL_PAUSE: Duration = Duration::from_secs(1);
+
+/// An attempt whose outcome is missing for this long is called being checked.
+const CHECKING_AFTER: Duration = Duration::from_secs(10);
 
 /// The shopper's side of a payment.
 #[derive(Clone)]
@@ -44,7 +47,11 @@ pub struct Shopper {
     /// Says which merchants may offer the wallet.
     pub wallets: WalletOffers,
     /// Keeps shoppers who come back from asking the processor too often.
-    pub looks: Looks,
+    pub poll_throttle: PollThrottle,
+    /// Keeps shoppers who want to pay another way from asking the processor too often.
+    pub page_closings: PollThrottle,
+    /// Whether the deployment is a sandbox: pages of the origins in CompleteUrl and CancelUrl may then embed the drop-in, too.
+    pub sandbox: bool,
 }
 
 /// What a shopper may see of a Session: nothing of billing, nothing of the merchant's credentials.
@@ -60,6 +67,10 @@ pub struct ShopperView {
     pub token_methods: Vec<TokenMethodBody>,
     /// Origins whose pages may embed the drop-in for it.
     pub origins: Vec<String>,
+    /// The attempt that failed last, while another may follow.
+    pub failed_attempt: Option<AttemptFailure>,
+    /// When it was looked at.
+    pub now: Timestamp,
 }
 
 /// How an attempt stands.
@@ -73,6 +84,47 @@ pub struct Progress {
     pub page: Option<Page>,
     /// Where the shopper transfers the money to, once COMPLETED by bank transfer.
     pub bank_details: Option<Box<BankDetails>>,
+    /// Whether the outcome of the attempt is being asked for.
+    pub checking: bool,
+    /// The attempt that failed last, while CREATED.
+    pub failed_attempt: Option<AttemptFailure>,
+    /// The Order, once COMPLETED.
+    pub order: Option<ShownOrder>,
+}
+
+/// An attempt that failed, as the shopper's browser may know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptFailure {
+    /// As the browser named it.
+    pub attempt: AttemptId,
+    /// Never the exact reason.
+    pub code: ShopperCode,
+    /// How many more may be made.
+    pub attempts_left: u32,
+}
+
+impl AttemptFailure {
+    pub(super) fn of(session: &Session, failed: FailedAttempt) -> Self {
+        let attempts_left = session.attempts.left();
+        Self { attempt: failed.attempt, code: failed.reason.rule().shopper_code, attempts_left }
+    }
+
+    /// The last one of a Session that may be tried again.
+    fn last(session: &Session) -> Option<Self> {
+        let created = session.state.kind() == SessionStateKind::Created;
+        session.attempts.last_failed().filter(|_| created).map(|failed| Self::of(session, failed))
+    }
+}
+
+/// The Order that completed a Session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownOrder {
+    /// Identifier.
+    pub id: OrderId,
+    /// Where it stands.
+    pub state: OrderState,
+    /// Id of the payment method in the catalogue.
+    pub payment_method: String,
 }
 
 /// A hosted page that the shopper has to visit.
@@ -82,6 +134,8 @@ pub struct Page {
     pub url: String,
     /// Whether it is the 3-D Secure challenge of a card, which may be framed.
     pub challenge: bool,
+    /// The attempt that waits there, as the browser named it that began it.
+    pub attempt: AttemptId,
 }
 
 /// Why a question of the shopper's page has no answer.
@@ -99,26 +153,34 @@ impl Progress {
     /// How the Session stands; `order` is the one of its attempt.
     pub fn of(session: &Session, order: Option<&Order>) -> Self {
         let error_code = match &session.state {
-            SessionState::Failed { reason, .. } => Some(reason.as_str()),
+            SessionState::Failed { reason, .. } => Some(reason.rule().shopper_code.as_str()),
             SessionState::Cancelled { reason: CancelReason::Merchant } => Some("SESSION_CANCELLED"),
             SessionState::Cancelled { reason: CancelReason::Expired } => Some("SESSION_EXPIRED"),
             _ => None,
         };
         let state = session.state.kind();
         let page = order.filter(|_| state == SessionStateKind::Redirected).and_then(|order| {
-            let challenge = find_method(&order.payment_method).is_some_and(|method| method.class == Class::Card);
-            order.page.clone().map(|url| Page { url, challenge })
+            let challenge = find_method(&order.payment_method).is_some_and(|method| method.class() == Class::Card);
+            let attempt = session.state.attempt()?;
+            order.page.clone().map(|url| Page { url, challenge, attempt })
         });
         let completed = order.filter(|_| state == SessionStateKind::Completed);
-        let bank_details = completed.and_then(|order| order.bank_details.clone());
-        Self { state, error_code, page, bank_details }
+        let bank_details = completed.filter(|order| order.awaits_transfer());
+        let bank_details = bank_details.and_then(|order| order.bank_details.clone());
+        let order = completed.map(|order| ShownOrder {
+            id: order.id,
+            state: order.state,
+            payment_method: order.payment_method.clone(),
+        });
+        let failed_attempt = AttemptFailure::last(session);
+        Self { state, error_code, page, bank_details, checking: false, failed_attempt, order }
     }
 }
 
 impl Shopper {
-    pub(super) fn till(&self) -> Till<'_> {
+    pub(super) fn authorization_flow(&self) -> AuthorizationFlow<'_> {
         let (stash, vault) = (self.stash.as_ref(), self.vault.as_ref());
-        Till {
+        AuthorizationFlow {
             payments: &self.payments,
             stash,
             vault,
@@ -145,15 +207,36 @@ impl Shopper {
     /// # Errors
     /// [`ShopperError`].
     pub async fn view(&self, id: SessionId) -> Result<ShopperView, ShopperError> {
+        let now = self.payments.clock.now();
         let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
+        let failed_attempt = AttemptFailure::last(&session);
         let merchant = self.merchant(session.merchant_id).await?;
         let methods = purchase(&session, &merchant).offers(&self.catalogue);
         let token_methods = self.wallets.of(merchant.id, &methods).await?;
+        let origins = self.origins(&session, &merchant);
+        Ok(ShopperView { session, merchant, methods, token_methods, origins, failed_attempt, now })
+    }
+
+    /// Lists the origins whose pages may embed the drop-in for a Session, as browsers write them.
+    ///
+    /// # Errors
+    /// [`ShopperError`].
+    pub async fn embedding_origins(&self, id: SessionId) -> Result<Vec<String>, ShopperError> {
+        let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
+        let merchant = self.merchant(session.merchant_id).await?;
+        Ok(self.origins(&session, &merchant))
+    }
+
+    /// The merchant's registered origins. The addresses in a Session add theirs in a sandbox only, so that a first try needs no registration:
+    /// in production the API credentials alone must not be enough to have any page frame the card form.
+    fn origins(&self, session: &Session, merchant: &Merchant) -> Vec<String> {
         let mut origins: Vec<_> = merchant.origins.iter().map(|origin| origin.as_str().to_owned()).collect();
-        origins.extend([session.terms.complete_url.origin(), session.terms.cancel_url.origin()]);
+        if self.sandbox {
+            origins.extend([session.terms.complete_url.origin(), session.terms.cancel_url.origin()]);
+        }
         origins.sort();
         origins.dedup();
-        Ok(ShopperView { session, merchant, methods, token_methods, origins })
+        origins
     }
 
     /// How the attempt stands; waits up to `wait` while the Session is in the state `from`.
@@ -166,15 +249,36 @@ impl Shopper {
         from: SessionStateKind,
         wait: Duration,
     ) -> Result<Progress, ShopperError> {
-        let look = || async {
-            let found = self.load(id).await?.ok_or(ShopperError::NotFound)?;
-            Ok::<_, ShopperError>(Progress::of(&found.session, found.order.as_ref()))
+        let load = || async { self.load(id).await?.ok_or(ShopperError::NotFound) };
+        let moved = poll_until(wait, || async {
+            load().await.map(|found| (found.session.state.kind() != from).then_some(found))
+        });
+        let found = match moved.await? {
+            Some(found) => found,
+            None => load().await?,
         };
-        let moved = patiently(wait, || async { look().await.map(|now| (now.state != from).then_some(now)) }).await?;
-        match moved {
-            Some(progress) => Ok(progress),
-            None => look().await,
+        Ok(self.progress_of(&found).await?)
+    }
+
+    pub(super) async fn progress_of(&self, found: &SessionWithOrder) -> Result<Progress, StoreError> {
+        let progress = Progress::of(&found.session, found.order.as_ref());
+        let checking = match &found.order {
+            Some(order) if matches!(progress.state, SessionStateKind::Processing | SessionStateKind::Redirected) => {
+                self.is_being_checked(order, &found.session).await?
+            }
+            _ => false,
+        };
+        Ok(Progress { checking, ..progress })
+    }
+
+    /// Whether the outcome of an attempt is unknown, or takes long without the shopper having to do anything.
+    async fn is_being_checked(&self, order: &Order, session: &Session) -> Result<bool, StoreError> {
+        let takes_long = CHECKING_AFTER < self.payments.clock.now().since(session.updated_at);
+        if session.state.kind() == SessionStateKind::Processing && takes_long {
+            return Ok(true);
         }
+        let operations = self.payments.store.list_operations(order.id).await?;
+        Ok(operations.iter().any(|one| one.kind == OpKind::Authorize && one.state == OpState::Unknown))
     }
 }
 
@@ -186,18 +290,19 @@ pub(super) fn purchase<'a>(session: &'a Session, merchant: &'a Merchant) -> Purc
         country: terms.billing.details.address.country.code(),
         total: &terms.total,
         recurring: terms.open_contract == Some(true),
-        channel: Channel::DropIn,
+        capture_later: !terms.auto_capture,
+        channel: SalesChannel::DropIn,
     }
 }
 
-/// Looks again and again until there is something to tell, for about `wait`.
-pub(super) async fn patiently<T, F>(wait: Duration, mut look: impl FnMut() -> F) -> Result<Option<T>, ShopperError>
+/// Polls until there is a result, for about `wait`.
+pub(super) async fn poll_until<T, F>(wait: Duration, mut load: impl FnMut() -> F) -> Result<Option<T>, ShopperError>
 where
     F: Future<Output = Result<Option<T>, ShopperError>>,
 {
-    let (mut waited, mut pause) = (Duration::ZERO, FIRST_LOOK);
+    let (mut waited, mut pause) = (Duration::ZERO, FIRST_POLL_PAUSE);
     loop {
-        if let Some(found) = look().await? {
+        if let Some(found) = load().await? {
             return Ok(Some(found));
         }
         if wait <= waited {
@@ -206,6 +311,6 @@ where
         let this = pause.min(wait - waited);
         tokio::time::sleep(this).await;
         waited += this;
-        pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+        pause = (pause * 3 / 2).min(MAX_POLL_PAUSE);
     }
 }

@@ -1,14 +1,16 @@
 //! The shopper pays: prepare, call, settle.
 
+use dropin_card::CardHash;
 use dropin_kernel::{AttemptId, OrderId, Revision, SessionId, Violation};
-use dropin_order::NewOrder;
-use dropin_ports::{Actor, Payment, StoreError};
-use dropin_session::{Session, SessionStateKind, SubmitRefused, WrongState};
+use dropin_order::{FailureReason, NewOrder, OpState};
+use dropin_ports::{Actor, KeyringError, Payment, SessionWithOrder, StoreError};
+use dropin_session::{FailedAttempt, Session, SessionStateKind, SubmitRefused, WrongState};
+use dropin_wire::RequestError;
 use dropin_wire::shopper::SubmitMeans;
 
-use super::DECISIONS;
-use super::shopper::{Progress, Shopper, purchase};
-use super::till::{Attempt, Begun, Buyer, Prepared, TenderError};
+use super::MAX_CAS_RETRIES;
+use super::authorization_flow::{Attempt, Buyer, PaymentInstrumentError, PrepareOutcome, Prepared};
+use super::shopper::{AttemptFailure, Progress, Shopper, purchase};
 
 /// What the shopper's browser sends: no money fields at all, the total is the one of the version it names.
 #[derive(Debug, Clone)]
@@ -38,6 +40,9 @@ pub enum SubmitError {
     /// No such Session.
     #[error("no such Session")]
     NotFound,
+    /// The request makes no sense.
+    #[error(transparent)]
+    Request(#[from] RequestError),
     /// The Session changed after it was shown.
     #[error("the Session changed since it was shown")]
     Changed,
@@ -53,37 +58,57 @@ pub enum SubmitError {
     /// The method cannot be used.
     #[error("the method cannot be used")]
     Method(Violation),
+    /// The stashed card's key cannot be used now.
+    #[error("the key of the stashed card cannot be used: {0}")]
+    Keyring(KeyringError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-impl From<TenderError> for SubmitError {
-    fn from(error: TenderError) -> Self {
+impl From<PaymentInstrumentError> for SubmitError {
+    fn from(error: PaymentInstrumentError) -> Self {
         match error {
-            TenderError::Card(violation) => Self::Card(violation),
-            TenderError::Method(violation) => Self::Method(violation),
-            TenderError::Store(error) => Self::Store(error),
+            PaymentInstrumentError::Card(violation) => Self::Card(violation),
+            PaymentInstrumentError::Method(violation) => Self::Method(violation),
+            PaymentInstrumentError::Keyring(error) => Self::Keyring(error),
+            PaymentInstrumentError::Store(error) => Self::Store(error),
         }
     }
 }
 
 impl Shopper {
-    /// Pays a Session. Repeating it with the same attempt is harmless and tells how the first one stands.
+    /// Pays a Session. Repeating it with the same attempt is harmless and tells how the first one stands, or how it ended.
     ///
     /// Must not be cancelled halfway; run it where a dropped connection cannot.
     ///
     /// # Errors
     /// [`SubmitError`]; after [`StoreError::OutcomeUnknown`] the same attempt may be repeated.
     pub async fn submit(&self, id: SessionId, submit: Submit) -> Result<Submitted, SubmitError> {
-        for _ in 0..DECISIONS {
-            let found = self.load(id).await?.ok_or(SubmitError::NotFound)?;
-            let session = found.session;
-            if session.state.attempt() == Some(submit.attempt) {
-                let progress = Progress::of(&session, found.order.as_ref());
+        self.submit_read(id, || Ok(submit)).await
+    }
+
+    /// The same for a request that `read` reads once its Session was found: a stranger who knows no Session costs one look into the store.
+    ///
+    /// # Errors
+    /// As [`Shopper::submit`].
+    pub async fn submit_read(
+        &self,
+        id: SessionId,
+        read: impl FnOnce() -> Result<Submit, RequestError>,
+    ) -> Result<Submitted, SubmitError> {
+        let mut first = Some(self.load(id).await?.ok_or(SubmitError::NotFound)?);
+        let submit = read()?;
+        for round in 0..MAX_CAS_RETRIES {
+            let found = match first.take() {
+                Some(found) => found,
+                None => self.load(id).await?.ok_or(SubmitError::NotFound)?,
+            };
+            if let Some(progress) = self.known_attempt(&found, submit.attempt).await? {
                 return Ok(Submitted { progress, follow_up: None });
             }
-            match self.prepare(&session, &submit).await {
+            let session = found.session;
+            match self.prepare(&session, &submit, round).await {
                 Ok(Some(prepared)) => return Ok(self.authorize(prepared).await?),
                 Ok(None) => {}
                 // The entry may be gone because this very attempt, sent before, has used it: then its Session has moved.
@@ -99,8 +124,35 @@ impl Shopper {
         Err(StoreError::Unavailable("the Session changes faster than it can be paid".to_owned()).into())
     }
 
+    /// How the Session stands, and how that attempt ended, when it was made before.
+    async fn known_attempt(
+        &self,
+        found: &SessionWithOrder,
+        attempt: AttemptId,
+    ) -> Result<Option<Progress>, StoreError> {
+        let session = &found.session;
+        let progress = || Progress::of(session, found.order.as_ref());
+        let is_last = session.attempts.last_failed().is_some_and(|last| last.attempt == attempt);
+        if is_last || session.state.attempt() == Some(attempt) {
+            return Ok(Some(progress()));
+        }
+        // Only where it may be one before the last.
+        if session.attempts.failed() < 2 {
+            return Ok(None);
+        }
+        let attempts = self.sessions.list_attempts(session.id).await?;
+        let order = attempts.into_iter().find(|order| order.attempt_id == Some(attempt));
+        Ok(order.map(|order| match (session.state.kind(), order.failure) {
+            (SessionStateKind::Created, Some(reason)) => {
+                let failed_attempt = Some(AttemptFailure::of(session, FailedAttempt { attempt, reason }));
+                Progress { failed_attempt, ..progress() }
+            }
+            _ => progress(),
+        }))
+    }
+
     /// `None` when somebody else changed the Session first.
-    async fn prepare(&self, session: &Session, submit: &Submit) -> Result<Option<Prepared>, SubmitError> {
+    async fn prepare(&self, session: &Session, submit: &Submit, round: u32) -> Result<Option<Prepared>, SubmitError> {
         let now = self.payments.clock.now();
         let order_id = OrderId::new(self.payments.ids.random());
         let session_step = session
@@ -112,44 +164,64 @@ impl Shopper {
                 SubmitRefused::Expired => SubmitError::WrongState(SessionStateKind::Cancelled),
                 SubmitRefused::RateExpired => SubmitError::RateExpired,
             })?;
-        let (till, terms) = (self.till(), &session.terms);
+        let (authorization_flow, terms) = (self.authorization_flow(), &session.terms);
         let merchant = self.merchant(session.merchant_id).await?;
         let buyer = Buyer { purchase: purchase(session, &merchant), fingerprint: &submit.fingerprint };
-        let tender = match &submit.means {
-            SubmitMeans::Stash(stash_id) => till.card(&buyer, stash_id, now).await?,
-            SubmitMeans::Method(id) => till.method(&buyer, id)?,
+        let instrument = match &submit.means {
+            SubmitMeans::Stash(stash_id) => authorization_flow.card(&buyer, stash_id, now).await?,
+            SubmitMeans::Method(id) => authorization_flow.method(&buyer, id)?,
+        };
+        let refused_cards = match &instrument.stash {
+            Some(_) if 0 < session.attempts.failed() => self.refused_cards(session.id).await?,
+            _ => Vec::new(),
         };
         let order = NewOrder {
             id: order_id,
             merchant_id: session.merchant_id,
             session_id: Some(session.id),
+            attempt_id: Some(submit.attempt),
             merchant_reference: terms.merchant_reference.as_str().to_owned(),
-            total: terms.total.clone(),
+            total: terms.total,
             auto_capture: terms.auto_capture,
-            payment_method: tender.method.id.to_owned(),
+            payment_method: instrument.method.id().to_owned(),
             return_url: None,
         };
         let attempt = Attempt {
             session: Some(session_step),
             order,
-            tender,
+            instrument,
+            refused_cards,
             country: buyer.purchase.country.to_owned(),
             actor: Actor::Shopper,
             checkout: None,
             key_use: None,
             now,
+            round,
         };
-        Ok(match till.begin(attempt).await? {
-            Begun::Prepared(prepared) => Some(*prepared),
-            Begun::Stale | Begun::DuplicateReference | Begun::KeyTaken => None,
+        Ok(match authorization_flow.prepare(attempt).await? {
+            PrepareOutcome::Prepared(prepared) => Some(*prepared),
+            PrepareOutcome::Stale
+            | PrepareOutcome::AttemptUsed
+            | PrepareOutcome::DuplicateReference
+            | PrepareOutcome::KeyTaken => None,
         })
     }
 
+    /// The cards that their issuers forbade to try again at earlier attempts of the Session. An attempt that ends meanwhile has changed the Session,
+    /// which is then looked at again.
+    async fn refused_cards(&self, id: SessionId) -> Result<Vec<CardHash>, StoreError> {
+        let attempts = self.sessions.list_attempts(id).await?;
+        let refused = attempts.into_iter().filter(|order| order.failure == Some(FailureReason::CardRefused));
+        Ok(refused.filter_map(|order| order.card).collect())
+    }
+
     async fn authorize(&self, prepared: Prepared) -> Result<Submitted, StoreError> {
-        let conclusion = self.till().authorize(prepared).await?;
+        let conclusion = self.authorization_flow().authorize(prepared).await?;
         let session = conclusion.session.as_ref();
         let session = session.ok_or_else(|| super::corrupt("an attempt in the drop-in without its Session"))?;
         let progress = Progress::of(session, Some(&conclusion.order));
+        let checking = progress.state == SessionStateKind::Processing && conclusion.state == OpState::Unknown;
+        let progress = Progress { checking, ..progress };
         Ok(Submitted { progress, follow_up: conclusion.into_next() })
     }
 }

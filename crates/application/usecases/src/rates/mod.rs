@@ -1,14 +1,14 @@
-//! Exchange rates (contract, Rates; decisions.md section 5): what a merchant's page is shown, and the feed that it is made of.
+//! Exchange rates (docs/SPECIFICATION.md#rates): what a merchant's page is shown, and the feed that it is made of.
 
+mod refresh;
 mod settings;
-mod watch;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dropin_access::{Merchant, RateForm, RateSettings};
 use dropin_kernel::{MerchantId, RateOfferId, Timestamp};
-use dropin_ports::{AccessStore, Clock, IdSource, OfferSet, OffersInserted, RateBoard, RateStore, StoreError};
+use dropin_ports::{AccessStore, Clock, IdSource, OfferSet, OffersInserted, RateStore, RatesInForce, StoreError};
 use dropin_rates::{Offer, OfferPolicy, OfferSetId};
 use dropin_wire::rates::RatesBody;
 use sha2::{Digest, Sha256};
@@ -16,13 +16,13 @@ use time::Date;
 
 use crate::recent::{Recalled, Recent};
 
+pub use refresh::{RATES_REFRESH_INTERVAL, RateRefresher};
 pub use settings::set_rates;
-pub use watch::{RATES_EVERY, RateWatch};
 
 /// How often a set of offers is looked for again when somebody else makes one at the same moment.
-const ROUNDS: usize = 4;
+const MAX_CAS_RETRIES: usize = 4;
 /// When to ask again where nobody knows when the feed will be looked at.
-const SOON: Duration = Duration::from_secs(1);
+const RETRY_SOON: Duration = Duration::from_secs(1);
 
 /// Rates, for merchants' pages.
 #[derive(Clone)]
@@ -116,14 +116,14 @@ impl Rates {
         let merchant = self.access.find_merchant(merchant).await?.ok_or(RatesError::MerchantNotFound)?;
         let settings = self.store.find_rate_settings(merchant.id).await?;
         let board = self.store.find_rates().await?.filter(|board| !board.table.is_empty());
-        let Some(board) = board else { return Ok(Known::Stale(now.plus(SOON))) };
-        let next = board.state.next_at.max(now.plus(SOON));
+        let Some(board) = board else { return Ok(Known::Stale(now.plus(RETRY_SOON))) };
+        let next = board.state.next_at.max(now.plus(RETRY_SOON));
         match settings.form {
             RateForm::Spot => Ok(Known::Shown(Arc::new(spot(&merchant, &settings, &board, next, now)))),
             RateForm::Guaranteed if board.is_stale(now) => Ok(Known::Stale(next)),
             RateForm::Guaranteed => {
                 let set = self.offers(&merchant, &settings, &board, now).await?;
-                let listed = |currency| set.offers.iter().find(|offer| offer.currency == currency);
+                let listed = |currency| set.offers.iter().find(|offer| offer.rate.quote() == currency);
                 let body = RatesBody::guaranteed(merchant.currencies.iter().copied().filter_map(listed));
                 let change = self.policy.next_change(set.id);
                 let until = board.state.stale_at.map_or(change, |stale| stale.min(change));
@@ -137,10 +137,10 @@ impl Rates {
         &self,
         merchant: &Merchant,
         settings: &RateSettings,
-        board: &RateBoard,
+        board: &RatesInForce,
         now: Timestamp,
     ) -> Result<OfferSet, StoreError> {
-        for _ in 0..ROUNDS {
+        for _ in 0..MAX_CAS_RETRIES {
             let newest = self.store.find_newest_offers(merchant.id).await?;
             let due = self.policy.due(newest.as_ref().map(|set| set.id), now);
             let set = match (newest, due) {
@@ -156,20 +156,18 @@ impl Rates {
         Err(StoreError::Unavailable("offers are made faster than they can be read".to_owned()))
     }
 
-    fn make(&self, merchant: &Merchant, settings: &RateSettings, board: &RateBoard, id: OfferSetId) -> OfferSet {
+    fn make(&self, merchant: &Merchant, settings: &RateSettings, board: &RatesInForce, id: OfferSetId) -> OfferSet {
         let expires_at = self.policy.expires_at(id);
-        let (settlement, table) = (settings.pricing.settlement, board.current());
-        let offer = |(currency, rate)| Offer {
+        let table = board.current();
+        let offer = |rate| Offer {
             id: RateOfferId::new(self.ids.random()),
             merchant_id: merchant.id,
-            settlement,
-            currency,
             rate,
             created_at: id.created_at,
             expires_at,
         };
         let offers = settings.pricing.rates(&table, merchant.currencies.iter().copied()).map(offer).collect();
-        OfferSet { id, merchant_id: merchant.id, settlement, expires_at, offers }
+        OfferSet { id, merchant_id: merchant.id, settlement: settings.pricing.settlement, expires_at, offers }
     }
 }
 
@@ -180,7 +178,7 @@ fn stale(until: Timestamp, now: Timestamp) -> RatesError {
 fn spot(
     merchant: &Merchant,
     settings: &RateSettings,
-    board: &RateBoard,
+    board: &RatesInForce,
     next: Timestamp,
     now: Timestamp,
 ) -> RatesShown {

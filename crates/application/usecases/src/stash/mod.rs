@@ -1,20 +1,26 @@
-//! Cards and wallet tokens on their way to one authorization (contract, Stash; decisions.md section 8).
+//! Cards and wallet tokens on their way to one authorization (docs/SPECIFICATION.md#stash).
 
-mod door;
+mod quota;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::{Merchant, Origin};
 use dropin_card::{StashedData, Warning};
-use dropin_kernel::MerchantId;
+use dropin_kernel::{MerchantId, SessionId, Timestamp};
 use dropin_ports::{
-    AccessStore, Clock, KeyringError, StashEntry, StashKey, StashStore, StashSummary, StashVault, StoreError,
+    Clock, KeyringError, SessionStore, StashEntry, StashKey, StashStore, StashSummary, StashVault, StoreError,
+    WalletStore,
 };
+use dropin_session::SessionStateKind;
 
-pub use door::{Door, LIVE_ENTRIES};
+use crate::access::KnownMerchants;
+use crate::sessions::as_of;
 
-/// How long an entry lives unless configured (decisions.md section 8).
+use quota::{Admission, Put};
+pub use quota::{StashLimits, StashQuota};
+
+/// How long an entry lives unless configured (docs/SPECIFICATION.md#stash-lifetime).
 pub const STASH_LIFETIME: Duration = Duration::from_secs(30 * 60);
 
 /// How long is sealed under one key before the next takes its place. Such that with [`STASH_LIFETIME`] and some minutes for clocks and the look
@@ -30,7 +36,11 @@ pub struct Stashing {
     /// Keeps the ciphertexts.
     pub store: Arc<dyn StashStore>,
     /// Knows the merchants.
-    pub access: Arc<dyn AccessStore>,
+    pub merchants: KnownMerchants,
+    /// Knows the Sessions that posts name.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Knows which merchants take wallets.
+    pub wallets: Arc<dyn WalletStore>,
     /// Encrypts before any store sees a card.
     pub vault: Arc<dyn StashVault>,
     /// The time.
@@ -39,8 +49,22 @@ pub struct Stashing {
     pub asset_origin: Origin,
     /// How long an entry lives; [`STASH_LIFETIME`] unless configured.
     pub lifetime: Duration,
-    /// What is remembered of merchants.
-    pub door: Arc<Door>,
+    /// Says how much may be left here.
+    pub quota: Arc<StashQuota>,
+}
+
+/// What is put into the stash, and by whom.
+pub struct NewEntry {
+    /// The client's address, as a number of its own for each; an IPv6 client is its network.
+    pub client: u128,
+    /// The Session that it is for, if it names one.
+    pub session: Option<SessionId>,
+    /// Chosen by the merchant or its page.
+    pub stash_id: String,
+    /// Of the browser.
+    pub fingerprint: String,
+    /// The card, or a wallet's token.
+    pub data: StashedData,
 }
 
 /// What the caller is told.
@@ -60,9 +84,15 @@ pub enum StashError {
     /// There is no such merchant.
     #[error("there is no merchant with this id")]
     MerchantNotFound,
-    /// The merchant has as many live entries as it may have.
-    #[error("the merchant's stash is full")]
+    /// The merchant takes no wallet.
+    #[error("the merchant takes no wallet")]
+    NoWallet,
+    /// The merchant's stash, or all of it, is full.
+    #[error("the stash is full")]
     Full,
+    /// The client has left as much as it may.
+    #[error("the client has left too much in the stash")]
+    ClientFull,
     /// The vault failed.
     #[error(transparent)]
     Keyring(#[from] KeyringError),
@@ -77,8 +107,7 @@ impl Stashing {
     /// # Errors
     /// [`StashError::MerchantNotFound`], [`StashError::Store`].
     pub async fn merchant(&self, id: MerchantId) -> Result<Arc<Merchant>, StashError> {
-        let found = self.door.merchant(id, self.access.as_ref(), self.clock.now()).await?;
-        found.ok_or(StashError::MerchantNotFound)
+        self.merchants.find(id).await?.ok_or(StashError::MerchantNotFound)
     }
 
     /// Whether a page of `origin` (the header as a browser sends it) may stash cards for `merchant`: the card frame always, and the origins
@@ -87,30 +116,60 @@ impl Stashing {
         Origin::parse(origin).is_ok_and(|origin| origin == self.asset_origin || merchant.origins.contains(&origin))
     }
 
-    /// Keeps `data`, encrypted, under merchant, `stash_id` and `fingerprint` together; an earlier one under the same three is replaced.
+    /// Whether `session` is a Session of `merchant` that can be paid now.
+    ///
+    /// # Errors
+    /// [`StashError::Store`].
+    pub async fn is_live(&self, merchant: MerchantId, session: SessionId) -> Result<bool, StashError> {
+        let found = self.sessions.find_session_for_shopper(session).await?;
+        let now = self.clock.now();
+        Ok(found.map(|found| as_of(found.session, now)).is_some_and(|session| {
+            session.merchant_id == merchant && session.state.kind() == SessionStateKind::Created
+        }))
+    }
+
+    /// Keeps a card or token, encrypted, under merchant, StashId and fingerprint together; an earlier one under the same three is replaced.
     ///
     /// # Errors
     /// [`StashError`].
-    pub async fn put(
-        &self,
-        merchant: &Merchant,
-        stash_id: String,
-        fingerprint: String,
-        data: StashedData,
-    ) -> Result<Stashed, StashError> {
+    pub async fn put(&self, merchant: &Merchant, entry: NewEntry) -> Result<Stashed, StashError> {
+        let NewEntry { client, session, stash_id, fingerprint, data } = entry;
         let now = self.clock.now();
-        if !self.door.admit(merchant.id, self.store.as_ref(), now).await? {
-            return Err(StashError::Full);
+        if matches!(data, StashedData::WalletToken(_)) && !self.takes_wallets(merchant.id, now).await? {
+            return Err(StashError::NoWallet);
         }
         let (last4, kind, warnings) = (data.last4(), data.kind(), data.warnings(now));
         let key = StashKey { merchant_id: merchant.id, stash_id: stash_id.clone(), fingerprint };
         let sealed = self.vault.seal(&data, &key, now)?;
         // Wiped here, before anything is waited for.
         drop(data);
+        let bytes = StashEntry::stored_bytes(&key, &sealed);
+        let put = Put { client, merchant: merchant.id, bytes, session: None };
+        self.admit(put, session, now).await?;
         let summary = StashSummary { kind, usable: warnings.is_empty() };
         let entry = StashEntry { key, sealed, summary, created_at: now, expires_at: now.plus(self.lifetime) };
         self.store.put_stash(entry).await?;
         Ok(Stashed { stash_id, last4, warnings })
+    }
+
+    async fn takes_wallets(&self, merchant: MerchantId, now: Timestamp) -> Result<bool, StashError> {
+        let identity = self.wallets.find_wallet(merchant).await?;
+        Ok(identity.is_some_and(|identity| identity.is_valid_at(now)))
+    }
+
+    /// Counts one more entry. The Session that it names is only looked up when it decides.
+    async fn admit(&self, put: Put, session: Option<SessionId>, now: Timestamp) -> Result<(), StashError> {
+        let mut admission = self.quota.admit(put, self.store.as_ref(), now).await?;
+        if let (Admission::SessionsOnly, Some(session)) = (admission, session)
+            && self.is_live(put.merchant, session).await?
+        {
+            admission = self.quota.admit(Put { session: Some(session), ..put }, self.store.as_ref(), now).await?;
+        }
+        match admission {
+            Admission::Admitted => Ok(()),
+            Admission::SessionsOnly | Admission::Full => Err(StashError::Full),
+            Admission::ClientFull => Err(StashError::ClientFull),
+        }
     }
 
     /// Deletes entries that have expired, a batch of them; says how many, and whether there may be more.

@@ -1,5 +1,5 @@
-//! The mobile wallet: who may show its button, the payment sessions that its provider gives, and what merchants set up for it (contract, Wallet
-//! token method and Wallet onboarding rules; decisions.md section 7).
+//! The mobile wallet: who may show its button, the payment sessions that its provider gives, and what merchants set up for it
+//! (docs/SPECIFICATION.md#wallet).
 
 mod association;
 mod certificates;

@@ -1,42 +1,73 @@
 use std::sync::Arc;
+use std::time::Instant;
 
 use dropin_card::Wallet;
 use dropin_catalogue::{Class, Offered};
-use dropin_kernel::MerchantId;
+use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{Clock, StoreError, WalletStore};
 use dropin_wire::wallet::{TokenMethodBody, network_of};
 
-/// Which merchants may offer the wallet.
+use crate::recent::{Recalled, Recent};
+
+/// Which merchants may offer the wallet. Their identities are read from the store at most about once in a second: whether there is one is asked
+/// at every view and every submit. A change shows within two seconds.
 #[derive(Clone)]
 pub struct WalletOffers {
-    /// Merchants' identities.
-    pub store: Arc<dyn WalletStore>,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// {checkout_url}: pages ask there for payment sessions.
-    pub checkout_url: String,
+    store: Arc<dyn WalletStore>,
+    clock: Arc<dyn Clock>,
+    checkout_url: String,
+    recent: Arc<Recent<MerchantId, Option<Arc<Identity>>>>,
+}
+
+/// What an offer says of a merchant's identity; nothing of its key.
+struct Identity {
+    identifier: String,
+    country: String,
+    expires_at: Timestamp,
 }
 
 impl WalletOffers {
+    /// Identities out of `store`; pages ask for payment sessions below `checkout_url`.
+    pub fn new(store: Arc<dyn WalletStore>, clock: Arc<dyn Clock>, checkout_url: String) -> Self {
+        Self { store, clock, checkout_url, recent: Arc::default() }
+    }
+
+    /// {checkout_url}: pages ask there for payment sessions.
+    pub fn checkout_url(&self) -> &str {
+        &self.checkout_url
+    }
+
     /// The wallets of a merchant who may offer `methods` for a payment: one when Apple Pay is among them, with the networks of the cards that are
     /// among them too, and when the merchant has a certificate that counts.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn of(&self, merchant: MerchantId, methods: &[Offered]) -> Result<Vec<TokenMethodBody>, StoreError> {
-        let wallet = methods.iter().any(|method| method.token && method.id == Wallet::ApplePay.as_str());
-        let cards = methods.iter().filter(|method| method.class == Class::Card && !method.token);
-        let networks: Vec<_> = cards.filter_map(|card| network_of(card.id)).collect();
+        let wallet = methods.iter().any(|method| method.is_token() && method.id() == Wallet::ApplePay.as_str());
+        let cards = methods.iter().filter(|method| method.class() == Class::Card && !method.is_token());
+        let networks: Vec<_> = cards.filter_map(|card| network_of(card.id())).collect();
         if !wallet || networks.is_empty() {
             return Ok(Vec::new());
         }
-        let identity = self.store.find_wallet(merchant).await?;
-        let now = self.clock.now();
-        let entry = identity.filter(|identity| identity.is_valid_at(now)).map(|identity| {
+        let (identity, now) = (self.identity(merchant).await?, self.clock.now());
+        let entry = identity.filter(|identity| now < identity.expires_at).map(|identity| {
             let url = format!("{}/v1/wallet/{merchant}/session", self.checkout_url.trim_end_matches('/'));
-            TokenMethodBody::apple_pay(identity.identifier.as_str(), networks, &identity.country, url)
+            TokenMethodBody::apple_pay(&identity.identifier, networks, &identity.country, url)
         });
         Ok(entry.into_iter().collect())
+    }
+
+    async fn identity(&self, merchant: MerchantId) -> Result<Option<Arc<Identity>>, StoreError> {
+        let asked = Instant::now();
+        if let Recalled::Known(identity) = self.recent.recall(&merchant, asked) {
+            return Ok(identity);
+        }
+        let identity = self.store.find_wallet(merchant).await?.map(|identity| {
+            let (identifier, expires_at) = (identity.identifier.as_str().to_owned(), identity.expires_at);
+            Arc::new(Identity { identifier, country: identity.country, expires_at })
+        });
+        self.recent.keep(merchant, identity.clone(), asked);
+        Ok(identity)
     }
 
     /// Whether a wallet's token is taken where `methods` are offered: wherever a wallet is listed, and nowhere else.

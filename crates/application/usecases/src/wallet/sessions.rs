@@ -22,7 +22,7 @@ pub struct WalletSessionAsk {
     pub validation_url: Vec<String>,
     /// displayName, every time that it is given.
     pub display_name: Vec<String>,
-    /// domainName: the page's domain, for whoever asks on behalf of the page. Every time that it is given.
+    /// domainName: the page's domain, for a server that asks on behalf of the page of a merchant with several. Every time that it is given.
     pub domain_name: Vec<String>,
     /// Who asks: one key for each client.
     pub client: u128,
@@ -116,7 +116,10 @@ impl WalletSessions {
         let display_name = all.check(display_name(&ask.display_name));
         let named = match page {
             Some(page) => Some(WalletDomain::of_origin(page, self.sandbox)),
-            None => all.check(self.domain_name(&ask.domain_name)).map(Some),
+            None => match self.only_domain(merchant, &ask.domain_name).await? {
+                Some(only) => Some(Some(only)),
+                None => all.check(self.domain_name(&ask.domain_name)).map(Some),
+            },
         };
         let (Some(host), Some(display_name), Some(domain)) = (host, display_name, named) else {
             return Err(WalletSessionError::Invalid(all.into_sorted()));
@@ -128,9 +131,15 @@ impl WalletSessions {
         let credentials = unbundle(self.secrets.open_secret(&owner(merchant.id), &identity.sealed)?)?;
         let identifier = identity.identifier.as_str().to_owned();
         let (domain_name, client) = (domain.name().to_owned(), ask.client);
+        let name = host.name.clone();
         let request = WalletSessionRequest { host, identifier, display_name, domain: domain_name, client };
         let answer = self.provider.start_session(credentials, request).await.map_err(|failure| match failure {
             WalletFailure::Busy => WalletSessionError::Busy,
+            WalletFailure::HostNotPublic => {
+                log::error!(host = name.as_str(); "a host of the wallet's provider leads into a private network: check this machine's DNS");
+                let why = "its host leads into a private, local or reserved network";
+                WalletSessionError::Invalid(vec![Violation::new("validationURL", ViolationCode::NotAllowed, why)])
+            }
             failure => WalletSessionError::Provider(failure.to_string()),
         })?;
         MerchantSession::check(&answer, domain.name())
@@ -144,8 +153,32 @@ impl WalletSessions {
         found.map_err(|refused| Violation::new("validationURL", ViolationCode::NotAllowed, refused.to_string()))
     }
 
+    /// The merchant's verified domain, when none is named and there is exactly one.
+    async fn only_domain(
+        &self,
+        merchant: &Merchant,
+        named: &[String],
+    ) -> Result<Option<WalletDomain>, WalletSessionError> {
+        if named.iter().any(|name| !name.is_empty()) {
+            return Ok(None);
+        }
+        let registered = self.store.list_wallet_domains(merchant.id).await?;
+        let mut verified = registered.into_iter().filter(|one| one.state() == dropin_access::DomainState::Verified);
+        match (verified.next(), verified.next()) {
+            (None, _) => Err(WalletSessionError::Domain),
+            (Some(only), None) => Ok(Some(only.domain)),
+            (Some(_), Some(_)) => Ok(None),
+        }
+    }
+
     fn domain_name(&self, given: &[String]) -> Result<WalletDomain, Violation> {
-        let name = only("domainName", given)?;
+        let several = "is required: the merchant has several verified domains";
+        let missing = || Violation::new("domainName", ViolationCode::Missing, several);
+        let given: Vec<_> = given.iter().filter(|name| !name.is_empty()).cloned().collect();
+        if given.is_empty() {
+            return Err(missing());
+        }
+        let name = only("domainName", &given)?;
         WalletDomain::parse(name, self.sandbox)
             .map_err(|invalid| Violation::new("domainName", ViolationCode::Invalid, invalid.to_string()))
     }

@@ -4,10 +4,10 @@ use dropin_access::{Origin, Permission, Permissions, TargetPolicy, TargetRefused
 use dropin_kernel::MerchantId;
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, MerchantSettings};
-use dropin_usecases::access::{Account, AccountError, CreateMerchant, Merchants};
+use dropin_usecases::access::{AccountError, CreateMerchant, MerchantAccount, Merchants};
 use uuid::Uuid;
 
-use crate::bench::{Bench, fields, wanted};
+use crate::harness::{Harness, fields, wanted};
 
 fn nobody() -> MerchantId {
     MerchantId::new(Uuid::from_u128(u128::MAX))
@@ -16,31 +16,31 @@ fn nobody() -> MerchantId {
 #[tokio::test]
 async fn a_user_name_that_is_taken_is_drawn_again() {
     // A merchant's first user name is its third number; the second merchant draws the same one first.
-    let bench = Bench::with_same_names(7);
-    let (first, second) = (bench.create(None).await, bench.create(None).await);
+    let harness = Harness::with_same_names(7);
+    let (first, second) = (harness.create(None).await, harness.create(None).await);
     assert_ne!(first.username, second.username);
-    assert_eq!(bench.store.list_merchants().await.unwrap().len(), 2);
+    assert_eq!(harness.store.list_merchants().await.unwrap().len(), 2);
 }
 
 #[tokio::test]
 async fn a_merchant_is_of_its_deployments_kind_and_has_the_standard_settings() {
-    let bench = Bench::new();
-    let made = bench.create(None).await;
-    let account = Account::load(&bench.store, made.merchant_id).await.unwrap();
+    let harness = Harness::new();
+    let made = harness.create(None).await;
+    let account = MerchantAccount::load(&harness.store, made.merchant_id).await.unwrap();
     assert!(account.merchant.sandbox);
     assert_eq!(account.merchant.session_lifetime.as_secs(), 24 * 3_600);
     assert_eq!(account.users[0].permissions, Permissions::all());
-    let production = Merchants { targets: TargetPolicy::production(), ..bench.merchants.clone() };
+    let production = Merchants { targets: TargetPolicy::production(), ..harness.merchants.clone() };
     let made = production.create(wanted()).await.map_err(|error| error.to_string()).unwrap();
-    assert!(!bench.merchant(made.merchant_id).await.sandbox);
+    assert!(!harness.merchant(made.merchant_id).await.sandbox);
 }
 
 #[tokio::test]
 async fn everything_that_is_wrong_with_a_new_merchant_is_said_at_once() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let create = async |sandbox, wanted| {
         let targets = if sandbox { TargetPolicy::sandbox() } else { TargetPolicy::production() };
-        Merchants { targets, ..bench.merchants.clone() }.create(wanted).await
+        Merchants { targets, ..harness.merchants.clone() }.create(wanted).await
     };
     let webhook = |url: &str| CreateMerchant { webhook_url: Some(url.to_owned()), ..wanted() };
     let all = CreateMerchant { name: " \t ".to_owned(), currencies: vec![], ..webhook("ftp://x") };
@@ -74,7 +74,7 @@ async fn everything_that_is_wrong_with_a_new_merchant_is_said_at_once() {
 
 #[tokio::test]
 async fn what_is_given_twice_counts_once() {
-    let bench = Bench::new();
+    let harness = Harness::new();
     let shop = Origin::parse("https://shop.example").unwrap();
     let twice = CreateMerchant {
         currencies: vec![Currency::Usd, Currency::Eur, Currency::Usd],
@@ -82,51 +82,51 @@ async fn what_is_given_twice_counts_once() {
         name: "  Ana  ".to_owned(),
         ..wanted()
     };
-    let made = bench.merchants.create(twice).await.map_err(|error| error.to_string()).unwrap();
-    let merchant = bench.merchant(made.merchant_id).await;
+    let made = harness.merchants.create(twice).await.map_err(|error| error.to_string()).unwrap();
+    let merchant = harness.merchant(made.merchant_id).await;
     assert_eq!(merchant.currencies, [Currency::Usd, Currency::Eur]);
     assert_eq!((merchant.origins, merchant.name.as_str()), (vec![shop], "Ana"));
 }
 
 #[tokio::test]
 async fn a_merchants_settings_change_and_nothing_else_does() {
-    let bench = Bench::new();
-    let made = bench.create(None).await;
-    let before = bench.merchant(made.merchant_id).await;
+    let harness = Harness::new();
+    let made = harness.create(None).await;
+    let before = harness.merchant(made.merchant_id).await;
     let hour = Duration::from_secs(3_600);
     let set = MerchantSettings { session_lifetime: Some(hour), origins: Some(vec![]), ..MerchantSettings::default() };
-    let after = bench.merchants.set(made.merchant_id, set).await.unwrap();
+    let after = harness.merchants.set(made.merchant_id, set).await.unwrap();
     assert_eq!((after.session_lifetime, after.origins.len()), (hour, 0));
     assert_eq!((after.name, after.currencies, after.sandbox), (before.name, before.currencies, before.sandbox));
     for seconds in [0, 59, 30 * 86_400 + 1] {
         let set =
             MerchantSettings { session_lifetime: Some(Duration::from_secs(seconds)), ..MerchantSettings::default() };
-        assert_eq!(fields(bench.merchants.set(made.merchant_id, set).await), ["SessionLifetime"], "{seconds}");
+        assert_eq!(fields(harness.merchants.set(made.merchant_id, set).await), ["SessionLifetime"], "{seconds}");
     }
     let empty = MerchantSettings { name: Some(String::new()), currencies: Some(vec![]), ..MerchantSettings::default() };
-    assert_eq!(fields(bench.merchants.set(made.merchant_id, empty).await), ["Currencies", "Name"]);
-    assert_eq!(bench.merchants.set(nobody(), MerchantSettings::default()).await, Err(AccountError::NoMerchant));
+    assert_eq!(fields(harness.merchants.set(made.merchant_id, empty).await), ["Currencies", "Name"]);
+    assert_eq!(harness.merchants.set(nobody(), MerchantSettings::default()).await, Err(AccountError::NoMerchant));
 }
 
 #[tokio::test]
 async fn users_come_and_go() {
-    let bench = Bench::new();
-    let made = bench.create(None).await;
+    let harness = Harness::new();
+    let made = harness.create(None).await;
     let some: Permissions = [Permission::SessionRead, Permission::OrderRead].into_iter().collect();
-    let added = bench.merchants.add_user(made.merchant_id, some).await.map_err(|error| error.to_string()).unwrap();
-    let caller = bench.once(&added.username, &added.password).await.unwrap();
+    let added = harness.merchants.add_user(made.merchant_id, some).await.map_err(|error| error.to_string()).unwrap();
+    let caller = harness.once(&added.username, &added.password).await.unwrap();
     assert_eq!((caller.permissions, caller.merchant.id), (some, made.merchant_id));
     assert!(caller.require(Permission::SessionRead).is_ok() && caller.require(Permission::SessionWrite).is_err());
     let one: Permissions = [Permission::Checkout].into_iter().collect();
-    bench.merchants.set_permissions(&added.username, one).await.unwrap();
-    assert_eq!(bench.once(&added.username, &added.password).await.unwrap().permissions, one);
-    bench.merchants.revoke_user(&added.username).await.unwrap();
-    assert!(bench.once(&added.username, &added.password).await.is_err());
-    assert!(bench.once(&made.username, &made.password).await.is_ok(), "the other one stays");
-    let users = bench.merchants.users(made.merchant_id).await.unwrap();
+    harness.merchants.set_permissions(&added.username, one).await.unwrap();
+    assert_eq!(harness.once(&added.username, &added.password).await.unwrap().permissions, one);
+    harness.merchants.revoke_user(&added.username).await.unwrap();
+    assert!(harness.once(&added.username, &added.password).await.is_err());
+    assert!(harness.once(&made.username, &made.password).await.is_ok(), "the other one stays");
+    let users = harness.merchants.users(made.merchant_id).await.unwrap();
     let shown: Vec<_> = users.iter().map(|user| (user.username.as_str(), user.revoked_at.is_some())).collect();
     assert_eq!(shown, [(made.username.as_str(), false), (added.username.as_str(), true)]);
-    let merchants = &bench.merchants;
+    let merchants = &harness.merchants;
     assert_eq!(merchants.revoke_user(&added.username).await, Err(AccountError::Revoked));
     assert_eq!(merchants.set_permissions(&added.username, one).await, Err(AccountError::Revoked));
     let rotated = merchants.rotate_password(&added.username, Duration::ZERO).await;
@@ -135,8 +135,8 @@ async fn users_come_and_go() {
 
 #[tokio::test]
 async fn a_user_needs_a_merchant_a_permission_and_a_name_that_exists() {
-    let bench = Bench::new();
-    let (made, merchants) = (bench.create(None).await, &bench.merchants);
+    let harness = Harness::new();
+    let (made, merchants) = (harness.create(None).await, &harness.merchants);
     assert_eq!(fields(merchants.add_user(made.merchant_id, Permissions::default()).await), ["Permissions"]);
     assert_eq!(fields(merchants.set_permissions(&made.username, Permissions::default()).await), ["Permissions"]);
     assert_eq!(merchants.add_user(nobody(), Permissions::all()).await.err(), Some(AccountError::NoMerchant));

@@ -3,5 +3,5 @@
 
 mod accounts;
 mod authenticate;
-mod bench;
 mod endpoints;
+mod harness;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use dropin_kernel::OrderId;
 use dropin_order::{BankDetails, Channel, NewOrder, OpKind, Operation, Order, OrderState, Stuck};
 use dropin_ports::{
-    AuthorizationPrepared, CheckoutRecord, PaymentStore, PrepareAuthorization, ProcessorAnswer, StatusAnswer, Waiting,
+    AuthorizationPrepared, CheckoutRecord, PaymentStore, PrepareAuthorization, ProcessorReply, StatusReply, Waiting,
 };
 use dropin_session::SessionStateKind;
-use dropin_usecases::payments::{RefundError, ReviewError, WayBack};
+use dropin_usecases::payments::{RefundError, ReturnDestination, ReviewError};
 
 use crate::script::{Gate, approved, declined, unclear};
 use crate::world::{World, answer, body, usd};
@@ -17,12 +17,12 @@ use crate::world::{World, answer, body, usd};
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-fn page() -> ProcessorAnswer {
-    ProcessorAnswer::Pending(Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None })
+fn page() -> ProcessorReply {
+    ProcessorReply::Pending(Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None })
 }
 
-fn paid() -> ProcessorAnswer {
-    ProcessorAnswer::Approved { amount: Some(usd(1_000)), captured: true, under_review: false }
+fn paid() -> ProcessorReply {
+    ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false }
 }
 
 async fn cancel(world: &World, id: OrderId) -> u16 {
@@ -37,21 +37,38 @@ async fn open(world: &World) -> Vec<Operation> {
 async fn money_for_an_order_whose_life_is_over_is_in_sight_until_somebody_gave_it_back() {
     let world = World::new().await;
     let transfer = Waiting::Transfer { to: Box::new(BankDetails::default()), until: None };
-    world.script.say(OpKind::Authorize, ProcessorAnswer::Pending(transfer));
-    let (id, _) = world.checkout("BANKTRANSFER", false).await;
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(transfer));
+    let (id, _) = world.checkout("BANKTRANSFER", true).await;
     assert_eq!((cancel(&world, id).await, world.state(id).await), (200, "CANCELLED"));
+    // More than was asked for cannot be booked, and so is not given back by itself.
+    let too_much = || ProcessorReply::Approved { amount: Some(usd(1_001)), captured: true, under_review: false };
     for _ in 0..2 {
-        world.script.know(paid());
+        world.script.know(too_much());
         assert_eq!(world.settle_after(20 * MINUTE).await, 1);
         let [late] = &open(&world).await[..] else { panic!("it is out of sight") };
         assert_eq!((late.kind, late.stuck(world.now())), (OpKind::Authorize, Some(Stuck::Unknown)));
     }
     assert_eq!(world.payments.review(id, false, "ana").await, Err(ReviewError::MoneyMoved));
-    world.script.know(paid());
+    world.script.know(too_much());
     let outcome = world.payments.review(id, true, "ana").await.unwrap();
     assert_eq!((outcome.order.state, outcome.pending), (OrderState::Cancelled, false));
     assert!(open(&world).await.is_empty());
     assert_eq!(world.events().await, ["ORDER_PROCESSING", "ORDER_CANCELLED"], "nothing changed for the merchant");
+}
+
+#[tokio::test]
+async fn a_transfer_that_arrives_after_its_order_was_cancelled_is_given_back() {
+    let world = World::new().await;
+    let transfer = Waiting::Transfer { to: Box::new(BankDetails::default()), until: None };
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(transfer));
+    let (id, _) = world.checkout("BANKTRANSFER", true).await;
+    assert_eq!((cancel(&world, id).await, world.state(id).await), (200, "CANCELLED"));
+    world.script.know(paid());
+    assert_eq!(world.settle_after(20 * MINUTE).await, 1);
+    assert!(open(&world).await.is_empty());
+    let order = world.order(id).await;
+    assert_eq!((order.state, order.amounts.refunded()), (OrderState::Cancelled, &usd(1_000)));
+    assert_eq!(world.events().await, ["ORDER_PROCESSING", "ORDER_CANCELLED"], "no event of the late money");
 }
 
 #[tokio::test]
@@ -87,9 +104,11 @@ async fn whoever_loads_the_page_again_and_again_asks_the_processor_twice_a_secon
     world.script.say(OpKind::Authorize, page());
     let (id, _) = world.checkout("PAYPAL", false).await;
     for _ in 0..5 {
-        for _ in 0..4 {
+        for load in 0..4 {
             world.script.know(page());
-            assert_eq!(world.shopper.came_back(id, Duration::ZERO).await.unwrap(), WayBack::Waiting);
+            let back = world.shopper.return_shopper(id, Duration::ZERO).await.unwrap();
+            let is_sent_on = matches!(&back, ReturnDestination::To(url) if url.contains("&State=PROCESSING"));
+            assert!(if load == 0 { is_sent_on } else { back == ReturnDestination::Waiting }, "{load}: {back:?}");
         }
         world.advance(Duration::from_millis(500));
     }
@@ -104,9 +123,10 @@ async fn a_session_is_processing_again_once_the_processor_waits_for_nobody() {
     let state = async || world.shopper.progress(id, SessionStateKind::Created, Duration::ZERO).await.unwrap().state;
     let [authorization] = &open(&world).await[..] else { panic!("an authorization") };
     world.script.know(page());
-    let back = world.shopper.came_back(authorization.order_id, Duration::ZERO).await.unwrap();
-    assert_eq!((back, state().await), (WayBack::Waiting, SessionStateKind::Redirected), "the page is still open");
-    world.script.know(ProcessorAnswer::Pending(Waiting::Processor));
+    let back = world.shopper.return_shopper(authorization.order_id, Duration::ZERO).await.unwrap();
+    let cancel = ReturnDestination::To(world.stored(id).await.return_urls().1);
+    assert_eq!((back, state().await), (cancel, SessionStateKind::Redirected), "the drop-in offers the page again");
+    world.script.know(ProcessorReply::Pending(Waiting::Processor));
     world.settle_after(MINUTE).await;
     assert_eq!(state().await, SessionStateKind::Processing);
     world.script.know(approved(&usd(2_990)));
@@ -115,10 +135,42 @@ async fn a_session_is_processing_again_once_the_processor_waits_for_nobody() {
     assert_eq!(world.events().await, ["SESSION_COMPLETED", "ORDER_AUTHORIZED"]);
 }
 
+/// The page was finished late, or the transfer has come: nobody need look after a payment that ends by itself. Any other is the operator's.
+#[tokio::test]
+async fn a_decision_that_does_not_come_is_the_operators_business_where_nothing_ends_it() {
+    let undecided = || ProcessorReply::Pending(Waiting::Processor);
+    let world = World::new().await;
+    world.script.say(OpKind::Authorize, page());
+    let (late, _) = world.submitted("PAYPAL").await;
+    world.script.know(undecided());
+    world.settle_after(11 * MINUTE).await;
+    let state = world.shopper.progress(late, SessionStateKind::Created, Duration::ZERO).await.unwrap().state;
+    assert_eq!((state, open(&world).await[0].stuck(world.now())), (SessionStateKind::Processing, None));
+    let world = World::new().await;
+    let transfer = Waiting::Transfer { to: Box::default(), until: None };
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(transfer));
+    drop(world.checkout("BANKTRANSFER", true).await);
+    world.script.know(undecided());
+    world.settle_after(11 * MINUTE).await;
+    assert_eq!(open(&world).await[0].stuck(world.now()), None);
+    let world = World::new().await;
+    world.script.say(OpKind::Authorize, undecided());
+    drop(world.submitted("PAYPAL").await);
+    world.script.know(undecided());
+    world.settle_after(MINUTE).await;
+    assert_eq!(open(&world).await[0].stuck(world.now()), None);
+    world.script.know(undecided());
+    world.settle_after(11 * MINUTE).await;
+    assert_eq!(open(&world).await[0].stuck(world.now()), Some(Stuck::Unknown));
+    world.script.know(approved(&usd(2_990)));
+    world.settle_after(MINUTE).await;
+    assert_eq!(world.events().await, ["SESSION_COMPLETED", "ORDER_AUTHORIZED"]);
+}
+
 #[tokio::test]
 async fn a_payment_that_never_reached_the_processor_blames_no_means_of_payment() {
     let world = World::new().await;
-    for (said, blames) in [(declined(false), true), (ProcessorAnswer::NotSent, false)] {
+    for (said, blames) in [(declined(false), true), (ProcessorReply::NotSent, false)] {
         world.script.say(OpKind::Authorize, said);
         let (_, told) = world.checkout("PAYPAL", true).await;
         assert_eq!(told.status, 402);
@@ -182,13 +234,14 @@ async fn damaged(world: &World) -> OrderId {
         id: OrderId::new(dropin_store_contract::fresh()),
         merchant_id: world.caller.merchant.id,
         session_id: None,
+        attempt_id: None,
         merchant_reference: format!("damaged-{}", dropin_store_contract::fresh()),
         total: usd(1_000),
         auto_capture: false,
         payment_method: "PAYPAL".to_owned(),
         return_url: None,
     };
-    let order = Order { expires_at: Some(now.plus(MINUTE)), ..Order::start(new, now) };
+    let order = Order::start(new, now).edited(|parts| parts.expires_at = Some(now.plus(MINUTE))).unwrap();
     let key = dropin_kernel::OpId::new(dropin_store_contract::fresh());
     let authorization = Operation::authorize(key, order.id, usd(1_000), now, now.plus(30 * DAY));
     let prepare = PrepareAuthorization {
@@ -224,10 +277,10 @@ async fn what_a_processor_says_otherwise_is_said_in_words() {
     world.script.say(OpKind::Capture, approved(&usd(900)));
     drop(world.capture(id, None).await.unwrap());
     for otherwise in [
-        StatusAnswer::Known(declined(false)),
-        StatusAnswer::Known(page()),
-        StatusAnswer::Known(ProcessorAnswer::Abandoned),
-        StatusAnswer::Absent,
+        StatusReply::Known(declined(false)),
+        StatusReply::Known(page()),
+        StatusReply::Known(ProcessorReply::Abandoned),
+        StatusReply::Absent,
     ] {
         world.script.know_status(otherwise);
         let Err(ReviewError::NotAcceptable(why)) = world.payments.review(id, true, "ana").await else { panic!() };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dropin_kernel::OrderId;
 use dropin_order::{BankDetails, Channel, DeclineReason, OpKind};
-use dropin_ports::{ProcessorAnswer, Waiting};
+use dropin_ports::{ProcessorReply, Waiting};
 use dropin_usecases::payments::{CancelError, CaptureError};
 
 use crate::script::{approved, declined, unclear};
@@ -12,12 +12,12 @@ use crate::world::{World, answer, usd};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-fn page() -> ProcessorAnswer {
-    ProcessorAnswer::Pending(Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None })
+fn page() -> ProcessorReply {
+    ProcessorReply::Pending(Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None })
 }
 
-fn paid(minor: i64) -> ProcessorAnswer {
-    ProcessorAnswer::Approved { amount: Some(usd(minor)), captured: true, under_review: false }
+fn paid(minor: i64) -> ProcessorReply {
+    ProcessorReply::Approved { amount: Some(usd(minor)), captured: true, under_review: false }
 }
 
 async fn nothing_is_open(world: &World) -> bool {
@@ -26,8 +26,13 @@ async fn nothing_is_open(world: &World) -> bool {
 
 /// A pay-later review that the merchant cancels while nobody hears the processor's answer.
 async fn cancelled_in_the_dark(world: &World) -> OrderId {
-    world.script.say(OpKind::Authorize, ProcessorAnswer::Pending(Waiting::Review));
+    cancelled_after(world, Duration::ZERO).await
+}
+
+async fn cancelled_after(world: &World, age: Duration) -> OrderId {
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(Waiting::Review));
     let (id, _) = world.checkout("PAYLATER", false).await;
+    world.advance(age);
     world.script.say(OpKind::Void, unclear());
     drop(world.payments.cancel(&world.caller, id, Channel::Order, None).await.map(answer).unwrap());
     assert!(world.order(id).await.voiding.is_some());
@@ -43,7 +48,7 @@ async fn a_void_of_what_was_refused_meanwhile_is_over() {
     world.script.say(OpKind::Void, unclear());
     assert_eq!(world.payments.expire_orders(10).await.unwrap(), 1);
     // The page's time is over at the processor, too: the authorization is due first, then the void finds nothing to void.
-    world.script.know(ProcessorAnswer::Declined { reason: DeclineReason::Expired, retryable: false });
+    world.script.know(ProcessorReply::Declined { reason: DeclineReason::Expired, retryable: false });
     world.script.know(declined(false));
     assert_eq!(world.settle_after(Duration::from_secs(60)).await, 2);
     assert_eq!(world.state(id).await, "CANCELLED");
@@ -58,9 +63,10 @@ async fn a_review_that_is_approved_while_it_is_being_cancelled_goes_on_when_it_c
     world.script.know(approved(&usd(1_000)));
     world.script.know(declined(false));
     world.settle_after(Duration::from_secs(60)).await;
-    assert_eq!(world.state(id).await, "PROCESSED");
-    assert!(nothing_is_open(&world).await);
-    assert_eq!(world.events().await, ["ORDER_COMMIT_ACCEPTED", "ORDER_PROCESSED"]);
+    // It is authorized now, so the refused void is tried again until somebody has looked.
+    let order = world.order(id).await;
+    assert_eq!((order.state.as_str(), order.amounts.captured()), ("PAYMENT_AUTHORIZED", &usd(0)));
+    assert_eq!(world.events().await, ["ORDER_COMMIT_ACCEPTED", "ORDER_AUTHORIZED"]);
 }
 
 #[tokio::test]
@@ -74,16 +80,31 @@ async fn a_review_that_is_paid_while_it_is_being_cancelled_is_paid() {
     assert_eq!((order.state.as_str(), order.voiding, order.expires_at), ("PROCESSED", None, None));
     assert_eq!(order.amounts.captured(), &usd(1_000));
     assert!(nothing_is_open(&world).await);
-    assert_eq!(world.events().await, ["ORDER_COMMIT_ACCEPTED", "ORDER_PROCESSED"]);
+    assert_eq!(world.events().await, ["ORDER_COMMIT_ACCEPTED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"]);
+}
+
+/// The void may still reach the processor: until its call cannot be on its way any more, it is neither over nor sent again.
+#[tokio::test]
+async fn a_void_that_the_processor_has_not_seen_yet_is_not_given_up_at_once() {
+    let world = World::new().await;
+    let id = cancelled_after(&world, Duration::from_secs(60)).await;
+    world.script.know(paid(1_000));
+    assert_eq!(world.settle_after(Duration::from_millis(100)).await, 1, "the authorization");
+    assert_eq!(world.state(id).await, "PROCESSED");
+    assert_eq!(world.settle_after(Duration::from_secs(10)).await, 1, "the void");
+    assert!(!nothing_is_open(&world).await, "the void");
+    world.settle_after(Duration::from_secs(60)).await;
+    assert!(nothing_is_open(&world).await);
+    assert_eq!((world.state(id).await, world.script.asked(OpKind::Void).len()), ("PROCESSED", 1));
 }
 
 #[tokio::test]
 async fn a_review_that_the_provider_lets_lapse_has_failed() {
     let world = World::new().await;
-    world.script.say(OpKind::Authorize, ProcessorAnswer::Pending(Waiting::Review));
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(Waiting::Review));
     let (id, _) = world.checkout("PAYLATER", true).await;
     drop(world.capture(id, Some("4.00")).await.unwrap());
-    world.script.know(ProcessorAnswer::Declined { reason: DeclineReason::Expired, retryable: false });
+    world.script.know(ProcessorReply::Declined { reason: DeclineReason::Expired, retryable: false });
     world.settle_after(Duration::from_secs(2)).await;
     let order = world.order(id).await;
     assert_eq!((order.state.as_str(), order.capture_promised), ("PROCESSING_FAILED", None));
@@ -94,8 +115,8 @@ async fn a_review_that_the_provider_lets_lapse_has_failed() {
 async fn a_transfer_of_less_is_neither_cancelled_nor_lapses_before_somebody_decides() {
     let world = World::new().await;
     let transfer = Waiting::Transfer { to: Box::new(BankDetails::default()), until: None };
-    world.script.say(OpKind::Authorize, ProcessorAnswer::Pending(transfer));
-    let (id, _) = world.checkout("BANKTRANSFER", false).await;
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(transfer));
+    let (id, _) = world.checkout("BANKTRANSFER", true).await;
     world.script.know(paid(900));
     world.settle_after(Duration::from_secs(60)).await;
     assert!(world.order(id).await.under_review);

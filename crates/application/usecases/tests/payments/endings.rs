@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dropin_order::{BankDetails, Channel, DeclineReason, OpKind};
-use dropin_ports::{AnswerStore, ProcessorAnswer, StoredAnswer, Waiting};
+use dropin_ports::{ProcessorReply, ResponseStore, StatusReply, StoredResponse, Waiting};
 use dropin_usecases::payments::{CancelError, CaptureError};
 
 use crate::script::{approved, declined, unclear};
@@ -11,12 +11,12 @@ use crate::world::{World, answer, body, usd};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-async fn cancel(world: &World, id: dropin_kernel::OrderId) -> Result<StoredAnswer, CancelError> {
+async fn cancel(world: &World, id: dropin_kernel::OrderId) -> Result<StoredResponse, CancelError> {
     world.payments.cancel(&world.caller, id, Channel::Order, None).await.map(answer)
 }
 
-fn transfer() -> ProcessorAnswer {
-    ProcessorAnswer::Pending(Waiting::Transfer { to: Box::new(BankDetails::default()), until: None })
+fn transfer() -> ProcessorReply {
+    ProcessorReply::Pending(Waiting::Transfer { to: Box::new(BankDetails::default()), until: None })
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn the_end_of_the_capture_window_voids() {
 async fn the_pay_later_window_begins_with_the_order() {
     let world = World::new().await;
     let page = Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None };
-    world.script.say(OpKind::Authorize, ProcessorAnswer::Pending(page));
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(page));
     let (id, _) = world.checkout("PAYLATER", false).await;
     let created = world.order(id).await.created_at;
     world.script.know(approved(&usd(1_000)));
@@ -107,7 +107,7 @@ async fn a_transfer_that_never_arrives_is_cancelled() {
     assert_eq!(world.payments.expire_orders(10).await.unwrap(), 1);
     assert_eq!(world.state(id).await, "CANCELLED");
     // Its authorization is closed when it is looked at, without another word.
-    world.script.know(ProcessorAnswer::Declined { reason: DeclineReason::Voided, retryable: false });
+    world.script.know(ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false });
     assert_eq!(world.settle_after(Duration::ZERO).await, 1);
     assert!(world.payments.store.list_open_operations(10).await.unwrap().is_empty());
     assert_eq!(world.events().await, ["ORDER_PROCESSING", "ORDER_CANCELLED"]);
@@ -117,10 +117,10 @@ async fn a_transfer_that_never_arrives_is_cancelled() {
 async fn a_transfer_that_arrives_while_it_is_being_cancelled_is_paid() {
     let world = World::new().await;
     world.script.say(OpKind::Authorize, transfer());
-    let (id, _) = world.checkout("BANKTRANSFER", false).await;
+    let (id, _) = world.checkout("BANKTRANSFER", true).await;
     world.script.say(OpKind::Void, unclear());
     drop(cancel(&world, id).await.unwrap());
-    let arrived = ProcessorAnswer::Approved { amount: Some(usd(1_000)), captured: true, under_review: false };
+    let arrived = ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false };
     // Due first is the authorization, then the void: one is answered, the other refused.
     for known in [arrived.clone(), declined(false), arrived] {
         world.script.know(known);
@@ -132,11 +132,33 @@ async fn a_transfer_that_arrives_while_it_is_being_cancelled_is_paid() {
     assert_eq!(world.events().await, ["ORDER_PROCESSING", "ORDER_PROCESSED"]);
 }
 
+/// The void that was lost on the way is not sent again, and one that was refused for now is not repeated: both would come after the payment.
+#[tokio::test]
+async fn nothing_is_voided_after_the_shopper_has_paid() {
+    let page = Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None };
+    let paid = ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false };
+    for of_the_void in [StatusReply::Absent, StatusReply::Known(declined(true))] {
+        let world = World::new().await;
+        world.script.say(OpKind::Authorize, ProcessorReply::Pending(page.clone()));
+        let (id, _) = world.checkout("PAYPAL", true).await;
+        world.script.say(OpKind::Void, unclear());
+        drop(cancel(&world, id).await.unwrap());
+        world.script.know(paid.clone());
+        world.script.know_status(of_the_void);
+        world.settle_after(Duration::from_secs(60)).await;
+        world.settle_after(Duration::from_secs(3_600)).await;
+        let order = world.order(id).await;
+        assert_eq!((order.state.as_str(), order.voiding), ("PROCESSED", None));
+        assert_eq!(world.script.asked(OpKind::Void).len(), 1, "the merchant's own");
+        assert!(world.payments.store.list_open_operations(10).await.unwrap().is_empty());
+    }
+}
+
 #[tokio::test]
 async fn an_authorization_that_arrives_after_the_end_is_voided_at_once() {
     let world = World::new().await;
     let page = Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None };
-    world.script.say(OpKind::Authorize, ProcessorAnswer::Pending(page));
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(page));
     let (id, _) = world.checkout("PAYPAL", true).await;
     assert_eq!(cancel(&world, id).await.unwrap().status, 200);
     assert_eq!(world.state(id).await, "CANCELLED");
@@ -165,7 +187,7 @@ async fn a_repeat_of_a_checkout_gets_what_became_of_authorization_and_capture() 
     let world = World::new().await;
     let key_use = world.key_use();
     let (_, told) = world.checkout_with("PAYPAL", true, Some(key_use)).await;
-    let kept = world.store.find_answer(key_use.key, key_use.at).await.unwrap().expect("the key was used");
+    let kept = world.store.find_response(key_use.key, key_use.at).await.unwrap().expect("the key was used");
     assert_eq!(kept.answer, Some(told.clone()));
     assert!(body(&told).contains("\"Captured\":true"), "{}", body(&told));
 }
@@ -176,7 +198,7 @@ async fn a_pay_later_review_can_be_cancelled_and_can_fail() {
         [(true, "CANCELLED", "ORDER_CANCELLED"), (false, "PROCESSING_FAILED", "ORDER_PROCESSING_FAILED")]
     {
         let world = World::new().await;
-        world.script.say(OpKind::Authorize, ProcessorAnswer::Pending(Waiting::Review));
+        world.script.say(OpKind::Authorize, ProcessorReply::Pending(Waiting::Review));
         let (id, _) = world.checkout("PAYLATER", true).await;
         if cancelled {
             drop(cancel(&world, id).await.unwrap());

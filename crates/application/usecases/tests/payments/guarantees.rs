@@ -1,14 +1,14 @@
-//! Sessions that are priced by a rate offer (decisions.md section 5).
+//! Sessions that are priced by a rate offer (docs/SPECIFICATION.md#session-rate).
 
 use std::time::Duration;
 
 use dropin_kernel::{AttemptId, RateOfferId, SessionId};
 use dropin_money::{Amount, Currency};
 use dropin_order::OpKind;
-use dropin_ports::{ProcessorAnswer, SessionStore, Waiting};
+use dropin_ports::{ProcessorReply, SessionStore, Waiting};
 use dropin_session::{SaleRate, SessionStateKind};
-use dropin_store_contract::{fresh, insertable};
-use dropin_usecases::payments::{Submit, SubmitError, Submitted, WayBack};
+use dropin_store_contract::{fresh, insertable_with};
+use dropin_usecases::payments::{ReturnDestination, Submit, SubmitError, Submitted};
 use dropin_wire::shopper::SubmitMeans;
 
 use crate::script::{approved, declined};
@@ -18,13 +18,13 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A Session of 29.90 USD at 1.5 dollars for a pound, guaranteed for another hour.
 async fn priced(world: &World) -> SessionId {
-    let mut new = insertable(world.caller.merchant.id);
-    new.session.terms.rate = Some(SaleRate {
+    let rate = SaleRate {
         offer_id: RateOfferId::new(fresh()),
-        rate: "1.5".parse().unwrap(),
+        rate: "GBP/USD 1.5".parse().unwrap(),
         settlement: Amount::from_minor(Currency::Gbp, 1_993).unwrap(),
         expires_at: world.now().plus(HOUR),
-    });
+    };
+    let new = insertable_with(world.caller.merchant.id, |terms| terms.rate = Some(rate));
     let id = new.session.id;
     world.store.insert_session(new).await.unwrap();
     id
@@ -37,8 +37,8 @@ async fn submit(world: &World, id: SessionId) -> Result<Submitted, SubmitError> 
     world.shopper.submit(id, submit).await
 }
 
-fn page() -> ProcessorAnswer {
-    ProcessorAnswer::Pending(Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None })
+fn page() -> ProcessorReply {
+    ProcessorReply::Pending(Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None })
 }
 
 #[tokio::test]
@@ -61,8 +61,8 @@ async fn an_attempt_that_was_begun_in_time_holds_to_its_last_refund() {
     world.advance(HOUR / 60);
     world.script.know(approved(&usd(2_990)));
     let order = world.store.find_session_for_shopper(id).await.unwrap().unwrap().order.unwrap().id;
-    let back = world.shopper.came_back(order, Duration::ZERO).await.unwrap();
-    assert_eq!(back, WayBack::To(format!("https://shop.example/paid?session={id}")));
+    let back = world.shopper.return_shopper(order, Duration::ZERO).await.unwrap();
+    assert_eq!(back, ReturnDestination::To(format!("https://shop.example/paid?session={id}")));
     world.capture(order, None).await.unwrap();
     assert_eq!(world.state(order).await, "PROCESSED");
     world.refund(order, "first", Some("10.00")).await.unwrap();

@@ -4,10 +4,18 @@
 
 mod aftermath;
 mod amounts;
+mod attempts;
+mod crashes;
 mod crossings;
+mod deployment;
 mod endings;
+mod fault;
 mod guarantees;
+mod model;
+mod processor;
 mod promises;
+mod refused_cards;
 mod script;
 mod shopping;
+mod steps;
 mod world;

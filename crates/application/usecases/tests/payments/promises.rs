@@ -1,10 +1,11 @@
-//! Whoever was told that a notification follows gets it (decisions.md section 4, PendingNotification and UnderReview).
+//! Whoever was told that a notification follows gets it (docs/SPECIFICATION.md#order-capture: PendingNotification, UnderReview).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_order::OpKind;
-use dropin_ports::{ProcessorAnswer, Waiting};
+use dropin_ports::{ProcessorReply, Waiting};
+use dropin_usecases::payments::CaptureError;
 
 use crate::script::{Gate, approved, declined, unclear};
 use crate::world::{World, body, usd};
@@ -59,7 +60,7 @@ async fn an_unknown_capture_is_asked_about_and_sent_again_under_its_key_when_abs
 #[tokio::test]
 async fn a_pay_later_order_in_review_is_captured_with_the_amount_that_was_asked_meanwhile() {
     let world = World::new().await;
-    world.script.say(OpKind::Authorize, ProcessorAnswer::Pending(Waiting::Review));
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(Waiting::Review));
     let (id, told) = world.checkout("PAYLATER", false).await;
     assert_eq!((told.status, world.state(id).await), (200, "COMMIT_ACCEPTED"));
     assert!(body(&world.capture(id, Some("4.00")).await.unwrap()).contains("UnderReview"));
@@ -67,7 +68,99 @@ async fn a_pay_later_order_in_review_is_captured_with_the_amount_that_was_asked_
     world.settle_after(Duration::from_secs(2)).await;
     let order = world.order(id).await;
     assert_eq!((order.state.as_str(), order.amounts.captured()), ("PROCESSED", &usd(400)));
-    assert_eq!(world.events().await, ["ORDER_COMMIT_ACCEPTED", "ORDER_PROCESSED"]);
+    assert_eq!(world.events().await, ["ORDER_COMMIT_ACCEPTED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"]);
+}
+
+#[tokio::test]
+async fn a_pay_later_order_is_captured_after_the_review_only_when_that_was_wanted() {
+    for (auto_capture, state, told) in [
+        (false, "PAYMENT_AUTHORIZED", &["ORDER_COMMIT_ACCEPTED", "ORDER_AUTHORIZED"][..]),
+        (true, "PROCESSED", &["ORDER_COMMIT_ACCEPTED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"]),
+    ] {
+        let world = World::new().await;
+        world.script.say(OpKind::Authorize, ProcessorReply::Pending(Waiting::Review));
+        let (id, _) = world.checkout("PAYLATER", auto_capture).await;
+        let created = world.order(id).await.created_at;
+        world.script.know(approved(&usd(1_000)));
+        world.settle_after(Duration::from_secs(2)).await;
+        let order = world.order(id).await;
+        assert_eq!(order.state.as_str(), state, "AutoCapture {auto_capture}");
+        assert_eq!(world.script.asked(OpKind::Capture).len(), usize::from(auto_capture));
+        assert_eq!(world.events().await, told, "AutoCapture {auto_capture}");
+        if !auto_capture {
+            assert_eq!(order.expires_at, Some(created.plus(Duration::from_secs(7 * 24 * 3_600))));
+            assert_eq!(world.capture(id, None).await.unwrap().status, 200);
+            assert_eq!(world.state(id).await, "PROCESSED");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_method_that_takes_the_money_at_once_tells_of_both_events_and_of_a_transfer_one() {
+    let taken = ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false };
+    let world = World::new().await;
+    world.script.say(OpKind::Authorize, taken.clone());
+    let (id, told) = world.checkout("PAYPAL", true).await;
+    assert!(body(&told).contains("\"Captured\":true"), "{}", body(&told));
+    let order = world.order(id).await;
+    assert_eq!((order.state.as_str(), order.amounts.captured()), ("PROCESSED", &usd(1_000)));
+    assert!(world.script.asked(OpKind::Capture).is_empty(), "the money is there already");
+    assert_eq!(world.events().await, ["ORDER_AUTHORIZED", "ORDER_PROCESSED"]);
+
+    let world = World::new().await;
+    let transfer = Waiting::Transfer { to: Box::default(), until: None };
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(transfer));
+    let (id, _) = world.checkout("BANKTRANSFER", true).await;
+    world.script.know(taken);
+    world.settle_after(Duration::from_secs(2)).await;
+    assert_eq!(world.state(id).await, "PROCESSED");
+    assert_eq!(world.events().await, ["ORDER_PROCESSING", "ORDER_PROCESSED"]);
+}
+
+/// Two numbers that are one on a transfer: the second open one gets a part of its Order's id, and a number is free again when nothing is awaited.
+#[tokio::test]
+async fn a_transfer_carries_the_merchants_number_which_is_unique_among_the_open_ones() {
+    let world = World::new().await;
+    let awaited = || ProcessorReply::Pending(Waiting::Transfer { to: Box::default(), until: None });
+    let mut written = Vec::new();
+    for reference in ["order_7", "order-7", "order#7"] {
+        world.script.say(OpKind::Authorize, awaited());
+        let (id, told) = world.checkout_named(reference, "BANKTRANSFER", true, None).await;
+        let order = world.order(id).await;
+        let page = format!("http://localhost:8083/v1/transfer/{id}");
+        assert!(body(&told).contains(&format!(r#""Action":{{"Redirect":"{page}"}}"#)), "{}", body(&told));
+        assert!(!body(&told).contains("BankDetails"), "{}", body(&told));
+        assert_eq!(order.transfer_page.as_deref(), Some(page.as_str()));
+        written.push((id, order.transfer_reference.clone().unwrap()));
+    }
+    let tail = |id: dropin_kernel::OrderId| format!("order-7-{}", &id.to_string()[28..].to_uppercase());
+    assert_eq!(written[0].1, "order-7");
+    assert_eq!((&written[1].1, &written[2].1), (&tail(written[1].0), &tail(written[2].0)));
+    let asked = world.script.payment_references();
+    assert_eq!(asked, written.iter().map(|(_, text)| Some(text.clone())).collect::<Vec<_>>(), "the processor is told");
+    drop(world.payments.cancel(&world.caller, written[0].0, dropin_order::Channel::Order, None).await.unwrap());
+    world.script.say(OpKind::Authorize, awaited());
+    let (id, _) = world.checkout_named("order&7", "BANKTRANSFER", true, None).await;
+    assert_eq!(world.order(id).await.transfer_reference.as_deref(), Some("order-7"), "free again");
+}
+
+#[tokio::test]
+async fn a_capture_of_another_amount_than_the_one_in_flight_is_refused() {
+    let world = World::new().await;
+    world.script.say(OpKind::Authorize, ProcessorReply::Pending(Waiting::Review));
+    let (id, _) = world.checkout("PAYLATER", false).await;
+    world.script.know(approved(&usd(1_000)));
+    world.settle_after(Duration::from_secs(2)).await;
+    world.script.say(OpKind::Capture, unclear());
+    assert!(body(&world.capture(id, Some("4.00")).await.unwrap()).contains("PendingNotification"));
+    let other = world.capture(id, Some("5.00")).await;
+    assert!(matches!(other, Err(CaptureError::WrongState(_))), "{other:?}");
+    for same in [None, Some("4.00")] {
+        assert!(body(&world.capture(id, same).await.unwrap()).contains("PendingNotification"), "{same:?}");
+    }
+    world.script.know(approved(&usd(400)));
+    world.settle_after(Duration::from_secs(2)).await;
+    assert_eq!(world.order(id).await.amounts.captured(), &usd(400));
 }
 
 #[tokio::test]

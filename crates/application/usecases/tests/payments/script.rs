@@ -9,16 +9,19 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Processor, ProcessorAnswer, Question, RefundRequest, StatusAnswer, VoidRequest,
+    AuthorizeRequest, CaptureRequest, OperationQuery, Processor, ProcessorReply, RefundRequest, StatusReply,
+    VoidRequest,
 };
 use tokio::sync::Notify;
 
 #[derive(Default)]
 pub(crate) struct Script {
-    next: Mutex<HashMap<&'static str, VecDeque<ProcessorAnswer>>>,
-    statuses: Mutex<VecDeque<StatusAnswer>>,
+    next: Mutex<HashMap<&'static str, VecDeque<ProcessorReply>>>,
+    statuses: Mutex<VecDeque<StatusReply>>,
+    abandons: Mutex<VecDeque<StatusReply>>,
     questions: AtomicUsize,
     calls: Mutex<Vec<(OpKind, OpId)>>,
+    references: Mutex<Vec<Option<String>>>,
     /// While it is there, the next authorization, capture or void waits for it.
     pub(crate) gate: Mutex<Option<std::sync::Arc<Gate>>>,
 }
@@ -30,36 +33,46 @@ pub(crate) struct Gate {
     pub(crate) open: Notify,
 }
 
-pub(crate) fn approved(amount: &Amount) -> ProcessorAnswer {
-    ProcessorAnswer::Approved { amount: Some(amount.clone()), captured: false, under_review: false }
+pub(crate) fn approved(amount: &Amount) -> ProcessorReply {
+    ProcessorReply::Approved { amount: Some(*amount), captured: false, under_review: false }
 }
 
-pub(crate) fn unclear() -> ProcessorAnswer {
-    ProcessorAnswer::Unknown { why: "a time-out".to_owned() }
+pub(crate) fn unclear() -> ProcessorReply {
+    ProcessorReply::Unknown { why: "a time-out".to_owned() }
 }
 
-pub(crate) fn declined(retryable: bool) -> ProcessorAnswer {
-    ProcessorAnswer::Declined { reason: DeclineReason::Generic, retryable }
+pub(crate) fn declined(retryable: bool) -> ProcessorReply {
+    ProcessorReply::Declined { reason: DeclineReason::Generic, retryable }
 }
 
 impl Script {
     /// What the next call of that kind is answered.
-    pub(crate) fn say(&self, kind: OpKind, answer: ProcessorAnswer) {
+    pub(crate) fn say(&self, kind: OpKind, answer: ProcessorReply) {
         self.next.lock().unwrap().entry(kind.as_str()).or_default().push_back(answer);
     }
 
     /// What the next question about a key is answered; absent when nothing is left.
-    pub(crate) fn know(&self, answer: ProcessorAnswer) {
-        self.know_status(StatusAnswer::Known(answer));
+    pub(crate) fn know(&self, answer: ProcessorReply) {
+        self.know_status(StatusReply::Known(answer));
     }
 
-    pub(crate) fn know_status(&self, answer: StatusAnswer) {
+    pub(crate) fn know_status(&self, answer: StatusReply) {
         self.statuses.lock().unwrap().push_back(answer);
+    }
+
+    /// What the next attempt to abandon a key is answered; ABANDONED when nothing is left.
+    pub(crate) fn on_abandon(&self, answer: StatusReply) {
+        self.abandons.lock().unwrap().push_back(answer);
     }
 
     /// How often it was asked about a key.
     pub(crate) fn questions(&self) -> usize {
         self.questions.load(Ordering::SeqCst)
+    }
+
+    /// What shoppers shall write on transfers, as it was told with each authorization.
+    pub(crate) fn payment_references(&self) -> Vec<Option<String>> {
+        self.references.lock().unwrap().clone()
     }
 
     /// How often something was asked, and the keys.
@@ -76,41 +89,43 @@ impl Script {
         }
     }
 
-    fn answer(&self, kind: OpKind, key: OpId, amount: Option<&Amount>) -> ProcessorAnswer {
+    fn answer(&self, kind: OpKind, key: OpId, amount: Option<&Amount>) -> ProcessorReply {
         self.calls.lock().unwrap().push((kind, key));
         let scripted = self.next.lock().unwrap().get_mut(kind.as_str()).and_then(VecDeque::pop_front);
-        let plain = || ProcessorAnswer::Approved { amount: amount.cloned(), captured: false, under_review: false };
+        let plain = || ProcessorReply::Approved { amount: amount.cloned(), captured: false, under_review: false };
         scripted.unwrap_or_else(plain)
     }
 }
 
 #[async_trait]
 impl Processor for Script {
-    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorAnswer {
+    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
+        self.references.lock().unwrap().push(request.payment_reference.clone());
         self.pass().await;
         self.answer(OpKind::Authorize, request.key, Some(&request.amount))
     }
 
-    async fn capture(&self, request: CaptureRequest) -> ProcessorAnswer {
+    async fn capture(&self, request: CaptureRequest) -> ProcessorReply {
         self.pass().await;
         self.answer(OpKind::Capture, request.key, Some(&request.amount))
     }
 
-    async fn void(&self, request: VoidRequest) -> ProcessorAnswer {
+    async fn void(&self, request: VoidRequest) -> ProcessorReply {
         self.pass().await;
         self.answer(OpKind::Void, request.key, None)
     }
 
-    async fn refund(&self, request: RefundRequest) -> ProcessorAnswer {
+    async fn refund(&self, request: RefundRequest) -> ProcessorReply {
         self.answer(OpKind::Refund, request.key, Some(&request.amount))
     }
 
-    async fn status(&self, _: Question) -> StatusAnswer {
+    async fn status(&self, _: OperationQuery) -> StatusReply {
         self.questions.fetch_add(1, Ordering::SeqCst);
-        self.statuses.lock().unwrap().pop_front().unwrap_or(StatusAnswer::Absent)
+        self.statuses.lock().unwrap().pop_front().unwrap_or(StatusReply::Absent)
     }
 
-    async fn abandon(&self, _: Question) -> StatusAnswer {
-        StatusAnswer::Known(ProcessorAnswer::Abandoned)
+    async fn abandon(&self, _: OperationQuery) -> StatusReply {
+        let scripted = self.abandons.lock().unwrap().pop_front();
+        scripted.unwrap_or(StatusReply::Known(ProcessorReply::Abandoned))
     }
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_order::{DeclineReason, OpKind};
-use dropin_ports::{PaymentStore, ProcessorAnswer, SessionStore, Waiting};
+use dropin_ports::{PaymentStore, ProcessorReply, SessionStore, Waiting};
 use dropin_session::SessionStateKind;
-use dropin_usecases::payments::WayBack;
+use dropin_usecases::payments::ReturnDestination;
 
-use crate::script::{Gate, approved};
+use crate::script::{Gate, approved, unclear};
 use crate::world::{World, usd};
 
-fn page() -> ProcessorAnswer {
-    ProcessorAnswer::Pending(Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None })
+fn page() -> ProcessorReply {
+    ProcessorReply::Pending(Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None })
 }
 
 async fn order_of(world: &World, id: dropin_kernel::SessionId) -> dropin_kernel::OrderId {
@@ -22,7 +22,8 @@ async fn order_of(world: &World, id: dropin_kernel::SessionId) -> dropin_kernel:
 
 async fn session(world: &World, id: dropin_kernel::SessionId) -> String {
     let progress = world.shopper.progress(id, SessionStateKind::Created, Duration::ZERO).await.unwrap();
-    format!("{} {}", progress.state.as_str(), progress.error_code.unwrap_or("-"))
+    let failed = progress.failed_attempt.map(|failed| failed.code.as_str());
+    format!("{} {}", progress.state.as_str(), progress.error_code.or(failed).unwrap_or("-"))
 }
 
 #[tokio::test]
@@ -34,8 +35,8 @@ async fn a_shopper_who_pays_on_the_page_comes_back_to_the_complete_url() {
     assert_eq!((seen.url.as_str(), seen.challenge), ("https://bank.example/page", false));
     assert_eq!(session(&world, id).await, "REDIRECTED -");
     world.script.know(approved(&usd(2_990)));
-    let back = world.shopper.came_back(order_of(&world, id).await, Duration::ZERO).await.unwrap();
-    assert_eq!(back, WayBack::To(format!("https://shop.example/paid?session={id}")));
+    let back = world.shopper.return_shopper(order_of(&world, id).await, Duration::ZERO).await.unwrap();
+    assert_eq!(back, ReturnDestination::To(format!("https://shop.example/paid?session={id}")));
     assert_eq!(session(&world, id).await, "COMPLETED -");
     assert_eq!(world.events().await, ["SESSION_COMPLETED", "ORDER_AUTHORIZED"]);
 }
@@ -46,15 +47,15 @@ async fn a_shopper_who_cancels_comes_back_to_the_cancel_url() {
     world.script.say(OpKind::Authorize, page());
     let (id, _) = world.submitted("PAYPAL").await;
     let reason = DeclineReason::CancelledByShopper;
-    world.script.know(ProcessorAnswer::Declined { reason, retryable: false });
-    let back = world.shopper.came_back(order_of(&world, id).await, Duration::ZERO).await.unwrap();
-    assert_eq!(back, WayBack::To("http://127.0.0.1:8081/cart".to_owned()));
-    assert_eq!(session(&world, id).await, "FAILED CANCELLED_BY_SHOPPER");
-    assert_eq!(world.events().await, ["SESSION_FAILED"]);
+    world.script.know(ProcessorReply::Declined { reason, retryable: false });
+    let back = world.shopper.return_shopper(order_of(&world, id).await, Duration::ZERO).await.unwrap();
+    assert_eq!(back, ReturnDestination::To("http://127.0.0.1:8081/cart".to_owned()));
+    assert_eq!(session(&world, id).await, "CREATED PAGE_CANCELLED");
+    assert_eq!(world.events().await, [""; 0]);
 }
 
 #[tokio::test]
-async fn a_shopper_who_never_comes_back_leaves_a_failed_session_and_a_void() {
+async fn a_shopper_who_never_comes_back_leaves_an_expired_session_and_a_void() {
     let world = World::new().await;
     world.script.say(OpKind::Authorize, page());
     let (id, _) = world.submitted("PAYPAL").await;
@@ -63,9 +64,9 @@ async fn a_shopper_who_never_comes_back_leaves_a_failed_session_and_a_void() {
     assert_eq!(session(&world, id).await, "REDIRECTED -");
     world.advance(Duration::from_secs(48 * 3_600));
     assert_eq!(world.payments.expire_orders(10).await.unwrap(), 1);
-    assert_eq!(session(&world, id).await, "FAILED PAYMENT_EXPIRED");
+    assert_eq!(session(&world, id).await, "CANCELLED SESSION_EXPIRED");
     assert_eq!(world.script.asked(OpKind::Void).len(), 1);
-    assert_eq!(world.events().await, ["SESSION_FAILED"]);
+    assert_eq!(world.events().await, ["SESSION_CANCELLED"]);
 }
 
 #[tokio::test]
@@ -83,13 +84,22 @@ async fn the_shopper_of_a_checkout_comes_back_with_order_and_state() {
     let world = World::new().await;
     world.script.say(OpKind::Authorize, page());
     let (id, _) = world.checkout("PAYPAL", false).await;
+    let expected =
+        |state| ReturnDestination::To(format!("https://shop.example/back?cart=1&OrderId={id}&State={state}#top"));
+    world.script.know(unclear());
+    assert_eq!(
+        world.shopper.return_shopper(id, Duration::ZERO).await.unwrap(),
+        ReturnDestination::Waiting,
+        "it may be paid"
+    );
+    world.advance(Duration::from_millis(500));
     world.script.know(page());
-    assert_eq!(world.shopper.came_back(id, Duration::ZERO).await.unwrap(), WayBack::Waiting);
+    let back = world.shopper.return_shopper(id, Duration::ZERO).await.unwrap();
+    assert_eq!(back, expected("PROCESSING"), "nothing was decided on the page");
     world.advance(Duration::from_millis(500));
     world.script.know(approved(&usd(1_000)));
-    let back = world.shopper.came_back(id, Duration::ZERO).await.unwrap();
-    let expected = format!("https://shop.example/back?cart=1&OrderId={id}&State=PAYMENT_AUTHORIZED#top");
-    assert_eq!(back, WayBack::To(expected));
+    let back = world.shopper.return_shopper(id, Duration::ZERO).await.unwrap();
+    assert_eq!(back, expected("PAYMENT_AUTHORIZED"));
 }
 
 #[tokio::test]
@@ -103,8 +113,8 @@ async fn nobody_who_loads_the_page_ends_a_payment_that_is_being_asked_for() {
     });
     gate.arrived.notified().await;
     let [authorization] = &world.store.list_open_operations(10).await.unwrap()[..] else { panic!("an authorization") };
-    let back = world.shopper.came_back(authorization.order_id, Duration::ZERO).await.unwrap();
-    assert_eq!((back, world.script.questions()), (WayBack::Waiting, 0), "its holder is still about to ask");
+    let back = world.shopper.return_shopper(authorization.order_id, Duration::ZERO).await.unwrap();
+    assert_eq!((back, world.script.questions()), (ReturnDestination::Waiting, 0), "its holder is still about to ask");
     gate.open.notify_one();
     assert_eq!(world.state(paying.await.unwrap()).await, "PAYMENT_AUTHORIZED");
 }

@@ -4,23 +4,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use dropin_card::StashedData;
+use dropin_access::Origin;
+use dropin_card::{Card, StashedData};
 use dropin_catalogue::Catalogue;
 use dropin_kernel::{AttemptId, OrderId, SessionId, Timestamp};
+use dropin_keyring::StashKeys;
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, Order, Refund};
 use dropin_ports::{
-    AccessStore, Actor, AnswerKey, Clock, DeliveryResult, FinishedTry, IdSource, KeyUse, KeyringError,
-    MerchantInserted, OrderName, OutboxStore, PaymentStore, SealedCard, SessionStore, StashBinding, StashVault,
-    StoredAnswer,
+    AccessStore, Actor, AttemptResult, Clock, DeliveryResult, IdSource, KeyUse, MerchantInserted, OrderName,
+    OutboxStore, PaymentStore, RequestKey, SessionStore, StoredResponse,
 };
+use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable, new_merchant};
 use dropin_usecases::access::{Caller, KnownMerchants};
-use dropin_usecases::answers::Told;
+use dropin_usecases::idempotency::IdempotentOutcome;
 use dropin_usecases::payments::{
-    CaptureError, CheckoutAsk, Checkouts, Looks, Payments, RefundAsk, RefundError, Shopper, Submit, Submitted, Timing,
+    CaptureError, CheckoutAsk, Checkouts, Payments, PollThrottle, RefundAsk, RefundError, Shopper, Submit, SubmitError,
+    Submitted, Timing,
 };
+use dropin_usecases::stash::{KEY_PERIOD, NewEntry, STASH_LIFETIME, StashLimits, StashQuota, Stashing};
 use dropin_usecases::wallet::WalletOffers;
 use dropin_wire::shopper::SubmitMeans;
 use uuid::Uuid;
@@ -29,13 +33,23 @@ use crate::script::Script;
 
 pub(crate) struct TestClock(AtomicI64);
 
+impl TestClock {
+    pub(crate) fn start() -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(1_790_000_010_000_000)))
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
+    }
+}
+
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(self.0.load(Ordering::SeqCst))
     }
 }
 
-struct FreshIds;
+pub(crate) struct FreshIds;
 
 impl IdSource for FreshIds {
     fn random(&self) -> Uuid {
@@ -51,19 +65,6 @@ impl IdSource for FreshIds {
     }
 }
 
-/// No case here has a card.
-struct NoVault;
-
-impl StashVault for NoVault {
-    fn seal(&self, _: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
-        Err(KeyringError::CannotOpen)
-    }
-
-    fn open(&self, _: &SealedCard, _: StashBinding<'_>) -> Result<StashedData, KeyringError> {
-        Err(KeyringError::CannotOpen)
-    }
-}
-
 pub(crate) struct World {
     _folder: tempfile::TempDir,
     pub(crate) store: Store,
@@ -73,6 +74,7 @@ pub(crate) struct World {
     pub(crate) payments: Payments,
     pub(crate) shopper: Shopper,
     pub(crate) checkouts: Checkouts,
+    stashing: Stashing,
 }
 
 pub(crate) fn usd(minor: i64) -> Amount {
@@ -88,7 +90,8 @@ impl World {
         let permissions = new.user.permissions;
         let caller = Caller { username: new.user.username.clone(), merchant: new.merchant.clone(), permissions };
         assert_eq!(store.insert_merchant(new).await.unwrap(), MerchantInserted::Done);
-        let clock = Arc::new(TestClock(AtomicI64::new(1_790_000_010_000_000)));
+        let clock = TestClock::start();
+        let vault = Arc::new(StashKeys::open(&folder.path().join("keys"), KEY_PERIOD, STASH_LIFETIME).unwrap());
         let (shared, script) = (Arc::new(store.clone()), Arc::new(Script::default()));
         let payments = Payments {
             store: shared.clone(),
@@ -100,21 +103,34 @@ impl World {
         let return_base = "http://localhost:8083".to_owned();
         let catalogue = Arc::new(Catalogue::of_sandbox());
         let (store_of, clock_of) = (shared.clone(), clock.clone());
-        let wallets = WalletOffers { store: store_of, clock: clock_of, checkout_url: return_base.clone() };
+        let wallets = WalletOffers::new(store_of, clock_of, return_base.clone());
         let shopper = Shopper {
-            looks: Looks::default(),
+            poll_throttle: PollThrottle::default(),
+            page_closings: PollThrottle::default(),
             sessions: shared.clone(),
             merchants: KnownMerchants::new(shared.clone()),
             stash: shared.clone(),
-            vault: Arc::new(NoVault),
+            vault: vault.clone(),
             payments: payments.clone(),
             return_base: return_base.clone(),
             catalogue: catalogue.clone(),
             wallets: wallets.clone(),
+            sandbox: true,
         };
-        let (payments_of, vault) = (payments.clone(), Arc::new(NoVault));
+        let stashing = Stashing {
+            store: shared.clone(),
+            merchants: shopper.merchants.clone(),
+            sessions: shared.clone(),
+            wallets: shared.clone(),
+            vault: vault.clone(),
+            clock: clock.clone(),
+            asset_origin: Origin::parse(&return_base).unwrap(),
+            lifetime: STASH_LIFETIME,
+            quota: Arc::new(StashQuota::new(StashLimits::NONE, STASH_LIFETIME)),
+        };
+        let payments_of = payments.clone();
         let checkouts = Checkouts { payments: payments_of, stash: shared, vault, return_base, catalogue, wallets };
-        Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts }
+        Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts, stashing }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -122,11 +138,11 @@ impl World {
     }
 
     pub(crate) fn advance(&self, by: Duration) {
-        self.clock.0.fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
+        self.clock.advance(by);
     }
 
     /// A checkout of 10.00 USD with a method without a card; says what the merchant was told.
-    pub(crate) async fn checkout(&self, method: &str, capture: bool) -> (OrderId, StoredAnswer) {
+    pub(crate) async fn checkout(&self, method: &str, capture: bool) -> (OrderId, StoredResponse) {
         self.checkout_with(method, capture, None).await
     }
 
@@ -135,7 +151,7 @@ impl World {
         let mut digest = [0; 32];
         digest[..16].copy_from_slice(fresh().as_bytes());
         let at = self.clock.now();
-        let key = AnswerKey { merchant_id: self.caller.merchant.id, digest };
+        let key = RequestKey { merchant_id: self.caller.merchant.id, digest };
         KeyUse { key, fingerprint: [1; 32], at, until: at.plus(Duration::from_secs(3_600)) }
     }
 
@@ -144,8 +160,18 @@ impl World {
         method: &str,
         capture: bool,
         key_use: Option<KeyUse>,
-    ) -> (OrderId, StoredAnswer) {
-        let reference = format!("ref-{}", fresh());
+    ) -> (OrderId, StoredResponse) {
+        self.checkout_named(&format!("ref-{}", fresh()), method, capture, key_use).await
+    }
+
+    pub(crate) async fn checkout_named(
+        &self,
+        reference: &str,
+        method: &str,
+        capture: bool,
+        key_use: Option<KeyUse>,
+    ) -> (OrderId, StoredResponse) {
+        let reference = reference.to_owned();
         let ask = CheckoutAsk {
             reference: reference.clone(),
             total: usd(1_000),
@@ -175,15 +201,56 @@ impl World {
         id
     }
 
+    /// A Session of 29.90 USD that nobody has tried to pay.
+    pub(crate) async fn session(&self) -> SessionId {
+        let new = insertable(self.caller.merchant.id);
+        let id = new.session.id;
+        self.store.insert_session(new).await.unwrap();
+        id
+    }
+
     /// A Session of 29.90 USD that a shopper submits with a method.
     pub(crate) async fn submitted(&self, method: &str) -> (SessionId, Submitted) {
-        let new = insertable(self.caller.merchant.id);
-        let (id, version) = (new.session.id, new.session.revision);
-        self.store.insert_session(new).await.unwrap();
+        let id = self.session().await;
+        (id, self.submit(id, AttemptId::new(fresh()), method).await.unwrap())
+    }
+
+    /// The shopper submits the Session as it is now.
+    pub(crate) async fn submit(
+        &self,
+        id: SessionId,
+        attempt: AttemptId,
+        method: &str,
+    ) -> Result<Submitted, SubmitError> {
+        let version = self.stored(id).await.revision;
         let means = SubmitMeans::Method(method.to_owned());
-        let attempt = AttemptId::new(fresh());
         let submit = Submit { version, attempt, means, fingerprint: "browser".to_owned() };
-        (id, self.shopper.submit(id, submit).await.unwrap())
+        self.shopper.submit(id, submit).await
+    }
+
+    /// The shopper types a card and submits the Session as it is now.
+    pub(crate) async fn submit_card(&self, id: SessionId, number: &str) -> Result<Submitted, SubmitError> {
+        self.submit_card_to(&self.shopper, id, number).await
+    }
+
+    /// The same where the flows are `shopper`'s.
+    pub(crate) async fn submit_card_to(
+        &self,
+        shopper: &Shopper,
+        id: SessionId,
+        number: &str,
+    ) -> Result<Submitted, SubmitError> {
+        let (stash_id, fingerprint) = (fresh().to_string(), "browser".to_owned());
+        let data = StashedData::Card(Card::new("Ana", number, "123", "2099", "12"));
+        let entry =
+            NewEntry { client: 1, session: None, stash_id: stash_id.clone(), fingerprint: fingerprint.clone(), data };
+        self.stashing.put(&self.caller.merchant, entry).await.unwrap();
+        let (version, attempt) = (self.stored(id).await.revision, AttemptId::new(fresh()));
+        shopper.submit(id, Submit { version, attempt, means: SubmitMeans::Stash(stash_id), fingerprint }).await
+    }
+
+    pub(crate) async fn stored(&self, id: SessionId) -> Session {
+        self.store.find_session_for_shopper(id).await.unwrap().unwrap().session
     }
 
     pub(crate) async fn order(&self, id: OrderId) -> Order {
@@ -194,7 +261,7 @@ impl World {
         self.order(id).await.state.as_str()
     }
 
-    pub(crate) async fn capture(&self, id: OrderId, amount: Option<&str>) -> Result<StoredAnswer, CaptureError> {
+    pub(crate) async fn capture(&self, id: OrderId, amount: Option<&str>) -> Result<StoredResponse, CaptureError> {
         let amount = amount.map(|text| Decimal::parse(text).unwrap());
         self.payments.capture(&self.caller, id, amount.as_ref(), Channel::Order, None).await.map(answer)
     }
@@ -204,7 +271,7 @@ impl World {
         id: OrderId,
         name: &str,
         amount: Option<&str>,
-    ) -> Result<StoredAnswer, RefundError> {
+    ) -> Result<StoredResponse, RefundError> {
         let amount = amount.map(|text| Decimal::parse(text).unwrap());
         let ask = RefundAsk { reference: name.to_owned(), amount, description: None };
         self.payments.refund(&self.caller, id, &ask, None).await.map(answer)
@@ -226,14 +293,14 @@ impl World {
 
     /// The steps of an Order's life, and who took them.
     pub(crate) async fn store_history(&self, id: OrderId) -> Vec<String> {
-        let dossier = self.payments.order(&self.caller, &OrderName::Id(id)).await.unwrap();
+        let details = self.payments.order(&self.caller, &OrderName::Id(id)).await.unwrap();
         let by = |actor: &Actor| match actor {
             Actor::Merchant(_) => "MERCHANT".to_owned(),
             Actor::Shopper => "SHOPPER".to_owned(),
             Actor::System => "SYSTEM".to_owned(),
             Actor::Operator(name) => format!("OPERATOR {name}"),
         };
-        dossier.history.iter().map(|step| format!("{} by {}", step.what, by(&step.actor))).collect()
+        details.history.iter().map(|step| format!("{} by {}", step.what, by(&step.actor))).collect()
     }
 
     /// What the merchant was told since the last look, in order of each payment.
@@ -244,7 +311,7 @@ impl World {
         let mut batch = self.store.claim_deliveries(&[], now, lease_until, 100, 100).await.unwrap().deliveries;
         while !batch.is_empty() {
             told.extend(batch.iter().map(|one| one.event_type.clone()));
-            let done = batch.iter().map(|one| FinishedTry::new(one.key, DeliveryResult::Acknowledged)).collect();
+            let done = batch.iter().map(|one| AttemptResult::new(one.key, DeliveryResult::Acknowledged)).collect();
             batch = self.store.finish_deliveries(done, now, lease_until).await.unwrap().next;
         }
         told
@@ -252,13 +319,15 @@ impl World {
 }
 
 /// The answer, however it is kept.
-pub(crate) fn answer(told: Told) -> StoredAnswer {
+pub(crate) fn answer(told: IdempotentOutcome) -> StoredResponse {
     match told {
-        Told::Kept(answer) | Told::Loose(answer) | Told::Concluded(answer) => answer,
-        Told::KeyTaken => panic!("no key was sent"),
+        IdempotentOutcome::Stored(answer)
+        | IdempotentOutcome::Unstored(answer)
+        | IdempotentOutcome::Concluded(answer) => answer,
+        IdempotentOutcome::KeyTaken => panic!("no key was sent"),
     }
 }
 
-pub(crate) fn body(answer: &StoredAnswer) -> String {
+pub(crate) fn body(answer: &StoredResponse) -> String {
     String::from_utf8(answer.body.clone()).unwrap()
 }

@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
 use dropin_access::{DomainState, Merchant, Origin, WalletDomain, WalletHost, WalletHosts};
-use dropin_catalogue::{Ask, Catalogue, Channel, MerchantMethods};
-use dropin_kernel::{MerchantId, Timestamp};
+use dropin_catalogue::{Ask, Catalogue, MerchantMethods, SalesChannel};
+use dropin_kernel::{MerchantId, Timestamp, Violation, ViolationCode};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_ports::{
-    AccessStore, Clock, Measured, WalletCredentials, WalletFailure, WalletProvider, WalletSessionRequest, WalletStore,
+    AccessStore, Clock, MetricSource, WalletCredentials, WalletFailure, WalletProvider, WalletSessionRequest,
+    WalletStore,
 };
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::wallet::{
@@ -183,16 +184,28 @@ async fn the_frame_names_the_page_that_embeds_it() {
     let named = |name: &str| WalletSessionAsk { domain_name: vec![name.to_owned()], ..ask(GOOD) };
     for origin in [None, Some(ASSETS)] {
         assert_eq!(world.start(origin, &named("shop.example")).await, Ok(session("shop.example")));
-        let missing = world.start(origin, &ask(GOOD)).await.unwrap_err();
-        assert_eq!(fields(missing), [("domainName".to_owned(), "FIELD_MISSING")]);
         let wrong = world.start(origin, &named("https://shop.example")).await.unwrap_err();
         assert_eq!(fields(wrong), [("domainName".to_owned(), "FIELD_INVALID")]);
         assert_eq!(world.start(origin, &named("other.example")).await, Err(WalletSessionError::Domain));
     }
     // A page cannot name another than itself.
     world.verify("other.example").await;
+    for origin in [None, Some(ASSETS)] {
+        let missing = world.start(origin, &ask(GOOD)).await.unwrap_err();
+        assert_eq!(fields(missing), [("domainName".to_owned(), "FIELD_MISSING")], "there are two now");
+    }
     world.start(Some(PAGE), &named("other.example")).await.unwrap();
     assert_eq!(world.provider.asked.lock().unwrap().last().unwrap().0.domain, "shop.example");
+}
+
+#[tokio::test]
+async fn the_contracts_two_parameters_are_enough_where_one_domain_is_verified() {
+    let world = World::ready().await;
+    for domain_name in [vec![], vec![String::new()]] {
+        let ask = WalletSessionAsk { domain_name, ..ask(GOOD) };
+        assert_eq!(world.start(None, &ask).await, Ok(session("shop.example")));
+        assert_eq!(world.start(Some(ASSETS), &ask).await, Ok(session("shop.example")));
+    }
 }
 
 #[tokio::test]
@@ -219,13 +232,15 @@ async fn no_spelling_but_the_published_one_makes_us_call() {
 async fn everything_else_that_is_wrong_is_told_at_once() {
     let world = World::ready().await;
     let nothing = world.start(None, &WalletSessionAsk::default()).await.unwrap_err();
-    let expected = ["displayName", "domainName", "validationURL"].map(|field| (field.to_owned(), "FIELD_MISSING"));
+    let expected = ["displayName", "validationURL"].map(|field| (field.to_owned(), "FIELD_MISSING"));
     assert_eq!(fields(nothing), expected);
     for (name, code) in [
         ("", "FIELD_MISSING"),
         ("a\u{fffd}", "FIELD_INVALID"),
         (&"x".repeat(65), "VALUE_TOO_LONG"),
         ("a\nb", "FIELD_INVALID"),
+        ("a\u{202e}b", "FIELD_INVALID"),
+        ("a\u{200b}b", "FIELD_INVALID"),
     ] {
         let wrong = WalletSessionAsk { display_name: vec![name.to_owned()], ..ask(GOOD) };
         let refused = world.start(Some(PAGE), &wrong).await.unwrap_err();
@@ -264,8 +279,11 @@ async fn only_registered_and_verified_domains_show_the_button() {
 #[tokio::test]
 async fn what_the_provider_says_wrong_is_not_passed_on() {
     let world = World::ready().await;
+    let why = "its host leads into a private, local or reserved network";
+    let not_public = Violation::new("validationURL", ViolationCode::NotAllowed, why);
     for (answer, refused) in [
         (Err(WalletFailure::Busy), WalletSessionError::Busy),
+        (Err(WalletFailure::HostNotPublic), WalletSessionError::Invalid(vec![not_public])),
         (Err(WalletFailure::Provider("no".to_owned())), WalletSessionError::Provider("no".to_owned())),
     ] {
         *world.provider.answer.lock().unwrap() = Some(answer);
@@ -281,11 +299,7 @@ async fn what_the_provider_says_wrong_is_not_passed_on() {
 #[tokio::test]
 async fn a_certificate_that_ended_ends_the_button() {
     let world = World::ready().await;
-    let offers = WalletOffers {
-        store: world.store.clone(),
-        clock: world.clock.clone(),
-        checkout_url: "https://pay.example/".to_owned(),
-    };
+    let offers = WalletOffers::new(world.store.clone(), world.clock.clone(), "https://pay.example/".to_owned());
     let (catalogue, currencies) = (Catalogue::of_sandbox(), [Currency::Eur]);
     let all = catalogue.offers(&Ask {
         country: None,
@@ -294,7 +308,8 @@ async fn a_certificate_that_ended_ends_the_button() {
         merchant: &MerchantMethods::default(),
         sandbox: true,
         recurring: false,
-        channel: Channel::DropIn,
+        capture_later: false,
+        channel: SalesChannel::DropIn,
     });
     let entries = offers.of(world.ana.id, &all).await.unwrap();
     let entry = serde_json::to_value(&entries[0]).unwrap();
@@ -304,13 +319,13 @@ async fn a_certificate_that_ended_ends_the_button() {
     assert_eq!(parameters["PaymentSessionUrl"], json!(url));
     assert_eq!(offers.of(world.bob.id, &all).await, Ok(vec![]));
     let [wallet, cards]: [Vec<_>; 2] =
-        [true, false].map(|token| all.iter().copied().filter(|one| one.token == token).collect());
+        [true, false].map(|token| all.iter().filter(|one| one.is_token() == token).cloned().collect());
     assert_eq!(offers.of(world.ana.id, &cards).await, Ok(vec![]), "without Apple Pay");
     assert_eq!(offers.of(world.ana.id, &wallet).await, Ok(vec![]), "without a card");
     let watched = WalletCertificates { store: world.store.clone(), clock: world.clock.clone() };
     let left = async || {
-        let told = watched.measure().await.unwrap();
-        let [reading] = told[0].readings() else { panic!("{told:?}") };
+        let told = watched.collect_metrics().await.unwrap();
+        let [reading] = told[0].samples() else { panic!("{told:?}") };
         assert_eq!(reading.labels, [("merchant", world.ana.id.to_string().into())]);
         reading.value
     };

@@ -6,15 +6,16 @@ use dropin_validation::Text;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::gate::read_object;
+use crate::known::Known;
 use crate::member::Member;
 use crate::order::{self, RefundInput};
 use crate::request::RequestError;
 use crate::schema;
+use crate::strict_json::read_object;
 
 /// The body of POST {checkout_url}/v2.21/capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CaptureRequest {
+pub struct CheckoutCaptureRequest {
     /// The merchant that is named; whether it is the caller is not known yet.
     pub merchant_id: String,
     /// The Order.
@@ -34,13 +35,13 @@ pub struct CancelRequest {
 
 /// The body of POST {checkout_url}/v2.21/refund.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefundRequest {
+pub struct CheckoutRefundRequest {
     /// The merchant that is named; whether it is the caller is not known yet.
     pub merchant_id: String,
     /// The Order.
     pub order: OrderId,
     /// What to give back.
-    pub refund: order::RefundRequest,
+    pub refund: order::OrderRefundRequest,
 }
 
 /// The body of POST {checkout_url}/v2.21/query.
@@ -62,7 +63,7 @@ pub enum OrderQuery {
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = CheckoutCapture)]
 struct CaptureDto {
     /// Your own MerchantId.
@@ -75,8 +76,10 @@ struct CaptureDto {
     amount: Member<Decimal>,
 }
 
+impl Known for CaptureDto {}
+
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = CheckoutCancel)]
 struct CancelDto {
     /// Your own MerchantId.
@@ -86,8 +89,10 @@ struct CancelDto {
     order_id: Member<String>,
 }
 
+impl Known for CancelDto {}
+
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = CheckoutRefund)]
 struct RefundDto {
     /// Your own MerchantId.
@@ -106,9 +111,11 @@ struct RefundDto {
     description: Member<String>,
 }
 
+impl Known for RefundDto {}
+
 /// Give exactly one of OrderId and ReferenceId.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = CheckoutQuery)]
 struct QueryDto {
     /// Your own MerchantId.
@@ -124,21 +131,23 @@ struct QueryDto {
     contract_id: Member<String>,
 }
 
+impl Known for QueryDto {}
+
 schema::sent_as! {
-    CaptureRequest => CaptureDto;
+    CheckoutCaptureRequest => CaptureDto;
     CancelRequest => CancelDto;
-    RefundRequest => RefundDto;
+    CheckoutRefundRequest => RefundDto;
     QueryRequest => QueryDto;
 }
 
-impl CaptureRequest {
+impl CheckoutCaptureRequest {
     /// Reads the body.
     ///
     /// # Errors
     /// Malformed JSON; else every wrong type and missing member; else an OrderId that is none.
     pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
-        let dto: CaptureDto = read_object(body)?;
         let mut all = Violations::new();
+        let dto: CaptureDto = read_object(body, &mut all)?;
         let amount = dto.amount.optional("", "Amount", &mut all);
         let (merchant_id, order) = named(dto.merchant_id, dto.order_id, all)?;
         Ok(Self { merchant_id, order: order_id(&order)?, amount })
@@ -149,22 +158,23 @@ impl CancelRequest {
     /// Reads the body.
     ///
     /// # Errors
-    /// As [`CaptureRequest::parse`].
+    /// As [`CheckoutCaptureRequest::parse`].
     pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
-        let dto: CancelDto = read_object(body)?;
-        let (merchant_id, order) = named(dto.merchant_id, dto.order_id, Violations::new())?;
+        let mut all = Violations::new();
+        let dto: CancelDto = read_object(body, &mut all)?;
+        let (merchant_id, order) = named(dto.merchant_id, dto.order_id, all)?;
         Ok(Self { merchant_id, order: order_id(&order)? })
     }
 }
 
-impl RefundRequest {
+impl CheckoutRefundRequest {
     /// Reads the body.
     ///
     /// # Errors
     /// Malformed JSON; else every wrong type and missing member; else every wrong meaning.
     pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
-        let dto: RefundDto = read_object(body)?;
         let mut all = Violations::new();
+        let dto: RefundDto = read_object(body, &mut all)?;
         let refund = RefundInput::of(dto.refund_reference, dto.amount, dto.description, &mut all);
         let merchant_id = dto.merchant_id.required("", "MerchantId", &mut all);
         let order = dto.order_id.required("", "OrderId", &mut all);
@@ -183,8 +193,8 @@ impl QueryRequest {
     /// # Errors
     /// Malformed JSON; else every wrong type and missing member; else every wrong meaning: more than one name for the Order, or a contract.
     pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
-        let dto: QueryDto = read_object(body)?;
         let mut all = Violations::new();
+        let dto: QueryDto = read_object(body, &mut all)?;
         let names = [&dto.order_id, &dto.reference_id, &dto.contract_id].map(Member::is_there);
         let merchant_id = dto.merchant_id.required("", "MerchantId", &mut all);
         if names == [false; 3] {

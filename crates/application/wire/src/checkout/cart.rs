@@ -1,4 +1,4 @@
-//! What is bought in a checkout. Unlike in a Session, Quantity multiplies here (decisions.md section 6).
+//! What is bought in a checkout. Unlike in a Session, Quantity multiplies here (docs/SPECIFICATION.md#checkout-total).
 
 use dropin_kernel::{Violation, ViolationCode, Violations};
 use dropin_money::{Amount, Currency};
@@ -6,12 +6,13 @@ use dropin_validation::{MAX_ITEMS, SentNumber, Text, UrlPolicy, WebUrl, sent_amo
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::known::Known;
 use crate::member::{Member, Shape};
 use crate::number::ExactNumber;
 use crate::schema;
 
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = CheckoutItem)]
 pub(super) struct ItemDto {
     #[schema(value_type = schema::Text)]
@@ -28,6 +29,8 @@ pub(super) struct ItemDto {
     #[schema(value_type = Option<schema::WebUrl>)]
     image_url: Member<String>,
 }
+
+impl Known for ItemDto {}
 
 /// An item, its members of the right types.
 pub(super) struct ItemInput {

@@ -1,29 +1,29 @@
 use dropin_kernel::Violations;
-use dropin_validation::{Country, Email, Phone, Region, Text};
+use dropin_validation::{Country, Text};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::known::Known;
 use crate::member::{Member, Shape};
 use crate::schema;
 
 /// Who pays.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = Consumer)]
 pub(super) struct ConsumerDto {
     /// Full name.
     #[schema(value_type = schema::Text)]
     name: Member<String>,
-    #[schema(value_type = schema::Email)]
+    #[schema(value_type = schema::Text)]
     email: Member<String>,
-    #[schema(value_type = Option<schema::Phone>)]
+    #[schema(value_type = Option<schema::Text>)]
     phone: Member<String>,
     /// Street address.
     #[schema(value_type = schema::Text)]
     address: Member<String>,
     #[schema(value_type = schema::Text)]
     city: Member<String>,
-    /// In CA, MX and US an ISO 3166-2 code of the country, with or without its prefix: `CA` or `US-CA`.
     #[schema(value_type = Option<schema::Text>)]
     region: Member<String>,
     #[schema(value_type = Option<schema::Text>)]
@@ -32,6 +32,8 @@ pub(super) struct ConsumerDto {
     #[schema(value_type = schema::Country)]
     country: Member<String>,
 }
+
+impl Known for ConsumerDto {}
 
 /// A Consumer, its members of the right types.
 pub(super) struct ConsumerInput {
@@ -88,26 +90,25 @@ pub(super) struct Consumer {
 }
 
 impl Consumer {
-    /// Checks what the members mean. Region and PostalCode may be left out in every country: no rule of a Session's addresses asks for them here.
+    /// Checks what the members mean. They are text, of which only the lengths and the country's code are checked (docs/SPECIFICATION.md#consumer).
     pub(super) fn parse(input: &ConsumerInput, all: &mut Violations) -> Option<Self> {
-        let name = all.check(Text::parse("Consumer.Name", &input.name));
-        let email = all.check(Email::parse("Consumer.Email", &input.email));
-        let phone = input.phone.as_ref().and_then(|phone| all.check(Phone::parse("Consumer.Phone", phone)));
-        let address = all.check(Text::parse("Consumer.Address", &input.address));
-        let city = all.check(Text::parse("Consumer.City", &input.city));
+        let text =
+            |name: &str, raw: &str, all: &mut Violations| all.check(Text::parse(format_args!("Consumer.{name}"), raw));
+        let name = text("Name", &input.name, all);
+        let email = text("Email", &input.email, all);
+        let phone = input.phone.as_ref().and_then(|phone| text("Phone", phone, all));
+        let address = text("Address", &input.address, all);
+        let city = text("City", &input.city, all);
         let country = all.check(Country::parse("Consumer.Country", &input.country));
-        let region = country
-            .zip(input.region.as_ref())
-            .and_then(|(country, region)| all.check(Region::parse("Consumer.Region", region, country)));
-        let postal_code =
-            input.postal_code.as_ref().and_then(|code| all.check(Text::parse("Consumer.PostalCode", code)));
+        let region = input.region.as_ref().and_then(|region| text("Region", region, all));
+        let postal_code = input.postal_code.as_ref().and_then(|code| text("PostalCode", code, all));
         Some(Self {
             name: name?.into_string(),
-            email: email?.as_str().to_owned(),
-            phone: phone.map(|phone| phone.as_str().to_owned()),
+            email: email?.into_string(),
+            phone: phone.map(Text::into_string),
             address: address?.into_string(),
             city: city?.into_string(),
-            region: region.map(|region| region.as_str().to_owned()),
+            region: region.map(Text::into_string),
             postal_code: postal_code.map(Text::into_string),
             country: country?.code(),
         })

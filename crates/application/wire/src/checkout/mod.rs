@@ -1,12 +1,11 @@
-//! The server-to-server checkout, `/v2.21`: what a merchant's server asks for, and what it is told (contract, Checkout request and response;
-//! decisions.md section 6).
+//! The server-to-server checkout, `/v2.21`: what a merchant's server asks for, and what it is told (docs/SPECIFICATION.md#checkout).
 
 mod action;
-mod answer;
 mod cart;
 mod consumer;
 mod request;
+mod response;
 
-pub use action::{CancelRequest, CaptureRequest, OrderQuery, QueryRequest, RefundRequest};
-pub use answer::{ActedBody, CheckoutBody, acted, answered, declined};
+pub use action::{CancelRequest, CheckoutCaptureRequest, CheckoutRefundRequest, OrderQuery, QueryRequest};
 pub use request::CheckoutRequest;
+pub use response::{CheckoutActionBody, CheckoutBody, checkout_action, checkout_result, declined};

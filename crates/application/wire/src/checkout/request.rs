@@ -1,17 +1,18 @@
-use dropin_catalogue::{Class, Method, find_method};
+use dropin_catalogue::{Catalogue, Class, Method};
 use dropin_kernel::{Violation, ViolationCode, Violations};
 use dropin_money::{Amount, Currency};
-use dropin_validation::{Text, UrlPolicy, WebUrl};
+use dropin_validation::{Text, UrlPolicy, WebUrl, parse_currency};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::cart::{self, CartItem, ItemDto, ItemInput};
 use super::consumer::{Consumer, ConsumerDto, ConsumerInput};
-use crate::gate::read_object;
+use crate::known::Known;
 use crate::member::{List, Member, Object, Shape};
 use crate::request::RequestError;
 use crate::schema;
 use crate::stash::{STASH_ID_FORM, is_stash_id};
+use crate::strict_json::read_object;
 
 /// The body of POST {checkout_url}/v2.21.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub struct CheckoutRequest {
     pub fingerprint: Text,
 }
 
-/// A payment to make. Unknown members are ignored; null counts as left out.
+/// A payment to make. A member that is not known here is FIELD_UNKNOWN; null and the empty text count as left out.
 ///
 /// What depends on several fields:
 ///
@@ -51,7 +52,7 @@ pub struct CheckoutRequest {
 /// - PaymentMethod may be left out when the stash holds a wallet's token, which carries the method; beside it APPLEPAY may stand.
 /// - Return is required for methods of class Card (3-D Secure) and Online, but not for a wallet's token.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = CheckoutRequest)]
 struct CheckoutDto {
     /// Your own MerchantId.
@@ -86,6 +87,8 @@ struct CheckoutDto {
     contract_id: Member<String>,
 }
 
+impl Known for CheckoutDto {}
+
 schema::sent_as! { CheckoutRequest => CheckoutDto; }
 
 /// A checkout, its members of the right types.
@@ -111,15 +114,15 @@ impl Shape for CheckoutDto {
         let reference_id = self.reference_id.required(path, "ReferenceId", all);
         let consumer_currency = self.consumer_currency.required(path, "ConsumerCurrency", all);
         let payment_method = if self.contract_id.is_there() || self.stash_id.is_there() {
-            // A contract names the method too, and so does a wallet's token (decisions.md section 6).
+            // A contract names the method too, and so does a wallet's token (docs/SPECIFICATION.md#checkout-request).
             self.payment_method.optional(path, "PaymentMethod", all)
         } else {
             self.payment_method.required(path, "PaymentMethod", all)
         };
         let capture = self.capture.optional(path, "Capture", all);
         let items = self.items.required(path, "Items", all).and_then(|items| items.shapes("Items", all));
-        let consumer = (self.consumer.required(path, "Consumer", all))
-            .and_then(|Object(consumer)| consumer.shape("Consumer", all));
+        let consumer =
+            (self.consumer.required(path, "Consumer", all)).and_then(|consumer| consumer.shape("Consumer", all));
         let device_fingerprint = self.device_fingerprint.required(path, "DeviceFingerprint", all);
         let stash_id = self.stash_id.optional(path, "StashId", all);
         let return_url = self.r#return.optional(path, "Return", all);
@@ -152,20 +155,20 @@ impl CheckoutRequest {
     /// Reads the body.
     ///
     /// # Errors
-    /// Malformed JSON; else every wrong type and missing member; else every wrong meaning (decisions.md sections 2 and 6).
-    pub fn parse(body: &[u8], policy: UrlPolicy) -> Result<Self, RequestError> {
-        let dto: CheckoutDto = read_object(body)?;
+    /// Malformed JSON; else every wrong type and missing member; else every wrong meaning (docs/SPECIFICATION.md#all-field-errors).
+    pub fn parse(body: &[u8], policy: UrlPolicy, catalogue: &Catalogue) -> Result<Self, RequestError> {
         let mut all = Violations::new();
+        let dto: CheckoutDto = read_object(body, &mut all)?;
         let input = dto.shape("", &mut all);
         let input = all.into_result(input)?;
         let mut all = Violations::new();
-        let request = Self::of(input, policy, &mut all);
+        let request = Self::of(input, policy, catalogue, &mut all);
         Ok(all.into_result(request)?)
     }
 
-    fn of(input: CheckoutInput, policy: UrlPolicy, all: &mut Violations) -> Option<Self> {
+    fn of(input: CheckoutInput, policy: UrlPolicy, catalogue: &Catalogue, all: &mut Violations) -> Option<Self> {
         let reference = all.check(Text::parse("ReferenceId", &input.reference_id));
-        let currency = all.check(parse_currency(&input.consumer_currency));
+        let currency = all.check(parse_currency("ConsumerCurrency", &input.consumer_currency));
         // Without a currency, prices are held against the one with the most decimals: what is wrong there is wrong in all.
         let items = cart::parse(&input.items, currency.unwrap_or(Currency::Kwd), policy, all);
         let total = currency.zip(items.as_ref()).and_then(|(currency, items)| all.check(cart::total(items, currency)));
@@ -175,10 +178,10 @@ impl CheckoutRequest {
             let why = "there is no such contract: contracts are not offered here; send PaymentMethod in its place";
             all.push("ContractId", ViolationCode::NotFound, why);
         }
-        let method = input.payment_method.as_deref().and_then(|id| all.check(parse_method(id)));
+        let method = input.payment_method.as_deref().and_then(|id| all.check(parse_method(id, catalogue)));
         input.check_stash(method, all);
         let return_url = input.return_url.as_ref().map(|url| all.check(WebUrl::parse("Return", url, policy)));
-        if return_url.is_none() && method.is_some_and(|method| method.class != Class::Offline && !method.token) {
+        if return_url.is_none() && method.is_some_and(|method| method.class() != Class::Offline && !method.is_token()) {
             let why = "is required for methods of class Card and Online: the shopper comes back to it";
             all.push("Return", ViolationCode::Missing, why);
         }
@@ -192,7 +195,7 @@ impl CheckoutRequest {
             total: total?,
             document,
             country: consumer.country.to_owned(),
-            method: method.map(|method| method.id.to_owned()),
+            method: method.map(|method| method.id().to_owned()),
             stash_id: input.stash_id,
             return_url: return_url.flatten().map(|url| url.as_str().to_owned()),
             capture: input.capture,
@@ -202,13 +205,13 @@ impl CheckoutRequest {
 }
 
 impl CheckoutInput {
-    /// StashId goes with class Card, and with no other (decisions.md section 6).
+    /// StashId goes with class Card, and with no other (docs/SPECIFICATION.md#checkout-request).
     fn check_stash(&self, method: Option<&Method>, all: &mut Violations) {
         if self.stash_id.as_deref().is_some_and(|id| !is_stash_id(id)) {
             all.push("StashId", ViolationCode::Invalid, STASH_ID_FORM);
         }
         let Some(method) = method else { return };
-        match (method.class, &self.stash_id) {
+        match (method.class(), &self.stash_id) {
             (Class::Card, None) => {
                 all.push("StashId", ViolationCode::Missing, "is required for methods of class Card");
             }
@@ -222,13 +225,8 @@ impl CheckoutInput {
     }
 }
 
-fn parse_currency(code: &str) -> Result<Currency, Violation> {
-    let why = "must be one of the currencies of the contract, such as USD";
-    code.parse().map_err(|_unknown| Violation::new("ConsumerCurrency", ViolationCode::NotAllowed, why))
-}
-
-/// Of the catalogue; what it may be used for, the catalogue itself is asked.
-fn parse_method(id: &str) -> Result<&'static Method, Violation> {
+/// Built in, or the deployment's own. Whether it may be used is asked of the catalogue when the payment is made.
+fn parse_method<'a>(id: &str, catalogue: &'a Catalogue) -> Result<&'a Method, Violation> {
     let why = "must be the Id of a payment method of the catalogue: one that getPaymentMethods lists";
-    find_method(id).ok_or_else(|| Violation::new("PaymentMethod", ViolationCode::NotAllowed, why))
+    catalogue.method(id).ok_or_else(|| Violation::new("PaymentMethod", ViolationCode::NotAllowed, why))
 }

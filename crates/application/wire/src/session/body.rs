@@ -1,5 +1,5 @@
 use dropin_money::Amount;
-use dropin_order::Order;
+use dropin_order::{FailureReason, Order, OrderState};
 use dropin_session::{BillingChoice, Session, SessionStateKind};
 use dropin_validation::{Discount, Item};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::order::OrderBody;
 use crate::people::{BillingBody, ShippingBody};
 use crate::schema;
 
-/// A Session as its merchant sees it (contract, Session, column "Returned when"; decisions.md section 3 for the additional members).
+/// A Session as its merchant sees it (docs/SPECIFICATION.md#session-fields).
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Session, description = "A Session as its merchant sees it.")]
@@ -91,6 +91,10 @@ pub struct SessionBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = OrderBody)]
     order: Option<OrderBody<'a>>,
+    /// When the Session is read: every attempt to pay it, oldest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<AttemptBody>)]
+    attempts: Option<Vec<AttemptBody<'a>>>,
     #[schema(value_type = schema::Moment)]
     created_at: String,
     #[schema(value_type = schema::Moment)]
@@ -120,7 +124,23 @@ impl<'a> SessionBody<'a> {
         }
     }
 
-    /// The Session without billing details and without its Order, for notifications (decisions.md section 9).
+    /// With the attempts to pay it, by their Orders; the member is left out where there are none.
+    #[must_use]
+    pub fn with_attempts(self, orders: &'a [Order]) -> Self {
+        Self { attempts: (!orders.is_empty()).then(|| orders.iter().map(AttemptBody::from).collect()), ..self }
+    }
+
+    /// Without the person of a stored billing profile that was named by its id or reference: for a caller that may not read Sessions, and so hears
+    /// its BillingProfileId alone (docs/SPECIFICATION.md#stored-person).
+    #[must_use]
+    pub fn without_stored_person(self, session: &Session) -> Self {
+        match session.terms.billing_choice {
+            BillingChoice::Supplied => self,
+            BillingChoice::ByReference(_) | BillingChoice::ById => Self { billing_profile: None, ..self },
+        }
+    }
+
+    /// The Session without billing details and without its Order, for notifications (docs/SPECIFICATION.md#session-events).
     pub(crate) fn without_billing(session: &'a Session, order: Option<&'a Order>) -> Self {
         let terms = &session.terms;
         let kind = session.state.kind();
@@ -134,10 +154,10 @@ impl<'a> SessionBody<'a> {
             cancel_url: terms.cancel_url.as_str(),
             currency: terms.currency.code(),
             total_amount: (&terms.total).into(),
-            rate_offer_id: terms.rate.as_ref().map(|rate| rate.offer_id.to_string()),
-            rate: terms.rate.as_ref().map(|rate| rate.rate.into()),
-            settlement_amount: terms.rate.as_ref().map(|rate| (&rate.settlement).into()),
-            settlement_currency: terms.rate.as_ref().map(|rate| rate.settlement.currency().code()),
+            rate_offer_id: terms.rate.as_ref().map(|sale| sale.offer_id.to_string()),
+            rate: terms.rate.as_ref().map(|sale| sale.rate.rate().into()),
+            settlement_amount: terms.rate.as_ref().map(|sale| (&sale.settlement).into()),
+            settlement_currency: terms.rate.as_ref().map(|sale| sale.rate.base().code()),
             items: terms.items.iter().map(ItemBody::from).collect(),
             tax_amount: terms.tax.as_ref().map(ExactNumber::from),
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(DiscountBody::from).collect()),
@@ -151,10 +171,41 @@ impl<'a> SessionBody<'a> {
             redirect_url: None,
             payment_method: shown.map(|order| order.payment_method.as_str()),
             order: None,
+            attempts: None,
             created_at: session.created_at.to_string(),
             updated_at: session.updated_at.to_string(),
             expires_at: session.expires_at.to_string(),
         }
+    }
+}
+
+/// An attempt to pay a Session. It names no card.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = Attempt)]
+struct AttemptBody<'a> {
+    /// When it began.
+    #[schema(value_type = schema::Moment)]
+    at: String,
+    #[schema(value_type = schema::MethodId)]
+    payment_method: &'a str,
+    /// COMPLETED when it completed the Session, whatever became of the Order since.
+    #[schema(value_type = schema::AttemptOutcome)]
+    outcome: &'static str,
+    /// Why it FAILED, exactly; never shown to the shopper.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::FailureCode)]
+    code: Option<&'static str>,
+}
+
+impl<'a> From<&'a Order> for AttemptBody<'a> {
+    fn from(order: &'a Order) -> Self {
+        let (outcome, code) = match order.state {
+            _ if order.shown => ("COMPLETED", None),
+            OrderState::ProcessingFailed => ("FAILED", order.failure.map(FailureReason::as_str)),
+            _ => ("PROCESSING", None),
+        };
+        Self { at: order.created_at.to_string(), payment_method: &order.payment_method, outcome, code }
     }
 }
 

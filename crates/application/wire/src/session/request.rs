@@ -1,14 +1,19 @@
+use std::borrow::Cow;
+
 use dropin_kernel::Violations;
 use dropin_session::{SessionInput, no_billing_choice};
 use dropin_validation::{DiscountInput, ItemInput, SentNumber};
 use serde::Deserialize;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, Schema, SchemaType};
+use utoipa::{PartialSchema, ToSchema};
 
-use crate::gate::read_object;
+use crate::known::Known;
 use crate::member::{List, Member, Object, Shape};
 use crate::people::{BillingDto, ShippingDto};
 use crate::request::RequestError;
 use crate::schema;
+use crate::strict_json::read_object;
 
 /// The body of POST and PUT /v1/session.
 #[derive(Debug)]
@@ -19,18 +24,43 @@ impl SessionRequest {
     /// RateOfferId leads to.
     ///
     /// # Errors
-    /// Malformed JSON; else every wrong type and missing member (decisions.md section 2).
+    /// Malformed JSON; else every wrong type and missing member (docs/SPECIFICATION.md#all-field-errors).
     pub fn read(body: &[u8]) -> Result<SessionInput, RequestError> {
-        let dto: SessionDto = read_object(body)?;
         let mut all = Violations::new();
+        let dto: SessionDto = read_object(body, &mut all)?;
         let input = dto.shape("", &mut all);
         Ok(all.into_result(input)?)
     }
 }
 
-schema::sent_as! { SessionRequest => SessionDto; }
+impl PartialSchema for SessionRequest {
+    /// What only answers have is accepted and means nothing, so the document lists it beside what is read.
+    fn schema() -> RefOr<Schema> {
+        let mut schema = SessionDto::schema();
+        if let RefOr::T(Schema::Object(object)) = &mut schema {
+            for name in SessionDto::ANSWERED {
+                let ignored = ObjectBuilder::new().schema_type(SchemaType::AnyValue);
+                let ignored = ignored.description(Some("Only answers have it: ignored."));
+                object.properties.insert((*name).to_owned(), RefOr::T(ignored.into()));
+            }
+            object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
+        }
+        schema
+    }
+}
 
-/// A Session to create, or to put in the place of one. Unknown members are ignored; null counts as left out.
+impl ToSchema for SessionRequest {
+    fn name() -> Cow<'static, str> {
+        SessionDto::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        SessionDto::schemas(schemas);
+    }
+}
+
+/// A Session to create, or to put in the place of one. A member that is not known here is FIELD_UNKNOWN; null and the
+/// empty text count as left out. What only answers have (State, TotalAmount and so on) is ignored, so that an answer can be sent back.
 ///
 /// What depends on several fields:
 ///
@@ -96,8 +126,34 @@ struct SessionDto {
     open_contract: Member<bool>,
 }
 
+impl Known for SessionDto {
+    const ANSWERED: &'static [&'static str] = &[
+        "Attempts",
+        "CreatedAt",
+        "ExpiresAt",
+        "Order",
+        "PaymentMethod",
+        "Rate",
+        "RedirectUrl",
+        "SessionId",
+        "SettlementAmount",
+        "SettlementCurrency",
+        "State",
+        "TotalAmount",
+        "UpdatedAt",
+    ];
+    const NESTED: &'static [&'static str] = &[
+        "BillingProfile.Address",
+        "BillingProfile.Email",
+        "BillingProfile.Name",
+        "BillingProfile.NationalIdentifier",
+        "ShippingDetails.DutyAmount",
+        "ShippingDetails.ShippingAmount",
+    ];
+}
+
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = ItemRequest)]
 struct ItemDto {
     #[schema(value_type = schema::Text)]
@@ -109,8 +165,10 @@ struct ItemDto {
     quantity: Member<SentNumber>,
 }
 
+impl Known for ItemDto {}
+
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "PascalCase")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = DiscountRequest)]
 struct DiscountDto {
     /// What it is for.
@@ -121,10 +179,33 @@ struct DiscountDto {
     amount: Member<SentNumber>,
 }
 
+impl Known for DiscountDto {}
+
+impl SessionDto {
+    /// Answers name the billing profile beside showing it. A BillingProfile that is sent back is the one that counts; what names the same one
+    /// is left out.
+    fn drop_echoed_names(&mut self) {
+        let (Member::Given(profile), Member::Given(id)) = (&self.billing_profile, &self.billing_profile_id) else {
+            return;
+        };
+        let profile = profile.get();
+        if !profile.billing_profile_id.is(id) {
+            return;
+        }
+        self.billing_profile_id = Member::Absent;
+        if let Member::Given(reference) = &self.billing_profile_reference
+            && profile.billing_profile_reference.is(reference)
+        {
+            self.billing_profile_reference = Member::Absent;
+        }
+    }
+}
+
 impl Shape for SessionDto {
     type Input = SessionInput;
 
-    fn shape(self, path: &str, all: &mut Violations) -> Option<SessionInput> {
+    fn shape(mut self, path: &str, all: &mut Violations) -> Option<SessionInput> {
+        self.drop_echoed_names();
         let billings = [
             self.billing_profile.is_there(),
             self.billing_profile_reference.is_there(),
@@ -138,19 +219,19 @@ impl Shape for SessionDto {
         let complete_url = self.complete_url.required(path, "CompleteUrl", all);
         let cancel_url = self.cancel_url.required(path, "CancelUrl", all);
         let currency = if self.rate_offer_id.is_there() {
-            // A rate offer names the currency too (decisions.md section 5).
+            // A rate offer names the currency too (docs/SPECIFICATION.md#session-rate).
             self.currency.optional(path, "Currency", all)
         } else {
             self.currency.required(path, "Currency", all)
         };
         let items = self.items.required(path, "Items", all).and_then(|items| items.shapes("Items", all));
         let billing_profile = (self.billing_profile.optional(path, "BillingProfile", all))
-            .and_then(|Object(billing)| billing.shape("BillingProfile", all));
+            .and_then(|billing| billing.shape("BillingProfile", all));
         let billing_profile_reference = self.billing_profile_reference.optional(path, "BillingProfileReference", all);
         let billing_profile_id = self.billing_profile_id.optional(path, "BillingProfileId", all);
         let via_agent = self.via_agent.optional(path, "ViaAgent", all);
         let shipping = (self.shipping_details.optional(path, "ShippingDetails", all))
-            .and_then(|Object(shipping)| shipping.shape("ShippingDetails", all));
+            .and_then(|shipping| shipping.shape("ShippingDetails", all));
         let tax = self.tax_amount.optional(path, "TaxAmount", all);
         let discounts =
             (self.discounts.optional(path, "Discounts", all)).and_then(|discounts| discounts.shapes("Discounts", all));

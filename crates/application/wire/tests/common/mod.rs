@@ -5,14 +5,15 @@ use dropin_kernel::{
     AttemptId, BillingProfileId, LedgerTransactionId, MerchantId, OrderId, ParseIdError, SessionId, Timestamp,
 };
 use dropin_money::{Amount, Currency};
+use dropin_order::FailureReason;
 use dropin_order::{BankDetails, NewOrder, Order};
-use dropin_session::{CancelReason, FailureReason, Session, SessionState};
+use dropin_session::{CancelReason, Session, SessionState};
 use dropin_validation::{BillingProfile, UrlPolicy};
 use dropin_wire::RequestError;
-use dropin_wire::session::{BillingWish, RateWish, Reading, SessionDraft, SessionRequest};
+use dropin_wire::session::{DraftContext, RequestedBilling, RequestedRate, SessionDraft, SessionRequest};
 
-pub(crate) const READING: Reading =
-    Reading { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
+pub(crate) const READING: DraftContext =
+    DraftContext { url_policy: UrlPolicy::Production, today: time::macros::date!(2026 - 11 - 21) };
 
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_795_000_000_000_000);
 
@@ -40,13 +41,13 @@ pub(crate) const LARGEST: &str = r#"{
     "BillingProfile": {"BillingProfileReference": "ana-1", "Name": "Ana", "Email": "ana@shop.example", "Phone": "+5511987654321",
         "Birthdate": "1980-05-04", "NationalIdentifier": "36.002.518/0001-01", "Company": "Loja Ltda",
         "Address": {"Street": "Rua 1", "City": "São Paulo", "Country": "BR", "Postcode": "01000-000", "Phone": "+5511987654322"}},
-    "AllowContract": false, "OpenContract": null, "Unknown": {"a": [1e999]}
+    "AllowContract": false, "OpenContract": null, "SettlementAmount": 1e999
 }"#;
 
 pub(crate) fn parse(body: impl AsRef<[u8]>) -> Result<SessionDraft, RequestError> {
     let input = SessionRequest::read(body.as_ref())?;
     // No merchant has any offer here.
-    let rate = if input.rate_offer_id.is_some() { RateWish::found(None, NOW) } else { RateWish::None };
+    let rate = if input.rate_offer_id.is_some() { RequestedRate::found(None, NOW) } else { RequestedRate::None };
     Ok(SessionDraft::parse(&input, READING, &rate)?)
 }
 
@@ -70,26 +71,30 @@ pub(crate) fn id<T: std::str::FromStr<Err = ParseIdError>>(last: u8) -> T {
 
 pub(crate) fn session(body: &str) -> Session {
     let draft = parse(body).unwrap();
-    let BillingWish::Supplied(details) = draft.billing.clone() else { panic!("not supplied") };
+    let RequestedBilling::Supplied(details) = draft.billing.clone() else { panic!("not supplied") };
     let terms = draft.into_terms(BillingProfile { id: id::<BillingProfileId>(9), details: *details });
     let expires_at = NOW.plus(std::time::Duration::from_secs(86_400));
-    Session::create(id::<SessionId>(1), id::<MerchantId>(2), terms, NOW, expires_at)
+    Session::create(id::<SessionId>(1), id::<MerchantId>(2), terms, 5, NOW, expires_at).unwrap()
+}
+
+pub(crate) fn in_state(session: Session, state: SessionState) -> Session {
+    session.edited(|parts| parts.state = state).unwrap()
 }
 
 pub(crate) fn completed(body: &str) -> (Session, Order) {
     let session = session(body);
     let order = authorized(&session);
     let state = SessionState::Completed { order: order.id, attempt: id::<AttemptId>(4) };
-    (Session { state, ..session }, order)
+    (in_state(session, state), order)
 }
 
 pub(crate) fn failed(body: &str) -> Session {
     let (order, attempt, reason) = (id::<OrderId>(3), id::<AttemptId>(4), FailureReason::InsufficientFunds);
-    Session { state: SessionState::Failed { order, attempt, reason }, ..session(body) }
+    in_state(session(body), SessionState::Failed { order, attempt, reason })
 }
 
 pub(crate) fn expired(body: &str) -> Session {
-    Session { state: SessionState::Cancelled { reason: CancelReason::Expired }, ..session(body) }
+    in_state(session(body), SessionState::Cancelled { reason: CancelReason::Expired })
 }
 
 /// An Order that was just started, with a Session or server to server.
@@ -98,6 +103,7 @@ pub(crate) fn started(session: Option<&Session>, method: &str) -> Order {
         id: id::<OrderId>(3),
         merchant_id: id::<MerchantId>(2),
         session_id: session.map(|session| session.id),
+        attempt_id: session.map(|_| id::<AttemptId>(4)),
         merchant_reference: "order-1".to_owned(),
         total: Amount::from_minor(Currency::Usd, 2_990).unwrap(),
         auto_capture: session.is_some_and(|session| session.terms.auto_capture),
@@ -122,7 +128,7 @@ pub(crate) fn bank_details() -> Box<BankDetails> {
 }
 
 fn authorized(session: &Session) -> Order {
-    let order = Order { total: session.terms.total.clone(), ..started(Some(session), "VISA") };
-    let total = order.total.clone();
+    let order = started(Some(session), "VISA").edited(|parts| parts.total = session.terms.total).unwrap();
+    let total = order.total;
     order.authorized(&total, false, LATER, ledger(), NOW).unwrap().change.next
 }

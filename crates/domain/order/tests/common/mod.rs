@@ -1,20 +1,18 @@
 //! Orders to test with.
 #![allow(dead_code, reason = "each test program uses its part")]
 
-use dropin_kernel::{LedgerTransactionId, MerchantId, OrderId, ParseIdError, Revision, SessionId, Timestamp};
+use dropin_card::CardHash;
+use dropin_kernel::{MerchantId, OrderId, ParseIdError, Revision, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Account, Amounts, CapturePlan, LedgerTransaction, NewOrder, Order, OrderState, Step, VoidPlan};
 
 pub(crate) const STARTED_AT: Timestamp = Timestamp::from_micros(1_000_000);
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(2_000_000);
+pub(crate) const CARD: CardHash = CardHash([7; 32]);
 pub(crate) const LATER: Timestamp = Timestamp::from_micros(9_000_000);
 
 pub(crate) fn id<T: std::str::FromStr<Err = ParseIdError>>(last: u8) -> T {
     format!("6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f8091{last:02x}").parse().unwrap()
-}
-
-pub(crate) fn ids() -> (LedgerTransactionId, LedgerTransactionId) {
-    (id(5), id(6))
 }
 
 pub(crate) fn usd(minor: i64) -> Amount {
@@ -27,13 +25,14 @@ pub(crate) fn started() -> Order {
         id: id::<OrderId>(1),
         merchant_id: id::<MerchantId>(2),
         session_id: Some(id::<SessionId>(3)),
+        attempt_id: None,
         merchant_reference: "order-1".to_owned(),
         total: usd(1_000),
         auto_capture: false,
         payment_method: "VISA".to_owned(),
         return_url: None,
     };
-    Order::start(new, STARTED_AT)
+    Order::start(new, STARTED_AT).edited(|parts| parts.card = Some(CARD)).unwrap()
 }
 
 /// The same, authorized until [`LATER`].
@@ -49,7 +48,14 @@ pub(crate) fn in_state(state: OrderState) -> Order {
     };
     let [authorized, captured, refunded, capturing, refunding] = amounts.map(usd);
     let amounts = Amounts::restore(authorized, captured, refunded, capturing, refunding).unwrap();
-    Order { state, amounts, revision: Revision::new(7), shown: true, ..started() }
+    started()
+        .edited(|parts| {
+            parts.state = state;
+            parts.amounts = amounts;
+            parts.revision = Revision::new(7);
+            parts.shown = true;
+        })
+        .unwrap()
 }
 
 /// The promise that a request to capture makes.

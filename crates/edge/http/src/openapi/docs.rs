@@ -8,10 +8,10 @@ use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Object, RefOr, Type};
 
-use super::answers::Schemas;
 use super::named;
-use crate::Operation;
-use crate::repeat::NOT_KEPT;
+use super::responses::Schemas;
+use crate::ApiOperation;
+use crate::idempotency::NOT_STORED_STATUSES;
 
 /// `*`, or entity tags with commas between (RFC 9110 sections 8.8.3 and 13.1).
 const ENTITY_TAGS: &str = r#"^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$"#;
@@ -27,14 +27,14 @@ pub struct OperationDocs {
     pub(super) description: &'static str,
     pub(super) parameters: Vec<Parameter>,
     pub(super) request: Option<Request>,
-    pub(super) answers: Vec<Answer>,
+    pub(super) answers: Vec<ResponseDocs>,
     refusals: Vec<ErrorCode>,
 }
 
 pub(super) struct Parameter {
     pub(super) name: &'static str,
     /// Where it stands unless it is a part of the path.
-    pub(super) place: ParameterIn,
+    pub(super) location: ParameterIn,
     /// Whether a query has to have it; a part of the path always has to be there.
     pub(super) required: bool,
     pub(super) description: Cow<'static, str>,
@@ -51,7 +51,7 @@ pub(super) struct Request {
 }
 
 /// An answer that is a success.
-pub struct Answer {
+pub struct ResponseDocs {
     pub(super) status: u16,
     pub(super) description: &'static str,
     pub(super) body: Option<(RefOr<Schema>, AddSchemas)>,
@@ -66,7 +66,7 @@ pub(super) struct Link {
     pub(super) expression: &'static str,
 }
 
-impl Answer {
+impl ResponseDocs {
     /// An answer with a JSON body of type `T`.
     pub fn json<T: ToSchema>(status: u16, description: &'static str) -> Self {
         Self { body: Some(named::<T>()), ..Self::empty(status, description) }
@@ -121,8 +121,8 @@ impl OperationDocs {
     #[must_use]
     pub fn parameter<T: ToSchema>(mut self, name: &'static str, description: &'static str) -> Self {
         let (schema, schemas) = named::<T>();
-        let (place, required, description) = (ParameterIn::Query, false, description.into());
-        self.parameters.push(Parameter { name, place, required, description, schema, schemas });
+        let (location, required, description) = (ParameterIn::Query, false, description.into());
+        self.parameters.push(Parameter { name, location, required, description, schema, schemas });
         self
     }
 
@@ -130,8 +130,8 @@ impl OperationDocs {
     #[must_use]
     pub fn required_parameter<T: ToSchema>(mut self, name: &'static str, description: &'static str) -> Self {
         let (schema, schemas) = named::<T>();
-        let (place, required, description) = (ParameterIn::Query, true, description.into());
-        self.parameters.push(Parameter { name, place, required, description, schema, schemas });
+        let (location, required, description) = (ParameterIn::Query, true, description.into());
+        self.parameters.push(Parameter { name, location, required, description, schema, schemas });
         self.refuses(&[ErrorCode::InvalidRequest])
     }
 
@@ -147,7 +147,7 @@ impl OperationDocs {
         schema.pattern = Some(pattern.to_owned());
         self.parameters.push(Parameter {
             name,
-            place: ParameterIn::Header,
+            location: ParameterIn::Header,
             required: false,
             description: description.into(),
             schema: schema.into(),
@@ -156,10 +156,10 @@ impl OperationDocs {
         self
     }
 
-    /// Says that the operation honours Idempotency-Key (decisions.md section 1).
+    /// Says that the operation honours Idempotency-Key (docs/SPECIFICATION.md#idempotency).
     #[must_use]
     pub fn repeatable(self) -> Self {
-        let not_kept = NOT_KEPT.map(|status| status.to_string()).join(", ");
+        let not_kept = NOT_STORED_STATUSES.map(|status| status.to_string()).join(", ");
         let description = format!(
             "A name of your own for this request, a UUID for example. Sent again with the same key and the same body, the stored answer comes \
              back byte for byte, marked `Idempotent-Replayed: true`, for 24 hours; with another body it is refused. Not stored: {not_kept} and 5xx."
@@ -184,7 +184,7 @@ impl OperationDocs {
     pub fn reads_a_version(self) -> Self {
         let description = "The versions you have already, by their ETags: `*` or a list of entity tags.";
         self.header("If-None-Match", ENTITY_TAGS, description)
-            .answers(Answer::empty(304, "You have this version already.").header("ETag", ETAG))
+            .answers(ResponseDocs::empty(304, "You have this version already.").header("ETag", ETAG))
             .refuses(&[ErrorCode::InvalidRequest])
     }
 
@@ -208,7 +208,7 @@ impl OperationDocs {
 
     /// Adds an answer that is a success.
     #[must_use]
-    pub fn answers(mut self, answer: Answer) -> Self {
+    pub fn answers(mut self, answer: ResponseDocs) -> Self {
         self.answers.push(answer);
         self
     }
@@ -231,7 +231,7 @@ impl OperationDocs {
     }
 
     /// Every code that the operation may refuse with, sorted as the table of errors.
-    pub(super) fn codes(&self, row: &Operation) -> Vec<ErrorCode> {
+    pub(super) fn codes(&self, row: &ApiOperation) -> Vec<ErrorCode> {
         use ErrorCode::{
             AuthenticationRequired, InternalServerError, InvalidRequest, NotAuthorized, OutcomeUnknown,
             PayloadTooLarge, RateLimited, RequestTimeout, ServiceUnavailable, UnsupportedMediaType,

@@ -1,7 +1,7 @@
 //! The API document of a service (OpenAPI 3.1): made from its table of operations, the types of its bodies, and words.
 
-mod answers;
 mod docs;
+mod responses;
 mod serve;
 
 use dropin_wire::ErrorCode;
@@ -17,10 +17,10 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::Operation;
-use answers::{Schemas, example};
+use crate::ApiOperation;
+use responses::{Schemas, example};
 
-pub use docs::{Answer, OperationDocs};
+pub use docs::{OperationDocs, ResponseDocs};
 pub use serve::ApiDocs;
 
 /// Name of the security scheme.
@@ -58,7 +58,7 @@ pub struct Exchange {
 /// test compares the two. `exchanges` become the examples.
 pub fn document(
     service: ServiceDocs,
-    operations: &[Operation],
+    operations: &[ApiOperation],
     docs: &[OperationDocs],
     exchanges: &[Exchange],
 ) -> String {
@@ -107,7 +107,7 @@ pub fn document(
 }
 
 fn operation(
-    row: &Operation,
+    row: &ApiOperation,
     docs: &OperationDocs,
     exchanges: &[&Exchange],
     schemas: &mut Schemas,
@@ -124,17 +124,17 @@ fn operation(
     built = built.description(Some(description));
     for parameter in &docs.parameters {
         (parameter.schemas)(schemas);
-        let place = if row.path.contains(&format!("{{{}}}", parameter.name)) {
+        let location = if row.path.contains(&format!("{{{}}}", parameter.name)) {
             ParameterIn::Path
         } else {
-            parameter.place.clone()
+            parameter.location.clone()
         };
-        let required = place == ParameterIn::Path || parameter.required;
+        let required = location == ParameterIn::Path || parameter.required;
         let required = if required { Required::True } else { Required::False };
         built = built.parameter(
             ParameterBuilder::new()
                 .name(parameter.name)
-                .parameter_in(place)
+                .parameter_in(location)
                 .required(required)
                 .description(Some(parameter.description.as_ref()))
                 .schema(Some(parameter.schema.clone())),
@@ -154,7 +154,7 @@ fn operation(
     statuses.dedup();
     for status in statuses {
         let here: Vec<ErrorCode> = codes.iter().copied().filter(|code| code.status() == status).collect();
-        built = built.response(status.to_string(), answers::refusal(status, &here, exchanges, schemas));
+        built = built.response(status.to_string(), responses::refusal(status, &here, exchanges, schemas));
     }
     built.build()
 }
@@ -171,7 +171,7 @@ fn request_body(request: &docs::Request, exchanges: &[&Exchange]) -> RequestBody
         .build()
 }
 
-fn method_of(row: &Operation) -> HttpMethod {
+fn method_of(row: &ApiOperation) -> HttpMethod {
     match row.method.as_str() {
         "POST" => HttpMethod::Post,
         "PUT" => HttpMethod::Put,

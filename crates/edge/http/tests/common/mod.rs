@@ -2,14 +2,14 @@
 
 #![allow(dead_code, reason = "every test binary uses a part")]
 
-pub(crate) mod gate;
+pub(crate) mod auth;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
-use dropin_http::{ApiError, JsonBody, Limits, OptionalJsonBody, PathId, Running, Server, json};
+use dropin_http::{ApiError, JsonBody, Limits, OptionalJsonBody, PathId, RunningServer, Server, json};
 use dropin_kernel::SessionId;
 use dropin_ports::StoreError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -62,7 +62,7 @@ pub(crate) fn loopback() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
-pub(crate) fn start(limits: Limits) -> Running {
+pub(crate) fn start(limits: Limits) -> RunningServer {
     Server::new("test")
         .listen(loopback())
         .unwrap()
@@ -116,13 +116,13 @@ pub(crate) async fn read_answer(stream: &mut TcpStream) -> Answer {
     }
 }
 
-pub(crate) async fn send(server: &Running, request: impl AsRef<[u8]>) -> Answer {
+pub(crate) async fn send(server: &RunningServer, request: impl AsRef<[u8]>) -> Answer {
     let mut stream = TcpStream::connect(server.addresses()[0]).await.unwrap();
     stream.write_all(request.as_ref()).await.unwrap();
     read_answer(&mut stream).await
 }
 
-pub(crate) async fn get(server: &Running, path: &str) -> Answer {
+pub(crate) async fn get(server: &RunningServer, path: &str) -> Answer {
     send(server, format!("GET {path} HTTP/1.1\r\nHost: t\r\n\r\n")).await
 }
 

@@ -21,12 +21,12 @@ pub use workers::*;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_order::OpState;
 use dropin_ports::{
-    Delivery, DeliveryKey, DeliveryResult, DeliveryState, FinishedDeliveries, FinishedTry, NotificationFilter,
-    NotificationQuery, Payment, ReplayAsked, ReplayItem, ReplayQueued,
+    AttemptResult, Delivery, DeliveryKey, DeliveryResult, DeliveryState, FinishedDeliveries, NotificationFilter,
+    NotificationQuery, Payment, ReplayCounts, ReplayItem, ReplayRequest,
 };
 
-use crate::Bench;
-use crate::bench::{capture, outcome};
+use crate::Harness;
+use crate::harness::{capture, outcome};
 use crate::values::{event, fresh, new_endpoint, seconds};
 
 fn keys(deliveries: &[Delivery]) -> Vec<DeliveryKey> {
@@ -38,25 +38,29 @@ fn sequences(deliveries: &[Delivery]) -> Vec<i64> {
 }
 
 /// One more endpoint of a merchant.
-async fn another_endpoint(bench: &Bench, merchant: MerchantId) -> EndpointId {
+async fn another_endpoint(harness: &Harness, merchant: MerchantId) -> EndpointId {
     let new = new_endpoint(merchant);
-    bench.access.insert_endpoint(new.clone()).await.unwrap();
+    harness.access.insert_endpoint(new.clone()).await.unwrap();
     new.id
 }
 
 /// Tells events of those types of an authorized payment, once per payment.
-async fn tell(bench: &Bench, payment: &Payment, types: &[&'static str], now: Timestamp) {
+async fn tell(harness: &Harness, payment: &Payment, types: &[&'static str], now: Timestamp) {
     let taken = capture(payment, None, now);
-    bench.ask(&taken).await.unwrap();
+    harness.ask(&taken).await.unwrap();
     let mut settlement = outcome(taken.operation.id, OpState::Pending, now);
     settlement.events = types.iter().map(|name| event(payment.session.as_ref().unwrap(), name, now)).collect();
-    bench.payments.settle(settlement).await.unwrap();
+    harness.payments.settle(settlement).await.unwrap();
 }
 
 /// Writes what came of tries under leases of 15 s.
-async fn finish_all(bench: &Bench, results: &[(DeliveryKey, DeliveryResult)], now: Timestamp) -> FinishedDeliveries {
-    let results = results.iter().map(|(key, result)| FinishedTry::new(*key, *result)).collect();
-    bench.outbox.finish_deliveries(results, now, now.plus(seconds(15))).await.unwrap()
+async fn finish_all(
+    harness: &Harness,
+    results: &[(DeliveryKey, DeliveryResult)],
+    now: Timestamp,
+) -> FinishedDeliveries {
+    let results = results.iter().map(|(key, result)| AttemptResult::new(*key, *result)).collect();
+    harness.outbox.finish_deliveries(results, now, now.plus(seconds(15))).await.unwrap()
 }
 
 /// A notification that was given up, as it is listed.
@@ -79,7 +83,7 @@ enum Replayed {
     NoEndpoint,
 }
 
-impl Bench {
+impl Harness {
     /// What is parked, what was parked last first.
     async fn list_parked(&self, limit: usize) -> Vec<ParkedEvent> {
         let filter = NotificationFilter { state: Some(DeliveryState::Parked), ..Default::default() };
@@ -88,14 +92,14 @@ impl Bench {
         let mut parked: Vec<_> = listed
             .iter()
             .flat_map(|one| {
-                one.standings.iter().map(|standing| ParkedEvent {
+                one.statuses.iter().map(|status| ParkedEvent {
                     merchant_id: one.merchant_id,
-                    endpoint_id: standing.endpoint_id,
+                    endpoint_id: status.endpoint_id,
                     payment_id: one.payment_id,
                     event_id: one.event_id,
                     event_type: one.event_type.clone(),
-                    attempts: standing.tries,
-                    parked_at: standing.parked_at.unwrap(),
+                    attempts: status.tries,
+                    parked_at: status.parked_at.unwrap(),
                 })
             })
             .collect();
@@ -115,10 +119,10 @@ impl Bench {
     async fn replay_parked(&self, event: EventId, from: EndpointId, to: EndpointId, now: Timestamp) -> Replayed {
         let items = vec![ReplayItem { event, from, state: Some(DeliveryState::Parked) }];
         let asked =
-            ReplayAsked { id: fresh(), by: "ada".to_owned(), wanted: "one".to_owned(), gap: None, dry_run: false };
+            ReplayRequest { id: fresh(), by: "ada".to_owned(), wanted: "one".to_owned(), gap: None, dry_run: false };
         match self.notifications.replay(to, items, asked, now).await.unwrap() {
-            ReplayQueued { queued: 1, .. } => Replayed::Done,
-            ReplayQueued { refused: 1, .. } => Replayed::NoEndpoint,
+            ReplayCounts { queued: 1, .. } => Replayed::Done,
+            ReplayCounts { refused: 1, .. } => Replayed::NoEndpoint,
             _ => Replayed::NotParked,
         }
     }

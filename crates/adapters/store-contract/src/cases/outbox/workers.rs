@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use dropin_kernel::{EndpointId, EventId, OpId, PaymentId};
 use dropin_order::OpState;
-use dropin_ports::{Delivery, DeliveryResult, FinishedTry, Payment};
+use dropin_ports::{AttemptResult, Delivery, DeliveryResult, Payment};
 use tokio::task::JoinHandle;
 
 use super::another_endpoint;
-use crate::Bench;
-use crate::bench::{capture, outcome};
+use crate::Harness;
+use crate::harness::{capture, outcome};
 use crate::values::{at, event};
 
 use DeliveryResult::{Acknowledged, Held, Retry};
@@ -25,7 +25,7 @@ const ENDPOINTS: usize = 2;
 
 /// What everybody shares: a clock that each claim moves on by a second, so that leases end, and what was sent.
 struct Scene {
-    bench: Arc<Bench>,
+    harness: Arc<Harness>,
     second: AtomicU64,
     writing: AtomicUsize,
     /// How far each payment has come at each endpoint.
@@ -71,7 +71,7 @@ impl Scene {
                 let (payment, operation) = &open[(number + round) % open.len()];
                 let mut settlement = outcome(*operation, OpState::Pending, at(30));
                 settlement.events = vec![event(payment.session.as_ref().unwrap(), "AGAIN", at(30))];
-                self.bench.payments.settle(settlement).await.unwrap();
+                self.harness.payments.settle(settlement).await.unwrap();
             }
             self.writing.fetch_sub(1, Ordering::SeqCst);
         })
@@ -86,8 +86,8 @@ impl Scene {
                 let lease_until = at(now + 15);
                 let nobody_writes = self.writing.load(Ordering::SeqCst) == 0;
                 let mut batch =
-                    self.bench.outbox.claim_deliveries(&[], at(now), lease_until, 3, 5).await.unwrap().deliveries;
-                if batch.is_empty() && nobody_writes && self.bench.next_due().await.is_none() {
+                    self.harness.outbox.claim_deliveries(&[], at(now), lease_until, 3, 5).await.unwrap().deliveries;
+                if batch.is_empty() && nobody_writes && self.harness.next_due().await.is_none() {
                     return;
                 }
                 while !batch.is_empty() {
@@ -105,28 +105,28 @@ impl Scene {
                         }
                     };
                     let results = batch.iter().enumerate().map(|one| (one.1.key, result(one)));
-                    let results = results.map(|(key, result)| FinishedTry::new(key, result)).collect();
-                    batch = self.bench.outbox.finish_deliveries(results, at(now), lease_until).await.unwrap().next;
+                    let results = results.map(|(key, result)| AttemptResult::new(key, result)).collect();
+                    batch = self.harness.outbox.finish_deliveries(results, at(now), lease_until).await.unwrap().next;
                 }
             }
         })
     }
 }
 
-pub async fn workers_and_writers_lose_nothing_and_turn_nothing_round(bench: Arc<Bench>) {
-    let (merchant, _) = bench.merchant().await;
+pub async fn workers_and_writers_lose_nothing_and_turn_nothing_round(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
     for _ in 1..ENDPOINTS {
-        another_endpoint(&bench, merchant.id).await;
+        another_endpoint(&harness, merchant.id).await;
     }
     let mut open = vec![];
     for _ in 0..PAYMENTS {
-        let payment = bench.authorized(merchant.id).await;
+        let payment = harness.authorized(merchant.id).await;
         let taken = capture(&payment, None, at(21));
-        bench.ask(&taken).await.unwrap();
+        harness.ask(&taken).await.unwrap();
         open.push((payment, taken.operation.id));
     }
     let scene = Arc::new(Scene {
-        bench,
+        harness,
         second: AtomicU64::new(100),
         writing: AtomicUsize::new(WRITERS),
         sent: Mutex::default(),
@@ -144,5 +144,5 @@ pub async fn workers_and_writers_lose_nothing_and_turn_nothing_round(bench: Arc<
     let events: usize = sent.values().map(|one| one.events.len()).sum();
     assert_eq!(events, (2 * PAYMENTS + WRITERS * ROUNDS) * ENDPOINTS, "all of them");
     assert!(sent.values().all(|one| one.acknowledged == one.events.len() as i64));
-    assert_eq!(scene.bench.count("outbox_parked", "1 = 1"), 0);
+    assert_eq!(scene.harness.count("outbox_parked", "1 = 1"), 0);
 }

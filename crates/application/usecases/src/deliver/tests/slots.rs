@@ -9,11 +9,11 @@ use super::*;
 const SHOPS: [&str; 17] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q"];
 
 #[tokio::test]
-async fn everything_that_is_due_is_claimed_without_waiting_for_the_next_look() {
+async fn everything_that_is_due_is_claimed_without_waiting_for_the_next_poll() {
     let shops = SHOPS.iter().flat_map(|shop| (0..100).map(|number| (*shop, number, 1)));
     let world = Arc::new(World::with(shops));
     let mut delivering = delivering(&world);
-    (delivering.pace.per_endpoint, delivering.pace.poll) = (32, Duration::from_secs(3_600));
+    (delivering.settings.per_endpoint, delivering.settings.poll) = (32, Duration::from_secs(3_600));
     let running = start_with(delivering);
     until("everything", || world.sent.lock().unwrap().len() == 1_700).await;
     running.stop().await;
@@ -24,7 +24,7 @@ async fn what_the_store_passes_over_does_not_end_the_claiming() {
     let world = Arc::new(World::with((0..41).map(|number| (OK, number, 1))));
     world.streams.lock().unwrap()[..40].iter_mut().for_each(|stream| stream.unwanted = true);
     let mut delivering = delivering(&world);
-    delivering.pace.poll = Duration::from_secs(3_600);
+    delivering.settings.poll = Duration::from_secs(3_600);
     let running = start_with(delivering);
     until("the one that is wanted", || world.sent_to("http://ok/40") == [1]).await;
     running.stop().await;
@@ -37,7 +37,7 @@ async fn what_did_not_fit_is_claimed_when_a_slot_is_free() {
     world.gate = Mutex::new(Some(gate.clone()));
     let world = Arc::new(world);
     let mut delivering = delivering(&world);
-    delivering.pace.poll = Duration::from_secs(3_600);
+    delivering.settings.poll = Duration::from_secs(3_600);
     let running = start_with(delivering);
     until("its slots taken", || world.sent.lock().unwrap().len() == 8).await;
     gate.add_permits(20);
@@ -54,7 +54,7 @@ async fn slow_endpoints_leave_slots_to_others() {
     world.streams.lock().unwrap()[200].due_at = 1;
     let world = Arc::new(world);
     let mut delivering = delivering(&world);
-    delivering.pace.in_flight = 16;
+    delivering.settings.in_flight = 16;
     let running = start_with(delivering);
     let slow_ones = || world.sent.lock().unwrap().iter().filter(|(url, _)| url.contains(GATED)).count();
     until("three quarters of the slots taken", || slow_ones() == 12).await;
@@ -73,19 +73,19 @@ async fn never_more_is_under_way_than_may_be() {
     world.finish_gate = Mutex::new(Some(gate.clone()));
     let world = Arc::new(world);
     let mut delivering = delivering(&world);
-    (delivering.pace.in_flight, delivering.pace.per_endpoint) = (16, 12);
-    let mut flights = Flights::new(&delivering);
+    (delivering.settings.in_flight, delivering.settings.per_endpoint) = (16, 12);
+    let mut dispatcher = Dispatcher::new(&delivering);
     let mut most = 0;
     for round in 0..1_000 {
-        flights.hungry = true;
-        flights.work();
+        dispatcher.claims.poll_again = true;
+        dispatcher.start_due_work();
         // The receivers answer at once, the store later.
         if 20 < round {
             gate.add_permits(1);
         }
-        flights.land().now_or_never();
+        dispatcher.wait_for_task().now_or_never();
         most = most.max(world.streams.lock().unwrap().iter().filter(|stream| stream.leased).count());
-        if flights.is_done() && world.came_of_it() == [400, 0, 0] {
+        if dispatcher.is_done() && world.came_of_it() == [400, 0, 0] {
             break;
         }
         tokio::task::yield_now().await;
@@ -102,22 +102,22 @@ async fn what_all_slots_had_no_room_for_is_claimed_when_results_are_written_down
     let world = Arc::new(world);
     let sent = || world.sent.lock().unwrap().len();
     let mut delivering = delivering(&world);
-    (delivering.pace.in_flight, delivering.pace.per_endpoint) = (16, 12);
-    delivering.pace.poll = Duration::from_secs(3_600);
-    let mut flights = Flights::new(&delivering);
+    (delivering.settings.in_flight, delivering.settings.per_endpoint) = (16, 12);
+    delivering.settings.poll = Duration::from_secs(3_600);
+    let mut dispatcher = Dispatcher::new(&delivering);
     for _ in 0..2 {
-        flights.work();
-        flights.land().await;
+        dispatcher.start_due_work();
+        dispatcher.wait_for_task().await;
     }
-    assert_eq!((sent(), flights.hungry), (12, false), "the last quarter is not for it");
+    assert_eq!((sent(), dispatcher.claims.poll_again), (12, false), "the last quarter is not for it");
     gate.add_permits(11);
-    flights.land().await;
-    assert_eq!((flights.landed.len(), flights.hungry), (11, false), "nothing of it is written down");
-    flights.work();
+    dispatcher.wait_for_task().await;
+    assert_eq!((dispatcher.results.len(), dispatcher.claims.poll_again), (11, false), "nothing of it is written down");
+    dispatcher.start_due_work();
     finish_gate.add_permits(1);
-    flights.land().await;
-    assert_eq!((flights.unwritten, flights.hungry), (0, true));
-    flights.work();
-    flights.land().await;
+    dispatcher.wait_for_task().await;
+    assert_eq!((dispatcher.results.len(), dispatcher.claims.poll_again), (0, true));
+    dispatcher.start_due_work();
+    dispatcher.wait_for_task().await;
     assert_eq!(sent(), 12 + 11);
 }

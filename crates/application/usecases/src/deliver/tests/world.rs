@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use async_trait::async_trait;
 use dropin_access::{PasswordHash, SealedSecret};
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
-use dropin_notification::{AttemptOutcome, Failure};
+use dropin_notification::{AttemptOutcome, DeliveryFailure};
 use dropin_ports::{
-    AttemptRecord, Claimed, Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries, FinishedTry,
+    AttemptRecord, AttemptResult, Claimed, Delivery, DeliveryKey, DeliveryResult, Fingerprint, FinishedDeliveries,
     KeyringError, Sent, StoreError, WebhookRequest,
 };
 use tokio::sync::Semaphore;
@@ -24,7 +24,7 @@ pub(super) const PANIC: &str = "panic";
 pub(super) const GATED: &str = "gated";
 pub(super) const GATED_TOO: &str = "gated-too";
 /// Whoever would send to it has died.
-pub(super) const SENDERLESS: &str = "senderless";
+pub(super) const SENDER_STOPPED: &str = "senderless";
 /// Gives no answer before [`World::back_at`], and 200 from then on.
 pub(super) const DEAD: &str = "dead";
 /// Answers what [`World::answer`] says.
@@ -107,7 +107,7 @@ fn endpoint(name: &str) -> EndpointId {
 pub(super) struct World {
     pub(super) streams: Mutex<Vec<Stream>>,
     pub(super) results: Mutex<Vec<(DeliveryKey, DeliveryResult)>>,
-    pub(super) passes_over_full: bool,
+    pub(super) skips_full: bool,
     pub(super) store_is_away: AtomicBool,
     /// The store refuses to write down what comes of it.
     pub(super) damaged: Option<i64>,
@@ -127,7 +127,7 @@ pub(super) struct World {
     pub(super) parked: Mutex<Vec<(usize, i64, i64)>>,
     pub(super) records: Mutex<Vec<AttemptRecord>>,
     pub(super) sent: Mutex<Vec<(String, i64)>>,
-    pub(super) flying: AtomicU32,
+    pub(super) in_flight: AtomicU32,
     pub(super) gate: Mutex<Option<Arc<Semaphore>>>,
     /// What comes of tries is written down once it is opened.
     pub(super) finish_gate: Mutex<Option<Arc<Semaphore>>>,
@@ -139,7 +139,7 @@ impl World {
             .into_iter()
             .map(|(endpoint, number, events)| Stream { endpoint, number, events, next: 1, ..Stream::default() })
             .collect();
-        Self { streams: Mutex::new(streams), passes_over_full: true, ..Self::default() }
+        Self { streams: Mutex::new(streams), skips_full: true, ..Self::default() }
     }
 
     pub(super) fn sent_to(&self, url: &str) -> Vec<i64> {
@@ -191,7 +191,7 @@ impl OutboxStore for World {
                 None => ready.push((one.endpoint, one.due_at)),
             }
         }
-        ready.retain(|(name, _)| !self.passes_over_full || !full.contains(&endpoint(name)));
+        ready.retain(|(name, _)| !self.skips_full || !full.contains(&endpoint(name)));
         ready.sort_by_key(|(_, due_at)| *due_at);
         ready.truncate(limit as usize);
         let share = per_endpoint.min((limit / (ready.len() as u32).max(1)).max(1));
@@ -251,7 +251,7 @@ impl OutboxStore for World {
 
     async fn finish_deliveries(
         &self,
-        results: Vec<FinishedTry>,
+        results: Vec<AttemptResult>,
         now: Timestamp,
         lease_until: Timestamp,
     ) -> Result<FinishedDeliveries, StoreError> {
@@ -264,7 +264,7 @@ impl OutboxStore for World {
             return Err(StoreError::Refused("damaged".to_owned()));
         }
         let mut finished = FinishedDeliveries::default();
-        for FinishedTry { key, result, record } in results {
+        for AttemptResult { key, result, record } in results {
             self.records.lock().unwrap().extend(record);
             let mut streams = self.streams.lock().unwrap();
             let id = key.stream as usize;
@@ -306,22 +306,22 @@ impl OutboxStore for World {
 impl WebhookSender for World {
     async fn send(&self, request: WebhookRequest) -> Sent {
         self.sent.lock().unwrap().push((request.url.clone(), request.sequence));
-        self.flying.fetch_add(1, Ordering::SeqCst);
+        self.in_flight.fetch_add(1, Ordering::SeqCst);
         self.signed_by.lock().unwrap().push(request.secrets.len());
         let host = request.url.split('/').nth(2).unwrap_or_default();
         let status = match host {
             DEAD if Clock::now(self).micros() < self.back_at.load(Ordering::SeqCst) => {
-                self.flying.fetch_sub(1, Ordering::SeqCst);
-                return AttemptOutcome::Failed { why: Failure::Refused }.into();
+                self.in_flight.fetch_sub(1, Ordering::SeqCst);
+                return AttemptOutcome::Failed { why: DeliveryFailure::Refused }.into();
             }
             ANSWERS => {
-                self.flying.fetch_sub(1, Ordering::SeqCst);
+                self.in_flight.fetch_sub(1, Ordering::SeqCst);
                 return self.answer.lock().unwrap().clone().expect("an answer").into();
             }
             PANIC => panic!("a defect in the sender"),
-            SENDERLESS => {
-                self.flying.fetch_sub(1, Ordering::SeqCst);
-                return AttemptOutcome::Failed { why: Failure::Stopped }.into();
+            SENDER_STOPPED => {
+                self.in_flight.fetch_sub(1, Ordering::SeqCst);
+                return AttemptOutcome::Failed { why: DeliveryFailure::Stopped }.into();
             }
             CREATED => 201,
             GATED | GATED_TOO => {
@@ -331,7 +331,7 @@ impl WebhookSender for World {
             }
             _ => 200,
         };
-        self.flying.fetch_sub(1, Ordering::SeqCst);
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
         AttemptOutcome::Answered { status, retry_after: None }.into()
     }
 }

@@ -3,51 +3,52 @@
 use std::time::Duration;
 
 use dropin_order::{OpState, OrderState};
-use dropin_ports::{ProcessorAnswer, StoreError};
+use dropin_ports::{ProcessorReply, StoreError};
 
 use super::super::{Asker, corrupt};
 use super::draft::Draft;
-use super::{Approved, Terms};
+use super::{Approved, DecisionPolicy};
 
-pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorAnswer, terms: Terms) -> Result<(), StoreError> {
+pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorReply, policy: DecisionPolicy) -> Result<(), StoreError> {
     let asked = &draft.payment.operation.amount;
     match answer {
-        ProcessorAnswer::Approved { amount, .. } => match Approved::of(asked, amount.as_ref(), terms) {
+        ProcessorReply::Approved { amount, .. } => match Approved::of(asked, amount.as_ref(), policy) {
             Approved::Usable(taken) => {
                 draft.settlement.state = OpState::Approved;
-                let step = draft.order().captured(asked, &taken, draft.ledger_ids(), draft.settlement.now);
-                draft.order_step(step.ok_or_else(|| corrupt("a capture that the Order knows nothing of"))?);
+                let step =
+                    draft.order().captured(asked, &taken, draft.ledger_id(), draft.ledger_id(), draft.settlement.now);
+                draft.order_step(step.map_err(|_refused| corrupt("a capture that the Order knows nothing of"))?);
             }
             Approved::Differs => draft.differs()?,
         },
-        ProcessorAnswer::Declined { retryable, .. } => {
+        ProcessorReply::Declined { retryable, .. } => {
             draft.settlement.state = OpState::Declined;
-            refused(draft, *retryable, terms)?;
+            refused(draft, *retryable, policy)?;
         }
         // Nobody here abandons a capture; a processor that says so has surely taken nothing under this key.
-        ProcessorAnswer::Abandoned => {
+        ProcessorReply::Abandoned => {
             draft.settlement.state = OpState::Abandoned;
-            refused(draft, true, terms)?;
+            refused(draft, true, policy)?;
         }
-        ProcessorAnswer::Pending(_) => draft.look_again(OpState::Pending),
-        ProcessorAnswer::NotSent => draft.look_again(OpState::Unknown),
-        ProcessorAnswer::Unknown { why } => draft.unclear(why),
+        ProcessorReply::Pending(_) => draft.poll_later(OpState::Pending),
+        ProcessorReply::NotSent => draft.poll_later(OpState::Unknown),
+        ProcessorReply::Unknown { why } => draft.unclear(why),
     }
     Ok(())
 }
 
-fn refused(draft: &mut Draft<'_>, retryable: bool, terms: Terms) -> Result<(), StoreError> {
+fn refused(draft: &mut Draft<'_>, retryable: bool, policy: DecisionPolicy) -> Result<(), StoreError> {
     let now = draft.settlement.now;
     let order = draft.order();
     // Nobody hears of this refusal, or somebody was promised that it would be captured: so it must not be the end.
     let owed =
-        terms.asker == Asker::Nobody || order.capture_due().is_some() || order.state == OrderState::CommitAccepted;
+        policy.asker == Asker::Nobody || order.capture_due().is_some() || order.state == OrderState::CommitAccepted;
     if retryable && owed && !order.has_lapsed(now) {
         draft.again_later(Duration::ZERO);
         return Ok(());
     }
     let final_here = order.state == OrderState::CommitAccepted;
     let step = order.capture_refused(&draft.payment.operation.amount, retryable && !final_here, draft.ledger_id(), now);
-    draft.order_step(step.ok_or_else(|| corrupt("a capture that the Order knows nothing of"))?);
+    draft.order_step(step.map_err(|_refused| corrupt("a capture that the Order knows nothing of"))?);
     Ok(())
 }

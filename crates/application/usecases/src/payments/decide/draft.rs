@@ -2,19 +2,21 @@
 
 use dropin_kernel::{Change, EventId, LedgerTransactionId};
 use dropin_order::{Order, OrderEvent, Step};
-use dropin_ports::{Actor, History, NewEvent, Payment, Settlement, Subject};
-use dropin_session::{Session, SessionEvent, Transition as SessionTransition};
+use dropin_ports::{Actor, NewEvent, NewHistoryEntry, Payment, Settlement, Subject};
+use dropin_session::{Session, SessionEvent, SessionTransition};
 
 use super::super::Payments;
+use super::DecisionPolicy;
 
 pub(super) struct Draft<'a> {
     pub(super) with: &'a Payments,
     pub(super) payment: &'a Payment,
+    pub(super) policy: DecisionPolicy,
     pub(super) settlement: Settlement,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(with: &'a Payments, payment: &'a Payment) -> Self {
+    pub(super) fn new(with: &'a Payments, payment: &'a Payment, policy: DecisionPolicy) -> Self {
         let now = with.clock.now();
         let settlement = Settlement {
             operation: payment.operation.id,
@@ -23,6 +25,7 @@ impl<'a> Draft<'a> {
             order: None,
             session: None,
             refund: None,
+            new_refund: None,
             follow_up: None,
             ledger: Vec::new(),
             events: Vec::new(),
@@ -30,7 +33,7 @@ impl<'a> Draft<'a> {
             answer: None,
             now,
         };
-        Self { with, payment, settlement }
+        Self { with, payment, policy, settlement }
     }
 
     /// The Order as it stands after the steps so far.
@@ -38,17 +41,15 @@ impl<'a> Draft<'a> {
         self.settlement.order.as_ref().map_or(&self.payment.order, |change| &change.next)
     }
 
-    /// The Session as it stands after the steps so far.
+    /// The Session as it stands after the steps so far, while this Order is its attempt. One that has gone on to another attempt is none of this
+    /// Order's business any more.
     pub(super) fn session(&self) -> Option<&Session> {
-        self.settlement.session.as_ref().map(|change| &change.next).or(self.payment.session.as_ref())
+        let known = self.settlement.session.as_ref().map(|change| &change.next).or(self.payment.session.as_ref());
+        known.filter(|session| session.state.order() == Some(self.payment.order.id))
     }
 
     pub(super) fn ledger_id(&self) -> LedgerTransactionId {
         LedgerTransactionId::new(self.with.ids.ordered())
-    }
-
-    pub(super) fn ledger_ids(&self) -> (LedgerTransactionId, LedgerTransactionId) {
-        (self.ledger_id(), self.ledger_id())
     }
 
     /// Adds a change of the Order, its ledger, its history and, when the Order has been shown, its event. A further change of the same
@@ -62,15 +63,15 @@ impl<'a> Draft<'a> {
                 }
                 _ => dropin_wire::event::order_changed(event, after),
             };
-            self.announce(event.as_str(), body);
+            self.enqueue_event(event.as_str(), body);
         }
         let order = &self.payment.order;
         let what = step.transition.trigger.as_str();
         let (before, after) = (self.order().state.as_str(), step.transition.to.as_str());
-        self.remember(Subject::Order(order.id), what, before, after);
+        self.append_history(Subject::Order(order.id), what, before, after);
         self.settlement.ledger.extend(step.ledger);
         let expected = self.settlement.order.as_ref().map_or(step.change.expected, |first| first.expected);
-        let next = Order { revision: expected.next(), ..step.change.next };
+        let next = step.change.next.at_revision(expected.next());
         self.settlement.order = Some(Change { next, expected });
     }
 
@@ -82,17 +83,17 @@ impl<'a> Draft<'a> {
                 SessionEvent::Failed => dropin_wire::event::session_failed(&change.next),
                 SessionEvent::Cancelled => dropin_wire::event::session_cancelled(&change.next),
             };
-            self.announce(event.as_str(), body);
+            self.enqueue_event(event.as_str(), body);
         }
         let before = row.from.map_or("", |state| state.as_str());
-        self.remember(Subject::Session(change.next.id), row.trigger.as_str(), before, row.to.as_str());
+        self.append_history(Subject::Session(change.next.id), row.trigger.as_str(), before, row.to.as_str());
         let expected = self.settlement.session.as_ref().map_or(change.expected, |first| first.expected);
-        let next = Session { revision: expected.next(), ..change.next };
+        let next = change.next.at_revision(expected.next());
         self.settlement.session = Some(Change { next, expected });
     }
 
-    fn remember(&mut self, subject: Subject, what: &'static str, before: &'static str, after: &'static str) {
-        self.settlement.history.push(History {
+    fn append_history(&mut self, subject: Subject, what: &'static str, before: &'static str, after: &'static str) {
+        self.settlement.history.push(NewHistoryEntry {
             merchant_id: self.payment.order.merchant_id,
             subject,
             actor: Actor::System,
@@ -103,7 +104,7 @@ impl<'a> Draft<'a> {
         });
     }
 
-    fn announce(&mut self, event_type: &'static str, body: Vec<u8>) {
+    fn enqueue_event(&mut self, event_type: &'static str, body: Vec<u8>) {
         self.settlement.events.push(NewEvent {
             id: EventId::new(self.with.ids.ordered()),
             merchant_id: self.payment.order.merchant_id,

@@ -9,14 +9,14 @@ mod void;
 use std::time::Duration;
 
 use dropin_money::Amount;
-use dropin_order::{OpKind, OpState};
-use dropin_ports::{Payment, ProcessorAnswer, Settlement, StoreError};
+use dropin_order::{OpKind, OpState, OrderState};
+use dropin_ports::{Payment, ProcessorReply, Settlement, StoreError};
 
 use self::draft::Draft;
 use super::{Asker, Payments};
 
-/// An outcome that is unknown for longer than this is a fault that somebody must look at (decisions.md section 4).
-pub(super) const PAGE_AFTER: Duration = Duration::from_secs(10 * 60);
+/// After this time an unknown outcome is logged as a fault for the operator (docs/SPECIFICATION.md#stuck-authorization).
+pub(super) const ALERT_AFTER: Duration = Duration::from_secs(10 * 60);
 /// How often such an outcome is asked for.
 const OVERDUE_PAUSE: Duration = Duration::from_secs(60);
 /// Pause before something that was refused for now is tried again; doubled each time.
@@ -27,27 +27,36 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60 * 60);
 /// not keep the settler from what is unknown.
 const PENDING_PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15 * 60));
 
-/// Who asked, and what they accept.
+/// Policy of a decision: who waits for it, and what is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(super) struct DecisionPolicy {
     /// Who hears of a refusal that need not be for good.
     pub(super) asker: Asker,
     /// Somebody has looked at it: another amount than was asked for is taken as it is, as long as it is less.
     pub(super) accept: bool,
+    /// The processor was asked to close the hosted page.
+    pub(super) closing: bool,
+}
+
+impl DecisionPolicy {
+    /// As `asker` asks for itself.
+    pub(super) const fn of(asker: Asker) -> Self {
+        Self { asker, accept: false, closing: false }
+    }
 }
 
 pub(super) fn decide(
     with: &Payments,
     payment: &Payment,
-    answer: &ProcessorAnswer,
-    terms: Terms,
+    answer: &ProcessorReply,
+    policy: DecisionPolicy,
 ) -> Result<Settlement, StoreError> {
-    let mut draft = Draft::new(with, payment);
+    let mut draft = Draft::new(with, payment, policy);
     match payment.operation.kind {
-        OpKind::Authorize => authorization::decide(&mut draft, answer, terms)?,
-        OpKind::Capture => capture::decide(&mut draft, answer, terms)?,
-        OpKind::Void => void::decide(&mut draft, answer, terms)?,
-        OpKind::Refund => refund::decide(&mut draft, answer, terms)?,
+        OpKind::Authorize => authorization::decide(&mut draft, answer, policy)?,
+        OpKind::Capture => capture::decide(&mut draft, answer, policy)?,
+        OpKind::Void => void::decide(&mut draft, answer, policy)?,
+        OpKind::Refund => refund::decide(&mut draft, answer, policy)?,
     }
     Ok(draft.settlement)
 }
@@ -61,23 +70,25 @@ enum Approved {
 }
 
 impl Approved {
-    fn of(asked: &Amount, answered: Option<&Amount>, terms: Terms) -> Self {
+    fn of(asked: &Amount, answered: Option<&Amount>, policy: DecisionPolicy) -> Self {
         match answered {
-            Some(amount) if amount == asked => Self::Usable(amount.clone()),
-            Some(amount) if terms.accept && !amount.is_zero() && amount < asked => Self::Usable(amount.clone()),
+            Some(amount) if amount == asked => Self::Usable(*amount),
+            Some(amount) if policy.accept && !amount.is_zero() && amount < asked => Self::Usable(*amount),
             _ => Self::Differs,
         }
     }
 }
 
 impl Draft<'_> {
-    /// Stays open, reservation and all; only the next look is planned.
-    fn look_again(&mut self, state: OpState) {
+    /// Stays open with its reservation; only the next poll is scheduled.
+    fn poll_later(&mut self, state: OpState) {
         let operation = &self.payment.operation;
         let age = self.settlement.now.since(operation.created_at);
-        // A clear PENDING is not unlearned by an unclear answer.
-        let state = if operation.state == OpState::Pending { OpState::Pending } else { state };
-        let overdue = PAGE_AFTER < age && state == OpState::Unknown;
+        // A clear PENDING is not unlearned by an unclear answer, but by one to the request to close the page: it may be closed or paid.
+        let pending = operation.state == OpState::Pending && !self.policy.closing;
+        let state = if pending { OpState::Pending } else { state };
+        // A page may be old when the shopper asks to close it; that question is new.
+        let overdue = ALERT_AFTER < age && state == OpState::Unknown && !self.policy.closing;
         if overdue {
             let (id, kind) = (operation.id.to_string(), operation.kind.as_str());
             log::error!(
@@ -98,7 +109,7 @@ impl Draft<'_> {
     fn unclear(&mut self, why: &str) {
         let operation = self.payment.operation.id.to_string();
         log::warn!(operation = operation.as_str(), why; "unknown outcome: the processor will be asked about the key");
-        self.look_again(OpState::Unknown);
+        self.poll_later(OpState::Unknown);
     }
 
     /// Money has moved, and not as asked: the Order is held for review and the operation stays open until somebody decides.
@@ -108,7 +119,9 @@ impl Draft<'_> {
             operation = operation.as_str(), order = order.as_str();
             "the processor did another amount than was asked: held for review; see `dropin order show`, then `dropin order review`"
         );
-        if !self.order().under_review {
+        // An Order that ended unpaid stays as it ended: its open operation says what is amiss.
+        let state = self.order().state;
+        if !self.order().under_review && (state == OrderState::Processed || !state.is_final()) {
             let step = self.order().amount_differs(self.settlement.now);
             self.order_step(step.map_err(|_wrong| super::corrupt("an open operation of an Order whose life is over"))?);
         }

@@ -2,40 +2,39 @@
 
 use std::time::Duration;
 
-use dropin_order::{DeclineReason, OpState, Operation, OrderState, VoidCause};
-use dropin_ports::{ProcessorAnswer, StoreError};
-use dropin_session::FailureReason;
+use dropin_order::{DeclineReason, FailureReason, OpState, Operation, OrderState, VoidCause};
+use dropin_ports::{ProcessorReply, StoreError};
 
 use super::super::{Asker, corrupt};
 use super::draft::Draft;
-use super::{LONGEST_RETRY, OVERDUE_PAUSE, Terms, authorization};
+use super::{DecisionPolicy, LONGEST_RETRY, OVERDUE_PAUSE, authorization};
 
-pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorAnswer, terms: Terms) -> Result<(), StoreError> {
+pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorReply, policy: DecisionPolicy) -> Result<(), StoreError> {
     match answer {
-        ProcessorAnswer::Approved { .. } => {
+        ProcessorReply::Approved { .. } => {
             draft.settlement.state = OpState::Approved;
             voided(draft);
         }
-        ProcessorAnswer::Declined { reason: DeclineReason::Voided | DeclineReason::Expired, .. } => {
+        ProcessorReply::Declined { reason: DeclineReason::Voided | DeclineReason::Expired, .. } => {
             draft.settlement.state = OpState::Declined;
             voided(draft);
         }
-        ProcessorAnswer::Declined { retryable, .. } => {
+        ProcessorReply::Declined { retryable, .. } => {
             draft.settlement.state = OpState::Declined;
-            refused(draft, *retryable, terms)?;
+            refused(draft, *retryable, policy)?;
         }
-        ProcessorAnswer::Abandoned => {
+        ProcessorReply::Abandoned => {
             draft.settlement.state = OpState::Abandoned;
-            refused(draft, true, terms)?;
+            refused(draft, true, policy)?;
         }
-        ProcessorAnswer::Pending(_) => draft.look_again(OpState::Pending),
-        ProcessorAnswer::NotSent => draft.look_again(OpState::Unknown),
-        ProcessorAnswer::Unknown { why } => draft.unclear(why),
+        ProcessorReply::Pending(_) => draft.poll_later(OpState::Pending),
+        ProcessorReply::NotSent => draft.poll_later(OpState::Unknown),
+        ProcessorReply::Unknown { why } => draft.unclear(why),
     }
     Ok(())
 }
 
-/// Nothing is held at the processor any more. An Order whose life was over before stays as it is.
+/// Nothing is held at the processor any more. An Order whose life was over before stays as it is, but for what was authorized late.
 fn voided(draft: &mut Draft<'_>) {
     let Ok(step) = draft.order().voided(draft.ledger_id(), draft.settlement.now) else {
         if draft.order().state == OrderState::Processed {
@@ -53,11 +52,11 @@ fn voided(draft: &mut Draft<'_>) {
 }
 
 /// The processor does not void: it has decided otherwise meanwhile, or only for now.
-fn refused(draft: &mut Draft<'_>, retryable: bool, terms: Terms) -> Result<(), StoreError> {
+fn refused(draft: &mut Draft<'_>, retryable: bool, policy: DecisionPolicy) -> Result<(), StoreError> {
     let now = draft.settlement.now;
     let order = draft.order();
-    let merchant_waits = terms.asker == Asker::Waiting && order.voiding == Some(VoidCause::Merchant);
-    if retryable && !merchant_waits {
+    let merchant_waits = policy.asker == Asker::Waiting && order.voiding == Some(VoidCause::Merchant);
+    if retryable && !merchant_waits && order.state != OrderState::Processed {
         draft.again_later(Duration::ZERO);
         return Ok(());
     }
@@ -72,11 +71,10 @@ fn refused(draft: &mut Draft<'_>, retryable: bool, terms: Terms) -> Result<(), S
         draft.again_later(LONGEST_RETRY);
         return Ok(());
     }
-    let Ok(mut step) = order.void_refused(now) else { return Ok(()) };
-    if order.voiding == Some(VoidCause::Expired) && order.state == OrderState::Processing {
-        // Its authorization has been decided meanwhile, and is asked about before this is tried once more.
-        step.change.next.expires_at = Some(now.plus(OVERDUE_PAUSE));
-    }
+    // Its authorization has been decided meanwhile, and is asked about before this is tried once more.
+    let undecided = order.voiding == Some(VoidCause::Expired) && order.state == OrderState::Processing;
+    let ends_at = undecided.then(|| now.plus(OVERDUE_PAUSE));
+    let Ok(step) = order.void_refused(ends_at, now) else { return Ok(()) };
     if step.change.next.state.is_final() && step.change.next.state != OrderState::Processed {
         return Err(corrupt("a void of an Order whose life is over"));
     }
@@ -87,13 +85,7 @@ fn refused(draft: &mut Draft<'_>, retryable: bool, terms: Terms) -> Result<(), S
 /// A capture that was to follow the authorization was held back by the void; nobody else would ask for it.
 fn go_on(draft: &mut Draft<'_>) -> Result<(), StoreError> {
     let (now, order, void) = (draft.settlement.now, draft.order(), &draft.payment.operation);
-    let capturable = order.amounts.capturable();
     let due = match order.state {
-        // The provider's approval is always captured.
-        OrderState::CommitAccepted => {
-            let promised = order.capture_promised.clone().filter(|promised| *promised < capturable);
-            Some(promised.unwrap_or(capturable))
-        }
         OrderState::PaymentAuthorized if !order.under_review => order.capture_due(),
         _ => None,
     };

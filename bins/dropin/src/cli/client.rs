@@ -1,0 +1,176 @@
+//! The running service as a merchant's server and a shopper's browser reach it: over HTTP.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::header;
+use awc::{Client, ClientRequest, Connector};
+use clap::Args;
+use demo_shop::Credentials;
+use dropin_boot::Failure;
+use rustls::ClientConfig;
+use serde_json::Value;
+
+use super::Cli;
+use crate::plan::{self, Addresses, Parts};
+
+/// How a command reaches the running service, and as which merchant.
+#[derive(Debug, Args)]
+pub(crate) struct ServiceFlags {
+    /// File with the merchant's credentials, as `merchant create --json` prints them [default: demo-merchant.json in the data folder]
+    #[arg(long, env = "DROPIN_MERCHANT_FILE", value_name = "FILE")]
+    pub(crate) merchant_file: Option<PathBuf>,
+    /// Address of the Session and Order APIs ({base_url}) [default: that of a service started with the same settings]
+    #[arg(long, env = "DROPIN_BASE_URL", value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+}
+
+/// Longer than the service takes to ask a slow processor.
+const TIMEOUT: Duration = Duration::from_secs(40);
+/// Largest answer that is read: a page of 200 events.
+const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
+
+/// A merchant's way to the service.
+pub(super) struct ServiceClient {
+    /// `{base_url}`.
+    pub(super) base: String,
+    /// As whom.
+    pub(super) credentials: Credentials,
+    merchant: Client,
+    anonymous: Client,
+}
+
+/// What the service answered.
+pub(super) struct ServiceResponse {
+    pub(super) status: u16,
+    /// Seconds to wait before asking again, where the service says so.
+    pub(super) retry_after: Option<u64>,
+    /// Where the answer sends a browser.
+    pub(super) location: Option<String>,
+    pub(super) body: Vec<u8>,
+}
+
+impl ServiceClient {
+    /// Finds the service and the merchant's credentials as `flags` or the settings of a service say.
+    pub(super) fn open(cli: &Cli, flags: &ServiceFlags) -> Result<Self, Failure> {
+        let file = flags.merchant_file.clone().unwrap_or_else(|| plan::merchant_file(cli));
+        let credentials = Credentials::read(&file)?.ok_or_else(|| {
+            let file = file.display();
+            format!("there are no credentials at {file}: give the service's --data folder, or a file with what `dropin merchant create --json` printed as --merchant-file")
+        })?;
+        let base = match &flags.base_url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => addresses(cli)?.base,
+        };
+        let tls = demo_shop::client_config(&base)?;
+        let Credentials { username, password, .. } = &credentials;
+        let merchant = client(tls.clone(), Some((username, password)));
+        Ok(Self { base, merchant, anonymous: client(tls, None), credentials })
+    }
+
+    /// A merchant's call to `path` below {base_url}; any answer.
+    ///
+    /// # Errors
+    /// There was no answer.
+    pub(super) async fn try_call(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<ServiceResponse, Failure> {
+        let url = format!("{}{path}", self.base);
+        send(request(&self.merchant, method, &url)?, body.map(Body::Json), &url).await
+    }
+
+    /// A merchant's call whose answer has to be a success with JSON.
+    pub(super) async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        let reply = self.try_call(method, path, body).await?;
+        reply.json(&format!("{method} {}{path}", self.base))
+    }
+
+    /// What a browser does without credentials: any answer, redirects not followed.
+    pub(super) async fn browse(
+        &self,
+        method: &str,
+        url: &str,
+        body: Option<Body<'_>>,
+    ) -> Result<ServiceResponse, Failure> {
+        send(request(&self.anonymous, method, url)?, body, url).await
+    }
+}
+
+/// The addresses of a service that was started with the same settings.
+pub(super) fn addresses(cli: &Cli) -> Result<Addresses, Failure> {
+    if cli.serve.listen.port() == 0 && cli.serve.base_url.is_none() {
+        return Err(
+            "only the running service knows its port: its first lines say it; give its address with --base-url".into(),
+        );
+    }
+    Addresses::find(cli, &Parts::chosen(cli)?, cli.serve.listen, None)
+}
+
+/// What a request carries.
+pub(super) enum Body<'a> {
+    Json(&'a Value),
+    Form(&'a [(&'a str, &'a str)]),
+}
+
+impl ServiceResponse {
+    /// The answer as JSON.
+    ///
+    /// # Errors
+    /// It is a refusal, with its words; or no JSON.
+    pub(super) fn json(&self, what: &str) -> Result<Value, Failure> {
+        let body = serde_json::from_slice::<Value>(&self.body);
+        match (self.status, body) {
+            (200..=299, Ok(body)) => Ok(body),
+            (status, Ok(refusal)) if refusal["Code"].is_string() => Err(refused(what, status, &refusal).into()),
+            (status, _) => Err(format!("{what} answered {status} and no JSON: is that the address of Dropin?").into()),
+        }
+    }
+}
+
+fn refused(what: &str, status: u16, refusal: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().escape_debug().to_string();
+    let fields: String = refusal["FieldErrors"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|field| format!("; {} {}", text(&field["Field"]), text(&field["Message"])))
+        .collect();
+    format!("{what} answered {status} {}: {}{fields}", text(&refusal["Code"]), text(&refusal["Message"]))
+}
+
+/// A client that follows no redirect.
+pub(super) fn client(tls: Option<Arc<ClientConfig>>, login: Option<(&str, &str)>) -> Client {
+    let mut builder = Client::builder().timeout(TIMEOUT).disable_redirects();
+    if let Some((username, password)) = login {
+        builder = builder.basic_auth(username, Some(password));
+    }
+    match tls {
+        Some(tls) => builder.connector(Connector::new().rustls_0_23(tls)).finish(),
+        None => builder.finish(),
+    }
+}
+
+fn request(client: &Client, method: &str, url: &str) -> Result<ClientRequest, Failure> {
+    let method = method.parse().map_err(|_no_method| format!("{method} is no HTTP method"))?;
+    Ok(client.request(method, url).insert_header((header::ACCEPT, "application/json, text/html")))
+}
+
+async fn send(request: ClientRequest, body: Option<Body<'_>>, url: &str) -> Result<ServiceResponse, Failure> {
+    let sent = match body {
+        Some(Body::Json(body)) => request.send_json(body).await,
+        Some(Body::Form(pairs)) => request.send_form(&pairs).await,
+        None => request.send().await,
+    };
+    let no_answer =
+        |error: &dyn std::fmt::Display| format!("{url} gave no answer ({error}): see that the service runs");
+    let mut answer = sent.map_err(|error| no_answer(&error))?;
+    let text = |name| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let (retry_after, location) = (text(header::RETRY_AFTER), text(header::LOCATION));
+    let body = answer.body().limit(MAX_RESPONSE_BYTES).await.map_err(|error| no_answer(&error))?.to_vec();
+    let retry_after = retry_after.and_then(|seconds| seconds.parse().ok());
+    Ok(ServiceResponse { status: answer.status().as_u16(), retry_after, location, body })
+}

@@ -1,0 +1,156 @@
+//! `dropin ledger …`
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use dropin_boot::{Failure, SystemClock};
+use dropin_ports::ProcessorJournal;
+use dropin_store::Store;
+use dropin_usecases::audit::{Audit, AuditError, Finding, Report};
+use serde_json::{Map, Value, json};
+
+use super::processor::{self, ProcessorFlags};
+use super::{Cli, Output, say};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LedgerCommand {
+    /// Compare Orders, operations, refunds and ledger with each other and with the processor's journal
+    ///
+    /// Changes nothing and runs beside services. Exit status 0: everything fits; 1: something does not; 2: it could not be compared.
+    Verify(VerifyLedger),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyLedger {
+    /// Leave the processor's journal out
+    #[arg(long)]
+    pub(crate) without_processor: bool,
+    #[command(flatten)]
+    pub(crate) processor: ProcessorFlags,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Exit status: something does not fit.
+const DIFFERS: u8 = 1;
+/// Exit status: it could not be compared.
+pub(super) const NOT_COMPARED: u8 = 2;
+
+/// Verifies the ledger.
+pub(super) async fn verify(cli: &Cli, store: &Store, wanted: &VerifyLedger) -> Result<ExitCode, Failure> {
+    let journal: Option<Arc<dyn ProcessorJournal>> = match wanted.without_processor {
+        true => None,
+        false => Some(Arc::new(processor::open(cli, &wanted.processor).map_err(advise)?)),
+    };
+    let audit = Audit { store: Arc::new(store.clone()), journal, clock: Arc::new(SystemClock) };
+    let report = audit.verify().await.map_err(|error| match error {
+        AuditError::Journal(_) => advise(not_answered(cli, wanted, &error)),
+        AuditError::Store(_) => error.into(),
+    })?;
+    say(&if wanted.output.json { of(&report).to_string() } else { in_words(&report) })?;
+    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) })
+}
+
+/// Names who was asked: a service on another port, or another deployment's, answers wrongly or not at all.
+fn not_answered(cli: &Cli, wanted: &VerifyLedger, error: &AuditError) -> Failure {
+    match processor::address(cli, &wanted.processor) {
+        Ok(address) => {
+            format!("{error}; asked at {address}: name another with --processor-url, or the service's address with DROPIN_LISTEN").into()
+        }
+        Err(_unknown) => error.to_string().into(),
+    }
+}
+
+fn advise(failure: Failure) -> Failure {
+    format!("{failure}; --without-processor compares our own books alone").into()
+}
+
+fn in_words(report: &Report) -> String {
+    let mut lines: Vec<_> = report.findings.iter().map(line).collect();
+    let shown = lines.len() as u64;
+    if shown < report.found {
+        lines.push(format!("… and {} more", report.found - shown));
+    }
+    let journal = match report.journal_entries {
+        Some(entries) => format!("{entries} entries of the processor's journal"),
+        None => "without the processor's journal".to_owned(),
+    };
+    lines.push(format!("Read {} Orders with {} operations, {journal}.", report.orders, report.operations));
+    if 0 < report.open {
+        let open = report.open;
+        lines.push(format!("Open and therefore not compared: {open} operations; `dropin op list` shows them."));
+    }
+    lines.push(match report.found {
+        0 => "Everything fits.".to_owned(),
+        1 => "1 disagreement; `dropin order show ID` shows what is known of an Order.".to_owned(),
+        found => format!("{found} disagreements; `dropin order show ID` shows what is known of an Order."),
+    });
+    lines.join("\n")
+}
+
+fn line(finding: &Finding) -> String {
+    let mut line = finding.what.as_str().to_owned();
+    if let Some(order) = finding.order {
+        line += &format!("  order {order}");
+    }
+    if let Some(operation) = finding.operation {
+        line += &format!("  operation {operation}");
+    }
+    format!("{line}  {}", finding.words)
+}
+
+fn of(report: &Report) -> Value {
+    let findings = report.findings.iter().map(|finding| {
+        let mut shown = Map::new();
+        shown.insert("What".to_owned(), finding.what.as_str().into());
+        if let Some(order) = finding.order {
+            shown.insert("OrderId".to_owned(), order.to_string().into());
+        }
+        if let Some(operation) = finding.operation {
+            shown.insert("OperationId".to_owned(), operation.to_string().into());
+        }
+        shown.insert("Message".to_owned(), finding.words.clone().into());
+        Value::from(shown)
+    });
+    json!({
+        "Clean": report.is_clean(),
+        "Orders": report.orders,
+        "Operations": report.operations,
+        "OpenOperations": report.open,
+        "JournalEntries": report.journal_entries,
+        "Disagreements": report.found,
+        "Findings": Value::from_iter(findings),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use dropin_usecases::audit::Disagreement;
+
+    use super::*;
+
+    #[test]
+    fn what_is_found_is_said_before_what_was_read() {
+        let mut report = Report { orders: 3, operations: 5, open: 1, ..Report::default() };
+        let clean = in_words(&report);
+        assert!(clean.starts_with("Read 3 Orders with 5 operations, without"), "{clean}");
+        assert!(clean.ends_with("Everything fits.") && clean.contains("not compared: 1 "), "{clean}");
+        let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+        report.findings = vec![Finding {
+            what: Disagreement::MissingLocally,
+            order: id.parse().ok(),
+            operation: id.parse().ok(),
+            words: "both sides".to_owned(),
+        }];
+        (report.found, report.journal_entries) = (1_001, Some(7));
+        let told = in_words(&report);
+        assert!(
+            told.starts_with(&format!("MISSING_LOCALLY  order {id}  operation {id}  both sides\n… and 1000 more\n")),
+            "{told}"
+        );
+        assert!(told.contains("7 entries") && told.contains("1001 disagreements"), "{told}");
+        let json = of(&report);
+        assert_eq!((&json["Clean"], &json["Findings"][0]["OrderId"]), (&json!(false), &json!(id)));
+    }
+}

@@ -1,0 +1,83 @@
+//! The payment processor, as a service with the same settings finds it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use dropin_boot::{ConfigError, Failure, Mode, ProcessorArgs, Secret};
+use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_usecases::payments::PROCESSOR_DEADLINE;
+
+use super::Cli;
+use crate::files;
+use crate::plan::{self, Addresses, Parts};
+
+/// As the services take them.
+#[derive(Debug, Args)]
+pub(crate) struct ProcessorFlags {
+    /// Address of the payment processor [default: that of a service started with the same settings]
+    #[arg(long, env = "PROCESSOR_URL", value_name = "URL")]
+    pub(crate) processor_url: Option<String>,
+    /// File with the key that the processor knows us by; without it the environment variable PROCESSOR_KEY holds the key
+    /// [default: the sandbox processor's key in the data folder]
+    #[arg(long, env = "PROCESSOR_KEY_FILE", value_name = "FILE")]
+    pub(crate) processor_key_file: Option<PathBuf>,
+}
+
+/// A client of it.
+pub(super) fn open(cli: &Cli, flags: &ProcessorFlags) -> Result<HttpProcessor, Failure> {
+    let config = ProcessorConfig::new(&address(cli, flags)?, key(cli, flags)?.expose().to_owned(), PROCESSOR_DEADLINE)?;
+    Ok(HttpProcessor::start(config)?)
+}
+
+/// Where it is asked.
+pub(super) fn address(cli: &Cli, flags: &ProcessorFlags) -> Result<String, Failure> {
+    if let Some(url) = flags.processor_url.as_ref().or(cli.serve.processor_url.as_ref()) {
+        return Ok(url.clone());
+    }
+    let parts = Parts::chosen(cli)?;
+    if cli.serve.listener.tls().is_some() || cli.serve.listen.port() == 0 {
+        return Err("nobody but the running service knows where its sandbox processor listens: its log says so; give that with --processor-url".into());
+    }
+    Ok(Addresses::find(cli, &parts, cli.serve.listen, None)?.processor)
+}
+
+/// The configured key, or the one that a service made for the sandbox processor. None is made here: no processor would know it.
+fn key(cli: &Cli, flags: &ProcessorFlags) -> Result<Secret, Failure> {
+    let file = flags.processor_key_file.clone().or_else(|| cli.serve.processor_key_file.clone());
+    let configured = ProcessorArgs { processor_url: String::new(), processor_key_file: file }.key();
+    match configured {
+        Err(ConfigError::MissingSecret { .. }) if cli.mode.mode() == Mode::Sandbox => {}
+        configured => return Ok(configured?),
+    }
+    let path = plan::processor_key_file(cli);
+    match files::read(&path)? {
+        Some(kept) => Ok(Secret::new(kept.trim().to_owned())),
+        None => Err(format!(
+            "there is no key for the processor: set PROCESSOR_KEY, name a file with --processor-key-file, or give the --data folder of the \
+             service, where {} would be",
+            path.display()
+        )
+        .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::Command;
+    use super::super::ledger::LedgerCommand;
+    use super::*;
+
+    #[test]
+    fn the_processor_is_found_before_and_behind_the_command() {
+        for line in
+            ["--processor-url http://127.0.0.1:1 ledger verify", "ledger verify --processor-url http://127.0.0.1:1"]
+        {
+            let cli = Cli::parse_from(["dropin"].into_iter().chain(line.split_ascii_whitespace()));
+            let Some(Command::Ledger(LedgerCommand::Verify(verify))) = &cli.command else { panic!() };
+            let url = verify.processor.processor_url.as_ref().or(cli.serve.processor_url.as_ref());
+            assert_eq!(url.map(String::as_str), Some("http://127.0.0.1:1"), "{line}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A shopper of one Session, doing over HTTP what the drop-in does.
+
+use std::time::Duration;
+
+use dropin_boot::{Failure, SystemIds};
+use dropin_ports::IdSource;
+use sandbox_processor::SandboxCard;
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+
+use super::scenario::Pays;
+use crate::cli::client::{Body, ServiceClient};
+
+/// More tries than any Session allows.
+const MAX_ATTEMPTS: usize = 30;
+/// How often an attempt is asked about, each call waiting up to 10 s by itself.
+const MAX_PROGRESS_POLLS: usize = 12;
+/// Between two of them, should a call not wait.
+const POLL: Duration = Duration::from_millis(200);
+
+pub(super) struct Shopper<'a> {
+    pub(super) service: &'a ServiceClient,
+    /// Of the shopper's calls for this Session.
+    pub(super) address: String,
+}
+
+impl Shopper<'_> {
+    /// One attempt, which has to get somewhere.
+    pub(super) async fn pay(&self, pays: Pays) -> Result<(), Failure> {
+        let progress = self.attempt(pays).await?;
+        match progress["State"].as_str() {
+            Some("COMPLETED" | "REDIRECTED") => Ok(()),
+            _ => Err(format!("the payment did not succeed: {progress}").into()),
+        }
+    }
+
+    /// Attempts until the Session has failed.
+    pub(super) async fn fail(&self, pays: Pays) -> Result<(), Failure> {
+        for _ in 0..MAX_ATTEMPTS {
+            let progress = self.attempt(pays).await?;
+            match progress["State"].as_str() {
+                Some("FAILED") => return Ok(()),
+                Some("CREATED") => {}
+                _ => return Err(format!("the payment was to be declined: {progress}").into()),
+            }
+        }
+        Err(format!("the Session still takes attempts after {MAX_ATTEMPTS} that were declined").into())
+    }
+
+    /// Submits once; how that came to rest.
+    async fn attempt(&self, pays: Pays) -> Result<Value, Failure> {
+        let view = self.ask("GET", "", None).await?;
+        let attempt = SystemIds.random().to_string();
+        let mut submit =
+            json!({ "Version": view["Version"], "AttemptId": attempt, "DeviceFingerprint": "dropin trigger" });
+        match pays {
+            Pays::Method(method) => submit["PaymentMethod"] = method.into(),
+            Pays::Card(purpose) => {
+                self.stash(&view, &attempt, SandboxCard::for_purpose(purpose)).await?;
+                submit["StashId"] = attempt.into();
+            }
+        }
+        let mut progress = self.ask("POST", "/submit", Some(&submit)).await?;
+        for _ in 0..MAX_PROGRESS_POLLS {
+            if progress["State"] != "PROCESSING" {
+                return Ok(progress);
+            }
+            tokio::time::sleep(POLL).await;
+            progress = self.ask("GET", "/progress?wait=10&from=PROCESSING", None).await?;
+        }
+        Err("the payment is still being processed: see that the processor answers".into())
+    }
+
+    async fn stash(&self, view: &Value, stash_id: &str, card: &SandboxCard) -> Result<(), Failure> {
+        let [url, merchant] = ["StashUrl", "MerchantId"].map(|name| view[name].as_str().unwrap_or_default());
+        let expiry = json!({ "Year": (OffsetDateTime::now_utc().year() + 2).to_string(), "Month": "12" });
+        let card =
+            json!({ "Name": "Robin Example", "Number": card.number, "VerificationCode": "123", "Expiry": expiry });
+        let (url, card) = (format!("{url}/{merchant}/{stash_id}"), card.to_string());
+        let form = [("DeviceFingerprint", "dropin trigger"), ("card", card.as_str())];
+        let stashed = self.service.browse("POST", &url, Some(Body::Form(&form))).await?.json(&url)?;
+        match stashed["Warnings"].as_array().is_some_and(Vec::is_empty) {
+            true => Ok(()),
+            false => Err(format!("the stash does not take the test card: {}", stashed["Warnings"]).into()),
+        }
+    }
+
+    async fn ask(&self, method: &str, what: &str, body: Option<&Value>) -> Result<Value, Failure> {
+        let url = format!("{}{what}", self.address);
+        self.service.browse(method, &url, body.map(Body::Json)).await?.json(&url)
+    }
+}
+
+/// Presses a button of a hosted page of the sandbox, and follows the way back as far as the service.
+pub(super) async fn press(service: &ServiceClient, page: &str, choice: &str) -> Result<(), Failure> {
+    let shown = service.browse("GET", page, None).await?;
+    let text = String::from_utf8_lossy(&shown.body).into_owned();
+    let form = text.split_once("name=\"form\" value=\"").and_then(|(_, rest)| rest.split('"').next());
+    let form = form
+        .ok_or_else(|| format!("{page} answered {} and shows no form: is it a page of the sandbox?", shown.status))?;
+    let pressed = service.browse("POST", page, Some(Body::Form(&[("form", form), ("choice", choice)]))).await?;
+    let back = pressed.location.ok_or_else(|| format!("{page} answered {} and leads nowhere", pressed.status))?;
+    service.browse("GET", &back, None).await.map(drop)
+}

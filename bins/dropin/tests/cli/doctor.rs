@@ -1,0 +1,127 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::{Data, Dropin, parse, printed, run};
+
+/// What the doctor says, and whether it found nothing wrong.
+fn doctor(data: &Data, arguments: &[&str], environment: &[(&str, &str)]) -> (bool, Value) {
+    let folder = data.folder();
+    let output = run(&[&["doctor", "--json", "--data", &folder], arguments].concat(), environment);
+    let said = parse(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(output.status.code(), Some(if said["Healthy"] == true { 0 } else { 1 }), "{said}");
+    (output.status.success(), said)
+}
+
+/// The findings of a check in this state.
+fn findings(said: &Value, check: &str, state: &str) -> String {
+    let all = said["Checks"].as_array().unwrap().iter();
+    let found = all.filter(|one| one["Check"] == check && one["State"] == state);
+    found.map(|one| one["Finding"].as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_sound_deployment_is_found_sound_beside_a_service_too() {
+    let data = Data::new();
+    printed(&["merchant", "create", "--name", "N", "--data", &data.folder()]);
+    let (healthy, said) = doctor(&data, &[], &[]);
+    assert!(healthy, "{said}");
+    for check in [
+        "mode",
+        "addresses",
+        "master key",
+        "disk",
+        "database",
+        "schema",
+        "grants",
+        "deployment",
+        "write",
+        "clock",
+        "merchants",
+    ] {
+        assert!(!findings(&said, check, "OK").is_empty(), "{check}: {said}");
+    }
+    let dropin = Dropin::start(&data, &["--no-demo"]);
+    let (healthy, said) = doctor(&data, &[], &[]);
+    assert!(healthy && findings(&said, "stash keys", "OK").contains("2 in"), "{said}");
+    let text = printed(&["doctor", "--data", &data.folder()]);
+    assert!(text.lines().count() > 8 && text.trim_end().ends_with("Nothing is wrong."), "{text}");
+    dropin.stop();
+}
+
+#[test]
+fn only_what_the_parts_of_the_target_need_is_looked_for() {
+    let data = Data::new();
+    let elsewhere = data.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let url = format!("sqlite://{}/dropin.db", elsewhere.display());
+    let environment = [("DROPIN_MODE", "production"), ("DATABASE_URL", url.as_str())];
+    let output = run(&["migrate", "--data", &data.folder()], &environment);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let folder = data.file("missing").display().to_string();
+    let output = run(&["--target", "stash-api", "doctor", "--json", "--data", &folder], &environment);
+    let said = parse(&String::from_utf8(output.stdout).unwrap());
+    assert_eq!(said["Healthy"], true, "{said}");
+    assert!(!findings(&said, "stash keys", "OK").is_empty(), "{said}");
+    for other in ["master key", "processor key"] {
+        assert!(said["Checks"].as_array().unwrap().iter().all(|one| one["Check"] != other), "{said}");
+    }
+    // Of a folder that is not there yet, the one in which it will be made.
+    let disk = findings(&said, "disk", "OK");
+    assert!(disk.contains(&elsewhere.display().to_string()) && disk.lines().count() == 2, "{said}");
+    let output = run(&["--target", "session-api", "doctor", "--json", "--data", &folder], &environment);
+    let said = parse(&String::from_utf8(output.stdout).unwrap());
+    assert!(!findings(&said, "master key", "FAULT").is_empty(), "{said}");
+    assert!(
+        !findings(&said, "processor key", "FAULT").is_empty() && !said.to_string().contains("stash keys"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_named_with_what_to_do() {
+    let data = Data::new();
+    let (healthy, said) = doctor(&data, &[], &[]);
+    assert!(!healthy && findings(&said, "database", "FAULT").contains("dropin migrate"), "{said}");
+    assert!(!data.file("dropin.db").exists(), "it makes nothing");
+    printed(&["merchant", "create", "--name", "N", "--data", &data.folder()]);
+    let fault = |check: &str, arguments: &[&str], environment: &[(&str, &str)], expected: &str| {
+        let (healthy, said) = doctor(&data, arguments, environment);
+        assert!(!healthy && findings(&said, check, "FAULT").contains(expected), "{check}: {said}");
+    };
+    for (check, file) in [("database", "dropin.db"), ("master key", "keys/master.key")] {
+        set_mode(&data.file(file), 0o640);
+        fault(check, &[], &[], "chmod 600");
+        set_mode(&data.file(file), 0o600);
+    }
+    set_mode(&data.file("keys"), 0o755);
+    fault("master key", &[], &[], "chmod 700");
+    set_mode(&data.file("keys"), 0o700);
+    fault("disk", &["--min-free-mib", "1000000000000"], &[], "make room");
+    fault("mode", &[], &[("DROPIN_BEHIND_PROXY", "true")], "DROPIN_MODE=production");
+    fault("addresses", &[], &[("DROPIN_BASE_URL", "pay.example")], "has to be an absolute http or https URL");
+    fault(
+        "certificate",
+        &[],
+        &[("DROPIN_LISTEN", "0.0.0.0:443"), ("DROPIN_MODE", "sandbox")],
+        "DROPIN_TLS_CERTIFICATE",
+    );
+    let nowhere = [("DROPIN_TLS_CERTIFICATE", "/nowhere.pem"), ("DROPIN_TLS_KEY", "/nowhere.key")];
+    fault("certificate", &[], &nowhere, "/nowhere.pem");
+    let production =
+        [("DROPIN_MODE", "production"), ("PROCESSOR_URL", "http://processor.example"), ("PROCESSOR_KEY", "k")];
+    fault("processor", &[], &production, "https");
+    fault("merchants", &[], &production, "DROPIN_MODE");
+    let proxied =
+        [&production[..], &[("DROPIN_BEHIND_PROXY", "true"), ("DROPIN_ASSET_URL", "https://a.example")]].concat();
+    fault("addresses", &[], &proxied, "DROPIN_STASH_URL");
+    fault("processor key", &[], &production[..2], "PROCESSOR_KEY_FILE");
+    let (healthy, said) = doctor(&data, &[], &[("DROPIN_DATTA", "x")]);
+    assert!(healthy && findings(&said, "settings", "WARNING").contains("DROPIN_DATA?"), "{said}");
+}

@@ -1,0 +1,227 @@
+//! Enumerations that are one fixed word each, in JSON and in the store alike.
+
+/// Declares an enumeration whose variants are written as fixed words by serde and diesel.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, diesel::expression::AsExpression, diesel::deserialize::FromSqlRow)]
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        pub(crate) enum $name {
+            $($(#[$variant_doc])* $variant,)+
+        }
+
+        impl $name {
+            /// The word.
+            pub(crate) const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+
+            /// The variant of a word.
+            pub(crate) fn from_word(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.word())
+            }
+        }
+
+        impl diesel::serialize::ToSql<diesel::sql_types::Text, diesel::sqlite::Sqlite> for $name {
+            fn to_sql<'b>(
+                &'b self,
+                out: &mut diesel::serialize::Output<'b, '_, diesel::sqlite::Sqlite>,
+            ) -> diesel::serialize::Result {
+                out.set_value(self.word());
+                Ok(diesel::serialize::IsNull::No)
+            }
+        }
+
+        impl diesel::deserialize::FromSql<diesel::sql_types::Text, diesel::sqlite::Sqlite> for $name {
+            fn from_sql(
+                value: <diesel::sqlite::Sqlite as diesel::backend::Backend>::RawValue<'_>,
+            ) -> diesel::deserialize::Result<Self> {
+                let word = <String as diesel::deserialize::FromSql<
+                    diesel::sql_types::Text,
+                    diesel::sqlite::Sqlite,
+                >>::from_sql(value)?;
+                Self::from_word(&word).ok_or_else(|| concat!("the store holds an unknown ", stringify!($name)).into())
+            }
+        }
+    };
+}
+
+words! {
+    /// What a call asks for.
+    Kind {
+        /// Reserve money on a card, or by another [`Method`].
+        Authorize = "AUTHORIZE",
+        /// Take what was authorized, or a part of it, once.
+        Capture = "CAPTURE",
+        /// Give an authorization up.
+        Void = "VOID",
+        /// Pay captured money back.
+        Refund = "REFUND",
+    }
+}
+
+words! {
+    /// What became of an operation. All but `Pending` are final.
+    Outcome {
+        /// Done.
+        Approved = "APPROVED",
+        /// Not done, for a [`Reason`].
+        Declined = "DECLINED",
+        /// Being done; its amount is reserved.
+        Pending = "PENDING",
+        /// Given up by the caller before it arrived; the key is refused for ever.
+        Abandoned = "ABANDONED",
+    }
+}
+
+words! {
+    /// Why an operation was declined.
+    Reason {
+        /// The issuer gives no reason.
+        GenericDecline = "GENERIC_DECLINE",
+        /// Not enough money.
+        InsufficientFunds = "INSUFFICIENT_FUNDS",
+        /// The issuer forbids to try the card again.
+        DoNotTryAgain = "DO_NOT_TRY_AGAIN",
+        /// Not a published test number, or a code of the wrong length for it.
+        InvalidCard = "INVALID_CARD",
+        /// The card's last month is over.
+        ExpiredCard = "EXPIRED_CARD",
+        /// The processor does not capture this authorization.
+        CaptureRefused = "CAPTURE_REFUSED",
+        /// The issuer does not take the refund.
+        RefundRefused = "REFUND_REFUSED",
+        /// More than what is left of the authorized or the captured amount.
+        AmountTooLarge = "AMOUNT_TOO_LARGE",
+        /// Another currency than the authorization's.
+        CurrencyMismatch = "CURRENCY_MISMATCH",
+        /// The key names no approved authorization.
+        NotAuthorized = "NOT_AUTHORIZED",
+        /// Nothing was captured that could be refunded.
+        NotCaptured = "NOT_CAPTURED",
+        /// The authorization was captured, or is being captured.
+        AlreadyCaptured = "ALREADY_CAPTURED",
+        /// The authorization was voided.
+        AlreadyVoided = "ALREADY_VOIDED",
+        /// The shopper failed the bank's challenge (3-D Secure).
+        AuthenticationFailed = "AUTHENTICATION_FAILED",
+        /// The shopper pressed cancel on a hosted page.
+        Cancelled = "CANCELLED",
+        /// The page was not used, or the money did not arrive, in time.
+        Expired = "EXPIRED",
+        /// The pay-later provider looked at the payment and refused it.
+        ReviewDeclined = "REVIEW_DECLINED",
+        /// The caller voided the authorization while it was pending.
+        Voided = "VOIDED",
+        /// The caller abandoned the authorization while its page waited for the shopper.
+        PageClosed = "PAGE_CLOSED",
+    }
+}
+
+words! {
+    /// How the shopper pays.
+    Method {
+        /// A card's number.
+        Card = "CARD",
+        /// A wallet on a hosted page; authorized, then captured.
+        Paypal = "PAYPAL",
+        /// The shopper's bank on a hosted page; paid when approved.
+        Ideal = "IDEAL",
+        /// A lender on a hosted page, which may look at the payment first; authorized, then captured.
+        PayLater = "PAYLATER",
+        /// A transfer that the shopper makes by hand; paid when all of it has arrived.
+        BankTransfer = "BANKTRANSFER",
+    }
+}
+
+impl Method {
+    /// Whether the money is there when the authorization is approved, so that there is nothing to capture.
+    pub(crate) const fn pays_at_once(self) -> bool {
+        matches!(self, Self::Ideal | Self::BankTransfer)
+    }
+}
+
+words! {
+    /// What a pending authorization waits for.
+    Stage {
+        /// The shopper, on the hosted page.
+        Page = "PAGE",
+        /// The provider, which looks at the payment.
+        Review = "REVIEW",
+        /// Money.
+        Transfer = "TRANSFER",
+    }
+}
+
+words! {
+    /// A button on a hosted page.
+    Choice {
+        /// The challenge succeeds.
+        Succeed = "succeed",
+        /// The challenge fails.
+        Fail = "fail",
+        /// Pay.
+        Pay = "pay",
+        /// The pay-later provider agrees.
+        Approve = "approve",
+        /// The pay-later provider looks at it first.
+        Review = "review",
+        /// The shopper gives up.
+        Cancel = "cancel",
+        /// Money has arrived.
+        Arrived = "arrived",
+    }
+}
+
+words! {
+    /// What a fault switch can hit.
+    Call {
+        /// An authorization.
+        Authorize = "AUTHORIZE",
+        /// A capture.
+        Capture = "CAPTURE",
+        /// A void.
+        Void = "VOID",
+        /// A refund.
+        Refund = "REFUND",
+        /// A button on a hosted page.
+        Page = "PAGE",
+        /// The decision of a review.
+        Review = "REVIEW",
+    }
+}
+
+impl From<Kind> for Call {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Authorize => Self::Authorize,
+            Kind::Capture => Self::Capture,
+            Kind::Void => Self::Void,
+            Kind::Refund => Self::Refund,
+        }
+    }
+}
+
+words! {
+    /// How an approved authorization will behave, by its card's number.
+    Scenario {
+        /// Everything is approved at once.
+        Plain = "PLAIN",
+        /// A capture is pending first.
+        PendingCapture = "PENDING_CAPTURE",
+        /// A capture is declined for good.
+        RefusedCapture = "REFUSED_CAPTURE",
+        /// A refund is pending first, then approved.
+        PendingRefund = "PENDING_REFUND",
+        /// A refund is pending first, then declined.
+        FailingRefund = "FAILING_REFUND",
+        /// The authorization's answer was lost; everything later is plain.
+        LostAnswer = "LOST_ANSWER",
+    }
+}

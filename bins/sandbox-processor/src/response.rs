@@ -1,0 +1,189 @@
+//! The shapes of answers: PascalCase JSON, amounts as exact decimals.
+
+use dropin_kernel::Timestamp;
+use dropin_money::{Amount, Currency};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::bank::BankDetails;
+use crate::enums::{Kind, Method, Outcome, Reason, Stage};
+use crate::rows;
+
+/// An operation as it is answered.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Operation {
+    key: String,
+    kind: Kind,
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retryable: Option<bool>,
+    reference: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amount: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<Method>,
+    /// Approved, and the money is there: nothing to capture.
+    #[serde(skip_serializing_if = "is_false")]
+    captured: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    under_review: bool,
+    /// Pending, and the provider looks at it.
+    #[serde(skip_serializing_if = "is_false")]
+    review: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<Action>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bank_details: Option<BankDetails>,
+    /// What has arrived of a bank transfer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    received: Option<Box<RawValue>>,
+    /// Until when a bank transfer is waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    /// Where somebody can play the bank.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox_page: Option<String>,
+}
+
+/// What the shopper has to do.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Action {
+    redirect: String,
+    expires_at: String,
+}
+
+/// A page of the journal as it is answered.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Journal {
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A journal entry as it is answered.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Entry {
+    number: i64,
+    at: String,
+    key: String,
+    kind: Kind,
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amount: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorization_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last4: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<Method>,
+    #[serde(skip_serializing_if = "is_false")]
+    captured: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    review: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    received: Option<Box<RawValue>>,
+}
+
+/// A stored amount is none of its currency: the file was changed by another program.
+#[derive(Debug, thiserror::Error)]
+#[error("the store holds an amount that makes no sense under key {0}")]
+pub(crate) struct Corrupt(String);
+
+impl Operation {
+    /// Renders a row for a caller who reaches the pages under `base`.
+    ///
+    /// # Errors
+    /// [`Corrupt`].
+    pub(crate) fn render(row: rows::Operation, base: &str) -> Result<Self, Corrupt> {
+        let page = || row.page_token.as_ref().map(|token| format!("{base}/pages/{token}"));
+        let until = || row.due_at.map(|due| Timestamp::from_micros(due).to_string());
+        let transfer = row.stage == Some(Stage::Transfer);
+        let action = match row.stage {
+            Some(Stage::Page) => page().zip(until()).map(|(redirect, expires_at)| Action { redirect, expires_at }),
+            _ => None,
+        };
+        let currency = row.currency.as_deref();
+        Ok(Self {
+            amount: render(&row.key, row.amount, currency)?,
+            received: render(&row.key, some_money(row.received), currency)?,
+            captured: pays_at_once(row.kind, row.outcome, row.method),
+            review: row.stage == Some(Stage::Review),
+            action,
+            bank_details: BankDetails::of(&row),
+            expires_at: until().filter(|_| transfer),
+            sandbox_page: page().filter(|_| transfer),
+            key: row.key,
+            kind: row.kind,
+            outcome: row.outcome,
+            reason: row.reason,
+            retryable: row.retryable,
+            reference: row.reference,
+            currency: row.currency,
+            method: row.method,
+            under_review: row.under_review,
+        })
+    }
+}
+
+impl TryFrom<rows::Entry> for Entry {
+    type Error = Corrupt;
+
+    fn try_from(row: rows::Entry) -> Result<Self, Corrupt> {
+        Ok(Self {
+            number: row.number,
+            at: Timestamp::from_micros(row.at).to_string(),
+            amount: render(&row.key, row.amount, row.currency.as_deref())?,
+            received: render(&row.key, some_money(row.received), row.currency.as_deref())?,
+            captured: pays_at_once(row.kind, row.outcome, row.method),
+            review: row.stage == Some(Stage::Review),
+            method: row.method,
+            key: row.key,
+            kind: row.kind,
+            outcome: row.outcome,
+            currency: row.currency,
+            order_id: row.order_id,
+            authorization_key: row.authorization_key,
+            last4: row.last4,
+        })
+    }
+}
+
+/// A stored amount, read back as strictly as a request's.
+///
+/// # Errors
+/// [`Corrupt`].
+pub(crate) fn stored_amount(key: &str, minor: i64, currency: &str) -> Result<Amount, Corrupt> {
+    let corrupt = || Corrupt(key.to_owned());
+    let currency: Currency = currency.parse().map_err(|_unknown| corrupt())?;
+    Amount::from_minor(currency, minor).map_err(|_unbounded| corrupt())
+}
+
+fn render(key: &str, minor: Option<i64>, currency: Option<&str>) -> Result<Option<Box<RawValue>>, Corrupt> {
+    let (Some(minor), Some(currency)) = (minor, currency) else {
+        return Ok(None);
+    };
+    let amount = stored_amount(key, minor, currency)?;
+    RawValue::from_string(amount.to_string()).map(Some).map_err(|_no_number| Corrupt(key.to_owned()))
+}
+
+fn pays_at_once(kind: Kind, outcome: Outcome, method: Option<Method>) -> bool {
+    kind == Kind::Authorize && outcome == Outcome::Approved && method.is_some_and(Method::pays_at_once)
+}
+
+fn some_money(minor: i64) -> Option<i64> {
+    (minor != 0).then_some(minor)
+}
+
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}

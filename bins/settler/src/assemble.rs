@@ -1,0 +1,45 @@
+use std::sync::Arc;
+
+use clap::Args;
+use dropin_boot::{Context, Failure, Parts, RateSourceArgs};
+use dropin_payments::{PaymentArgs, payments};
+use dropin_usecases::audit::OpenWork;
+
+use crate::rate_source::rate_refresher;
+use crate::{POLL, SettlerDeps, run};
+
+/// The settings of the settler.
+#[derive(Debug, Clone, Args)]
+pub struct SettlerArgs {
+    /// The payment processor.
+    #[command(flatten)]
+    pub payments: PaymentArgs,
+    /// Where exchange rates come from.
+    #[command(flatten)]
+    pub rates: RateSourceArgs,
+}
+
+/// The service, built from its settings.
+///
+/// # Errors
+/// Which setting is wrong.
+pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts, Failure> {
+    let processor = settings.payments.open(context).await?;
+    let rates = rate_refresher(context, &settings.rates)?;
+    let deps = SettlerDeps {
+        payments: payments(context, processor.clone()),
+        answers: context.answers(),
+        sessions: context.sessions(),
+        rates: rates.clone(),
+        poll: POLL,
+    };
+    let open = OpenWork { payments: context.store.clone(), audit: context.store.clone(), clock: context.clock.clone() };
+    let parts = Parts::new()
+        .run("settler", run(deps, context.stop.clone()))
+        .register_metrics(Arc::new(open))
+        .register_metrics(processor);
+    Ok(match rates {
+        Some(rates) => parts.register_metrics(Arc::new(rates)),
+        None => parts,
+    })
+}

@@ -1,0 +1,168 @@
+//! Rows that are only ever appended: history, ledger, and the events in the outbox.
+
+use diesel::prelude::*;
+use diesel::sql_types::{Nullable, Text};
+use dropin_kernel::OrderId;
+use dropin_order::LedgerTransaction;
+use dropin_ports::{Actor, NewEvent, NewHistoryEntry, StoredHistoryEntry, Subject};
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+use crate::{postgres, sqlite, wake};
+
+/// One step as it is stored.
+pub(crate) struct HistoryRow<'a> {
+    pub(crate) merchant_id: Id,
+    pub(crate) subject_kind: &'static str,
+    pub(crate) subject_id: Id,
+    pub(crate) actor_kind: &'static str,
+    pub(crate) actor_name: Option<&'a str>,
+    pub(crate) what: &'static str,
+    pub(crate) state_before: Option<&'static str>,
+    pub(crate) state_after: &'static str,
+    pub(crate) happened_at: Instant,
+}
+
+statement! {
+    /// Appends one step.
+    AppendHistory {
+        merchant: Id => SqlId,
+        subject_kind: &'static str => Text,
+        subject: Id => SqlId,
+        actor_kind: &'static str => Text,
+        actor_name: Option<String> => Nullable<Text>,
+        what: &'static str => Text,
+        before: Option<&'static str> => Nullable<Text>,
+        after: &'static str => Text,
+        happened_at: Instant => SqlInstant,
+    }
+    postgres APPEND_HISTORY;
+    sqlite APPEND_HISTORY;
+}
+
+const APPEND_HISTORY: &str = "INSERT INTO history \
+        (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/// Appends one step to the history.
+pub(crate) fn append_history(connection: &mut AnyConnection, step: &NewHistoryEntry) -> Result<(), Fault> {
+    let row = history_row(step);
+    let append = AppendHistory {
+        merchant: row.merchant_id,
+        subject_kind: row.subject_kind,
+        subject: row.subject_id,
+        actor_kind: row.actor_kind,
+        actor_name: row.actor_name.map(str::to_owned),
+        what: row.what,
+        before: row.state_before,
+        after: row.state_after,
+        happened_at: row.happened_at,
+    };
+    on_each!(connection, inner => append.execute(inner))?;
+    Ok(())
+}
+
+/// Appends steps to the history, in their order.
+pub(crate) fn append_history_all(connection: &mut AnyConnection, steps: &[NewHistoryEntry]) -> Result<(), Fault> {
+    match connection {
+        AnyConnection::Postgres(connection) if 1 < steps.len() => postgres::append_history(connection, steps),
+        _ => steps.iter().try_for_each(|step| append_history(connection, step)),
+    }
+}
+
+statement! {
+    /// The life of an Order, oldest step first.
+    OfOrder { order: Id => SqlId, }
+    postgres OF_ORDER;
+    sqlite OF_ORDER;
+    returns (Text, Nullable<Text>, Text, SqlInstant, Nullable<Text>, Text);
+}
+
+const OF_ORDER: &str = "SELECT actor_kind, actor_name, what, happened_at, state_before, state_after FROM history \
+    WHERE subject_id = ? AND subject_kind = 'ORDER' ORDER BY position";
+
+/// The history of an Order, oldest step first.
+pub(crate) fn order_history(connection: &mut AnyConnection, order: OrderId) -> Result<Vec<StoredHistoryEntry>, Fault> {
+    type Found = (String, Option<String>, String, Instant, Option<String>, String);
+    let find = OfOrder { order: Id(order.uuid()) };
+    let found: Vec<Found> = on_each!(connection, inner => find.load(inner)).in_table("history")?;
+    let restore = |(kind, name, what, at, before, after): Found| {
+        Ok(StoredHistoryEntry { actor: actor(&kind, name)?, what, at: at.0, before, after })
+    };
+    found.into_iter().map(restore).collect()
+}
+
+fn actor(kind: &str, name: Option<String>) -> Result<Actor, Fault> {
+    match (kind, name) {
+        ("MERCHANT", Some(username)) => Ok(Actor::Merchant(username)),
+        ("SHOPPER", None) => Ok(Actor::Shopper),
+        ("OPERATOR", Some(name)) => Ok(Actor::Operator(name)),
+        ("SYSTEM", None) => Ok(Actor::System),
+        _ => Err(corrupt("history", "the actor is unknown")),
+    }
+}
+
+/// The row of one step.
+pub(crate) fn history_row(step: &NewHistoryEntry) -> HistoryRow<'_> {
+    let (subject_kind, subject_id) = match step.subject {
+        Subject::Session(id) => ("SESSION", id.uuid()),
+        Subject::Order(id) => ("ORDER", id.uuid()),
+    };
+    let (actor_kind, actor_name) = match &step.actor {
+        Actor::Merchant(username) => ("MERCHANT", Some(username.as_str())),
+        Actor::Shopper => ("SHOPPER", None),
+        Actor::Operator(name) => ("OPERATOR", Some(name.as_str())),
+        Actor::System => ("SYSTEM", None),
+    };
+    HistoryRow {
+        merchant_id: Id(step.merchant_id.uuid()),
+        subject_kind,
+        subject_id: Id(subject_id),
+        actor_kind,
+        actor_name,
+        what: step.what,
+        state_before: step.before,
+        state_after: step.after,
+        happened_at: Instant(step.at),
+    }
+}
+
+/// How many entries a transaction is stored to have.
+pub(crate) fn entry_count(transaction: &LedgerTransaction) -> Result<i32, Fault> {
+    i32::try_from(transaction.entries().len())
+        .map_err(|_beyond| Fault::Refused("too many entries in a ledger transaction".to_owned()))
+}
+
+/// Posts transactions with their entries.
+pub(crate) fn post_ledger(connection: &mut AnyConnection, transactions: &[LedgerTransaction]) -> Result<(), Fault> {
+    if transactions.is_empty() {
+        return Ok(());
+    }
+    match connection {
+        AnyConnection::Postgres(connection) => postgres::post_ledger(connection, transactions),
+        AnyConnection::Sqlite(connection) => sqlite::post_ledger(connection, transactions),
+    }
+}
+
+/// Appends events in their order and enqueues them for every endpoint of their merchant. The caller has changed, and so locked, the Session or
+/// Order of the payment in this transaction; the unique key stands behind that.
+pub(crate) fn enqueue_events(connection: &mut AnyConnection, events: &[NewEvent]) -> Result<(), Fault> {
+    for of_payment in
+        events.chunk_by(|one, next| (one.payment_id, one.merchant_id) == (next.payment_id, next.merchant_id))
+    {
+        let Some(first) = of_payment.first() else { continue };
+        let enqueued = match connection {
+            AnyConnection::Postgres(connection) => postgres::enqueue_events(connection, first, of_payment),
+            AnyConnection::Sqlite(connection) => sqlite::enqueue_events(connection, first, of_payment),
+        };
+        enqueued.map_err(|fault| {
+            // Another transaction appended at the same moment: the sequence has to be read again.
+            let taken = fault.breaks("outbox_event_pkey", "outbox_event.payment_id, outbox_event.sequence");
+            if taken { Fault::Retry } else { fault }
+        })?;
+        wake::mark_enqueued();
+    }
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! Which deployment the database belongs to: its mode and its master key, remembered by the first program that starts.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use diesel::prelude::*;
+use diesel::sql_types::{Nullable, Text};
+use dropin_ports::StoreError;
+
+use crate::config::{Role, Target};
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, corrupt};
+use crate::pooler;
+use crate::schema::deployment;
+use crate::statement::{on_each, statement};
+use crate::store::Store;
+use crate::worker_pool::TxOutcome;
+
+const TABLE: &str = "deployment";
+
+/// Whether a deployment moves money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeploymentMode {
+    /// For trying out.
+    Sandbox,
+    /// For real.
+    Production,
+}
+
+impl DeploymentMode {
+    const ALL: [Self; 2] = [Self::Sandbox, Self::Production];
+
+    /// The value of DROPIN_MODE.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Production => "production",
+        }
+    }
+
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Sandbox => "SANDBOX",
+            Self::Production => "PRODUCTION",
+        }
+    }
+}
+
+impl fmt::Display for DeploymentMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A deployment, as the database remembers it or as a program is configured; `None` is not known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deployment {
+    /// Whether it moves money.
+    pub mode: Option<DeploymentMode>,
+    /// The fingerprint of its master key.
+    pub master_key: Option<String>,
+}
+
+/// Why a program must not work on this database. Says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartRefused {
+    /// The API passwords and webhook secrets in the database were made with another key.
+    #[error(
+        "the database belongs to the master key with the fingerprint {remembered}, and this program has {configured}: give the folder with that key \
+         (--keys or DROPIN_KEYS); if the key was replaced on purpose, stop all programs and run `dropin deployment --forget-key` first"
+    )]
+    MasterKey {
+        /// The fingerprint in the database.
+        remembered: String,
+        /// The fingerprint of the program's key.
+        configured: String,
+    },
+    /// Real payments and trials would share a database.
+    #[error(
+        "the database belongs to a {remembered} deployment, and this program was started for {configured}: set DROPIN_MODE={remembered}; if the \
+         deployment is to become {configured}, stop all programs and run `dropin deployment --forget-mode` first"
+    )]
+    Mode {
+        /// The mode in the database.
+        remembered: DeploymentMode,
+        /// The mode of the program.
+        configured: DeploymentMode,
+    },
+    /// Statements of several clients would get mixed up.
+    #[error(
+        "a pooler shares the database's connections between transactions, which mixes up prepared statements and settings: give the address of \
+         PostgreSQL itself, or let the pooler keep a connection for as long as its client (PgBouncer: pool_mode = session)"
+    )]
+    Pooler,
+}
+
+impl Deployment {
+    /// Compares a program's configuration with what is remembered. What one of the two does not know, fits.
+    fn check(&self, configured: &Self) -> Result<(), StartRefused> {
+        match (&self.master_key, &configured.master_key) {
+            (Some(remembered), Some(configured)) if remembered != configured => {
+                let (remembered, configured) = (remembered.clone(), configured.clone());
+                return Err(StartRefused::MasterKey { remembered, configured });
+            }
+            _ => {}
+        }
+        match (self.mode, configured.mode) {
+            (Some(remembered), Some(configured)) if remembered != configured => {
+                Err(StartRefused::Mode { remembered, configured })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+statement! {
+    /// Remembers what is not remembered yet, which proves that a write works, and returns what is.
+    Remember<'a> { mode: Option<&'static str> => Nullable<Text>, master_key: Option<&'a str> => Nullable<Text>, }
+    postgres "UPDATE deployment SET mode = coalesce(mode, ?), master_key = coalesce(master_key, ?), written_at = clock_timestamp() \
+        WHERE id = 1 RETURNING mode, master_key";
+    sqlite "UPDATE deployment SET mode = coalesce(mode, ?), master_key = coalesce(master_key, ?), \
+        written_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) WHERE id = 1 RETURNING mode, master_key";
+    returns (Nullable<Text>, Nullable<Text>);
+}
+
+type Row = (Option<String>, Option<String>);
+
+fn restore((mode, master_key): Row) -> Result<Deployment, Fault> {
+    let known = |code: String| DeploymentMode::ALL.into_iter().find(|mode| mode.code() == code);
+    let mode = mode.map(|code| known(code).ok_or_else(|| corrupt(TABLE, "the mode is unknown"))).transpose()?;
+    Ok(Deployment { mode, master_key })
+}
+
+fn read_or_write(connection: &mut AnyConnection, configured: &Deployment) -> Result<Deployment, Fault> {
+    let mode = configured.mode.map(DeploymentMode::code);
+    let statement = Remember { mode, master_key: configured.master_key.as_deref() };
+    let rows: Vec<Row> = on_each!(connection, inner => statement.load(inner)?);
+    restore(rows.into_iter().next().ok_or_else(|| corrupt(TABLE, "its one row is missing"))?)
+}
+
+/// Compares `configured` with what is remembered, and writes `unwritten` down where all of it fits.
+fn join(
+    connection: &mut AnyConnection,
+    configured: &Deployment,
+    unwritten: &Deployment,
+) -> Result<TxOutcome<Result<(), StartRefused>>, Fault> {
+    Ok(match read_or_write(connection, unwritten)?.check(configured) {
+        Ok(()) => TxOutcome::Commit(Ok(())),
+        refused => TxOutcome::Rollback(refused),
+    })
+}
+
+fn find(connection: &mut AnyConnection) -> Result<Deployment, Fault> {
+    restore(deployment::table.select((deployment::mode, deployment::master_key)).first(connection)?)
+}
+
+/// What this program is, and what was found of the database.
+#[derive(Default)]
+pub(crate) struct StartState {
+    configured: Deployment,
+    /// What is to be written down where the database does not know it; nothing once that is done.
+    unwritten: Deployment,
+    /// Whether connections are this program's own.
+    has_no_pooler: bool,
+    /// When a write succeeded last.
+    proved: Option<Instant>,
+}
+
+impl Store {
+    /// The deployment that the database belongs to.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn find_deployment(&self) -> Result<Deployment, StoreError> {
+        self.read(find).await
+    }
+
+    /// Says what this program is. From now on [`dropin_ports::StoreHealth::ready`] compares it with what the database remembers. Once, when all of it
+    /// fits, a service writes down what the database does not know yet: the key, and the mode where `is_mode_chosen`, not where it is a default.
+    pub fn set_deployment(&self, configured: Deployment, is_mode_chosen: bool) {
+        let mut state = self.start_state();
+        let mode = configured.mode.filter(|_| is_mode_chosen);
+        state.unwritten = Deployment { mode, master_key: configured.master_key.clone() };
+        (state.configured, state.proved) = (configured, None);
+    }
+
+    /// Compares this program with what the database remembers, and looks for a pooler that shares connections between transactions. A service writes
+    /// down what is not remembered, which proves that a write works; a tool only reads.
+    ///
+    /// # Errors
+    /// [`StoreError`], when the database cannot tell.
+    pub async fn check_start(&self) -> Result<Result<(), StartRefused>, StoreError> {
+        let (configured, unwritten, has_no_pooler) = {
+            let state = self.start_state();
+            (state.configured.clone(), state.unwritten.clone(), state.has_no_pooler)
+        };
+        if !has_no_pooler {
+            if self.is_behind_sharing_pooler().await? {
+                return Ok(Err(StartRefused::Pooler));
+            }
+            self.start_state().has_no_pooler = true;
+        }
+        let checked = match self.role() {
+            Role::Service => self.write(move |connection| join(connection, &configured, &unwritten)).await?,
+            Role::Tool => self.read(find).await?.check(&configured),
+        };
+        let mut state = self.start_state();
+        state.proved = checked.is_ok().then(Instant::now);
+        if checked.is_ok() && self.role() == Role::Service {
+            // A program that runs on must not write down again what an operator made the database forget.
+            state.unwritten = Deployment::default();
+        }
+        Ok(checked)
+    }
+
+    /// Compares this program with `remembered`.
+    pub(crate) fn compare_deployment(&self, remembered: &Deployment) -> Result<(), StartRefused> {
+        remembered.check(&self.start_state().configured)
+    }
+
+    /// Whether a pooler that shares connections between transactions stands before the database.
+    pub(crate) async fn is_behind_sharing_pooler(&self) -> Result<bool, StoreError> {
+        let Target::Postgres(address) = self.target() else { return Ok(false) };
+        let url = address.url();
+        // On a thread of the store, which may block.
+        let found = self.read(move |_connection| Ok(pooler::shares_connections(&url))).await?;
+        found.map_err(|_why| StoreError::Unavailable("cannot connect".to_owned()))
+    }
+
+    /// The same as [`Store::check_start`], unless it was right within `interval`: asking for readiness often costs no write each time.
+    pub(crate) async fn check_write(&self, interval: Duration) -> Result<(), StoreError> {
+        if self.start_state().proved.is_some_and(|proved| proved.elapsed() < interval) {
+            return Ok(());
+        }
+        self.check_start().await?.map_err(|refused| StoreError::Refused(refused.to_string()))
+    }
+
+    /// Writes, and changes nothing but the time of the last proof.
+    pub(crate) async fn prove_write(&self) -> Result<(), StoreError> {
+        let nothing = Deployment::default();
+        self.write(move |connection| read_or_write(connection, &nothing).map(TxOutcome::Commit))
+            .await
+            .map(|_remembered| ())
+    }
+
+    /// Forgets the mode, the master key or both: the next service that starts writes down its own.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn forget_deployment(&self, forget_mode: bool, forget_key: bool) -> Result<(), StoreError> {
+        self.write(move |connection| {
+            if forget_mode {
+                diesel::update(deployment::table).set(deployment::mode.eq(None::<String>)).execute(connection)?;
+            }
+            if forget_key {
+                diesel::update(deployment::table).set(deployment::master_key.eq(None::<String>)).execute(connection)?;
+            }
+            Ok(TxOutcome::Commit(()))
+        })
+        .await
+    }
+}

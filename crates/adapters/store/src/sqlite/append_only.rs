@@ -1,0 +1,123 @@
+//! What is appended, row by row: a statement that is prepared costs no round trip here.
+
+use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
+use diesel::sqlite::Sqlite;
+use diesel::{RunQueryDsl, SqliteConnection};
+use dropin_order::LedgerTransaction;
+use dropin_ports::NewEvent;
+
+use crate::append_only::entry_count;
+use crate::fault::Fault;
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::statement;
+
+statement! {
+    InsertTransaction<'a> {
+        id: Id => SqlId,
+        order: Id => SqlId,
+        currency: &'a str => Text,
+        entries: i32 => Integer,
+        posted: Instant => SqlInstant,
+    }
+    on Sqlite, SqliteConnection,
+        "INSERT INTO ledger_transaction (id, order_id, currency, entry_count, posted_at) VALUES (?, ?, ?, ?, ?)";
+}
+
+statement! {
+    InsertEntry<'a> { transaction: Id => SqlId, account: &'a str => Text, minor: i64 => BigInt, }
+    on Sqlite, SqliteConnection, "INSERT INTO ledger_entry (transaction_id, account, minor) VALUES (?, ?, ?)";
+}
+
+/// Posts transactions with their entries.
+pub(crate) fn post_ledger(connection: &mut SqliteConnection, transactions: &[LedgerTransaction]) -> Result<(), Fault> {
+    for transaction in transactions {
+        let id = Id(transaction.id.uuid());
+        let insert = InsertTransaction {
+            id,
+            order: Id(transaction.order_id.uuid()),
+            currency: transaction.currency.code(),
+            entries: entry_count(transaction)?,
+            posted: Instant(transaction.at),
+        };
+        insert.execute(connection)?;
+        for entry in transaction.entries() {
+            let insert = InsertEntry { transaction: id, account: entry.account.as_str(), minor: entry.minor };
+            insert.execute(connection)?;
+        }
+    }
+    Ok(())
+}
+
+statement! {
+    LastSequence<'a> { payment: &'a Id => SqlId, }
+    on Sqlite, SqliteConnection, "SELECT max(sequence) FROM outbox_event WHERE payment_id = ?";
+    returns Nullable<BigInt>;
+}
+
+statement! {
+    InsertEvent<'a> {
+        payment: Id => SqlId,
+        sequence: i64 => BigInt,
+        event: Id => SqlId,
+        merchant: Id => SqlId,
+        event_type: &'a str => Text,
+        body: &'a [u8] => Binary,
+        happened: Instant => SqlInstant,
+    }
+    on Sqlite, SqliteConnection, "INSERT INTO outbox_event \
+        (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+}
+
+statement! {
+    /// Makes events the last of their payment's stream at each endpoint of the merchant. A stream that waits, is leased or retries keeps its
+    /// time; an idle one is due now, or when an event that has been set aside lets go of it.
+    FanOut<'a> {
+        payment: &'a Id => SqlId,
+        first: i64 => BigInt,
+        last: i64 => BigInt,
+        now: Instant => SqlInstant,
+        merchant: &'a Id => SqlId,
+    }
+    on Sqlite, SqliteConnection,
+        "INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
+        SELECT id, ?, FALSE, ?, ?, 0, ? FROM endpoint WHERE merchant_id = ? AND removed_at IS NULL ORDER BY id \
+        ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
+        due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
+            THEN max(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END";
+}
+
+/// The body with its Sequence as the first member; PostgreSQL's statements do the same.
+fn sequenced(body: &[u8], sequence: i64) -> Vec<u8> {
+    let mut whole = format!("{{\"Sequence\":{sequence},").into_bytes();
+    whole.extend_from_slice(body.get(1..).unwrap_or_default());
+    whole
+}
+
+/// Appends events of one payment and merchant in their order, and queues them for every endpoint.
+pub(crate) fn enqueue_events(
+    connection: &mut SqliteConnection,
+    first: &NewEvent,
+    events: &[NewEvent],
+) -> Result<(), Fault> {
+    let (payment, merchant) = (Id(first.payment_id.uuid()), Id(first.merchant_id.uuid()));
+    let last: Option<i64> = LastSequence { payment: &payment }.get_result(connection)?;
+    let so_far = last.unwrap_or(0);
+    let mut sequence = so_far;
+    for event in events {
+        sequence += 1;
+        let insert = InsertEvent {
+            payment,
+            sequence,
+            event: Id(event.id.uuid()),
+            merchant,
+            event_type: event.event_type,
+            body: &sequenced(&event.body, sequence),
+            happened: Instant(event.at),
+        };
+        insert.execute(connection)?;
+    }
+    let (payment, merchant) = (&payment, &merchant);
+    let fan_out = FanOut { payment, first: so_far + 1, last: sequence, now: Instant(first.at), merchant };
+    fan_out.execute(connection)?;
+    Ok(())
+}

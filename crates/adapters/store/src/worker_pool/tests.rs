@@ -1,0 +1,108 @@
+//! What a defect of ours inside a step does to everybody else.
+
+use dropin_ports::StoreError;
+use tempfile::TempDir;
+
+use super::TxOutcome;
+use crate::fault::Fault;
+use crate::{Role, Store, StoreConfig};
+
+fn open() -> (TempDir, Store) {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("store.db").display());
+    (folder, Store::open(StoreConfig::new(url, Role::Service)).unwrap())
+}
+
+/// One after the other on a runtime of its own: the store needs none.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+fn insert(connection: &mut crate::connection::AnyConnection, name: &str) -> Result<(), Fault> {
+    use diesel::RunQueryDsl;
+    let id = dropin_store_contract::fresh();
+    let sql =
+        format!("INSERT INTO merchant (id, name, session_lifetime_micros, created_at) VALUES ('{id}', '{name}', 1, 0)");
+    crate::statement::on_each!(connection, inner => diesel::sql_query(sql).execute(inner))?;
+    Ok(())
+}
+
+fn names(store: &Store) -> Vec<String> {
+    use diesel::{QueryDsl, RunQueryDsl};
+    let names = |connection: &mut crate::connection::AnyConnection| {
+        use crate::schema::merchant;
+        Ok(merchant::table.order(merchant::name).select(merchant::name).load::<String>(connection)?)
+    };
+    wait(store.read(names)).unwrap()
+}
+
+#[test]
+fn a_panic_rolls_its_task_back_and_the_worker_goes_on() {
+    let (_folder, store) = open();
+    for _ in 0..5 {
+        let panics = wait(store.write::<(), _>(|connection| {
+            insert(connection, "panicked")?;
+            panic!("a defect")
+        }));
+        assert!(matches!(panics, Err(StoreError::Refused(_))), "{panics:?}");
+        let panics = wait(store.read::<(), _>(|_connection| panic!("a defect")));
+        assert!(matches!(panics, Err(StoreError::Refused(_))), "{panics:?}");
+    }
+    wait(store.write(|connection| insert(connection, "sound").map(TxOutcome::Commit))).unwrap();
+    assert_eq!(names(&store), ["sound"]);
+}
+
+#[test]
+fn steps_that_share_a_commit_are_kept_or_undone_by_themselves() {
+    let (_folder, store) = open();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let steps: Vec<_> = (0..96)
+        .map(|number| {
+            let store = store.clone();
+            runtime.spawn(async move {
+                store
+                    .write(move |connection| {
+                        insert(connection, &format!("{:02}-{}", number % 4, number))?;
+                        match number % 4 {
+                            0 => Ok(TxOutcome::Commit(())),
+                            1 => Ok(TxOutcome::Rollback(())),
+                            2 => Err(Fault::Refused("on purpose".to_owned())),
+                            _ => panic!("on purpose"),
+                        }
+                    })
+                    .await
+            })
+        })
+        .collect();
+    for (number, step) in steps.into_iter().enumerate() {
+        assert_eq!(runtime.block_on(step).unwrap().is_ok(), number % 4 < 2, "{number}");
+    }
+    let kept = names(&store);
+    assert_eq!(kept.len(), 24);
+    assert!(kept.iter().all(|name| name.starts_with("00-")), "{kept:?}");
+}
+
+#[test]
+fn what_spoils_a_shared_transaction_is_told_as_it_is() {
+    use diesel::RunQueryDsl;
+    use diesel::result::{DatabaseErrorKind, Error};
+    let (_folder, store) = open();
+    // What SQLite does by itself when the disk is full while a statement runs.
+    let full = wait(store.write::<(), _>(|connection| {
+        insert(connection, "lost")?;
+        crate::statement::on_each!(connection, inner => diesel::sql_query("ROLLBACK").execute(inner))?;
+        let message = Box::new("database or disk is full".to_owned());
+        Err(Error::DatabaseError(DatabaseErrorKind::Unknown, message).into())
+    }));
+    assert_eq!(full, Err(StoreError::Unavailable("database or disk is full".to_owned())));
+    wait(store.write(|connection| insert(connection, "sound").map(TxOutcome::Commit))).unwrap();
+    assert_eq!(names(&store), ["sound"]);
+}
+
+#[test]
+fn a_reader_cannot_write() {
+    let (_folder, store) = open();
+    let written = wait(store.read(|connection| insert(connection, "by a reader")));
+    assert!(matches!(written, Err(StoreError::Refused(_))), "{written:?}");
+    assert_eq!(names(&store), Vec::<String>::new());
+}

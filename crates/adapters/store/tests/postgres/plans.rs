@@ -1,0 +1,133 @@
+//! What statements read when the tables have grown since PostgreSQL last looked at them (ANALYZE), counted by the server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_kernel::Timestamp;
+use dropin_ports::{
+    AccessStore, AttemptRecord, AttemptResult, Delivery, DeliveryResult, MerchantInserted, OutboxStore, PaymentStore,
+    Settled,
+};
+use dropin_store::Store;
+use dropin_store_contract::{Harness, Raw, approval, fresh, new_merchant};
+
+use super::common::RawPostgres;
+use super::common::postgres::Database;
+use super::{migrated, wait_for};
+
+/// Rows that nobody needs; a statement that goes by the key reads none of them.
+const UNRELATED_ROWS: u64 = 5_000;
+
+/// So often a statement runs on each side of the growth, that both connections have made their plan, which they keep.
+const RUNS: usize = 8;
+
+/// So many results are written together.
+const BATCH_ROWS: usize = 10;
+
+/// Keeps statistics as they are until the test says ANALYZE.
+fn freeze_statistics(raw: &dyn Raw, table: &str) {
+    raw.execute(&format!("ALTER TABLE {table} SET (autovacuum_enabled = false)")).unwrap();
+}
+
+/// What the server has counted once every connection of the store is closed, which tells it.
+fn counted(database: &Database, store: &Store, what: &str) -> u64 {
+    store.close();
+    let raw = RawPostgres::open(&database.url());
+    wait_for(
+        &raw,
+        "NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'WITH %')",
+    );
+    raw.values(&format!("SELECT ({what})::text AS value"))[0].parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settling_does_not_read_the_other_open_operations() {
+    let (database, store) = migrated();
+    let (url, database) = (database.url(), Arc::new(database));
+    let harness = Harness::new(store.clone(), RawPostgres::open(&url), database.clone());
+    freeze_statistics(&*harness.raw, "processor_op");
+    let (merchant, _) = harness.merchant().await;
+    let add_operations = |state: &str| {
+        // Their Orders do not matter here.
+        harness.raw.execute("SET session_replication_role = replica").unwrap();
+        let add = format!(
+            "INSERT INTO processor_op (id, order_id, kind, state, currency, amount_minor, epoch, tries, due_at, created_at, channel) \
+             SELECT gen_random_uuid(), gen_random_uuid(), kind, '{state}', currency, amount_minor, epoch, tries, \
+                TIMESTAMPTZ '2100-01-01', created_at, channel \
+             FROM (SELECT * FROM processor_op LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS})"
+        );
+        harness.raw.execute(&add).unwrap();
+        harness.raw.execute("SET session_replication_role = origin").unwrap();
+    };
+    let settle = async || {
+        for _ in 0..RUNS {
+            let payment = harness.submitted(merchant.id).await;
+            assert_eq!(store.settle(approval(&payment)).await, Ok(Settled::Done));
+        }
+    };
+    settle().await;
+    add_operations("APPROVED");
+    harness.raw.execute("ANALYZE processor_op").unwrap();
+    settle().await;
+    add_operations("UNKNOWN");
+    settle().await;
+    let read = "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'processor_op_due'";
+    let read = counted(&database, &store, read);
+    assert!(read < UNRELATED_ROWS, "{read} entries of processor_op_due were read to settle {RUNS} payments");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn finishing_does_not_read_the_other_attempts() {
+    let (database, store) = migrated();
+    let raw = RawPostgres::open(&database.url());
+    freeze_statistics(&raw, "outbox_attempt");
+    raw.execute("ANALYZE outbox_attempt").unwrap();
+    assert_eq!(store.insert_merchant(new_merchant(true)).await, Ok(MerchantInserted::Done));
+    for _ in 0..2 * RUNS * BATCH_ROWS {
+        let (payment, event) = (fresh(), fresh());
+        for sql in [
+            format!(
+                "INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
+                 SELECT '{payment}', 1, '{event}', id, 'EVENT', '\\x7b7d', to_timestamp(0) FROM merchant"
+            ),
+            format!(
+                "INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
+                 SELECT id, '{payment}', FALSE, 1, 1, 0, to_timestamp(0) FROM endpoint"
+            ),
+        ] {
+            raw.execute(&sql).unwrap();
+        }
+    }
+    let at = |second: i64| Timestamp::from_micros(second * 1_000_000);
+    let claimed = store.claim_deliveries(&[], at(100), at(500), 1_000, 1_000).await.unwrap().deliveries;
+    assert_eq!(claimed.len(), 2 * RUNS * BATCH_ROWS);
+    let (before, after) = claimed.split_at(claimed.len() / 2);
+    let finish = async |deliveries: &[Delivery]| {
+        for batch in deliveries.chunks(BATCH_ROWS) {
+            let finished = batch.iter().map(|one| {
+                let record = AttemptRecord {
+                    endpoint_id: one.endpoint_id,
+                    event_id: one.event_id,
+                    started_at: at(100),
+                    took: Duration::from_millis(1),
+                    status: Some(200),
+                    why: None,
+                    answer: vec![],
+                };
+                AttemptResult { key: one.key, result: DeliveryResult::Acknowledged, record: Some(record) }
+            });
+            let finished = store.finish_deliveries(finished.collect(), at(101), at(116)).await.unwrap();
+            assert_eq!(finished.fenced, 0);
+        }
+    };
+    finish(before).await;
+    raw.execute(&format!(
+        "INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status) \
+         SELECT gen_random_uuid(), gen_random_uuid(), 1, to_timestamp(0), 1, 200 FROM generate_series(1, {UNRELATED_ROWS})"
+    ))
+    .unwrap();
+    finish(after).await;
+    let read = "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'outbox_attempt'";
+    let read = counted(&database, &store, read);
+    assert!(read < UNRELATED_ROWS, "{read} entries of its indexes were read to write down {}", claimed.len());
+}

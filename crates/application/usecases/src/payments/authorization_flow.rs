@@ -1,0 +1,273 @@
+//! The authorization flow of the drop-in and of server-to-server checkouts: resolve the payment instrument, prepare, call, settle.
+
+use dropin_card::{CardHash, StashedData, StashedKind};
+use dropin_catalogue::{Catalogue, Class, MethodRefusal, Offered};
+use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
+use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger, transfer_reference};
+use dropin_ports::{
+    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, KeyUse, KeyringError, NewHistoryEntry, Payment,
+    PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore, StashUse,
+    StashVault, StoreError, Subject,
+};
+use dropin_session::{Session, SessionTransition};
+
+use super::decide::DecisionPolicy;
+use super::{Asker, Conclusion, Payments, after_asking};
+use crate::catalogue::Purchase;
+use crate::wallet::WalletOffers;
+
+/// The flow of one authorization.
+pub(super) struct AuthorizationFlow<'a> {
+    pub(super) payments: &'a Payments,
+    pub(super) stash: &'a dyn StashStore,
+    pub(super) vault: &'a dyn StashVault,
+    /// {asset_url}: hosted pages send the shopper back below it.
+    pub(super) return_base: &'a str,
+    /// The payment methods that are offered.
+    pub(super) catalogue: &'a Catalogue,
+    /// Says which merchants take wallets' tokens.
+    pub(super) wallets: &'a WalletOffers,
+}
+
+/// Who pays, and what.
+pub(super) struct Buyer<'a> {
+    pub(super) purchase: Purchase<'a>,
+    pub(super) fingerprint: &'a str,
+}
+
+/// The payment method, and the stash entry that the payment uses up.
+pub(super) struct PaymentInstrument {
+    pub(super) method: Offered,
+    pub(super) stash: Option<StashUse>,
+}
+
+/// Why a payment instrument cannot be used.
+pub(super) enum PaymentInstrumentError {
+    /// About the stashed card.
+    Card(Violation),
+    /// About the method.
+    Method(Violation),
+    /// The stashed card's key cannot be used now. Nothing was written down, so the same request may come again.
+    Keyring(KeyringError),
+    /// The store failed.
+    Store(StoreError),
+}
+
+/// An attempt that is about to be prepared.
+pub(super) struct Attempt {
+    pub(super) session: Option<(Change<Session>, SessionTransition)>,
+    pub(super) order: NewOrder,
+    pub(super) instrument: PaymentInstrument,
+    /// Cards that their issuers forbade to try again earlier in the Session: the processor is not asked about one of them.
+    pub(super) refused_cards: Vec<CardHash>,
+    pub(super) country: String,
+    pub(super) actor: Actor,
+    pub(super) checkout: Option<CheckoutRecord>,
+    pub(super) key_use: Option<KeyUse>,
+    pub(super) now: Timestamp,
+    /// How often it was prepared before, in vain.
+    pub(super) round: u32,
+}
+
+/// The outcome of preparing an attempt.
+pub(super) enum PrepareOutcome {
+    /// The processor may be called now.
+    Prepared(Box<Prepared>),
+    /// Another request changed the Session or used the stash entry: load both again.
+    Stale,
+    /// The Session had an attempt of that id before.
+    AttemptUsed,
+    /// The merchant used the reference before.
+    DuplicateReference,
+    /// The request's key was used before.
+    KeyTaken,
+}
+
+/// A prepared payment: the processor may be called for it.
+pub(super) struct Prepared {
+    payment: Payment,
+    country: String,
+    card: Option<(SealedCard, StashKey)>,
+    refused_cards: Vec<CardHash>,
+}
+
+/// What is said of a PaymentMethod that may not be used.
+pub(super) fn not_offered(refusal: MethodRefusal) -> Violation {
+    Violation::new("PaymentMethod", ViolationCode::NotAllowed, refusal.to_string())
+}
+
+impl AuthorizationFlow<'_> {
+    /// The method of the stashed card or wallet's token, which must be usable here.
+    pub(super) async fn card(
+        &self,
+        buyer: &Buyer<'_>,
+        stash_id: &str,
+        now: Timestamp,
+    ) -> Result<PaymentInstrument, PaymentInstrumentError> {
+        let key = StashKey {
+            merchant_id: buyer.purchase.merchant.id,
+            stash_id: stash_id.to_owned(),
+            fingerprint: buyer.fingerprint.to_owned(),
+        };
+        let found = self.stash.peek_stash(&key, now).await.map_err(PaymentInstrumentError::Store)?;
+        let refuse = |code, why: &str| PaymentInstrumentError::Card(Violation::new("StashId", code, why));
+        let StashFound { summary, key_id } = found.ok_or_else(|| {
+            refuse(ViolationCode::NotFound, "is not stashed for this browser, was used before, or has expired")
+        })?;
+        if !summary.usable {
+            let why = "the card's number, expiry or code is not valid: stash it again, corrected";
+            return Err(refuse(ViolationCode::Invalid, why));
+        }
+        let why = match summary.kind {
+            StashedKind::Card(_) => "cards of this scheme are not accepted for this payment: use another card",
+            StashedKind::Wallet(_) => "is a wallet's token, which is not accepted for this payment: use a card",
+        };
+        let id = summary.kind.method_id().ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
+        let method = buyer.purchase.stashed(self.catalogue, id);
+        let method = method.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
+        if method.is_token() {
+            let (merchant, offers) = (buyer.purchase.merchant.id, buyer.purchase.offers(self.catalogue));
+            if !self.wallets.takes_token(merchant, &offers).await.map_err(PaymentInstrumentError::Store)? {
+                return Err(refuse(ViolationCode::NotAllowed, why));
+            }
+        }
+        // A payment that begins with a card that cannot be opened would fail, and its reference would be used up.
+        self.vault.check_key(&key_id).map_err(PaymentInstrumentError::Keyring)?;
+        Ok(PaymentInstrument { method, stash: Some(StashUse { key, summary }) })
+    }
+
+    /// The method without a card that has this id, which must be usable here.
+    pub(super) fn method(&self, buyer: &Buyer<'_>, id: &str) -> Result<PaymentInstrument, PaymentInstrumentError> {
+        let method = buyer.purchase.method(self.catalogue, id);
+        method
+            .map(|method| PaymentInstrument { method, stash: None })
+            .map_err(|refusal| PaymentInstrumentError::Method(not_offered(refusal)))
+    }
+
+    /// The Order, with what only a transfer needs.
+    fn start(&self, new: NewOrder, instrument: &PaymentInstrument, round: u32, now: Timestamp) -> Order {
+        let order = Order::start(new, now);
+        if instrument.method.class() != Class::Offline {
+            return order;
+        }
+        let base = self.return_base.trim_end_matches('/');
+        let transfer_page = order.session_id.is_none().then(|| format!("{base}/v1/transfer/{}", order.id));
+        let transfer_reference = Some(transfer_reference(&order.merchant_reference, order.id, round));
+        order.with_transfer(transfer_reference, transfer_page)
+    }
+
+    /// Writes everything down that must be known before the processor is asked.
+    pub(super) async fn prepare(&self, attempt: Attempt) -> Result<PrepareOutcome, StoreError> {
+        let Attempt { session, order, instrument, refused_cards, country, actor, checkout, key_use, now, round } =
+            attempt;
+        let order = self.start(order, &instrument, round, now);
+        let due_at = now.plus(self.payments.timing.lease);
+        let channel = if checkout.is_some() { Channel::CheckoutPayment } else { Channel::Nobody };
+        let operation = Operation::authorize(self.payments.op_id(), order.id, order.total, now, due_at);
+        let operation = operation.through(channel);
+        let step = |subject, what, before, after| NewHistoryEntry {
+            merchant_id: order.merchant_id,
+            subject,
+            actor: actor.clone(),
+            what,
+            at: now,
+            before,
+            after,
+        };
+        let mut history = Vec::with_capacity(2);
+        if let Some((change, row)) = &session {
+            let from = row.from.map(|state| state.as_str());
+            history.push(step(Subject::Session(change.next.id), row.trigger.as_str(), from, row.to.as_str()));
+        }
+        let started = OrderTrigger::Start.as_str();
+        history.push(step(Subject::Order(order.id), started, None, OrderState::Processing.as_str()));
+        let key = instrument.stash.as_ref().map(|stash| stash.key.clone());
+        let payment = Payment {
+            operation: operation.clone(),
+            order: order.clone(),
+            session: session.as_ref().map(|(change, _row)| change.next.clone()),
+            refund: None,
+        };
+        let prepare = PrepareAuthorization {
+            session: session.map(|(change, _row)| change),
+            order,
+            checkout,
+            operation,
+            stash: instrument.stash,
+            now,
+            history,
+            key_use,
+        };
+        Ok(match self.payments.store.prepare_authorization(prepare).await? {
+            AuthorizationPrepared::Done(sealed) => {
+                PrepareOutcome::Prepared(Box::new(Prepared { payment, country, card: sealed.zip(key), refused_cards }))
+            }
+            // Missing now, and there a moment ago: used, expired, or replaced by another card.
+            AuthorizationPrepared::Stale
+            | AuthorizationPrepared::StashMissing
+            | AuthorizationPrepared::TransferReferenceTaken => PrepareOutcome::Stale,
+            AuthorizationPrepared::AttemptUsed => PrepareOutcome::AttemptUsed,
+            AuthorizationPrepared::DuplicateReference => PrepareOutcome::DuplicateReference,
+            AuthorizationPrepared::KeyTaken => PrepareOutcome::KeyTaken,
+        })
+    }
+
+    /// Asks the processor, unless the issuer refused the card before, and writes down the outcome.
+    pub(super) async fn authorize(&self, mut prepared: Prepared) -> Result<Conclusion, StoreError> {
+        let answer = match self.open(&mut prepared) {
+            Ok(_means) if prepared.is_refused() => {
+                ProcessorReply::Declined { reason: DeclineReason::DoNotTryAgain, retryable: false }
+            }
+            Ok(method_data) => self.ask(&prepared, method_data).await,
+            Err(error) => {
+                let operation = prepared.payment.operation.id.to_string();
+                log::error!(operation = operation.as_str(), error:% = error; "a stashed card cannot be opened: the attempt fails");
+                ProcessorReply::NotSent
+            }
+        };
+        self.payments
+            .conclude_known(prepared.payment, answer, DecisionPolicy::of(Asker::Nobody))
+            .await
+            .map_err(after_asking)
+    }
+
+    /// What the Order is paid with. The hash of a card becomes known here and nowhere before, so that none is stored of a card that is paid with.
+    fn open(&self, prepared: &mut Prepared) -> Result<PaymentMethodData, KeyringError> {
+        let order = &mut prepared.payment.order;
+        let Some((sealed, key)) = &prepared.card else {
+            return Ok(PaymentMethodData::Method(order.payment_method.clone()));
+        };
+        Ok(match self.vault.open(sealed, key)? {
+            StashedData::Card(card) => {
+                if order.session_id.is_some() {
+                    let hash = self.vault.hash_card(order.merchant_id, &card.expose_digits())?;
+                    *order = order.clone().with_card(hash);
+                }
+                PaymentMethodData::Card(card)
+            }
+            StashedData::WalletToken(token) => PaymentMethodData::WalletToken(token),
+        })
+    }
+
+    async fn ask(&self, prepared: &Prepared, method_data: PaymentMethodData) -> ProcessorReply {
+        let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
+        let request = AuthorizeRequest {
+            key: operation.id,
+            merchant_id: order.merchant_id,
+            order_id: order.id,
+            amount: operation.amount,
+            method_data,
+            payment_reference: order.transfer_reference.clone(),
+            return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
+            country: Some(prepared.country.clone()),
+        };
+        self.payments.processor.authorize(request).await
+    }
+}
+
+impl Prepared {
+    /// Whether the issuer forbade to try this card again at an earlier attempt of the Session (docs/SPECIFICATION.md#forbidden-cards).
+    fn is_refused(&self) -> bool {
+        self.payment.order.card.is_some_and(|card| self.refused_cards.contains(&card))
+    }
+}

@@ -1,0 +1,91 @@
+//! The response to the request that asked for an operation, rendered where the outcome is written: when no client waits any more, the settler stores it
+//! under the request's idempotency key.
+
+use dropin_order::{Channel, OpKind, OpState, Operation, Order, OrderState, Refund};
+use dropin_ports::StoredResponse;
+use dropin_wire::{ErrorCode, checkout, order as wire};
+
+use super::Conclusion;
+use super::capture::CaptureReason;
+
+/// The response to the request that asked for `operation`, in this state; `None` when no request with a key can have asked.
+pub(super) fn of(operation: &Operation, now: &Conclusion) -> Option<StoredResponse> {
+    let (channel, order) = (operation.channel, &now.order);
+    match operation.kind {
+        _ if channel == Channel::Nobody => None,
+        // What follows the authorization of a checkout belongs to its answer.
+        OpKind::Authorize => {
+            let captured_next = now.follow_up.as_ref().is_some_and(|next| next.kind == OpKind::Capture);
+            (!captured_next).then(|| paid(order, now.state))
+        }
+        OpKind::Capture if channel == Channel::CheckoutPayment => Some(paid(order, OpState::Approved)),
+        OpKind::Capture => Some(captured(channel, order)),
+        OpKind::Void => Some(cancelled(channel, order)),
+        OpKind::Refund => now.refund.as_ref().map(refunded),
+    }
+}
+
+/// A server-to-server checkout, and what became of its authorization.
+pub(super) fn paid(order: &Order, authorization: OpState) -> StoredResponse {
+    match order.state {
+        OrderState::ProcessingFailed => {
+            let reached = authorization != OpState::Abandoned;
+            response(ErrorCode::PaymentDeclined.status(), checkout::declined(order, reached))
+        }
+        _ => response(200, checkout::checkout_result(order)),
+    }
+}
+
+/// A capture whose outcome is written, or not known yet.
+pub(super) fn captured(channel: Channel, order: &Order) -> StoredResponse {
+    match order.state {
+        OrderState::Processed => accepted(channel, order, CaptureReason::Captured),
+        // Still reserved: not known yet, or refused for now while it is owed, so that it is tried again.
+        _ if !order.amounts.capture_pending().is_zero() => accepted(channel, order, CaptureReason::PendingNotification),
+        OrderState::PaymentAuthorized => refused(true),
+        _ => refused(false),
+    }
+}
+
+/// A capture that was taken or will be.
+pub(super) fn accepted(channel: Channel, order: &Order, reason: CaptureReason) -> StoredResponse {
+    match channel {
+        Channel::Order | Channel::Nobody => response(200, wire::captured(order, reason.as_str())),
+        Channel::Checkout | Channel::CheckoutPayment => response(200, checkout::checkout_action(order)),
+    }
+}
+
+fn refused(retryable: bool) -> StoredResponse {
+    response(ErrorCode::CaptureFailed.status(), wire::capture_refused(retryable))
+}
+
+/// A cancel whose outcome is written, or not known yet.
+pub(super) fn cancelled(channel: Channel, order: &Order) -> StoredResponse {
+    match (order.state, channel) {
+        (OrderState::Cancelled, _) => done(channel, order, false),
+        // Still being voided.
+        _ if order.voiding.is_some() => done(channel, order, true),
+        _ => response(ErrorCode::InvalidOrderState.status(), wire::cancel_refused(order)),
+    }
+}
+
+fn done(channel: Channel, order: &Order, pending: bool) -> StoredResponse {
+    match channel {
+        Channel::Order | Channel::Nobody => response(200, wire::cancelled(order, pending)),
+        Channel::Checkout | Channel::CheckoutPayment => response(200, checkout::checkout_action(order)),
+    }
+}
+
+/// A refund that was begun just now.
+pub(super) fn refunded(refund: &Refund) -> StoredResponse {
+    response(201, wire::refund(refund))
+}
+
+/// A refund that was begun before.
+pub(super) fn known_refund(refund: &Refund) -> StoredResponse {
+    response(200, wire::refund(refund))
+}
+
+fn response(status: u16, body: Vec<u8>) -> StoredResponse {
+    StoredResponse { status, etag: None, body }
+}

@@ -1,0 +1,162 @@
+//! A fault between every two steps of every use case that moves an attempt (docs/SPECIFICATION.md#session-attempts): programs that are started afterwards bring the
+//! Session to rest, the same request again is answered, and the Session can be paid, once.
+
+use std::sync::Arc;
+
+use dropin_session::SessionStateKind;
+
+use crate::deployment::{Deployment, Program};
+use crate::fault::{Fault, FaultPoint};
+use crate::processor::{Choice, Verdict};
+use crate::steps::{Payer, Step};
+
+/// How often the settler looks until everything must be settled: what was asked in one look is found out in the next.
+const MAX_SETTLER_ROUNDS: usize = 4;
+/// More calls than any use case makes.
+const MAX_CALLS: usize = 60;
+
+/// What happened before, and the step that meets a fault.
+struct Case {
+    before: &'static [Step],
+    step: Step,
+}
+
+const IN_NAME_ONLY: Step = Step::EndPages { in_name_only: true };
+
+const CASES: &[Case] = {
+    use Choice::{Cancel, Pay};
+    use Step::{ComeBack, EndPages, PayAnotherWay, Press, Settle, Submit};
+    use Verdict::{Approve, Challenge, ChallengeAndTake, Decline, DoNotTryAgain, LoseAnswer, LoseRequest};
+    const fn case(before: &'static [Step], step: Step) -> Case {
+        Case { before, step }
+    }
+    &[
+        case(&[], Submit(Approve)),
+        case(&[], Submit(Decline)),
+        case(&[Submit(Decline)], Submit(DoNotTryAgain)),
+        case(&[Submit(DoNotTryAgain)], Submit(DoNotTryAgain)),
+        case(&[Submit(Decline)], Submit(Approve)),
+        case(&[], Submit(Challenge)),
+        case(&[], Submit(LoseAnswer)),
+        case(&[], Submit(LoseRequest)),
+        case(&[Submit(Challenge)], ComeBack(0)),
+        case(&[Submit(Challenge), Press(0, Pay)], ComeBack(0)),
+        case(&[Submit(ChallengeAndTake), Press(0, Pay)], ComeBack(0)),
+        case(&[Submit(Challenge), Press(0, Cancel)], ComeBack(0)),
+        case(&[Submit(LoseAnswer)], ComeBack(0)),
+        case(&[Submit(LoseRequest)], ComeBack(0)),
+        case(&[Submit(Challenge)], PayAnotherWay(0)),
+        case(&[Submit(Challenge), Press(0, Pay)], PayAnotherWay(0)),
+        case(&[Submit(ChallengeAndTake), Press(0, Pay)], PayAnotherWay(0)),
+        case(&[Submit(Challenge), Press(0, Cancel)], PayAnotherWay(0)),
+        // A decline and an approval that nobody waits for.
+        case(&[Submit(Challenge), Press(0, Cancel)], Settle),
+        case(&[Submit(Challenge), Press(0, Pay)], Settle),
+        // Recovering what is unknown: it was done, or the key is refused for ever.
+        case(&[Submit(LoseAnswer)], Settle),
+        case(&[Submit(LoseRequest)], Settle),
+        // A late approval, with and without another attempt that was paid meanwhile: voided, or refunded in full.
+        case(&[Submit(Challenge), IN_NAME_ONLY, Press(0, Pay)], Settle),
+        case(&[Submit(ChallengeAndTake), IN_NAME_ONLY, Press(0, Pay)], Settle),
+        case(&[Submit(Challenge), IN_NAME_ONLY, Submit(Approve), Press(0, Pay)], Settle),
+        case(&[Submit(ChallengeAndTake), IN_NAME_ONLY, Submit(Approve), Press(0, Pay)], Settle),
+        case(&[Submit(ChallengeAndTake), IN_NAME_ONLY, Submit(Challenge), Press(0, Pay), Press(1, Pay)], Settle),
+        // The end of a page, paid or not.
+        case(&[Submit(Challenge)], EndPages { in_name_only: false }),
+        case(&[Submit(Challenge), Press(0, Pay)], EndPages { in_name_only: false }),
+        case(&[Submit(ChallengeAndTake), Press(0, Pay)], EndPages { in_name_only: false }),
+    ]
+};
+
+/// One run with a fault at this point, on a program that has just been started; the program that was started after the fault.
+async fn run(
+    deployment: &Arc<Deployment>,
+    program: Program,
+    case: &Case,
+    attempts_allowed: u32,
+    point: &Arc<FaultPoint>,
+) -> Program {
+    let mut payer = Payer::new(deployment, &program, attempts_allowed, true).await;
+    for step in case.before {
+        payer.prepare(&program, *step).await;
+        payer.take(&program, *step).await.unwrap();
+    }
+    payer.prepare(&program, case.step).await;
+    let faulty = deployment.with_fault(&program, point);
+    // Whatever its caller is told; one that was killed tells nothing.
+    drop(point.run(payer.take(&faulty, case.step)).await);
+    drop((faulty, program));
+    let program = deployment.start();
+    rest(&mut payer, &program).await;
+    payer.take(&program, case.step).await.expect("the same request again is answered");
+    rest(&mut payer, &program).await;
+    pay(&mut payer, &program, attempts_allowed).await;
+    program
+}
+
+async fn rest(payer: &mut Payer, program: &Program) {
+    for _ in 0..MAX_SETTLER_ROUNDS {
+        payer.take(program, Step::Settle).await.unwrap();
+    }
+    payer.must_be_at_rest(program).await;
+}
+
+/// Pays the Session if that has not happened: no fault keeps a shopper from it.
+async fn pay(payer: &mut Payer, program: &Program, attempts_allowed: u32) {
+    if payer.stored(program).await.state.kind() == SessionStateKind::Redirected {
+        payer.press_current(program, Choice::Pay).await;
+        rest(payer, program).await;
+    }
+    if payer.stored(program).await.state.kind() == SessionStateKind::Created {
+        let step = Step::Submit(Verdict::Approve);
+        payer.prepare(program, step).await;
+        assert!(payer.take(program, step).await.unwrap(), "another attempt may be made");
+        rest(payer, program).await;
+    }
+    let session = payer.stored(program).await;
+    let expected = match session.attempts.failed() {
+        failed if failed == attempts_allowed => SessionStateKind::Failed,
+        _ => SessionStateKind::Completed,
+    };
+    assert_eq!(session.state.kind(), expected);
+}
+
+/// Every case with this fault at each of its calls, until none is left.
+async fn everywhere(fault: Fault, attempts_allowed: u32) {
+    let (empty, mut calls) = (Deployment::new().await, Vec::new());
+    for case in CASES.iter().filter(|case| 1 < attempts_allowed || case.before.is_empty()) {
+        let deployment = Arc::new(empty.copy());
+        let (mut program, mut at_call) = (deployment.start(), 0);
+        let mut is_left = true;
+        while is_left {
+            at_call += 1;
+            assert!(at_call < MAX_CALLS, "{:?} after {:?} does not end", case.step, case.before);
+            println!("{fault:?} at call {at_call} of {:?} after {:?}", case.step, case.before);
+            let point = FaultPoint::new(fault, at_call);
+            program = run(&deployment, program, case, attempts_allowed, &point).await;
+            is_left = point.was_reached();
+        }
+        calls.push(at_call - 1);
+    }
+    assert!(calls.iter().all(|calls| 3 < *calls), "each use case asks the store and the processor: {calls:?}");
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_after_any_call_loses_doubles_and_blocks_nothing() {
+    everywhere(Fault::Killed, 5).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_lost_loses_doubles_and_blocks_nothing() {
+    everywhere(Fault::AnswerLost, 5).await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_lost_loses_doubles_and_blocks_nothing() {
+    everywhere(Fault::RequestLost, 5).await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_in_the_last_attempt_allowed_ends_the_session_once() {
+    everywhere(Fault::Killed, 1).await;
+}

@@ -1,0 +1,144 @@
+use dropin_catalogue::find_method;
+use dropin_kernel::Timestamp;
+use dropin_order::{Order, OrderState};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::error::{ErrorBody, ErrorCode};
+use crate::schema;
+
+/// How a checkout stands (docs/SPECIFICATION.md#checkout-response).
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = Checkout, description = "How a checkout stands.")]
+pub struct CheckoutBody<'a> {
+    #[schema(value_type = schema::Id)]
+    order_id: String,
+    /// As it was sent.
+    reference_id: &'a str,
+    #[schema(value_type = schema::OrderStateName)]
+    state: &'static str,
+    /// Whether it is held by our review or the pay-later provider's; captured, if asked for, when that is over.
+    under_review: bool,
+    /// Until when it can be captured; before it is authorized, until when the shopper can pay.
+    #[schema(value_type = schema::Moment)]
+    expiry: String,
+    /// Whether the money is reserved.
+    authorized: bool,
+    /// Whether nothing more will happen by itself: captured, or authorized with Capture false.
+    completed: bool,
+    /// Whether all of it is taken.
+    captured: bool,
+    /// When the shopper has to do something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ActionBody)]
+    action: Option<ActionBody<'a>>,
+}
+
+/// What the shopper has to do.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = Action)]
+struct ActionBody<'a> {
+    /// The page to send the shopper to.
+    redirect: &'a str,
+}
+
+impl<'a> From<&'a Order> for CheckoutBody<'a> {
+    fn from(order: &'a Order) -> Self {
+        // Our own page shows where to transfer the money to, once that is known.
+        let transfer = order.transfer_page.as_deref().filter(|_| order.awaits_transfer());
+        let waits = order.state == OrderState::Processing && order.voiding.is_none();
+        let page = order.page.as_deref().filter(|_| waits).or(transfer);
+        Self {
+            order_id: order.id.to_string(),
+            reference_id: &order.merchant_reference,
+            state: order.state.as_str(),
+            under_review: order.is_held(),
+            expiry: expiry(order).to_string(),
+            authorized: is_authorized(order),
+            completed: is_completed(order),
+            captured: is_captured(order),
+            action: page.map(|redirect| ActionBody { redirect }),
+        }
+    }
+}
+
+/// Until when it can be captured or paid. When nothing waits for that end any more, or yet, it is counted from the Order's creation.
+fn expiry(order: &Order) -> Timestamp {
+    let counted = || {
+        let method = find_method(&order.payment_method);
+        let span = method.map_or(DEFAULT_CAPTURE_WINDOW, |method| match order.state {
+            OrderState::Processing => method.patience(),
+            _ => method.capture_window(),
+        });
+        order.created_at.plus(span)
+    };
+    order.expires_at.unwrap_or_else(counted)
+}
+
+/// Of a method that the catalogue knows no more.
+const DEFAULT_CAPTURE_WINDOW: std::time::Duration = std::time::Duration::from_secs(7 * 24 * 60 * 60);
+
+/// An authorization that was voided, or ended otherwise, reserves nothing any more.
+fn is_authorized(order: &Order) -> bool {
+    let live = match order.state {
+        OrderState::PaymentAuthorized | OrderState::CommitAccepted | OrderState::Processed => true,
+        OrderState::Processing | OrderState::ProcessingFailed | OrderState::Cancelled | OrderState::Declined => false,
+    };
+    live && !order.amounts.total_authorized().is_zero()
+}
+
+/// After a capture of a part the rest is released, and so never all of it taken.
+fn is_captured(order: &Order) -> bool {
+    order.state == OrderState::Processed && order.amounts.captured() == order.amounts.total_authorized()
+}
+
+fn is_completed(order: &Order) -> bool {
+    match order.state {
+        OrderState::Processed => true,
+        OrderState::PaymentAuthorized => {
+            let nothing_runs = order.voiding.is_none() && order.amounts.capture_pending().is_zero();
+            nothing_runs && !order.under_review && order.capture_due().is_none()
+        }
+        _ => false,
+    }
+}
+
+/// The answer to a capture or a cancel through the checkout (docs/SPECIFICATION.md#checkout-operations).
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = CheckoutAction, description = "What came of a capture or a cancel.")]
+pub struct CheckoutActionBody {
+    #[schema(value_type = schema::Id)]
+    order_id: String,
+    /// Whether it is done: captured or cancelled. A notification tells of it otherwise.
+    completed: bool,
+    /// Whether it is held by our review or the pay-later provider's; captured, if asked for, when that is over.
+    under_review: bool,
+}
+
+/// The body of the answer to a checkout that was not refused, and to a query.
+pub fn checkout_result(order: &Order) -> Vec<u8> {
+    serde_json::to_vec(&CheckoutBody::from(order)).expect("a checkout has string keys only")
+}
+
+/// The body of the answer to a checkout that failed: the Error object PAYMENT_DECLINED with OrderId. `reached` says whether issuer or screening refused
+/// it; otherwise it never came to them.
+pub fn declined(order: &Order, reached: bool) -> Vec<u8> {
+    let message = if reached {
+        "The payment was refused and nothing was charged. Ask the shopper for another means of payment and send a new ReferenceId."
+    } else {
+        "The payment never reached the processor and nothing was charged. Nothing is wrong with the means of payment: let the shopper pay again \
+         later, with a new ReferenceId; a card has to be stashed again."
+    };
+    let body = ErrorBody::new(ErrorCode::PaymentDeclined, message).with_order(order.id);
+    serde_json::to_vec(&body).expect("an Error object has string keys only")
+}
+
+/// The body of the answer to a capture or a cancel of `order`, as it stands after it.
+pub fn checkout_action(order: &Order) -> Vec<u8> {
+    let completed = matches!(order.state, OrderState::Processed | OrderState::Cancelled);
+    let body = CheckoutActionBody { order_id: order.id.to_string(), completed, under_review: order.is_held() };
+    serde_json::to_vec(&body).expect("the answer has string keys only")
+}

@@ -1,0 +1,52 @@
+// The view model of the shell: the methods of the Session and the texts around them.
+
+import type { Locale } from "../shared/locale";
+import { CARDS, type ViewModel, type Method } from "../shared/protocol";
+import { say, type Strings } from "../shared/strings";
+import type { View } from "./api";
+import { drawingOf } from "./marks";
+import { amountOf } from "./money";
+
+type Offered = View["PaymentMethods"][number];
+
+export const isCard = (method: Offered): boolean => method.Class === "Card";
+
+function cardEntry(strings: Strings, schemes: readonly Offered[]): Method {
+  const names = schemes.map((method) => method.Name).join(", ");
+  const marks = schemes.map((method) => [drawingOf(method.Id), method.Name] as const);
+  return { id: CARDS, name: say(strings, "card"), icon: "card", drawing: "", marks, accepted: say(strings, "acceptedCards", { names }), line: "", button: "" };
+}
+
+/** The text for `key` that a method has of its own, else the one of all methods of its kind. */
+const keyOf = (strings: Strings, key: string, id: string): string => (`${key}.${id}` in strings ? `${key}.${id}` : key);
+
+function entry(strings: Strings, { Id, Name, Class }: Offered, amount: string): Method {
+  const transfer = Class === "Offline";
+  const name = strings[`method.${Id}`] ?? Name;
+  return {
+    id: Id,
+    name,
+    icon: transfer ? "bank" : Id === "PAYLATER" ? "later" : "leave",
+    drawing: drawingOf(Id),
+    marks: [],
+    accepted: "",
+    line: say(strings, transfer ? "transferLine" : keyOf(strings, "leaveLine", Id), { name, amount }),
+    button: say(strings, transfer ? "transferButton" : keyOf(strings, "leaveButton", Id), { name, amount }),
+  };
+}
+
+/** All card schemes are one entry, the first; the others follow in the Session's order. */
+export function viewModelOf(strings: Strings, locale: Locale, view: View): ViewModel {
+  const amount = amountOf(view, locale.format);
+  const schemes = view.PaymentMethods.filter(isCard);
+  const others = view.PaymentMethods.filter((method) => !isCard(method)).map((method) => entry(strings, method, amount));
+  return {
+    lang: locale.format,
+    dir: locale.direction,
+    frameTitle: say(strings, "frameTitle"),
+    testMode: view.Sandbox ? say(strings, "testMode") : "",
+    methods: schemes.length > 0 ? [cardEntry(strings, schemes), ...others] : others,
+    view,
+    strings,
+  };
+}

@@ -1,0 +1,63 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+
+use std::sync::Arc;
+
+use clap::Args;
+use dropin_boot::{Context, Failure, ProcessorArgs, ProcessorLimitArgs, Secret};
+use dropin_ports::Processor;
+use dropin_processor_http::{CallLimits, HttpProcessor, ProcessorBreakerRules, ProcessorConfig};
+use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
+
+/// The payment processor, and how many calls go to it.
+#[derive(Debug, Clone, Args)]
+pub struct PaymentArgs {
+    /// The payment processor.
+    #[command(flatten)]
+    pub processor: ProcessorArgs,
+    /// How many calls go to it.
+    #[command(flatten)]
+    pub limits: ProcessorLimitArgs,
+}
+
+impl PaymentArgs {
+    /// The processor's client, with the configured key. The services of a process share it, and its limits with it.
+    ///
+    /// # Errors
+    /// Which setting is missing or wrong.
+    pub async fn open(&self, context: &Context) -> Result<Arc<HttpProcessor>, Failure> {
+        self.open_with(context, || Ok(self.processor.key()?)).await
+    }
+
+    /// The same with the key that `key` finds, when no service has opened the client yet.
+    ///
+    /// # Errors
+    /// As [`PaymentArgs::open`], and those of `key`.
+    pub async fn open_with(
+        &self,
+        context: &Context,
+        key: impl FnOnce() -> Result<Secret, Failure>,
+    ) -> Result<Arc<HttpProcessor>, Failure> {
+        context.share(async || self.start(&key()?)).await
+    }
+
+    fn start(&self, key: &Secret) -> Result<Arc<HttpProcessor>, Failure> {
+        let (processor, limits) = (&self.processor, &self.limits);
+        let config = ProcessorConfig::new(&processor.processor_url, key.expose().to_owned(), PROCESSOR_DEADLINE)?
+            .with_call_limits(CallLimits {
+                payments: limits.processor_payments,
+                questions: limits.processor_questions,
+                share: limits.processor_merchant_share,
+            })
+            .with_breaker(ProcessorBreakerRules::of(limits.processor_failures, limits.pause()));
+        let client = Arc::new(HttpProcessor::start(config)?);
+        processor.follow_key(&client.key(), |key, text| key.replace(text))?;
+        Ok(client)
+    }
+}
+
+/// Payments at this processor.
+pub fn payments(context: &Context, processor: Arc<dyn Processor>) -> Payments {
+    let (clock, ids) = (context.clock.clone(), context.ids.clone());
+    Payments { store: context.store.clone(), processor, clock, ids, timing: Timing::default() }
+}

@@ -1,0 +1,1 @@
+ALTER TABLE purchase_order DROP COLUMN card_hash;

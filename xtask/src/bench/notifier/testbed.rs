@@ -1,0 +1,238 @@
+//! The testbed of the notifier that is measured: a database of its own, merchants, the receivers of their endpoints, and what it takes.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::delivery_log::{DeliveryLog, PAYMENT_PREFIX};
+use super::endpoints::{EndpointBehavior, receive};
+use super::sql::{Due, Shop, backlog};
+use crate::bench::deployment::{ALL_IN_ONE, Database, Deployment, Service};
+use crate::bench::figures::{figure, table};
+use crate::bench::receiver::Receiver;
+use crate::bench::run::Bench;
+use crate::bench::statements;
+use crate::bench::usage;
+use crate::command::captured;
+use crate::failure::{Failure, Outcome};
+use crate::programs::free_address;
+
+/// The server's role of the writers, so that their statements are counted apart.
+pub(crate) const WRITER: &str = "writer";
+
+/// Without any progress for so long, what has not come is lost: longer than a lease, and than the first delays of the schedule.
+const STALL_TIMEOUT: Duration = Duration::from_secs(45);
+/// Connections are opened and statements planned meanwhile.
+const WARM_UP: Duration = Duration::from_secs(2);
+/// Merchants are made by so many commands at once.
+const MAX_COMMANDS_AT_ONCE: usize = 4;
+
+/// The database, the merchants and the receivers of a scenario.
+pub(crate) struct Testbed {
+    pub(crate) deployment: Deployment,
+    pub(crate) delivery_log: Arc<DeliveryLog>,
+    pub(crate) shops: Vec<Shop>,
+    receiver: Receiver,
+}
+
+/// The notifier, and what was taken when it started.
+pub(crate) struct RunningNotifier {
+    service: Service,
+    server_before: Duration,
+    bench_before: Duration,
+}
+
+/// Processor time since the notifier started.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) notifier: Duration,
+    pub(crate) server: Duration,
+    pub(crate) bench: Duration,
+}
+
+impl Testbed {
+    /// Has the server count statements, and those of writers apart, from now on.
+    pub(crate) fn prepare(bench: &mut Bench) -> Outcome<()> {
+        statements::load(bench)?;
+        bench.sql("postgres", &format!("CREATE ROLE {WRITER} SUPERUSER LOGIN")).map(drop)
+    }
+
+    /// Prepares a database and merchants with one endpoint each.
+    pub(crate) fn set_up(
+        bench: &Bench,
+        database: Database,
+        payments: u32,
+        behaviors: &[EndpointBehavior],
+    ) -> Outcome<Self> {
+        let deployment = Deployment::new(bench, database)?;
+        deployment.postgres_name().map(|database| statements::prepare(bench, database)).transpose()?;
+        captured(deployment.command(bench, ALL_IN_ONE).arg("migrate"))?;
+        let delivery_log = Arc::new(DeliveryLog::new(payments, WARM_UP));
+        let receiver = receive(&delivery_log)?;
+        let mut testbed = Self { deployment, delivery_log, receiver, shops: Vec::new() };
+        testbed.open_shops(bench, behaviors)?;
+        Ok(testbed)
+    }
+
+    /// Creates merchants, a few at once; the last part of an endpoint's path is the number of its merchant.
+    fn open_shops(&mut self, bench: &Bench, behaviors: &[EndpointBehavior]) -> Outcome<()> {
+        let commands = behaviors.iter().enumerate().map(|(number, behavior)| {
+            let url = format!("http://{}/{}/{number}", self.receiver.address, behavior.path());
+            let mut command = self.deployment.command(bench, ALL_IN_ONE);
+            command.args(["merchant", "create", "--json", "--name", "Bench", "--webhook-url", &url]);
+            command
+        });
+        let mut commands: Vec<Command> = commands.collect();
+        // SQLite has one writer; the keys are made by the first.
+        let hands = if self.deployment.is_postgres() { MAX_COMMANDS_AT_ONCE } else { 1 };
+        commands.first_mut().map(captured).transpose()?;
+        let rest = commands.get_mut(1..).unwrap_or_default();
+        std::thread::scope(|scope| {
+            let parts = rest.chunks_mut(rest.len().div_ceil(hands).max(1));
+            let working = parts
+                .map(|part| scope.spawn(move || part.iter_mut().try_for_each(|command| captured(command).map(drop))));
+            let working: Vec<_> = working.collect();
+            working.into_iter().try_for_each(|hand| hand.join().expect("making merchants does not panic"))
+        })?;
+        let rows = self.deployment.sql(bench, "SELECT merchant_id || ' ' || id || ' ' || url FROM endpoint")?;
+        let mut shops: Vec<(usize, Shop)> = rows.lines().filter_map(read_shop).collect();
+        shops.sort_by_key(|(number, _)| *number);
+        if !shops.iter().map(|(number, _)| *number).eq(0..behaviors.len()) {
+            return Err(Failure::new(format!("not every merchant of the bench has its endpoint:\n{rows}")));
+        }
+        self.shops = shops.into_iter().map(|(_, shop)| shop).collect();
+        Ok(())
+    }
+
+    /// Writes whole payments before anybody looks; `shares` says of which shop.
+    pub(crate) fn write_backlog(
+        &self,
+        bench: &Bench,
+        shares: impl Iterator<Item = (u32, usize)>,
+        due: Due,
+    ) -> Outcome<()> {
+        self.deployment.run_script(bench, &backlog(self.deployment.database, &self.shops, shares, due))
+    }
+
+    /// Starts the notifier. On SQLite it is the all-in-one with that part alone.
+    pub(crate) fn start(&self, bench: &mut Bench) -> Outcome<RunningNotifier> {
+        let (name, arguments): (_, &[&str]) = match self.deployment.database {
+            Database::Postgres => ("notifier", &[]),
+            Database::Sqlite => (ALL_IN_ONE, &["--target", "notifier"]),
+        };
+        let server_before = self.deployment.server_cpu(bench)?;
+        let bench_before = usage::cpu_of_ours()?;
+        let service = self.deployment.launch(bench, name, free_address()?, arguments, &[])?;
+        Ok(RunningNotifier { service, server_before, bench_before })
+    }
+
+    /// Processor time so far.
+    pub(crate) fn spent(&self, bench: &Bench, running: &RunningNotifier) -> Outcome<Spent> {
+        Ok(Spent {
+            notifier: usage::cpu_of(running.service.program.id())?,
+            server: self.deployment.server_cpu(bench)?.saturating_sub(running.server_before),
+            bench: usage::cpu_of_ours()?.saturating_sub(running.bench_before),
+        })
+    }
+
+    /// Waits until so many notifications are acknowledged, or none has been for long.
+    pub(crate) fn wait_for(&self, running: &mut RunningNotifier, done: u64) -> Outcome<()> {
+        let (mut seen, mut since) = (self.delivery_log.done(), Instant::now());
+        let wanted = || {
+            let now = self.delivery_log.done();
+            if now != seen {
+                (seen, since) = (now, Instant::now());
+            }
+            done <= now || STALL_TIMEOUT < since.elapsed()
+        };
+        running.service.program.wait_until("done", Duration::from_secs(3_600), wanted)
+    }
+
+    /// Payment and sequence of what is under way. After a kill it may hold a little more than the dead one had sent: what the server did with its
+    /// last words.
+    pub(crate) fn leased(&self, bench: &Bench) -> Outcome<Vec<(u32, u32)>> {
+        let leased = "SELECT payment_id || ' ' || next_sequence FROM outbox_stream WHERE leased AND next_sequence <= last_sequence";
+        let rows = self.deployment.sql(bench, leased)?;
+        rows.lines().map(|row| read_leased(row).ok_or_else(|| Failure::new(format!("strange stream: {row}")))).collect()
+    }
+
+    /// Transactions that the server has counted in the database; they are counted when a connection ends. None on SQLite.
+    pub(crate) fn transactions(&self, bench: &Bench) -> Outcome<Option<u64>> {
+        let Some(database) = self.deployment.postgres_name() else { return Ok(None) };
+        let sql = format!("SELECT xact_commit FROM pg_stat_database WHERE datname = '{database}'");
+        let mut before = None;
+        loop {
+            let now = bench.number("postgres", &sql)?;
+            if before == Some(now) {
+                return Ok(before);
+            }
+            before = Some(now);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Statements that the notifier's connections have run since they were forgotten; none on SQLite.
+    pub(crate) fn statements(&self, bench: &Bench) -> Outcome<Option<u64>> {
+        let Some(database) = self.deployment.postgres_name() else { return Ok(None) };
+        let calls = bench.number(
+            database,
+            "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements \
+             WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND userid = 'postgres'::regrole",
+        )?;
+        Ok(Some(calls))
+    }
+}
+
+impl RunningNotifier {
+    /// Asks it to end and waits for it.
+    pub(crate) fn stop(self, bench: &mut Bench) -> Outcome<()> {
+        bench.end(self.service.program)
+    }
+
+    /// Kills it, without a word.
+    pub(crate) fn kill(&mut self, bench: &mut Bench) -> Outcome<()> {
+        bench.kill(&mut self.service.program)
+    }
+
+    /// What its threads took of the processor, as a table; per delivery.
+    pub(crate) fn show_threads(&self, deliveries: u64) -> Outcome<String> {
+        let mut threads: Vec<_> = usage::cpu_by_thread(self.service.program.id())?.into_iter().collect();
+        threads.sort_by_key(|(_, spent)| std::cmp::Reverse(*spent));
+        let micros = |spent: Duration| figure(spent.as_secs_f64() * 1e6 / deliveries.max(1) as f64);
+        let rows: Vec<_> = threads.into_iter().map(|(name, spent)| vec![name, micros(spent)]).collect();
+        Ok(format!("\n{}", table(&["threads of the notifier", "CPU us per delivery"], &rows)))
+    }
+}
+
+/// "payment sequence".
+fn read_leased(row: &str) -> Option<(u32, u32)> {
+    let (payment, sequence) = row.split_once(' ')?;
+    let payment = u32::from_str_radix(payment.strip_prefix(PAYMENT_PREFIX)?, 16).ok()?;
+    Some((payment, sequence.parse().ok()?))
+}
+
+/// "merchant endpoint url"; the last part of the url is the number.
+fn read_shop(row: &str) -> Option<(usize, Shop)> {
+    let mut words = row.split(' ').map(str::to_owned);
+    let shop = Shop { merchant: words.next()?, endpoint: words.next()? };
+    let number = words.next()?.rsplit_once('/')?.1.parse().ok()?;
+    Some((number, shop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_under_way_is_known_by_its_numbers() {
+        assert_eq!(read_leased(&format!("{PAYMENT_PREFIX}00000000001f 2")), Some((31, 2)));
+        assert_eq!(read_leased("somebody's 2"), None);
+    }
+
+    #[test]
+    fn shops_are_known_by_the_end_of_their_address() {
+        let shop = Shop { merchant: "m".to_owned(), endpoint: "e".to_owned() };
+        assert_eq!(read_shop("m e http://127.0.0.1:9/kind/17"), Some((17, shop)));
+        assert_eq!(read_shop("m e http://127.0.0.1:9/kind/x"), None);
+    }
+}

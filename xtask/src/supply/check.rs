@@ -1,0 +1,148 @@
+//! The rules of deny.toml that need no database. cargo-deny reads the same file and knows more; this cannot be left out for want of it.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::license;
+use super::tree::{Package, Tree};
+use crate::failure::{Context, Failure, Outcome};
+
+const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+
+/// What deny.toml says.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// The target that dependencies are resolved for.
+    pub(super) target: String,
+    licenses: Vec<String>,
+    bans: Vec<Ban>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Ban {
+    name: String,
+    #[serde(default)]
+    wrappers: Vec<String>,
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct File {
+    graph: Graph,
+    licenses: Licenses,
+    bans: Bans,
+}
+
+#[derive(Deserialize)]
+struct Graph {
+    targets: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Licenses {
+    allow: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Bans {
+    deny: Vec<Ban>,
+}
+
+impl Rules {
+    /// Reads deny.toml.
+    pub(super) fn read(root: &Path) -> Outcome<Self> {
+        let file = root.join("deny.toml");
+        let text = std::fs::read_to_string(&file).context(|| format!("read {}", file.display()))?;
+        Self::parse(&text)
+    }
+
+    fn parse(text: &str) -> Outcome<Self> {
+        let File { graph, licenses, bans } = toml::from_str(text).context(|| "understand deny.toml".to_owned())?;
+        let target =
+            graph.targets.into_iter().next().ok_or_else(|| Failure::new("deny.toml names no target in [graph]"))?;
+        Ok(Self { target, licenses: licenses.allow, bans: bans.deny })
+    }
+}
+
+/// Everything that breaks a rule, each with what to do.
+pub(super) fn violations(rules: &Rules, tree: &Tree) -> Vec<String> {
+    let mut all: Vec<_> = tree.packages.values().flat_map(|package| of_package(rules, package)).collect();
+    all.extend(rules.bans.iter().flat_map(|ban| of_ban(ban, tree)));
+    all
+}
+
+fn of_package(rules: &Rules, package: &Package) -> Vec<String> {
+    let Some(source) = &package.source else { return Vec::new() };
+    let name = format!("{} {}", package.name, package.version);
+    let mut violations = Vec::new();
+    match &package.license {
+        Some(expression) if license::is_allowed(expression, &rules.licenses) => {}
+        Some(expression) => {
+            violations.push(format!("{name} is under {expression}: replace it, or allow that license in deny.toml"))
+        }
+        None => violations.push(format!("{name} names no license: replace it")),
+    }
+    if source != REGISTRY {
+        violations.push(format!("{name} comes from {source}: take it from crates.io"));
+    }
+    if package.checksum.is_none() {
+        violations.push(format!("{name} has no checksum in Cargo.lock: run `cargo update --workspace`"));
+    }
+    violations
+}
+
+fn of_ban(ban: &Ban, tree: &Tree) -> Vec<String> {
+    let banned = |id: &String| tree.packages.get(id).is_some_and(|package| package.name == ban.name);
+    let users = tree.packages.values().filter(|user| user.normal.iter().chain(&user.build).any(banned));
+    let others = users.filter(|user| !ban.wrappers.contains(&user.name));
+    others.map(|user| format!("{} may not depend on {}: {}", user.name, ban.name, ban.reason)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rule itself, so that `cargo test` keeps it too.
+    #[test]
+    fn the_workspace_keeps_the_rules_of_deny_toml() {
+        if let Err(failure) = crate::supply::check() {
+            panic!("{failure}");
+        }
+    }
+
+    fn found(license: &str, source: &str, checksum: &str, user: &str) -> Vec<String> {
+        let rules = "[graph]\ntargets = ['t']\n[licenses]\nallow = ['MIT']\n[bans]\ndeny = [{ name = 'crate', wrappers = ['owner'], reason = 'no' }]";
+        let metadata = serde_json::json!({
+            "packages": [
+                {"id": "u", "name": user, "version": "1.0.0", "license": "MIT", "source": null},
+                {"id": "c", "name": "crate", "version": "1.2.3", "license": license, "source": source},
+                {"id": "t", "name": "for-tests", "version": "1.0.0", "license": "GPL-3.0", "source": source},
+            ],
+            "resolve": {"nodes": [
+                {"id": "u", "deps": [
+                    {"pkg": "c", "dep_kinds": [{"kind": null}]}, {"pkg": "t", "dep_kinds": [{"kind": "dev"}]},
+                ]},
+                {"id": "c", "deps": []}, {"id": "t", "deps": []},
+            ]},
+            "workspace_members": ["u"],
+        });
+        let lock = format!("[[package]]\nname = 'crate'\nversion = '1.2.3'\n{checksum}\n");
+        violations(&Rules::parse(rules).unwrap(), &Tree::parse(&metadata.to_string(), &lock).unwrap())
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_named() {
+        let sum = "checksum = 'ab'";
+        assert_eq!(found("MIT", REGISTRY, sum, "owner"), [""; 0]);
+        for (found, words) in [
+            (found("GPL-3.0", REGISTRY, sum, "owner"), "is under GPL-3.0"),
+            (found("MIT", "git+https://example.com/crate", sum, "owner"), "comes from git"),
+            (found("MIT", REGISTRY, "", "owner"), "no checksum"),
+            (found("MIT", REGISTRY, sum, "stranger"), "stranger may not depend on crate: no"),
+        ] {
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].contains(words), "{found:?}");
+        }
+    }
+}
