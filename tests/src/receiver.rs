@@ -37,6 +37,8 @@ struct Shared {
     tries: AtomicUsize,
     /// Milliseconds from a notification to its answer.
     takes: AtomicU64,
+    /// Notifications that arrived and were not answered yet.
+    under_way: AtomicUsize,
     forged: Mutex<Vec<String>>,
     asset: Mutex<String>,
     /// What was expected last, by Session or Order.
@@ -109,6 +111,11 @@ impl Receiver {
         self.shared.takes.store(u64::try_from(time.as_millis()).expect("a short time"), Ordering::SeqCst);
     }
 
+    /// How many arrived on connections that are still open and were not answered yet.
+    pub fn under_way(&self) -> usize {
+        self.shared.under_way.load(Ordering::SeqCst)
+    }
+
     /// Everything that arrived so far, in order.
     pub fn all(&self) -> Vec<Notification> {
         self.shared.received.lock().expect("no panic under this lock").clone()
@@ -179,6 +186,22 @@ fn signed<'a>(header: &impl Fn(&str) -> &'a str) -> http::HeaderMap {
     headers
 }
 
+/// Counts a notification as under way until it is answered or its sender is gone.
+struct UnderWay(web::Data<Shared>);
+
+impl UnderWay {
+    fn begin(shared: &web::Data<Shared>) -> Self {
+        shared.under_way.fetch_add(1, Ordering::SeqCst);
+        Self(shared.clone())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 async fn receive(shared: web::Data<Shared>, request: HttpRequest, bytes: web::Bytes) -> HttpResponse {
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let secret = shared.secret.lock().expect("no panic under this lock").clone();
@@ -187,6 +210,7 @@ async fn receive(shared: web::Data<Shared>, request: HttpRequest, bytes: web::By
         shared.forged.lock().expect("no panic under this lock").push(header("webhook-id").to_owned());
     }
     let answered = answer_of(&shared);
+    let _under_way = UnderWay::begin(&shared);
     let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let notification = Notification {
         id: header("webhook-id").to_owned(),

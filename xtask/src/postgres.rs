@@ -92,7 +92,7 @@ impl Server {
         let defaults = fs::read_to_string(&path).context(|| format!("read {}", path.display()))?;
         // fsync stays on: a store that is only right without it is not right.
         let ours = format!(
-            "\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '{}'\nmax_connections = 400\nlc_messages = 'C'\n",
+            "\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '{}'\nmax_connections = 1000\nlc_messages = 'C'\n",
             self.folder.display()
         );
         fs::write(&path, defaults + &ours).context(|| format!("write {}", path.display()))

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -23,6 +23,8 @@ pub enum Topology {
 const SERVICES: [&str; 6] = ["session-api", "checkout-api", "stash-api", "notifier", "settler", "sandbox-processor"];
 /// How long a graceful stop may take; nothing in these tests holds a request longer.
 const STOP: Duration = Duration::from_secs(20);
+/// How long a program may take to its first 200 from /readyz.
+const READY_WITHIN: Duration = Duration::from_secs(20);
 
 /// The running programs of one deployment.
 pub struct Programs {
@@ -153,14 +155,22 @@ impl Programs {
         for (service, address) in addresses.into_iter().filter(|(service, _)| *service != "checkout") {
             let path = if service == "sandbox-processor" { "healthz" } else { "readyz" };
             let url = format!("{address}/{path}");
-            until(&format!("{service} is ready at {url}"), Duration::from_secs(20), async || {
+            let begun = Instant::now();
+            loop {
                 if let Some(program) = self.running.get_mut(service) {
                     program.must_run();
                 }
-                let ready = http.send(actix_web::http::Method::GET, &url, &[], Vec::new()).await;
-                ready.ok().filter(|answer| answer.status == 200)
-            })
-            .await;
+                let answer = http.send(actix_web::http::Method::GET, &url, &[], Vec::new()).await;
+                if answer.as_ref().is_ok_and(|answer| answer.status == 200) {
+                    break;
+                }
+                if READY_WITHIN < begun.elapsed() {
+                    let says = answer.map_or_else(|error| error, |answer| answer.text());
+                    let log = self.running.get(service).map(Program::logged).unwrap_or_default();
+                    panic!("{service} was not ready at {url} within {READY_WITHIN:?}: {says}\n{log}");
+                }
+                tokio::time::sleep(Duration::from_millis(25)).await;
+            }
         }
     }
 
