@@ -75,7 +75,7 @@ id! {
     RefundId,
     /// One operation at the payment processor; it is the processor's idempotency key.
     OpId,
-    /// One payment: the Session it began in, or the Order of a server-to-server checkout. Notifications are ordered within it.
+    /// One payment: the Session it began in, the Order of a server-to-server checkout, or a contract that was opened server to server. Notifications are ordered within it.
     PaymentId,
     /// One attempt to pay, named by the shopper's browser so that repeats are recognised.
     AttemptId,
@@ -83,6 +83,15 @@ id! {
     LedgerTransactionId,
     /// A guaranteed exchange rate for one currency (docs/SPECIFICATION.md#rate-forms).
     RateOfferId,
+    /// A contract to charge a shopper's stored card again (docs/SPECIFICATION.md#contracts).
+    ContractId,
+}
+
+impl From<ContractId> for PaymentId {
+    /// The stream of a contract that no Session began.
+    fn from(contract: ContractId) -> Self {
+        Self(contract.0)
+    }
 }
 
 impl From<SessionId> for PaymentId {
