@@ -43,13 +43,13 @@ pub const TRY_LIMITS: &[TryLimit] = {
     const fn row(scheme: Option<Scheme>, max_tries: usize, within: Duration, source: &'static str) -> TryLimit {
         TryLimit { scheme, max_tries, within, source }
     }
-    const VISA: &str = "Visa Core Rules and Visa Product and Service Rules, resubmission of declined transactions";
+    const VISA: &str = "ours: the limit until May 2025, which acquirers still count by; Visa Core Rules, table 7-2 (April 2026), allow 20";
     const MASTERCARD: &str = "Mastercard Transaction Processing Excellence, excessive authorization attempts";
     &[
         row(Some(Scheme::Visa), 15, MONTH, VISA),
         row(Some(Scheme::Mastercard), 10, DAY, MASTERCARD),
         row(Some(Scheme::Mastercard), 35, MONTH, MASTERCARD),
-        row(None, 15, MONTH, "ours: as Visa, since these schemes publish no number"),
+        row(None, 15, MONTH, "ours: as for Visa, since these schemes publish no number"),
     ]
 };
 
