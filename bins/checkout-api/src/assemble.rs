@@ -55,15 +55,15 @@ pub struct CheckoutApiArgs {
 pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Parts, Failure> {
     keep_memory_private()?;
     let store = context.store.clone();
+    let catalogue = Arc::new(settings.catalogue.open(&settings.payments.methods)?);
     let processor = settings.payments.open(context).await?;
-    let payments = payments(context, processor.clone());
+    let payments = payments(context, processor.clone(), catalogue.clone());
     let keys = context.stash_keys(settings.stash.lifetime()).await?;
     let public = settings.public.urls(context.mode)?;
     if context.is_public_production {
         public.check_reachable()?;
     }
     let return_base = public.asset.clone();
-    let catalogue = Arc::new(settings.catalogue.open()?);
     let sandbox_pages = &settings.payments.processor.processor_url;
     let pay_later_script = settings.catalogue.pay_later_script(context.mode, sandbox_pages)?;
     let merchants = KnownMerchants::new(store.clone());
@@ -81,19 +81,13 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
             stash: store.clone(),
             vault: keys.clone(),
             return_base: return_base.clone(),
-            catalogue: catalogue.clone(),
             wallets: wallets.clone(),
         },
         answers: context.answers(),
         flows: context.flows.clone(),
         url_policy: context.mode.url_policy(),
         wallets: wallet_sessions(context, &settings.wallet, secrets.clone(), asset_origin)?,
-        methods: MethodLists {
-            merchants: merchants.clone(),
-            catalogue: catalogue.clone(),
-            wallets: wallets.clone(),
-            pay_later_script,
-        },
+        methods: MethodLists { merchants: merchants.clone(), catalogue, wallets: wallets.clone(), pay_later_script },
     };
     let shopper = CheckoutDeps {
         shopper: Shopper {
@@ -105,7 +99,6 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
             vault: keys.clone(),
             payments,
             return_base,
-            catalogue,
             wallets,
             sandbox: context.is_sandbox(),
         },

@@ -39,7 +39,7 @@ async fn run_pay(
     body: &[u8],
     key_use: Option<KeyUse>,
 ) -> Result<IdempotentOutcome, ApiError> {
-    let request = CheckoutRequest::parse(body, deps.url_policy, &deps.checkouts.catalogue)?;
+    let request = CheckoutRequest::parse(body, deps.url_policy, &deps.checkouts.payments.catalogue)?;
     is_caller(&caller, &request.merchant_id)?;
     let ask = CheckoutAsk {
         reference: request.reference.into_string(),
@@ -136,8 +136,9 @@ pub(crate) async fn query(
         OrderQuery::Id(id) => OrderName::Id(id),
         OrderQuery::Reference(reference) => OrderName::Reference(reference.into_string()),
     };
-    let details = deps.checkouts.payments.order(&caller, &name).await?;
-    Ok(json(StatusCode::OK, &CheckoutBody::from(&details.order)))
+    let payments = &deps.checkouts.payments;
+    let order = payments.order(&caller, &name).await?.order;
+    Ok(json(StatusCode::OK, &CheckoutBody::new(&order, payments.rules(&order))))
 }
 
 /// Refuses every MerchantId but the caller's own as unknown, also that of another merchant.

@@ -45,7 +45,7 @@ pub(crate) async fn submit(
     id: PathId<SessionId>,
     SmallJsonBody(body): SmallJsonBody<MAX_SUBMIT_BYTES>,
 ) -> Result<HttpResponse, ApiError> {
-    let catalogue = deps.shopper.catalogue.clone();
+    let catalogue = deps.shopper.payments.catalogue.clone();
     let read = move || {
         let SubmitRequest { version, attempt, means, fingerprint } = SubmitRequest::parse(&body, &catalogue)?;
         Ok(Submit { version, attempt, means, fingerprint })

@@ -29,6 +29,7 @@ pub struct SessionApiArgs {
 /// Which setting is wrong, or why a key cannot be opened.
 pub async fn assemble(context: &Context, settings: SessionApiArgs) -> Result<Parts, Failure> {
     let (store, clock, ids) = (context.store.clone(), context.clock.clone(), context.ids.clone());
+    let catalogue = settings.payments.methods.known()?;
     let processor = settings.payments.open(context).await?;
     let secrets = context.master_key().await?;
     let deps = SessionApiDeps {
@@ -37,7 +38,7 @@ pub async fn assemble(context: &Context, settings: SessionApiArgs) -> Result<Par
         events: Events { store: store.clone() },
         rates: Rates::new(store.clone(), store, clock, ids, settings.offers.policy()?),
         answers: context.answers(),
-        payments: payments(context, processor.clone()),
+        payments: payments(context, processor.clone(), catalogue.into()),
         flows: context.flows.clone(),
     };
     let docs = settings.docs.shown(context.mode);

@@ -24,10 +24,11 @@ pub struct SettlerArgs {
 /// # Errors
 /// Which setting is wrong.
 pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts, Failure> {
+    let catalogue = settings.payments.methods.known()?;
     let processor = settings.payments.open(context).await?;
     let rates = rate_refresher(context, &settings.rates)?;
     let deps = SettlerDeps {
-        payments: payments(context, processor.clone()),
+        payments: payments(context, processor.clone(), catalogue.into()),
         answers: context.answers(),
         sessions: context.sessions(),
         rates: rates.clone(),

@@ -186,16 +186,17 @@ impl Api {
         };
         let (ana, bob) = (create(&merchants, "Ana's mugs").await, create(&merchants, "Bob's books").await);
         let (bank, flows) = (Arc::new(ProcessorStub::default()), Flows::start().unwrap());
+        let catalogue = Arc::new(Catalogue::of_sandbox());
         let payments = Payments {
             store: shared.clone(),
             processor: bank.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
+            catalogue: catalogue.clone(),
             timing: Timing::default(),
         };
         let sessions = Sessions { store: shared.clone(), clock: clock.clone(), ids, url_policy: UrlPolicy::Production };
         let return_base = "https://assets.example".to_owned();
-        let catalogue = Arc::new(Catalogue::of_sandbox());
         let vault = Arc::new(SingleCardVault);
         let gateway = Arc::new(Gateway::default());
         let setup = WalletSetup {
@@ -231,7 +232,6 @@ impl Api {
                 stash: shared.clone(),
                 vault: vault.clone(),
                 return_base: return_base.clone(),
-                catalogue: catalogue.clone(),
                 wallets: offers.clone(),
             },
             answers: IdempotencyService { store: shared.clone(), clock: clock.clone(), keep: KEEP },
@@ -240,7 +240,7 @@ impl Api {
             wallets,
             methods: MethodLists {
                 merchants: KnownMerchants::new(shared.clone()),
-                catalogue: catalogue.clone(),
+                catalogue,
                 wallets: offers.clone(),
                 pay_later_script: Some("http://sandbox.example/onsite/{region}/script.js".to_owned()),
             },
@@ -257,7 +257,6 @@ impl Api {
                 vault: vault.clone(),
                 payments,
                 return_base,
-                catalogue,
                 sandbox,
             },
             flows: flows.clone(),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use dropin_boot::{
-    AccessArgs, CatalogueArgs, DeliveryArgs, DocsArgs, ListenArgs, OfferArgs, ProcessorLimitArgs, RateSourceArgs,
-    StashArgs, StashLimitArgs, WalletArgs, socket_address,
+    AccessArgs, CatalogueArgs, CatalogueFileArgs, DeliveryArgs, DocsArgs, ListenArgs, OfferArgs, ProcessorLimitArgs,
+    RateSourceArgs, StashArgs, StashLimitArgs, WalletArgs, socket_address,
 };
 
 /// A part of the service that can run alone.
@@ -59,6 +59,8 @@ pub(crate) struct ServeArgs {
     pub(crate) access: AccessArgs,
     #[command(flatten)]
     pub(crate) catalogue: CatalogueArgs,
+    #[command(flatten)]
+    pub(crate) methods: CatalogueFileArgs,
     #[command(flatten)]
     pub(crate) docs: DocsArgs,
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub(super) async fn assemble(
 ) -> Result<Services, Failure> {
     let serve = cli.serve.clone();
     let processor = ProcessorArgs { processor_url: addresses.processor.clone(), ..plan::processor_args(cli) };
-    let payments = PaymentArgs { processor, limits: serve.processor_limits };
+    let payments = PaymentArgs { processor, limits: serve.processor_limits, methods: serve.methods };
     if parts.need_processor() {
         // Before a service asks for it: the key may be one of our own.
         payments.open_with(context, || plan::processor_key(cli, parts)).await?;

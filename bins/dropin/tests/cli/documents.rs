@@ -28,7 +28,7 @@ const SECTIONS: [(&str, &[&str]); 9] = [
     ("Calls to the processor", &["ProcessorLimitArgs"]),
     ("Notifications", &["WebhookArgs", "RetentionArgs"]),
     ("Exchange rates", &["RateSourceArgs", "OfferArgs"]),
-    ("Payment methods and wallet", &["CatalogueArgs", "WalletArgs"]),
+    ("Payment methods and wallet", &["CatalogueArgs", "CatalogueFileArgs", "WalletArgs"]),
     ("Logs and settings file", &["LogArgs", "ConfigArgs"]),
 ];
 

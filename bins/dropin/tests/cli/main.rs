@@ -7,6 +7,7 @@ mod configuration;
 mod doctor;
 mod documents;
 mod ledger;
+mod methods;
 mod paying;
 mod program;
 mod serving;

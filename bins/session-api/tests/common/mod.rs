@@ -17,6 +17,7 @@ use std::time::Duration;
 use actix_web::http::Method;
 use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use dropin_boot::SystemIds;
+use dropin_catalogue::Catalogue;
 use dropin_http::{AuthState, Flows, RunningServer, Server};
 use dropin_kernel::{SessionId, Timestamp};
 use dropin_keyring::MasterKey;
@@ -204,6 +205,7 @@ impl Api {
             processor,
             clock: clock.clone(),
             ids,
+            catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
         };
         let limit = FailureLimit::default();

@@ -297,7 +297,9 @@ fn utf_8(body: Vec<u8>) -> String {
 /// What a checkout's answer says beyond the Order's own names.
 fn rendered(order: &Order) -> String {
     let start = format!(r#"{{"OrderId":"{ORDER}","ReferenceId":"order-1","State":"{}","#, order.state.as_str());
-    utf_8(checkout_result(order)).strip_prefix(&start).unwrap().to_owned()
+    let catalogue = Catalogue::of_sandbox();
+    let rules = catalogue.payment_rules(&order.payment_method);
+    utf_8(checkout_result(order, rules)).strip_prefix(&start).unwrap().to_owned()
 }
 
 fn authorized(order: &Order, under_review: bool) -> Order {

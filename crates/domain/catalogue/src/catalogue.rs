@@ -174,6 +174,8 @@ impl Deref for Offered {
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     methods: Vec<(Entry, Adjustment)>,
+    /// Own methods that the processor cannot do here.
+    known: Vec<Arc<Method>>,
 }
 
 /// A method of this id is there already: built in, or among the own ones.
@@ -214,7 +216,7 @@ impl Catalogue {
         let adjusted = |method: &'static Method| {
             (Entry::BuiltIn(method), adjustments.of(method.id()).cloned().unwrap_or_default())
         };
-        Self { methods: methods().filter(|method| can(method)).map(adjusted).collect() }
+        Self { methods: methods().filter(|method| can(method)).map(adjusted).collect(), known: Vec::new() }
     }
 
     /// What the sandbox processor can do (docs/SPECIFICATION.md#sandbox-methods), without adjustments.
@@ -245,15 +247,42 @@ impl Catalogue {
     /// ```
     pub fn with(mut self, own: impl IntoIterator<Item = Method>) -> Result<Self, DuplicateMethod> {
         for method in own {
-            if self.method(method.id()).is_some() {
-                return Err(DuplicateMethod { id: method.id.into_owned() });
-            }
-            self.methods.push((Entry::Own(Arc::new(method)), Adjustment::default()));
+            let method = self.unique(method)?;
+            self.methods.push((Entry::Own(method), Adjustment::default()));
         }
         Ok(self)
     }
 
-    /// The method with this id, own or built in, whether or not the processor can do it or it may be used: what it says of a payment that was made.
+    /// The same, and `own` methods that are never offered here: they say what holds of payments that were made with them
+    /// ([`Catalogue::payment_rules`]).
+    ///
+    /// # Errors
+    /// As [`Catalogue::with`].
+    ///
+    /// ```
+    /// use dropin_catalogue::{Catalogue, Class, Method};
+    ///
+    /// let own = Method::builder("TIKKIE", "Tikkie", Class::Online).partial_capture(true).build()?;
+    /// let catalogue = Catalogue::of_sandbox().with_known([own])?;
+    /// assert!(!catalogue.has("TIKKIE") && catalogue.payment_rules("TIKKIE").partial_capture());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_known(mut self, own: impl IntoIterator<Item = Method>) -> Result<Self, DuplicateMethod> {
+        for method in own {
+            let method = self.unique(method)?;
+            self.known.push(method);
+        }
+        Ok(self)
+    }
+
+    fn unique(&self, method: Method) -> Result<Arc<Method>, DuplicateMethod> {
+        match self.method(method.id()) {
+            Some(_) => Err(DuplicateMethod { id: method.id.into_owned() }),
+            None => Ok(Arc::new(method)),
+        }
+    }
+
+    /// The method with this id, own or built in, whether or not the processor can do it or it may be used.
     ///
     /// ```
     /// use dropin_catalogue::{Catalogue, Class, Method};
@@ -265,7 +294,28 @@ impl Catalogue {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn method(&self, id: &str) -> Option<&Method> {
-        self.entry(id).map(|(method, _)| &**method).or_else(|| find_method(id))
+        let known = || self.known.iter().find(|method| method.id() == id).map(|method| &**method);
+        self.entry(id).map(|(method, _)| &**method).or_else(known).or_else(|| find_method(id))
+    }
+
+    /// Every method that [`Catalogue::method`] finds: the built-in ones, then the own ones.
+    ///
+    /// ```
+    /// use dropin_catalogue::{Catalogue, Class, Method, methods};
+    ///
+    /// let own = Method::builder("TIKKIE", "Tikkie", Class::Online).build()?;
+    /// let catalogue = Catalogue::of_sandbox().with([own])?;
+    /// assert_eq!(catalogue.known().count(), methods().count() + 1);
+    /// assert_eq!(catalogue.known().last().map(Method::id), Some("TIKKIE"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn known<'a>(&'a self) -> impl Iterator<Item = &'a Method> {
+        let offered = self.methods.iter().filter_map(|(method, _)| match method {
+            Entry::BuiltIn(_) => None,
+            Entry::Own(method) => Some(&**method),
+        });
+        let built_in = methods().map(|method| -> &'a Method { method });
+        built_in.chain(offered).chain(self.known.iter().map(|method| &**method))
     }
 
     /// Whether the processor can do the method with this id.

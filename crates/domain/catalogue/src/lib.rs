@@ -9,6 +9,7 @@ mod merchant;
 mod method;
 mod pay_later;
 mod range;
+mod rules;
 #[cfg(feature = "serde")]
 mod serialized;
 mod table;
@@ -21,4 +22,5 @@ pub use merchant::{MerchantMethods, MethodsChange};
 pub use method::{Class, Method, SalesChannel, WindowFrom};
 pub use pay_later::{InvalidPayOption, PAY_LATER, PayLaterRegion, PayOption};
 pub use range::{InvalidRange, Range};
+pub use rules::PaymentRules;
 pub use table::{find_method, methods};

@@ -76,6 +76,9 @@ pub enum ConfigError {
         /// Where and what.
         message: String,
     },
+    /// The deployment's file of payment methods cannot be used.
+    #[error("{0}; --catalogue (DROPIN_CATALOGUE) names this file")]
+    CatalogueFile(Box<Self>),
     /// The processor is said to do a payment method that there is not.
     #[error(
         "--processor-methods (PROCESSOR_METHODS) names {id}: it has to be one of {known}; the file of --catalogue (DROPIN_CATALOGUE) adds others"

@@ -3,6 +3,7 @@
 
 mod access;
 mod catalogue;
+mod catalogue_file;
 mod config;
 mod config_error;
 mod context;
@@ -31,7 +32,8 @@ mod wallet;
 mod webhook;
 
 pub use access::AccessArgs;
-pub use catalogue::{CatalogueArgs, read_adjustments};
+pub use catalogue::CatalogueArgs;
+pub use catalogue_file::{CatalogueFileArgs, read_adjustments};
 pub use config::{ConfigArgs, Loaded, hide_password, load};
 pub use config_error::ConfigError;
 pub use context::{Context, Prefixes};

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{Context, Failure, ProcessorArgs, ProcessorLimitArgs, Secret};
+use dropin_boot::{CatalogueFileArgs, Context, Failure, ProcessorArgs, ProcessorLimitArgs, Secret};
+use dropin_catalogue::Catalogue;
 use dropin_ports::Processor;
 use dropin_processor_http::{CallLimits, HttpProcessor, ProcessorBreakerRules, ProcessorConfig};
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 
-/// The payment processor, and how many calls go to it.
+/// The payment processor, how many calls go to it, and what holds of payments.
 #[derive(Debug, Clone, Args)]
 pub struct PaymentArgs {
     /// The payment processor.
@@ -18,6 +19,9 @@ pub struct PaymentArgs {
     /// How many calls go to it.
     #[command(flatten)]
     pub limits: ProcessorLimitArgs,
+    /// The deployment's file of payment methods.
+    #[command(flatten)]
+    pub methods: CatalogueFileArgs,
 }
 
 impl PaymentArgs {
@@ -56,8 +60,8 @@ impl PaymentArgs {
     }
 }
 
-/// Payments at this processor.
-pub fn payments(context: &Context, processor: Arc<dyn Processor>) -> Payments {
+/// Payments at this processor, by the methods of `catalogue`: [`CatalogueFileArgs::known`] for a service that begins none.
+pub fn payments(context: &Context, processor: Arc<dyn Processor>, catalogue: Arc<Catalogue>) -> Payments {
     let (clock, ids) = (context.clock.clone(), context.ids.clone());
-    Payments { store: context.store.clone(), processor, clock, ids, timing: Timing::default() }
+    Payments { store: context.store.clone(), processor, clock, ids, catalogue, timing: Timing::default() }
 }

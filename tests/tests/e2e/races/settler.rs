@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_boot::{SystemClock, SystemIds};
+use dropin_catalogue::Catalogue;
 use dropin_kernel::Timestamp;
 use dropin_ports::{AttemptResult, Clock, DeliveryResult, OutboxStore, Processor};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
@@ -49,6 +50,7 @@ impl Settler {
             processor: wrap(processor),
             clock: clock.clone(),
             ids: ids.clone(),
+            catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
         };
         Self { store, payments, sessions: Sessions { store: shared, clock, ids, url_policy: UrlPolicy::Sandbox } }

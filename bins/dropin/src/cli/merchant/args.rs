@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use dropin_access::{Origin, Permission, RateForm};
-use dropin_catalogue::{Method, PayLaterRegion, find_method, methods};
+use dropin_catalogue::PayLaterRegion;
 use dropin_kernel::{EndpointId, MerchantId, parse_span};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
@@ -97,12 +97,12 @@ pub(crate) struct MerchantSettings {
     /// Currency that it may charge in; may be repeated; replaces all that it has
     #[arg(long = "currency", value_name = "CODE", value_parser = Currency::from_str)]
     pub(crate) currencies: Vec<Currency>,
-    /// Payment method that it offers, whatever the deployment does; may be repeated
-    #[arg(long = "method", value_name = "ID", value_parser = method)]
-    pub(crate) methods: Vec<&'static Method>,
+    /// Payment method that it offers, whatever the deployment does; one of the deployment's own too (DROPIN_CATALOGUE); may be repeated
+    #[arg(long = "method", value_name = "ID")]
+    pub(crate) methods: Vec<String>,
     /// Payment method that it does not offer; may be repeated
-    #[arg(long = "no-method", value_name = "ID", value_parser = method)]
-    pub(crate) no_methods: Vec<&'static Method>,
+    #[arg(long = "no-method", value_name = "ID")]
+    pub(crate) no_methods: Vec<String>,
     /// TOML file that narrows its payment methods, as a deployment's catalogue file does; replaces all that was particular about them, and an
     /// empty one takes it away
     #[arg(long, value_name = "FILE")]
@@ -267,11 +267,6 @@ fn rate_form(word: &str) -> Result<RateForm, &'static str> {
     named.ok_or("must be spot or guaranteed")
 }
 
-fn method(id: &str) -> Result<&'static Method, String> {
-    let known = || methods().map(Method::id).collect::<Vec<_>>().join(", ");
-    find_method(id).ok_or_else(|| format!("must be one of {}", known()))
-}
-
 fn pay_later_client(text: &str) -> Result<(PayLaterRegion, Option<String>), String> {
     let advice = "must be eu, na or oc, =, and an id of 1 to 128 of A-Z a-z 0-9 . _ -, such as eu=K1234";
     let (name, client) = text.split_once('=').ok_or(advice)?;
@@ -340,17 +335,11 @@ mod tests {
         let line =
             "--method BLIK --no-method PAYPAL --no-method VISA --pay-later-client eu=K_1.a-2 --pay-later-client oc=";
         let Ok(MerchantCommand::Set(set)) = parse(&format!("set {id} {line}")) else { panic!() };
-        let ids = |methods: &[&'static Method]| methods.iter().map(|method| method.id()).collect::<Vec<_>>();
-        assert_eq!((ids(&set.settings.methods), ids(&set.settings.no_methods)), (vec!["BLIK"], vec!["PAYPAL", "VISA"]));
+        assert_eq!(set.settings.methods, ["BLIK"]);
+        assert_eq!(set.settings.no_methods, ["PAYPAL", "VISA"]);
         let clients = [(PayLaterRegion::Europe, Some("K_1.a-2".to_owned())), (PayLaterRegion::Oceania, None)];
         assert_eq!(set.settings.pay_later_clients, clients);
-        for wrong in [
-            "--method CASH",
-            "--method visa",
-            "--pay-later-client K1",
-            "--pay-later-client us=K1",
-            "--pay-later-client eu=K/1",
-        ] {
+        for wrong in ["--pay-later-client K1", "--pay-later-client us=K1", "--pay-later-client eu=K/1"] {
             assert!(parse(&format!("set {id} {wrong}")).is_err(), "{wrong}");
         }
     }

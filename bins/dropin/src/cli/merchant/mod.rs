@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use demo_shop::Credentials;
 use dropin_access::{ApiUser, Merchant, Permission, Permissions, RateChange, RateForm, RateSettings};
-use dropin_boot::{Failure, join_deployment, read_adjustments};
-use dropin_catalogue::{Adjustment, MerchantMethods, Method, MethodsChange, Range};
+use dropin_boot::{CatalogueFileArgs, Failure, join_deployment, read_adjustments};
+use dropin_catalogue::{Adjustment, Catalogue, MerchantMethods, Method, MethodsChange, Range};
 use dropin_kernel::Violation;
 use dropin_keyring::{MasterKey, MasterKeyError};
 use dropin_money::Currency;
@@ -34,7 +34,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> 
             show(store, &MerchantAccount::load(store, *id).await.map_err(explain)?, *output).await
         }
         MerchantCommand::Create(wanted) => create(&open(cli, store, true).await?, store, wanted).await,
-        MerchantCommand::Set(wanted) => set(&open(cli, store, false).await?, store, wanted).await,
+        MerchantCommand::Set(wanted) => set(cli, &open(cli, store, false).await?, store, wanted).await,
         MerchantCommand::User(command) => user(&open(cli, store, false).await?, command).await,
         MerchantCommand::Endpoint(command) => endpoint::run(&open(cli, store, false).await?, store, command).await,
         MerchantCommand::Secret(command) => secret(&open(cli, store, false).await?, command).await,
@@ -136,12 +136,18 @@ async fn show(store: &Store, account: &MerchantAccount, output: Output) -> Resul
 }
 
 /// What is particular about its methods from now on; `None` when nothing of that is to be set.
-async fn methods_of(store: &Store, wanted: &SetMerchant) -> Result<Option<MerchantMethods>, Failure> {
+async fn methods_of(cli: &Cli, store: &Store, wanted: &SetMerchant) -> Result<Option<MerchantMethods>, Failure> {
     let settings = &wanted.settings;
-    let on = settings.methods.iter().map(|method| (Method::clone(method), true));
+    let names_methods =
+        !settings.methods.is_empty() || !settings.no_methods.is_empty() || settings.methods_file.is_some();
+    // A change of something else does not depend on the file.
+    let file = if names_methods { &cli.serve.methods } else { &CatalogueFileArgs::default() };
+    let catalogue = file.known()?;
+    let on = settings.methods.iter().map(|id| Ok((find(&catalogue, "--method", id)?, true)));
+    let off = settings.no_methods.iter().map(|id| Ok((find(&catalogue, "--no-method", id)?, false)));
     let change = MethodsChange {
-        adjustments: settings.methods_file.as_deref().map(read_adjustments).transpose()?,
-        offered: on.chain(settings.no_methods.iter().map(|method| (Method::clone(method), false))).collect(),
+        adjustments: settings.methods_file.as_deref().map(|path| read_adjustments(path, &catalogue)).transpose()?,
+        offered: on.chain(off).collect::<Result<_, Failure>>()?,
         pay_later_clients: settings.pay_later_clients.clone(),
     };
     if change.is_empty() {
@@ -151,7 +157,15 @@ async fn methods_of(store: &Store, wanted: &SetMerchant) -> Result<Option<Mercha
     Ok(Some(account.merchant.methods.changed(change)))
 }
 
-async fn set(merchants: &Merchants, store: &Store, wanted: &SetMerchant) -> Result<(), Failure> {
+/// The method that a flag names.
+fn find(catalogue: &Catalogue, flag: &str, id: &str) -> Result<Method, Failure> {
+    catalogue.method(id).cloned().ok_or_else(|| {
+        let known = catalogue.known().map(Method::id).collect::<Vec<_>>().join(", ");
+        format!("{flag} {id} must be one of {known}; the file of --catalogue (DROPIN_CATALOGUE) adds others").into()
+    })
+}
+
+async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMerchant) -> Result<(), Failure> {
     let settings = &wanted.settings;
     let some = |list: bool| list.then_some(());
     let change = MerchantSettings {
@@ -160,7 +174,7 @@ async fn set(merchants: &Merchants, store: &Store, wanted: &SetMerchant) -> Resu
         origins: some(settings.no_origins || !settings.origins.is_empty()).map(|()| settings.origins.clone()),
         session_lifetime: settings.session_lifetime,
         attempts_allowed: settings.attempts,
-        methods: methods_of(store, wanted).await?,
+        methods: methods_of(cli, store, wanted).await?,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
     let change = rate_change(settings.rates, settings.settlement_currency, &settings.markups);

@@ -1,7 +1,7 @@
 //! The authorization flow of the drop-in and of server-to-server checkouts: resolve the payment instrument, prepare, call, settle.
 
 use dropin_card::{CardHash, StashedData, StashedKind};
-use dropin_catalogue::{Catalogue, Class, MethodRefusal, Offered};
+use dropin_catalogue::{Class, MethodRefusal, Offered};
 use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
 use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger, transfer_reference};
 use dropin_ports::{
@@ -23,8 +23,6 @@ pub(super) struct AuthorizationFlow<'a> {
     pub(super) vault: &'a dyn StashVault,
     /// {asset_url}: hosted pages send the shopper back below it.
     pub(super) return_base: &'a str,
-    /// The payment methods that are offered.
-    pub(super) catalogue: &'a Catalogue,
     /// Says which merchants take wallets' tokens.
     pub(super) wallets: &'a WalletOffers,
 }
@@ -123,10 +121,10 @@ impl AuthorizationFlow<'_> {
             StashedKind::Wallet(_) => "is a wallet's token, which is not accepted for this payment: use a card",
         };
         let id = summary.kind.method_id().ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
-        let method = buyer.purchase.stashed(self.catalogue, id);
+        let method = buyer.purchase.stashed(&self.payments.catalogue, id);
         let method = method.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
         if method.is_token() {
-            let (merchant, offers) = (buyer.purchase.merchant.id, buyer.purchase.offers(self.catalogue));
+            let (merchant, offers) = (buyer.purchase.merchant.id, buyer.purchase.offers(&self.payments.catalogue));
             if !self.wallets.takes_token(merchant, &offers).await.map_err(PaymentInstrumentError::Store)? {
                 return Err(refuse(ViolationCode::NotAllowed, why));
             }
@@ -138,7 +136,7 @@ impl AuthorizationFlow<'_> {
 
     /// The method without a card that has this id, which must be usable here.
     pub(super) fn method(&self, buyer: &Buyer<'_>, id: &str) -> Result<PaymentInstrument, PaymentInstrumentError> {
-        let method = buyer.purchase.method(self.catalogue, id);
+        let method = buyer.purchase.method(&self.payments.catalogue, id);
         method
             .map(|method| PaymentInstrument { method, stash: None })
             .map_err(|refusal| PaymentInstrumentError::Method(not_offered(refusal)))

@@ -1,6 +1,5 @@
 //! The merchant captures (docs/SPECIFICATION.md#order-capture).
 
-use dropin_catalogue::find_method;
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
 use dropin_order::{CapturePlan, CaptureRefused, Channel, OpKind, OpState, Operation, Order, OrderState, Step};
@@ -75,7 +74,7 @@ impl Payments {
                 CaptureRefused::AmountOutOfRange => CaptureError::Amount(out_of_range(&order)),
             })?;
             if matches!(plan, CapturePlan::Ask { .. } | CapturePlan::UnderReview(_))
-                && asked.is_some_and(|asked| is_forbidden_part(&order, &asked))
+                && asked.is_some_and(|asked| self.is_forbidden_part(&order, &asked))
             {
                 return Err(CaptureError::Amount(whole_only(&order)));
             }
@@ -109,6 +108,11 @@ impl Payments {
         Err(busy("captured").into())
     }
 
+    /// Whether `asked` is only a part of what can be captured, of a method that is captured whole or not at all.
+    fn is_forbidden_part(&self, order: &Order, asked: &Amount) -> bool {
+        asked < most(order) && !self.rules(order).partial_capture()
+    }
+
     /// The operation of a capture that `step` reserves.
     pub(super) async fn prepare_capture(
         &self,
@@ -140,11 +144,6 @@ pub(super) fn change(
 /// An amount in the Order's currency (docs/SPECIFICATION.md#decimals).
 pub(super) fn parse_amount(order: &Order, number: &Decimal) -> Result<Amount, Violation> {
     dropin_validation::parse_amount("Amount", order.total.currency(), number)
-}
-
-/// Whether `asked` is only a part of what can be captured, of a method that is captured whole or not at all.
-fn is_forbidden_part(order: &Order, asked: &Amount) -> bool {
-    asked < most(order) && find_method(&order.payment_method).is_some_and(|method| !method.partial_capture())
 }
 
 fn whole_only(order: &Order) -> Violation {

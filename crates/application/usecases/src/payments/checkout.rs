@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dropin_catalogue::{Catalogue, SalesChannel};
+use dropin_catalogue::SalesChannel;
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Currency};
 use dropin_order::NewOrder;
@@ -86,8 +86,6 @@ pub struct Checkouts {
     pub vault: Arc<dyn StashVault>,
     /// {asset_url}: hosted pages send the shopper back below it.
     pub return_base: String,
-    /// Says what may be paid with what.
-    pub catalogue: Arc<Catalogue>,
     /// Says which merchants take wallets' tokens.
     pub wallets: WalletOffers,
 }
@@ -100,7 +98,6 @@ impl Checkouts {
             stash,
             vault,
             return_base: &self.return_base,
-            catalogue: &self.catalogue,
             wallets: &self.wallets,
         }
     }
@@ -139,7 +136,7 @@ impl Checkouts {
                         Some(capture) => self.payments.go_on(capture).await?.order,
                         None => order,
                     };
-                    return Ok(IdempotentOutcome::Concluded(response::paid(&order, state)));
+                    return Ok(IdempotentOutcome::Concluded(response::paid(&order, state, &self.payments.catalogue)));
                 }
                 PrepareOutcome::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 PrepareOutcome::DuplicateReference => return Err(CheckoutError::DuplicateReference),
@@ -178,7 +175,7 @@ impl Checkouts {
             return Ok(self.authorization_flow().method(&buyer, method)?);
         };
         // Before the card is looked at, so that the merchant learns of the method that it named.
-        let named = method.map(|id| purchase.offer(&self.catalogue, id)).transpose();
+        let named = method.map(|id| purchase.offer(&self.payments.catalogue, id)).transpose();
         let named = named.map_err(|refusal| CheckoutError::Method(not_offered(refusal)))?;
         let instrument = self.authorization_flow().card(&buyer, stash_id, now).await?;
         match named {

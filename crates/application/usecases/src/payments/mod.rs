@@ -26,6 +26,7 @@ mod transfer;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_catalogue::{Catalogue, PaymentRules};
 use dropin_kernel::{Change, MerchantId, OpId, Timestamp};
 use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::{
@@ -114,6 +115,8 @@ pub struct Payments {
     pub clock: Arc<dyn Clock>,
     /// New ids.
     pub ids: Arc<dyn IdSource>,
+    /// What may be paid with what, and what holds of payments afterwards.
+    pub catalogue: Arc<Catalogue>,
     /// How long things may take.
     pub timing: Timing,
 }
@@ -251,7 +254,7 @@ impl Payments {
                 let operation = payment.operation.clone();
                 let known = Conclusion { state: decision.state, ..Conclusion::of(payment) };
                 // Whoever asked with a key need not wait any longer: a notification will tell.
-                let pending = response::of(&operation, &known);
+                let pending = response::of(&operation, &known, &self.catalogue);
                 match self.store.postpone_operation(holder, decision.state, decision.due_at, pending).await? {
                     Applied::Done => return Ok(known),
                     Applied::Stale => continue,
@@ -264,7 +267,7 @@ impl Payments {
                 refund: decision.new_refund.clone().or_else(|| decision.refund.clone()).or(payment.refund),
                 follow_up: decision.follow_up.clone(),
             };
-            decision.answer = response::of(&payment.operation, &after);
+            decision.answer = response::of(&payment.operation, &after, &self.catalogue);
             match self.store.settle(decision).await? {
                 Settled::Done => return Ok(after),
                 Settled::AlreadySettled | Settled::Stale => {}
@@ -290,6 +293,11 @@ impl Payments {
             let share = self.ids.random().as_bytes()[15];
             tokio::time::sleep(most * u32::from(share) / 255).await;
         }
+    }
+
+    /// What holds of a payment by the Order's method.
+    pub fn rules(&self, order: &Order) -> PaymentRules<'_> {
+        self.catalogue.payment_rules(&order.payment_method)
     }
 
     pub(crate) fn op_id(&self) -> OpId {

@@ -1,6 +1,7 @@
 //! The response to the request that asked for an operation, rendered where the outcome is written: when no client waits any more, the settler stores it
 //! under the request's idempotency key.
 
+use dropin_catalogue::Catalogue;
 use dropin_order::{Channel, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::StoredResponse;
 use dropin_wire::{ErrorCode, checkout, order as wire};
@@ -9,16 +10,16 @@ use super::Conclusion;
 use super::capture::CaptureReason;
 
 /// The response to the request that asked for `operation`, in this state; `None` when no request with a key can have asked.
-pub(super) fn of(operation: &Operation, now: &Conclusion) -> Option<StoredResponse> {
+pub(super) fn of(operation: &Operation, now: &Conclusion, catalogue: &Catalogue) -> Option<StoredResponse> {
     let (channel, order) = (operation.channel, &now.order);
     match operation.kind {
         _ if channel == Channel::Nobody => None,
         // What follows the authorization of a checkout belongs to its answer.
         OpKind::Authorize => {
             let captured_next = now.follow_up.as_ref().is_some_and(|next| next.kind == OpKind::Capture);
-            (!captured_next).then(|| paid(order, now.state))
+            (!captured_next).then(|| paid(order, now.state, catalogue))
         }
-        OpKind::Capture if channel == Channel::CheckoutPayment => Some(paid(order, OpState::Approved)),
+        OpKind::Capture if channel == Channel::CheckoutPayment => Some(paid(order, OpState::Approved, catalogue)),
         OpKind::Capture => Some(captured(channel, order)),
         OpKind::Void => Some(cancelled(channel, order)),
         OpKind::Refund => now.refund.as_ref().map(refunded),
@@ -26,13 +27,13 @@ pub(super) fn of(operation: &Operation, now: &Conclusion) -> Option<StoredRespon
 }
 
 /// A server-to-server checkout, and what became of its authorization.
-pub(super) fn paid(order: &Order, authorization: OpState) -> StoredResponse {
+pub(super) fn paid(order: &Order, authorization: OpState, catalogue: &Catalogue) -> StoredResponse {
     match order.state {
         OrderState::ProcessingFailed => {
             let reached = authorization != OpState::Abandoned;
             response(ErrorCode::PaymentDeclined.status(), checkout::declined(order, reached))
         }
-        _ => response(200, checkout::checkout_result(order)),
+        _ => response(200, checkout::checkout_result(order, catalogue.payment_rules(&order.payment_method))),
     }
 }
 

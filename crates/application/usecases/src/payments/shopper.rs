@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::Merchant;
-use dropin_catalogue::{Catalogue, Class, Offered, SalesChannel, find_method};
+use dropin_catalogue::{Catalogue, Offered, SalesChannel};
 use dropin_kernel::{AttemptId, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_order::{BankDetails, OpKind, OpState, Order, OrderState, ShopperCode};
 use dropin_ports::{SessionStore, SessionWithOrder, StashStore, StashVault, StoreError};
@@ -42,8 +42,6 @@ pub struct Shopper {
     pub payments: Payments,
     /// {asset_url}: hosted pages send the shopper back below it.
     pub return_base: String,
-    /// Says what may be paid with what.
-    pub catalogue: Arc<Catalogue>,
     /// Says which merchants may offer the wallet.
     pub wallets: WalletOffers,
     /// Keeps shoppers who come back from asking the processor too often.
@@ -150,8 +148,8 @@ pub enum ShopperError {
 }
 
 impl Progress {
-    /// How the Session stands; `order` is the one of its attempt.
-    pub fn of(session: &Session, order: Option<&Order>) -> Self {
+    /// How the Session stands; `order` is the one of its attempt, by a method of `catalogue`.
+    pub fn of(session: &Session, order: Option<&Order>, catalogue: &Catalogue) -> Self {
         let error_code = match &session.state {
             SessionState::Failed { reason, .. } => Some(reason.rule().shopper_code.as_str()),
             SessionState::Cancelled { reason: CancelReason::Merchant } => Some("SESSION_CANCELLED"),
@@ -160,7 +158,7 @@ impl Progress {
         };
         let state = session.state.kind();
         let page = order.filter(|_| state == SessionStateKind::Redirected).and_then(|order| {
-            let challenge = find_method(&order.payment_method).is_some_and(|method| method.class() == Class::Card);
+            let challenge = catalogue.payment_rules(&order.payment_method).is_card();
             let attempt = session.state.attempt()?;
             order.page.clone().map(|url| Page { url, challenge, attempt })
         });
@@ -185,7 +183,6 @@ impl Shopper {
             stash,
             vault,
             return_base: &self.return_base,
-            catalogue: &self.catalogue,
             wallets: &self.wallets,
         }
     }
@@ -211,7 +208,7 @@ impl Shopper {
         let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
         let failed_attempt = AttemptFailure::last(&session);
         let merchant = self.merchant(session.merchant_id).await?;
-        let methods = purchase(&session, &merchant).offers(&self.catalogue);
+        let methods = purchase(&session, &merchant).offers(&self.payments.catalogue);
         let token_methods = self.wallets.of(merchant.id, &methods).await?;
         let origins = self.origins(&session, &merchant);
         Ok(ShopperView { session, merchant, methods, token_methods, origins, failed_attempt, now })
@@ -261,7 +258,7 @@ impl Shopper {
     }
 
     pub(super) async fn progress_of(&self, found: &SessionWithOrder) -> Result<Progress, StoreError> {
-        let progress = Progress::of(&found.session, found.order.as_ref());
+        let progress = Progress::of(&found.session, found.order.as_ref(), &self.payments.catalogue);
         let checking = match &found.order {
             Some(order) if matches!(progress.state, SessionStateKind::Processing | SessionStateKind::Redirected) => {
                 self.is_being_checked(order, &found.session).await?

@@ -131,7 +131,7 @@ impl Shopper {
         attempt: AttemptId,
     ) -> Result<Option<Progress>, StoreError> {
         let session = &found.session;
-        let progress = || Progress::of(session, found.order.as_ref());
+        let progress = || Progress::of(session, found.order.as_ref(), &self.payments.catalogue);
         let is_last = session.attempts.last_failed().is_some_and(|last| last.attempt == attempt);
         if is_last || session.state.attempt() == Some(attempt) {
             return Ok(Some(progress()));
@@ -219,7 +219,7 @@ impl Shopper {
         let conclusion = self.authorization_flow().authorize(prepared).await?;
         let session = conclusion.session.as_ref();
         let session = session.ok_or_else(|| super::corrupt("an attempt in the drop-in without its Session"))?;
-        let progress = Progress::of(session, Some(&conclusion.order));
+        let progress = Progress::of(session, Some(&conclusion.order), &self.payments.catalogue);
         let checking = progress.state == SessionStateKind::Processing && conclusion.state == OpState::Unknown;
         let progress = Progress { checking, ..progress };
         Ok(Submitted { progress, follow_up: conclusion.into_next() })

@@ -138,6 +138,7 @@ impl Deployment {
             processor,
             clock: clock.clone(),
             ids: ids.clone(),
+            catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
         };
         let checkout_url = "http://localhost:8083".to_owned();
@@ -150,7 +151,6 @@ impl Deployment {
             vault: Arc::new(PlainVault),
             payments: payments.clone(),
             return_base: checkout_url.clone(),
-            catalogue: Arc::new(Catalogue::of_sandbox()),
             wallets: WalletOffers::new(Arc::new(store.clone()), clock.clone(), checkout_url),
             sandbox: true,
         };

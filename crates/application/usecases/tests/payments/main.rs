@@ -12,6 +12,7 @@ mod endings;
 mod fault;
 mod guarantees;
 mod model;
+mod own_methods;
 mod processor;
 mod promises;
 mod refused_cards;

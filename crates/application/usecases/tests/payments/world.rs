@@ -83,6 +83,11 @@ pub(crate) fn usd(minor: i64) -> Amount {
 
 impl World {
     pub(crate) async fn new() -> Self {
+        Self::with(Catalogue::of_sandbox()).await
+    }
+
+    /// One whose deployment has these methods.
+    pub(crate) async fn with(catalogue: Catalogue) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
         let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
@@ -98,10 +103,10 @@ impl World {
             processor: script.clone(),
             clock: clock.clone(),
             ids: Arc::new(FreshIds),
+            catalogue: Arc::new(catalogue),
             timing: Timing::default(),
         };
         let return_base = "http://localhost:8083".to_owned();
-        let catalogue = Arc::new(Catalogue::of_sandbox());
         let (store_of, clock_of) = (shared.clone(), clock.clone());
         let wallets = WalletOffers::new(store_of, clock_of, return_base.clone());
         let shopper = Shopper {
@@ -113,7 +118,6 @@ impl World {
             vault: vault.clone(),
             payments: payments.clone(),
             return_base: return_base.clone(),
-            catalogue: catalogue.clone(),
             wallets: wallets.clone(),
             sandbox: true,
         };
@@ -129,7 +133,7 @@ impl World {
             quota: Arc::new(StashQuota::new(StashLimits::NONE, STASH_LIFETIME)),
         };
         let payments_of = payments.clone();
-        let checkouts = Checkouts { payments: payments_of, stash: shared, vault, return_base, catalogue, wallets };
+        let checkouts = Checkouts { payments: payments_of, stash: shared, vault, return_base, wallets };
         Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts, stashing }
     }
 

@@ -1,4 +1,4 @@
-use dropin_catalogue::find_method;
+use dropin_catalogue::PaymentRules;
 use dropin_kernel::Timestamp;
 use dropin_order::{Order, OrderState};
 use serde::Serialize;
@@ -44,8 +44,9 @@ struct ActionBody<'a> {
     redirect: &'a str,
 }
 
-impl<'a> From<&'a Order> for CheckoutBody<'a> {
-    fn from(order: &'a Order) -> Self {
+impl<'a> CheckoutBody<'a> {
+    /// As `order` stands, by the rules of its method.
+    pub fn new(order: &'a Order, rules: PaymentRules<'_>) -> Self {
         // Our own page shows where to transfer the money to, once that is known.
         let transfer = order.transfer_page.as_deref().filter(|_| order.awaits_transfer());
         let waits = order.state == OrderState::Processing && order.voiding.is_none();
@@ -55,7 +56,7 @@ impl<'a> From<&'a Order> for CheckoutBody<'a> {
             reference_id: &order.merchant_reference,
             state: order.state.as_str(),
             under_review: order.is_held(),
-            expiry: expiry(order).to_string(),
+            expiry: expiry(order, rules).to_string(),
             authorized: is_authorized(order),
             completed: is_completed(order),
             captured: is_captured(order),
@@ -65,20 +66,13 @@ impl<'a> From<&'a Order> for CheckoutBody<'a> {
 }
 
 /// Until when it can be captured or paid. When nothing waits for that end any more, or yet, it is counted from the Order's creation.
-fn expiry(order: &Order) -> Timestamp {
-    let counted = || {
-        let method = find_method(&order.payment_method);
-        let span = method.map_or(DEFAULT_CAPTURE_WINDOW, |method| match order.state {
-            OrderState::Processing => method.patience(),
-            _ => method.capture_window(),
-        });
-        order.created_at.plus(span)
+fn expiry(order: &Order, rules: PaymentRules<'_>) -> Timestamp {
+    let span = match order.state {
+        OrderState::Processing => rules.patience(),
+        _ => rules.capture_window(),
     };
-    order.expires_at.unwrap_or_else(counted)
+    order.expires_at.unwrap_or_else(|| order.created_at.plus(span))
 }
-
-/// Of a method that the catalogue knows no more.
-const DEFAULT_CAPTURE_WINDOW: std::time::Duration = std::time::Duration::from_secs(7 * 24 * 60 * 60);
 
 /// An authorization that was voided, or ended otherwise, reserves nothing any more.
 fn is_authorized(order: &Order) -> bool {
@@ -119,8 +113,8 @@ pub struct CheckoutActionBody {
 }
 
 /// The body of the answer to a checkout that was not refused, and to a query.
-pub fn checkout_result(order: &Order) -> Vec<u8> {
-    serde_json::to_vec(&CheckoutBody::from(order)).expect("a checkout has string keys only")
+pub fn checkout_result(order: &Order, rules: PaymentRules<'_>) -> Vec<u8> {
+    serde_json::to_vec(&CheckoutBody::new(order, rules)).expect("a checkout has string keys only")
 }
 
 /// The body of the answer to a checkout that failed: the Error object PAYMENT_DECLINED with OrderId. `reached` says whether issuer or screening refused

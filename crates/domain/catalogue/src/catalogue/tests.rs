@@ -300,6 +300,26 @@ fn an_id_is_given_once() {
     }
     let twice = Catalogue::of_sandbox().with([named("OURS")]).and_then(|catalogue| catalogue.with([named("OURS")]));
     assert_eq!(twice.unwrap_err().id, "OURS");
+    let known = || Catalogue::of_sandbox().with_known([named("OURS")]);
+    for twice in
+        [known().and_then(|one| one.with([named("OURS")])), known().and_then(|one| one.with_known([named("OURS")]))]
+    {
+        assert_eq!(twice.unwrap_err().id, "OURS");
+    }
+}
+
+#[test]
+fn an_own_method_that_the_processor_cannot_do_is_known_and_never_offered() {
+    let catalogue = Catalogue::of_sandbox().with_known([tikkie()]).expect("another id");
+    let mut on = MerchantMethods::default();
+    on.adjustments.set(&tikkie(), Adjustment::default().with_offered(true));
+    for merchant in [MerchantMethods::default(), on] {
+        assert_eq!(refusal(&catalogue, "TIKKIE", &ask("NL", EUR, &merchant)), Some(MethodRefusal::Unknown));
+    }
+    assert!(!catalogue.has("TIKKIE") && catalogue.method("TIKKIE").is_some());
+    assert_eq!(catalogue.known().filter(|method| method.id() == "TIKKIE").count(), 1);
+    let built_in: Vec<_> = Catalogue::of_sandbox().known().map(Method::id).map(str::to_owned).collect();
+    assert_eq!(built_in, methods().map(Method::id).collect::<Vec<_>>(), "also those that are not offered");
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! What follows from the answer to an authorization.
 
-use dropin_catalogue::{Method, WindowFrom, find_method};
 use dropin_kernel::RefundId;
 use dropin_kernel::Timestamp;
 use dropin_money::Amount;
@@ -120,7 +119,7 @@ fn authorized(draft: &mut Draft<'_>, amount: &Amount, under_review: bool) -> Res
         let order = draft.order().id.to_string();
         log::error!(order = order.as_str(); "the processor authorized another amount than was asked: held for review");
     }
-    let until = capture_before(draft.order(), now);
+    let until = capture_before(draft);
     let step = draft.order().authorized(amount, under_review, until, draft.ledger_id(), now);
     let step = step.map_err(|_moved_on| corrupt("an open authorization of an Order that is not PROCESSING"))?;
     shopper_is_done(draft, &step.change.next.clone(), true)?;
@@ -158,7 +157,7 @@ fn provider_approved(
     };
     let now = draft.settlement.now;
     draft.settlement.state = OpState::Approved;
-    let until = capture_before(draft.order(), now);
+    let until = capture_before(draft);
     let step = draft.order().provider_approved(&amount, until, draft.ledger_id(), now);
     draft.order_step(step.map_err(|_moved_on| corrupt("an approval of an Order that is not COMMIT_ACCEPTED"))?);
     if captured {
@@ -193,7 +192,7 @@ fn paid(draft: &mut Draft<'_>, amount: &Amount, policy: DecisionPolicy) -> Resul
     let step = if transfer {
         order.paid(&amount, draft.ledger_id(), draft.ledger_id(), now)
     } else {
-        order.authorized(&amount, false, capture_before(order, now), draft.ledger_id(), now).map_err(Into::into)
+        order.authorized(&amount, false, capture_before(draft), draft.ledger_id(), now).map_err(Into::into)
     };
     let step = step.map_err(|_moved_on| corrupt("a payment of an Order that is not PROCESSING"))?;
     shopper_is_done(draft, &step.change.next.clone(), true)?;
@@ -274,7 +273,7 @@ fn shopper_is_back(draft: &mut Draft<'_>) {
 
 fn redirect(draft: &mut Draft<'_>, page: &str, until: Option<Timestamp>) -> Result<(), StoreError> {
     let now = draft.settlement.now;
-    let until = patience(draft.order(), until, now);
+    let until = draft.with.rules(draft.order()).pay_before(until, now);
     let step = draft.order().redirected(page.to_owned(), until, now);
     draft.order_step(step.map_err(|_moved_on| corrupt("a hosted page for an Order that is not PROCESSING"))?);
     let Some(session) = draft.session() else { return Ok(()) };
@@ -287,7 +286,7 @@ fn redirect(draft: &mut Draft<'_>, page: &str, until: Option<Timestamp>) -> Resu
 
 fn await_transfer(draft: &mut Draft<'_>, to: &BankDetails, until: Option<Timestamp>) -> Result<(), StoreError> {
     let now = draft.settlement.now;
-    let until = patience(draft.order(), until, now);
+    let until = draft.with.rules(draft.order()).pay_before(until, now);
     let step = draft.order().transfer_awaited(Box::new(to.clone()), until, now);
     let step = step.map_err(|_moved_on| corrupt("a transfer for an Order that is not PROCESSING"))?;
     shopper_is_done(draft, &step.change.next.clone(), false)?;
@@ -332,22 +331,7 @@ pub(super) fn attempt_failed(draft: &mut Draft<'_>, reason: FailureReason, order
 }
 
 /// End of the time to capture (docs/SPECIFICATION.md#capture-window).
-fn capture_before(order: &Order, now: Timestamp) -> Timestamp {
-    let method = find_method(&order.payment_method);
-    let from = match method.map(Method::window_from) {
-        Some(WindowFrom::Creation) => order.created_at,
-        Some(WindowFrom::Authorization) | None => now,
-    };
-    let window = method.map_or(std::time::Duration::from_secs(7 * 24 * 60 * 60), Method::capture_window);
-    from.plus(window)
-}
-
-/// Until when the shopper is waited for: the method's own limit, or the processor's when that is sooner.
-fn patience(order: &Order, processor: Option<Timestamp>, now: Timestamp) -> Timestamp {
-    let ours = find_method(&order.payment_method).map(|method| now.plus(method.patience()));
-    match (ours, processor) {
-        (Some(ours), Some(theirs)) => ours.min(theirs),
-        (Some(one), None) | (None, Some(one)) => one,
-        (None, None) => now.plus(std::time::Duration::from_secs(15 * 60)),
-    }
+fn capture_before(draft: &Draft<'_>) -> Timestamp {
+    let order = draft.order();
+    draft.with.rules(order).capture_before(order.created_at, draft.settlement.now)
 }
