@@ -6,12 +6,12 @@ use crate::command::{captured, workspace_root};
 use crate::failure::{Failure, Outcome};
 use crate::test::disk_space;
 use crate::test::install::{self, Lock, NPM_FOLDERS};
-use crate::{fuzz, history};
+use crate::{fuzz, history, package};
 
 /// The oldest Rust that builds the workspace: `rust-version` of Cargo.toml.
 const RUST_MIN: &str = env!("CARGO_PKG_RUST_VERSION");
 
-/// What installs everything that apt-get, npm and pip have.
+/// What installs everything that apt-get, npm, pip and cargo have.
 const INSTALL: &str = "cargo xtask test --only install";
 
 /// One thing that was looked at.
@@ -33,7 +33,7 @@ pub(crate) fn check() -> Outcome<()> {
     match findings.iter().filter(|finding| finding.remedy.is_some()).count() {
         0 => Ok(()),
         missing => Err(Failure::new(format!(
-            "{missing} of {} are missing. `{INSTALL}` installs what apt-get, npm and pip have",
+            "{missing} of {} are missing. `{INSTALL}` installs what apt-get, npm, pip and cargo have",
             findings.len()
         ))),
     }
@@ -49,6 +49,10 @@ fn findings() -> Vec<Finding> {
     findings.extend(NPM_FOLDERS.map(|folder| installed(format!("node_modules of {folder}"), &Lock::of_npm(folder))));
     findings.push(installed("schemathesis".to_owned(), &fuzz::lock()));
     findings.push(installed("the history of exchange rates".to_owned(), &history::lock()));
+    findings.push(Finding {
+        what: "cargo-public-api".to_owned(),
+        remedy: (!package::public_api::is_installed()).then(|| INSTALL.to_owned()),
+    });
     findings.push(Finding {
         what: "room on the disk".to_owned(),
         remedy: disk_space::free().and_then(disk_space::warning),

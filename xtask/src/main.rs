@@ -58,8 +58,8 @@ enum Task {
     Deny,
     /// Writes what the programs are made of, as CycloneDX 1.5
     Sbom { file: Option<PathBuf> },
-    /// Packs the domain crates as for a registry, builds each from its package, and runs their tests and examples with every feature
-    Package,
+    /// Are the domain crates fit for other teams? Their public APIs are the recorded ones; they are packed, built, tested
+    Package(package::Options),
     /// Does every package keep to its layer? (layers.toml)
     Layers,
     /// A throw-away PostgreSQL for single tests
@@ -92,7 +92,7 @@ fn run(task: Task) -> Outcome<()> {
         Task::Torture(options) => torture::task(&options),
         Task::Deny => supply::deny(),
         Task::Sbom { file } => supply::write(file),
-        Task::Package => package::check(),
+        Task::Package(options) => package::task(&options),
         Task::Layers => layers::check(),
         Task::Pg(task) => pg::task(&task),
         Task::Guard { marker } => test::guard::run(&marker),
@@ -186,6 +186,7 @@ mod tests {
             "torture notifier hostile",
             "torture --postgres --sqlite",
             "torture everything",
+            "package dropin-money",
             "pg",
         ] {
             assert!(parsed(words).is_err(), "{words}: {:?}", parsed(words));

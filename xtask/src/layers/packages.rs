@@ -10,6 +10,9 @@ use crate::failure::{Context, Outcome};
 /// Lints that every domain crate turns on for itself (clippy.toml says what they ban).
 const DOMAIN_LINTS: [&str; 2] = ["clippy::disallowed_methods", "clippy::disallowed_types"];
 
+/// The license texts: in the root, and in every crate that is packed.
+const LICENSES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
+
 /// Checks the files and the manifest of one package.
 pub(crate) fn check_package(root: &Path, package: &Package) -> Outcome<Vec<String>> {
     let folder = root.join(&package.folder);
@@ -26,9 +29,12 @@ pub(crate) fn check_package(root: &Path, package: &Package) -> Outcome<Vec<Strin
         (true, true) => violations.push("take `publish.workspace = true` out: other teams import it".to_owned()),
         _ => {}
     }
-    let published = ["CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"].into_iter().filter(|_| is_domain);
-    violations
-        .extend(published.filter(|name| !folder.join(name).is_file()).map(|name| format!("add {name}: it is packed")));
+    if is_domain {
+        if !folder.join("CHANGELOG.md").is_file() {
+            violations.push("add CHANGELOG.md: it is packed".to_owned());
+        }
+        violations.extend(check_licenses(root, &folder)?);
+    }
     if !folder.join("README.md").is_file() {
         violations.push("add a README.md: what it is, what it must never do, one example".to_owned());
     }
@@ -36,6 +42,20 @@ pub(crate) fn check_package(root: &Path, package: &Package) -> Outcome<Vec<Strin
         violations.push(format!("add `#![deny({})]` to src/lib.rs", DOMAIN_LINTS.join(", ")));
     }
     Ok(violations.into_iter().map(|what| format!("{}: {what}", package.name)).collect())
+}
+
+/// The license texts of a crate that is packed are copies of the root's. Tools turn a link into a file that contains its path alone.
+fn check_licenses(root: &Path, folder: &Path) -> Outcome<Vec<String>> {
+    let mut violations = Vec::new();
+    for name in LICENSES {
+        let (text, copy) = (read(&root.join(name))?, folder.join(name));
+        let is_link = copy.is_symlink();
+        if is_link || fs::read_to_string(copy).ok().as_ref() != Some(&text) {
+            let what = if is_link { "is a link" } else { "differs from the root's or is missing" };
+            violations.push(format!("{name} {what}: copy the root's {name}, it is packed"));
+        }
+    }
+    Ok(violations)
 }
 
 /// The manifest takes its lints and every dependency from the root.
@@ -125,6 +145,29 @@ mod tests {
         assert!(denies_domain_lints("#![deny(\n    clippy::disallowed_methods,\n    clippy::disallowed_types\n)]"));
         assert!(!denies_domain_lints("#![deny(clippy::disallowed_methods)]"));
         assert!(!denies_domain_lints("#![warn(clippy::disallowed_methods, clippy::disallowed_types)]"));
+    }
+
+    #[test]
+    fn a_license_that_is_no_copy_of_the_roots_is_found() {
+        let root = std::env::temp_dir().join(format!("dropin-licenses-{}", std::process::id()));
+        let folder = root.join("crate");
+        fs::create_dir_all(&folder).unwrap();
+        for name in LICENSES {
+            fs::write(root.join(name), format!("the text of {name}\n")).unwrap();
+            fs::copy(root.join(name), folder.join(name)).unwrap();
+        }
+        let violations = || check_licenses(&root, &folder).unwrap();
+        assert_eq!(violations(), [""; 0]);
+        fs::write(folder.join("LICENSE-MIT"), "../LICENSE-MIT").unwrap();
+        assert_eq!(
+            violations(),
+            ["LICENSE-MIT differs from the root's or is missing: copy the root's LICENSE-MIT, it is packed"]
+        );
+        fs::remove_file(folder.join("LICENSE-MIT")).unwrap();
+        assert_eq!(violations().len(), 1, "it is missing");
+        std::os::unix::fs::symlink("../LICENSE-MIT", folder.join("LICENSE-MIT")).unwrap();
+        assert_eq!(violations(), ["LICENSE-MIT is a link: copy the root's LICENSE-MIT, it is packed"]);
+        fs::remove_dir_all(&root).unwrap();
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::account::is_root;
 use crate::command::{captured, cargo, finished, rendered, succeeds, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
-use crate::{fuzz, history, postgres};
+use crate::{fuzz, history, package, postgres};
 
 /// The folders with a package.json; each gets exactly what its package-lock.json names.
 pub(crate) const NPM_FOLDERS: [&str; 3] =
@@ -74,7 +74,8 @@ pub(crate) fn install() -> Outcome<()> {
     check_node()?;
     let schemathesis = fuzz::install()?;
     history::install(&schemathesis.with_file_name("python"))?;
-    NPM_FOLDERS.into_iter().try_for_each(install_with_npm)
+    NPM_FOLDERS.into_iter().try_for_each(install_with_npm)?;
+    package::public_api::install()
 }
 
 /// Installs those of the needs that are missing.

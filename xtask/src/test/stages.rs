@@ -28,7 +28,7 @@ pub(crate) struct Stage {
 pub(crate) const STAGES: [Stage; 13] = [
     Stage {
         name: "install",
-        what: "what this machine lacks, with apt-get, npm and pip",
+        what: "what this machine lacks, with apt-get, npm, pip and cargo",
         alone: "install",
         run: |_| install::install(),
     },
@@ -47,7 +47,7 @@ pub(crate) const STAGES: [Stage; 13] = [
     },
     Stage {
         name: "check",
-        what: "each domain crate compiles alone and from its package, with its examples",
+        what: "each domain crate compiles alone and from its package, with its examples, and has the recorded public API",
         alone: "check",
         run: check,
     },

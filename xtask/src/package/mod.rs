@@ -1,12 +1,30 @@
 //! `cargo xtask package`: the domain crates as other teams get them.
 
+pub(crate) mod public_api;
+
+use clap::Args;
+
 use crate::command::{cargo, finished};
 use crate::failure::Outcome;
 use crate::layers::{self, workspace::Package};
 
-/// Packs every domain crate and builds each from its package with every feature, runs their tests with every feature, and their examples.
-pub(crate) fn check() -> Outcome<()> {
+/// Compares the public API of each domain crate with its `public-api.txt`, packs the crates as for a registry, builds each from its package, and runs their
+/// tests and examples with every feature.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Writes public-api.txt of each domain crate, and nothing else: after a change of a public API that was meant
+    #[arg(long)]
+    record: bool,
+}
+
+/// Runs the task.
+pub(crate) fn task(options: &Options) -> Outcome<()> {
     let packages = layers::domain_packages()?;
+    if options.record { public_api::record(&packages) } else { check(&packages) }
+}
+
+fn check(packages: &[Package]) -> Outcome<()> {
+    public_api::check(packages)?;
     let chosen: Vec<&str> = packages.iter().flat_map(|package| ["--package", package.name.as_str()]).collect();
     // What is not committed yet is packed too: the same check serves a developer and CI.
     finished(cargo().args(["package", "--allow-dirty", "--all-features", "--quiet"]).args(&chosen))?;
