@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use dropin_catalogue::{Method, PayLaterRegion, PayOption, WindowFrom, methods};
+use dropin_contract::ContractStateKind;
 use dropin_kernel::ViolationCode;
-use dropin_order::{FAILURE_RULES, OrderEvent, OrderState, ShopperCode};
-use dropin_session::{SessionEvent, SessionStateKind};
+use dropin_order::{FAILURE_RULES, OrderState, ShopperCode};
+use dropin_session::SessionStateKind;
 use dropin_tests::committed;
 use dropin_wire::ErrorCode;
 use serde_json::Value;
@@ -84,6 +85,21 @@ struct Move {
     event: Option<&'static str>,
 }
 
+/// The moves of a domain crate's transition table.
+macro_rules! moves {
+    ($domain:ident) => {
+        $domain::TRANSITIONS
+            .iter()
+            .map(|row| Move {
+                from: row.from.map(|state| state.as_str()),
+                trigger: row.trigger.as_str(),
+                to: row.to.as_str(),
+                event: row.event.map(|event| event.as_str()),
+            })
+            .collect::<Vec<_>>()
+    };
+}
+
 fn machine(page: &mut String, title: &str, states: &[&'static str], moves: &[Move]) {
     write!(page, "\n## {title}\n\n| From | Trigger | To | Event |\n|---|---|---|---|\n").unwrap();
     for Move { from, trigger, to, event } in moves {
@@ -130,25 +146,11 @@ fn state_machines() -> String {
          A trigger in a state without a row here is refused. The event is the notification that is written in the transaction of the move; that of an\n\
          Order is left out as long as the Order was never shown.\n",
     );
-    let moves: Vec<_> = (dropin_session::TRANSITIONS.iter())
-        .map(|row| Move {
-            from: row.from.map(SessionStateKind::as_str),
-            trigger: row.trigger.as_str(),
-            to: row.to.as_str(),
-            event: row.event.map(SessionEvent::as_str),
-        })
-        .collect();
-    machine(&mut page, "Session", &SessionStateKind::ALL.map(SessionStateKind::as_str), &moves);
+    machine(&mut page, "Session", &SessionStateKind::ALL.map(SessionStateKind::as_str), &moves!(dropin_session));
     failures(&mut page);
-    let moves: Vec<_> = (dropin_order::TRANSITIONS.iter())
-        .map(|row| Move {
-            from: row.from.map(OrderState::as_str),
-            trigger: row.trigger.as_str(),
-            to: row.to.as_str(),
-            event: row.event.map(OrderEvent::as_str),
-        })
-        .collect();
-    machine(&mut page, "Order", &OrderState::ALL.map(OrderState::as_str), &moves);
+    machine(&mut page, "Order", &OrderState::ALL.map(OrderState::as_str), &moves!(dropin_order));
+    let states = ContractStateKind::ALL.map(ContractStateKind::as_str);
+    machine(&mut page, "Contract (the services do not offer it yet)", &states, &moves!(dropin_contract));
     page
 }
 
