@@ -100,6 +100,8 @@ for (const lang of locales) {
     await cleanEverywhere(shop, "declined");
     world.mock.entry(shop.session).tries = 1;
     await fill(shop, { number: "4000000000000002" });
+    // After a failure the form rests for a moment, and takes no press; the page hears when it does again.
+    await until(async () => (await shop.enabled()).at(-1) === true, "the form to be ready");
     await shop.page.evaluate(() => window.instance.submitPayment());
     await until(() => world.mock.entry(shop.session).payments === 1, "the payment");
     await cleanEverywhere(shop, "paying");
