@@ -58,7 +58,11 @@ async fn a_card_is_reserved_or_captured_and_told_so() {
 #[actix_web::test]
 async fn a_refusal_names_the_order() {
     let api = Api::start().await;
-    api.bank.will_say(ProcessorReply::Declined { reason: DeclineReason::InsufficientFunds, retryable: false });
+    api.bank.will_say(ProcessorReply::Declined {
+        reason: DeclineReason::InsufficientFunds,
+        retryable: false,
+        credential: None,
+    });
     let declined = api.ask("", &api.carded("order-1", json!({"Capture": true})).await).await;
     declined.is_error(402, "PAYMENT_DECLINED");
     let found = api.ask("/query", &api.about(&declined.order())).await;
@@ -180,7 +184,7 @@ async fn everything_that_moves_money_is_replayed_under_its_key() {
     let other = api.ask("", &api.carded("order-3", json!({})).await).await.order();
     let mut refund = api.about(&paid.order());
     refund["RefundReference"] = "r-1".into();
-    api.bank.will_say(ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false });
+    api.bank.will_say(ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false, credential: None });
     let declined = api.carded("order-4", json!({})).await;
     let cases = [
         ("", &declined, 402),

@@ -21,7 +21,7 @@ async fn away(api: &Api, reference: &str) -> String {
 
 fn approved() -> ProcessorReply {
     let amount = Amount::from_minor(Currency::Usd, 2_000).ok();
-    ProcessorReply::Approved { amount, captured: false, under_review: false }
+    ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None }
 }
 
 /// A page for people, which nobody keeps, that runs nothing and says nothing of where it was.
@@ -45,7 +45,7 @@ async fn the_top_page_goes_on_to_return_with_the_outcome() {
         ("order-1", approved(), "PAYMENT_AUTHORIZED"),
         (
             "order-2",
-            ProcessorReply::Declined { reason: DeclineReason::CancelledByShopper, retryable: false },
+            ProcessorReply::Declined { reason: DeclineReason::CancelledByShopper, retryable: false, credential: None },
             "PROCESSING_FAILED",
         ),
     ] {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use time::OffsetDateTime;
 
-use crate::enums::{Reason, Scenario, Stage};
+use crate::enums::{CredentialUse, Reason, Scenario, Stage};
 
 /// A published test number, and what the sandbox does with it.
 #[derive(Debug, Clone, Copy)]
@@ -16,10 +16,11 @@ pub struct SandboxCard {
     /// What paying with it does, as a sentence without its full stop.
     pub does: &'static str,
     verdict: Verdict,
+    contract: ContractBehaviour,
 }
 
 /// Every published test number (docs/SPECIFICATION.md#test-numbers). Pages, tools and documents that name a number take it from here.
-pub const TEST_CARDS: [SandboxCard; 17] = [
+pub const TEST_CARDS: [SandboxCard; 20] = [
     test_card("4242424242424242", "Visa", "Pays", Verdict::Approve(Scenario::Plain)),
     test_card("4000000000000002", "Visa", "Is declined", Verdict::Decline(Reason::GenericDecline)),
     test_card("4000000000009995", "Visa", "Is declined for lack of money", Verdict::Decline(Reason::InsufficientFunds)),
@@ -66,6 +67,21 @@ pub const TEST_CARDS: [SandboxCard; 17] = [
         "Pays, though the processor answers with an error first",
         Verdict::Approve(Scenario::LostAnswer),
     ),
+    contract_card(
+        "4000002500003155",
+        "Pays; the bank's page comes up when it is stored",
+        ContractBehaviour::AuthenticateToStore,
+    ),
+    contract_card(
+        "4000002760003184",
+        "Asks for 3-D Secure at every payment, so that a merchant alone cannot charge it",
+        ContractBehaviour::AuthenticateAlways,
+    ),
+    contract_card(
+        "4000008260003178",
+        "Pays; the bank's page comes up when it is stored, and later payments lack money",
+        ContractBehaviour::ShortOfMoneyLater,
+    ),
     test_card("4000000000003014", "Visa", "Gets no answer from the processor; nothing is charged", Verdict::Silence),
     test_card("5555555555554444", "Mastercard", "Pays", Verdict::Approve(Scenario::Plain)),
     test_card(
@@ -80,7 +96,29 @@ pub const TEST_CARDS: [SandboxCard; 17] = [
 ];
 
 const fn test_card(number: &'static str, scheme: &'static str, does: &'static str, verdict: Verdict) -> SandboxCard {
-    SandboxCard { number, scheme, does, verdict }
+    SandboxCard { number, scheme, does, verdict, contract: ContractBehaviour::Plain }
+}
+
+/// One of the Visa numbers that are published for contracts.
+const fn contract_card(number: &'static str, does: &'static str, contract: ContractBehaviour) -> SandboxCard {
+    let verdict = match contract {
+        ContractBehaviour::AuthenticateAlways => Verdict::Await(Stage::Page),
+        _ => Verdict::Approve(Scenario::Plain),
+    };
+    SandboxCard { number, scheme: "Visa", does, verdict, contract }
+}
+
+/// What a number does beside its verdict, when the card is stored or charged again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ContractBehaviour {
+    /// Nothing.
+    Plain,
+    /// The issuer wants the shopper to authenticate when the card is stored.
+    AuthenticateToStore,
+    /// The issuer wants the shopper to authenticate at every payment.
+    AuthenticateAlways,
+    /// The shopper authenticates when the card is stored; every later payment lacks money.
+    ShortOfMoneyLater,
 }
 
 /// What a test card is wanted for, by tools that make something happen.
@@ -110,6 +148,54 @@ impl SandboxCard {
         };
         TEST_CARDS.iter().find(|card| card.verdict == wanted).expect("a published card does each of these")
     }
+
+    /// The published card whose number ends so; no two end alike.
+    pub(crate) fn of_last4(last4: &str) -> Option<&'static Self> {
+        TEST_CARDS.iter().find(|card| card.number.ends_with(last4))
+    }
+
+    /// The code of the scheme.
+    pub(crate) fn scheme_code(&self) -> &'static str {
+        match self.scheme {
+            "Visa" => "VISA",
+            "Mastercard" => "MC",
+            "American Express" => "AMEX",
+            "Discover" => "DISC",
+            "JCB" => "JCB",
+            _ => "DINERS",
+        }
+    }
+
+    /// American Express prints four digits, everybody else three.
+    pub(crate) const fn code_length(&self) -> usize {
+        if self.number.len() == 15 { 4 } else { 3 }
+    }
+
+    /// What happens when the card is presented by its number, to be stored or not.
+    fn presented(&self, is_stored: bool, capabilities: CallerCapabilities) -> Verdict {
+        match self.contract {
+            ContractBehaviour::AuthenticateToStore | ContractBehaviour::ShortOfMoneyLater if is_stored => {
+                authenticate(capabilities)
+            }
+            ContractBehaviour::AuthenticateAlways => authenticate(capabilities),
+            _ => self.verdict.when_possible(capabilities),
+        }
+    }
+
+    /// What happens when the stored card is charged. The shopper has authenticated when it was stored, so a merchant is asked for no page but by the
+    /// number that always wants one.
+    pub(crate) fn charged_again(&self, credential_use: CredentialUse, capabilities: CallerCapabilities) -> Verdict {
+        let is_by_merchant = credential_use.is_by_merchant();
+        let capabilities =
+            CallerCapabilities { return_url: capabilities.return_url && !is_by_merchant, ..capabilities };
+        match (self.contract, self.verdict) {
+            (ContractBehaviour::ShortOfMoneyLater, _) => Verdict::Decline(Reason::InsufficientFunds),
+            (ContractBehaviour::AuthenticateAlways, _) => authenticate(capabilities),
+            (_, Verdict::Await(_)) if is_by_merchant => Verdict::Approve(Scenario::Plain),
+            (_, Verdict::Await(_)) => authenticate(capabilities),
+            (_, verdict) => verdict.when_possible(capabilities),
+        }
+    }
 }
 
 /// Card data as presented. It lives for one call: what is kept of it is [`Card::last4`] and a [`Verdict`].
@@ -138,6 +224,22 @@ pub(crate) enum Verdict {
     Silence,
 }
 
+impl Verdict {
+    /// The same, unless the caller cannot do what it takes.
+    fn when_possible(self, capabilities: CallerCapabilities) -> Self {
+        match self {
+            Self::Await(_) if !capabilities.return_url => Self::Decline(Reason::GenericDecline),
+            Self::ApproveUnderReview if !capabilities.review => Self::Decline(Reason::GenericDecline),
+            verdict => verdict,
+        }
+    }
+}
+
+/// The bank's page, where there is a shopper to be sent to it.
+const fn authenticate(capabilities: CallerCapabilities) -> Verdict {
+    if capabilities.return_url { Verdict::Await(Stage::Page) } else { Verdict::Decline(Reason::AuthenticationRequired) }
+}
+
 /// What the caller can do beyond yes and no.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CallerCapabilities {
@@ -158,7 +260,7 @@ impl Card {
         if !(12..=19).contains(&number.len()) || !digits(&number) || !passes_luhn(&number) {
             return Err("Card.Number must be 12 to 19 digits with a right check digit.");
         }
-        if verification_code.as_deref().is_some_and(|code| !(3..=4).contains(&code.len()) || !digits(code)) {
+        if verification_code.as_deref().is_some_and(|code| !is_verification_code(code)) {
             return Err("Card.VerificationCode must be 3 or 4 digits, or be left out.");
         }
         let year = (expiry_year.len() == 4 && digits(expiry_year)).then(|| expiry_year.parse().ok()).flatten();
@@ -178,25 +280,24 @@ impl Card {
         &self.number[self.number.len() - 4..]
     }
 
-    /// What happens to an authorization with this card, at `now`, when the caller can do what `capabilities` says.
-    pub(crate) fn verdict(&self, now: OffsetDateTime, capabilities: CallerCapabilities) -> Verdict {
-        let Some(verdict) = published(&self.number) else {
+    /// The last month in which it is good, as `2031-12`.
+    pub(crate) fn expiry(&self) -> String {
+        format!("{:04}-{:02}", self.expiry_year, self.expiry_month)
+    }
+
+    /// What happens to an authorization with this card, at `now`, when the caller can do what `capabilities` says and has it stored or not.
+    pub(crate) fn verdict(&self, now: OffsetDateTime, capabilities: CallerCapabilities, is_stored: bool) -> Verdict {
+        let Some(published) = TEST_CARDS.iter().find(|card| card.number == self.number) else {
             return Verdict::Decline(Reason::InvalidCard);
         };
         let last_month = (i32::from(self.expiry_year), self.expiry_month);
         if last_month < (now.year(), u8::from(now.month())) {
             return Verdict::Decline(Reason::ExpiredCard);
         }
-        // American Express prints four digits, everybody else three.
-        let code_length = if self.number.len() == 15 { 4 } else { 3 };
-        if self.verification_code.as_deref().is_some_and(|code| code.len() != code_length) {
+        if self.verification_code.as_deref().is_some_and(|code| code.len() != published.code_length()) {
             return Verdict::Decline(Reason::InvalidCard);
         }
-        match verdict {
-            Verdict::Await(_) if !capabilities.return_url => Verdict::Decline(Reason::GenericDecline),
-            Verdict::ApproveUnderReview if !capabilities.review => Verdict::Decline(Reason::GenericDecline),
-            verdict => verdict,
-        }
+        published.presented(is_stored, capabilities)
     }
 }
 
@@ -206,9 +307,9 @@ impl fmt::Debug for Card {
     }
 }
 
-/// What the sandbox makes of a published number; none for any other.
-fn published(number: &str) -> Option<Verdict> {
-    TEST_CARDS.iter().find(|card| card.number == number).map(|card| card.verdict)
+/// Whether a code has the form of one: 3 or 4 digits.
+pub(crate) fn is_verification_code(code: &str) -> bool {
+    (3..=4).contains(&code.len()) && digits(code)
 }
 
 fn digits(text: &str) -> bool {
@@ -234,87 +335,4 @@ fn passes_luhn(number: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use time::macros::datetime;
-
-    const NOW: OffsetDateTime = datetime!(2026-11-21 12:00 UTC);
-
-    fn card(number: &str, code: Option<&str>, year: &str, month: &str) -> Result<Card, Malformed> {
-        Card::parse(number.to_owned(), code.map(str::to_owned), year, month)
-    }
-
-    #[test]
-    fn every_purpose_has_a_published_card() {
-        let numbers = [
-            TestPurpose::Pay,
-            TestPurpose::Decline,
-            TestPurpose::Review,
-            TestPurpose::RefuseCapture,
-            TestPurpose::FailRefund,
-        ]
-        .map(|purpose| &SandboxCard::for_purpose(purpose).number[12..]);
-        assert_eq!(numbers, ["4242", "0002", "9235", "0341", "5126"]);
-    }
-
-    #[test]
-    fn debug_shows_four_digits_only() {
-        let shown = format!("{:?}", card("4242424242424242", Some("987"), "2030", "12").unwrap());
-        assert_eq!(shown, "Card { last4: \"4242\", .. }");
-    }
-
-    #[test]
-    fn a_card_is_good_through_its_last_month() {
-        let verdict = |year, month| {
-            card("4242424242424242", None, year, month).unwrap().verdict(NOW, CallerCapabilities::default())
-        };
-        assert_eq!(verdict("2026", "11"), Verdict::Approve(Scenario::Plain));
-        assert_eq!(verdict("2026", "10"), Verdict::Decline(Reason::ExpiredCard));
-        assert_eq!(verdict("2025", "12"), Verdict::Decline(Reason::ExpiredCard));
-        assert_eq!(verdict("2027", "1"), Verdict::Approve(Scenario::Plain));
-    }
-
-    #[test]
-    fn the_code_has_the_brands_length() {
-        let verdict =
-            |number, code| card(number, Some(code), "2030", "12").unwrap().verdict(NOW, CallerCapabilities::default());
-        assert_eq!(verdict("378282246310005", "1234"), Verdict::Approve(Scenario::Plain));
-        assert_eq!(verdict("378282246310005", "123"), Verdict::Decline(Reason::InvalidCard));
-        assert_eq!(verdict("4242424242424242", "1234"), Verdict::Decline(Reason::InvalidCard));
-    }
-
-    #[test]
-    fn what_the_caller_cannot_do_is_declined() {
-        let verdict = |number, year, capabilities| card(number, None, year, "12").unwrap().verdict(NOW, capabilities);
-        let (page, review) = (
-            CallerCapabilities { return_url: true, review: false },
-            CallerCapabilities { return_url: false, review: true },
-        );
-        let generic = Verdict::Decline(Reason::GenericDecline);
-        assert_eq!(verdict("4000000000003220", "2030", page), Verdict::Await(Stage::Page));
-        assert_eq!(verdict("4000000000003220", "2030", review), generic);
-        assert_eq!(verdict("4000000000009235", "2030", review), Verdict::ApproveUnderReview);
-        assert_eq!(verdict("4000000000009235", "2030", page), generic);
-        assert_eq!(verdict("4000000000003220", "2020", page), Verdict::Decline(Reason::ExpiredCard));
-    }
-
-    #[test]
-    fn form_is_checked_and_values_are_not_repeated() {
-        for (number, code, year, month, field) in [
-            ("0000000000000001", None, "2030", "12", "Card.Number"),
-            ("4242", None, "2030", "12", "Card.Number"),
-            ("", None, "2030", "12", "Card.Number"),
-            ("000000000000000０", None, "2030", "12", "Card.Number"),
-            ("4242424242424242", Some("12"), "2030", "12", "Card.VerificationCode"),
-            ("4242424242424242", Some("12a"), "2030", "12", "Card.VerificationCode"),
-            ("4242424242424242", None, "30", "12", "Card.ExpiryYear"),
-            ("4242424242424242", None, "+203", "12", "Card.ExpiryYear"),
-            ("4242424242424242", None, "2030", "13", "Card.ExpiryMonth"),
-            ("4242424242424242", None, "2030", "0", "Card.ExpiryMonth"),
-        ] {
-            let message = card(number, code, year, month).unwrap_err();
-            assert!(message.starts_with(field), "{message}");
-            assert!(number.is_empty() || !message.contains(number), "{message}");
-        }
-    }
-}
+mod tests;

@@ -121,6 +121,14 @@ words! {
         Voided = "VOIDED",
         /// The caller abandoned the authorization while its page waited for the shopper.
         PageClosed = "PAGE_CLOSED",
+        /// The issuer wants the shopper to authenticate, and there is nobody to send to its page.
+        AuthenticationRequired = "AUTHENTICATION_REQUIRED",
+        /// The merchant has no such credential, or it was deleted.
+        InvalidCredential = "INVALID_CREDENTIAL",
+        /// The card was stored for something else.
+        UseNotAgreed = "USE_NOT_AGREED",
+        /// A merchant-initiated payment names no payment in which the shopper agreed.
+        TransactionIdMismatch = "TRANSACTION_ID_MISMATCH",
     }
 }
 
@@ -144,6 +152,50 @@ impl Method {
     /// Whether the money is there when the authorization is approved, so that there is nothing to capture.
     pub(crate) const fn pays_at_once(self) -> bool {
         matches!(self, Self::Ideal | Self::BankTransfer)
+    }
+}
+
+words! {
+    /// What a card is stored for.
+    CredentialKind {
+        /// The shopper pays with it again.
+        OneClick = "ONE_CLICK",
+        /// The merchant charges it at a regular interval.
+        Recurring = "RECURRING",
+        /// The merchant charges it at no fixed time.
+        Unscheduled = "UNSCHEDULED",
+    }
+}
+
+words! {
+    /// What a payment does with a stored credential. It tells who begins the payment.
+    CredentialUse {
+        /// The shopper authenticates anew.
+        First = "FIRST",
+        /// The shopper pays again.
+        OneClick = "ONE_CLICK",
+        /// The merchant charges at a regular interval.
+        Recurring = "RECURRING",
+        /// The merchant charges at no fixed time.
+        Unscheduled = "UNSCHEDULED",
+    }
+}
+
+impl CredentialUse {
+    /// Whether the merchant begins the payment while the shopper is away.
+    pub(crate) const fn is_by_merchant(self) -> bool {
+        matches!(self, Self::Recurring | Self::Unscheduled)
+    }
+
+    /// Whether the shopper agreed to it when the card was stored for `kind`.
+    pub(crate) const fn is_agreed(self, kind: CredentialKind) -> bool {
+        matches!(
+            (self, kind),
+            (Self::First, _)
+                | (Self::OneClick, CredentialKind::OneClick)
+                | (Self::Recurring, CredentialKind::Recurring)
+                | (Self::Unscheduled, CredentialKind::Unscheduled)
+        )
     }
 }
 
@@ -194,6 +246,8 @@ words! {
         Page = "PAGE",
         /// The decision of a review.
         Review = "REVIEW",
+        /// The deletion of a stored credential.
+        Credential = "CREDENTIAL",
     }
 }
 

@@ -3,10 +3,12 @@
 use diesel::prelude::*;
 use dropin_kernel::{OpId, Timestamp};
 
-use crate::enums::{Kind, Outcome, Reason, Scenario, Stage};
+use crate::card::Verdict;
+use crate::credential::{self, CredentialView, keep_terms};
+use crate::enums::{Outcome, Reason, Scenario, Stage};
 use crate::operation_store::{account, conclude, find, insert, save, secret, settle_due, settle_until};
 use crate::request::Request;
-use crate::rows::{Account, Entry, NewOperation, Operation};
+use crate::rows::{Account, Credential, Entry, NewOperation, Operation};
 use crate::rules::{CallContext, Decision, decide};
 use crate::store::{in_savepoint, journal};
 
@@ -14,6 +16,7 @@ use crate::store::{in_savepoint, journal};
 #[derive(Debug)]
 pub(crate) struct Executed {
     pub(crate) operation: Operation,
+    pub(crate) credential: Option<CredentialView>,
     /// The key was known: nothing was done by this call.
     pub(crate) replayed: bool,
     /// The scenario of a fresh, approved authorization.
@@ -47,53 +50,99 @@ pub(crate) fn execute(
     in_savepoint(store, |store| {
         settle_due(store, context.now)?;
         if let Some(operation) = find(store, key)? {
+            let credential = credential::view(store, &operation)?;
+            let terms = credential.as_ref().map(|view| &view.terms);
             return match operation.outcome {
                 Outcome::Abandoned => Err(ExecuteError::KeyAbandoned),
-                _ if !request.matches(&operation) => Err(ExecuteError::KeyReused),
-                _ => Ok(Executed { operation, replayed: true, scenario: None }),
+                _ if !request.matches(&operation, terms) => Err(ExecuteError::KeyReused),
+                _ => Ok(Executed { operation, credential, replayed: true, scenario: None }),
             };
         }
+        let (verdict, paid_by) = judge(store, request, context.now)?;
         let (authorization, money) = match request.authorization() {
             Some(authorization) => (find(store, authorization)?, account(store, authorization)?),
             None => (None, None),
         };
-        let decision =
-            decide(key, request, authorization.as_ref(), money.as_ref(), context).ok_or(ExecuteError::Silent)?;
+        let decision = decide(key, request, verdict, authorization.as_ref(), money.as_ref(), context)
+            .ok_or(ExecuteError::Silent)?;
         let mut row = new_operation(key, request, &decision, money.as_ref(), authorization.as_ref(), context);
+        row.last4 = row.last4.or(paid_by.map(|credential| credential.last4));
         if row.stage.is_some() {
             (row.page_token, row.form_token) = (Some(secret(store)?), Some(secret(store)?));
         }
         let operation = insert(store, &row, context.now)?;
+        if let Some(terms) = request.terms() {
+            keep_terms(store, terms, &operation, context.refuse.unwrap_or_default(), context.now)?;
+        }
         if let Some(account) = &decision.account {
             save(store, account)?;
         }
         if let Some(stopped) = &decision.stops {
             conclude(store, stopped, Some((Reason::Voided, false)), context.now)?;
         }
-        let scenario = decision.account.map(|account| account.scenario).filter(|_| row.kind == Kind::Authorize);
-        Ok(Executed { operation, replayed: false, scenario })
+        let scenario = match verdict {
+            Some(Verdict::Approve(scenario)) if operation.outcome == Outcome::Approved => Some(scenario),
+            _ => None,
+        };
+        let credential = match request.terms() {
+            Some(_) => credential::view(store, &operation)?,
+            None => None,
+        };
+        Ok(Executed { operation, credential, replayed: false, scenario })
     })
+}
+
+/// What an authorization comes to, and the stored credential that it is paid by.
+fn judge(
+    store: &mut SqliteConnection,
+    request: &Request,
+    now: Timestamp,
+) -> QueryResult<(Option<Verdict>, Option<Credential>)> {
+    let Request::Authorize(asked) = request else {
+        return Ok((None, None));
+    };
+    match asked.credential() {
+        None => Ok((asked.verdict, None)),
+        Some((merchant, payment)) => {
+            let (verdict, credential) = credential::judge(store, asked, merchant, payment, now)?;
+            Ok((Some(verdict), credential))
+        }
+    }
 }
 
 /// Leaves a tombstone under an unknown key, so that it is refused for ever, and closes a page that waits for the shopper; any other known operation
 /// stays as it is.
-pub(crate) fn abandon(store: &mut SqliteConnection, key: OpId, now: Timestamp) -> QueryResult<Operation> {
+pub(crate) fn abandon(
+    store: &mut SqliteConnection,
+    key: OpId,
+    now: Timestamp,
+) -> QueryResult<(Operation, Option<CredentialView>)> {
     in_savepoint(store, |store| {
         settle_due(store, now)?;
-        match find(store, key)? {
+        let operation = match find(store, key)? {
             Some(operation) if operation.stage == Some(Stage::Page) => {
-                conclude(store, &operation, Some((Reason::PageClosed, false)), now)
+                conclude(store, &operation, Some((Reason::PageClosed, false)), now)?
             }
-            Some(operation) => Ok(operation),
-            None => insert(store, &NewOperation::tombstone(key), now),
-        }
+            Some(operation) => operation,
+            None => insert(store, &NewOperation::tombstone(key), now)?,
+        };
+        let credential = credential::view(store, &operation)?;
+        Ok((operation, credential))
     })
 }
 
 /// The operation of a key, as it stands at `now`.
-pub(crate) fn look_up(store: &mut SqliteConnection, key: OpId, now: Timestamp) -> QueryResult<Option<Operation>> {
+pub(crate) fn look_up(
+    store: &mut SqliteConnection,
+    key: OpId,
+    now: Timestamp,
+) -> QueryResult<Option<(Operation, Option<CredentialView>)>> {
     settle_until(store, now)?;
-    find(store, key)
+    let Some(operation) = find(store, key)? else {
+        return Ok(None);
+    };
+    let credential = credential::view(store, &operation)?;
+    Ok(Some((operation, credential)))
 }
 
 /// Up to `limit` journal entries after number `after`, oldest first.

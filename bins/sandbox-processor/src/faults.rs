@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::credential::{IssuerCode, IssuerCodes};
 use crate::enums::Call;
 
 /// Longest delay that can be asked for, in milliseconds.
@@ -45,6 +46,12 @@ pub(crate) struct Switch {
     /// Which calls go wrong; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "kinds")]
     kinds: Option<Vec<Call>>,
+    /// What the issuer says, when `refuse` hits a payment by a stored credential: ISO 8583 field 39.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    response_code: Option<IssuerCode>,
+    /// Mastercard's merchant advice, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    advice_code: Option<IssuerCode>,
 }
 
 /// What one call has to suffer.
@@ -52,9 +59,15 @@ pub(crate) struct Switch {
 pub(crate) struct Fault {
     pub(crate) mode: Mode,
     delay: Option<Duration>,
+    issuer: IssuerCodes,
 }
 
 impl Fault {
+    /// What the issuer says, if the call is refused on purpose.
+    pub(crate) fn refusal(&self) -> Option<IssuerCodes> {
+        (self.mode == Mode::Refuse).then_some(self.issuer)
+    }
+
     /// How long to wait before the work of `slow`.
     pub(crate) fn slowness(&self) -> Duration {
         self.delay.unwrap_or(DEFAULT_SLOW)
@@ -74,7 +87,7 @@ impl Faults {
     /// Sets the switch from a request's body and shows it; the error is a message for the caller.
     pub(crate) fn set(&self, body: &[u8]) -> Result<Switch, String> {
         let switch: Switch = serde_json::from_slice(body)
-            .map_err(|error| format!("The body is no fault switch: {error}. Modes: none, slow, timeout_after_work, error_500, refuse, duplicate; kinds: AUTHORIZE, CAPTURE, VOID, REFUND, PAGE, REVIEW."))?;
+            .map_err(|error| format!("The body is no fault switch: {error}. Modes: none, slow, timeout_after_work, error_500, refuse, duplicate; kinds: AUTHORIZE, CAPTURE, VOID, REFUND, PAGE, REVIEW, CREDENTIAL."))?;
         if switch.delay_ms.is_some_and(|delay| MAX_DELAY_MS < delay) {
             return Err(format!("DelayMs must be at most {MAX_DELAY_MS}."));
         }
@@ -91,9 +104,10 @@ impl Faults {
     pub(crate) fn take(&self, call: Call) -> Fault {
         let mut switch = self.lock();
         if switch.kinds.as_ref().is_some_and(|kinds| !kinds.contains(&call)) || switch.remaining == Some(0) {
-            return Fault { mode: Mode::None, delay: None };
+            return Fault { mode: Mode::None, delay: None, issuer: IssuerCodes::default() };
         }
-        let fault = Fault { mode: switch.mode, delay: switch.delay_ms.map(Duration::from_millis) };
+        let issuer = IssuerCodes { response: switch.response_code, advice: switch.advice_code };
+        let fault = Fault { mode: switch.mode, delay: switch.delay_ms.map(Duration::from_millis), issuer };
         if let Some(remaining) = &mut switch.remaining {
             *remaining -= 1;
             if *remaining == 0 {
@@ -137,9 +151,13 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(faults.take(Call::Void).mode, Mode::Error500);
         }
-        for wrong in
-            ["{}", r#"{"Mode":"x"}"#, r#"{"Mode":"slow","DelayMs":600001}"#, r#"{"Mode":"slow","Kinds":["X"]}"#]
-        {
+        for wrong in [
+            "{}",
+            r#"{"Mode":"x"}"#,
+            r#"{"Mode":"slow","DelayMs":600001}"#,
+            r#"{"Mode":"slow","Kinds":["X"]}"#,
+            r#"{"Mode":"refuse","ResponseCode":"r1"}"#,
+        ] {
             assert!(faults.set(wrong.as_bytes()).is_err(), "{wrong}");
         }
         assert_eq!(faults.show().mode, Mode::Error500);

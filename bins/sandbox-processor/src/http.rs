@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::SandboxProcessor;
+use crate::credential::CredentialView;
+use crate::credential_http;
 use crate::enums::{Call, Kind, Scenario};
 use crate::execution::{self, ExecuteError};
 use crate::faults::Mode;
@@ -25,10 +27,10 @@ use crate::store::StoreGone;
 /// Largest body that is read.
 const MAX_BODY: usize = 64 * 1024;
 /// Most journal entries of one page, and how many without a `limit`.
-const MAX_PAGE: i64 = 1000;
+pub(crate) const MAX_PAGE: i64 = 1000;
 
-type Body = Result<web::Bytes, actix_web::Error>;
-type Processor = web::Data<SandboxProcessor>;
+pub(crate) type Body = Result<web::Bytes, actix_web::Error>;
+pub(crate) type Processor = web::Data<SandboxProcessor>;
 
 /// Every answer that is no success.
 #[derive(Debug, thiserror::Error)]
@@ -158,6 +160,8 @@ pub(crate) fn mount(processor: SandboxProcessor, config: &mut web::ServiceConfig
             .service(resource("/operations/{key}", "GET").route(web::get().to(operation)))
             .service(resource("/operations/{key}/abandon", "POST").route(web::post().to(abandon)))
             .service(resource("/operations/{key}/review", "PUT").route(web::put().to(review)))
+            .service(resource("/credentials", "GET").route(web::get().to(credential_http::list)))
+            .service(resource("/credentials/delete", "POST").route(web::post().to(credential_http::delete)))
             .service(resource("/wallet/identities", "POST").route(web::post().to(issue_identity)))
             .service(resource("/journal", "GET").route(web::get().to(journal)))
             .service(resource("/faults", "GET, PUT").route(web::get().to(show_faults)).route(web::put().to(set_faults)))
@@ -245,19 +249,20 @@ async fn perform(
     if executed.scenario == Some(Scenario::LostAnswer) {
         return Err(Refusal::OnPurpose);
     }
-    answer(executed.operation, base, executed.replayed)
+    answer(executed.operation, executed.credential, base, executed.replayed)
 }
 
 async fn operation(processor: Processor, http: HttpRequest, path: web::Path<String>) -> Result<HttpResponse, Refusal> {
     let key = path_key(&path)?;
     let found = processor.store().run(move |store| execution::look_up(store, key, now())).await??;
-    answer(found.ok_or(Refusal::NoOperation)?, &base(&processor, &http), false)
+    let (operation, credential) = found.ok_or(Refusal::NoOperation)?;
+    answer(operation, credential, &base(&processor, &http), false)
 }
 
 async fn abandon(processor: Processor, http: HttpRequest, path: web::Path<String>) -> Result<HttpResponse, Refusal> {
     let key = path_key(&path)?;
-    let found = processor.store().run(move |store| execution::abandon(store, key, now())).await??;
-    answer(found, &base(&processor, &http), false)
+    let (operation, credential) = processor.store().run(move |store| execution::abandon(store, key, now())).await??;
+    answer(operation, credential, &base(&processor, &http), false)
 }
 
 async fn review(
@@ -277,7 +282,7 @@ async fn review(
     match reviewed {
         Reviewed::Unknown => Err(Refusal::NoOperation),
         Reviewed::NotInReview => Err(Refusal::NotInReview),
-        Reviewed::Decided(operation, replayed) => answer(*operation, &base(&processor, &http), replayed),
+        Reviewed::Decided(operation, replayed) => answer(*operation, None, &base(&processor, &http), replayed),
     }
 }
 
@@ -311,7 +316,7 @@ async fn set_faults(processor: Processor, body: Body) -> Result<HttpResponse, Re
     Ok(HttpResponse::Ok().json(switch))
 }
 
-fn read(body: Body) -> Result<web::Bytes, Refusal> {
+pub(crate) fn read(body: Body) -> Result<web::Bytes, Refusal> {
     body.map_err(|error| match error.as_error::<PayloadError>() {
         Some(PayloadError::Overflow) => Refusal::TooLarge,
         _ => Refusal::Malformed("The body did not arrive whole; send it again.".to_owned()),
@@ -322,12 +327,17 @@ fn path_key(path: &str) -> Result<OpId, Refusal> {
     path.parse().map_err(|_invalid| Refusal::Malformed("The key in the address must be a UUID.".to_owned()))
 }
 
-fn answer(operation: rows::Operation, base: &str, replayed: bool) -> Result<HttpResponse, Refusal> {
+fn answer(
+    operation: rows::Operation,
+    credential: Option<CredentialView>,
+    base: &str,
+    replayed: bool,
+) -> Result<HttpResponse, Refusal> {
     let mut answer = HttpResponse::Ok();
     if replayed {
         answer.insert_header(("Idempotent-Replayed", "true"));
     }
-    Ok(answer.json(response::Operation::render(operation, base)?))
+    Ok(answer.json(response::Operation::render(operation, credential, base)?))
 }
 
 /// What stands before `/pages` in a page's address: as configured, else as this caller reached us.

@@ -3,6 +3,9 @@
 
 mod bank;
 mod card;
+mod credential;
+mod credential_body;
+mod credential_http;
 mod enums;
 mod execution;
 mod faults;

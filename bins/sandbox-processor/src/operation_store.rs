@@ -4,6 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use dropin_kernel::{OpId, Timestamp};
 
+use crate::credential::issue;
 use crate::enums::{Kind, Outcome, Reason, Scenario, Stage};
 use crate::rows::{Account, NewOperation, Operation};
 use crate::statement::statement;
@@ -137,6 +138,7 @@ pub(crate) fn conclude(
             if let Some(account) = Account::of(&concluded).filter(|_| refusal.is_none()) {
                 save(store, &account)?;
             }
+            issue(store, &concluded, now)?;
         }
         Kind::Capture | Kind::Refund | Kind::Void => release(store, &concluded)?,
     }

@@ -7,6 +7,7 @@ use dropin_kernel::Timestamp;
 use time::OffsetDateTime;
 
 use crate::SandboxProcessor;
+use crate::credential::IssuerCodes;
 use crate::faults::{Fault, Mode};
 use crate::http::Refusal;
 use crate::rules::CallContext;
@@ -18,7 +19,7 @@ pub(crate) async fn run<T: Send + 'static>(
     fault: Fault,
     work: impl Fn(&mut SqliteConnection, CallContext) -> T + Send + 'static,
 ) -> Result<T, Refusal> {
-    let refuse = fault.mode == Mode::Refuse;
+    let refuse = fault.refusal();
     match fault.mode {
         Mode::Error500 => Err(Refusal::OnPurpose),
         Mode::Slow => run_late(processor, fault.slowness(), work).await,
@@ -35,7 +36,7 @@ pub(crate) async fn time_out(silence: Duration) -> Refusal {
 
 /// The circumstances of a call that is not refused on purpose.
 pub(crate) fn context(processor: &SandboxProcessor) -> CallContext {
-    CallContext { now: now(), capture_delay: processor.capture_delay(), waits: processor.waits(), refuse: false }
+    CallContext { now: now(), capture_delay: processor.capture_delay(), waits: processor.waits(), refuse: None }
 }
 
 /// The time.
@@ -45,7 +46,7 @@ pub(crate) fn now() -> Timestamp {
 
 async fn deliver<T: Send + 'static>(
     processor: &SandboxProcessor,
-    refuse: bool,
+    refuse: Option<IssuerCodes>,
     deliveries: usize,
     work: impl Fn(&mut SqliteConnection, CallContext) -> T + Send + 'static,
 ) -> Result<T, StoreGone> {
@@ -69,7 +70,7 @@ async fn run_late<T: Send + 'static>(
     let processor = processor.clone();
     let late = actix_web::rt::spawn(async move {
         tokio::time::sleep(delay).await;
-        deliver(&processor, false, 1, work).await
+        deliver(&processor, None, 1, work).await
     });
     Ok(late.await.map_err(|_stopping| StoreGone)??)
 }

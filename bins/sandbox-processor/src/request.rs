@@ -4,8 +4,9 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 
 use crate::card::Verdict;
+use crate::credential::{AskedTerms, CredentialPayment};
 use crate::enums::{Kind, Method};
-use crate::rows::Operation;
+use crate::rows::{CredentialTerms, Operation};
 
 /// A well-formed call that asks for an effect.
 #[derive(Debug)]
@@ -28,7 +29,8 @@ pub(crate) struct Authorization {
     pub(crate) method: Method,
     /// Of the card, where there is one.
     pub(crate) last4: Option<String>,
-    pub(crate) verdict: Verdict,
+    /// None for a payment by a stored credential: what that comes to, the store knows.
+    pub(crate) verdict: Option<Verdict>,
     /// Where a hosted page sends the shopper afterwards; absolute, and in its one normal form.
     pub(crate) return_url: Option<String>,
     /// Two capital letters.
@@ -36,13 +38,33 @@ pub(crate) struct Authorization {
     pub(crate) review_allowed: bool,
     /// What the shopper writes on a transfer.
     pub(crate) payment_reference: Option<String>,
+    /// What it says of a stored credential.
+    pub(crate) terms: Option<AskedTerms>,
 }
 
 impl Authorization {
-    fn matches(&self, earlier: &Operation) -> bool {
-        earlier.order_id.as_ref() == Some(&self.order_id)
+    /// The stored credential that it is paid by, and whose it is.
+    pub(crate) fn credential(&self) -> Option<(&str, &CredentialPayment)> {
+        let terms = self.terms.as_ref()?;
+        terms.payment().map(|payment| (terms.merchant.as_str(), payment))
+    }
+
+    /// Nothing is charged: the card is looked at, and the shopper agrees.
+    pub(crate) fn is_verification(&self) -> bool {
+        self.amount.is_zero()
+    }
+
+    fn matches(&self, earlier: &Operation, terms: Option<&CredentialTerms>) -> bool {
+        let same_terms = match (&self.terms, terms) {
+            (None, None) => true,
+            (Some(asked), Some(terms)) => asked.matches(terms),
+            _ => false,
+        };
+        same_terms
+            && earlier.order_id.as_ref() == Some(&self.order_id)
             && earlier.method == Some(self.method)
-            && earlier.last4 == self.last4
+            // A stored credential's last four digits are not in the request.
+            && (self.credential().is_some() || earlier.last4 == self.last4)
             && earlier.return_url == self.return_url
             && earlier.shopper_country == self.shopper_country
             && earlier.review_allowed == self.review_allowed
@@ -80,8 +102,16 @@ impl Request {
         }
     }
 
-    /// Whether `earlier` was made by the same call. Of card data only the last four digits are compared: no more is kept.
-    pub(crate) fn matches(&self, earlier: &Operation) -> bool {
+    /// What it says of a stored credential.
+    pub(crate) const fn terms(&self) -> Option<&AskedTerms> {
+        match self {
+            Self::Authorize(asked) => asked.terms.as_ref(),
+            Self::Capture { .. } | Self::Void { .. } | Self::Refund { .. } => None,
+        }
+    }
+
+    /// Whether `earlier`, with `terms`, was made by the same call. Of card data only the last four digits are compared: no more is kept.
+    pub(crate) fn matches(&self, earlier: &Operation, terms: Option<&CredentialTerms>) -> bool {
         let same_money = match self.amount() {
             Some(amount) => {
                 earlier.amount == Some(amount.minor()) && earlier.currency.as_deref() == Some(amount.currency().code())
@@ -89,7 +119,7 @@ impl Request {
             None => true,
         };
         let same_terms = match self {
-            Self::Authorize(authorization) => authorization.matches(earlier),
+            Self::Authorize(authorization) => authorization.matches(earlier, terms),
             Self::Capture { .. } | Self::Void { .. } | Self::Refund { .. } => true,
         };
         earlier.kind == self.kind()

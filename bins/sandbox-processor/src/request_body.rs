@@ -10,7 +10,9 @@ use time::OffsetDateTime;
 use url::Url;
 
 use crate::card::{CallerCapabilities, Card, Verdict};
-use crate::enums::{Kind, Method, Stage};
+use crate::credential::{AskedCredential, AskedTerms};
+use crate::credential_body::{CredentialBody, parse_kind, parse_merchant, parse_payment};
+use crate::enums::{CredentialUse, Kind, Method, Stage};
 use crate::request::{Authorization, Request};
 use crate::token;
 
@@ -22,7 +24,7 @@ const MAX_PAYMENT_REFERENCE: usize = 35;
 const MAX_URL: usize = 2_048;
 
 /// A field whose type is checked by hand, so that no message repeats its value.
-type Field = Option<Box<RawValue>>;
+pub(crate) type Field = Option<Box<RawValue>>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -38,6 +40,9 @@ struct Body {
     review_allowed: Field,
     shopper_country: Field,
     payment_reference: Field,
+    merchant: Field,
+    store: Field,
+    credential: Option<CredentialBody>,
 }
 
 /// A wallet's token.
@@ -82,23 +87,38 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
     let return_url = body.return_url.map(|url| parse_return_url(Some(url))).transpose()?;
     let review_allowed = parse_flag("ReviewAllowed", body.review_allowed)?;
     let capabilities = CallerCapabilities { return_url: return_url.is_some(), review: review_allowed };
-    let (last4, verdict) = match (method, body.card) {
-        (Method::Card, card) => match (card, body.token) {
-            (Some(_), Some(_)) => return Err("Send either Card or Token.".to_owned()),
-            (None, Some(token)) => (None, parse_token(token, capabilities)?),
-            (card, None) => {
-                let card = parse_card(card.ok_or("Card is missing.")?)?;
-                (Some(card.last4().to_owned()), card.verdict(now, capabilities))
-            }
-        },
-        (_, _) if body.token.is_some() => return Err("Token must be left out unless Method is CARD.".to_owned()),
-        (_, Some(_)) => return Err("Card must be left out unless Method is CARD.".to_owned()),
-        (Method::BankTransfer, None) => (None, Verdict::Await(Stage::Transfer)),
-        (_, None) if return_url.is_none() => return Err("ReturnUrl is missing; this Method needs it.".to_owned()),
-        (_, None) => (None, Verdict::Await(Stage::Page)),
+    let kind = body.store.map(|kind| parse_kind(Some(kind))).transpose()?;
+    let mut about = None;
+    let (last4, verdict) = match (method, body.card, body.token, body.credential) {
+        (Method::Card, None, None, Some(_)) if kind.is_some() => {
+            return Err("Store needs Card: what Credential names is stored already.".to_owned());
+        }
+        (Method::Card, None, None, Some(credential)) => {
+            about = Some(AskedCredential::Pay(parse_payment(credential)?));
+            (None, None)
+        }
+        (Method::Card, None, Some(_), None) if kind.is_some() => return Err("Store needs Card.".to_owned()),
+        (Method::Card, None, Some(token), None) => (None, Some(parse_token(token, capabilities)?)),
+        (Method::Card, card, None, None) => {
+            let card = parse_card(card.ok_or("Card is missing.")?)?;
+            about = kind.map(|kind| AskedCredential::Store { kind, expiry: card.expiry() });
+            (Some(card.last4().to_owned()), Some(card.verdict(now, capabilities, kind.is_some())))
+        }
+        (Method::Card, ..) => return Err("Send either Card, Token or Credential.".to_owned()),
+        (_, _, Some(_), _) => return Err("Token must be left out unless Method is CARD.".to_owned()),
+        (_, Some(_), ..) => return Err("Card must be left out unless Method is CARD.".to_owned()),
+        (_, _, _, Some(_)) => return Err("Credential must be left out unless Method is CARD.".to_owned()),
+        _ if kind.is_some() => return Err("Store must be left out unless Method is CARD.".to_owned()),
+        (Method::BankTransfer, ..) => (None, Some(Verdict::Await(Stage::Transfer))),
+        _ if return_url.is_none() => return Err("ReturnUrl is missing; this Method needs it.".to_owned()),
+        _ => (None, Some(Verdict::Await(Stage::Page))),
+    };
+    let terms = match about {
+        Some(about) => Some(AskedTerms { merchant: parse_merchant(body.merchant)?, about }),
+        None => None,
     };
     Ok(Authorization {
-        amount: parse_amount(body.amount, body.currency)?,
+        amount: parse_authorized(body.amount, body.currency, terms.as_ref())?,
         order_id: parse_order_id(body.order_id)?,
         method,
         last4,
@@ -107,6 +127,7 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         shopper_country: body.shopper_country.map(|country| parse_country(Some(country))).transpose()?,
         review_allowed,
         payment_reference: body.payment_reference.map(|text| parse_payment_reference(Some(text))).transpose()?,
+        terms,
     })
 }
 
@@ -207,11 +228,31 @@ fn parse_card(card: CardBody) -> Result<Card, String> {
 }
 
 fn parse_amount(amount: Field, currency: Field) -> Result<Amount, String> {
+    let (amount, currency) = parse_money(amount, currency)?;
+    positive_amount(amount.get(), currency)
+}
+
+fn parse_money(amount: Field, currency: Field) -> Result<(Box<RawValue>, Currency), String> {
     let amount = amount.ok_or("Amount is missing.")?;
     let currency: Currency = text("Currency", currency)?
         .parse()
         .map_err(|_unknown| "Currency must be one of the ISO 4217 codes that the sandbox knows, such as \"USD\".")?;
-    positive_amount(amount.get(), currency)
+    Ok((amount, currency))
+}
+
+/// What an authorization reserves: nothing, where the shopper is there to agree that the card is charged later.
+fn parse_authorized(amount: Field, currency: Field, terms: Option<&AskedTerms>) -> Result<Amount, String> {
+    let may_verify = terms.is_some_and(|terms| match &terms.about {
+        AskedCredential::Store { .. } => true,
+        AskedCredential::Pay(payment) => payment.credential_use == CredentialUse::First,
+    });
+    let (amount, currency) = parse_money(amount, currency)?;
+    if may_verify { any_amount(amount.get(), currency) } else { positive_amount(amount.get(), currency) }
+}
+
+fn any_amount(written: &str, currency: Currency) -> Result<Amount, String> {
+    let number = Decimal::parse(written).map_err(|error| format!("Amount {error}."))?;
+    Amount::from_decimal(currency, &number).map_err(|error| format!("Amount: {error}."))
 }
 
 /// An amount as it was written, more than nothing.
@@ -219,8 +260,7 @@ fn parse_amount(amount: Field, currency: Field) -> Result<Amount, String> {
 /// # Errors
 /// A message for whoever wrote it.
 pub(crate) fn positive_amount(written: &str, currency: Currency) -> Result<Amount, String> {
-    let number = Decimal::parse(written).map_err(|error| format!("Amount {error}."))?;
-    let amount = Amount::from_decimal(currency, &number).map_err(|error| format!("Amount: {error}."))?;
+    let amount = any_amount(written, currency)?;
     if amount.is_zero() { Err("Amount must be more than zero.".to_owned()) } else { Ok(amount) }
 }
 
@@ -249,7 +289,7 @@ fn parse_authorization(key: Field) -> Result<OpId, String> {
         .map_err(|_invalid| "AuthorizationKey must be the UUID under which the authorization was made.".to_owned())
 }
 
-fn text(name: &str, field: Field) -> Result<String, String> {
+pub(crate) fn text(name: &str, field: Field) -> Result<String, String> {
     let field = field.ok_or_else(|| format!("{name} is missing."))?;
     serde_json::from_str(field.get()).map_err(|_other_type| format!("{name} must be a text."))
 }
@@ -267,11 +307,21 @@ mod tests {
     fn messages_name_the_field_and_never_its_value() {
         let card = r#"{"Number":4242424242424242,"VerificationCode":"987","ExpiryYear":"2030","ExpiryMonth":"12"}"#;
         let with = |card: &str| format!(r#"{{"Amount":1,"Currency":"USD","OrderId":"o","Card":{card}}}"#);
+        let paying = |reference: &str, credential_use: &str| {
+            format!(
+                r#"{{"Amount":1,"Currency":"USD","OrderId":"o","Merchant":"m","Credential":{{"Reference":{reference},"Use":"{credential_use}","VerificationCode":"987"}}}}"#
+            )
+        };
         for (kind, body, start) in [
             (Kind::Authorize, with(card), "Card.Number must be a text"),
             (Kind::Authorize, with("\"4242424242424242\""), "The body does not have the documented shape"),
             (Kind::Authorize, with("null"), "Card is missing"),
             (Kind::Authorize, with(r#"{"Number":"4242424242424242","Number":""}"#), "The body does not have"),
+            (Kind::Authorize, with(r#"{},"Credential":{}"#), "Send either Card, Token or Credential"),
+            (Kind::Authorize, paying(r#""4242424242424242""#, "FIRST"), "Credential.Reference must be what"),
+            (Kind::Authorize, paying("4242424242424242", "FIRST"), "Credential.Reference must be a text"),
+            (Kind::Authorize, paying("\"\"", "4242424242424242"), "Credential.Use must be FIRST"),
+            (Kind::Authorize, paying("\"\"", "RECURRING"), "Credential.VerificationCode must be"),
             (Kind::Authorize, r#"{"Card":{"Number":"4242424242424242""#.to_owned(), "The body is not valid JSON"),
             (Kind::Capture, r#"{"AuthorizationKey":4242424242424242}"#.to_owned(), "AuthorizationKey must be a text"),
             (Kind::Void, r#"{"AuthorizationKey":"4242424242424242"}"#.to_owned(), "AuthorizationKey must be the UUID"),

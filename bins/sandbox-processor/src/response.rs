@@ -6,7 +6,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::bank::BankDetails;
-use crate::enums::{Kind, Method, Outcome, Reason, Stage};
+use crate::card::SandboxCard;
+use crate::credential::CredentialView;
+use crate::enums::{CredentialKind, Kind, Method, Outcome, Reason, Stage};
 use crate::rows;
 
 /// An operation as it is answered.
@@ -48,6 +50,83 @@ pub(crate) struct Operation {
     /// Where somebody can play the bank.
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox_page: Option<String>,
+    /// The card network's name of a payment that stored a card or was made by a stored one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network_transaction_id: Option<String>,
+    /// What may be charged again; until it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credential: Option<IssuedCredential>,
+    /// The card that was stored, or that was paid with by what is stored of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_summary: Option<CardSummary>,
+    /// What the issuer said, when it declined a payment by a stored credential.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_code: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice_code: Option<String>,
+}
+
+/// A credential, in the answer to the authorization that stored it.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct IssuedCredential {
+    reference: String,
+    kind: CredentialKind,
+}
+
+/// What may be shown of a card.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct CardSummary {
+    scheme: &'static str,
+    last4: String,
+    /// Its last good month, as `2031-12`.
+    expiry: String,
+}
+
+impl CardSummary {
+    fn of(credential: &rows::Credential) -> Self {
+        let scheme = SandboxCard::of_last4(&credential.last4).map_or("VISA", SandboxCard::scheme_code);
+        Self { scheme, last4: credential.last4.clone(), expiry: credential.expiry.clone() }
+    }
+}
+
+/// A page of a merchant's credentials. The reference, by which a card is charged, is not shown here: its opening's key tells which it is.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Credentials {
+    pub(crate) credentials: Vec<ListedCredential>,
+}
+
+/// A credential as it is listed.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct ListedCredential {
+    number: i64,
+    key: String,
+    kind: CredentialKind,
+    card_summary: CardSummary,
+    stored_at: String,
+}
+
+impl From<rows::Credential> for ListedCredential {
+    fn from(row: rows::Credential) -> Self {
+        Self {
+            card_summary: CardSummary::of(&row),
+            number: row.number,
+            key: row.key,
+            kind: row.kind,
+            stored_at: Timestamp::from_micros(row.stored_at).to_string(),
+        }
+    }
+}
+
+/// The answer to a deletion.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Deleted {
+    /// Whether it was there until now; afterwards it is not.
+    pub(crate) deleted: bool,
 }
 
 /// What the shopper has to do.
@@ -104,7 +183,7 @@ impl Operation {
     ///
     /// # Errors
     /// [`Corrupt`].
-    pub(crate) fn render(row: rows::Operation, base: &str) -> Result<Self, Corrupt> {
+    pub(crate) fn render(row: rows::Operation, stored: Option<CredentialView>, base: &str) -> Result<Self, Corrupt> {
         let page = || row.page_token.as_ref().map(|token| format!("{base}/pages/{token}"));
         let until = || row.due_at.map(|due| Timestamp::from_micros(due).to_string());
         let transfer = row.stage == Some(Stage::Transfer);
@@ -113,7 +192,17 @@ impl Operation {
             _ => None,
         };
         let currency = row.currency.as_deref();
+        let (terms, credential) = stored.map(|view| (view.terms, view.credential)).unzip();
+        let credential: Option<rows::Credential> = credential.flatten();
+        let issued = credential.as_ref().filter(|one| one.key == row.key && one.deleted_at.is_none());
         Ok(Self {
+            credential: issued.map(|one| IssuedCredential { reference: one.reference.clone(), kind: one.kind }),
+            card_summary: credential.as_ref().map(CardSummary::of),
+            response_code: terms.as_ref().and_then(|terms| terms.response_code.clone()),
+            advice_code: terms.as_ref().and_then(|terms| terms.advice_code.clone()),
+            network_transaction_id: terms
+                .filter(|_| row.outcome == Outcome::Approved)
+                .map(|terms| terms.network_transaction_id),
             amount: render(&row.key, row.amount, currency)?,
             received: render(&row.key, some_money(row.received), currency)?,
             captured: pays_at_once(row.kind, row.outcome, row.method),

@@ -4,8 +4,8 @@ use diesel::prelude::*;
 use dropin_kernel::OpId;
 use dropin_money::Amount;
 
-use crate::enums::{Kind, Method, Outcome, Reason, Scenario, Stage};
-use crate::store::{authorizations, journal, operations};
+use crate::enums::{CredentialKind, CredentialUse, Kind, Method, Outcome, Reason, Scenario, Stage};
+use crate::store::{authorizations, credential_terms, credentials, journal, operations};
 
 /// An operation that is about to be written.
 #[derive(Debug, Insertable)]
@@ -143,9 +143,9 @@ impl Account {
         }
     }
 
-    /// The fresh account of an authorization that waited and was then approved; none when it has no amount.
+    /// The fresh account of an authorization that waited and was then approved; none for a verification, which reserves nothing.
     pub(crate) fn of(approved: &Operation) -> Option<Self> {
-        let authorized = approved.amount?;
+        let authorized = approved.amount.filter(|minor| 0 < *minor)?;
         Some(Self {
             key: approved.key.clone(),
             scenario: Scenario::Plain,
@@ -158,6 +158,47 @@ impl Account {
             voided: false,
         })
     }
+}
+
+/// What an authorization said of a stored credential, and what the card's issuer said to it.
+#[derive(Debug, Clone, PartialEq, Eq, Insertable, Queryable, Selectable)]
+#[diesel(table_name = credential_terms)]
+pub(crate) struct CredentialTerms {
+    /// Of the authorization.
+    pub(crate) key: String,
+    pub(crate) merchant: String,
+    /// What the card is stored for, where it is.
+    pub(crate) store: Option<CredentialKind>,
+    /// Of the card that is stored, as `2031-12`.
+    pub(crate) expiry: Option<String>,
+    /// The reference of what is paid with, where no card is.
+    pub(crate) credential: Option<String>,
+    pub(crate) credential_use: Option<CredentialUse>,
+    /// The payment in which the shopper agreed, as the caller named it.
+    pub(crate) linked_transaction_id: Option<String>,
+    /// This payment's.
+    pub(crate) network_transaction_id: String,
+    /// ISO 8583 field 39, when the issuer declined at once.
+    pub(crate) response_code: Option<String>,
+    /// Mastercard's merchant advice.
+    pub(crate) advice_code: Option<String>,
+}
+
+/// A card that may be charged again.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Selectable)]
+#[diesel(table_name = credentials)]
+pub(crate) struct Credential {
+    pub(crate) number: i64,
+    pub(crate) reference: String,
+    /// Of the authorization that stored it.
+    pub(crate) key: String,
+    pub(crate) kind: CredentialKind,
+    pub(crate) last4: String,
+    /// As `2031-12`.
+    pub(crate) expiry: String,
+    /// Microseconds since 1970.
+    pub(crate) stored_at: i64,
+    pub(crate) deleted_at: Option<i64>,
 }
 
 /// One line of the journal.

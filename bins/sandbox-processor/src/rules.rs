@@ -7,6 +7,7 @@ use dropin_money::Amount;
 
 use crate::Waits;
 use crate::card::Verdict;
+use crate::credential::IssuerCodes;
 use crate::enums::{Kind, Method, Outcome, Reason, Scenario, Stage};
 use crate::request::{Authorization, Request};
 use crate::rows::{Account, Operation};
@@ -20,8 +21,8 @@ pub(crate) struct CallContext {
     pub(crate) capture_delay: Duration,
     /// How long everything else is waited for.
     pub(crate) waits: Waits,
-    /// Whether the fault switch `refuse` is on for this call.
-    pub(crate) refuse: bool,
+    /// What the issuer says, where the fault switch `refuse` is on for this call.
+    pub(crate) refuse: Option<IssuerCodes>,
 }
 
 /// What a rule decided.
@@ -69,22 +70,24 @@ impl Decision {
     }
 }
 
-/// What `request` comes to; `authorization` and `account` are those that it is about. None: no answer, and nothing done.
+/// What `request` comes to; `authorization` and `account` are those that it is about, `verdict` is that of an authorization. None: no answer, and
+/// nothing done.
 pub(crate) fn decide(
     key: OpId,
     request: &Request,
+    verdict: Option<Verdict>,
     authorization: Option<&Operation>,
     account: Option<&Account>,
     context: CallContext,
 ) -> Option<Decision> {
-    if matches!(request, Request::Authorize(asked) if asked.verdict == Verdict::Silence) {
+    if verdict == Some(Verdict::Silence) {
         return None;
     }
-    if context.refuse {
+    if context.refuse.is_some() {
         return Some(Decision::refused(request.kind()));
     }
     Some(match (request, account) {
-        (Request::Authorize(asked), _) => return decide_authorization(key, asked, context),
+        (Request::Authorize(asked), _) => return decide_authorization(key, asked, verdict?, context),
         (Request::Void { .. }, None) => decide_stop(authorization),
         (Request::Capture { .. } | Request::Refund { .. }, None) => Decision::declined(not_authorized(authorization)),
         (Request::Capture { amount, .. }, Some(account)) => decide_capture(account, amount, context),
@@ -93,8 +96,10 @@ pub(crate) fn decide(
     })
 }
 
-fn decide_authorization(key: OpId, asked: &Authorization, context: CallContext) -> Option<Decision> {
-    Some(match asked.verdict {
+fn decide_authorization(key: OpId, asked: &Authorization, verdict: Verdict, context: CallContext) -> Option<Decision> {
+    Some(match verdict {
+        // Nothing is reserved, so there is nothing to look at either.
+        Verdict::Approve(_) | Verdict::ApproveUnderReview if asked.is_verification() => Decision::of(Outcome::Approved),
         Verdict::Approve(scenario) => Decision::approved(Account::open(key, scenario, &asked.amount)),
         Verdict::ApproveUnderReview => {
             Decision { under_review: true, ..Decision::approved(Account::open(key, Scenario::Plain, &asked.amount)) }

@@ -192,7 +192,7 @@ fn apply(
     action: PageAction,
     context: CallContext,
 ) -> QueryResult<Operation> {
-    if context.refuse {
+    if context.refuse.is_some() {
         return conclude(store, operation, Some((Reason::GenericDecline, true)), context.now);
     }
     match action {

@@ -65,6 +65,35 @@ diesel::table! {
 }
 
 diesel::table! {
+    credential_terms (key) {
+        key -> Text,
+        merchant -> Text,
+        store -> Nullable<Text>,
+        expiry -> Nullable<Text>,
+        credential -> Nullable<Text>,
+        credential_use -> Nullable<Text>,
+        linked_transaction_id -> Nullable<Text>,
+        network_transaction_id -> Text,
+        response_code -> Nullable<Text>,
+        advice_code -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    credentials (number) {
+        number -> BigInt,
+        reference -> Text,
+        key -> Text,
+        merchant -> Text,
+        kind -> Text,
+        last4 -> Text,
+        expiry -> Text,
+        stored_at -> BigInt,
+        deleted_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
     journal (number) {
         number -> BigInt,
         at -> BigInt,

@@ -149,6 +149,7 @@ async fn a_database_of_the_first_version_is_upgraded() {
     let old = caller.authorize(&key(1), PLAIN).await;
     assert_eq!((old.replayed, old.outcome(), &old.body["Method"]), (true, "APPROVED", &json!("CARD")));
     assert_eq!(caller.journaled(&key(2)).await, ["PENDING", "APPROVED"]);
+    assert_eq!(caller.store_card(PLAIN, "RECURRING").await.body["Amount"].as_f64(), Some(0.0));
     assert_eq!(caller.refund(&fresh_key(), &key(1), "10").await.outcome(), "APPROVED");
     assert_eq!(caller.authorize(&key(3), PLAIN).await.code(), "KEY_ABANDONED");
     assert_eq!(caller.operation(&key(3)).await.body["Method"], serde_json::Value::Null);
@@ -200,6 +201,9 @@ async fn no_card_number_reaches_the_files() {
         caller.refund(&fresh_key(), &key, "1").await;
         caller.post("/v1/authorizations", &fresh_key(), authorization(number).replace("29.90", "0")).await;
         caller.post("/v1/captures", &fresh_key(), authorization(number)).await;
+        caller.post("/v1/authorizations", &fresh_key(), common::storing(number, "RECURRING", "0")).await;
+        caller.post("/v1/authorizations", &fresh_key(), common::charging(number, "FIRST", Some(number))).await;
+        caller.delete_credential(number).await;
         let card = json!({"Number": number, "ExpiryYear": "2099", "ExpiryMonth": "12", "Name": CARDHOLDER});
         let terms = json!({"Card": card, "ReviewAllowed": true});
         caller.post("/v1/authorizations", &fresh_key(), common::asking(terms)).await;

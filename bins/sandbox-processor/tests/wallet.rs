@@ -57,7 +57,7 @@ async fn what_is_no_token_is_refused_and_not_repeated() {
     };
     let card: Value = serde_json::from_str(&authorization(PLAIN)).expect("JSON");
     for (body, start) in [
-        (change(&|body| body["Card"] = card["Card"].clone()), "Send either Card or Token"),
+        (change(&|body| body["Card"] = card["Card"].clone()), "Send either Card, Token or Credential"),
         (change(&|body| body["Method"] = "PAYPAL".into()), "Token must be left out"),
         (change(&|body| body["Token"]["Type"] = "4242".into()), "Token.Type must be"),
         (change(&|body| body["Token"]["Data"] = Value::Null), "Token.Data"),

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use dropin_money::Amount;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, OperationQuery, PaymentMethodData, Processor, ProcessorReply, RefundRequest,
-    StatusReply, VoidRequest, Waiting,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, PaymentMethodData,
+    Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting,
 };
 
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl ProcessorStub {
 
     fn answer(&self, what: &'static str, amount: Option<Amount>) -> ProcessorReply {
         self.asked.lock().unwrap().push(what);
-        let approved = ProcessorReply::Approved { amount, captured: false, under_review: false };
+        let approved = ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None };
         self.next.lock().unwrap().take().unwrap_or(approved)
     }
 }
@@ -73,5 +73,9 @@ impl Processor for ProcessorStub {
 
     async fn abandon(&self, question: OperationQuery) -> StatusReply {
         panic!("{} was abandoned", question.key)
+    }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        panic!("the deletion {} was asked", request.key)
     }
 }

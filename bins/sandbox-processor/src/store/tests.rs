@@ -12,7 +12,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::card::Verdict;
-use crate::enums::{Method, Outcome, Reason, Scenario};
+use crate::credential::{self, AskedCredential, AskedTerms, CredentialPayment};
+use crate::enums::{CredentialKind, CredentialUse, Method, Outcome, Reason, Scenario};
 use crate::request::{Authorization, Request};
 use crate::rules::CallContext;
 use crate::{Waits, execution, operation_store};
@@ -96,35 +97,61 @@ async fn nobody_is_answered_before_the_commit() {
 fn whole_life(store: &mut SqliteConnection, first: u32) {
     let amount = |minor| Amount::from_minor("EUR".parse().unwrap(), minor).unwrap();
     let context =
-        |now| CallContext { now, capture_delay: Duration::from_secs(1), waits: Waits::default(), refuse: false };
+        |now| CallContext { now, capture_delay: Duration::from_secs(1), waits: Waits::default(), refuse: None };
     let authorize = |method, verdict| {
         Request::Authorize(Box::new(Authorization {
             amount: amount(2_990),
             order_id: "order-1".to_owned(),
             method,
             last4: None,
-            verdict,
+            verdict: Some(verdict),
             return_url: None,
             shopper_country: None,
             review_allowed: true,
             payment_reference: None,
+            terms: None,
         }))
     };
     let mut number = first;
-    let mut execute = |request: Request, now| {
+    let mut execute = |store: &mut SqliteConnection, request: Request, now| {
         number += 1;
         let done = execution::execute(store, key(number), &request, context(now)).unwrap();
         (key(number), done.operation.outcome)
     };
-    let (authorization, _) = execute(authorize(Method::Card, Verdict::Approve(Scenario::PendingCapture)), NOW);
-    let (_, captured) = execute(Request::Capture { authorization, amount: amount(2_000) }, NOW);
+    let (authorization, _) = execute(store, authorize(Method::Card, Verdict::Approve(Scenario::PendingCapture)), NOW);
+    let (_, captured) = execute(store, Request::Capture { authorization, amount: amount(2_000) }, NOW);
     let later = NOW.plus(Duration::from_secs(2));
-    let (_, refunded) = execute(Request::Refund { authorization, amount: amount(1_000) }, later);
+    let (_, refunded) = execute(store, Request::Refund { authorization, amount: amount(1_000) }, later);
     let waiting = authorize(Method::Paypal, Verdict::Await(crate::enums::Stage::Page));
-    let (pending, _) = execute(waiting, later);
-    let (_, stopped) = execute(Request::Void { authorization: pending }, later);
+    let (pending, _) = execute(store, waiting, later);
+    let about = AskedCredential::Store { kind: CredentialKind::Recurring, expiry: "2031-12".to_owned() };
+    let merchant = "merchant-1".to_owned();
+    let mut storing = authorize(Method::Card, Verdict::Approve(Scenario::Plain));
+    if let Request::Authorize(asked) = &mut storing {
+        asked.last4 = Some("4242".to_owned());
+        asked.terms = Some(AskedTerms { merchant: merchant.clone(), about });
+    }
+    let (stored, _) = execute(store, storing, later);
+    let (_, view) = execution::look_up(store, stored, later).unwrap().unwrap();
+    let view = view.unwrap();
+    let reference = view.credential.unwrap().reference;
+    let payment = CredentialPayment {
+        reference: reference.clone(),
+        credential_use: CredentialUse::Recurring,
+        linked_transaction_id: Some(view.terms.network_transaction_id),
+        code_length: None,
+    };
+    let mut charging = authorize(Method::Card, Verdict::Silence);
+    if let Request::Authorize(asked) = &mut charging {
+        asked.verdict = None;
+        asked.terms = Some(AskedTerms { merchant: merchant.clone(), about: AskedCredential::Pay(payment) });
+    }
+    assert_eq!(execute(store, charging, later).1, Outcome::Approved);
+    assert_eq!(credential::list(store, &merchant, 0, 1_000).unwrap().last().unwrap().reference, reference);
+    assert!(credential::delete(store, &merchant, &reference, later).unwrap());
+    let (_, stopped) = execute(store, Request::Void { authorization: pending }, later);
     assert_eq!((captured, refunded, stopped), (Outcome::Pending, Outcome::Approved, Outcome::Approved));
-    let pending = execution::look_up(store, pending, later).unwrap().unwrap();
+    let (pending, _) = execution::look_up(store, pending, later).unwrap().unwrap();
     assert_eq!((pending.outcome, pending.reason), (Outcome::Declined, Some(Reason::Voided)));
     execution::abandon(store, key(first), later).unwrap();
     let account = operation_store::account(store, authorization).unwrap().unwrap();

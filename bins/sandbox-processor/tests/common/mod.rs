@@ -22,6 +22,7 @@ pub(crate) const KEY: &str = "test-bearer-key";
 pub(crate) const PLAIN: &str = "4242424242424242";
 pub(crate) const CHALLENGED: &str = "4000000000003220";
 pub(crate) const RETURN_URL: &str = "https://shop.example/back?order=1&x=2";
+pub(crate) const MERCHANT: &str = "merchant-1";
 pub(crate) const CARDHOLDER: &str = "Zacharias Quill";
 
 /// The answer to one call.
@@ -48,6 +49,19 @@ impl Response {
 
     pub(crate) fn code(&self) -> &str {
         self.body["Code"].as_str().unwrap_or_default()
+    }
+
+    /// The reference of what was stored.
+    pub(crate) fn reference(&self) -> String {
+        self.body["Credential"]["Reference"]
+            .as_str()
+            .unwrap_or_else(|| panic!("nothing is stored: {self:?}"))
+            .to_owned()
+    }
+
+    /// What the card network calls this payment.
+    pub(crate) fn transaction(&self) -> String {
+        self.body["NetworkTransactionId"].as_str().unwrap_or_else(|| panic!("no id: {self:?}")).to_owned()
     }
 
     /// The address of the page of a pending authorization.
@@ -163,6 +177,41 @@ impl Caller {
     pub(crate) async fn press(&self, page: &str, choice: &str) -> Response {
         let form = self.open(page).await.form();
         self.send_form(page, &form, choice, None).await
+    }
+
+    /// Asks for 29.90 USD by what is stored under `reference`.
+    pub(crate) async fn charge(
+        &self,
+        key: &str,
+        reference: &str,
+        credential_use: &str,
+        linked: Option<&str>,
+    ) -> Response {
+        self.post("/v1/authorizations", key, charging(reference, credential_use, linked)).await
+    }
+
+    /// Stores a card of this number without charging it, on its page where it has one, and gives the answer that tells the credential.
+    pub(crate) async fn store_card(&self, number: &str, kind: &str) -> Response {
+        let key = fresh_key();
+        let asked = self.post("/v1/authorizations", &key, storing(number, kind, "0")).await;
+        if asked.outcome() == "PENDING" {
+            self.press(&asked.page(), "succeed").await;
+        }
+        let stored = self.operation(&key).await;
+        assert_eq!(stored.outcome(), "APPROVED", "{stored:?}");
+        stored
+    }
+
+    /// Deletes a credential of [`MERCHANT`].
+    pub(crate) async fn delete_credential(&self, reference: &str) -> Response {
+        let body = json!({"Merchant": MERCHANT, "Reference": reference});
+        self.post("/v1/credentials/delete", &fresh_key(), body).await
+    }
+
+    /// The openings of a merchant's credentials.
+    pub(crate) async fn credentials(&self, merchant: &str) -> Vec<Value> {
+        let page = self.get(&format!("/v1/credentials?merchant={merchant}")).await;
+        page.body["Credentials"].as_array().unwrap_or_else(|| panic!("{page:?}")).clone()
     }
 
     pub(crate) async fn review(&self, key: &str, decision: &str) -> Response {
@@ -312,6 +361,26 @@ pub(crate) fn authorization(number: &str) -> String {
     format!(r#"{{"Amount":29.90,"Currency":"USD","OrderId":"order-1","Card":{card}}}"#)
 }
 
+/// The same, of `amount`, storing the card for a merchant; the shopper can be sent to a page.
+pub(crate) fn storing(number: &str, kind: &str, amount: &str) -> String {
+    let mut body: Value = serde_json::from_str(&authorization(number)).expect("JSON");
+    body["Store"] = json!(kind);
+    body["Merchant"] = json!(MERCHANT);
+    body["ReturnUrl"] = json!(RETURN_URL);
+    body["Amount"] = serde_json::from_str(amount).expect("a number");
+    body.to_string()
+}
+
+/// 29.90 USD by a stored credential; the shopper, where there is one, can be sent to a page.
+pub(crate) fn charging(reference: &str, credential_use: &str, linked: Option<&str>) -> String {
+    let credential = json!({"Reference": reference, "Use": credential_use, "NetworkTransactionId": linked});
+    let by_merchant = ["RECURRING", "UNSCHEDULED"].contains(&credential_use);
+    let back = if by_merchant { Value::Null } else { json!(RETURN_URL) };
+    format!(
+        r#"{{"Amount":29.90,"Currency":"USD","OrderId":"order-2","Merchant":"{MERCHANT}","ReturnUrl":{back},"Credential":{credential}}}"#
+    )
+}
+
 /// 29.90 USD with these members added; a `null` takes one away.
 pub(crate) fn asking(terms: Value) -> String {
     let card = terms["Method"].as_str().unwrap_or("CARD") == "CARD";
@@ -357,7 +426,11 @@ const AUDIT: &[&str] = &[
     "SELECT 'journaled more than once: ' || key AS finding FROM journal WHERE outcome <> 'PENDING' GROUP BY key HAVING count(*) > 1",
     "SELECT 'no operation: ' || key AS finding FROM journal WHERE key NOT IN (SELECT key FROM operations)",
     "SELECT 'authorization without account: ' || key AS finding FROM operations
-     WHERE kind = 'AUTHORIZE' AND outcome = 'APPROVED' AND key NOT IN (SELECT key FROM authorizations)",
+     WHERE kind = 'AUTHORIZE' AND outcome = 'APPROVED' AND amount > 0 AND key NOT IN (SELECT key FROM authorizations)",
+    "SELECT 'a verification without terms: ' || key AS finding FROM operations
+     WHERE amount = 0 AND key NOT IN (SELECT key FROM credential_terms)",
+    "SELECT 'stored by no approval, or not stored: ' || o.key AS finding FROM operations o JOIN credential_terms t ON t.key = o.key
+     WHERE (o.outcome = 'APPROVED' AND t.store IS NOT NULL) <> EXISTS (SELECT 1 FROM credentials c WHERE c.key = o.key)",
     "SELECT 'account without authorization: ' || key AS finding FROM authorizations
      WHERE key NOT IN (SELECT key FROM operations WHERE kind = 'AUTHORIZE' AND outcome = 'APPROVED')",
     "SELECT 'stopped by no void, or by several: ' || o.key AS finding FROM operations o

@@ -23,8 +23,8 @@ use dropin_kernel::{SessionId, Timestamp};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Clock, OperationQuery, Processor, ProcessorReply, RefundRequest, StatusReply,
-    VoidRequest,
+    AuthorizeRequest, CaptureRequest, Clock, CredentialDeletion, DeleteCredentialRequest, OperationQuery, Processor,
+    ProcessorReply, RefundRequest, StatusReply, VoidRequest,
 };
 use dropin_rates::OfferPolicy;
 use dropin_store::{Role, Store, StoreConfig};
@@ -83,6 +83,10 @@ impl Processor for NoProcessor {
 
     async fn abandon(&self, question: OperationQuery) -> StatusReply {
         panic!("{} was abandoned", question.key)
+    }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        panic!("the deletion {} was asked", request.key)
     }
 }
 

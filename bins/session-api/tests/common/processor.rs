@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use dropin_money::Amount;
 use dropin_order::DeclineReason;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, OperationQuery, Processor, ProcessorReply, RefundRequest, StatusReply,
-    VoidRequest,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, Processor,
+    ProcessorReply, RefundRequest, StatusReply, VoidRequest,
 };
 use tokio::sync::watch;
 
@@ -44,7 +44,7 @@ impl ProcessorStub {
     async fn answer(&self, amount: Option<Amount>) -> ProcessorReply {
         self.asked.send_modify(|asked| *asked += 1);
         drop(self.open.subscribe().wait_for(|open| *open).await.unwrap());
-        let approved = ProcessorReply::Approved { amount, captured: false, under_review: false };
+        let approved = ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None };
         self.next.lock().unwrap().take().unwrap_or(approved)
     }
 }
@@ -77,9 +77,13 @@ impl Processor for ProcessorStub {
     async fn abandon(&self, question: OperationQuery) -> StatusReply {
         panic!("{} was abandoned", question.key)
     }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        panic!("the deletion {} was asked", request.key)
+    }
 }
 
 /// A refusal.
 pub(crate) fn declined(retryable: bool) -> ProcessorReply {
-    ProcessorReply::Declined { reason: DeclineReason::Generic, retryable }
+    ProcessorReply::Declined { reason: DeclineReason::Generic, retryable, credential: None }
 }

@@ -147,7 +147,7 @@ async fn the_settler_answers_a_key_that_nobody_answered() {
                 Some(answer) => answer.clone(),
                 None => {
                     let amount = Amount::from_minor(Currency::Usd, 2_900).ok();
-                    ProcessorReply::Approved { amount, captured: false, under_review: false }
+                    ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None }
                 }
             };
             bank.will_say(known);

@@ -9,7 +9,7 @@ use actix_web::rt::{System, spawn};
 use actix_web::web::Bytes;
 use awc::error::{ConnectError, SendRequestError};
 use awc::{Client, Connector};
-use dropin_kernel::OpId;
+use dropin_kernel::{MerchantId, OpId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 use zeroize::Zeroizing;
@@ -23,7 +23,7 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 /// An answer is one operation; anything much larger is no answer of ours.
 const ANSWER_LIMIT: usize = 64 * 1024;
-/// A page of the journal has up to 1,000 entries of some hundred bytes.
+/// A page of the journal, or of credentials, has up to 1,000 entries of some hundred bytes.
 const JOURNAL_LIMIT: usize = 2 * 1024 * 1024;
 /// A key that nobody has: to ask about it does nothing at all.
 const UNUSED_KEY: &str = "00000000-0000-0000-0000-000000000000";
@@ -50,6 +50,11 @@ impl Call {
 
     pub(crate) fn journal(after: u64, limit: u32) -> Self {
         let path = format!("/v1/journal?after={after}&limit={limit}");
+        Self { path, method: Method::Get { limit: JOURNAL_LIMIT } }
+    }
+
+    pub(crate) fn list_credentials(merchant: MerchantId, after: u64, limit: u32) -> Self {
+        let path = format!("/v1/credentials?merchant={merchant}&after={after}&limit={limit}");
         Self { path, method: Method::Get { limit: JOURNAL_LIMIT } }
     }
 

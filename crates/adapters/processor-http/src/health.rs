@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use dropin_ports::{ProcessorReply, StatusReply};
+use dropin_ports::{CredentialDeletion, ProcessorReply, StatusReply};
 
 use crate::breaker::BreakerState;
 use crate::guard::HeldBack;
@@ -17,7 +17,9 @@ pub struct ProcessorHealth {
     pub opened: u64,
     /// The bulkhead of authorizations, captures, voids and refunds.
     pub payments: Occupancy,
-    /// The bulkhead of questions: status, abandon, journal.
+    /// The bulkhead of questions: status, abandon, journal, stored credentials.
+    ///
+    /// A deletion is one of them: no money moves.
     pub questions: Occupancy,
     /// How calls ended; every pair that can occur, so that a count of zero shows as one.
     pub outcomes: Vec<OutcomeCount>,
@@ -37,10 +39,10 @@ pub struct Occupancy {
 /// How many calls of one kind ended in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutcomeCount {
-    /// authorize, capture, void, refund, status, abandon or journal.
+    /// authorize, capture, void, refund, status, abandon, journal, list_credentials or delete_credential.
     pub call: &'static str,
-    /// Of a payment: approved, declined, pending, abandoned, unknown, not_sent. Of a question: known, absent, unreachable. Of the journal:
-    /// read, unreachable. Of all: held_back, by our own guard; of all but the journal: over_share, because its merchant has as many calls under
+    /// Of a payment: approved, declined, pending, abandoned, unknown, not_sent. Of a question: known, absent, unreachable. Of the journal and
+    /// of credentials: read, unreachable. Of a deletion: deleted, unknown, not_sent. Of all: held_back, by our own guard; of all but the journal: over_share, because its merchant has as many calls under
     /// way as one may have.
     pub outcome: &'static str,
     /// How many.
@@ -57,11 +59,22 @@ pub(crate) enum CallKind {
     Status,
     Abandon,
     Journal,
+    ListCredentials,
+    DeleteCredential,
 }
 
 impl CallKind {
-    const ALL: [Self; 7] =
-        [Self::Authorize, Self::Capture, Self::Void, Self::Refund, Self::Status, Self::Abandon, Self::Journal];
+    const ALL: [Self; 9] = [
+        Self::Authorize,
+        Self::Capture,
+        Self::Void,
+        Self::Refund,
+        Self::Status,
+        Self::Abandon,
+        Self::Journal,
+        Self::ListCredentials,
+        Self::DeleteCredential,
+    ];
 
     const fn as_str(self) -> &'static str {
         match self {
@@ -72,6 +85,8 @@ impl CallKind {
             Self::Status => "status",
             Self::Abandon => "abandon",
             Self::Journal => "journal",
+            Self::ListCredentials => "list_credentials",
+            Self::DeleteCredential => "delete_credential",
         }
     }
 
@@ -87,6 +102,8 @@ impl CallKind {
             }
             Self::Status | Self::Abandon => &["known", "absent", UNREACHABLE, HELD_BACK, OVER_SHARE],
             Self::Journal => &[READ, UNREACHABLE, HELD_BACK],
+            Self::ListCredentials => &[READ, UNREACHABLE, HELD_BACK, OVER_SHARE],
+            Self::DeleteCredential => &["deleted", "unknown", "not_sent", HELD_BACK, OVER_SHARE],
         }
     }
 }
@@ -129,6 +146,15 @@ pub(crate) const fn of_status(answer: &StatusReply) -> &'static str {
     }
 }
 
+/// The word for an answer to a deletion.
+pub(crate) const fn of_deletion(answer: &CredentialDeletion) -> &'static str {
+    match answer {
+        CredentialDeletion::Gone => "deleted",
+        CredentialDeletion::Unknown { .. } => "unknown",
+        CredentialDeletion::NotSent => "not_sent",
+    }
+}
+
 /// How calls ended.
 #[derive(Debug)]
 pub(crate) struct Outcomes(Mutex<BTreeMap<(&'static str, &'static str), u64>>);
@@ -162,8 +188,8 @@ mod tests {
         let before = outcomes.all();
         let why = String::new;
         let effects = [
-            ProcessorReply::Approved { amount: None, captured: false, under_review: false },
-            ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false },
+            ProcessorReply::Approved { amount: None, captured: false, under_review: false, credential: None },
+            ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false, credential: None },
             ProcessorReply::Pending(Waiting::Processor),
             ProcessorReply::Abandoned,
             ProcessorReply::Unknown { why: why() },
@@ -174,19 +200,26 @@ mod tests {
             StatusReply::Absent,
             StatusReply::Unreachable { why: why() },
         ];
+        let deletions =
+            [CredentialDeletion::Gone, CredentialDeletion::Unknown { why: why() }, CredentialDeletion::NotSent];
         for asked in CallKind::ALL {
             outcomes.count(asked, of_held_back(HeldBack::Open));
             if asked != CallKind::Journal {
                 outcomes.count(asked, of_held_back(HeldBack::Share));
             }
             match asked {
-                CallKind::Journal => [READ, UNREACHABLE].iter().for_each(|word| outcomes.count(asked, word)),
+                CallKind::DeleteCredential => {
+                    deletions.iter().for_each(|answer| outcomes.count(asked, of_deletion(answer)))
+                }
+                CallKind::Journal | CallKind::ListCredentials => {
+                    [READ, UNREACHABLE].iter().for_each(|word| outcomes.count(asked, word))
+                }
                 _ if asked.is_payment() => effects.iter().for_each(|answer| outcomes.count(asked, of_effect(answer))),
                 _ => statuses.iter().for_each(|answer| outcomes.count(asked, of_status(answer))),
             }
         }
         let after = outcomes.all();
-        assert_eq!((before.len(), after.len()), (45, 45));
+        assert_eq!((before.len(), after.len()), (54, 54));
         assert!(before.iter().all(|one| one.count == 0) && after.iter().all(|one| one.count == 1), "{after:?}");
     }
 }

@@ -5,6 +5,7 @@ mod breaker;
 mod bulkhead;
 mod client;
 mod config;
+mod credential_reply;
 mod guard;
 mod health;
 mod journal;
@@ -19,8 +20,9 @@ use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OpId};
 use dropin_order::OpKind;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, OperationQuery, Processor, ProcessorJournal,
-    ProcessorReply, RefundRequest, StatusReply, VoidRequest,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, CredentialListPage, CredentialListQuery,
+    CredentialListUnavailable, DeleteCredentialRequest, JournalEntry, JournalUnavailable, OperationQuery, Processor,
+    ProcessorJournal, ProcessorReply, RefundRequest, StatusReply, StoredCredentialList, VoidRequest,
 };
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
@@ -154,6 +156,24 @@ impl Processor for HttpProcessor {
     async fn abandon(&self, question: OperationQuery) -> StatusReply {
         self.question(CallKind::Abandon, question, Call::abandon(question.key)).await
     }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        let (key, merchant_id) = (request.key, request.merchant_id);
+        let call = Call::effect("/v1/credentials/delete", key, request::delete_credential(&request));
+        // Its credential is wiped before anybody waits.
+        drop(request);
+        let asked = CallKind::DeleteCredential;
+        let (answer, outcome) = match self.call(asked, Some(merchant_id), call).await {
+            Ok(reply) => {
+                let answer = credential_reply::deletion(reply);
+                let outcome = health::of_deletion(&answer);
+                (answer, outcome)
+            }
+            Err(held_back) => (CredentialDeletion::NotSent, health::of_held_back(held_back)),
+        };
+        self.guard.outcomes.count(asked, outcome);
+        answer
+    }
 }
 
 fn about(key: OpId, merchant_id: MerchantId, kind: OpKind) -> OperationQuery {
@@ -176,6 +196,29 @@ impl ProcessorJournal for HttpProcessor {
             Err(held_back) => (Err(JournalUnavailable(held_back.to_string())), health::HELD_BACK),
         };
         self.guard.outcomes.count(CallKind::Journal, outcome);
+        page
+    }
+}
+
+#[async_trait]
+impl StoredCredentialList for HttpProcessor {
+    async fn list_credentials(
+        &self,
+        query: CredentialListQuery,
+    ) -> Result<CredentialListPage, CredentialListUnavailable> {
+        let after = credential_reply::position(query.after.as_ref())?;
+        let limit = query.limit.clamp(1, journal::MAX_PAGE);
+        let asked = CallKind::ListCredentials;
+        let call = Call::list_credentials(query.merchant_id, after, limit);
+        let (page, outcome) = match self.call(asked, Some(query.merchant_id), call).await {
+            Ok(reply) => {
+                let page = credential_reply::page(reply, after, limit);
+                let outcome = if page.is_ok() { health::READ } else { health::UNREACHABLE };
+                (page, outcome)
+            }
+            Err(held_back) => (Err(CredentialListUnavailable(held_back.to_string())), health::of_held_back(held_back)),
+        };
+        self.guard.outcomes.count(asked, outcome);
         page
     }
 }

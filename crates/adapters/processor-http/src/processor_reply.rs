@@ -11,6 +11,7 @@ use time::format_description::well_known::Rfc3339;
 use url::Url;
 
 use crate::client::Reply;
+use crate::credential_reply::{self, CardBody, IssuedBody};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -33,6 +34,12 @@ struct OperationBody<'a> {
     action: Option<ActionBody>,
     bank_details: Option<BankDetailsBody>,
     expires_at: Option<String>,
+    #[serde(borrow)]
+    credential: Option<IssuedBody<'a>>,
+    network_transaction_id: Option<String>,
+    card_summary: Option<CardBody>,
+    response_code: Option<String>,
+    advice_code: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +112,11 @@ fn operation(body: &[u8], key: OpId, kind: OpKind) -> ProcessorReply {
         "DECLINED" => Ok(ProcessorReply::Declined {
             reason: message.reason.as_deref().map_or(DeclineReason::Generic, decline_reason),
             retryable: message.retryable,
+            credential: credential_reply::decline(
+                message.card_summary.as_ref(),
+                message.response_code.as_deref(),
+                message.advice_code.as_deref(),
+            ),
         }),
         "PENDING" => waiting(message, kind).map(ProcessorReply::Pending),
         "ABANDONED" => Ok(ProcessorReply::Abandoned),
@@ -124,7 +136,16 @@ fn approved(message: &OperationBody<'_>, kind: OpKind) -> Result<ProcessorReply,
     if amount.is_none() && kind != OpKind::Void {
         return Err("approved, but it does not say how much");
     }
-    Ok(ProcessorReply::Approved { amount, captured: message.captured, under_review: message.under_review })
+    let card = message.card_summary.as_ref();
+    let credential =
+        credential_reply::approval(message.credential.as_ref(), card, message.network_transaction_id.as_deref())
+            .map_err(|Senseless| "approved, but what it says of the stored card makes no sense")?;
+    Ok(ProcessorReply::Approved {
+        amount,
+        captured: message.captured,
+        under_review: message.under_review,
+        credential: credential.map(Box::new),
+    })
 }
 
 /// Not an amount of money.
@@ -187,8 +208,8 @@ fn bank_details(body: BankDetailsBody) -> BankDetails {
 fn decline_reason(reason: &str) -> DeclineReason {
     match reason {
         "INSUFFICIENT_FUNDS" => DeclineReason::InsufficientFunds,
-        "INVALID_CARD" | "EXPIRED_CARD" => DeclineReason::InvalidCard,
-        "AUTHENTICATION_FAILED" => DeclineReason::AuthenticationFailed,
+        "INVALID_CARD" | "EXPIRED_CARD" | "INVALID_CREDENTIAL" => DeclineReason::InvalidCard,
+        "AUTHENTICATION_FAILED" | "AUTHENTICATION_REQUIRED" => DeclineReason::AuthenticationFailed,
         "CANCELLED" => DeclineReason::CancelledByShopper,
         "EXPIRED" => DeclineReason::Expired,
         "PAGE_CLOSED" => DeclineReason::PageClosed,

@@ -2,7 +2,10 @@
 
 use dropin_card::{Card, WalletToken};
 use dropin_money::Amount;
-use dropin_ports::{AuthorizeRequest, CaptureRequest, PaymentMethodData, RefundRequest, VoidRequest};
+use dropin_ports::{
+    AuthorizeRequest, CaptureRequest, DeleteCredentialRequest, PaymentMethodData, RefundRequest,
+    StoredCredentialPayment, VerificationCode, VoidRequest,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
@@ -30,6 +33,44 @@ struct Authorization<'a> {
     review_allowed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     payment_reference: Option<&'a str>,
+    /// Whose stored card it is, or will be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merchant: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    credential: Option<CredentialBody<'a>>,
+}
+
+/// A payment by a stored card.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct CredentialBody<'a> {
+    reference: &'a str,
+    r#use: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network_transaction_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verification_code: Option<&'a str>,
+}
+
+impl<'a> CredentialBody<'a> {
+    fn of(payment: &'a StoredCredentialPayment) -> Self {
+        let mark = payment.mark();
+        Self {
+            reference: payment.credential().expose(),
+            r#use: mark.credential_use.as_str(),
+            network_transaction_id: mark.network_transaction_id.as_ref().map(|id| id.as_str()),
+            verification_code: payment.verification_code().map(VerificationCode::expose),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Deletion<'a> {
+    merchant: String,
+    reference: &'a str,
 }
 
 #[derive(Serialize)]
@@ -66,11 +107,13 @@ struct Void {
 }
 
 pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
-    let (method, card, token) = match &request.method_data {
-        PaymentMethodData::Card(card) => ("CARD", Some(card), None),
-        PaymentMethodData::WalletToken(token) => ("CARD", None, Some(token)),
-        PaymentMethodData::Method(method) => (method.as_str(), None, None),
+    let (method, card, token, stored) = match &request.method_data {
+        PaymentMethodData::Card(card) => ("CARD", Some(card), None, None),
+        PaymentMethodData::WalletToken(token) => ("CARD", None, Some(token), None),
+        PaymentMethodData::StoredCredential(payment) => ("CARD", None, None, Some(payment)),
+        PaymentMethodData::Method(method) => (method.as_str(), None, None, None),
     };
+    let is_about_contract = request.store.is_some() || stored.is_some();
     let data = token.map_or("{}", WalletToken::expose_data);
     let number = card.map(Card::expose_digits);
     let digits = number.as_ref().map_or("", |number| number.as_str());
@@ -82,6 +125,7 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
         card.map_or("", Card::expiry_month),
         card.map_or("", Card::name),
         token.map_or("", WalletToken::expose_data),
+        stored.map_or("", |payment| payment.credential().expose()),
         request.payment_reference.as_deref().unwrap_or_default(),
         request.return_url.as_deref().unwrap_or_default(),
         request.country.as_deref().unwrap_or_default(),
@@ -106,6 +150,9 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
         shopper_country: request.country.as_deref(),
         review_allowed: true,
         payment_reference: request.payment_reference.as_deref(),
+        merchant: is_about_contract.then(|| request.merchant_id.to_string()),
+        store: request.store.map(|kind| kind.as_str()),
+        credential: stored.map(|payment| CredentialBody::of(payment)),
     };
     bytes(&message, FRAME + ESCAPED * free.iter().map(|text| text.len()).sum::<usize>())
 }
@@ -120,6 +167,12 @@ pub(crate) fn refund(request: &RefundRequest) -> Zeroizing<Vec<u8>> {
 
 pub(crate) fn void(request: &VoidRequest) -> Zeroizing<Vec<u8>> {
     bytes(&Void { authorization_key: request.authorization.to_string() }, FRAME)
+}
+
+pub(crate) fn delete_credential(request: &DeleteCredentialRequest) -> Zeroizing<Vec<u8>> {
+    let reference = request.credential.expose();
+    let message = Deletion { merchant: request.merchant_id.to_string(), reference };
+    bytes(&message, FRAME + ESCAPED * reference.len())
 }
 
 fn money(authorization_key: String, amount: &Amount) -> Money {
@@ -139,6 +192,7 @@ fn number_token(amount: &Amount) -> Box<RawValue> {
 
 #[cfg(test)]
 mod tests {
+    use dropin_contract::{ContractKind, PaymentMark, StoredCredentialUse};
     use dropin_kernel::{MerchantId, OpId, OrderId};
     use dropin_money::Currency;
     use serde_json::{Value, json};
@@ -169,6 +223,7 @@ mod tests {
             order_id,
             amount: amount(),
             method_data,
+            store: None,
             payment_reference,
             return_url,
             country,
@@ -206,6 +261,43 @@ mod tests {
         assert!(read(&body).get("Card").is_none());
     }
 
+    fn paying(mark: PaymentMark) -> AuthorizeRequest {
+        let payment = StoredCredentialPayment::new("cus_9/pm_7".parse().unwrap(), mark);
+        let payment = payment.with_verification_code("123".parse().unwrap());
+        asking(PaymentMethodData::StoredCredential(Box::new(payment)), None, None)
+    }
+
+    #[test]
+    fn a_card_is_stored_for_a_merchant() {
+        let card = PaymentMethodData::Card(Card::new("Ana", "4242424242424242", "123", "2031", "12"));
+        let request = AuthorizeRequest { store: Some(ContractKind::Recurring), ..asking(card, None, None) };
+        let body = read(&authorize(&request));
+        assert_eq!((&body["Store"], &body["Merchant"]), (&json!("RECURRING"), &json!(ID)));
+        assert_eq!((&body["Card"]["Number"], body.get("Credential")), (&json!("4242424242424242"), None));
+    }
+
+    #[test]
+    fn a_stored_card_is_charged_as_it_is_marked() {
+        let linked = Some("483297487231504".parse().unwrap());
+        let mark = PaymentMark { credential_use: StoredCredentialUse::Unscheduled, network_transaction_id: linked };
+        let by_merchant =
+            json!({"Reference": "cus_9/pm_7", "Use": "UNSCHEDULED", "NetworkTransactionId": "483297487231504"});
+        assert_eq!(
+            read(&authorize(&paying(mark))),
+            json!({"Amount": 29.9, "Currency": "USD", "OrderId": ID, "Method": "CARD", "ReviewAllowed": true, "Merchant": ID,
+                "Credential": by_merchant})
+        );
+        let by_shopper = json!({"Reference": "cus_9/pm_7", "Use": "FIRST", "VerificationCode": "123"});
+        assert_eq!(read(&authorize(&paying(PaymentMark::FIRST)))["Credential"], by_shopper);
+    }
+
+    #[test]
+    fn a_deletion_names_whose_credential_it_is() {
+        let credential = "cus_9/pm_7".parse().unwrap();
+        let body = delete_credential(&DeleteCredentialRequest { key: key(), merchant_id: merchant(), credential });
+        assert_eq!(read(&body), json!({"Merchant": ID, "Reference": "cus_9/pm_7"}));
+    }
+
     #[test]
     fn what_follows_names_the_authorization() {
         let money = json!({"AuthorizationKey": ID, "Amount": 29.9, "Currency": "USD"});
@@ -223,5 +315,8 @@ mod tests {
         let free = 3 * worst.len() + "CARD".len() + "4242424242424242".len() + "123".len() + "2031".len() + "12".len();
         let body = authorize(&request);
         assert_eq!(body.capacity(), FRAME + ESCAPED * free, "it grew");
+        let credential: dropin_ports::StoredCredential = "\\".repeat(255).parse().unwrap();
+        let request = DeleteCredentialRequest { key: key(), merchant_id: merchant(), credential };
+        assert_eq!(delete_credential(&request).capacity(), FRAME + ESCAPED * 255, "it grew");
     }
 }

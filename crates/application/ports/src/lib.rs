@@ -4,6 +4,7 @@
 mod access;
 mod audit;
 mod backlog;
+mod credential;
 mod event_log;
 mod idempotency;
 mod keyring;
@@ -27,6 +28,12 @@ pub use access::{
 };
 pub use audit::{AuditStore, AuditedOrder, Balance, OrderAuditTrail, OrderRecords, PositionedOperation};
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
+pub use credential::{
+    CredentialApproval, CredentialCursor, CredentialDeletion, CredentialListEntry, CredentialListPage,
+    CredentialListQuery, CredentialListUnavailable, DeleteCredentialRequest, InvalidStoredCredential,
+    InvalidVerificationCode, MAX_STORED_CREDENTIAL_BYTES, StoredCredential, StoredCredentialList,
+    StoredCredentialPayment, VerificationCode,
+};
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
 pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};

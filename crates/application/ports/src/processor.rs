@@ -1,8 +1,11 @@
 use async_trait::async_trait;
 use dropin_card::{Card, WalletToken};
+use dropin_contract::{ContractKind, CredentialDecline};
 use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{BankDetails, DeclineReason, OpKind};
+
+use crate::credential::{CredentialApproval, CredentialDeletion, DeleteCredentialRequest, StoredCredentialPayment};
 
 /// What an authorization is paid with, as the processor gets it.
 #[derive(Debug)]
@@ -11,6 +14,8 @@ pub enum PaymentMethodData {
     Card(Card),
     /// What a wallet gave instead of a card, byte for byte; wiped when dropped.
     WalletToken(WalletToken),
+    /// What the processor stored of a card before; wiped when dropped.
+    StoredCredential(Box<StoredCredentialPayment>),
     /// A method of the catalogue without a card, by its id, for example `PAYPAL`.
     Method(String),
 }
@@ -24,10 +29,12 @@ pub struct AuthorizeRequest {
     pub merchant_id: MerchantId,
     /// The Order, for the processor's own records.
     pub order_id: OrderId,
-    /// How much to reserve.
+    /// How much to reserve. Zero verifies the card and charges nothing: where it is stored, or the shopper authenticates anew for a contract.
     pub amount: Amount,
     /// What with.
     pub method_data: PaymentMethodData,
+    /// What the card is stored for once this is approved; `None` to store nothing. For a card alone.
+    pub store: Option<ContractKind>,
     /// What the shopper shall write on a transfer; `None` for methods without one.
     pub payment_reference: Option<String>,
     /// Where a hosted page sends the shopper back; `None` when there is nobody to send.
@@ -119,6 +126,8 @@ pub enum ProcessorReply {
         captured: bool,
         /// Whether the processor holds it for a review of ours.
         under_review: bool,
+        /// What there is to know of the stored card; `None` where nothing was stored or paid by what is.
+        credential: Option<Box<CredentialApproval>>,
     },
     /// Refused.
     Declined {
@@ -126,6 +135,8 @@ pub enum ProcessorReply {
         reason: DeclineReason,
         /// Whether another try may succeed.
         retryable: bool,
+        /// What the issuer said of a payment by a stored credential; `None` where it was not asked, or the processor tells no more than `reason`.
+        credential: Option<CredentialDecline>,
     },
     /// Accepted; the outcome comes later and is asked for by key.
     Pending(Waiting),
@@ -176,6 +187,9 @@ pub trait Processor: Send + Sync {
     /// the shopper is closed by it, in one step with being paid: afterwards nobody can pay it. What waits for a bank transfer or for the provider's
     /// own review stays, and that is the answer.
     async fn abandon(&self, question: OperationQuery) -> StatusReply;
+
+    /// Deletes what was stored of a card. It may be asked again, and an authorization by it that comes later is declined.
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion;
 }
 
 /// One entry of the processor's journal: an effect, or a change of one.

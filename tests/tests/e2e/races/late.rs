@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_order::DeclineReason;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, OperationQuery, Processor, ProcessorReply, RefundRequest, StatusReply,
-    VoidRequest,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, Processor,
+    ProcessorReply, RefundRequest, StatusReply, VoidRequest,
 };
 use dropin_processor_http::HttpProcessor;
 use dropin_tests::{World, cards, until};
@@ -41,7 +41,7 @@ impl Processor for LeavesPagesOpen {
     }
 
     async fn void(&self, _: VoidRequest) -> ProcessorReply {
-        ProcessorReply::Declined { reason: DeclineReason::Expired, retryable: false }
+        ProcessorReply::Declined { reason: DeclineReason::Expired, retryable: false, credential: None }
     }
 
     async fn refund(&self, request: RefundRequest) -> ProcessorReply {
@@ -54,6 +54,10 @@ impl Processor for LeavesPagesOpen {
 
     async fn abandon(&self, question: OperationQuery) -> StatusReply {
         self.0.abandon(question).await
+    }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        self.0.delete_credential(request).await
     }
 }
 

@@ -21,7 +21,7 @@ fn means(kind: &str, outcome: &str, members: Value) -> ProcessorReply {
 }
 
 fn yes(amount: Option<Amount>) -> ProcessorReply {
-    ProcessorReply::Approved { amount, captured: false, under_review: false }
+    ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None }
 }
 
 fn is_unclear(answer: &ProcessorReply) -> bool {
@@ -94,9 +94,15 @@ fn only_a_void_may_leave_out_how_much() {
 #[test]
 fn a_yes_says_whether_money_was_taken_and_whether_to_look_at_it() {
     let paid = means("AUTHORIZE", "APPROVED", json!({"Amount": 10, "Currency": "USD", "Captured": true}));
-    assert_eq!(paid, ProcessorReply::Approved { amount: Some(ten()), captured: true, under_review: false });
+    assert_eq!(
+        paid,
+        ProcessorReply::Approved { amount: Some(ten()), captured: true, under_review: false, credential: None }
+    );
     let held = means("AUTHORIZE", "APPROVED", json!({"Amount": 10, "Currency": "USD", "UnderReview": true}));
-    assert_eq!(held, ProcessorReply::Approved { amount: Some(ten()), captured: false, under_review: true });
+    assert_eq!(
+        held,
+        ProcessorReply::Approved { amount: Some(ten()), captured: false, under_review: true, credential: None }
+    );
 }
 
 #[test]
@@ -115,16 +121,20 @@ fn every_reason_has_its_word_here() {
         ("ALREADY_CAPTURED", DeclineReason::Generic),
         ("ALREADY_VOIDED", DeclineReason::Voided),
         ("AUTHENTICATION_FAILED", DeclineReason::AuthenticationFailed),
+        ("AUTHENTICATION_REQUIRED", DeclineReason::AuthenticationFailed),
+        ("INVALID_CREDENTIAL", DeclineReason::InvalidCard),
+        ("USE_NOT_AGREED", DeclineReason::Generic),
+        ("TRANSACTION_ID_MISMATCH", DeclineReason::Generic),
         ("CANCELLED", DeclineReason::CancelledByShopper),
         ("EXPIRED", DeclineReason::Expired),
         ("REVIEW_DECLINED", DeclineReason::Generic),
         ("VOIDED", DeclineReason::Voided),
         ("SOMETHING_NEW", DeclineReason::Generic),
     ] {
-        let declined = ProcessorReply::Declined { reason: expected, retryable: true };
+        let declined = ProcessorReply::Declined { reason: expected, retryable: true, credential: None };
         assert_eq!(means("AUTHORIZE", "DECLINED", json!({"Reason": reason, "Retryable": true})), declined, "{reason}");
     }
-    let silent = ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false };
+    let silent = ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false, credential: None };
     assert_eq!(means("CAPTURE", "DECLINED", json!({})), silent);
 }
 
@@ -216,4 +226,34 @@ fn texts_may_be_written_with_escapes() {
     );
     let waits = Waiting::Shopper { page: "https://bank.example/".to_owned(), until: None };
     assert_eq!(effect(answer(200, &body), key(), OpKind::Authorize), ProcessorReply::Pending(waits));
+}
+
+#[test]
+fn a_stored_card_is_read_with_its_payment_or_not_at_all() {
+    let card = json!({"Scheme": "VISA", "Last4": "4242", "Expiry": "2031-12"});
+    let stored = json!({"Amount": 10, "Currency": "USD", "CardSummary": card, "NetworkTransactionId": "483297487231504",
+        "Credential": {"Reference": "crd_1", "Kind": "RECURRING"}});
+    let ProcessorReply::Approved { credential: Some(facts), .. } = means("AUTHORIZE", "APPROVED", stored.clone())
+    else {
+        panic!("nothing is stored");
+    };
+    assert_eq!(facts.stored, "crd_1".parse().ok());
+    for (member, odd) in [
+        ("CardSummary", json!({"Scheme": "VISA", "Last4": "4242", "Expiry": "soon"})),
+        ("CardSummary", Value::Null),
+        ("Credential", json!({"Reference": ""})),
+        ("Credential", json!({})),
+        ("NetworkTransactionId", json!("")),
+        ("NetworkTransactionId", json!(1)),
+    ] {
+        let mut body = stored.clone();
+        body[member] = odd;
+        assert!(is_unclear(&means("AUTHORIZE", "APPROVED", body)), "{member}");
+    }
+    let declined = json!({"Reason": "GENERIC_DECLINE", "CardSummary": card, "ResponseCode": "R1"});
+    let ProcessorReply::Declined { credential, .. } = means("AUTHORIZE", "DECLINED", declined) else {
+        panic!("not declined");
+    };
+    let revoked = dropin_contract::DeclineCategory::AuthorizationRevoked;
+    assert_eq!(credential.map(|decline| decline.category), Some(revoked));
 }

@@ -6,10 +6,8 @@ use dropin_ports::{Processor, ProcessorReply, RefundRequest, StatusReply, VoidRe
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 
 use crate::harness::{
-    KEY, PLAIN, about, approved, capture, card, config_for, eur, harness, key, merchant, press, question,
+    KEY, PATIENT, PLAIN, about, approved, capture, card, config_for, eur, harness, key, merchant, press, question,
 };
-
-const PATIENT: Duration = Duration::from_secs(5);
 
 #[actix_web::test]
 async fn authorize_capture_a_part_and_refund_a_part_of_that() {
@@ -39,7 +37,7 @@ async fn a_voided_authorization_is_over() {
     let void = || VoidRequest { key: key(), merchant_id: merchant(), authorization };
     let answer = harness.processor.void(void()).await;
     assert!(matches!(answer, ProcessorReply::Approved { captured: false, under_review: false, .. }), "{answer:?}");
-    let over = ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false };
+    let over = ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false, credential: None };
     assert_eq!(harness.processor.void(void()).await, over);
     assert_eq!(harness.processor.capture(capture(authorization, 1_00)).await, over);
 }
@@ -53,11 +51,11 @@ async fn declines_say_why() {
         ("4000000000009979", DeclineReason::DoNotTryAgain),
     ] {
         let answer = harness.processor.authorize(card(key(), number, 1_00)).await;
-        assert_eq!(answer, ProcessorReply::Declined { reason, retryable: false });
+        assert_eq!(answer, ProcessorReply::Declined { reason, retryable: false, credential: None });
     }
     let authorization = key();
     harness.processor.authorize(card(authorization, "4000000000000341", 1_00)).await;
-    let refused = ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false };
+    let refused = ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false, credential: None };
     assert_eq!(harness.processor.capture(capture(authorization, 1_00)).await, refused);
 }
 
@@ -65,7 +63,8 @@ async fn declines_say_why() {
 async fn a_review_of_ours_is_always_welcome() {
     let harness = harness(PATIENT).await;
     let key = key();
-    let held = ProcessorReply::Approved { amount: Some(eur(2_00)), captured: false, under_review: true };
+    let held =
+        ProcessorReply::Approved { amount: Some(eur(2_00)), captured: false, under_review: true, credential: None };
     assert_eq!(harness.processor.authorize(card(key, "4000000000009235", 2_00)).await, held);
     assert_eq!(harness.processor.status(about(key)).await, StatusReply::Known(held));
 }
@@ -73,7 +72,7 @@ async fn a_review_of_ours_is_always_welcome() {
 #[actix_web::test]
 async fn a_challenge_is_decided_by_the_shopper() {
     let harness = harness(PATIENT).await;
-    let declined = |reason| ProcessorReply::Declined { reason, retryable: false };
+    let declined = |reason| ProcessorReply::Declined { reason, retryable: false, credential: None };
     for (choice, outcome) in [
         ("succeed", approved(5_00)),
         ("fail", declined(DeclineReason::AuthenticationFailed)),
@@ -91,7 +90,7 @@ async fn without_a_way_back_there_is_no_challenge() {
     let harness = harness(PATIENT).await;
     let mut request = card(key(), "4000000000003220", 5_00);
     request.return_url = None;
-    let declined = ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false };
+    let declined = ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false, credential: None };
     assert_eq!(harness.processor.authorize(request).await, declined);
 }
 
@@ -127,7 +126,7 @@ async fn captures_and_refunds_that_are_pending_end() {
     let pending = ProcessorReply::Pending(Waiting::Processor);
     assert_eq!(harness.processor.capture(request.clone()).await, pending);
     assert_eq!(harness.outcome(request.key, OpKind::Capture).await, approved(3_00));
-    let declined = ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false };
+    let declined = ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false, credential: None };
     for (number, outcome) in [("4000000000007726", approved(1_00)), ("4000000000005126", declined)] {
         let (authorization, refund) = (key(), key());
         harness.processor.authorize(card(authorization, number, 3_00)).await;

@@ -17,6 +17,8 @@ use sandbox_processor::{Config, Hosting, SandboxProcessor, Waits};
 use uuid::Uuid;
 
 pub(crate) const KEY: &str = "key-of-this-test";
+/// Longer than anything here takes.
+pub(crate) const PATIENT: Duration = Duration::from_secs(5);
 pub(crate) const PLAIN: &str = "4242424242424242";
 
 /// A sandbox processor on a free port, and our client for it.
@@ -87,7 +89,7 @@ pub(crate) fn method(key: OpId, id: &str, minor: i64) -> AuthorizeRequest {
     asking(key, PaymentMethodData::Method(id.to_owned()), minor)
 }
 
-fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> AuthorizeRequest {
+pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> AuthorizeRequest {
     let order_id = OrderId::new(Uuid::new_v4());
     let return_url = Some("https://shop.example/back".to_owned());
     AuthorizeRequest {
@@ -97,6 +99,7 @@ fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> AuthorizeReq
         order_id,
         amount: eur(minor),
         method_data,
+        store: None,
         return_url,
         country: Some("NL".to_owned()),
     }
@@ -107,7 +110,7 @@ pub(crate) fn capture(authorization: OpId, minor: i64) -> CaptureRequest {
 }
 
 pub(crate) fn approved(minor: i64) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(eur(minor)), captured: false, under_review: false }
+    ProcessorReply::Approved { amount: Some(eur(minor)), captured: false, under_review: false, credential: None }
 }
 
 impl Harness {

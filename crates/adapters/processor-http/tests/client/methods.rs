@@ -5,17 +5,17 @@ use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{Processor, ProcessorJournal, ProcessorReply, StatusReply, VoidRequest, Waiting};
 use sandbox_processor::Waits;
 
-use crate::harness::{PLAIN, about, approved, capture, card, eur, harness, harness_with, key, merchant, method, press};
-
-const PATIENT: Duration = Duration::from_secs(5);
+use crate::harness::{
+    PATIENT, PLAIN, about, approved, capture, card, eur, harness, harness_with, key, merchant, method, press,
+};
 
 fn declined(reason: DeclineReason) -> ProcessorReply {
-    ProcessorReply::Declined { reason, retryable: false }
+    ProcessorReply::Declined { reason, retryable: false, credential: None }
 }
 
 /// Approved, and the money is there.
 fn paid(minor: i64) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(eur(minor)), captured: true, under_review: false }
+    ProcessorReply::Approved { amount: Some(eur(minor)), captured: true, under_review: false, credential: None }
 }
 
 #[actix_web::test]

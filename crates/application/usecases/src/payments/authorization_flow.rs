@@ -214,7 +214,7 @@ impl AuthorizationFlow<'_> {
     pub(super) async fn authorize(&self, mut prepared: Prepared) -> Result<Conclusion, StoreError> {
         let answer = match self.open(&mut prepared) {
             Ok(_means) if prepared.is_refused() => {
-                ProcessorReply::Declined { reason: DeclineReason::DoNotTryAgain, retryable: false }
+                ProcessorReply::Declined { reason: DeclineReason::DoNotTryAgain, retryable: false, credential: None }
             }
             Ok(method_data) => self.ask(&prepared, method_data).await,
             Err(error) => {
@@ -255,6 +255,7 @@ impl AuthorizationFlow<'_> {
             order_id: order.id,
             amount: operation.amount,
             method_data,
+            store: None,
             payment_reference: order.transfer_reference.clone(),
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
             country: Some(prepared.country.clone()),

@@ -240,7 +240,8 @@ impl Payments {
             if !payment.operation.state.is_open() {
                 return Ok(Conclusion::of(payment));
             }
-            let nothing_held = ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false };
+            let nothing_held =
+                ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false, credential: None };
             let moot = matches!(answer, ProcessorReply::Declined { .. }) && self.holds_nothing(&payment).await?;
             let answer = if moot { &nothing_held } else { &answer };
             let mut decision = decide::decide(self, &payment, answer, policy)?;

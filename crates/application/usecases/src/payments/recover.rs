@@ -74,7 +74,8 @@ impl Payments {
                 if self.clock.now() < payment.operation.created_at.plus(self.timing.lease) {
                     return Ok(StatusReply::Unreachable { why: "the call may still be on its way".to_owned() });
                 }
-                let never_sent = ProcessorReply::Declined { reason: DeclineReason::NeverSent, retryable: false };
+                let never_sent =
+                    ProcessorReply::Declined { reason: DeclineReason::NeverSent, retryable: false, credential: None };
                 Ok(StatusReply::Known(never_sent))
             }
             OpKind::Capture | OpKind::Void | OpKind::Refund => {

@@ -22,7 +22,7 @@ fn page() -> ProcessorReply {
 }
 
 fn paid() -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false }
+    ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false, credential: None }
 }
 
 async fn cancel(world: &World, id: OrderId) -> u16 {
@@ -41,7 +41,8 @@ async fn money_for_an_order_whose_life_is_over_is_in_sight_until_somebody_gave_i
     let (id, _) = world.checkout("BANKTRANSFER", true).await;
     assert_eq!((cancel(&world, id).await, world.state(id).await), (200, "CANCELLED"));
     // More than was asked for cannot be booked, and so is not given back by itself.
-    let too_much = || ProcessorReply::Approved { amount: Some(usd(1_001)), captured: true, under_review: false };
+    let too_much =
+        || ProcessorReply::Approved { amount: Some(usd(1_001)), captured: true, under_review: false, credential: None };
     for _ in 0..2 {
         world.script.know(too_much());
         assert_eq!(world.settle_after(20 * MINUTE).await, 1);

@@ -75,7 +75,12 @@ async fn a_capture_of_more_or_in_another_currency_is_never_accepted() {
 #[tokio::test]
 async fn a_payment_of_less_is_held_until_somebody_accepts_it() {
     let world = World::new().await;
-    let paid = |minor| ProcessorReply::Approved { amount: Some(usd(minor)), captured: true, under_review: false };
+    let paid = |minor| ProcessorReply::Approved {
+        amount: Some(usd(minor)),
+        captured: true,
+        under_review: false,
+        credential: None,
+    };
     world.script.say(OpKind::Authorize, paid(900));
     let (id, answer) = world.checkout("PAYPAL", false).await;
     assert_eq!((answer.status, world.state(id).await), (200, "PROCESSING"));
@@ -88,7 +93,7 @@ async fn a_payment_of_less_is_held_until_somebody_accepts_it() {
 #[tokio::test]
 async fn an_approval_without_an_amount_is_no_approval() {
     let world = World::new().await;
-    let nothing = ProcessorReply::Approved { amount: None, captured: false, under_review: false };
+    let nothing = ProcessorReply::Approved { amount: None, captured: false, under_review: false, credential: None };
     world.script.say(OpKind::Authorize, nothing);
     let (id, _) = world.checkout("PAYPAL", false).await;
     assert_eq!(world.state(id).await, "PROCESSING");

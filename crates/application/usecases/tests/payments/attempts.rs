@@ -26,11 +26,11 @@ fn page_for_half_an_hour(world: &World) -> ProcessorReply {
 }
 
 fn paid(minor: i64) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(usd(minor)), captured: true, under_review: false }
+    ProcessorReply::Approved { amount: Some(usd(minor)), captured: true, under_review: false, credential: None }
 }
 
 fn refused(reason: DeclineReason) -> ProcessorReply {
-    ProcessorReply::Declined { reason, retryable: false }
+    ProcessorReply::Declined { reason, retryable: false, credential: None }
 }
 
 fn attempt() -> AttemptId {
@@ -278,7 +278,7 @@ async fn an_approval_waits_for_the_void_that_is_under_way() {
         world.shopper.return_shopper(order, Duration::ZERO).await.unwrap();
         assert_eq!(progress(&world, id).await, "REDIRECTED", "a payment that may be voided is none");
         // The void is due first.
-        let void = ProcessorReply::Approved { amount: None, captured: false, under_review: false };
+        let void = ProcessorReply::Approved { amount: None, captured: false, under_review: false, credential: None };
         world.script.know(if voided { void } else { declined(false) });
         world.script.know(approval.clone());
         assert_eq!(world.settle_after(Duration::from_secs(15 * 60)).await, 2);

@@ -17,7 +17,7 @@ fn page() -> ProcessorReply {
 }
 
 fn paid(minor: i64) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(usd(minor)), captured: true, under_review: false }
+    ProcessorReply::Approved { amount: Some(usd(minor)), captured: true, under_review: false, credential: None }
 }
 
 async fn nothing_is_open(world: &World) -> bool {
@@ -48,7 +48,7 @@ async fn a_void_of_what_was_refused_meanwhile_is_over() {
     world.script.say(OpKind::Void, unclear());
     assert_eq!(world.payments.expire_orders(10).await.unwrap(), 1);
     // The page's time is over at the processor, too: the authorization is due first, then the void finds nothing to void.
-    world.script.know(ProcessorReply::Declined { reason: DeclineReason::Expired, retryable: false });
+    world.script.know(ProcessorReply::Declined { reason: DeclineReason::Expired, retryable: false, credential: None });
     world.script.know(declined(false));
     assert_eq!(world.settle_after(Duration::from_secs(60)).await, 2);
     assert_eq!(world.state(id).await, "CANCELLED");
@@ -104,7 +104,7 @@ async fn a_review_that_the_provider_lets_lapse_has_failed() {
     world.script.say(OpKind::Authorize, ProcessorReply::Pending(Waiting::Review));
     let (id, _) = world.checkout("PAYLATER", true).await;
     drop(world.capture(id, Some("4.00")).await.unwrap());
-    world.script.know(ProcessorReply::Declined { reason: DeclineReason::Expired, retryable: false });
+    world.script.know(ProcessorReply::Declined { reason: DeclineReason::Expired, retryable: false, credential: None });
     world.settle_after(Duration::from_secs(2)).await;
     let order = world.order(id).await;
     assert_eq!((order.state.as_str(), order.capture_promised), ("PROCESSING_FAILED", None));

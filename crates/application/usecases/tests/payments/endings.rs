@@ -107,7 +107,7 @@ async fn a_transfer_that_never_arrives_is_cancelled() {
     assert_eq!(world.payments.expire_orders(10).await.unwrap(), 1);
     assert_eq!(world.state(id).await, "CANCELLED");
     // Its authorization is closed when it is looked at, without another word.
-    world.script.know(ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false });
+    world.script.know(ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false, credential: None });
     assert_eq!(world.settle_after(Duration::ZERO).await, 1);
     assert!(world.payments.store.list_open_operations(10).await.unwrap().is_empty());
     assert_eq!(world.events().await, ["ORDER_PROCESSING", "ORDER_CANCELLED"]);
@@ -120,7 +120,8 @@ async fn a_transfer_that_arrives_while_it_is_being_cancelled_is_paid() {
     let (id, _) = world.checkout("BANKTRANSFER", true).await;
     world.script.say(OpKind::Void, unclear());
     drop(cancel(&world, id).await.unwrap());
-    let arrived = ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false };
+    let arrived =
+        ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false, credential: None };
     // Due first is the authorization, then the void: one is answered, the other refused.
     for known in [arrived.clone(), declined(false), arrived] {
         world.script.know(known);
@@ -136,7 +137,8 @@ async fn a_transfer_that_arrives_while_it_is_being_cancelled_is_paid() {
 #[tokio::test]
 async fn nothing_is_voided_after_the_shopper_has_paid() {
     let page = Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None };
-    let paid = ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false };
+    let paid =
+        ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false, credential: None };
     for of_the_void in [StatusReply::Absent, StatusReply::Known(declined(true))] {
         let world = World::new().await;
         world.script.say(OpKind::Authorize, ProcessorReply::Pending(page.clone()));

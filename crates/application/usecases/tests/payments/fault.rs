@@ -8,10 +8,11 @@ use dropin_kernel::{BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, Re
 use dropin_order::{OpState, Operation, Order, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, AuthorizeRequest, CaptureRequest, ChangeOrder, ChangeSession, Changed,
-    CheckoutRecord, ClaimedOperation, Inserted, LapsedOrder, NewSession, OpenOperations, OperationQuery, OrderChanged,
-    OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization, Processor, ProcessorReply, RefundRequest,
-    ReplaceSession, Replaced, SessionStore, SessionWithOrder, Settled, Settlement, StashEntry, StashFound, StashKey,
-    StashStore, StashUsage, StatusReply, StoreError, StoredResponse, VoidRequest,
+    CheckoutRecord, ClaimedOperation, CredentialDeletion, DeleteCredentialRequest, Inserted, LapsedOrder, NewSession,
+    OpenOperations, OperationQuery, OrderChanged, OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization,
+    Processor, ProcessorReply, RefundRequest, ReplaceSession, Replaced, SessionStore, SessionWithOrder, Settled,
+    Settlement, StashEntry, StashFound, StashKey, StashStore, StashUsage, StatusReply, StoreError, StoredResponse,
+    VoidRequest,
 };
 use dropin_rates::Offer;
 use dropin_session::Session;
@@ -176,5 +177,10 @@ impl Processor for Faulty<Arc<dyn Processor>> {
 
     async fn abandon(&self, question: OperationQuery) -> StatusReply {
         self.point.status(self.inner.abandon(question)).await
+    }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        let lost = CredentialDeletion::Unknown { why: "lost".to_owned() };
+        self.point.pass(self.inner.delete_credential(request), lost).await
     }
 }

@@ -10,8 +10,8 @@ use dropin_kernel::{OpId, OrderId};
 use dropin_money::Amount;
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Clock, OperationQuery, PaymentMethodData, Processor, ProcessorReply,
-    RefundRequest, StatusReply, VoidRequest, Waiting,
+    AuthorizeRequest, CaptureRequest, Clock, CredentialDeletion, DeleteCredentialRequest, OperationQuery,
+    PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting,
 };
 
 use crate::world::TestClock;
@@ -99,7 +99,7 @@ impl Authorization {
             }
             State::Approved => {
                 let (amount, captured) = (self.amount, self.takes_money);
-                ProcessorReply::Approved { amount, captured, under_review: false }
+                ProcessorReply::Approved { amount, captured, under_review: false, credential: None }
             }
             State::Declined(reason) => declined(reason),
             State::Abandoned => ProcessorReply::Abandoned,
@@ -108,7 +108,7 @@ impl Authorization {
 }
 
 fn declined(reason: DeclineReason) -> ProcessorReply {
-    ProcessorReply::Declined { reason, retryable: false }
+    ProcessorReply::Declined { reason, retryable: false, credential: None }
 }
 
 #[derive(Default)]
@@ -199,6 +199,7 @@ impl SimulatedProcessor {
 impl Processor for SimulatedProcessor {
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
         let PaymentMethodData::Card(card) = &request.method_data else { panic!("cards alone are simulated") };
+        assert_eq!(request.store, None, "no card is stored here");
         let verdict = Verdict::of(card.expose_number());
         let state = match verdict {
             Verdict::Approve | Verdict::LoseAnswer => State::Approved,
@@ -222,7 +223,12 @@ impl Processor for SimulatedProcessor {
     }
 
     async fn capture(&self, request: CaptureRequest) -> ProcessorReply {
-        let done = ProcessorReply::Approved { amount: Some(request.amount), captured: false, under_review: false };
+        let done = ProcessorReply::Approved {
+            amount: Some(request.amount),
+            captured: false,
+            under_review: false,
+            credential: None,
+        };
         self.ledger.lock().unwrap().once(request.key, request.authorization, |one| match one {
             Some(one) if one.has_money() && !one.captured => {
                 one.captured = true;
@@ -234,7 +240,7 @@ impl Processor for SimulatedProcessor {
 
     async fn void(&self, request: VoidRequest) -> ProcessorReply {
         let leaves_open = self.leaves_pages_open.load(Ordering::SeqCst);
-        let done = || ProcessorReply::Approved { amount: None, captured: false, under_review: false };
+        let done = || ProcessorReply::Approved { amount: None, captured: false, under_review: false, credential: None };
         self.ledger.lock().unwrap().once(request.key, request.authorization, |one| match one {
             Some(_) if leaves_open => done(),
             Some(one) if one.state == State::OnPage => {
@@ -253,7 +259,12 @@ impl Processor for SimulatedProcessor {
     }
 
     async fn refund(&self, request: RefundRequest) -> ProcessorReply {
-        let done = ProcessorReply::Approved { amount: Some(request.amount), captured: false, under_review: false };
+        let done = ProcessorReply::Approved {
+            amount: Some(request.amount),
+            captured: false,
+            under_review: false,
+            credential: None,
+        };
         self.ledger.lock().unwrap().once(request.key, request.authorization, |one| match one {
             Some(one) if one.captured && !one.refunded => {
                 one.refunded = true;
@@ -295,5 +306,9 @@ impl Processor for SimulatedProcessor {
             State::Approved | State::Declined(_) | State::Abandoned => {}
         }
         StatusReply::Known(one.answer(&self.clock).expect("it is known now"))
+    }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        panic!("{request:?}: no card is stored here")
     }
 }

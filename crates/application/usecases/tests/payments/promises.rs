@@ -97,7 +97,8 @@ async fn a_pay_later_order_is_captured_after_the_review_only_when_that_was_wante
 
 #[tokio::test]
 async fn a_method_that_takes_the_money_at_once_tells_of_both_events_and_of_a_transfer_one() {
-    let taken = ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false };
+    let taken =
+        ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false, credential: None };
     let world = World::new().await;
     world.script.say(OpKind::Authorize, taken.clone());
     let (id, told) = world.checkout("PAYPAL", true).await;

@@ -19,7 +19,7 @@ const STOLEN_AGAIN: &str = "4000 0000-0000 9979";
 const OTHER: &str = "4242424242424242";
 
 fn refuse(world: &World, reason: DeclineReason) {
-    world.script.say(OpKind::Authorize, ProcessorReply::Declined { reason, retryable: false });
+    world.script.say(OpKind::Authorize, ProcessorReply::Declined { reason, retryable: false, credential: None });
 }
 
 fn asked(world: &World) -> usize {
@@ -98,7 +98,11 @@ async fn a_card_that_is_refused_later_is_not_asked_again() {
         assert_eq!(attempts(&world, id).await, [("", true)]);
         world.script.know(undecided);
         world.settle_after(Duration::from_secs(60)).await;
-        world.script.know(ProcessorReply::Declined { reason: DeclineReason::DoNotTryAgain, retryable: false });
+        world.script.know(ProcessorReply::Declined {
+            reason: DeclineReason::DoNotTryAgain,
+            retryable: false,
+            credential: None,
+        });
         world.settle_after(Duration::from_secs(60)).await;
         assert_eq!(attempts(&world, id).await, [("CARD_REFUSED", true)]);
         assert_eq!(pay(&world, id, STOLEN).await, ("CREATED", Some(("PAYMENT_DECLINED", 3))));

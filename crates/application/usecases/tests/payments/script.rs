@@ -9,8 +9,8 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, OperationQuery, Processor, ProcessorReply, RefundRequest, StatusReply,
-    VoidRequest,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, Processor,
+    ProcessorReply, RefundRequest, StatusReply, VoidRequest,
 };
 use tokio::sync::Notify;
 
@@ -34,7 +34,7 @@ pub(crate) struct Gate {
 }
 
 pub(crate) fn approved(amount: &Amount) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(*amount), captured: false, under_review: false }
+    ProcessorReply::Approved { amount: Some(*amount), captured: false, under_review: false, credential: None }
 }
 
 pub(crate) fn unclear() -> ProcessorReply {
@@ -42,7 +42,7 @@ pub(crate) fn unclear() -> ProcessorReply {
 }
 
 pub(crate) fn declined(retryable: bool) -> ProcessorReply {
-    ProcessorReply::Declined { reason: DeclineReason::Generic, retryable }
+    ProcessorReply::Declined { reason: DeclineReason::Generic, retryable, credential: None }
 }
 
 impl Script {
@@ -92,7 +92,12 @@ impl Script {
     fn answer(&self, kind: OpKind, key: OpId, amount: Option<&Amount>) -> ProcessorReply {
         self.calls.lock().unwrap().push((kind, key));
         let scripted = self.next.lock().unwrap().get_mut(kind.as_str()).and_then(VecDeque::pop_front);
-        let plain = || ProcessorReply::Approved { amount: amount.cloned(), captured: false, under_review: false };
+        let plain = || ProcessorReply::Approved {
+            amount: amount.cloned(),
+            captured: false,
+            under_review: false,
+            credential: None,
+        };
         scripted.unwrap_or_else(plain)
     }
 }
@@ -100,6 +105,7 @@ impl Script {
 #[async_trait]
 impl Processor for Script {
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
+        assert_eq!(request.store, None, "no card is stored here");
         self.references.lock().unwrap().push(request.payment_reference.clone());
         self.pass().await;
         self.answer(OpKind::Authorize, request.key, Some(&request.amount))
@@ -127,5 +133,9 @@ impl Processor for Script {
     async fn abandon(&self, _: OperationQuery) -> StatusReply {
         let scripted = self.abandons.lock().unwrap().pop_front();
         scripted.unwrap_or(StatusReply::Known(ProcessorReply::Abandoned))
+    }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        panic!("{request:?}: no card is stored here")
     }
 }

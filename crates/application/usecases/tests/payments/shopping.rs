@@ -47,7 +47,7 @@ async fn a_shopper_who_cancels_comes_back_to_the_cancel_url() {
     world.script.say(OpKind::Authorize, page());
     let (id, _) = world.submitted("PAYPAL").await;
     let reason = DeclineReason::CancelledByShopper;
-    world.script.know(ProcessorReply::Declined { reason, retryable: false });
+    world.script.know(ProcessorReply::Declined { reason, retryable: false, credential: None });
     let back = world.shopper.return_shopper(order_of(&world, id).await, Duration::ZERO).await.unwrap();
     assert_eq!(back, ReturnDestination::To("http://127.0.0.1:8081/cart".to_owned()));
     assert_eq!(session(&world, id).await, "CREATED PAGE_CANCELLED");

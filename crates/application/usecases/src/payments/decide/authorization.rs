@@ -24,7 +24,7 @@ pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorReply, policy: Dec
         {
             draft.poll_later(OpState::Pending);
         }
-        ProcessorReply::Approved { amount: Some(amount), captured, under_review } => {
+        ProcessorReply::Approved { amount: Some(amount), captured, under_review, .. } => {
             match (draft.order().state, captured) {
                 (OrderState::CommitAccepted, _) => provider_approved(draft, amount, *captured, policy)?,
                 (_, true) => paid(draft, amount, policy)?,
