@@ -5,6 +5,7 @@ mod access;
 mod audit;
 mod backlog;
 mod credential;
+mod credential_vault;
 mod event_log;
 mod idempotency;
 mod keyring;
@@ -34,6 +35,7 @@ pub use credential::{
     InvalidVerificationCode, MAX_STORED_CREDENTIAL_BYTES, StoredCredential, StoredCredentialList,
     StoredCredentialPayment, VerificationCode,
 };
+pub use credential_vault::{CredentialVault, SealedCredential};
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
 pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
