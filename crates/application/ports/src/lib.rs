@@ -38,7 +38,7 @@ pub use credential::{
 pub use credential_vault::{CredentialVault, SealedCredential};
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
 pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
-pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
+pub use keyring::{Fingerprint, KeyringError, SealedCard, SecretKeys, Secrets, StashBinding, StashVault};
 pub use metric::{Histogram, Metric, MetricSample, MetricSource, MetricValues};
 pub use notifications::{
     DeliveryState, DeliveryStatus, DiscardRequest, EventsPurged, Notification, NotificationDetails, NotificationFilter,
