@@ -16,6 +16,7 @@ mod payment;
 mod processor;
 mod rate_source;
 mod rate_store;
+mod sealed;
 mod session;
 mod stash;
 mod store;
@@ -57,6 +58,7 @@ pub use processor::{
 };
 pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};
+pub use sealed::{SealedKind, SealedStore, SealedValue};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
 pub use stash::{StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage};
 pub use store::{
