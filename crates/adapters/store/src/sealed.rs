@@ -45,6 +45,7 @@ impl SealedStore for Store {
 fn webhook_secrets(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
     let rows: Vec<(Id, Vec<u8>)> = endpoint::table
         .filter(endpoint::id.gt(after))
+        .filter(endpoint::removed_at.is_null())
         .order(endpoint::id)
         .limit(i64::from(limit))
         .select((endpoint::id, endpoint::secret))
@@ -60,6 +61,7 @@ fn webhook_secrets(connection: &mut AnyConnection, after: Id, limit: u32) -> Res
 fn previous_webhook_secrets(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
     let rows: Vec<(Id, Vec<u8>)> = endpoint::table
         .filter(endpoint::id.gt(after))
+        .filter(endpoint::removed_at.is_null())
         .filter(endpoint::previous_secret.is_not_null())
         .order(endpoint::id)
         .limit(i64::from(limit))

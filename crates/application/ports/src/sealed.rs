@@ -26,14 +26,14 @@ impl SealedKind {
 pub enum SealedValue {
     /// [`SealedKind::WebhookSecret`].
     WebhookSecret {
-        /// The endpoint; it may have been removed.
+        /// The endpoint.
         endpoint: EndpointId,
         /// The secret.
         sealed: SealedSecret,
     },
     /// [`SealedKind::PreviousWebhookSecret`].
     PreviousWebhookSecret {
-        /// The endpoint; it may have been removed.
+        /// The endpoint.
         endpoint: EndpointId,
         /// The secret.
         sealed: SealedSecret,
@@ -78,7 +78,8 @@ impl SealedValue {
 /// Everything that is sealed under a long-lived key, for rotating the keys.
 #[async_trait]
 pub trait SealedStore: Send + Sync {
-    /// The values of one kind by the id of their row, `after` the given one; at most `limit`.
+    /// The values of one kind by the id of their row, `after` the given one; at most `limit`. Those of removed endpoints are left out: nothing opens them
+    /// any more.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -39,6 +39,11 @@ impl KeyUsage {
         self.by_key.get(key_id).cloned().unwrap_or_default()
     }
 
+    /// The ids of the keys that values need.
+    pub fn key_ids(&self) -> impl Iterator<Item = &str> {
+        self.by_key.keys().map(String::as_str)
+    }
+
     /// How many values need the key.
     pub fn count(&self, key_id: &str) -> u64 {
         self.by_key.get(key_id).map_or(0, |kinds| kinds.values().sum())
