@@ -53,7 +53,7 @@ pub trait CredentialVault: Send + Sync {
     /// [`KeyringError::Unavailable`].
     fn current_key_id(&self) -> Result<String, KeyringError>;
 
-    /// Whether the ring can seal, and open whatever was sealed before: for readiness.
+    /// Whether the ring can seal, and every key in its folder can be read: for readiness. An older key that is gone shows when a credential names it.
     ///
     /// # Errors
     /// [`KeyringError::Unavailable`] says which file or directory is in the way, and what to do.
