@@ -114,7 +114,7 @@ impl Line {
     fn text(&self) -> String {
         let made_at = self.made_at.as_deref().unwrap_or("-");
         let values = self.values.map_or_else(|| "not counted".to_owned(), |count| count.to_string());
-        format!("{:<10}  {:<20}  {:<5}  {made_at:<24}  {values}", self.ring.name(), self.id, self.state)
+        format!("{:<10}  {:<20}  {:<5}  {made_at:<27}  {values}", self.ring.name(), self.id, self.state)
     }
 }
 
@@ -133,7 +133,7 @@ async fn list(keys: &Keys, output: Output) -> Result<(), Failure> {
     if output.json {
         return say(&Value::from_iter(lines.iter().map(Line::json)).to_string());
     }
-    let head = format!("{:<10}  {:<20}  {:<5}  {:<24}  {}", "Ring", "Key", "State", "Made", "Values");
+    let head = format!("{:<10}  {:<20}  {:<5}  {:<27}  {}", "Ring", "Key", "State", "Made", "Values");
     say_lines([head].into_iter().chain(lines.iter().map(Line::text)), "")
 }
 
