@@ -49,7 +49,7 @@ fn errors() -> String {
         "# Errors\n\n\
          Generated from the table of errors and from the API documents by `cargo xtask docs`; a test compares. Change the code, not this file.\n\n\
          Every 4xx and 5xx answer of every service carries the Error object: `Code` for programs, `Message` for people, `FieldErrors` when fields are\n\
-         wrong, `Retryable` with CAPTURE_FAILED, and `OrderId` with PAYMENT_DECLINED. Programs decide by `Code` alone; messages may change.\n\n\
+         wrong, `Retryable` with CAPTURE_FAILED, and `OrderId` with PAYMENT_DECLINED and SHOPPER_AUTHENTICATION_REQUIRED. Programs decide by `Code` alone; messages may change.\n\n\
          | HTTP | Code | Meaning | Operations |\n|---|---|---|---|\n",
     );
     for code in ErrorCode::ALL {

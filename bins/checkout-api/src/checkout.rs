@@ -5,18 +5,18 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use dropin_http::{ApiError, Authenticated, BasicAuthCaller, IdempotencyKey, JsonBody, json, respond_idempotently};
-use dropin_kernel::MerchantId;
+use dropin_kernel::{MerchantId, Violation, ViolationCode};
 use dropin_order::Channel;
 use dropin_ports::{KeyUse, OrderName};
 use dropin_usecases::access;
 use dropin_usecases::idempotency::IdempotentOutcome;
 use dropin_usecases::payments::{CheckoutAsk, RefundAsk};
 use dropin_validation::Text;
-use dropin_wire::ErrorCode;
 use dropin_wire::checkout::{
-    CancelRequest, CheckoutBody, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest, OrderQuery,
-    QueryRequest,
+    CancelRequest, CheckoutBody, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest, PaidBy, QueryRequest,
+    QuerySubject,
 };
+use dropin_wire::{ErrorCode, RequestError};
 
 use crate::MerchantDeps;
 
@@ -41,15 +41,18 @@ async fn run_pay(
 ) -> Result<IdempotentOutcome, ApiError> {
     let request = CheckoutRequest::parse(body, deps.url_policy, &deps.checkouts.payments.catalogue)?;
     is_caller(&caller, &request.merchant_id)?;
+    let PaidBy::Instrument { method, stash_id, return_url, fingerprint } = request.paid_by else {
+        return Err(no_contract());
+    };
     let ask = CheckoutAsk {
         reference: request.reference.into_string(),
         total: request.total,
         country: request.country,
-        method: request.method,
-        stash_id: request.stash_id,
-        fingerprint: request.fingerprint.into_string(),
+        method,
+        stash_id,
+        fingerprint: fingerprint.into_string(),
         capture: request.capture,
-        return_url: request.return_url,
+        return_url,
         document: request.document,
     };
     let checkouts = deps.checkouts.clone();
@@ -130,15 +133,22 @@ pub(crate) async fn query(
     deps: web::Data<MerchantDeps>,
     Authenticated(BasicAuthCaller(caller), JsonBody(body)): Authenticated<JsonBody>,
 ) -> Result<HttpResponse, ApiError> {
-    let QueryRequest { merchant_id, order } = QueryRequest::parse(&body).map_err(ApiError::from)?;
+    let QueryRequest { merchant_id, subject } = QueryRequest::parse(&body).map_err(ApiError::from)?;
     is_caller(&caller, &merchant_id)?;
-    let name = match order {
-        OrderQuery::Id(id) => OrderName::Id(id),
-        OrderQuery::Reference(reference) => OrderName::Reference(reference.into_string()),
+    let name = match subject {
+        QuerySubject::Order(id) => OrderName::Id(id),
+        QuerySubject::Reference(reference) => OrderName::Reference(reference.into_string()),
+        QuerySubject::Contract(_) => return Err(no_contract()),
     };
     let payments = &deps.checkouts.payments;
     let order = payments.order(&caller, &name).await?.order;
     Ok(json(StatusCode::OK, &CheckoutBody::new(&order, payments.rules(&order))))
+}
+
+/// As long as contracts are not built, no merchant has one (docs/SPECIFICATION.md#contracts-refused).
+fn no_contract() -> ApiError {
+    let why = "there is no such contract: contracts are not offered here";
+    RequestError::from(Violation::new("ContractId", ViolationCode::NotFound, why)).into()
 }
 
 /// Refuses every MerchantId but the caller's own as unknown, also that of another merchant.

@@ -2,6 +2,7 @@
 
 mod client;
 mod doctor;
+mod keys;
 mod ledger;
 mod listen;
 mod merchant;
@@ -20,6 +21,7 @@ use clap::{Args, Parser, Subcommand};
 use dropin_boot::{ConfigArgs, KeyArgs, LogArgs, ModeArgs, StoreArgs};
 
 use doctor::Doctor;
+use keys::KeysCommand;
 use ledger::LedgerCommand;
 use listen::Listen;
 use merchant::MerchantCommand;
@@ -66,6 +68,9 @@ pub(crate) enum Command {
     Deployment(DeploymentCommand),
     /// Print the SQL that lets a PostgreSQL role run the programs, and nothing else
     Grants(Grants),
+    /// The long-lived keys: which there are, rotating them, destroying those that are not needed any more
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Merchant accounts
     #[command(subcommand)]
     Merchant(MerchantCommand),

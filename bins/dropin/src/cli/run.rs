@@ -14,7 +14,7 @@ use super::merchant::{self, MerchantCommand};
 use super::operations::{self, OpCommand};
 use super::order::{self, OrderCommand};
 use super::rates::{self, RatesCommand};
-use super::{Cli, Command, DeploymentCommand, doctor, listen, notification, say, trigger, wallet};
+use super::{Cli, Command, DeploymentCommand, doctor, keys, listen, notification, say, trigger, wallet};
 use crate::files;
 
 /// Runs one command.
@@ -40,6 +40,9 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         Command::Migrate => with_store(open(cli, command)?, async |store| migrate(store)).await,
         Command::Ledger(LedgerCommand::Verify(wanted)) => {
             return with_ready(open(cli, command)?, async |store| ledger::verify(cli, store, wanted).await).await;
+        }
+        Command::Keys(wanted) => {
+            return with_ready(open(cli, command)?, async |store| keys::run(cli, store, wanted).await).await;
         }
         Command::Deployment(wanted) => {
             with_ready(open(cli, command)?, async |store| deployment(store, *wanted).await).await

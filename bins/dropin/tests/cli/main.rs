@@ -6,6 +6,7 @@ mod commands;
 mod configuration;
 mod doctor;
 mod documents;
+mod keys;
 mod ledger;
 mod methods;
 mod paying;

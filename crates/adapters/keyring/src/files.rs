@@ -41,6 +41,20 @@ pub enum KeyFileError {
         "{0} is gone, by which a card that its issuer refused is known again: put it back; when it is lost for good, restart the program, and Sessions that are under way ask the issuer once more"
     )]
     LostHashKey(PathBuf),
+    /// A long-lived key that values in the database may need has disappeared.
+    #[error(
+        "{0} is gone, and the database may hold what was sealed with it: put it back, or restore the key folder from your backup; docs/OPERATIONS.md, \
+         \"Keys and backups\", says what to do when it is lost for good"
+    )]
+    LostRingKey(PathBuf),
+    /// A ring has no key, and this is not the place to make one.
+    #[error(
+        "there is no key in {0}: give the deployment's key folder with --keys or DROPIN_KEYS, or restore it from your backup"
+    )]
+    NoRingKey(PathBuf),
+    /// A long-lived key that is still needed was to be destroyed.
+    #[error("{0} is still needed and stays")]
+    InUse(PathBuf),
     /// The file holds no key.
     #[error(
         "{0} does not hold a key (44 characters of base64): restore it from your backup; without it what was encrypted under it is lost"

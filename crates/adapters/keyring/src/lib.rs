@@ -1,11 +1,15 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod credential;
 mod files;
 mod master;
+mod ring;
 mod sealing;
 mod stash;
 
+pub use credential::{CredentialKeys, CredentialKeysError};
 pub use files::KeyFileError;
 pub use master::{MasterKey, MasterKeyError};
+pub use ring::{KeyInfo, RELOAD_INTERVAL};
 pub use stash::{Rotation, StashKeys};

@@ -9,8 +9,8 @@ use dropin_ports::{
     AccessStore, AttemptResult, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed,
     Delivery, DeliveryKey, DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry,
     NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization,
-    RateStore, ResponseStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse,
-    StoreError, StoreHealth, WalletStore,
+    RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore,
+    StashUse, StoreError, StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -47,6 +47,8 @@ pub struct Harness {
     pub stash: Arc<dyn StashStore>,
     /// Wallets.
     pub wallets: Arc<dyn WalletStore>,
+    /// What is sealed under a long-lived key.
+    pub sealed: Arc<dyn SealedStore>,
     /// Exchange rates.
     pub rates: Arc<dyn RateStore>,
     /// Notifications.
@@ -75,6 +77,7 @@ impl Harness {
             + ResponseStore
             + StashStore
             + WalletStore
+            + SealedStore
             + RateStore
             + OutboxStore
             + BacklogStore
@@ -93,6 +96,7 @@ impl Harness {
             responses: store.clone(),
             stash: store.clone(),
             wallets: store.clone(),
+            sealed: store.clone(),
             rates: store.clone(),
             outbox: store.clone(),
             backlog: store.clone(),

@@ -175,6 +175,12 @@ macro_rules! all_cases {
                 a_domain_is_registered_checked_and_registered_anew
                 domains_are_the_merchants_own
             }
+            sealed {
+                sealed_values_of_every_kind_are_listed_in_pages
+                a_sealed_value_is_replaced_and_nothing_else
+                a_change_of_the_merchants_wins_over_a_replacement
+                of_many_replacements_of_a_sealed_value_one_wins
+            }
             stash {
                 posts_at_once_are_all_there
                 live_entries_are_counted_with_their_bytes

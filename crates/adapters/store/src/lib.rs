@@ -26,6 +26,7 @@ mod postgres;
 mod rates;
 mod rows;
 mod schema;
+mod sealed;
 mod session;
 mod sql;
 mod sqlite;

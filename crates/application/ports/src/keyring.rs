@@ -77,7 +77,7 @@ impl std::fmt::Debug for Fingerprint {
     }
 }
 
-/// The deployment's long-lived master key: API passwords and webhook secrets.
+/// The deployment's long-lived master keys: API passwords, webhook secrets and wallet certificates.
 pub trait Secrets: Send + Sync {
     /// Keyed hash of a generated password.
     fn hash_password(&self, password: &str) -> PasswordHash;
@@ -100,4 +100,19 @@ pub trait Secrets: Send + Sync {
     /// # Errors
     /// [`KeyringError::CannotOpen`].
     fn open_secret(&self, owner: &str, sealed: &SealedSecret) -> Result<Vec<u8>, KeyringError>;
+}
+
+/// Which of the master keys sealed a secret, for rotating them. What is sealed carries the id of its key.
+pub trait SecretKeys: Secrets {
+    /// The id of the key that seals now.
+    ///
+    /// # Errors
+    /// [`KeyringError::Unavailable`].
+    fn newest_key_id(&self) -> Result<String, KeyringError>;
+
+    /// The id of the key that sealed it. Tells nothing of whether that key is there.
+    ///
+    /// # Errors
+    /// [`KeyringError::CannotOpen`] when these are not the bytes of a sealed secret.
+    fn key_id(&self, sealed: &SealedSecret) -> Result<String, KeyringError>;
 }

@@ -5,6 +5,7 @@ mod access;
 mod audit;
 mod backlog;
 mod credential;
+mod credential_vault;
 mod event_log;
 mod idempotency;
 mod keyring;
@@ -15,6 +16,7 @@ mod payment;
 mod processor;
 mod rate_source;
 mod rate_store;
+mod sealed;
 mod session;
 mod stash;
 mod store;
@@ -34,9 +36,10 @@ pub use credential::{
     InvalidVerificationCode, MAX_STORED_CREDENTIAL_BYTES, StoredCredential, StoredCredentialList,
     StoredCredentialPayment, VerificationCode,
 };
+pub use credential_vault::{CredentialVault, SealedCredential};
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
 pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
-pub use keyring::{Fingerprint, KeyringError, SealedCard, Secrets, StashBinding, StashVault};
+pub use keyring::{Fingerprint, KeyringError, SealedCard, SecretKeys, Secrets, StashBinding, StashVault};
 pub use metric::{Histogram, Metric, MetricSample, MetricSource, MetricValues};
 pub use notifications::{
     DeliveryState, DeliveryStatus, DiscardRequest, EventsPurged, Notification, NotificationDetails, NotificationFilter,
@@ -55,6 +58,7 @@ pub use processor::{
 };
 pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};
+pub use sealed::{SealedKind, SealedStore, SealedValue};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
 pub use stash::{StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage};
 pub use store::{

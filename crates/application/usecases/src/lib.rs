@@ -7,6 +7,7 @@ pub mod catalogue;
 pub mod deliver;
 pub mod events;
 pub mod idempotency;
+pub mod key_rotation;
 pub mod notifications;
 pub mod payments;
 mod random;

@@ -45,10 +45,7 @@ impl MethodsQuery {
             }
             Some(currency) => currency.and_then(|currency| all.check(read_amount(text, currency))),
         });
-        let locale = given("Locale").map(|text| {
-            let why = "must be a language and a country, such as de_AT";
-            all.check(Locale::parse(text).ok_or_else(|| Violation::new("Locale", ViolationCode::Invalid, why)))
-        });
+        let locale = given("Locale").map(|text| all.check(parse_locale("Locale", text)));
         let read = merchant_id.map(|merchant_id| Self {
             merchant_id: merchant_id.to_owned(),
             country: country.flatten(),
@@ -58,6 +55,12 @@ impl MethodsQuery {
         });
         Ok(all.into_result(read)?)
     }
+}
+
+/// A display language; `field` is where it was given.
+pub(crate) fn parse_locale(field: &str, text: &str) -> Result<Locale, Violation> {
+    let why = "must be a language and a country, such as de_AT";
+    Locale::parse(text).ok_or_else(|| Violation::new(field, ViolationCode::Invalid, why))
 }
 
 fn read_amount(text: &str, currency: Currency) -> Result<Amount, Violation> {

@@ -42,12 +42,15 @@ error_codes! {
     AuthenticationRequired = "AUTHENTICATION_REQUIRED", 401, "The user name and password are missing or invalid.";
     CaptureFailed = "CAPTURE_FAILED", 402, "The processor refused the capture; Retryable says whether another try may succeed.";
     PaymentDeclined = "PAYMENT_DECLINED", 402, "The issuer or screening refused the payment; OrderId names the Order it was tried for.";
+    ShopperAuthenticationRequired = "SHOPPER_AUTHENTICATION_REQUIRED", 402,
+        "The issuer wants the shopper to authenticate, who is away; OrderId names the Order it was tried for.";
     NotAuthorized = "NOT_AUTHORIZED", 403, "The user may not do this.";
     OriginNotAllowed = "ORIGIN_NOT_ALLOWED", 403, "Pages of this origin may not embed the drop-in; the merchant can register it.";
     NotFound = "NOT_FOUND", 404, "There is nothing under this address.";
     SessionNotFound = "SESSION_NOT_FOUND", 404, "The merchant has no Session with this id.";
     OrderNotFound = "ORDER_NOT_FOUND", 404, "The merchant has no Order with this id or reference.";
     RefundNotFound = "REFUND_NOT_FOUND", 404, "The Order has no refund with this id.";
+    ContractNotFound = "CONTRACT_NOT_FOUND", 404, "The merchant has no contract with this id.";
     MerchantNotFound = "MERCHANT_NOT_FOUND", 404, "There is no merchant with this id.";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, "The address does not take this method; the header Allow lists those it takes.";
     RequestTimeout = "REQUEST_TIMEOUT", 408, "The request did not arrive in time.";
@@ -63,6 +66,7 @@ error_codes! {
     RateOfferExpired = "RATE_OFFER_EXPIRED", 409,
         "The rate offer that the Session is priced by expired before it was paid; the merchant can replace the Session.";
     InvalidOrderState = "INVALID_ORDER_STATE", 409, "The Order is not in a state that allows this.";
+    InvalidContractState = "INVALID_CONTRACT_STATE", 409, "The contract is not in a state that allows this.";
     PreconditionFailed = "PRECONDITION_FAILED", 412, "The Session is another version than If-Match names.";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, "The body is larger than this address takes.";
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", 415, "The body has another content type than this address takes.";
@@ -116,7 +120,7 @@ pub struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool)]
     retryable: Option<bool>,
-    /// The Order that was to be paid; only with PAYMENT_DECLINED.
+    /// The Order that was to be paid; only with PAYMENT_DECLINED and SHOPPER_AUTHENTICATION_REQUIRED.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::Id)]
     order_id: Option<String>,

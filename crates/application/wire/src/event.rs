@@ -1,10 +1,12 @@
 //! Notifications: the exact bytes that every attempt sends and signs (docs/SPECIFICATION.md#event-bodies).
 
+use dropin_contract::{Contract, ContractEvent};
 use dropin_order::{Order, OrderEvent, Refund};
 use dropin_session::{Session, SessionEvent, SessionState};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::contract::ContractBody;
 use crate::order::{OrderBody, RefundBody};
 use crate::schema;
 use crate::session::SessionBody;
@@ -37,9 +39,18 @@ pub(crate) struct EventBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = OrderBody)]
     order: Option<OrderBody<'a>>,
+    /// Of CONTRACT_*: without its Orders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ContractBody)]
+    contract: Option<ContractBody<'a>>,
 }
 
 impl EventBody<'_> {
+    /// Of this type, and nothing else yet.
+    const fn new(event_type: &'static str) -> Self {
+        Self { sequence: None, event_type, reason: None, session: None, refund: None, order: None, contract: None }
+    }
+
     fn bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a notification has string keys and exact numbers only")
     }
@@ -48,12 +59,9 @@ impl EventBody<'_> {
 /// SESSION_COMPLETED: the shopper finished in the drop-in and the Order exists.
 pub fn session_completed(session: &Session, order: &Order) -> Vec<u8> {
     EventBody {
-        sequence: None,
-        event_type: SessionEvent::Completed.as_str(),
-        reason: None,
         session: Some(SessionBody::without_billing(session, Some(order))),
-        refund: None,
         order: Some(OrderBody::in_event(order)),
+        ..EventBody::new(SessionEvent::Completed.as_str())
     }
     .bytes()
 }
@@ -78,7 +86,7 @@ fn session_ended(session: &Session, event: SessionEvent) -> Vec<u8> {
         | SessionState::Completed { .. } => None,
     };
     let session = Some(SessionBody::without_billing(session, None));
-    EventBody { sequence: None, event_type: event.as_str(), reason, session, refund: None, order: None }.bytes()
+    EventBody { reason, session, ..EventBody::new(event.as_str()) }.bytes()
 }
 
 /// ORDER_*: the Order after a change of state (docs/SPECIFICATION.md#order-events), never with BankDetails.
@@ -93,5 +101,11 @@ pub fn refund_changed(event: OrderEvent, refund: &Refund, order: &Order) -> Vec<
 
 fn order_event(event: OrderEvent, refund: Option<RefundBody<'_>>, order: &Order) -> Vec<u8> {
     let order = Some(OrderBody::in_event(order));
-    EventBody { sequence: None, event_type: event.as_str(), reason: None, session: None, refund, order }.bytes()
+    EventBody { refund, order, ..EventBody::new(event.as_str()) }.bytes()
+}
+
+/// CONTRACT_*: the contract after the change (docs/SPECIFICATION.md#contract-events).
+pub fn contract_changed(event: ContractEvent, contract: &Contract) -> Vec<u8> {
+    let contract = Some(ContractBody::new(contract));
+    EventBody { contract, ..EventBody::new(event.as_str()) }.bytes()
 }

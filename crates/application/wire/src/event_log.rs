@@ -104,7 +104,7 @@ struct StoredEventBody<'a> {
     event_id: String,
     #[schema(value_type = schema::EventType)]
     event_type: &'a str,
-    /// The SessionId, or the OrderId of a server-to-server checkout. Order counts among the events of one payment.
+    /// The SessionId, the OrderId of a server-to-server checkout, or the ContractId of an openContract. Order counts among the events of one payment.
     #[schema(value_type = schema::Id)]
     payment_id: String,
     /// The `webhook-sequence`: 1 for the first event of the payment, and 1 more for each that follows.

@@ -4,6 +4,7 @@
 mod bank;
 pub mod catalogue;
 pub mod checkout;
+pub mod contract;
 mod error;
 pub mod event;
 pub mod event_log;

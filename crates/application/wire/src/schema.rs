@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 
+use dropin_card::Scheme;
 use dropin_catalogue::{Class, Method, methods};
+use dropin_contract::{CloseReason, ContractEvent, ContractKind, ContractStateKind, SuspendReason};
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
 use dropin_order::{FailureReason, OrderEvent, OrderState, RefundState, ShopperCode};
@@ -91,10 +93,29 @@ named! {
     SessionState = |schema| one_of(schema, SessionStateKind::ALL.map(SessionStateKind::as_str));
     /// State of an Order. The payment is complete when it is PROCESSED.
     OrderStateName = |schema| one_of(schema, OrderState::ALL.map(OrderState::as_str));
+    /// State of a contract. Its card can be charged while it is ACTIVE; CLOSED never changes.
+    ContractStateName = |schema| one_of(schema, ContractStateKind::ALL.map(ContractStateKind::as_str));
+    /// Why a contract is SUSPENDED (CARD_EXPIRED, CARD_INVALID, ISSUER_STOPPED: another card mends it) or CLOSED (all others).
+    ContractStateReason = |schema| {
+        let suspended = SuspendReason::ALL.map(SuspendReason::as_str);
+        one_of(schema, suspended.into_iter().chain(CloseReason::ALL.map(CloseReason::as_str)))
+    };
+    /// What a contract allows. ONE_CLICK: the shopper pays again without typing the card. RECURRING: the merchant charges at a regular interval.
+    /// UNSCHEDULED: the merchant charges when something happens that was agreed on.
+    ContractKindName = |schema| one_of(schema, ContractKind::ALL.map(ContractKind::as_str));
+    /// What a contract that openContract makes allows. RECURRING: you charge at a regular interval. UNSCHEDULED: you charge when something happens
+    /// that was agreed on.
+    OpenContractKind = |schema| {
+        let opened = ContractKind::ALL.into_iter().filter(|kind| kind.is_opened_by_server());
+        one_of(schema, opened.map(ContractKind::as_str))
+    };
+    /// The scheme of a card.
+    CardSchemeName = |schema| one_of(schema, Scheme::ALL.map(Scheme::as_str));
     /// What a notification tells. SESSION_CANCELLED tells of Sessions that expired.
     EventType = |schema| {
         let sessions = SessionEvent::ALL.map(SessionEvent::as_str);
-        one_of(schema, sessions.into_iter().chain(OrderEvent::ALL.map(OrderEvent::as_str)))
+        let orders = OrderEvent::ALL.map(OrderEvent::as_str);
+        one_of(schema, sessions.into_iter().chain(orders).chain(ContractEvent::ALL.map(ContractEvent::as_str)))
     };
     /// Where to go on reading; it means something to the service alone.
     EventCursor = |schema| string(schema).pattern(Some("^(([0-7][0-9a-f]{15}){2})?$"));

@@ -16,7 +16,7 @@ use crate::number::ExactNumber;
 use crate::request::RequestError;
 use crate::schema;
 use crate::session::{DiscountBody, ItemBody};
-use crate::stash::{STASH_ID_FORM, is_stash_id};
+use crate::stash::check_stash_id;
 use crate::strict_json::read_object;
 use crate::wallet::TokenMethodBody;
 
@@ -300,8 +300,8 @@ fn means(
     catalogue: &Catalogue,
     all: &mut Violations,
 ) -> Option<SubmitMeans> {
-    if stash_id.as_deref().is_some_and(|id| !is_stash_id(id)) {
-        all.push("StashId", ViolationCode::Invalid, STASH_ID_FORM);
+    if let Some(id) = &stash_id {
+        all.check(check_stash_id(id));
     }
     let class = method.as_deref().and_then(|id| match catalogue.method(id) {
         Some(method) => Some(method.class()),

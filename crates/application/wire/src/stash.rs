@@ -22,13 +22,16 @@ const MAX_TEXT: usize = 512;
 /// Longest payment object of a wallet, in bytes; Apple Pay's have some five thousand.
 const MAX_TOKEN: usize = 16 * 1024;
 
-/// What is said of a text that is no StashId.
-pub(crate) const STASH_ID_FORM: &str = "must be 1 to 128 of A-Z a-z 0-9 . _ ~ - : @ + = ,";
-
 /// Whether `text` is a StashId: 1 to 128 of `A-Za-z0-9._~-:@+=,` (docs/SPECIFICATION.md#stash-id).
 pub fn is_stash_id(text: &str) -> bool {
     let allowed = |c: u8| c.is_ascii_alphanumeric() || b"._~-:@+=,".contains(&c);
     (1..=MAX_STASH_ID).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+/// Refuses a text that is no StashId, as the member StashId.
+pub(crate) fn check_stash_id(text: &str) -> Result<(), Violation> {
+    let form = "must be 1 to 128 of A-Z a-z 0-9 . _ ~ - : @ + = ,";
+    if is_stash_id(text) { Ok(()) } else { Err(Violation::new("StashId", ViolationCode::Invalid, form)) }
 }
 
 /// The answer to a stashed card or token.

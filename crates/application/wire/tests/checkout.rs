@@ -5,15 +5,12 @@ mod common;
 
 use common::{LATER, NOW, bank_details, fields, id, ledger, started};
 use dropin_catalogue::{Catalogue, Class, Method};
-use dropin_kernel::{LedgerTransactionId, OrderId};
+use dropin_kernel::LedgerTransactionId;
 use dropin_money::{Amount, Currency};
 use dropin_order::{Order, OrderEvent, OrderState, VoidCause};
 use dropin_validation::UrlPolicy;
 use dropin_wire::RequestError;
-use dropin_wire::checkout::{
-    CancelRequest, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest, OrderQuery, QueryRequest,
-    checkout_action, checkout_result, declined,
-};
+use dropin_wire::checkout::{CheckoutRequest, PaidBy, checkout_action, checkout_result, declined};
 use dropin_wire::event;
 use dropin_wire::order::OrderBody;
 use serde_json::{Value, json};
@@ -47,6 +44,11 @@ fn read(body: &Value, policy: UrlPolicy) -> Result<CheckoutRequest, RequestError
     CheckoutRequest::parse(body.to_string().as_bytes(), policy, &Catalogue::of_sandbox())
 }
 
+fn method_of(request: CheckoutRequest) -> Option<String> {
+    let PaidBy::Instrument { method, .. } = request.paid_by else { panic!("a contract") };
+    method
+}
+
 fn parse(body: &Value) -> CheckoutRequest {
     read(body, UrlPolicy::Production).unwrap()
 }
@@ -59,11 +61,15 @@ fn refused(body: &Value) -> Vec<String> {
 #[test]
 fn a_checkout_with_everything() {
     let request = parse(&whole());
-    assert_eq!((request.reference.as_str(), request.fingerprint.as_str()), ("order-1", "f"));
-    assert_eq!((request.method.as_deref(), request.country.as_str(), request.capture), (Some("VISA"), "US", true));
+    assert_eq!((request.reference.as_str(), request.country.as_str(), request.capture), ("order-1", "US", true));
     assert_eq!(request.total, Amount::from_minor(Currency::Eur, 2_000).unwrap(), "Quantity multiplies");
-    assert_eq!(request.stash_id.as_deref(), Some("cart-1"));
-    assert_eq!(request.return_url.as_deref(), Some("https://shop.example/back?a=1"));
+    let paid_by = PaidBy::Instrument {
+        method: Some("VISA".to_owned()),
+        stash_id: Some("cart-1".to_owned()),
+        return_url: Some("https://shop.example/back?a=1".to_owned()),
+        fingerprint: "f".parse().unwrap(),
+    };
+    assert_eq!(request.paid_by, paid_by);
     let document = concat!(
         r#"{"Consumer":{"Name":"Ana","Email":"ana@shop.example","Phone":"+1 213 373 4253","Address":"1 Main St","City":"LA","#,
         r#""Region":"US-CA","PostalCode":"90001","Country":"US"},"Items":["#,
@@ -80,7 +86,8 @@ fn a_checkout_with_as_little_as_possible() {
         "StashId": null, "Items": [{"Description": "Mug", "ConsumerPrice": 1000, "Quantity": 1}],
         "Consumer": {"Name": "Ana", "Email": "ana@shop.example", "Address": "1 Main St", "City": "LA", "Country": "US"},
     }));
-    assert!(!least.capture && least.stash_id.is_none() && least.return_url.is_none(), "{least:?}");
+    let is_least = |paid_by: &PaidBy| matches!(paid_by, PaidBy::Instrument { stash_id: None, return_url: None, .. });
+    assert!(!least.capture && is_least(&least.paid_by), "{least:?}");
     assert_eq!(least.merchant_id, "whoever", "who that is, the caller knows");
 }
 
@@ -208,7 +215,7 @@ fn a_method_takes_what_its_class_needs() {
     let (stash, back) = (|| json!("cart-1"), || json!("https://shop.example/back"));
     assert_eq!(refused(&method("VISA", Value::Null, Value::Null)), ["Return FIELD_MISSING", "StashId FIELD_MISSING"]);
     for (id, class_needs_return) in [("PAYPAL", true), ("BANKTRANSFER", false)] {
-        assert_eq!(parse(&method(id, Value::Null, back())).method.as_deref(), Some(id));
+        assert_eq!(method_of(parse(&method(id, Value::Null, back()))).as_deref(), Some(id));
         let conflict = ["PaymentMethod CONFLICT", "StashId CONFLICT"];
         assert_eq!(refused(&method(id, stash(), back())), conflict, "{id}");
         let without = read(&method(id, Value::Null, Value::Null), UrlPolicy::Production);
@@ -216,8 +223,9 @@ fn a_method_takes_what_its_class_needs() {
     }
     assert_eq!(refused(&method("BITCOIN", stash(), back())), ["PaymentMethod VALUE_NOT_ALLOWED"]);
     let token = parse(&with(json!({"PaymentMethod": null, "StashId": "cart-1", "Return": null})));
-    assert_eq!((token.method, token.return_url), (None, None), "a wallet's token may wait there");
-    assert_eq!(parse(&method("APPLEPAY", stash(), Value::Null)).method.as_deref(), Some("APPLEPAY"));
+    let is_token = |paid_by: &PaidBy| matches!(paid_by, PaidBy::Instrument { method: None, return_url: None, .. });
+    assert!(is_token(&token.paid_by), "a wallet's token may wait there: {token:?}");
+    assert_eq!(method_of(parse(&method("APPLEPAY", stash(), Value::Null))).as_deref(), Some("APPLEPAY"));
 }
 
 #[test]
@@ -230,15 +238,9 @@ fn a_method_that_the_deployment_added_is_read_by_its_class() {
         CheckoutRequest::parse(body.to_string().as_bytes(), UrlPolicy::Production, &catalogue)
     };
     let back = || json!("https://shop.example/back");
-    assert_eq!(read(Value::Null, back()).unwrap().method.as_deref(), Some("TIKKIE"));
+    assert_eq!(method_of(read(Value::Null, back()).unwrap()).as_deref(), Some("TIKKIE"));
     assert_eq!(fields(read(Value::Null, Value::Null).unwrap_err()), ["Return FIELD_MISSING"]);
     assert_eq!(fields(read(json!("cart-1"), back()).unwrap_err()), ["PaymentMethod CONFLICT", "StashId CONFLICT"]);
-}
-
-#[test]
-fn a_contract_takes_the_place_of_a_method_and_there_are_none() {
-    let contract = with(json!({"ContractId": "c-1", "PaymentMethod": null, "StashId": null}));
-    assert_eq!(refused(&contract), ["ContractId NOT_FOUND"]);
 }
 
 #[test]
@@ -249,46 +251,6 @@ fn urls_follow_the_deployments_policy() {
 }
 
 const ORDER: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103";
-
-#[test]
-fn actions_name_merchant_and_order() {
-    let capture =
-        CheckoutCaptureRequest::parse(json!({"MerchantId": "m", "OrderId": ORDER, "Amount": 5}).to_string().as_bytes());
-    let capture = capture.unwrap();
-    assert_eq!((capture.merchant_id.as_str(), capture.order), ("m", id::<OrderId>(3)));
-    assert_eq!(capture.amount.unwrap().to_string(), "5");
-    let cancel = CancelRequest::parse(json!({"MerchantId": "m", "OrderId": ORDER}).to_string().as_bytes()).unwrap();
-    assert_eq!(cancel.order, id::<OrderId>(3));
-    let refund = json!({"MerchantId": "m", "OrderId": ORDER, "RefundReference": "r", "Amount": 5, "Description": "d"});
-    let refund = CheckoutRefundRequest::parse(refund.to_string().as_bytes()).unwrap();
-    assert_eq!((refund.order, refund.refund.reference.as_str()), (id::<OrderId>(3), "r"));
-    let missing = ["MerchantId FIELD_MISSING", "OrderId FIELD_MISSING"];
-    assert_eq!(fields(CheckoutCaptureRequest::parse(b"{}").unwrap_err()), missing);
-    assert_eq!(fields(CancelRequest::parse(b"{}").unwrap_err()), missing);
-    let missing = ["MerchantId FIELD_MISSING", "OrderId FIELD_MISSING", "RefundReference FIELD_MISSING"];
-    assert_eq!(fields(CheckoutRefundRequest::parse(b"{}").unwrap_err()), missing);
-    let no_id = json!({"MerchantId": "m", "OrderId": "order-1"}).to_string();
-    assert_eq!(fields(CheckoutCaptureRequest::parse(no_id.as_bytes()).unwrap_err()), ["OrderId FIELD_INVALID"]);
-    assert_eq!(fields(CancelRequest::parse(no_id.as_bytes()).unwrap_err()), ["OrderId FIELD_INVALID"]);
-    let no_id = json!({"MerchantId": "m", "OrderId": "order-1", "RefundReference": " "}).to_string();
-    let wrong = ["OrderId FIELD_INVALID", "RefundReference FIELD_MISSING"];
-    assert_eq!(fields(CheckoutRefundRequest::parse(no_id.as_bytes()).unwrap_err()), wrong);
-}
-
-#[test]
-fn a_query_names_one_order_in_one_way() {
-    let parse = |body: Value| QueryRequest::parse(body.to_string().as_bytes());
-    let by_id = parse(json!({"MerchantId": "m", "OrderId": ORDER})).unwrap();
-    assert_eq!((by_id.merchant_id.as_str(), by_id.order), ("m", OrderQuery::Id(id::<OrderId>(3))));
-    let by_reference = parse(json!({"MerchantId": "m", "ReferenceId": " order-1 "})).unwrap();
-    assert!(matches!(by_reference.order, OrderQuery::Reference(reference) if reference.as_str() == "order-1"));
-    let refused = |body: Value| fields(parse(body).unwrap_err());
-    assert_eq!(refused(json!({})), ["MerchantId FIELD_MISSING", "OrderId FIELD_MISSING"]);
-    let both = json!({"MerchantId": "m", "OrderId": ORDER, "ReferenceId": "order-1"});
-    assert_eq!(refused(both), ["OrderId CONFLICT", "ReferenceId CONFLICT"]);
-    assert_eq!(refused(json!({"MerchantId": "m", "ContractId": "c"})), ["ContractId NOT_FOUND"]);
-    assert_eq!(refused(json!({"MerchantId": "m", "OrderId": "order-1"})), ["OrderId FIELD_INVALID"]);
-}
 
 fn utf_8(body: Vec<u8>) -> String {
     String::from_utf8(body).unwrap()

@@ -18,6 +18,10 @@ coded_enum! {
         OrderRefund = "order:refund",
         /// Pay server to server.
         Checkout = "checkout",
+        /// Retrieve contracts.
+        ContractRead = "contract:read",
+        /// Open and close contracts.
+        ContractWrite = "contract:write",
     }
 }
 
@@ -30,7 +34,7 @@ coded_enum! {
 /// assert!(some.contains(Permission::OrderRefund) && !some.contains(Permission::SessionWrite));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct Permissions(u8);
+pub struct Permissions(u16);
 
 impl Permissions {
     /// Every permission.

@@ -24,6 +24,7 @@ pub mod rates;
 pub mod refund;
 pub mod replays;
 pub mod retention;
+pub mod sealed;
 pub mod session;
 pub mod stash;
 pub mod wallet;

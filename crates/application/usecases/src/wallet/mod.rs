@@ -16,6 +16,6 @@ pub use setup::{SetWallet, WalletSetup, WalletSetupError};
 use dropin_kernel::MerchantId;
 
 /// What a merchant's certificate and key are sealed for.
-fn owner(merchant: MerchantId) -> String {
+pub(crate) fn owner(merchant: MerchantId) -> String {
     format!("wallet of {merchant}")
 }

@@ -60,7 +60,7 @@ impl IdSource for CountingIds {
 
 /// Counts how much work an authentication does.
 pub(crate) struct CountingSecrets {
-    inner: MasterKey,
+    pub(crate) inner: Arc<MasterKey>,
     compared: AtomicUsize,
 }
 
@@ -173,7 +173,7 @@ impl Harness {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
         let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
-        let inner = MasterKey::open_or_create(&folder.path().join("keys")).unwrap();
+        let inner = Arc::new(MasterKey::open_or_create(&folder.path().join("keys")).unwrap());
         let secrets = Arc::new(CountingSecrets { inner, compared: AtomicUsize::new(0) });
         let clock = Arc::new(TestClock(AtomicI64::new(1_795_000_000_000_000)));
         let merchants = Merchants {

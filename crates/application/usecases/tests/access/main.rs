@@ -5,3 +5,4 @@ mod accounts;
 mod authenticate;
 mod endpoints;
 mod harness;
+mod key_rotation;

@@ -1,11 +1,12 @@
 //! What a merchant's server asks of an Order through the checkout.
 
-use dropin_kernel::{OrderId, Violation, ViolationCode, Violations};
+use dropin_kernel::{ContractId, OrderId, Violation, ViolationCode, Violations};
 use dropin_money::Decimal;
 use dropin_validation::Text;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::contract::parse_contract_id;
 use crate::known::Known;
 use crate::member::Member;
 use crate::order::{self, RefundInput};
@@ -49,17 +50,19 @@ pub struct CheckoutRefundRequest {
 pub struct QueryRequest {
     /// The merchant that is named; whether it is the caller is not known yet.
     pub merchant_id: String,
-    /// Which Order.
-    pub order: OrderQuery,
+    /// What is asked for.
+    pub subject: QuerySubject,
 }
 
-/// How a query names its Order.
+/// What a query asks for, by the one name that it gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OrderQuery {
-    /// By OrderId.
-    Id(OrderId),
-    /// By ReferenceId.
+pub enum QuerySubject {
+    /// An Order, by OrderId.
+    Order(OrderId),
+    /// By ReferenceId: that of a checkout, or that of an openContract.
     Reference(Text),
+    /// A contract, by ContractId.
+    Contract(ContractId),
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -113,7 +116,7 @@ struct RefundDto {
 
 impl Known for RefundDto {}
 
-/// Give exactly one of OrderId and ReferenceId.
+/// Give exactly one of OrderId, ReferenceId and ContractId.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = CheckoutQuery)]
@@ -123,11 +126,10 @@ struct QueryDto {
     merchant_id: Member<String>,
     #[schema(value_type = Option<schema::Id>)]
     order_id: Member<String>,
-    /// The ReferenceId of the checkout.
+    /// The ReferenceId of the checkout or of the contract.
     #[schema(value_type = Option<schema::Text>)]
     reference_id: Member<String>,
-    /// Contracts are not offered yet: refused with NOT_FOUND.
-    #[schema(value_type = Option<schema::Text>)]
+    #[schema(value_type = Option<schema::Id>)]
     contract_id: Member<String>,
 }
 
@@ -191,33 +193,31 @@ impl QueryRequest {
     /// Reads the body.
     ///
     /// # Errors
-    /// Malformed JSON; else every wrong type and missing member; else every wrong meaning: more than one name for the Order, or a contract.
+    /// Malformed JSON; else every wrong type and missing member; else every wrong meaning, more than one name among it.
     pub fn parse(body: &[u8]) -> Result<Self, RequestError> {
         let mut all = Violations::new();
         let dto: QueryDto = read_object(body, &mut all)?;
         let names = [&dto.order_id, &dto.reference_id, &dto.contract_id].map(Member::is_there);
         let merchant_id = dto.merchant_id.required("", "MerchantId", &mut all);
         if names == [false; 3] {
-            all.push("OrderId", ViolationCode::Missing, "is required, or ReferenceId in its place");
+            all.push("OrderId", ViolationCode::Missing, "is required, or ReferenceId or ContractId in its place");
         }
         let order = dto.order_id.optional("", "OrderId", &mut all);
         let reference = dto.reference_id.optional("", "ReferenceId", &mut all);
-        dto.contract_id.optional("", "ContractId", &mut all);
+        let contract = dto.contract_id.optional("", "ContractId", &mut all);
         let merchant_id = all.into_result(merchant_id)?;
         let mut all = Violations::new();
         if 1 < names.into_iter().filter(|there| *there).count() {
             for (name, _) in ["OrderId", "ReferenceId", "ContractId"].into_iter().zip(names).filter(|(_, there)| *there)
             {
-                all.push(name, ViolationCode::Conflict, "give exactly one of OrderId and ReferenceId");
+                all.push(name, ViolationCode::Conflict, "give exactly one of OrderId, ReferenceId and ContractId");
             }
-        } else if names[2] {
-            let why = "there is no such contract: contracts are not offered here";
-            all.push("ContractId", ViolationCode::NotFound, why);
         }
-        let order = order.and_then(|id| all.check(order_id(&id))).map(OrderQuery::Id);
+        let order = order.and_then(|id| all.check(order_id(&id))).map(QuerySubject::Order);
         let reference = reference.and_then(|text| all.check(Text::parse("ReferenceId", &text)));
-        let order = order.or(reference.map(OrderQuery::Reference));
-        Ok(all.into_result(order.map(|order| Self { merchant_id, order }))?)
+        let contract = contract.and_then(|id| all.check(parse_contract_id(&id))).map(QuerySubject::Contract);
+        let subject = order.or(reference.map(QuerySubject::Reference)).or(contract);
+        Ok(all.into_result(subject.map(|subject| Self { merchant_id, subject }))?)
     }
 }
 

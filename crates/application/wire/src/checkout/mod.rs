@@ -3,9 +3,16 @@
 mod action;
 mod cart;
 mod consumer;
+mod contract;
+mod paid_by;
 mod request;
 mod response;
 
-pub use action::{CancelRequest, CheckoutCaptureRequest, CheckoutRefundRequest, OrderQuery, QueryRequest};
+pub use action::{CancelRequest, CheckoutCaptureRequest, CheckoutRefundRequest, QueryRequest, QuerySubject};
+pub use contract::{CloseContractRequest, ConsentRequest, OpenContractRequest};
+pub use paid_by::PaidBy;
 pub use request::CheckoutRequest;
-pub use response::{CheckoutActionBody, CheckoutBody, checkout_action, checkout_result, declined};
+pub(crate) use response::ActionBody;
+pub use response::{
+    CheckoutActionBody, CheckoutBody, authentication_required, checkout_action, checkout_result, declined,
+};

@@ -1,17 +1,17 @@
-use dropin_catalogue::{Catalogue, Class, Method};
-use dropin_kernel::{Violation, ViolationCode, Violations};
+use dropin_catalogue::Catalogue;
+use dropin_kernel::Violations;
 use dropin_money::{Amount, Currency};
-use dropin_validation::{Text, UrlPolicy, WebUrl, parse_currency};
+use dropin_validation::{Text, UrlPolicy, parse_currency};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::cart::{self, CartItem, ItemDto, ItemInput};
 use super::consumer::{Consumer, ConsumerDto, ConsumerInput};
+use super::paid_by::{PaidBy, PaidByInput};
 use crate::known::Known;
 use crate::member::{List, Member, Object, Shape};
 use crate::request::RequestError;
 use crate::schema;
-use crate::stash::{STASH_ID_FORM, is_stash_id};
 use crate::strict_json::read_object;
 
 /// The body of POST {checkout_url}/v2.21.
@@ -29,16 +29,10 @@ pub struct CheckoutRequest {
     pub document: String,
     /// Consumer.Country, ISO 3166-1 alpha-2.
     pub country: String,
-    /// PaymentMethod: of the catalogue; whether it may be used is not known yet. Left out only with a stash, which then has to hold a wallet's token.
-    pub method: Option<String>,
-    /// Where the card or the wallet's token waits; exactly with a method of class Card, or without one.
-    pub stash_id: Option<String>,
-    /// Where the shopper comes back to; always with methods of class Card and Online, but for wallets.
-    pub return_url: Option<String>,
     /// Whether to capture as soon as it is authorized.
     pub capture: bool,
-    /// DeviceFingerprint: the one that the card was stashed with.
-    pub fingerprint: Text,
+    /// The members that say what it is paid with.
+    pub paid_by: PaidBy,
 }
 
 /// A payment to make. A member that is not known here is FIELD_UNKNOWN; null and the empty text count as left out.
@@ -51,6 +45,8 @@ pub struct CheckoutRequest {
 /// - StashId is required for a method of class Card and refused with any other (CONFLICT).
 /// - PaymentMethod may be left out when the stash holds a wallet's token, which carries the method; beside it APPLEPAY may stand.
 /// - Return is required for methods of class Card (3-D Secure) and Online, but not for a wallet's token.
+/// - DeviceFingerprint is required, but not beside ContractId.
+/// - ContractId charges the card of a contract without the shopper. PaymentMethod, StashId, Return and DeviceFingerprint beside it are refused (CONFLICT).
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = CheckoutRequest)]
@@ -74,7 +70,7 @@ struct CheckoutDto {
     #[schema(value_type = ConsumerDto)]
     consumer: Member<Object<ConsumerDto>>,
     /// Of the shopper's browser: the one that the card was stashed with.
-    #[schema(value_type = schema::Text)]
+    #[schema(value_type = Option<schema::Text>)]
     device_fingerprint: Member<String>,
     /// Where the card or the wallet's token waits.
     #[schema(value_type = Option<schema::StashId>)]
@@ -82,8 +78,8 @@ struct CheckoutDto {
     /// Where the shopper comes back to from a hosted page; OrderId and State are appended to its query.
     #[schema(value_type = Option<schema::WebUrl>)]
     r#return: Member<String>,
-    /// Contracts are not offered yet: refused with NOT_FOUND.
-    #[schema(value_type = Option<schema::Text>)]
+    /// The RECURRING or UNSCHEDULED contract whose card is charged. Its Currency has to be ConsumerCurrency.
+    #[schema(value_type = Option<schema::Id>)]
     contract_id: Member<String>,
 }
 
@@ -96,14 +92,10 @@ struct CheckoutInput {
     merchant_id: String,
     reference_id: String,
     consumer_currency: String,
-    payment_method: Option<String>,
     capture: bool,
     items: Vec<ItemInput>,
     consumer: ConsumerInput,
-    device_fingerprint: String,
-    stash_id: Option<String>,
-    return_url: Option<String>,
-    contract_id: Option<String>,
+    paid_by: PaidByInput,
 }
 
 impl Shape for CheckoutDto {
@@ -113,7 +105,8 @@ impl Shape for CheckoutDto {
         let merchant_id = self.merchant_id.required(path, "MerchantId", all);
         let reference_id = self.reference_id.required(path, "ReferenceId", all);
         let consumer_currency = self.consumer_currency.required(path, "ConsumerCurrency", all);
-        let payment_method = if self.contract_id.is_there() || self.stash_id.is_there() {
+        let has_contract = self.contract_id.is_there();
+        let payment_method = if has_contract || self.stash_id.is_there() {
             // A contract names the method too, and so does a wallet's token (docs/SPECIFICATION.md#checkout-request).
             self.payment_method.optional(path, "PaymentMethod", all)
         } else {
@@ -123,7 +116,11 @@ impl Shape for CheckoutDto {
         let items = self.items.required(path, "Items", all).and_then(|items| items.shapes("Items", all));
         let consumer =
             (self.consumer.required(path, "Consumer", all)).and_then(|consumer| consumer.shape("Consumer", all));
-        let device_fingerprint = self.device_fingerprint.required(path, "DeviceFingerprint", all);
+        let device_fingerprint = if has_contract {
+            self.device_fingerprint.optional(path, "DeviceFingerprint", all)
+        } else {
+            self.device_fingerprint.required(path, "DeviceFingerprint", all)
+        };
         let stash_id = self.stash_id.optional(path, "StashId", all);
         let return_url = self.r#return.optional(path, "Return", all);
         let contract_id = self.contract_id.optional(path, "ContractId", all);
@@ -131,14 +128,10 @@ impl Shape for CheckoutDto {
             merchant_id: merchant_id?,
             reference_id: reference_id?,
             consumer_currency: consumer_currency?,
-            payment_method,
             capture: capture.unwrap_or(false),
             items: items?,
             consumer: consumer?,
-            device_fingerprint: device_fingerprint?,
-            stash_id,
-            return_url,
-            contract_id,
+            paid_by: PaidByInput { payment_method, device_fingerprint, stash_id, return_url, contract_id },
         })
     }
 }
@@ -173,18 +166,7 @@ impl CheckoutRequest {
         let items = cart::parse(&input.items, currency.unwrap_or(Currency::Kwd), policy, all);
         let total = currency.zip(items.as_ref()).and_then(|(currency, items)| all.check(cart::total(items, currency)));
         let consumer = Consumer::parse(&input.consumer, all);
-        let fingerprint = all.check(Text::parse("DeviceFingerprint", &input.device_fingerprint));
-        if input.contract_id.is_some() {
-            let why = "there is no such contract: contracts are not offered here; send PaymentMethod in its place";
-            all.push("ContractId", ViolationCode::NotFound, why);
-        }
-        let method = input.payment_method.as_deref().and_then(|id| all.check(parse_method(id, catalogue)));
-        input.check_stash(method, all);
-        let return_url = input.return_url.as_ref().map(|url| all.check(WebUrl::parse("Return", url, policy)));
-        if return_url.is_none() && method.is_some_and(|method| method.class() != Class::Offline && !method.is_token()) {
-            let why = "is required for methods of class Card and Online: the shopper comes back to it";
-            all.push("Return", ViolationCode::Missing, why);
-        }
+        let paid_by = input.paid_by.parse(policy, catalogue, all);
         let consumer = consumer?;
         let document = serde_json::to_string(&Document { consumer: &consumer, items: items.as_deref()? })
             .expect("a checkout has string keys and exact numbers only");
@@ -195,38 +177,8 @@ impl CheckoutRequest {
             total: total?,
             document,
             country: consumer.country.to_owned(),
-            method: method.map(|method| method.id().to_owned()),
-            stash_id: input.stash_id,
-            return_url: return_url.flatten().map(|url| url.as_str().to_owned()),
             capture: input.capture,
-            fingerprint: fingerprint?,
+            paid_by: paid_by?,
         })
     }
-}
-
-impl CheckoutInput {
-    /// StashId goes with class Card, and with no other (docs/SPECIFICATION.md#checkout-request).
-    fn check_stash(&self, method: Option<&Method>, all: &mut Violations) {
-        if self.stash_id.as_deref().is_some_and(|id| !is_stash_id(id)) {
-            all.push("StashId", ViolationCode::Invalid, STASH_ID_FORM);
-        }
-        let Some(method) = method else { return };
-        match (method.class(), &self.stash_id) {
-            (Class::Card, None) => {
-                all.push("StashId", ViolationCode::Missing, "is required for methods of class Card");
-            }
-            (Class::Online | Class::Offline, Some(_)) => {
-                for name in ["PaymentMethod", "StashId"] {
-                    all.push(name, ViolationCode::Conflict, "a method without a card takes no StashId");
-                }
-            }
-            (Class::Card, Some(_)) | (Class::Online | Class::Offline, None) => {}
-        }
-    }
-}
-
-/// Built in, or the deployment's own. Whether it may be used is asked of the catalogue when the payment is made.
-fn parse_method<'a>(id: &str, catalogue: &'a Catalogue) -> Result<&'a Method, Violation> {
-    let why = "must be the Id of a payment method of the catalogue: one that getPaymentMethods lists";
-    catalogue.method(id).ok_or_else(|| Violation::new("PaymentMethod", ViolationCode::NotAllowed, why))
 }

@@ -39,9 +39,16 @@ pub struct CheckoutBody<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 #[schema(as = Action)]
-struct ActionBody<'a> {
+pub(crate) struct ActionBody<'a> {
     /// The page to send the shopper to.
     redirect: &'a str,
+}
+
+impl<'a> ActionBody<'a> {
+    /// To visit `page`.
+    pub(crate) const fn redirect(page: &'a str) -> Self {
+        Self { redirect: page }
+    }
 }
 
 impl<'a> CheckoutBody<'a> {
@@ -60,7 +67,7 @@ impl<'a> CheckoutBody<'a> {
             authorized: is_authorized(order),
             completed: is_completed(order),
             captured: is_captured(order),
-            action: page.map(|redirect| ActionBody { redirect }),
+            action: page.map(ActionBody::redirect),
         }
     }
 }
@@ -127,6 +134,14 @@ pub fn declined(order: &Order, reached: bool) -> Vec<u8> {
          later, with a new ReferenceId; a card has to be stashed again."
     };
     let body = ErrorBody::new(ErrorCode::PaymentDeclined, message).with_order(order.id);
+    serde_json::to_vec(&body).expect("an Error object has string keys only")
+}
+
+/// The body of the answer to a checkout under a contract that the issuer wants the shopper for: the Error object SHOPPER_AUTHENTICATION_REQUIRED with
+/// OrderId (docs/SPECIFICATION.md#contract-checkout).
+pub fn authentication_required(order: &Order) -> Vec<u8> {
+    let message = "The issuer wants the shopper to authenticate and nothing was charged. Bring the shopper back with a Session that carries this ContractId.";
+    let body = ErrorBody::new(ErrorCode::ShopperAuthenticationRequired, message).with_order(order.id);
     serde_json::to_vec(&body).expect("an Error object has string keys only")
 }
 

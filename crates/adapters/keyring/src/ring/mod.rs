@@ -1,0 +1,8 @@
+//! Rings of long-lived keys: a folder with a file for each key.
+
+mod key_id;
+mod keys;
+
+pub(crate) use key_id::RingKeyId;
+pub(crate) use keys::KeyRing;
+pub use keys::{KeyInfo, RELOAD_INTERVAL};

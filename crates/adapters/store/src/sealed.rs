@@ -1,0 +1,111 @@
+use async_trait::async_trait;
+use diesel::prelude::*;
+use dropin_access::SealedSecret;
+use dropin_kernel::{EndpointId, MerchantId};
+use dropin_ports::{Applied, SealedKind, SealedStore, SealedValue, StoreError};
+use uuid::Uuid;
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable};
+use crate::schema::{endpoint, wallet_identity};
+use crate::sql::Id;
+use crate::store::Store;
+use crate::worker_pool::TxOutcome;
+
+#[async_trait]
+impl SealedStore for Store {
+    async fn list_sealed(
+        &self,
+        kind: SealedKind,
+        after: Option<Uuid>,
+        limit: u32,
+    ) -> Result<Vec<SealedValue>, StoreError> {
+        let after = Id(after.unwrap_or_else(Uuid::nil));
+        self.read(move |connection| match kind {
+            SealedKind::WebhookSecret => webhook_secrets(connection, after, limit),
+            SealedKind::PreviousWebhookSecret => previous_webhook_secrets(connection, after, limit),
+            SealedKind::WalletCertificate => wallet_certificates(connection, after, limit),
+        })
+        .await
+    }
+
+    async fn replace_sealed(&self, old: &SealedValue, new: &SealedValue) -> Result<Applied, StoreError> {
+        if (old.kind(), old.row()) != (new.kind(), new.row()) {
+            return Err(StoreError::Refused("a sealed value cannot take the place of another row's".to_owned()));
+        }
+        let (old, new) = (old.clone(), new.clone());
+        self.write(move |connection| {
+            let written = replace(connection, &old, &new)?;
+            Ok(TxOutcome::Commit(if written == 0 { Applied::Stale } else { Applied::Done }))
+        })
+        .await
+    }
+}
+
+fn webhook_secrets(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
+    let rows: Vec<(Id, Vec<u8>)> = endpoint::table
+        .filter(endpoint::id.gt(after))
+        .filter(endpoint::removed_at.is_null())
+        .order(endpoint::id)
+        .limit(i64::from(limit))
+        .select((endpoint::id, endpoint::secret))
+        .load(connection)
+        .in_table("endpoint")?;
+    let value = |(id, secret): (Id, _)| SealedValue::WebhookSecret {
+        endpoint: EndpointId::new(id.0),
+        sealed: SealedSecret(secret),
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
+fn previous_webhook_secrets(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
+    let rows: Vec<(Id, Vec<u8>)> = endpoint::table
+        .filter(endpoint::id.gt(after))
+        .filter(endpoint::removed_at.is_null())
+        .filter(endpoint::previous_secret.is_not_null())
+        .order(endpoint::id)
+        .limit(i64::from(limit))
+        .select((endpoint::id, endpoint::previous_secret.assume_not_null()))
+        .load(connection)
+        .in_table("endpoint")?;
+    let value = |(id, secret): (Id, _)| SealedValue::PreviousWebhookSecret {
+        endpoint: EndpointId::new(id.0),
+        sealed: SealedSecret(secret),
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
+fn wallet_certificates(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
+    let rows: Vec<(Id, Vec<u8>)> = wallet_identity::table
+        .filter(wallet_identity::merchant_id.gt(after))
+        .order(wallet_identity::merchant_id)
+        .limit(i64::from(limit))
+        .select((wallet_identity::merchant_id, wallet_identity::sealed))
+        .load(connection)
+        .in_table("wallet_identity")?;
+    let value = |(id, sealed): (Id, _)| SealedValue::WalletCertificate {
+        merchant: MerchantId::new(id.0),
+        sealed: SealedSecret(sealed),
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
+/// Writes `new` where `old` stands; how many rows that were. Both are of one kind and one row.
+fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue) -> Result<usize, Fault> {
+    let row = Id(old.row());
+    let (SealedSecret(old_bytes), SealedSecret(new_bytes)) = (old.sealed(), new.sealed());
+    Ok(match old.kind() {
+        SealedKind::WebhookSecret => diesel::update(endpoint::table.find(row))
+            .filter(endpoint::secret.eq(old_bytes))
+            .set(endpoint::secret.eq(new_bytes))
+            .execute(connection)?,
+        SealedKind::PreviousWebhookSecret => diesel::update(endpoint::table.find(row))
+            .filter(endpoint::previous_secret.eq(old_bytes))
+            .set(endpoint::previous_secret.eq(new_bytes))
+            .execute(connection)?,
+        SealedKind::WalletCertificate => diesel::update(wallet_identity::table.find(row))
+            .filter(wallet_identity::sealed.eq(old_bytes))
+            .set(wallet_identity::sealed.eq(new_bytes))
+            .execute(connection)?,
+    })
+}

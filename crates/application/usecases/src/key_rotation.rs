@@ -1,0 +1,156 @@
+//! Rotating the long-lived keys: which key every sealed value of the database needs, and sealing the values anew with the newest.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use dropin_ports::{Applied, KeyringError, SealedKind, SealedStore, SealedValue, SecretKeys, StoreError};
+use zeroize::Zeroizing;
+
+use crate::wallet;
+
+/// Values that are read at once.
+const PAGE: u32 = 200;
+
+/// Passes over the database before a rotation leaves values that keep changing to the next one.
+const MAX_PASSES: u32 = 5;
+
+/// Why a rotation stopped. What was sealed anew stays so, and the next rotation goes on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RotationError {
+    /// The keys cannot be used.
+    #[error(transparent)]
+    Keyring(#[from] KeyringError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// How many values of the database need a key, by its id and their kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyUsage {
+    by_key: BTreeMap<String, BTreeMap<SealedKind, u64>>,
+    /// Values that are no sealed value at all: no key opens them.
+    pub damaged: u64,
+}
+
+impl KeyUsage {
+    /// The kinds that need the key, with how many of each; empty when it is not needed.
+    pub fn of(&self, key_id: &str) -> BTreeMap<SealedKind, u64> {
+        self.by_key.get(key_id).cloned().unwrap_or_default()
+    }
+
+    /// The ids of the keys that values need.
+    pub fn key_ids(&self) -> impl Iterator<Item = &str> {
+        self.by_key.keys().map(String::as_str)
+    }
+
+    /// How many values need the key.
+    pub fn count(&self, key_id: &str) -> u64 {
+        self.by_key.get(key_id).map_or(0, |kinds| kinds.values().sum())
+    }
+}
+
+/// What a rotation did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resealed {
+    /// Values that the newest key sealed in place of an older one.
+    pub count: u64,
+    /// Values that their key does not open, each with why; they stay as they are.
+    pub failed: Vec<(SealedValue, KeyringError)>,
+}
+
+/// Seals the values of the master ring anew.
+#[derive(Clone)]
+pub struct KeyRotation {
+    /// What is sealed.
+    pub store: Arc<dyn SealedStore>,
+    /// The ring.
+    pub secrets: Arc<dyn SecretKeys>,
+}
+
+impl KeyRotation {
+    /// Counts the values by key.
+    ///
+    /// # Errors
+    /// [`RotationError::Store`].
+    pub async fn usage(&self) -> Result<KeyUsage, RotationError> {
+        let mut usage = KeyUsage::default();
+        for kind in SealedKind::ALL {
+            let mut after = None;
+            loop {
+                let page = self.store.list_sealed(kind, after, PAGE).await?;
+                let Some(last) = page.last() else { break };
+                after = Some(last.row());
+                for value in &page {
+                    match self.secrets.key_id(value.sealed()) {
+                        Ok(id) => *usage.by_key.entry(id).or_default().entry(kind).or_default() += 1,
+                        Err(_damaged) => usage.damaged += 1,
+                    }
+                }
+            }
+        }
+        Ok(usage)
+    }
+
+    /// Seals every value anew that the newest key did not seal. A value that changes meanwhile stays as it was changed. To be called again after it
+    /// was interrupted.
+    ///
+    /// # Errors
+    /// [`RotationError::Store`]; [`RotationError::Keyring`] when there is no key to seal with.
+    pub async fn reseal(&self) -> Result<Resealed, RotationError> {
+        let newest = self.secrets.newest_key_id()?;
+        let mut done = Resealed::default();
+        for _ in 0..MAX_PASSES {
+            done.failed.clear();
+            let mut changed_meanwhile = 0;
+            for kind in SealedKind::ALL {
+                changed_meanwhile += self.reseal_kind(kind, &newest, &mut done).await?;
+            }
+            if changed_meanwhile == 0 {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// One pass over the values of a kind; how many changed meanwhile.
+    async fn reseal_kind(&self, kind: SealedKind, newest: &str, done: &mut Resealed) -> Result<u64, RotationError> {
+        let (mut after, mut changed_meanwhile) = (None, 0);
+        loop {
+            let page = self.store.list_sealed(kind, after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(changed_meanwhile) };
+            after = Some(last.row());
+            for old in &page {
+                if self.secrets.key_id(old.sealed()).as_deref() == Ok(newest) {
+                    continue;
+                }
+                match self.seal_anew(old) {
+                    Err(error) => done.failed.push((old.clone(), error)),
+                    Ok(new) => match self.store.replace_sealed(old, &new).await? {
+                        Applied::Done => done.count += 1,
+                        Applied::Stale => changed_meanwhile += 1,
+                    },
+                }
+            }
+        }
+    }
+
+    /// The value, sealed with the newest key.
+    fn seal_anew(&self, old: &SealedValue) -> Result<SealedValue, KeyringError> {
+        let owner = match old {
+            SealedValue::WebhookSecret { endpoint, .. } | SealedValue::PreviousWebhookSecret { endpoint, .. } => {
+                endpoint.to_string()
+            }
+            SealedValue::WalletCertificate { merchant, .. } => wallet::owner(*merchant),
+        };
+        let secret = Zeroizing::new(self.secrets.open_secret(&owner, old.sealed())?);
+        let sealed = self.secrets.seal_secret(&owner, &secret)?;
+        Ok(match *old {
+            SealedValue::WebhookSecret { endpoint, .. } => SealedValue::WebhookSecret { endpoint, sealed },
+            SealedValue::PreviousWebhookSecret { endpoint, .. } => {
+                SealedValue::PreviousWebhookSecret { endpoint, sealed }
+            }
+            SealedValue::WalletCertificate { merchant, .. } => SealedValue::WalletCertificate { merchant, sealed },
+        })
+    }
+}

@@ -1,0 +1,199 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dropin_access::{MerchantIdentifier, SealedSecret, WalletIdentity};
+use dropin_kernel::{EndpointId, MerchantId};
+use dropin_ports::{
+    AccessStore, Applied, Clock, KeyringError, SealedKind, SealedStore, SealedValue, Secrets, StoreError, WalletStore,
+};
+use dropin_store::Store;
+use dropin_usecases::access::Merchants;
+use dropin_usecases::key_rotation::{KeyRotation, RotationError};
+use uuid::Uuid;
+
+use crate::harness::Harness;
+
+const CERTIFICATE: &[u8] = b"certificate and key";
+
+/// A merchant with an endpoint, a secret that retires and a wallet's certificate; what its secrets are.
+struct Account {
+    merchant: MerchantId,
+    endpoint: EndpointId,
+    secrets: [Vec<u8>; 2],
+}
+
+impl Account {
+    async fn create(harness: &Harness) -> Self {
+        let merchant = harness.create(Some("https://shop.example/hook")).await.merchant_id;
+        let endpoint = harness.merchants.endpoints(merchant).await.unwrap().remove(0).id;
+        harness.merchants.rotate_secret(endpoint, Duration::from_secs(3_600)).await.unwrap();
+        let secrets = secrets(harness, merchant, endpoint).await;
+        let identity = WalletIdentity {
+            merchant_id: merchant,
+            identifier: MerchantIdentifier::parse("merchant.example.shop").unwrap(),
+            country: "NL".to_owned(),
+            sealed: harness.secrets.seal_secret(&wallet_owner(merchant), CERTIFICATE).unwrap(),
+            expires_at: harness.clock.now(),
+            set_at: harness.clock.now(),
+        };
+        harness.store.put_wallet(identity).await.unwrap();
+        Self { merchant, endpoint, secrets }
+    }
+
+    async fn check(&self, harness: &Harness) {
+        assert_eq!(secrets(harness, self.merchant, self.endpoint).await, self.secrets);
+        let identity = harness.store.find_wallet(self.merchant).await.unwrap().unwrap();
+        let opened = harness.secrets.open_secret(&wallet_owner(self.merchant), &identity.sealed);
+        assert_eq!(opened, Ok(CERTIFICATE.to_vec()));
+    }
+}
+
+/// What certificates are sealed for since the first version: it must never change.
+fn wallet_owner(merchant: MerchantId) -> String {
+    format!("wallet of {merchant}")
+}
+
+async fn secrets(harness: &Harness, merchant: MerchantId, id: EndpointId) -> [Vec<u8>; 2] {
+    let all = harness.store.list_endpoints(merchant).await.unwrap();
+    let endpoint = all.into_iter().find(|endpoint| endpoint.id == id).unwrap();
+    [endpoint.secret, endpoint.previous.unwrap().credential]
+        .map(|sealed| harness.secrets.open_secret(&id.to_string(), &sealed).unwrap())
+}
+
+fn rotation(harness: &Harness) -> KeyRotation {
+    KeyRotation { store: Arc::new(harness.store.clone()), secrets: harness.secrets.inner.clone() }
+}
+
+/// A store in which something happens at a write.
+struct Disturbed<F> {
+    inner: Store,
+    writes: AtomicUsize,
+    at_write: F,
+}
+
+#[async_trait]
+impl<F> SealedStore for Disturbed<F>
+where
+    F: AsyncAtWrite,
+{
+    async fn list_sealed(
+        &self,
+        kind: SealedKind,
+        after: Option<Uuid>,
+        limit: u32,
+    ) -> Result<Vec<SealedValue>, StoreError> {
+        self.inner.list_sealed(kind, after, limit.min(2)).await
+    }
+
+    async fn replace_sealed(&self, old: &SealedValue, new: &SealedValue) -> Result<Applied, StoreError> {
+        self.at_write.at_write(self.writes.fetch_add(1, Ordering::SeqCst)).await?;
+        self.inner.replace_sealed(old, new).await
+    }
+}
+
+#[async_trait]
+trait AsyncAtWrite: Send + Sync {
+    async fn at_write(&self, number: usize) -> Result<(), StoreError>;
+}
+
+/// The database goes away after so many writes.
+struct Away(usize);
+
+#[async_trait]
+impl AsyncAtWrite for Away {
+    async fn at_write(&self, number: usize) -> Result<(), StoreError> {
+        if number < self.0 { Ok(()) } else { Err(StoreError::Unavailable("away".to_owned())) }
+    }
+}
+
+/// The merchant asks for a new secret just before the first write.
+struct MerchantRotates(Merchants, EndpointId);
+
+#[async_trait]
+impl AsyncAtWrite for MerchantRotates {
+    async fn at_write(&self, number: usize) -> Result<(), StoreError> {
+        if number == 0 {
+            self.0.rotate_secret(self.1, Duration::from_secs(3_600)).await.unwrap();
+        }
+        Ok(())
+    }
+}
+
+fn disturbed(harness: &Harness, at_write: impl AsyncAtWrite + 'static) -> KeyRotation {
+    let store = Disturbed { inner: harness.store.clone(), writes: AtomicUsize::new(0), at_write };
+    KeyRotation { store: Arc::new(store), ..rotation(harness) }
+}
+
+#[tokio::test]
+async fn every_value_is_sealed_anew_and_opens_as_before() {
+    let harness = Harness::new();
+    let accounts = [Account::create(&harness).await, Account::create(&harness).await];
+    let rotation = rotation(&harness);
+    assert_eq!(rotation.reseal().await.unwrap().count, 0, "the newest key sealed all of it");
+    let id = harness.secrets.inner.make_key(harness.clock.now()).unwrap();
+    assert_eq!((rotation.usage().await.unwrap().count("first"), rotation.secrets.newest_key_id()), (6, Ok(id.clone())));
+    let done = rotation.reseal().await.unwrap();
+    assert_eq!((done.count, done.failed.len()), (6, 0));
+    let usage = rotation.usage().await.unwrap();
+    assert_eq!((usage.count("first"), usage.damaged), (0, 0));
+    assert_eq!(usage.of(&id), SealedKind::ALL.map(|kind| (kind, 2)).into());
+    for account in &accounts {
+        account.check(&harness).await;
+    }
+    assert_eq!(rotation.reseal().await.unwrap().count, 0, "again changes nothing");
+}
+
+#[tokio::test]
+async fn a_rotation_that_was_interrupted_anywhere_goes_on() {
+    let harness = Harness::new();
+    let accounts = [Account::create(&harness).await, Account::create(&harness).await];
+    for writes in 0..=6 {
+        let id = harness.secrets.inner.make_key(harness.clock.now()).unwrap();
+        let outcome = disturbed(&harness, Away(writes)).reseal().await;
+        match writes {
+            6 => assert_eq!(outcome.unwrap().count, 6),
+            _ => assert!(matches!(outcome, Err(RotationError::Store(_))), "{outcome:?}"),
+        }
+        assert_eq!(rotation(&harness).usage().await.unwrap().count(&id), writes as u64);
+        for account in &accounts {
+            account.check(&harness).await;
+        }
+        assert_eq!(rotation(&harness).reseal().await.unwrap().count, 6 - writes as u64);
+        assert_eq!(rotation(&harness).usage().await.unwrap().count(&id), 6);
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_the_merchant_changes_meanwhile_stays_changed() {
+    let harness = Harness::new();
+    let account = Account::create(&harness).await;
+    let id = harness.secrets.inner.make_key(harness.clock.now()).unwrap();
+    let before = secrets(&harness, account.merchant, account.endpoint).await;
+    let meanwhile = MerchantRotates(harness.merchants.clone(), account.endpoint);
+    let done = disturbed(&harness, meanwhile).reseal().await.unwrap();
+    let after = secrets(&harness, account.merchant, account.endpoint).await;
+    assert!(after[0] != before[0] && after[1] == before[0], "the merchant's change stands");
+    let usage = rotation(&harness).usage().await.unwrap();
+    assert_eq!((usage.count(&id), usage.count("first"), done.failed.len()), (3, 0, 0));
+}
+
+#[tokio::test]
+async fn what_no_key_opens_is_told_and_stays() {
+    let harness = Harness::new();
+    let account = Account::create(&harness).await;
+    let mut values = harness.store.list_sealed(SealedKind::WebhookSecret, None, 9).await.unwrap();
+    let old = values.remove(0);
+    let mut bytes = old.sealed().0.clone();
+    bytes[20] ^= 1;
+    let altered = SealedValue::WebhookSecret { endpoint: account.endpoint, sealed: SealedSecret(bytes) };
+    harness.store.replace_sealed(&old, &altered).await.unwrap();
+    harness.secrets.inner.make_key(harness.clock.now()).unwrap();
+    let done = rotation(&harness).reseal().await.unwrap();
+    assert_eq!((done.count, done.failed), (2, vec![(altered.clone(), KeyringError::CannotOpen)]));
+    assert_eq!(rotation(&harness).usage().await.unwrap().count("first"), 1, "its key is still needed");
+    let nothing = SealedValue::WebhookSecret { endpoint: account.endpoint, sealed: SealedSecret(vec![2, 0]) };
+    harness.store.replace_sealed(&altered, &nothing).await.unwrap();
+    assert_eq!(rotation(&harness).usage().await.unwrap().damaged, 1);
+}
