@@ -63,7 +63,13 @@ pub mod cards {
     pub const DONE_BUT_500: &str = "4000000000000119";
     /// The processor never answers; nothing is done.
     pub const SILENT: &str = "4000000000003014";
-    const SPECIAL: [&str; 11] = [
+    /// Asks for authentication when it is stored.
+    pub const ASKS_TO_STORE: &str = "4000002500003155";
+    /// Asks for authentication at every payment.
+    pub const ASKS_ALWAYS: &str = "4000002760003184";
+    /// Asks for authentication when it is stored, and is then short of money.
+    pub const SHORT_LATER: &str = "4000008260003178";
+    const SPECIAL: [&str; 14] = [
         DECLINED,
         NO_FUNDS,
         STOLEN,
@@ -75,6 +81,9 @@ pub mod cards {
         REFUND_FAILS,
         DONE_BUT_500,
         SILENT,
+        ASKS_TO_STORE,
+        ASKS_ALWAYS,
+        SHORT_LATER,
     ];
 
     /// All of them, for the search after the suite.

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -310,8 +311,21 @@ fn wallet_hosts(address: &str) -> (String, String) {
     ("DROPIN_WALLET_HOSTS".to_owned(), format!("wallet-gateway.localhost={address}"))
 }
 
-/// Addresses of free ports on loopback, all different.
+/// The next of the ports that this process gives to programs, below those that the system gives to whoever asks for any (from 32768 on Linux):
+/// between this choice and the program's start nobody else gets one of them.
+static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
+const FIRST_PORT: u16 = 12_000;
+const PORTS: u16 = 20_000;
+
+/// Addresses of free ports on loopback, all different, and none that this process gave before.
 fn free_ports<const N: usize>() -> [String; N] {
-    let held: [TcpListener; N] = std::array::from_fn(|_| TcpListener::bind("127.0.0.1:0").expect("a free port"));
-    held.map(|listener| listener.local_addr().expect("a bound address").to_string())
+    // Several processes of tests at once begin far from each other.
+    let begin = std::process::id().wrapping_mul(997) % u32::from(PORTS);
+    let begin = u16::try_from(begin).expect("less than a port number");
+    std::array::from_fn(|_| {
+        let next = || FIRST_PORT + (begin + NEXT_PORT.fetch_add(1, Ordering::Relaxed) % PORTS) % PORTS;
+        let mut some = std::iter::repeat_with(next).take(usize::from(PORTS));
+        let free = some.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a free port");
+        format!("127.0.0.1:{free}")
+    })
 }
