@@ -6,8 +6,8 @@ use dropin_contract::{ChargeTry, Contract, ContractOrigin, CredentialDecline, De
 use dropin_kernel::{Change, ContractId, MerchantId, Timestamp};
 use dropin_order::Order;
 use dropin_ports::{
-    ChangeContract, Changed, ChargeOutcome, ContractName, ContractSettlement, ContractStore, ContractUse,
-    CredentialChange, CredentialToDelete, SealedCredential, Settlement, StoreError,
+    ChangeContract, Changed, ChargeOutcome, ConcludedCharge, ContractName, ContractSettlement, ContractStore,
+    ContractUse, CredentialChange, CredentialToDelete, SealedCredential, Settlement, StoreError,
 };
 use std::time::Duration;
 
@@ -224,10 +224,8 @@ pub(crate) fn settle(
         return Ok(false);
     }
     change_credential(connection, &settled.change.next, &settled.credential, settlement.now)?;
-    if let Some(outcome) = settled.charge {
-        let order = settlement.order.as_ref().map(|change| Id(change.next.id.uuid()));
-        let order = order.ok_or_else(|| Fault::Refused("a charge is known with its Order".to_owned()))?;
-        conclude_try(connection, order, outcome)?;
+    if let Some(ConcludedCharge { order, outcome }) = settled.charge {
+        conclude_try(connection, Id(order.uuid()), outcome)?;
     }
     Ok(true)
 }

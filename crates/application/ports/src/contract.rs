@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use dropin_contract::{ChargeTry, Contract, TryResult};
-use dropin_kernel::{Change, ContractId, MerchantId, Timestamp};
+use dropin_kernel::{Change, ContractId, MerchantId, OrderId, Timestamp};
 use dropin_order::Order;
 
 use crate::credential_vault::SealedCredential;
@@ -48,6 +48,15 @@ pub enum ChargeOutcome {
     NeverAsked,
 }
 
+/// A charge whose outcome is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConcludedCharge {
+    /// Its Order.
+    pub order: OrderId,
+    /// What is known of it.
+    pub outcome: ChargeOutcome,
+}
+
 /// What a settlement changes of the contract that its Order opens or is made under.
 #[derive(Debug, Clone)]
 pub struct ContractSettlement {
@@ -55,8 +64,8 @@ pub struct ContractSettlement {
     pub change: Change<Contract>,
     /// Its credential.
     pub credential: CredentialChange,
-    /// What is known of the charge; `None` of the payment that opens it.
-    pub charge: Option<ChargeOutcome>,
+    /// The charge; `None` of the payment that opens it.
+    pub charge: Option<ConcludedCharge>,
 }
 
 /// A change of a contract that no payment causes: its end, its card's expiry.

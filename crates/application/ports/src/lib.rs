@@ -32,8 +32,8 @@ pub use access::{
 pub use audit::{AuditStore, AuditedOrder, Balance, OrderAuditTrail, OrderRecords, PositionedOperation};
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
 pub use contract::{
-    ChangeContract, ChargeOutcome, ContractName, ContractSettlement, ContractStore, ContractUse, CredentialChange,
-    CredentialToDelete,
+    ChangeContract, ChargeOutcome, ConcludedCharge, ContractName, ContractSettlement, ContractStore, ContractUse,
+    CredentialChange, CredentialToDelete,
 };
 pub use credential::{
     CredentialApproval, CredentialCursor, CredentialDeletion, CredentialListEntry, CredentialListPage,
