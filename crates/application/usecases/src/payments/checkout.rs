@@ -16,7 +16,7 @@ use dropin_ports::{
 use super::authorization_flow::{
     Attempt, AuthorizationFlow, Buyer, PaymentInstrument, PaymentInstrumentError, PrepareOutcome, not_offered,
 };
-use super::{MAX_CAS_RETRIES, Payments, busy, response};
+use super::{MAX_CAS_RETRIES, Payments, busy};
 use crate::access::Caller;
 use crate::catalogue::Purchase;
 use crate::idempotency::IdempotentOutcome;
