@@ -281,6 +281,9 @@ def fill_a_cart(body, chance):
     body.pop("ContractId", None)
     if not body.get("Return"):
         body["Return"] = "https://shop.example/back"
+    # Only beside ContractId it may be left out.
+    if not body.get("DeviceFingerprint"):
+        body["DeviceFingerprint"] = "fuzz"
     # The others are not for every country, and PAYPAL not for every currency.
     methods = ["VISA", "BANKTRANSFER"] + ["PAYPAL"] * (body["ConsumerCurrency"] in PAYPAL)
     body["PaymentMethod"] = chance.choice(methods)
