@@ -333,7 +333,7 @@ pub async fn a_contract_is_due_when_its_card_ends(harness: Arc<Harness>) {
     let (notice, end) = (card().expiry.notice_at(), card().expiry.ends_at());
     assert_eq!(end.to_string(), "2031-02-01T00:00:00.000000Z");
     assert!(due(notice.minus(Duration::from_micros(1))).await.is_empty());
-    assert_eq!(due(notice).await, [contract.clone()]);
+    assert_eq!(due(notice).await, std::slice::from_ref(&contract));
     let told = ChangeContract {
         change: contract.expiring(notice).unwrap().change,
         credential: CredentialChange::Keep,
@@ -342,7 +342,7 @@ pub async fn a_contract_is_due_when_its_card_ends(harness: Arc<Harness>) {
     assert_eq!(harness.contracts.change_contract(told).await, Ok(Changed::Done));
     assert!(due(notice).await.is_empty(), "told once");
     let contract = found(&harness, &contract).await;
-    assert_eq!(due(end).await, [contract.clone()]);
+    assert_eq!(due(end).await, std::slice::from_ref(&contract));
     let suspended: Change<Contract> = contract.expired(end).unwrap().change;
     let change = ChangeContract { change: suspended, credential: CredentialChange::Keep, ..closing(&contract, end) };
     assert_eq!(harness.contracts.change_contract(change).await, Ok(Changed::Done));
