@@ -125,7 +125,8 @@ impl Receiver {
     pub fn tries(&self, subject: &str) -> Vec<Notification> {
         let is_mine = |one: &Notification| {
             let (order, session) = (&one.body["Order"], &one.body["Session"]);
-            [&order["OrderId"], &order["SessionId"], &session["SessionId"]].iter().any(|id| **id == subject)
+            let contract = &one.body["Contract"]["ContractId"];
+            [&order["OrderId"], &order["SessionId"], &session["SessionId"], contract].iter().any(|id| **id == subject)
         };
         self.all().into_iter().filter(is_mine).collect()
     }

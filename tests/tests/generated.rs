@@ -150,7 +150,7 @@ fn state_machines() -> String {
     failures(&mut page);
     machine(&mut page, "Order", &OrderState::ALL.map(OrderState::as_str), &moves!(dropin_order));
     let states = ContractStateKind::ALL.map(ContractStateKind::as_str);
-    machine(&mut page, "Contract (the services do not offer it yet)", &states, &moves!(dropin_contract));
+    machine(&mut page, "Contract", &states, &moves!(dropin_contract));
     page
 }
 

@@ -113,6 +113,18 @@ def new_checkout(**change):
     return answer.json()["OrderId"]
 
 
+def new_contract():
+    """A contract that may be charged; its id."""
+    body = {
+        "MerchantId": MERCHANT, "ReferenceId": str(uuid.uuid4()), "ConsumerCurrency": "EUR", "PaymentMethod": "VISA", "Kind": "UNSCHEDULED",
+        "StashId": new_card(), "DeviceFingerprint": "fuzz", "Return": "https://shop.example/back",
+        "Consumer": {"Name": "Robin", "Email": "robin@example.com", "Address": "7 Harbour Lane", "City": "Dublin", "Country": "IE"},
+    }
+    answer = requests.post(f"{CHECKOUT}/v2.21/openContract", json=body, auth=CREDENTIALS, timeout=30)
+    answer.raise_for_status()
+    return answer.json()["ContractId"]
+
+
 def new_refund(order):
     """A refund of a captured Order; its id."""
     body = {"RefundReference": str(uuid.uuid4()), "Amount": 0.01}
@@ -130,6 +142,7 @@ def submission(session):
 PROFILE = new_session(BillingProfile={**billing(), "BillingProfileReference": "fuzz"})["BillingProfileId"]
 SESSIONS = [new_session()["SessionId"] for _ in range(POOL)]
 ORDERS = [pay(new_session()["SessionId"]) for _ in range(POOL)] + [new_checkout(Capture=True) for _ in range(POOL)]
+CONTRACTS = [new_contract() for _ in range(POOL)]
 REFUNDS = [new_refund(ORDERS[-1]) for _ in range(POOL)]
 
 
@@ -178,7 +191,7 @@ def before_call(context, case, kwargs):
             case.headers[header] = '"0"'
     chance = dice(case)
     if meta.phase.name != "stateful" and case.path_parameters:
-        real = {"SessionId": SESSIONS, "OrderId": ORDERS, "MerchantId": [MERCHANT], "RefundId": REFUNDS}
+        real = {"SessionId": SESSIONS, "OrderId": ORDERS, "MerchantId": [MERCHANT], "RefundId": REFUNDS, "ContractId": CONTRACTS}
         for name in set(real) & set(case.path_parameters):
             if chance.random() < 0.8:
                 case.path_parameters[name] = chance.choice(real[name])
@@ -192,6 +205,10 @@ def before_call(context, case, kwargs):
         name_an_order(case.body, chance)
     if name == "checkout" and isinstance(case.body, dict):
         fill_a_cart(case.body, chance)
+    if name == "openContract" and isinstance(case.body, dict):
+        store_a_card(case.body, chance)
+    if name == "closeContract" and isinstance(case.body, dict):
+        case.body["MerchantId"], case.body["ContractId"] = MERCHANT, chance.choice(CONTRACTS)
     if name == "paymentProgress" and case.query and "from" in case.query:
         # Whoever asks from the state that a Session is in waits as long as it says.
         case.query["wait"] = "0"
@@ -273,12 +290,20 @@ def fill_a_cart(body, chance):
     body["MerchantId"] = MERCHANT
     if chance.random() < 0.9:
         body["ReferenceId"] = str(uuid.uuid4())
+    charges = chance.random() < 0.2
+    if charges:
+        body["ConsumerCurrency"] = "EUR"
     decimals = DECIMALS.get(body["ConsumerCurrency"], 2)
     for item in body["Items"]:
         price = round(min(max(item["ConsumerPrice"], 1), 1_000), decimals)
         item["ConsumerPrice"] = int(price) if decimals == 0 else price
     follow_the_region(body["Consumer"])
     body.pop("ContractId", None)
+    if charges:
+        for name in ("PaymentMethod", "StashId", "Return", "DeviceFingerprint"):
+            body.pop(name, None)
+        body["ContractId"] = chance.choice(CONTRACTS)
+        return
     if not body.get("Return"):
         body["Return"] = "https://shop.example/back"
     # Only beside ContractId it may be left out.
@@ -294,6 +319,15 @@ def fill_a_cart(body, chance):
         body["StashId"], body["DeviceFingerprint"] = new_card(), "fuzz"
     else:
         body.pop("StashId", None)
+
+
+def store_a_card(body, chance):
+    """The conditions of OpenContractRequest's description."""
+    body["MerchantId"] = MERCHANT
+    if chance.random() < 0.9:
+        body["ReferenceId"] = str(uuid.uuid4())
+    follow_the_region(body["Consumer"])
+    body["PaymentMethod"], body["StashId"], body["DeviceFingerprint"] = "VISA", new_card(), "fuzz"
 
 
 def follow_the_region(consumer):

@@ -57,7 +57,8 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
     let store = context.store.clone();
     let catalogue = Arc::new(settings.catalogue.open(&settings.payments.methods)?);
     let processor = settings.payments.open(context).await?;
-    let payments = payments(context, processor.clone(), catalogue.clone());
+    let credentials = context.credential_keys().await?;
+    let payments = payments(context, processor.clone(), catalogue.clone(), Some(credentials));
     let keys = context.stash_keys(settings.stash.lifetime()).await?;
     let public = settings.public.urls(context.mode)?;
     if context.is_public_production {
@@ -82,7 +83,9 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
             vault: keys.clone(),
             return_base: return_base.clone(),
             wallets: wallets.clone(),
+            contracts: store.clone(),
         },
+        contracts: context.contracts(),
         answers: context.answers(),
         flows: context.flows.clone(),
         url_policy: context.mode.url_policy(),

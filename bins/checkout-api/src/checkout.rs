@@ -5,23 +5,25 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use dropin_http::{ApiError, Authenticated, BasicAuthCaller, IdempotencyKey, JsonBody, json, respond_idempotently};
-use dropin_kernel::{MerchantId, Violation, ViolationCode};
+use dropin_kernel::MerchantId;
 use dropin_order::Channel;
-use dropin_ports::{KeyUse, OrderName};
+use dropin_ports::{ContractName, KeyUse, OrderName};
 use dropin_usecases::access;
+use dropin_usecases::contracts::ContractError;
 use dropin_usecases::idempotency::IdempotentOutcome;
-use dropin_usecases::payments::{CheckoutAsk, RefundAsk};
+use dropin_usecases::payments::{ChargeAsk, CheckoutAsk, OrderError, RefundAsk};
 use dropin_validation::Text;
+use dropin_wire::ErrorCode;
 use dropin_wire::checkout::{
     CancelRequest, CheckoutBody, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest, PaidBy, QueryRequest,
     QuerySubject,
 };
-use dropin_wire::{ErrorCode, RequestError};
+use dropin_wire::contract::FoundContractBody;
 
 use crate::MerchantDeps;
 
 /// What every operation that moves money takes.
-type Keyed = Authenticated<(IdempotencyKey, JsonBody)>;
+pub(crate) type Keyed = Authenticated<(IdempotencyKey, JsonBody)>;
 
 pub(crate) async fn pay(
     deps: web::Data<MerchantDeps>,
@@ -41,8 +43,20 @@ async fn run_pay(
 ) -> Result<IdempotentOutcome, ApiError> {
     let request = CheckoutRequest::parse(body, deps.url_policy, &deps.checkouts.payments.catalogue)?;
     is_caller(&caller, &request.merchant_id)?;
-    let PaidBy::Instrument { method, stash_id, return_url, fingerprint } = request.paid_by else {
-        return Err(no_contract());
+    let checkouts = deps.checkouts.clone();
+    let (method, stash_id, return_url, fingerprint) = match request.paid_by {
+        PaidBy::Instrument { method, stash_id, return_url, fingerprint } => (method, stash_id, return_url, fingerprint),
+        PaidBy::Contract(contract) => {
+            let ask = ChargeAsk {
+                reference: request.reference.into_string(),
+                total: request.total,
+                country: request.country,
+                contract,
+                capture: request.capture,
+                document: request.document,
+            };
+            return Ok(deps.flows.run(async move { checkouts.charge(&caller, &ask, key_use).await }).await??);
+        }
     };
     let ask = CheckoutAsk {
         reference: request.reference.into_string(),
@@ -55,7 +69,6 @@ async fn run_pay(
         return_url,
         document: request.document,
     };
-    let checkouts = deps.checkouts.clone();
     Ok(deps.flows.run(async move { checkouts.pay(&caller, &ask, key_use).await }).await??)
 }
 
@@ -138,21 +151,31 @@ pub(crate) async fn query(
     let name = match subject {
         QuerySubject::Order(id) => OrderName::Id(id),
         QuerySubject::Reference(reference) => OrderName::Reference(reference.into_string()),
-        QuerySubject::Contract(_) => return Err(no_contract()),
+        QuerySubject::Contract(id) => {
+            let found = deps.contracts.find(&caller, &ContractName::Id(id)).await;
+            let contract = found.map_err(ApiError::of_named_contract)?;
+            return Ok(json(StatusCode::OK, &FoundContractBody::new(&contract)));
+        }
     };
     let payments = &deps.checkouts.payments;
-    let order = payments.order(&caller, &name).await?.order;
+    let order = match (payments.order(&caller, &name).await, name) {
+        (Ok(details), _) => details.order,
+        // The reference of a contract.
+        (Err(OrderError::NotFound), OrderName::Reference(reference)) => {
+            let found = deps.contracts.find(&caller, &ContractName::Reference(reference)).await;
+            return match found {
+                Ok(contract) => Ok(json(StatusCode::OK, &FoundContractBody::new(&contract))),
+                Err(ContractError::Store(error)) => Err(error.into()),
+                Err(ContractError::NotFound | ContractError::WrongState(_)) => Err(OrderError::NotFound.into()),
+            };
+        }
+        (Err(error), _) => return Err(error.into()),
+    };
     Ok(json(StatusCode::OK, &CheckoutBody::new(&order, payments.rules(&order))))
 }
 
-/// As long as contracts are not built, no merchant has one (docs/SPECIFICATION.md#contracts-refused).
-fn no_contract() -> ApiError {
-    let why = "there is no such contract: contracts are not offered here";
-    RequestError::from(Violation::new("ContractId", ViolationCode::NotFound, why)).into()
-}
-
 /// Refuses every MerchantId but the caller's own as unknown, also that of another merchant.
-fn is_caller(caller: &access::Caller, merchant_id: &str) -> Result<(), ApiError> {
+pub(crate) fn is_caller(caller: &access::Caller, merchant_id: &str) -> Result<(), ApiError> {
     if merchant_id.parse() == Ok(caller.merchant.id) as Result<MerchantId, _> {
         return Ok(());
     }

@@ -5,6 +5,7 @@ mod assemble;
 mod assets;
 mod catalogue;
 mod checkout;
+mod contract;
 mod frame;
 pub mod openapi;
 mod return_page;
@@ -20,6 +21,7 @@ use dropin_access::Permission;
 use dropin_http::{ApiOperation, AuthState, Flows, mount_with_cors};
 use dropin_ports::Payment;
 use dropin_usecases::catalogue::MethodLists;
+use dropin_usecases::contracts::Contracts;
 use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::{Checkouts, Payments, Shopper};
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletSessions};
@@ -48,6 +50,8 @@ pub struct MerchantDeps {
     pub auth: AuthState,
     /// Payments from server to server.
     pub checkouts: Checkouts,
+    /// Contracts.
+    pub contracts: Contracts,
     /// Stored answers to repeated requests.
     pub answers: IdempotencyService,
     /// Where payments run.
@@ -170,6 +174,22 @@ pub const OPERATIONS: &[ApiOperation] = &[
         query: &[],
         permission: Some(Permission::Checkout),
         handler: || web::to(checkout::query),
+    },
+    ApiOperation {
+        name: "openContract",
+        method: Method::POST,
+        path: "/v2.21/openContract",
+        query: &[],
+        permission: Some(Permission::ContractWrite),
+        handler: || web::to(contract::open),
+    },
+    ApiOperation {
+        name: "closeContract",
+        method: Method::POST,
+        path: "/v2.21/closeContract",
+        query: &[],
+        permission: Some(Permission::ContractWrite),
+        handler: || web::to(contract::close),
     },
     ApiOperation {
         name: "getPaymentMethods",

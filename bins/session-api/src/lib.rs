@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 mod assemble;
+mod contracts;
 mod events;
 pub mod openapi;
 mod orders;
@@ -13,6 +14,7 @@ use actix_web::http::Method;
 use actix_web::web;
 use dropin_access::Permission;
 use dropin_http::{ApiOperation, AuthState, Flows, mount_with_cors};
+use dropin_usecases::contracts::Contracts;
 use dropin_usecases::events::Events;
 use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::Payments;
@@ -30,6 +32,8 @@ pub struct SessionApiDeps {
     pub sessions: Sessions,
     /// Orders and what is asked of them.
     pub payments: Payments,
+    /// Contracts.
+    pub contracts: Contracts,
     /// What merchants are told, to be read.
     pub events: Events,
     /// Exchange rates.
@@ -84,6 +88,22 @@ pub const OPERATIONS: &[ApiOperation] = &[
         query: &[],
         permission: Some(Permission::SessionWrite),
         handler: || web::to(sessions::cancel),
+    },
+    ApiOperation {
+        name: "listContracts",
+        method: Method::GET,
+        path: "/v1/contract",
+        query: &["BillingProfileReference"],
+        permission: Some(Permission::ContractRead),
+        handler: || web::to(contracts::list),
+    },
+    ApiOperation {
+        name: "getContract",
+        method: Method::GET,
+        path: "/v1/contract/{ContractId}",
+        query: &[],
+        permission: Some(Permission::ContractRead),
+        handler: || web::to(contracts::get),
     },
     ApiOperation {
         name: "findOrder",

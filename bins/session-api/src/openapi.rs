@@ -2,6 +2,7 @@
 
 use dropin_http::{ApiDocs, Exchange, OperationDocs, ResponseDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
+use dropin_wire::contract::{ContractBody, ContractListBody};
 use dropin_wire::event_log::EventsBody;
 use dropin_wire::order::{OrderBody, OrderCaptureRequest, OrderRefundRequest, RefundBody, RefundListBody};
 use dropin_wire::rates::RatesBody;
@@ -42,6 +43,8 @@ fn operations() -> Vec<OperationDocs> {
         get(),
         replace(),
         cancel(),
+        list_contracts(),
+        get_contract(),
         find_order(),
         get_order(),
         capture(),
@@ -55,6 +58,7 @@ fn operations() -> Vec<OperationDocs> {
 }
 
 const SESSIONS: &str = "Sessions";
+const CONTRACTS: &str = "Contracts";
 const ORDERS: &str = "Orders";
 const EVENTS: &str = "Events";
 const RATES: &str = "Rates";
@@ -123,6 +127,21 @@ fn cancel() -> OperationDocs {
         .changes_a_version()
         .answers(ResponseDocs::empty(204, "The Session is CANCELLED."))
         .refuses(&[ErrorCode::SessionNotFound, ErrorCode::InvalidSessionState])
+}
+
+fn list_contracts() -> OperationDocs {
+    let text = "The contracts of a billing profile, oldest first, at most 100: the cards that you may charge, or that the shopper may pay with.";
+    OperationDocs::new(CONTRACTS, "listContracts", "List contracts", text)
+        .required_parameter::<Text>("BillingProfileReference", "As the contract was opened with it.")
+        .answers(ResponseDocs::json::<ContractListBody<'_>>(200, "The contracts; the list may be empty."))
+}
+
+fn get_contract() -> OperationDocs {
+    let text = "A contract with the newest 100 Orders made under it, oldest first.";
+    OperationDocs::new(CONTRACTS, "getContract", "Retrieve a contract", text)
+        .id("ContractId", "Identifier of the contract, from the answer that opened it or a notification.")
+        .answers(ResponseDocs::json::<ContractBody<'_>>(200, "The contract."))
+        .refuses(&[ErrorCode::ContractNotFound])
 }
 
 fn find_order() -> OperationDocs {

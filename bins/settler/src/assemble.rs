@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{Context, Failure, Parts, RateSourceArgs};
+use dropin_boot::{Context, Failure, Parts, RateSourceArgs, keep_memory_private};
 use dropin_payments::{PaymentArgs, payments};
 use dropin_usecases::audit::OpenWork;
+use dropin_usecases::contracts::CredentialDeletions;
 
 use crate::rate_source::rate_refresher;
 use crate::{POLL, SettlerDeps, run};
@@ -24,11 +25,22 @@ pub struct SettlerArgs {
 /// # Errors
 /// Which setting is wrong.
 pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts, Failure> {
+    keep_memory_private()?;
     let catalogue = settings.payments.methods.known()?;
     let processor = settings.payments.open(context).await?;
     let rates = rate_refresher(context, &settings.rates)?;
+    let credentials = context.credential_keys().await?;
+    let deletions = CredentialDeletions {
+        store: context.store.clone(),
+        vault: credentials.clone(),
+        processor: processor.clone(),
+        clock: context.clock.clone(),
+        ids: context.ids.clone(),
+    };
     let deps = SettlerDeps {
-        payments: payments(context, processor.clone(), catalogue.into()),
+        payments: payments(context, processor.clone(), catalogue.into(), Some(credentials)),
+        contracts: context.contracts(),
+        deletions,
         answers: context.answers(),
         sessions: context.sessions(),
         rates: rates.clone(),

@@ -6,6 +6,7 @@ mod rate_source;
 
 use std::time::Duration;
 
+use dropin_usecases::contracts::{Contracts, CredentialDeletions};
 use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::rates::RateRefresher;
@@ -30,6 +31,10 @@ pub const POLL: Duration = Duration::from_millis(250);
 pub struct SettlerDeps {
     /// Operations at the processor.
     pub payments: Payments,
+    /// Contracts whose card ends.
+    pub contracts: Contracts,
+    /// Stored credentials that nobody may charge any more.
+    pub deletions: CredentialDeletions,
     /// Sessions that expire.
     pub sessions: Sessions,
     /// Stored responses to requests with an idempotency key.
@@ -47,8 +52,9 @@ pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
     let orders = orders(&deps, stop.clone());
     let answers = answers(&deps, stop.clone());
     let rates = rates(&deps, stop.clone());
+    let contracts = contracts(&deps, stop.clone());
     log::info!("settler: looking for due work every {} ms", deps.poll.as_millis());
-    tokio::join!(operations, sessions, orders, answers, rates);
+    tokio::join!(operations, sessions, orders, answers, rates, contracts);
     // The loops end with the signal; a closed channel means that whoever started us is gone.
     drop(stop.wait_for(|stopping| *stopping).await);
 }
@@ -107,6 +113,24 @@ async fn orders(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
             log::warn!(error:% = error; "settler: cannot end every Order whose time is over; trying again");
         }
         pause(deps.poll * 4, &mut stop).await;
+    }
+}
+
+/// Cards end with a month; a credential that nobody may charge is deleted within seconds.
+async fn contracts(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let cards = deps.contracts.expire_cards(MAX_BATCH_ROWS).await;
+        let deleted = deps.deletions.run_due(MAX_BATCH_ROWS).await;
+        let more = match (cards, deleted) {
+            (Ok(cards), Ok(deleted)) => cards == MAX_BATCH_ROWS || deleted == MAX_BATCH_ROWS,
+            (Err(error), _) | (_, Err(error)) => {
+                log::warn!(error:% = error; "settler: cannot look after every contract; trying again");
+                false
+            }
+        };
+        if !more {
+            pause(deps.poll * 4, &mut stop).await;
+        }
     }
 }
 

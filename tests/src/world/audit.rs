@@ -32,6 +32,12 @@ impl World {
         answer
     }
 
+    /// The credentials that the processor has of the merchant's contracts.
+    pub async fn stored_credentials(&self) -> serde_json::Value {
+        let path = format!("/v1/credentials?merchant={}&after=0&limit=100", self.merchant.id);
+        self.ask_processor(Method::GET, &path, Vec::new()).await.json()
+    }
+
     /// Asks the processor for an effect past the service, under a key of the caller's choice.
     pub async fn effect_past_the_service(&self, path: &str, key: &str, body: &serde_json::Value) -> serde_json::Value {
         let bearer = self.programs.bearer();

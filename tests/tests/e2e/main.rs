@@ -7,6 +7,7 @@ mod canary;
 mod cancels;
 mod catalogue;
 mod checkout;
+mod contracts;
 mod drop_in;
 mod events;
 mod faults;

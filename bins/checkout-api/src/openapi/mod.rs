@@ -7,8 +7,9 @@ use dropin_wire::ErrorCode;
 use dropin_wire::catalogue::MethodsBody;
 use dropin_wire::checkout::{
     CancelRequest, CheckoutActionBody, CheckoutBody, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest,
-    QueryRequest,
+    CloseContractRequest, OpenContractRequest, QueryRequest,
 };
+use dropin_wire::contract::{ContractBody, OpenedContractBody};
 use dropin_wire::order::RefundBody;
 use dropin_wire::schema::{AmountRequest, Country, CurrencyCode, Id, LocaleName, Text, WebUrl};
 use dropin_wire::wallet::MerchantSession;
@@ -36,15 +37,26 @@ const SERVICE: ServiceDocs = ServiceDocs {
 
 /// The document, with these exchanges as its examples, as JSON text.
 pub fn document(exchanges: &[Exchange]) -> String {
-    let operations = [pay(), capture(), cancel(), refund(), query(), payment_methods(), wallet_session()];
+    let operations = [
+        pay(),
+        capture(),
+        cancel(),
+        refund(),
+        query(),
+        open_contract(),
+        close_contract(),
+        payment_methods(),
+        wallet_session(),
+    ];
     dropin_http::document(SERVICE, OPERATIONS, &operations, exchanges)
 }
 
 const TAG: &str = "Checkout";
+const CONTRACTS: &str = "Contracts";
 
 fn pay() -> OperationDocs {
     let text = "Pays for the shopper: with a stashed card (PaymentMethod of class Card and StashId), with a wallet's stashed token (StashId alone), by a redirect (class Online: send the shopper to \
-        Action.Redirect, who comes back to Return) or by bank transfer (class Offline: Action.Redirect is a page of ours that shows the account). A card may need Action.Redirect too, for 3-D Secure. \
+        Action.Redirect, who comes back to Return) or by bank transfer (class Offline: Action.Redirect is a page of ours that shows the account), or, while the shopper is away, by a contract (ContractId alone). A card may need Action.Redirect too, for 3-D Secure. \
         An outcome that is not known yet is answered 200 with Authorized, Completed and Captured false: notifications tell, and so does the query.";
     OperationDocs::new(TAG, "checkout", "Pay", text)
         .repeatable()
@@ -53,8 +65,10 @@ fn pay() -> OperationDocs {
         .refuses(&[
             ErrorCode::InvalidCurrency,
             ErrorCode::PaymentDeclined,
+            ErrorCode::ShopperAuthenticationRequired,
             ErrorCode::MerchantNotFound,
             ErrorCode::DuplicateMerchantReferenceId,
+            ErrorCode::InvalidContractState,
         ])
 }
 
@@ -102,8 +116,32 @@ fn refund() -> OperationDocs {
         ])
 }
 
+fn open_contract() -> OperationDocs {
+    let text = "Has a stashed card stored, so that you charge it later without the shopper: the issuer verifies it, and nothing is charged. While State is OPENING the shopper \
+        goes to Action.Redirect, the bank's page, and comes back to Return; CONTRACT_OPENED or CONTRACT_CLOSED tells what came of it. No card number is kept: the processor has it.";
+    OperationDocs::new(CONTRACTS, "openContract", "Open a contract", text)
+        .repeatable()
+        .takes::<OpenContractRequest>("The contract.")
+        .answers(ResponseDocs::json::<OpenedContractBody<'_>>(200, "How the contract stands."))
+        .refuses(&[
+            ErrorCode::InvalidCurrency,
+            ErrorCode::PaymentDeclined,
+            ErrorCode::MerchantNotFound,
+            ErrorCode::DuplicateMerchantReferenceId,
+        ])
+}
+
+fn close_contract() -> OperationDocs {
+    let text = "Ends a contract for good: nobody charges it any more, and the processor deletes the card. A charge that is under way goes on.";
+    OperationDocs::new(CONTRACTS, "closeContract", "Close a contract", text)
+        .repeatable()
+        .takes::<CloseContractRequest>("Which contract.")
+        .answers(ResponseDocs::json::<ContractBody<'_>>(200, "The contract as it stands now."))
+        .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::InvalidContractState])
+}
+
 fn query() -> OperationDocs {
-    let text = "How a payment stands, by its OrderId or its ReferenceId.";
+    let text = "How a payment stands, by its OrderId or its ReferenceId; a contract by its ContractId or the ReferenceId that opened it, in a member Contract.";
     OperationDocs::new(TAG, "queryCheckout", "Look up a payment", text)
         .takes::<QueryRequest>("Which Order.")
         .answers(ResponseDocs::json::<CheckoutBody<'_>>(200, "How the payment stands."))

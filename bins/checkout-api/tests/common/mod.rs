@@ -32,6 +32,7 @@ use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::catalogue::MethodLists;
+use dropin_usecases::contracts::Contracts;
 use dropin_usecases::idempotency::{IdempotencyService, IdempotentOutcome, KEEP, Reply};
 use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
@@ -192,6 +193,7 @@ impl Api {
             processor: bank.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
+            credentials: None,
             catalogue: catalogue.clone(),
             timing: Timing::default(),
         };
@@ -233,7 +235,9 @@ impl Api {
                 vault: vault.clone(),
                 return_base: return_base.clone(),
                 wallets: offers.clone(),
+                contracts: shared.clone(),
             },
+            contracts: Contracts { store: shared.clone(), clock: clock.clone(), ids: Arc::new(SystemIds) },
             answers: IdempotencyService { store: shared.clone(), clock: clock.clone(), keep: KEEP },
             flows: flows.clone(),
             url_policy: UrlPolicy::Production,

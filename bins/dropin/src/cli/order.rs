@@ -99,7 +99,7 @@ pub(super) async fn decide(
     let catalogue = Arc::new(cli.serve.methods.known()?);
     let processor = Arc::new(processor::open(cli, processor)?);
     let (store, clock, ids) = (Arc::new(store.clone()), Arc::new(SystemClock), Arc::new(SystemIds));
-    let payments = Payments { store, processor, clock, ids, catalogue, timing: Timing::default() };
+    let payments = Payments { store, processor, clock, ids, credentials: None, catalogue, timing: Timing::default() };
     payments.review(id, approve, operator).await.map_err(|error| explain(id, error))
 }
 

@@ -29,6 +29,7 @@ use dropin_ports::{
 use dropin_rates::OfferPolicy;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, Merchants};
+use dropin_usecases::contracts::Contracts;
 use dropin_usecases::events::Events;
 use dropin_usecases::idempotency::{IdempotencyService, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
@@ -209,6 +210,7 @@ impl Api {
             processor,
             clock: clock.clone(),
             ids,
+            credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
         };
@@ -219,6 +221,7 @@ impl Api {
             auth,
             sessions: sessions.clone(),
             rates,
+            contracts: Contracts { store: Arc::new(inner.clone()), clock: clock.clone(), ids: Arc::new(SystemIds) },
             events: Events { store: Arc::new(inner.clone()) },
             answers: answers.clone(),
             payments: payments.clone(),

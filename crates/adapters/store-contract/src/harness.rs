@@ -7,10 +7,10 @@ use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
 use dropin_ports::{
     AccessStore, AttemptResult, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed,
-    Delivery, DeliveryKey, DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry,
-    NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization,
-    RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore,
-    StashUse, StoreError, StoreHealth, WalletStore,
+    ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent,
+    NewHistoryEntry, NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore,
+    PrepareAuthorization, RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement, StashEntry,
+    StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -47,6 +47,8 @@ pub struct Harness {
     pub stash: Arc<dyn StashStore>,
     /// Wallets.
     pub wallets: Arc<dyn WalletStore>,
+    /// Contracts.
+    pub contracts: Arc<dyn ContractStore>,
     /// What is sealed under a long-lived key.
     pub sealed: Arc<dyn SealedStore>,
     /// Exchange rates.
@@ -77,6 +79,7 @@ impl Harness {
             + ResponseStore
             + StashStore
             + WalletStore
+            + ContractStore
             + SealedStore
             + RateStore
             + OutboxStore
@@ -96,6 +99,7 @@ impl Harness {
             responses: store.clone(),
             stash: store.clone(),
             wallets: store.clone(),
+            contracts: store.clone(),
             sealed: store.clone(),
             rates: store.clone(),
             outbox: store.clone(),
@@ -162,6 +166,7 @@ impl Harness {
         let (change, _) = session.as_created().unwrap().submit(session.revision, order.id, attempt, now).unwrap();
         PrepareAuthorization {
             history: vec![of_session(&change.next, "SUBMIT", now), of_order(&order, "START", now)],
+            contract: None,
             operation: authorization(&order, now),
             session: Some(change),
             order,
@@ -248,6 +253,7 @@ pub fn approval(payment: &Payment) -> Settlement {
         operation: payment.operation.id,
         state: OpState::Approved,
         due_at: now,
+        contract: None,
         refund: None,
         new_refund: None,
         follow_up: None,
@@ -305,6 +311,7 @@ pub(crate) fn outcome(operation: OpId, state: OpState, due_at: Timestamp) -> Set
         due_at,
         order: None,
         session: None,
+        contract: None,
         refund: None,
         new_refund: None,
         follow_up: None,

@@ -175,6 +175,18 @@ macro_rules! all_cases {
                 a_domain_is_registered_checked_and_registered_anew
                 domains_are_the_merchants_own
             }
+            contract {
+                a_contract_opens_with_its_payment
+                a_settlement_of_a_contract_that_changed_is_stale
+                tries_are_kept_with_what_became_of_them
+                of_charges_at_once_one_is_written
+                a_credential_is_kept_until_it_is_deleted_at_its_processor
+                a_credential_of_a_contract_that_nobody_may_charge_is_only_deleted
+                contracts_of_a_profile_are_listed_oldest_first
+                a_contract_is_due_when_its_card_ends
+                what_a_session_opens_is_not_found_before_it_is_open
+                the_database_refuses_what_the_domain_does
+            }
             sealed {
                 sealed_values_of_every_kind_are_listed_in_pages
                 a_sealed_value_is_replaced_and_nothing_else

@@ -85,6 +85,7 @@ pub(crate) fn checkout(merchant: MerchantId, reference: &str, now: Timestamp) ->
         checkout: Some(CheckoutRecord {
             document: "{\"Items\": [29.90], \"Consumer\": {\"Name\": \"Zoë\"}}".to_owned(),
         }),
+        contract: None,
         operation: authorization(&order, now),
         stash: None,
         now,

@@ -109,6 +109,7 @@ pub(crate) fn history_row(step: &NewHistoryEntry) -> HistoryRow<'_> {
     let (subject_kind, subject_id) = match step.subject {
         Subject::Session(id) => ("SESSION", id.uuid()),
         Subject::Order(id) => ("ORDER", id.uuid()),
+        Subject::Contract(id) => ("CONTRACT", id.uuid()),
     };
     let (actor_kind, actor_name) = match &step.actor {
         Actor::Merchant(username) => ("MERCHANT", Some(username.as_str())),

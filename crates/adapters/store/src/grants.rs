@@ -9,12 +9,15 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 36] = [
+const TABLES: [(&str, &str); 39] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
     ("billing_profile", "SELECT, INSERT"),
     ("checkout", "SELECT, INSERT"),
+    ("contract", "SELECT, INSERT, UPDATE"),
+    ("contract_credential", "SELECT, INSERT, UPDATE, DELETE"),
+    ("contract_try", "SELECT, INSERT, UPDATE, DELETE"),
     ("deployment", "SELECT, UPDATE"),
     ("endpoint", "SELECT, INSERT, UPDATE"),
     ("event_clock", "SELECT, UPDATE"),

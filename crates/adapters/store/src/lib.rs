@@ -10,6 +10,7 @@ mod clock;
 mod columns;
 mod config;
 mod connection;
+mod contract;
 mod create;
 mod deployment;
 mod event_log;

@@ -4,6 +4,7 @@
 mod access;
 mod audit;
 mod backlog;
+mod contract;
 mod credential;
 mod credential_vault;
 mod event_log;
@@ -30,6 +31,10 @@ pub use access::{
 };
 pub use audit::{AuditStore, AuditedOrder, Balance, OrderAuditTrail, OrderRecords, PositionedOperation};
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
+pub use contract::{
+    ChangeContract, ChargeOutcome, ConcludedCharge, ContractName, ContractSettlement, ContractStore, ContractUse,
+    CredentialChange, CredentialToDelete,
+};
 pub use credential::{
     CredentialApproval, CredentialCursor, CredentialDeletion, CredentialListEntry, CredentialListPage,
     CredentialListQuery, CredentialListUnavailable, DeleteCredentialRequest, InvalidStoredCredential,

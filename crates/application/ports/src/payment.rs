@@ -1,8 +1,10 @@
 use async_trait::async_trait;
+use dropin_contract::Contract;
 use dropin_kernel::{Change, MerchantId, OpId, OrderId, RefundId, Timestamp};
 use dropin_order::{LedgerTransaction, OpKind, OpState, Operation, Order, Refund};
 use dropin_session::{SaleRate, Session};
 
+use crate::contract::{ContractSettlement, ContractUse};
 use crate::idempotency::{KeyUse, StoredResponse};
 use crate::keyring::SealedCard;
 use crate::stash::{StashKey, StashSummary};
@@ -27,6 +29,8 @@ pub struct PrepareAuthorization {
     pub order: Order,
     /// What a server-to-server checkout said of consumer and items, as it is kept; `None` with a Session.
     pub checkout: Option<CheckoutRecord>,
+    /// The contract that the Order opens or is made under.
+    pub contract: Option<ContractUse>,
     /// The operation about to be asked.
     pub operation: Operation,
     /// The stash entry to consume; `None` for a method without a card.
@@ -51,7 +55,7 @@ pub struct CheckoutRecord {
 pub enum AuthorizationPrepared {
     /// Written; the stash entry is gone from the store and here.
     Done(Option<SealedCard>),
-    /// The Session changed first: nothing was written, the stash entry is still there.
+    /// The Session or the contract changed first: nothing was written, the stash entry is still there.
     Stale,
     /// The stash entry is unseen, used, expired or another one by now: nothing was written.
     StashMissing,
@@ -108,6 +112,8 @@ pub struct Payment {
     pub session: Option<Session>,
     /// The refund it is made for; of a refund's operation only.
     pub refund: Option<Refund>,
+    /// The contract that the Order opens or is made under.
+    pub contract: Option<Contract>,
 }
 
 /// Everything that follows from an operation's outcome, written in one transaction.
@@ -123,6 +129,8 @@ pub struct Settlement {
     pub order: Option<Change<Order>>,
     /// The Session's change, if any.
     pub session: Option<Change<Session>>,
+    /// What changes of the contract that the Order opens or is made under.
+    pub contract: Option<Box<ContractSettlement>>,
     /// The refund as it stands now, if it changed.
     pub refund: Option<Refund>,
     /// A refund that is begun here, of money that was taken after the Order's life was over; the operation that follows asks for it.
@@ -148,7 +156,7 @@ pub enum Settled {
     Done,
     /// The operation was settled before by another process: nothing was written.
     AlreadySettled,
-    /// The Order or Session changed first: load and decide again.
+    /// The Order, Session or contract changed first: load and decide again.
     Stale,
 }
 

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use dropin_kernel::{EventId, MerchantId, OrderId, PaymentId, SessionId, Timestamp};
+use dropin_kernel::{ContractId, EventId, MerchantId, OrderId, PaymentId, SessionId, Timestamp};
 
 /// Why a store could not do a step.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +64,8 @@ pub enum Subject {
     Session(SessionId),
     /// An Order.
     Order(OrderId),
+    /// A contract.
+    Contract(ContractId),
 }
 
 /// A history entry to append: one step of a Session or Order. Written in the transaction of the change, never updated.

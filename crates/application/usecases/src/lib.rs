@@ -4,6 +4,7 @@
 pub mod access;
 pub mod audit;
 pub mod catalogue;
+pub mod contracts;
 pub mod deliver;
 pub mod events;
 pub mod idempotency;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::checkout::ActionBody;
+use crate::error::{ErrorBody, ErrorCode};
 use crate::number::ExactNumber;
 use crate::schema;
 
@@ -228,6 +229,18 @@ pub fn opened_contract(contract: &Contract, page: Option<&str>) -> Vec<u8> {
     let body =
         OpenedContractBody { contract_id: contract.id.to_string(), state: contract.state.kind().as_str(), action };
     serde_json::to_vec(&body).expect("the answer has string keys only")
+}
+
+/// The body of the answer to an openContract that was refused: the Error object PAYMENT_DECLINED with ContractId
+/// (docs/SPECIFICATION.md#open-contract-response). `reached`: whether the issuer was asked at all.
+pub fn opening_declined(contract: &Contract, reached: bool) -> Vec<u8> {
+    let message = if reached {
+        "The card was refused and nothing was charged. Ask the shopper for another card and send a new ReferenceId."
+    } else {
+        "The card never reached the processor. Nothing is wrong with it: let the shopper try again later, with a new ReferenceId, and stash the card again."
+    };
+    let body = ErrorBody::new(ErrorCode::PaymentDeclined, message).with_contract(contract.id);
+    serde_json::to_vec(&body).expect("an Error object has string keys only")
 }
 
 /// The body of the answer to a closeContract: the contract as it stands after it.

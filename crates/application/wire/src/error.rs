@@ -1,4 +1,4 @@
-use dropin_kernel::{OrderId, Violation};
+use dropin_kernel::{ContractId, OrderId, Violation};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -124,12 +124,23 @@ pub struct ErrorBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::Id)]
     order_id: Option<String>,
+    /// The contract that was to be opened; only with PAYMENT_DECLINED.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
+    contract_id: Option<String>,
 }
 
 impl ErrorBody {
     /// An Error object; `message` is for people and says what to do.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code: code.as_str(), message: message.into(), field_errors: Vec::new(), retryable: None, order_id: None }
+        Self {
+            code: code.as_str(),
+            message: message.into(),
+            field_errors: Vec::new(),
+            retryable: None,
+            order_id: None,
+            contract_id: None,
+        }
     }
 
     /// Names the fields that are wrong, the first 200 of them; left out of the body when there are none.
@@ -149,6 +160,12 @@ impl ErrorBody {
     #[must_use]
     pub fn with_order(self, order: OrderId) -> Self {
         Self { order_id: Some(order.to_string()), ..self }
+    }
+
+    /// Names the contract that was to be opened (docs/SPECIFICATION.md#open-contract-response).
+    #[must_use]
+    pub fn with_contract(self, contract: ContractId) -> Self {
+        Self { contract_id: Some(contract.to_string()), ..self }
     }
 }
 

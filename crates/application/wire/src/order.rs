@@ -154,6 +154,10 @@ pub struct OrderBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::Id)]
     session_id: Option<String>,
+    /// The contract that it is made under.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
+    contract_id: Option<String>,
     /// Whether it is held by our review or the pay-later provider's; captured, if asked for, when that is over.
     under_review: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -270,6 +274,7 @@ impl<'a> OrderBody<'a> {
             state: order.state.as_str(),
             merchant_reference: &order.merchant_reference,
             session_id: order.session_id.map(|id| id.to_string()),
+            contract_id: order.contract_id.map(|id| id.to_string()),
             under_review: order.is_held(),
             payment_method: None,
             currency: None,

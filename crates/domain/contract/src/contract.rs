@@ -1,7 +1,7 @@
 use std::ops::Deref;
 
 use dropin_catalogue::{Locale, MAX_METHOD_ID_BYTES};
-use dropin_kernel::{ContractId, MerchantId, OrderId, PaymentId, Revision, SessionId, Timestamp};
+use dropin_kernel::{Change, ContractId, MerchantId, OrderId, PaymentId, Revision, SessionId, Timestamp};
 use dropin_money::Currency;
 use dropin_validation::Text;
 
@@ -344,6 +344,35 @@ impl Contract {
     /// ```
     pub fn is_shown(&self) -> bool {
         matches!(self.origin, ContractOrigin::Server { .. }) || !self.state.is_unopened()
+    }
+
+    /// When its card is to be looked at next: to tell the merchant that it ends ([`Contract::expiring`]), and at its end ([`Contract::expired`]). `None`
+    /// unless ACTIVE.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use {common::*, dropin_contract::ContractKind};
+    /// # let (opening, active) = (opening(ContractKind::Recurring), active(ContractKind::Recurring));
+    /// let expiry = active.card.as_ref().unwrap().summary.expiry;
+    /// assert_eq!((opening.due_at(), active.due_at()), (None, Some(expiry.notice_at())));
+    /// ```
+    pub fn due_at(&self) -> Option<Timestamp> {
+        let card = self.active_card()?;
+        let expiry = card.summary.expiry;
+        Some(if card.expiry_told_at.is_none() { expiry.notice_at() } else { expiry.ends_at() })
+    }
+
+    /// A charge begins: nothing changes but the revision, so that of two that were decided at the same time one is decided anew.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use {common::*, dropin_contract::ContractKind};
+    /// # let contract = active(ContractKind::Recurring);
+    /// let change = contract.charge_begun();
+    /// assert_eq!((change.expected, change.next.state), (contract.revision, contract.state));
+    /// ```
+    pub fn charge_begun(&self) -> Change<Self> {
+        Change { next: self.clone().at_revision(self.revision.next()), expected: self.revision }
     }
 
     /// Its card, while that may be charged.

@@ -2,7 +2,7 @@ use std::ops::Deref;
 
 use dropin_card::CardHash;
 use dropin_kernel::coded_enum;
-use dropin_kernel::{AttemptId, MerchantId, OrderId, PaymentId, Revision, SessionId, Timestamp};
+use dropin_kernel::{AttemptId, ContractId, MerchantId, OrderId, PaymentId, Revision, SessionId, Timestamp};
 use dropin_money::Amount;
 
 use crate::amounts::Amounts;
@@ -99,6 +99,9 @@ pub struct OrderParts {
     pub transfer_reference: Option<String>,
     /// Our page that shows the shopper of a server-to-server checkout where to transfer the money to.
     pub transfer_page: Option<String>,
+    /// The contract that it opens or is made under; `None` of any other payment. An Order of before contracts has none.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub contract_id: Option<ContractId>,
     /// The card of an attempt to pay a Session, while its outcome is missing and when it failed with [`FailureReason::CardRefused`]: so that the issuer is
     /// not asked again in the same Session. It is card data and not serialized: an Order that is restored from its serialized form has none.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -226,7 +229,8 @@ impl Order {
         self
     }
 
-    /// The Order of an attempt that starts now. One of a server-to-server checkout is shown from the start, since the answer names it.
+    /// The Order of an attempt that starts now. One of a server-to-server checkout is shown from the start, since the answer names it; one that only
+    /// verifies a card ([`Order::is_verification`]) never is.
     pub fn start(new: NewOrder, now: Timestamp) -> Self {
         Self(OrderParts {
             id: new.id,
@@ -237,7 +241,7 @@ impl Order {
             revision: Revision::FIRST,
             state: OrderState::Processing,
             under_review: false,
-            shown: new.session_id.is_none(),
+            shown: new.session_id.is_none() && !new.total.is_zero(),
             amounts: Amounts::none(new.total.currency()),
             total: new.total,
             auto_capture: new.auto_capture,
@@ -253,8 +257,44 @@ impl Order {
             failure: None,
             transfer_reference: None,
             transfer_page: None,
+            contract_id: None,
             card: None,
         })
+    }
+
+    /// The Order that opens a contract, or is made under one.
+    ///
+    /// ```
+    /// use dropin_kernel::{ContractId, MerchantId, OrderId, Timestamp, uuid::Uuid};
+    /// use dropin_money::{Amount, Currency};
+    /// use dropin_order::{NewOrder, Order};
+    ///
+    /// let new = NewOrder {
+    ///     id: OrderId::new(Uuid::from_u128(1)),
+    ///     merchant_id: MerchantId::new(Uuid::from_u128(2)),
+    ///     session_id: None,
+    ///     attempt_id: None,
+    ///     merchant_reference: "subscription-7".to_owned(),
+    ///     total: Amount::zero(Currency::Eur),
+    ///     auto_capture: true,
+    ///     payment_method: "VISA".to_owned(),
+    ///     return_url: None,
+    /// };
+    /// let contract = ContractId::new(Uuid::from_u128(3));
+    /// let order = Order::start(new, Timestamp::from_micros(0)).with_contract(contract);
+    /// assert_eq!(order.contract_id, Some(contract));
+    /// assert!(order.is_verification() && !order.shown);
+    /// ```
+    #[must_use]
+    pub fn with_contract(mut self, contract: ContractId) -> Self {
+        self.0.contract_id = Some(contract);
+        self
+    }
+
+    /// Whether it only verifies the card of a contract that the merchant's server opens: nothing is charged, and it is shown to nobody
+    /// (docs/SPECIFICATION.md#open-contract). The contract is what the merchant sees.
+    pub fn is_verification(&self) -> bool {
+        self.session_id.is_none() && self.total.is_zero()
     }
 
     /// The stream its notifications are ordered in.

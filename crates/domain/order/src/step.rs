@@ -133,13 +133,29 @@ impl Order {
         };
         let trigger = if exact { OrderTrigger::Authorized } else { OrderTrigger::AuthorizedOtherwise };
         let step = self.moved(trigger, now)?.with(|order| {
-            order.shown = true;
+            order.shown = !self.is_verification();
             order.page = None;
             order.under_review = under_review || !exact;
             order.amounts = Amounts::authorized(usable);
             order.expires_at = Some(capture_before);
         });
         Ok(step.posting(ledger, Account::Shopper, Account::Authorized, &usable))
+    }
+
+    /// An Order of nothing was authorized: its card is verified, and there is nothing to capture.
+    ///
+    /// # Errors
+    /// [`WrongState`] unless PAYMENT_AUTHORIZED with a total of zero.
+    pub fn verified(&self, now: Timestamp) -> Result<Step, WrongState> {
+        if !self.total.is_zero() {
+            return Err(WrongState { found: self.state });
+        }
+        let step = self.moved(OrderTrigger::Captured, now)?;
+        Ok(step.with(|order| {
+            order.under_review = false;
+            order.capture_promised = None;
+            order.expires_at = None;
+        }))
     }
 
     /// The pay-later provider approved what it reviewed: `approved` is reserved, and may be captured until `capture_before`.

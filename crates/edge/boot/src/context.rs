@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_http::{AuthState, Flows};
-use dropin_keyring::{MasterKey, MasterKeyError, StashKeys};
-use dropin_ports::{Clock, IdSource, Secrets};
+use dropin_keyring::{CredentialKeys, CredentialKeysError, MasterKey, MasterKeyError, StashKeys};
+use dropin_ports::{Clock, ContractStore, IdSource, Secrets};
 use dropin_store::Store;
 use dropin_usecases::access::Authenticator;
+use dropin_usecases::contracts::Contracts;
 use dropin_usecases::idempotency::{IdempotencyService, KEEP};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::stash::KEY_PERIOD;
@@ -124,6 +125,21 @@ impl Context {
             Ok(keys)
         })
         .await
+    }
+
+    /// The keys of stored credentials. Only checkout-api and settler ask for them, and the program that has both.
+    ///
+    /// # Errors
+    /// Why they cannot be opened.
+    pub async fn credential_keys(&self) -> Result<Arc<CredentialKeys>, CredentialKeysError> {
+        let keys = CredentialKeys::of_deployment(&self.keys, self.store.has_credentials(), self.clock.now());
+        self.share(async || Ok(Arc::new(keys.await?))).await
+    }
+
+    /// Contracts.
+    pub fn contracts(&self) -> Contracts {
+        let (store, clock, ids) = (self.store.clone(), self.clock.clone(), self.ids.clone());
+        Contracts { store, clock, ids }
     }
 
     /// Authenticates API users: one cache of logins, and one count of wrong passwords, for all services of the process.

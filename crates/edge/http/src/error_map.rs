@@ -1,12 +1,14 @@
 //! The one map from what goes wrong inside to what a caller is told. Every match names every case.
 
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
+use dropin_contract::ChargeRefused;
 use dropin_kernel::{Violation, ViolationCode};
 use dropin_money::{Amount, Currency};
 use dropin_ports::{KeyringError, StoreError};
 use dropin_session::SessionStateKind;
 use dropin_usecases::access::{AuthenticateError, NotPermitted};
 use dropin_usecases::catalogue::MethodsError;
+use dropin_usecases::contracts::ContractError;
 use dropin_usecases::idempotency::RepeatError;
 use dropin_usecases::payments::{
     CancelError, CaptureError, CheckoutError, OrderError, RefundError, ShopperError, SubmitError,
@@ -151,8 +153,61 @@ impl From<CheckoutError> for ApiError {
                 ErrorCode::DuplicateMerchantReferenceId,
                 "This ReferenceId was used before, by a checkout or as a MerchantReference; every payment needs one of its own.",
             ),
+            CheckoutError::NoContract => no_contract(),
+            CheckoutError::Charge(refused) => not_chargeable(refused),
             CheckoutError::Keyring(_) => Self::unavailable(error),
             CheckoutError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// A ContractId in a body that names none of the merchant's contracts (docs/SPECIFICATION.md#contract-read).
+fn no_contract() -> ApiError {
+    let why = "is none of your contracts: GET /v1/contract lists those of a BillingProfileReference";
+    fields(vec![Violation::new("ContractId", ViolationCode::NotFound, why)])
+}
+
+/// Why a contract is not charged (docs/SPECIFICATION.md#contract-checkout).
+fn not_chargeable(refused: ChargeRefused) -> ApiError {
+    let why = refused.to_string();
+    match refused {
+        ChargeRefused::Kind => fields(vec![Violation::new("ContractId", ViolationCode::NotAllowed, why)]),
+        ChargeRefused::Currency { .. } => {
+            fields(vec![Violation::new("ConsumerCurrency", ViolationCode::Conflict, why)])
+        }
+        ChargeRefused::Zero => fields(vec![Violation::new("Items", ViolationCode::OutOfRange, why)]),
+        ChargeRefused::ShopperRequired => ApiError::new(
+            ErrorCode::ShopperAuthenticationRequired,
+            "The issuer wants the shopper to authenticate, and was not asked again. Bring the shopper back with a Session that carries this ContractId.",
+        ),
+        // State, card, scheme: the same charge would fare no better now.
+        _ => ApiError::new(ErrorCode::InvalidContractState, format!("{why}. Nothing was charged.")),
+    }
+}
+
+impl From<ContractError> for ApiError {
+    /// For a contract that the path names.
+    fn from(error: ContractError) -> Self {
+        match error {
+            ContractError::NotFound => Self::new(
+                ErrorCode::ContractNotFound,
+                "There is no such contract; GET /v1/contract lists those of a BillingProfileReference.",
+            ),
+            ContractError::WrongState(state) => Self::new(
+                ErrorCode::InvalidContractState,
+                format!("The contract is {}, which does not allow this.", state.as_str()),
+            ),
+            ContractError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl ApiError {
+    /// The same for a contract that a body names.
+    pub fn of_named_contract(error: ContractError) -> Self {
+        match error {
+            ContractError::NotFound => no_contract(),
+            error @ (ContractError::WrongState(_) | ContractError::Store(_)) => error.into(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use dropin_boot::{CatalogueFileArgs, Context, Failure, ProcessorArgs, ProcessorLimitArgs, Secret};
 use dropin_catalogue::Catalogue;
-use dropin_ports::Processor;
+use dropin_ports::{CredentialVault, Processor};
 use dropin_processor_http::{CallLimits, HttpProcessor, ProcessorBreakerRules, ProcessorConfig};
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 
@@ -60,8 +60,14 @@ impl PaymentArgs {
     }
 }
 
-/// Payments at this processor, by the methods of `catalogue`: [`CatalogueFileArgs::known`] for a service that begins none.
-pub fn payments(context: &Context, processor: Arc<dyn Processor>, catalogue: Arc<Catalogue>) -> Payments {
+/// Payments at this processor, by the methods of `catalogue`: [`CatalogueFileArgs::known`] for a service that begins none. `credentials` are the keys of
+/// stored credentials, where the program has them.
+pub fn payments(
+    context: &Context,
+    processor: Arc<dyn Processor>,
+    catalogue: Arc<Catalogue>,
+    credentials: Option<Arc<dyn CredentialVault>>,
+) -> Payments {
     let (clock, ids) = (context.clock.clone(), context.ids.clone());
-    Payments { store: context.store.clone(), processor, clock, ids, catalogue, timing: Timing::default() }
+    Payments { store: context.store.clone(), processor, clock, ids, credentials, catalogue, timing: Timing::default() }
 }

@@ -50,6 +50,7 @@ impl Settler {
             processor: wrap(processor),
             clock: clock.clone(),
             ids: ids.clone(),
+            credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
         };

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod backlog;
 pub mod batches;
 pub mod checkout;
+pub mod contract;
 pub mod damage;
 pub mod discarding;
 pub mod endpoint_status;

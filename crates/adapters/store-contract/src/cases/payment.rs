@@ -23,6 +23,7 @@ pub async fn an_authorization_is_prepared_whole(harness: Arc<Harness>) {
         order: prepare.order.clone(),
         session: prepare.session.clone().map(|change| change.next),
         refund: None,
+        contract: None,
     };
     let prepared = harness.payments.prepare_authorization(prepare).await.unwrap();
     assert!(matches!(prepared, AuthorizationPrepared::Done(Some(card)) if card == stash.sealed));

@@ -15,7 +15,7 @@ use crate::rows::{OpRow, OrderRow, ProfileRow, RefundRow, SessionRow};
 use crate::schema::{checkout, purchase_order};
 use crate::sql::{Document, Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
-use crate::{append_only, rates};
+use crate::{append_only, contract, rates};
 
 const TABLE: &str = "purchase_order";
 
@@ -188,7 +188,8 @@ pub(super) fn payment(connection: &mut AnyConnection, operation: OpId) -> Result
     if !fits || refund.is_some() != (operation.kind == OpKind::Refund) {
         return Err(corrupt("processor_op", "its refund is missing or another's"));
     }
-    Ok(Some(Payment { operation, order, session, refund }))
+    let contract = order.contract_id.map(|id| contract::load(connection, id)).transpose()?;
+    Ok(Some(Payment { operation, order, session, refund, contract }))
 }
 
 /// The Session of an Order, if it has one.

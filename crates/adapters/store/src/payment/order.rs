@@ -46,6 +46,7 @@ statement! {
         transfer_reference: Option<&'a str> => Nullable<Text>,
         transfer_page: Option<&'a str> => Nullable<Text>,
         card: Option<&'a [u8]> => Nullable<Binary>,
+        contract: Option<Id> => Nullable<SqlId>,
     }
     postgres INSERT;
     sqlite INSERT;
@@ -54,8 +55,8 @@ statement! {
 const INSERT: &str = "INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, \
         currency, total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, \
         auto_capture, payment_method, created_at, updated_at, expires_at, page, bank_details, voiding, capture_promised_minor, return_url, \
-        attempt_id, failure, transfer_reference, transfer_page, card_hash) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        attempt_id, failure, transfer_reference, transfer_page, card_hash, contract_id) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 statement! {
     /// Everything of an Order that changes, if it is still as it was when that was decided.
@@ -133,6 +134,7 @@ pub(super) fn insert(connection: &mut AnyConnection, order: &Order) -> Result<()
         transfer_reference: order.transfer_reference.as_deref(),
         transfer_page: order.transfer_page.as_deref(),
         card: order.card.as_ref().map(CardHash::as_bytes),
+        contract: order.contract_id.map(|contract| Id(contract.uuid())),
     };
     on_each!(connection, inner => insert.execute(inner))?;
     Ok(())

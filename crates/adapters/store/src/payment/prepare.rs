@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use diesel::PgConnection;
 use dropin_kernel::Change;
 use dropin_order::{OpKind, Order, OrderParts};
-use dropin_ports::{AuthorizationPrepared, PrepareAuthorization};
+use dropin_ports::{AuthorizationPrepared, ContractUse, PrepareAuthorization};
 use dropin_session::{Session, SessionStateKind};
 
 use super::{operation, order};
@@ -13,7 +13,7 @@ use crate::connection::AnyConnection;
 use crate::fault::Fault;
 use crate::session::{apply_state, take_checkout_reference};
 use crate::worker_pool::{Batchable, TxOutcome, Work};
-use crate::{append_only, idempotency, postgres, stash};
+use crate::{append_only, contract, idempotency, postgres, stash};
 
 /// No two open transfers of a merchant have the same reference.
 const OPEN_TRANSFER: &str = "purchase_order_open_transfer_key";
@@ -33,7 +33,8 @@ pub(crate) struct EligiblePreparation<'a> {
 impl Preparation {
     fn batch_eligible(&self, batch_index: usize) -> Option<EligiblePreparation<'_>> {
         // All fields are named, so that a new one is thought of here.
-        let PrepareAuthorization { session, order, checkout, operation, stash, now: _, history: _, key_use } = &self.0;
+        let PrepareAuthorization { session, order, checkout, contract, operation, stash, now: _, history: _, key_use } =
+            &self.0;
         let change = session.as_ref()?;
         let pays = change.next.revision == change.expected.next()
             && change.next.state.kind() == SessionStateKind::Processing
@@ -43,7 +44,8 @@ impl Preparation {
             && order.attempt_id == change.next.state.attempt();
         let asks = operation.kind == OpKind::Authorize && operation.order_id == order.id && operation.refund.is_none();
         let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
-        let eligible = pays && asks && own && is_fresh(order) && checkout.is_none() && key_use.is_none();
+        let eligible =
+            pays && asks && own && is_fresh(order) && checkout.is_none() && contract.is_none() && key_use.is_none();
         eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0, session: change })
     }
 }
@@ -76,6 +78,7 @@ fn is_fresh(order: &Order) -> bool {
         failure,
         transfer_reference,
         transfer_page,
+        contract_id,
         card,
     } = &**order;
     let moved = [
@@ -88,7 +91,8 @@ fn is_fresh(order: &Order) -> bool {
     moved.iter().all(|amount| amount.is_zero())
         && (expires_at.is_none() && page.is_none() && bank_details.is_none())
         && (voiding.is_none() && capture_promised.is_none() && return_url.is_none() && failure.is_none())
-        && (transfer_reference.is_none() && transfer_page.is_none() && card.is_none())
+        && (transfer_reference.is_none() && transfer_page.is_none())
+        && (contract_id.is_none() && card.is_none())
 }
 
 /// The reference before the key, as everywhere, so that two never wait for each other; the stash entry last, since any number may ask for it.
@@ -105,6 +109,12 @@ fn prepare(
         let used = idempotency::is_key_used(connection, key_use.as_ref())?;
         let found = if used { AuthorizationPrepared::KeyTaken } else { AuthorizationPrepared::DuplicateReference };
         return Ok(TxOutcome::Rollback(found));
+    }
+    // The contract before the Order, which refers to it.
+    if let Some(contract) = &prepare.contract
+        && !contract::use_by(connection, contract, order)?
+    {
+        return Ok(TxOutcome::Rollback(AuthorizationPrepared::Stale));
     }
     // The Order before the Session, which will refer to it. The loser of a race finds the Order of the winner, or the Session changed.
     match order::insert(connection, order) {
@@ -128,6 +138,9 @@ fn prepare(
     }
     if let Some(record) = &prepare.checkout {
         order::keep_checkout(connection, order, record)?;
+    }
+    if let Some(ContractUse::Charges(change)) = &prepare.contract {
+        contract::insert_try(connection, change.next.id, order)?;
     }
     operation::insert(connection, operation)?;
     // After the operation, to which it refers.

@@ -12,7 +12,7 @@ use crate::connection::AnyConnection;
 use crate::fault::Fault;
 use crate::session::apply_state;
 use crate::worker_pool::{Batchable, TxOutcome, Work};
-use crate::{append_only, idempotency, postgres};
+use crate::{append_only, contract, idempotency, postgres};
 
 /// A settlement to be written.
 pub(crate) struct Settling(pub(crate) Settlement);
@@ -35,6 +35,7 @@ impl Settling {
             due_at: _,
             order,
             session,
+            contract,
             refund,
             new_refund,
             follow_up,
@@ -70,6 +71,7 @@ impl Settling {
             failure,
             transfer_reference: _,
             transfer_page: _,
+            contract_id: _,
             card: _,
         } = &*order.next;
         // An attempt that fails changes more of its Session than the shared statement does.
@@ -81,7 +83,8 @@ impl Settling {
             && events.iter().all(|event| event.merchant_id == *merchant_id)
             && events.windows(2).all(|pair| pair[0].payment_id == pair[1].payment_id);
         // Nobody waits for an answer with a key.
-        let unasked = refund.is_none()
+        let unasked = contract.is_none()
+            && refund.is_none()
             && new_refund.is_none()
             && answer.is_none()
             && follow_up.as_ref().is_none_or(|next| next.channel == Channel::Nobody && next.refund.is_none());
@@ -96,6 +99,11 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<TxO
     let order = settlement.order.as_ref().map(|change| order::apply(connection, change)).transpose()?;
     let session = settlement.session.as_ref().map(|change| apply_state(connection, change)).transpose()?;
     if order == Some(false) || session == Some(false) {
+        return Ok(TxOutcome::Rollback(Settled::Stale));
+    }
+    if let Some(change) = &settlement.contract
+        && !contract::settle(connection, change, settlement)?
+    {
         return Ok(TxOutcome::Rollback(Settled::Stale));
     }
     if let Some(refund) = &settlement.refund {

@@ -3,6 +3,7 @@
 mod access;
 mod bank;
 mod billing;
+mod contract;
 mod methods;
 mod operation;
 mod order;
@@ -16,6 +17,7 @@ pub(crate) use access::{
     retiring, written,
 };
 pub(crate) use billing::ProfileRow;
+pub(crate) use contract::ContractRow;
 pub(crate) use methods::write as methods_document;
 pub(crate) use operation::{OpRow, read_kind, read_state};
 pub(crate) use order::{OrderRow, bank_document};

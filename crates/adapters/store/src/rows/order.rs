@@ -1,5 +1,5 @@
 use diesel::prelude::{Queryable, Selectable};
-use dropin_kernel::{AttemptId, MerchantId, OrderId, Revision, SessionId};
+use dropin_kernel::{AttemptId, ContractId, MerchantId, OrderId, Revision, SessionId};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Amounts, FailureReason, Order, OrderParts, OrderState, VoidCause};
 
@@ -43,6 +43,7 @@ pub(crate) struct OrderRow {
     transfer_reference: Option<String>,
     transfer_page: Option<String>,
     card_hash: Option<Vec<u8>>,
+    contract_id: Option<Id>,
 }
 
 /// The account that the shopper of an Order transfers the money to, as it is stored.
@@ -94,6 +95,7 @@ impl OrderRow {
             failure: self.failure.map(|code| failure(&code)).transpose()?,
             transfer_reference: self.transfer_reference,
             transfer_page: self.transfer_page,
+            contract_id: self.contract_id.map(|contract| ContractId::new(contract.0)),
             card: self.card_hash.map(|bytes| card_hash(TABLE, bytes)).transpose()?,
         });
         order.map_err(|invalid| corrupt(TABLE, invalid.to_string()))

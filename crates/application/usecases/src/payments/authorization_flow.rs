@@ -2,16 +2,17 @@
 
 use dropin_card::{CardHash, StashedData, StashedKind};
 use dropin_catalogue::{Class, MethodRefusal, Offered};
+use dropin_contract::{Contract, ContractStateKind, ContractTrigger};
 use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
 use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger, transfer_reference};
 use dropin_ports::{
-    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, KeyUse, KeyringError, NewHistoryEntry, Payment,
-    PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore, StashUse,
-    StashVault, StoreError, Subject,
+    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, ContractUse, KeyUse, KeyringError, NewHistoryEntry,
+    Payment, PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore,
+    StashUse, StashVault, StoreError, StoredCredentialPayment, Subject,
 };
 use dropin_session::{Session, SessionTransition};
 
-use super::decide::DecisionPolicy;
+use super::decide::{DecisionPolicy, is_opened_by};
 use super::{Asker, Conclusion, Payments, after_asking};
 use crate::catalogue::Purchase;
 use crate::wallet::WalletOffers;
@@ -56,6 +57,8 @@ pub(super) struct Attempt {
     pub(super) session: Option<(Change<Session>, SessionTransition)>,
     pub(super) order: NewOrder,
     pub(super) instrument: PaymentInstrument,
+    /// The contract that it opens or is made under.
+    pub(super) contract: Option<AttemptContract>,
     /// Cards that their issuers forbade to try again earlier in the Session: the processor is not asked about one of them.
     pub(super) refused_cards: Vec<CardHash>,
     pub(super) country: String,
@@ -65,6 +68,19 @@ pub(super) struct Attempt {
     pub(super) now: Timestamp,
     /// How often it was prepared before, in vain.
     pub(super) round: u32,
+}
+
+/// What an attempt does with a contract.
+pub(super) enum AttemptContract {
+    /// Its card is stored for it.
+    Opens(Box<Contract>),
+    /// It is charged with its stored credential.
+    Charges {
+        /// As it was when this was decided.
+        contract: Box<Contract>,
+        /// What the card is charged by.
+        payment: Box<StoredCredentialPayment>,
+    },
 }
 
 /// The outcome of preparing an attempt.
@@ -86,6 +102,7 @@ pub(super) struct Prepared {
     payment: Payment,
     country: String,
     card: Option<(SealedCard, StashKey)>,
+    stored: Option<Box<StoredCredentialPayment>>,
     refused_cards: Vec<CardHash>,
 }
 
@@ -156,9 +173,31 @@ impl AuthorizationFlow<'_> {
 
     /// Writes everything down that must be known before the processor is asked.
     pub(super) async fn prepare(&self, attempt: Attempt) -> Result<PrepareOutcome, StoreError> {
-        let Attempt { session, order, instrument, refused_cards, country, actor, checkout, key_use, now, round } =
-            attempt;
+        let Attempt {
+            session,
+            order,
+            instrument,
+            contract,
+            refused_cards,
+            country,
+            actor,
+            checkout,
+            key_use,
+            now,
+            round,
+        } = attempt;
         let order = self.start(order, &instrument, round, now);
+        let (contract, stored) = match contract {
+            None => (None, None),
+            Some(AttemptContract::Opens(contract)) => (Some(ContractUse::Opens(contract)), None),
+            Some(AttemptContract::Charges { contract, payment }) => {
+                (Some(ContractUse::Charges(Box::new(contract.charge_begun()))), Some(payment))
+            }
+        };
+        let order = match &contract {
+            Some(using) => order.with_contract(using.contract().id),
+            None => order,
+        };
         let due_at = now.plus(self.payments.timing.lease);
         let channel = if checkout.is_some() { Channel::CheckoutPayment } else { Channel::Nobody };
         let operation = Operation::authorize(self.payments.op_id(), order.id, order.total, now, due_at);
@@ -185,11 +224,17 @@ impl AuthorizationFlow<'_> {
             order: order.clone(),
             session: session.as_ref().map(|(change, _row)| change.next.clone()),
             refund: None,
+            contract: contract.as_ref().map(|using| using.contract().clone()),
         };
+        if let Some(ContractUse::Opens(opened)) = &contract {
+            let to = ContractStateKind::Opening.as_str();
+            history.push(step(Subject::Contract(opened.id), ContractTrigger::Open.as_str(), None, to));
+        }
         let prepare = PrepareAuthorization {
             session: session.map(|(change, _row)| change),
             order,
             checkout,
+            contract,
             operation,
             stash: instrument.stash,
             now,
@@ -197,9 +242,13 @@ impl AuthorizationFlow<'_> {
             key_use,
         };
         Ok(match self.payments.store.prepare_authorization(prepare).await? {
-            AuthorizationPrepared::Done(sealed) => {
-                PrepareOutcome::Prepared(Box::new(Prepared { payment, country, card: sealed.zip(key), refused_cards }))
-            }
+            AuthorizationPrepared::Done(sealed) => PrepareOutcome::Prepared(Box::new(Prepared {
+                payment,
+                country,
+                card: sealed.zip(key),
+                stored,
+                refused_cards,
+            })),
             // Missing now, and there a moment ago: used, expired, or replaced by another card.
             AuthorizationPrepared::Stale
             | AuthorizationPrepared::StashMissing
@@ -231,6 +280,9 @@ impl AuthorizationFlow<'_> {
 
     /// What the Order is paid with. The hash of a card becomes known here and nowhere before, so that none is stored of a card that is paid with.
     fn open(&self, prepared: &mut Prepared) -> Result<PaymentMethodData, KeyringError> {
+        if let Some(payment) = prepared.stored.take() {
+            return Ok(PaymentMethodData::StoredCredential(payment));
+        }
         let order = &mut prepared.payment.order;
         let Some((sealed, key)) = &prepared.card else {
             return Ok(PaymentMethodData::Method(order.payment_method.clone()));
@@ -255,7 +307,12 @@ impl AuthorizationFlow<'_> {
             order_id: order.id,
             amount: operation.amount,
             method_data,
-            store: None,
+            store: prepared
+                .payment
+                .contract
+                .as_ref()
+                .filter(|contract| is_opened_by(contract, order))
+                .map(|one| one.kind),
             payment_reference: order.transfer_reference.clone(),
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
             country: Some(prepared.country.clone()),

@@ -4,15 +4,19 @@
 use std::sync::Arc;
 
 use dropin_catalogue::SalesChannel;
+use dropin_contract::ChargeRefused;
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Currency};
 use dropin_order::NewOrder;
-use dropin_ports::{Actor, CheckoutRecord, KeyUse, KeyringError, OrderName, StashStore, StashVault, StoreError};
+use dropin_ports::{
+    Actor, CheckoutRecord, ContractName, ContractStore, KeyUse, KeyringError, OrderName, StashStore, StashVault,
+    StoreError,
+};
 
 use super::authorization_flow::{
     Attempt, AuthorizationFlow, Buyer, PaymentInstrument, PaymentInstrumentError, PrepareOutcome, not_offered,
 };
-use super::{MAX_CAS_RETRIES, Payments, busy, response};
+use super::{MAX_CAS_RETRIES, Payments, busy};
 use crate::access::Caller;
 use crate::catalogue::Purchase;
 use crate::idempotency::IdempotentOutcome;
@@ -56,8 +60,14 @@ pub enum CheckoutError {
     /// The merchant used the reference before.
     #[error("the reference was used before")]
     DuplicateReference,
-    /// The stashed card's key cannot be used now.
-    #[error("the key of the stashed card cannot be used: {0}")]
+    /// The merchant has no such contract.
+    #[error("there is no such contract")]
+    NoContract,
+    /// The contract may not be charged.
+    #[error(transparent)]
+    Charge(ChargeRefused),
+    /// The key of the stashed or stored card cannot be used now.
+    #[error("the key of the card cannot be used: {0}")]
     Keyring(KeyringError),
     /// The store failed.
     #[error(transparent)]
@@ -88,10 +98,12 @@ pub struct Checkouts {
     pub return_base: String,
     /// Says which merchants take wallets' tokens.
     pub wallets: WalletOffers,
+    /// Contracts.
+    pub contracts: Arc<dyn ContractStore>,
 }
 
 impl Checkouts {
-    fn authorization_flow(&self) -> AuthorizationFlow<'_> {
+    pub(super) fn authorization_flow(&self) -> AuthorizationFlow<'_> {
         let (stash, vault) = (self.stash.as_ref(), self.vault.as_ref());
         AuthorizationFlow {
             payments: &self.payments,
@@ -120,7 +132,7 @@ impl Checkouts {
         }
         for round in 0..MAX_CAS_RETRIES {
             let now = self.payments.clock.now();
-            let instrument = match self.instrument(caller, ask, now).await {
+            let instrument = match self.instrument(caller, ask, false, now).await {
                 // The stash may be used up by this very checkout, sent before.
                 Err(CheckoutError::Stash(_)) if self.is_known(caller, &ask.reference).await? => {
                     return Err(CheckoutError::DuplicateReference);
@@ -130,13 +142,7 @@ impl Checkouts {
             let attempt = Attempt { round, ..self.attempt(caller, ask, instrument, key_use, now) };
             match self.authorization_flow().prepare(attempt).await? {
                 PrepareOutcome::Prepared(prepared) => {
-                    let conclusion = self.authorization_flow().authorize(*prepared).await?;
-                    let (state, order) = (conclusion.state, conclusion.order.clone());
-                    let order = match conclusion.into_next().filter(|next| next.operation.tries == 0) {
-                        Some(capture) => self.payments.go_on(capture).await?.order,
-                        None => order,
-                    };
-                    return Ok(IdempotentOutcome::Concluded(response::paid(&order, state, &self.payments.catalogue)));
+                    return Ok(IdempotentOutcome::Concluded(self.authorize_and_capture(*prepared).await?));
                 }
                 PrepareOutcome::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 PrepareOutcome::DuplicateReference => return Err(CheckoutError::DuplicateReference),
@@ -147,23 +153,30 @@ impl Checkouts {
         Err(busy("paid").into())
     }
 
-    /// Whether the merchant has made an Order under this reference.
-    async fn is_known(&self, caller: &Caller, reference: &str) -> Result<bool, StoreError> {
+    /// Whether the merchant has made an Order or a contract under this reference.
+    pub(super) async fn is_known(&self, caller: &Caller, reference: &str) -> Result<bool, StoreError> {
         let name = OrderName::Reference(reference.to_owned());
-        Ok(self.payments.store.find_order(caller.merchant.id, &name).await?.is_some())
+        let merchant = caller.merchant.id;
+        if self.payments.store.find_order(merchant, &name).await?.is_some() {
+            return Ok(true);
+        }
+        let name = ContractName::Reference(reference.to_owned());
+        Ok(self.contracts.find_contract(merchant, &name).await?.is_some())
     }
 
-    async fn instrument(
+    /// What is paid with; `recurring` where the card is to be stored.
+    pub(super) async fn instrument(
         &self,
         caller: &Caller,
         ask: &CheckoutAsk,
+        recurring: bool,
         now: dropin_kernel::Timestamp,
     ) -> Result<PaymentInstrument, CheckoutError> {
         let purchase = Purchase {
             merchant: &caller.merchant,
             country: &ask.country,
             total: &ask.total,
-            recurring: false,
+            recurring,
             capture_later: !ask.capture,
             channel: SalesChannel::Checkout,
         };
@@ -217,6 +230,7 @@ impl Checkouts {
             session: None,
             order,
             instrument,
+            contract: None,
             refused_cards: Vec::new(),
             country: ask.country.clone(),
             actor: Actor::Merchant(caller.username.clone()),

@@ -8,9 +8,11 @@
 mod authorization_flow;
 mod cancel;
 mod capture;
+mod charge;
 mod checkout;
 mod decide;
 mod expire;
+mod open_contract;
 mod orders;
 mod pay_another_way;
 mod poll_throttle;
@@ -27,11 +29,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_catalogue::{Catalogue, PaymentRules};
+use dropin_contract::Contract;
 use dropin_kernel::{Change, MerchantId, OpId, Timestamp};
 use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::{
-    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, IdSource, NewHistoryEntry, OperationQuery, Payment,
-    PaymentStore, Processor, ProcessorReply, RefundRequest, Settled, StoreError, Subject, VoidRequest,
+    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, CredentialVault, IdSource, NewHistoryEntry,
+    OperationQuery, Payment, PaymentStore, Processor, ProcessorReply, RefundRequest, Settled, StoreError, Subject,
+    VoidRequest,
 };
 use dropin_session::Session;
 
@@ -39,7 +43,9 @@ use self::decide::DecisionPolicy;
 
 pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
+pub use charge::ChargeAsk;
 pub use checkout::{CheckoutAsk, CheckoutError, Checkouts};
+pub use open_contract::OpenContractAsk;
 pub use orders::OrderError;
 pub use poll_throttle::PollThrottle;
 pub use refund::{RefundAsk, RefundError};
@@ -115,6 +121,8 @@ pub struct Payments {
     pub clock: Arc<dyn Clock>,
     /// New ids.
     pub ids: Arc<dyn IdSource>,
+    /// Seals and opens stored credentials; `None` in a program that has no key to them, and leaves what needs one to the settler.
+    pub credentials: Option<Arc<dyn CredentialVault>>,
     /// What may be paid with what, and what holds of payments afterwards.
     pub catalogue: Arc<Catalogue>,
     /// How long things may take.
@@ -132,6 +140,8 @@ pub(crate) struct Conclusion {
     pub(crate) session: Option<Session>,
     /// Its refund.
     pub(crate) refund: Option<Refund>,
+    /// The contract that its Order opens or is made under.
+    pub(crate) contract: Option<Contract>,
     /// What must be asked next.
     pub(crate) follow_up: Option<Operation>,
 }
@@ -139,16 +149,16 @@ pub(crate) struct Conclusion {
 impl Conclusion {
     /// How things stand when nothing follows.
     fn of(payment: Payment) -> Self {
-        let Payment { operation, order, session, refund } = payment;
-        Self { state: operation.state, order, session, refund, follow_up: None }
+        let Payment { operation, order, session, refund, contract } = payment;
+        Self { state: operation.state, order, session, refund, contract, follow_up: None }
     }
 
     /// What must be asked next, with all that it belongs to.
     fn into_next(self) -> Option<Payment> {
-        let Self { order, session, refund, follow_up, .. } = self;
+        let Self { order, session, refund, contract, follow_up, .. } = self;
         follow_up.map(|operation| {
             let refund = refund.filter(|refund| operation.refund == Some(refund.id));
-            Payment { operation, order, session, refund }
+            Payment { operation, order, session, refund, contract }
         })
     }
 }
@@ -248,7 +258,10 @@ impl Payments {
             if decision.state.is_open() && decision.order.is_none() {
                 decision.order = with_card(&payment, self.clock.now());
             }
-            let nothing_new = decision.order.is_none() && decision.session.is_none() && decision.follow_up.is_none();
+            let nothing_new = decision.order.is_none()
+                && decision.session.is_none()
+                && decision.contract.is_none()
+                && decision.follow_up.is_none();
             if decision.state.is_open() && nothing_new {
                 // Nothing changes but the time of the next look; whoever took the operation over since plans his own.
                 let holder = ClaimedOperation { id: key, epoch: payment.operation.epoch };
@@ -265,6 +278,7 @@ impl Payments {
                 state: decision.state,
                 order: decision.order.as_ref().map_or(payment.order, |change| change.next.clone()),
                 session: decision.session.as_ref().map(|change| change.next.clone()).or(payment.session),
+                contract: decision.contract.as_ref().map(|one| one.change.next.clone()).or(payment.contract),
                 refund: decision.new_refund.clone().or_else(|| decision.refund.clone()).or(payment.refund),
                 follow_up: decision.follow_up.clone(),
             };

@@ -2,8 +2,10 @@
 //! under the request's idempotency key.
 
 use dropin_catalogue::Catalogue;
-use dropin_order::{Channel, OpKind, OpState, Operation, Order, OrderState, Refund};
+use dropin_contract::Contract;
+use dropin_order::{Channel, FailureReason, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::StoredResponse;
+use dropin_wire::contract::{opened_contract, opening_declined};
 use dropin_wire::{ErrorCode, checkout, order as wire};
 
 use super::Conclusion;
@@ -17,7 +19,7 @@ pub(super) fn of(operation: &Operation, now: &Conclusion, catalogue: &Catalogue)
         // What follows the authorization of a checkout belongs to its answer.
         OpKind::Authorize => {
             let captured_next = now.follow_up.as_ref().is_some_and(|next| next.kind == OpKind::Capture);
-            (!captured_next).then(|| paid(order, now.state, catalogue))
+            (!captured_next).then(|| authorized(now, catalogue))
         }
         OpKind::Capture if channel == Channel::CheckoutPayment => Some(paid(order, OpState::Approved, catalogue)),
         OpKind::Capture => Some(captured(channel, order)),
@@ -26,9 +28,30 @@ pub(super) fn of(operation: &Operation, now: &Conclusion, catalogue: &Catalogue)
     }
 }
 
+/// What became of the authorization of a server-to-server checkout, or of a contract that the merchant's server opens.
+pub(super) fn authorized(now: &Conclusion, catalogue: &Catalogue) -> StoredResponse {
+    match &now.contract {
+        Some(contract) if now.order.is_verification() => opened(contract, &now.order, now.state),
+        _ => paid(&now.order, now.state, catalogue),
+    }
+}
+
+fn opened(contract: &Contract, order: &Order, authorization: OpState) -> StoredResponse {
+    if order.state == OrderState::ProcessingFailed {
+        let reached = authorization != OpState::Abandoned;
+        return response(ErrorCode::PaymentDeclined.status(), opening_declined(contract, reached));
+    }
+    response(200, opened_contract(contract, order.page.as_deref()))
+}
+
 /// A server-to-server checkout, and what became of its authorization.
 pub(super) fn paid(order: &Order, authorization: OpState, catalogue: &Catalogue) -> StoredResponse {
     match order.state {
+        OrderState::ProcessingFailed
+            if order.contract_id.is_some() && order.failure == Some(FailureReason::AuthenticationFailed) =>
+        {
+            response(ErrorCode::ShopperAuthenticationRequired.status(), checkout::authentication_required(order))
+        }
         OrderState::ProcessingFailed => {
             let reached = authorization != OpState::Abandoned;
             response(ErrorCode::PaymentDeclined.status(), checkout::declined(order, reached))

@@ -190,6 +190,7 @@ impl Shopper {
             session: Some(session_step),
             order,
             instrument,
+            contract: None,
             refused_cards,
             country: buyer.purchase.country.to_owned(),
             actor: Actor::Shopper,

@@ -249,6 +249,7 @@ async fn damaged(world: &World) -> OrderId {
         session: None,
         order: order.clone(),
         checkout: Some(CheckoutRecord { document: "{}".to_owned() }),
+        contract: None,
         operation: authorization.void(key, now, now.plus(30 * DAY)),
         stash: None,
         now,

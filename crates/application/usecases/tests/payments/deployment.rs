@@ -138,6 +138,7 @@ impl Deployment {
             processor,
             clock: clock.clone(),
             ids: ids.clone(),
+            credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
         };

@@ -103,6 +103,7 @@ impl World {
             processor: script.clone(),
             clock: clock.clone(),
             ids: Arc::new(FreshIds),
+            credentials: None,
             catalogue: Arc::new(catalogue),
             timing: Timing::default(),
         };
@@ -133,7 +134,8 @@ impl World {
             quota: Arc::new(StashQuota::new(StashLimits::NONE, STASH_LIFETIME)),
         };
         let payments_of = payments.clone();
-        let checkouts = Checkouts { payments: payments_of, stash: shared, vault, return_base, wallets };
+        let contracts = shared.clone();
+        let checkouts = Checkouts { payments: payments_of, stash: shared, vault, return_base, wallets, contracts };
         Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts, stashing }
     }
 

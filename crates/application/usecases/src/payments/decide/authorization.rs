@@ -27,8 +27,8 @@ pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorReply, policy: Dec
         ProcessorReply::Approved { amount: Some(amount), captured, under_review, .. } => {
             match (draft.order().state, captured) {
                 (OrderState::CommitAccepted, _) => provider_approved(draft, amount, *captured, policy)?,
-                (_, true) => paid(draft, amount, policy)?,
-                (_, false) => authorized(draft, amount, *under_review)?,
+                (_, true) if !draft.order().total.is_zero() => paid(draft, amount, policy)?,
+                _ => authorized(draft, amount, *under_review)?,
             }
         }
         ProcessorReply::Declined { reason, .. } => refused(draft, OpState::Declined, *reason)?,
@@ -51,6 +51,10 @@ fn late(draft: &mut Draft<'_>, answer: &ProcessorReply, policy: DecisionPolicy) 
     let operation = &draft.payment.operation;
     let (id, order, now) = (operation.id.to_string(), operation.order_id.to_string(), draft.settlement.now);
     match answer {
+        // Only a card was verified: there is nothing to give back.
+        ProcessorReply::Approved { amount: Some(amount), .. } if draft.order().total.is_zero() && amount.is_zero() => {
+            draft.settlement.state = OpState::Approved;
+        }
         ProcessorReply::Approved { captured: true, amount, .. } => {
             let booked = amount
                 .as_ref()
@@ -120,10 +124,17 @@ fn authorized(draft: &mut Draft<'_>, amount: &Amount, under_review: bool) -> Res
         log::error!(order = order.as_str(); "the processor authorized another amount than was asked: held for review");
     }
     let until = capture_before(draft);
+    // Of nothing there is nothing to review.
+    let under_review = under_review && !draft.order().total.is_zero();
     let step = draft.order().authorized(amount, under_review, until, draft.ledger_id(), now);
     let step = step.map_err(|_moved_on| corrupt("an open authorization of an Order that is not PROCESSING"))?;
     shopper_is_done(draft, &step.change.next.clone(), true)?;
     draft.order_step(step);
+    if draft.order().total.is_zero() && !draft.order().under_review {
+        let verified = draft.order().verified(now).map_err(|_moved_on| corrupt("an authorized Order that is not"))?;
+        draft.order_step(verified);
+        return Ok(());
+    }
     let order = draft.order();
     if order.under_review || order.voiding.is_some() {
         return Ok(());

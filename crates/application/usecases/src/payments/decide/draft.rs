@@ -1,8 +1,12 @@
 //! A settlement in the making: steps of the Order and the Session, each with its history and its notification, written as one.
 
-use dropin_kernel::{Change, EventId, LedgerTransactionId};
+use dropin_contract::{Contract, ContractStep};
+use dropin_kernel::{Change, EventId, LedgerTransactionId, PaymentId};
 use dropin_order::{Order, OrderEvent, Step};
-use dropin_ports::{Actor, NewEvent, NewHistoryEntry, Payment, Settlement, Subject};
+use dropin_ports::{
+    Actor, ConcludedCharge, ContractSettlement, CredentialChange, NewEvent, NewHistoryEntry, Payment, SealedCredential,
+    Settlement, StoreError, StoredCredential, Subject,
+};
 use dropin_session::{Session, SessionEvent, SessionTransition};
 
 use super::super::Payments;
@@ -24,6 +28,7 @@ impl<'a> Draft<'a> {
             due_at: now,
             order: None,
             session: None,
+            contract: None,
             refund: None,
             new_refund: None,
             follow_up: None,
@@ -92,6 +97,47 @@ impl<'a> Draft<'a> {
         self.settlement.session = Some(Change { next, expected });
     }
 
+    /// Adds what changes of the contract: its step, if any, with its history and its event, its credential, and what is known of the charge.
+    pub(super) fn contract_step(
+        &mut self,
+        contract: &Contract,
+        step: Option<ContractStep>,
+        credential: CredentialChange,
+        charge: Option<ConcludedCharge>,
+    ) {
+        let change = match step {
+            None => contract.charge_begun(),
+            Some(ContractStep { change, transition, event }) => {
+                let before = contract.state.kind().as_str();
+                let what = transition.trigger.as_str();
+                self.append_history(Subject::Contract(contract.id), what, before, transition.to.as_str());
+                if let Some(event) = event {
+                    let body = dropin_wire::event::contract_changed(event, &change.next);
+                    self.enqueue_event_of(contract.payment_id(), event.as_str(), body);
+                }
+                change
+            }
+        };
+        self.settlement.contract = Some(Box::new(ContractSettlement { change, credential, charge }));
+    }
+
+    /// Seals what the processor gave in place of a card.
+    pub(super) fn seal(
+        &self,
+        contract: &Contract,
+        credential: &StoredCredential,
+    ) -> Result<SealedCredential, StoreError> {
+        let Some(vault) = &self.with.credentials else {
+            let why = "a stored card is sealed by checkout-api and settler alone: the settler writes this down";
+            return Err(StoreError::Unavailable(why.to_owned()));
+        };
+        vault.seal(contract.merchant_id, contract.id, credential).map_err(|error| {
+            let id = contract.id.to_string();
+            log::error!(contract = id.as_str(), error:% = error; "a stored card cannot be sealed: it is asked for again once its keys are back");
+            StoreError::Unavailable("the keys of stored cards are not available".to_owned())
+        })
+    }
+
     fn append_history(&mut self, subject: Subject, what: &'static str, before: &'static str, after: &'static str) {
         self.settlement.history.push(NewHistoryEntry {
             merchant_id: self.payment.order.merchant_id,
@@ -105,10 +151,14 @@ impl<'a> Draft<'a> {
     }
 
     fn enqueue_event(&mut self, event_type: &'static str, body: Vec<u8>) {
+        self.enqueue_event_of(self.payment.order.payment_id(), event_type, body);
+    }
+
+    fn enqueue_event_of(&mut self, payment_id: PaymentId, event_type: &'static str, body: Vec<u8>) {
         self.settlement.events.push(NewEvent {
             id: EventId::new(self.with.ids.ordered()),
             merchant_id: self.payment.order.merchant_id,
-            payment_id: self.payment.order.payment_id(),
+            payment_id,
             event_type,
             body,
             at: self.settlement.now,

@@ -2,6 +2,7 @@
 
 mod authorization;
 mod capture;
+mod contract;
 mod draft;
 mod refund;
 mod void;
@@ -12,6 +13,7 @@ use dropin_money::Amount;
 use dropin_order::{OpKind, OpState, OrderState};
 use dropin_ports::{Payment, ProcessorReply, Settlement, StoreError};
 
+pub(super) use self::contract::is_opened_by;
 use self::draft::Draft;
 use super::{Asker, Payments};
 
@@ -58,6 +60,7 @@ pub(super) fn decide(
         OpKind::Void => void::decide(&mut draft, answer, policy)?,
         OpKind::Refund => refund::decide(&mut draft, answer, policy)?,
     }
+    contract::follow(&mut draft, answer)?;
     Ok(draft.settlement)
 }
 

@@ -1,0 +1,406 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_contract::{
+    CardSummary, ChargeTry, Consent, Contract, ContractKind, ContractOrigin, CredentialDecline, DeclineCategory,
+    NewContract, TryResult,
+};
+use dropin_kernel::{Change, ContractId, EventId, MerchantId, SessionId, Timestamp};
+use dropin_money::{Amount, Currency};
+use dropin_order::{FailureReason, NewOrder, OpState, Order, OrderState};
+use dropin_ports::{
+    Actor, AuthorizationPrepared, ChangeContract, Changed, ChargeOutcome, ConcludedCharge, ContractName,
+    ContractSettlement, ContractUse, CredentialChange, NewEvent, NewHistoryEntry, Payment, PrepareAuthorization,
+    SealedCredential, Settled, Settlement, Subject,
+};
+
+use crate::Harness;
+use crate::harness::outcome;
+use crate::values::{at, authorization, checkout_order, fresh, of_order, posting};
+
+fn card() -> CardSummary {
+    let scheme = dropin_card::Scheme::Visa;
+    CardSummary { scheme, last_four: "4242".parse().unwrap(), expiry: "2031-01".parse().unwrap() }
+}
+
+fn sealed(first: u8) -> SealedCredential {
+    SealedCredential { key_id: "1732406400-0badcafe".to_owned(), bytes: vec![first, 0, 255] }
+}
+
+fn new_contract(merchant: MerchantId, reference: &str, now: Timestamp) -> Contract {
+    let new = NewContract {
+        id: ContractId::new(fresh()),
+        merchant_id: merchant,
+        kind: ContractKind::Recurring,
+        origin: ContractOrigin::Server { reference: reference.parse().unwrap() },
+        payment_method: "VISA".to_owned(),
+        currency: Currency::Usd,
+        billing_profile_reference: Some("customer-7".parse().unwrap()),
+        consent: Consent { text_version: "2026-11".parse().unwrap(), locale: "de_AT".parse().unwrap(), at: now },
+    };
+    Contract::open(new, now).unwrap()
+}
+
+fn preparing(order: Order, contract: ContractUse, now: Timestamp) -> PrepareAuthorization {
+    PrepareAuthorization {
+        session: None,
+        checkout: None,
+        contract: Some(contract),
+        operation: authorization(&order, now),
+        stash: None,
+        now,
+        history: vec![of_order(&order, "START", now)],
+        key_use: None,
+        order,
+    }
+}
+
+/// An Order that verifies the card of `contract`, about to be asked.
+fn opening(contract: &Contract, now: Timestamp) -> PrepareAuthorization {
+    let ContractOrigin::Server { reference } = &contract.origin else { panic!("{contract:?}") };
+    let order = checkout_order(contract.merchant_id, reference.as_str(), now);
+    let order = order.edited(|parts| {
+        parts.total = Amount::zero(Currency::Usd);
+        parts.shown = false;
+    });
+    preparing(order.unwrap().with_contract(contract.id), ContractUse::Opens(Box::new(contract.clone())), now)
+}
+
+/// An Order that charges `contract`, about to be asked.
+fn charging(contract: &Contract, reference: &str, now: Timestamp) -> PrepareAuthorization {
+    let order = checkout_order(contract.merchant_id, reference, now).with_contract(contract.id);
+    preparing(order, ContractUse::Charges(Box::new(contract.charge_begun())), now)
+}
+
+async fn prepared(harness: &Harness, prepare: PrepareAuthorization) -> Payment {
+    let operation = prepare.operation.id;
+    let done = harness.payments.prepare_authorization(prepare).await.unwrap();
+    assert!(matches!(done, AuthorizationPrepared::Done(None)), "{done:?}");
+    harness.payment(operation).await
+}
+
+/// The settlement of a payment whose card is stored.
+fn stored(payment: &Payment, now: Timestamp) -> Settlement {
+    let contract = payment.contract.as_ref().unwrap();
+    let step = payment.order.authorized(&payment.order.total, false, at(604_800), posting(), now).unwrap();
+    let opened = contract.credential_stored(card(), "483297487231504".parse().ok(), now).unwrap();
+    let settlement = outcome(payment.operation.id, OpState::Approved, now);
+    Settlement {
+        order: Some(step.change),
+        ledger: step.ledger,
+        contract: Some(Box::new(ContractSettlement {
+            change: opened.change,
+            credential: CredentialChange::Store(sealed(1)),
+            charge: None,
+        })),
+        events: vec![contract_event(contract, "CONTRACT_OPENED", now)],
+        history: vec![contract_history(contract, now)],
+        ..settlement
+    }
+}
+
+fn contract_history(contract: &Contract, at: Timestamp) -> NewHistoryEntry {
+    NewHistoryEntry {
+        merchant_id: contract.merchant_id,
+        subject: Subject::Contract(contract.id),
+        actor: Actor::System,
+        what: "CREDENTIAL_STORED",
+        at,
+        before: Some("OPENING"),
+        after: "ACTIVE",
+    }
+}
+
+fn contract_event(contract: &Contract, event_type: &'static str, at: Timestamp) -> NewEvent {
+    NewEvent {
+        id: EventId::new(fresh()),
+        merchant_id: contract.merchant_id,
+        payment_id: contract.payment_id(),
+        event_type,
+        body: b"{\"Contract\":1}".to_vec(),
+        at,
+    }
+}
+
+/// A contract that may be charged.
+async fn opened(harness: &Harness, merchant: MerchantId, reference: &str, now: Timestamp) -> Contract {
+    let payment = prepared(harness, opening(&new_contract(merchant, reference, now), now)).await;
+    assert_eq!(harness.payments.settle(stored(&payment, now)).await, Ok(Settled::Done));
+    found(harness, payment.contract.as_ref().unwrap()).await
+}
+
+async fn found(harness: &Harness, contract: &Contract) -> Contract {
+    harness.contracts.find_contract(contract.merchant_id, &ContractName::Id(contract.id)).await.unwrap().unwrap()
+}
+
+fn closing(contract: &Contract, now: Timestamp) -> ChangeContract {
+    ChangeContract {
+        change: contract.close_by_merchant(now).unwrap().change,
+        credential: CredentialChange::Delete,
+        history: contract_history(contract, now),
+        event: Some(contract_event(contract, "CONTRACT_CLOSED", now)),
+        response: None,
+    }
+}
+
+pub async fn a_contract_opens_with_its_payment(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let contract = new_contract(merchant.id, "subscription-7", at(1));
+    let payment = prepared(&harness, opening(&contract, at(1))).await;
+    assert_eq!((payment.contract.as_ref(), payment.order.contract_id), (Some(&contract), Some(contract.id)));
+    assert_eq!(harness.contracts.has_credentials().await, Ok(false));
+
+    assert_eq!(harness.payments.settle(stored(&payment, at(2))).await, Ok(Settled::Done));
+
+    let now = found(&harness, &contract).await;
+    let expected = contract.credential_stored(card(), "483297487231504".parse().ok(), at(2)).unwrap().change.next;
+    assert_eq!(now, expected);
+    let by_reference = ContractName::Reference("subscription-7".to_owned());
+    assert_eq!(harness.contracts.find_contract(merchant.id, &by_reference).await, Ok(Some(expected)));
+    assert_eq!(harness.contracts.find_credential(contract.id).await, Ok(Some(sealed(1))));
+    assert_eq!(harness.contracts.has_credentials().await, Ok(true));
+    assert_eq!(harness.count("outbox_event", "event_type = 'CONTRACT_OPENED'"), 1);
+    assert_eq!(harness.count("history", "subject_kind = 'CONTRACT' AND state_after = 'ACTIVE'"), 1);
+    // Settled again by another process: nothing is written twice.
+    assert_eq!(harness.payments.settle(stored(&payment, at(3))).await, Ok(Settled::AlreadySettled));
+
+    let (other, _) = harness.merchant().await;
+    assert_eq!(harness.contracts.find_contract(other.id, &ContractName::Id(contract.id)).await, Ok(None));
+    assert_eq!(harness.contracts.find_contract(other.id, &by_reference).await, Ok(None));
+    assert_eq!(harness.contracts.list_contracts(other.id, "customer-7", 10).await, Ok(vec![]));
+}
+
+pub async fn a_settlement_of_a_contract_that_changed_is_stale(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let contract = opened(&harness, merchant.id, "subscription-7", at(1)).await;
+    let payment = prepared(&harness, charging(&contract, "charge-1", at(2))).await;
+    let mut settlement = charged(&payment, TryResult::Approved, at(3));
+    let now = found(&harness, &contract).await;
+    assert_eq!(harness.contracts.change_contract(closing(&now, at(3))).await, Ok(Changed::Done));
+
+    assert_eq!(harness.payments.settle(settlement.clone()).await, Ok(Settled::Stale));
+
+    let payment = harness.payment(payment.operation.id).await;
+    assert!(payment.operation.state.is_open() && payment.order.state == OrderState::Processing, "nothing was written");
+    settlement.contract = charged(&payment, TryResult::Approved, at(4)).contract;
+    assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+    assert_eq!(tries(&harness, &contract).await, [(at(2), TryResult::Approved)]);
+}
+
+/// The settlement of a charge, whatever came of it.
+fn charged(payment: &Payment, result: TryResult, now: Timestamp) -> Settlement {
+    let contract = payment.contract.as_ref().unwrap();
+    let step = match result {
+        TryResult::Approved => {
+            payment.order.authorized(&payment.order.total, false, at(604_800), posting(), now).unwrap()
+        }
+        _ => payment.order.refused(FailureReason::Declined, now).unwrap(),
+    };
+    Settlement {
+        order: Some(step.change),
+        ledger: step.ledger,
+        contract: Some(Box::new(ContractSettlement {
+            change: contract.charge_begun(),
+            credential: CredentialChange::Keep,
+            charge: Some(ConcludedCharge { order: payment.order.id, outcome: ChargeOutcome::Tried(result) }),
+        })),
+        ..outcome(payment.operation.id, OpState::Approved, now)
+    }
+}
+
+async fn tries(harness: &Harness, contract: &Contract) -> Vec<(Timestamp, TryResult)> {
+    let tries: Vec<ChargeTry> = harness.contracts.list_charge_tries(contract.id, 10).await.unwrap();
+    tries.into_iter().map(|one| (one.at, one.result)).collect()
+}
+
+pub async fn tries_are_kept_with_what_became_of_them(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let contract = opened(&harness, merchant.id, "subscription-7", at(1)).await;
+    let decline = CredentialDecline {
+        category: DeclineCategory::InsufficientFunds,
+        asked_wait: Some(Duration::from_secs(86_400)),
+    };
+    let mut expected = Vec::new();
+    for (second, result) in [(2, TryResult::Approved), (3, TryResult::Declined(decline)), (4, TryResult::Unknown)] {
+        let now = found(&harness, &contract).await;
+        let payment = prepared(&harness, charging(&now, &format!("charge-{second}"), at(second))).await;
+        assert_eq!(tries(&harness, &contract).await[0], (at(second), TryResult::Unknown), "written before it is asked");
+        if result != TryResult::Unknown {
+            let payment = harness.payment(payment.operation.id).await;
+            assert_eq!(harness.payments.settle(charged(&payment, result, at(10))).await, Ok(Settled::Done));
+        }
+        expected.insert(0, (at(second), result));
+    }
+    assert_eq!(tries(&harness, &contract).await, expected);
+
+    // What was surely never asked is no try.
+    let now = found(&harness, &contract).await;
+    let payment = prepared(&harness, charging(&now, "charge-5", at(5))).await;
+    let mut never = charged(&payment, TryResult::Unknown, at(11));
+    if let Some(contract) = &mut never.contract {
+        contract.charge = Some(ConcludedCharge { order: payment.order.id, outcome: ChargeOutcome::NeverAsked });
+    }
+    assert_eq!(harness.payments.settle(never).await, Ok(Settled::Done));
+    assert_eq!(tries(&harness, &contract).await, expected);
+    let orders = harness.contracts.list_contract_orders(merchant.id, contract.id, 10).await.unwrap();
+    let references: Vec<_> = orders.iter().map(|order| order.merchant_reference.as_str()).collect();
+    assert_eq!(references, ["charge-5", "charge-4", "charge-3", "charge-2"], "without the one that verified the card");
+}
+
+pub async fn of_charges_at_once_one_is_written(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let contract = opened(&harness, merchant.id, "subscription-7", at(1)).await;
+    let charge = |number: i32| {
+        let (payments, prepare) = (harness.payments.clone(), charging(&contract, &format!("charge-{number}"), at(2)));
+        tokio::spawn(async move { payments.prepare_authorization(prepare).await.unwrap() })
+    };
+    let charges: Vec<_> = (0..8).map(charge).collect();
+    let mut done = 0;
+    for one in charges {
+        match one.await.unwrap() {
+            AuthorizationPrepared::Done(None) => done += 1,
+            other => assert!(matches!(other, AuthorizationPrepared::Stale), "{other:?}"),
+        }
+    }
+    assert_eq!((done, tries(&harness, &contract).await.len()), (1, 1));
+    // The references of the others are free.
+    assert_eq!(harness.count("merchant_reference", "reference LIKE 'charge-%'"), 1);
+}
+
+pub async fn a_credential_is_kept_until_it_is_deleted_at_its_processor(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let contract = opened(&harness, merchant.id, "subscription-7", at(1)).await;
+    let lease = |from, until| {
+        let contracts = harness.contracts.clone();
+        async move { contracts.claim_credentials_to_delete(at(from), at(until), 10).await.unwrap() }
+    };
+    assert!(lease(100, 200).await.is_empty(), "it may be charged");
+    assert_eq!(harness.contracts.remove_deleted_credential(contract.id).await, Ok(()));
+    assert_eq!(harness.contracts.find_credential(contract.id).await, Ok(Some(sealed(1))), "it may be charged");
+
+    assert_eq!(harness.contracts.change_contract(closing(&contract, at(5))).await, Ok(Changed::Done));
+    // Decided before, written after: too late.
+    assert_eq!(harness.contracts.change_contract(closing(&contract, at(5))).await, Ok(Changed::Stale));
+
+    assert_eq!(harness.contracts.find_credential(contract.id).await, Ok(None));
+    let claimed = lease(6, 30).await;
+    let claimed: Vec<_> = claimed.iter().map(|one| (one.contract, one.merchant, &one.sealed)).collect();
+    assert_eq!(claimed, [(contract.id, merchant.id, &sealed(1))]);
+    assert!(lease(29, 60).await.is_empty(), "somebody is at it");
+    assert_eq!(lease(30, 60).await.len(), 1, "whoever was at it has died");
+    assert_eq!(harness.contracts.remove_deleted_credential(contract.id).await, Ok(()));
+    assert!(lease(100, 200).await.is_empty());
+    assert_eq!(harness.contracts.has_credentials().await, Ok(false));
+    assert_eq!(harness.count("outbox_event", "event_type = 'CONTRACT_CLOSED'"), 1);
+}
+
+pub async fn a_credential_of_a_contract_that_nobody_may_charge_is_only_deleted(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = prepared(&harness, opening(&new_contract(merchant.id, "subscription-7", at(1)), at(1))).await;
+    let failed = payment.contract.as_ref().unwrap().opening_failed(FailureReason::Expired, at(2)).unwrap();
+    let settlement = Settlement {
+        order: Some(payment.order.refused(FailureReason::Expired, at(2)).unwrap().change),
+        contract: Some(Box::new(ContractSettlement {
+            change: failed.change.clone(),
+            credential: CredentialChange::StoreToDelete(sealed(2)),
+            charge: None,
+        })),
+        ..outcome(payment.operation.id, OpState::Declined, at(2))
+    };
+    assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+    assert_eq!(found(&harness, &failed.change.next).await, failed.change.next);
+    assert_eq!(harness.contracts.find_credential(failed.change.next.id).await, Ok(None));
+    assert_eq!(harness.contracts.claim_credentials_to_delete(at(2), at(9), 1).await.unwrap().len(), 1);
+}
+
+pub async fn contracts_of_a_profile_are_listed_oldest_first(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let second = opened(&harness, merchant.id, "subscription-2", at(2)).await;
+    let first = opened(&harness, merchant.id, "subscription-1", at(1)).await;
+    let all = harness.contracts.list_contracts(merchant.id, "customer-7", 10).await.unwrap();
+    assert_eq!(all, [first.clone(), second]);
+    assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-7", 1).await, Ok(vec![first]));
+    assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-8", 10).await, Ok(vec![]));
+}
+
+pub async fn a_contract_is_due_when_its_card_ends(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let contract = opened(&harness, merchant.id, "subscription-7", at(1)).await;
+    let due = |now: Timestamp| {
+        let contracts = harness.contracts.clone();
+        async move { contracts.find_due_contracts(now, 10).await.unwrap() }
+    };
+    let (notice, end) = (card().expiry.notice_at(), card().expiry.ends_at());
+    assert_eq!(end.to_string(), "2031-02-01T00:00:00.000000Z");
+    assert!(due(notice.minus(Duration::from_micros(1))).await.is_empty());
+    assert_eq!(due(notice).await, std::slice::from_ref(&contract));
+    let told = ChangeContract {
+        change: contract.expiring(notice).unwrap().change,
+        credential: CredentialChange::Keep,
+        ..closing(&contract, notice)
+    };
+    assert_eq!(harness.contracts.change_contract(told).await, Ok(Changed::Done));
+    assert!(due(notice).await.is_empty(), "told once");
+    let contract = found(&harness, &contract).await;
+    assert_eq!(due(end).await, std::slice::from_ref(&contract));
+    let suspended: Change<Contract> = contract.expired(end).unwrap().change;
+    let change = ChangeContract { change: suspended, credential: CredentialChange::Keep, ..closing(&contract, end) };
+    assert_eq!(harness.contracts.change_contract(change).await, Ok(Changed::Done));
+    assert!(due(end).await.is_empty());
+}
+
+pub async fn what_a_session_opens_is_not_found_before_it_is_open(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let session = harness.submitted(merchant.id).await.session.unwrap();
+    let mut contract = new_contract(merchant.id, "subscription-7", at(1));
+    let order = Order::start(
+        NewOrder {
+            id: dropin_kernel::OrderId::new(fresh()),
+            merchant_id: merchant.id,
+            session_id: None,
+            attempt_id: None,
+            merchant_reference: "of-a-session".to_owned(),
+            total: Amount::zero(Currency::Usd),
+            auto_capture: true,
+            payment_method: "VISA".to_owned(),
+            return_url: None,
+        },
+        at(1),
+    )
+    .with_contract(contract.id);
+    contract = contract
+        .edited(|parts| {
+            parts.origin = ContractOrigin::Session { session: SessionId::new(session.id.uuid()), order: order.id }
+        })
+        .unwrap();
+    let payment = prepared(&harness, preparing(order, ContractUse::Opens(Box::new(contract.clone())), at(1))).await;
+    assert_eq!(payment.contract, Some(contract.clone()));
+    let name = ContractName::Id(contract.id);
+    assert_eq!(harness.contracts.find_contract(merchant.id, &name).await, Ok(None));
+    assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-7", 10).await, Ok(vec![]));
+    assert_eq!(harness.payments.settle(stored(&payment, at(2))).await, Ok(Settled::Done));
+    assert_eq!(found(&harness, &contract).await.origin, contract.origin);
+}
+
+pub async fn the_database_refuses_what_the_domain_does(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let contract = opened(&harness, merchant.id, "subscription-7", at(1)).await;
+    let id = contract.id;
+    for wrong in [
+        "state = 'DONE'",
+        "state = 'CLOSED'",
+        "state = 'SUSPENDED', suspend_reason = 'BORED', due_at = NULL",
+        "close_reason = 'MERCHANT'",
+        "failure = 'PAYMENT_DECLINED'",
+        "reference = NULL",
+        "card_scheme = NULL",
+        "due_at = NULL",
+        "revision = 0",
+        "currency = 'usd'",
+        "kind = 'FOREVER'",
+    ] {
+        let refused = harness.raw.execute(&format!("UPDATE contract SET {wrong} WHERE id = '{id}'"));
+        assert!(refused.is_err(), "{wrong}");
+    }
+    assert_eq!(found(&harness, &contract).await, contract);
+}

@@ -1,0 +1,159 @@
+//! What the outcome of an Order means for the contract that it opens or is made under.
+
+use dropin_contract::{
+    Contract, ContractOrigin, ContractStateKind, ContractStep, CredentialDecline, DeclineCategory, DeclineEffect,
+    TryResult,
+};
+use dropin_order::{FailureReason, OpKind, Order, OrderState};
+use dropin_ports::{
+    ChargeOutcome, ConcludedCharge, CredentialApproval, CredentialChange, ProcessorReply, StoreError, StoredCredential,
+};
+
+use super::super::corrupt;
+use super::draft::Draft;
+
+/// Adds what follows for the contract, once what follows for the Order is decided.
+pub(super) fn follow(draft: &mut Draft<'_>, answer: &ProcessorReply) -> Result<(), StoreError> {
+    let Some(contract) = draft.payment.contract.clone() else { return Ok(()) };
+    let is_authorization = draft.payment.operation.kind == OpKind::Authorize;
+    if is_opened_by(&contract, &draft.payment.order) {
+        let waits = is_authorization && draft.settlement.state.is_open();
+        return if waits {
+            Ok(())
+        } else {
+            opening(draft, &contract, approval_of(answer).filter(|_| is_authorization))
+        };
+    }
+    if is_authorization { charge(draft, &contract, answer) } else { Ok(()) }
+}
+
+/// Whether this is the Order by which the contract comes into being, not one that is made under it.
+pub(in super::super) fn is_opened_by(contract: &Contract, order: &Order) -> bool {
+    match contract.origin {
+        ContractOrigin::Session { order: opens, .. } => opens == order.id,
+        ContractOrigin::Server { .. } => order.is_verification(),
+    }
+}
+
+fn approval_of(answer: &ProcessorReply) -> Option<&CredentialApproval> {
+    match answer {
+        ProcessorReply::Approved { credential, .. } => credential.as_deref(),
+        _ => None,
+    }
+}
+
+/// The card is stored, or it never will be. A credential that comes for a contract that cannot be charged is deleted at the processor.
+fn opening(
+    draft: &mut Draft<'_>,
+    contract: &Contract,
+    approval: Option<&CredentialApproval>,
+) -> Result<(), StoreError> {
+    let (order, now) = (draft.order(), draft.settlement.now);
+    let given = approval.and_then(|approval| approval.stored.as_ref());
+    let is_paid = matches!(order.state, OrderState::PaymentAuthorized | OrderState::Processed);
+    let failure = order.failure;
+    if contract.state.kind() != ContractStateKind::Opening {
+        return given.map_or(Ok(()), |given| delete(draft, contract, None, given));
+    }
+    match (approval, given) {
+        (Some(CredentialApproval { card: Some(card), network_transaction_id, .. }), Some(given)) if is_paid => {
+            let opened = contract.credential_stored(*card, network_transaction_id.clone(), now);
+            let opened = opened.map_err(|_wrong| corrupt("an OPENING contract that does not open"))?;
+            let credential = CredentialChange::Store(draft.seal(contract, given)?);
+            draft.contract_step(contract, Some(opened), credential, None);
+            Ok(())
+        }
+        (Some(_), _) if is_paid => {
+            let id = contract.id.to_string();
+            log::error!(contract = id.as_str(); "the processor approved the payment that opens a contract, and stored no card: the contract is closed");
+            fail(draft, contract, FailureReason::ProcessorUnavailable, given)
+        }
+        _ if order.state.is_final() => fail(draft, contract, failure.unwrap_or(FailureReason::Expired), given),
+        _ => Ok(()),
+    }
+}
+
+fn fail(
+    draft: &mut Draft<'_>,
+    contract: &Contract,
+    failure: FailureReason,
+    given: Option<&StoredCredential>,
+) -> Result<(), StoreError> {
+    let failed = contract.opening_failed(failure, draft.settlement.now);
+    let failed = failed.map_err(|_wrong| corrupt("an OPENING contract that does not end"))?;
+    match given {
+        Some(given) => delete(draft, contract, Some(failed), given),
+        None => {
+            draft.contract_step(contract, Some(failed), CredentialChange::Keep, None);
+            Ok(())
+        }
+    }
+}
+
+fn delete(
+    draft: &mut Draft<'_>,
+    contract: &Contract,
+    step: Option<ContractStep>,
+    given: &StoredCredential,
+) -> Result<(), StoreError> {
+    let credential = CredentialChange::StoreToDelete(draft.seal(contract, given)?);
+    draft.contract_step(contract, step, credential, None);
+    Ok(())
+}
+
+/// What the issuer said of the card, once it has.
+fn charge(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -> Result<(), StoreError> {
+    if draft.settlement.state.is_open() {
+        return Ok(());
+    }
+    let (order, now) = (&draft.payment.order, draft.settlement.now);
+    let concluded = |outcome| Some(ConcludedCharge { order: order.id, outcome });
+    let tried_at = order.created_at;
+    match answer {
+        ProcessorReply::Approved { .. } => {
+            let charge = concluded(ChargeOutcome::Tried(TryResult::Approved));
+            approved(draft, contract, approval_of(answer), charge)
+        }
+        ProcessorReply::Declined { reason, credential, .. } => {
+            let known = DeclineCategory::of_reason(*reason).map(CredentialDecline::from);
+            let Some(decline) = credential.or(known) else {
+                let charge = concluded(ChargeOutcome::Tried(TryResult::Unknown));
+                draft.contract_step(contract, None, CredentialChange::Keep, charge);
+                return Ok(());
+            };
+            let step = contract.declined(decline.category, tried_at, now);
+            let ends = step.is_some() && matches!(decline.category.rule().effect, DeclineEffect::Close(_));
+            let credential = if ends { CredentialChange::Delete } else { CredentialChange::Keep };
+            let charge = concluded(ChargeOutcome::Tried(TryResult::Declined(decline)));
+            draft.contract_step(contract, step, credential, charge);
+            Ok(())
+        }
+        ProcessorReply::Abandoned | ProcessorReply::NotSent => {
+            let charge = concluded(ChargeOutcome::NeverAsked);
+            draft.contract_step(contract, None, CredentialChange::Keep, charge);
+            Ok(())
+        }
+        ProcessorReply::Pending(_) | ProcessorReply::Unknown { .. } => Ok(()),
+    }
+}
+
+/// An approval may tell of a newer card. One that comes after the contract's end changes nothing of it.
+fn approved(
+    draft: &mut Draft<'_>,
+    contract: &Contract,
+    approval: Option<&CredentialApproval>,
+    charge: Option<ConcludedCharge>,
+) -> Result<(), StoreError> {
+    let now = draft.settlement.now;
+    let is_over = contract.state.kind().is_final();
+    let known = contract.card.as_ref().map(|card| card.summary);
+    let newer = approval.and_then(|approval| approval.card).filter(|card| Some(*card) != known && !is_over);
+    let step = newer.and_then(|card| contract.card_updated(card, None, now).ok());
+    let given = approval.and_then(|approval| approval.stored.as_ref()).filter(|_| !is_over);
+    let credential = match given {
+        Some(given) => CredentialChange::Store(draft.seal(contract, given)?),
+        None => CredentialChange::Keep,
+    };
+    draft.contract_step(contract, step, credential, charge);
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! Contracts that the merchant's server opens, charges and closes (docs/SPECIFICATION.md#contracts).
+
+use std::time::Duration;
+
+use dropin_tests::{Response, World, cards, until};
+use serde_json::{Value, json};
+
+/// What a charge that is paid sends.
+const CHARGED: [&str; 2] = ["ORDER_AUTHORIZED", "ORDER_PROCESSED"];
+
+/// A request to store a card that waits in the stash.
+async fn to_open(world: &World, number: &str, change: Value) -> Value {
+    let stashed = world.stash(&world.merchant, number).await;
+    let mut request = world.merchant.checkout_request(json!({
+        "PaymentMethod": "VISA", "StashId": stashed.stash_id, "DeviceFingerprint": stashed.fingerprint,
+        "Kind": "RECURRING", "Consent": {"TextVersion": "2026-11", "Locale": "de_DE"},
+    }));
+    let members = request.as_object_mut().unwrap();
+    members.remove("Items");
+    members.remove("Capture");
+    members.extend(change.as_object().unwrap().clone());
+    request
+}
+
+async fn open(world: &World, number: &str, change: Value) -> Response {
+    let request = to_open(world, number, change).await;
+    world.merchant.post_checkout("/openContract", None, &request).await
+}
+
+/// The id of a contract that may be charged, and that its merchant was told of.
+async fn opened(world: &World, number: &str, change: Value) -> String {
+    let answer = open(world, number, change).await;
+    assert_eq!((answer.status, &answer.json()["State"]), (200, &json!("ACTIVE")), "{}", answer.text());
+    let id = contract_of(&answer);
+    world.receiver.expect(&id, &["CONTRACT_OPENED"]).await;
+    id
+}
+
+#[track_caller]
+fn contract_of(answer: &Response) -> String {
+    answer.json()["ContractId"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
+}
+
+/// A charge of 29.90 USD.
+fn to_charge(world: &World, contract: &str, change: Value) -> Value {
+    let mut request = world.merchant.checkout_request(json!({"ContractId": contract}));
+    let members = request.as_object_mut().unwrap();
+    members.remove("Return");
+    members.remove("DeviceFingerprint");
+    members.extend(change.as_object().unwrap().clone());
+    request
+}
+
+async fn charge(world: &World, contract: &str, change: Value) -> Response {
+    world.merchant.post_checkout("", None, &to_charge(world, contract, change)).await
+}
+
+async fn close(world: &World, contract: &str) -> Response {
+    let body = json!({"MerchantId": world.merchant.id, "ContractId": contract});
+    world.merchant.post_checkout("/closeContract", None, &body).await
+}
+
+async fn shown(world: &World, contract: &str) -> Value {
+    let answer = world.merchant.call("GET", &format!("/v1/contract/{contract}"), None).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()
+}
+
+#[track_caller]
+fn is_refused(answer: &Response, status: u16, code: &str) {
+    assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
+}
+
+#[track_caller]
+fn is_refused_for(answer: &Response, field: &str, code: &str) {
+    is_refused(answer, 400, "INVALID_REQUEST");
+    let body = answer.json();
+    let errors = body["FieldErrors"].as_array().unwrap();
+    assert!(errors.iter().any(|one| one["Field"] == field && one["Code"] == code), "{body}");
+}
+
+/// How many credentials the processor has.
+async fn credentials(world: &World) -> usize {
+    world.stored_credentials().await["Credentials"].as_array().unwrap().len()
+}
+
+crate::both! {
+    /// Opened, charged three times, closed: the processor keeps the card until then and no longer.
+    async fn a_subscription_is_charged_until_it_is_closed(world: &World) {
+        let contract = opened(world, cards::VISA, json!({"BillingProfileReference": "customer-7"})).await;
+        let seen = shown(world, &contract).await;
+        assert_eq!((&seen["State"], &seen["Kind"], &seen["Currency"]), (&json!("ACTIVE"), &json!("RECURRING"), &json!("USD")));
+        assert_eq!(seen["Card"]["Last4"], "4242");
+        assert_eq!((&seen["Consent"]["TextVersion"], &seen["Consent"]["Locale"]), (&json!("2026-11"), &json!("de_DE")));
+        assert_eq!(seen["Orders"], json!([]));
+        assert_eq!(credentials(world).await, 1);
+
+        let mut orders = Vec::new();
+        for _ in 0..3 {
+            let answer = charge(world, &contract, json!({})).await;
+            assert_eq!((answer.status, &answer.json()["Captured"]), (200, &json!(true)), "{}", answer.text());
+            let order = answer.json()["OrderId"].as_str().unwrap().to_owned();
+            world.receiver.expect(&order, &CHARGED).await;
+            orders.push(order);
+        }
+        let listed = shown(world, &contract).await;
+        let listed: Vec<_> = listed["Orders"].as_array().unwrap().iter().map(|one| one["OrderId"].as_str().unwrap()).collect();
+        assert_eq!(listed, orders);
+        let of_profile = world.merchant.call("GET", "/v1/contract?BillingProfileReference=customer-7", None).await.json();
+        assert_eq!(of_profile["Contracts"].as_array().unwrap().len(), 1, "{of_profile}");
+
+        let closed = close(world, &contract).await;
+        assert_eq!((closed.status, &closed.json()["State"], &closed.json()["StateReason"]), (200, &json!("CLOSED"), &json!("MERCHANT")), "{}", closed.text());
+        world.receiver.expect(&contract, &["CONTRACT_OPENED", "CONTRACT_CLOSED"]).await;
+        is_refused(&close(world, &contract).await, 409, "INVALID_CONTRACT_STATE");
+        is_refused(&charge(world, &contract, json!({})).await, 409, "INVALID_CONTRACT_STATE");
+        until("the card is deleted at the processor", Duration::from_secs(20), async || {
+            (credentials(world).await == 0).then_some(())
+        })
+        .await;
+    }
+
+    /// The bank's page comes first; nothing is stored before the shopper has been there.
+    async fn a_card_that_asks_for_authentication_is_stored_after_its_page(world: &World) {
+        for (choice, state) in [("succeed", "ACTIVE"), ("fail", "CLOSED")] {
+            let answer = open(world, cards::ASKS_TO_STORE, json!({})).await;
+            assert_eq!((answer.status, &answer.json()["State"]), (200, &json!("OPENING")), "{}", answer.text());
+            let contract = contract_of(&answer);
+            is_refused(&charge(world, &contract, json!({})).await, 409, "INVALID_CONTRACT_STATE");
+            is_refused(&close(world, &contract).await, 409, "INVALID_CONTRACT_STATE");
+            let page = answer.json()["Action"]["Redirect"].as_str().unwrap().to_owned();
+            world.come_back(&world.press(&page, choice, None).await).await;
+            let event = if state == "ACTIVE" { "CONTRACT_OPENED" } else { "CONTRACT_CLOSED" };
+            world.receiver.expect(&contract, &[event]).await;
+            assert_eq!(shown(world, &contract).await["State"], state);
+        }
+        assert_eq!(credentials(world).await, 1);
+    }
+
+    /// Soft declines may be tried again, later; those that need the shopper, or are for good, say so.
+    async fn declines_of_a_charge_say_what_to_do(world: &World) {
+        let answer = open(world, cards::SHORT_LATER, json!({})).await;
+        let short = contract_of(&answer);
+        let page = answer.json()["Action"]["Redirect"].as_str().unwrap().to_owned();
+        world.come_back(&world.press(&page, "succeed", None).await).await;
+        world.receiver.expect(&short, &["CONTRACT_OPENED"]).await;
+        let declined = charge(world, &short, json!({})).await;
+        is_refused(&declined, 402, "PAYMENT_DECLINED");
+        let order = declined.json()["OrderId"].as_str().unwrap().to_owned();
+        world.receiver.expect(&order, &["ORDER_PROCESSING_FAILED"]).await;
+        // Too soon: the issuer is not asked.
+        is_refused(&charge(world, &short, json!({})).await, 409, "INVALID_CONTRACT_STATE");
+        assert_eq!(shown(world, &short).await["State"], "ACTIVE");
+
+        let answer = open(world, cards::ASKS_ALWAYS, json!({})).await;
+        let asks = contract_of(&answer);
+        let page = answer.json()["Action"]["Redirect"].as_str().unwrap().to_owned();
+        world.come_back(&world.press(&page, "succeed", None).await).await;
+        world.receiver.expect(&asks, &["CONTRACT_OPENED"]).await;
+        let refused = charge(world, &asks, json!({})).await;
+        is_refused(&refused, 402, "SHOPPER_AUTHENTICATION_REQUIRED");
+        let order = refused.json()["OrderId"].as_str().unwrap().to_owned();
+        world.receiver.expect(&order, &["ORDER_PROCESSING_FAILED"]).await;
+        let again = charge(world, &asks, json!({})).await;
+        is_refused(&again, 402, "SHOPPER_AUTHENTICATION_REQUIRED");
+        assert_eq!(again.json().get("OrderId"), None, "the issuer was not asked again: {}", again.text());
+
+        // The issuer refuses to verify it at all.
+        let refused = open(world, cards::DECLINED, json!({})).await;
+        is_refused(&refused, 402, "PAYMENT_DECLINED");
+        world.receiver.expect(&contract_of(&refused), &["CONTRACT_CLOSED"]).await;
+    }
+
+    /// What is wrong with a request is said before anything happens.
+    async fn wrong_requests_change_nothing(world: &World) {
+        let contract = opened(world, cards::VISA, json!({})).await;
+        is_refused_for(&open(world, cards::VISA, json!({"Kind": "ONE_CLICK"})).await, "Kind", "VALUE_NOT_ALLOWED");
+        is_refused_for(&open(world, cards::VISA, json!({"Items": []})).await, "Items", "FIELD_UNKNOWN");
+        let euros = charge(world, &contract, json!({"ConsumerCurrency": "EUR"})).await;
+        is_refused_for(&euros, "ConsumerCurrency", "CONFLICT");
+        let nobodys = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+        is_refused_for(&charge(world, nobodys, json!({})).await, "ContractId", "NOT_FOUND");
+        is_refused_for(&close(world, nobodys).await, "ContractId", "NOT_FOUND");
+        let other = world.another_merchant().await;
+        let path = format!("/v1/contract/{contract}");
+        is_refused(&other.call("GET", &path, None).await, 404, "CONTRACT_NOT_FOUND");
+        is_refused(&world.merchant.call("GET", "/v1/contract/7", None).await, 400, "VALIDATION_ERROR");
+        is_refused(&world.merchant.call("GET", "/v1/contract", None).await, 400, "INVALID_REQUEST");
+        let charging = to_charge(world, &contract, json!({"MerchantId": other.id}));
+        is_refused_for(&other.post_checkout("", None, &charging).await, "ContractId", "NOT_FOUND");
+        // The reference of a contract is taken for payments, too.
+        let request = to_open(world, cards::VISA, json!({})).await;
+        let first = world.merchant.post_checkout("/openContract", None, &request).await;
+        world.receiver.expect(&contract_of(&first), &["CONTRACT_OPENED"]).await;
+        let found = world.merchant.post_checkout("/query", None, &json!({"MerchantId": world.merchant.id, "ReferenceId": request["ReferenceId"]})).await;
+        assert_eq!(found.json()["Contract"]["ContractId"], json!(contract_of(&first)), "{}", found.text());
+        let again = world.merchant.post_checkout("/openContract", None, &request).await;
+        is_refused(&again, 409, "DUPLICATE_MERCHANT_REFERENCE_ID");
+        let taken = charge(world, &contract, json!({"ReferenceId": request["ReferenceId"]})).await;
+        is_refused(&taken, 409, "DUPLICATE_MERCHANT_REFERENCE_ID");
+        assert_eq!(shown(world, &contract).await["State"], "ACTIVE");
+    }
+
+    /// The same key is the same contract, the same charge and the same end.
+    async fn repeats_with_a_key_do_nothing_twice(world: &World) {
+        let (merchant, request) = (&world.merchant, to_open(world, cards::VISA, json!({})).await);
+        let first = merchant.post_checkout("/openContract", Some("open-1"), &request).await;
+        let again = merchant.post_checkout("/openContract", Some("open-1"), &request).await;
+        assert_eq!((first.status, first.text()), (200, again.text()));
+        assert_eq!(again.header("idempotent-replayed"), Some("true"));
+        let contract = contract_of(&first);
+        world.receiver.expect(&contract, &["CONTRACT_OPENED"]).await;
+        let request = to_charge(world, &contract, json!({}));
+        let first = merchant.post_checkout("", Some("charge-1"), &request).await;
+        let again = merchant.post_checkout("", Some("charge-1"), &request).await;
+        assert_eq!((first.status, first.text()), (200, again.text()));
+        world.receiver.expect(first.json()["OrderId"].as_str().unwrap(), &CHARGED).await;
+        let body = json!({"MerchantId": merchant.id, "ContractId": contract});
+        let first = merchant.post_checkout("/closeContract", Some("close-1"), &body).await;
+        let again = merchant.post_checkout("/closeContract", Some("close-1"), &body).await;
+        assert_eq!((first.status, first.text()), (200, again.text()));
+        world.receiver.expect(&contract, &["CONTRACT_OPENED", "CONTRACT_CLOSED"]).await;
+        assert_eq!(shown(world, &contract).await["Orders"].as_array().unwrap().len(), 1);
+    }
+
+    /// The processor stores the card and its answer gets lost: the settler asks for it, and the contract opens.
+    async fn a_lost_answer_orphans_no_card(world: &World) {
+        world.faults(json!({"Mode": "timeout_after_work", "Kinds": ["AUTHORIZE"], "Remaining": 1, "DelayMs": 100})).await;
+        let answer = open(world, cards::VISA, json!({})).await;
+        assert_eq!((answer.status, &answer.json()["State"]), (200, &json!("OPENING")), "{}", answer.text());
+        let contract = contract_of(&answer);
+        world.receiver.expect(&contract, &["CONTRACT_OPENED"]).await;
+        assert_eq!(credentials(world).await, 1);
+        let paid = charge(world, &contract, json!({})).await;
+        assert_eq!(paid.status, 200, "{}", paid.text());
+        world.receiver.expect(paid.json()["OrderId"].as_str().unwrap(), &CHARGED).await;
+    }
+}
