@@ -18,7 +18,7 @@ use dropin_wire::checkout::{
     CancelRequest, CheckoutBody, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest, PaidBy, QueryRequest,
     QuerySubject,
 };
-use dropin_wire::contract::FoundContractBody;
+use dropin_wire::contract::{FoundContractBody, QueryBody};
 
 use crate::MerchantDeps;
 
@@ -154,7 +154,7 @@ pub(crate) async fn query(
         QuerySubject::Contract(id) => {
             let found = deps.contracts.find(&caller, &ContractName::Id(id)).await;
             let contract = found.map_err(ApiError::of_named_contract)?;
-            return Ok(json(StatusCode::OK, &FoundContractBody::new(&contract)));
+            return Ok(json(StatusCode::OK, &QueryBody::Contract(FoundContractBody::new(&contract))));
         }
     };
     let payments = &deps.checkouts.payments;
@@ -164,14 +164,14 @@ pub(crate) async fn query(
         (Err(OrderError::NotFound), OrderName::Reference(reference)) => {
             let found = deps.contracts.find(&caller, &ContractName::Reference(reference)).await;
             return match found {
-                Ok(contract) => Ok(json(StatusCode::OK, &FoundContractBody::new(&contract))),
+                Ok(contract) => Ok(json(StatusCode::OK, &QueryBody::Contract(FoundContractBody::new(&contract)))),
                 Err(ContractError::Store(error)) => Err(error.into()),
                 Err(ContractError::NotFound | ContractError::WrongState(_)) => Err(OrderError::NotFound.into()),
             };
         }
         (Err(error), _) => return Err(error.into()),
     };
-    Ok(json(StatusCode::OK, &CheckoutBody::new(&order, payments.rules(&order))))
+    Ok(json(StatusCode::OK, &QueryBody::Payment(CheckoutBody::new(&order, payments.rules(&order)))))
 }
 
 /// Refuses every MerchantId but the caller's own as unknown, also that of another merchant.

@@ -9,7 +9,7 @@ use dropin_wire::checkout::{
     CancelRequest, CheckoutActionBody, CheckoutBody, CheckoutCaptureRequest, CheckoutRefundRequest, CheckoutRequest,
     CloseContractRequest, OpenContractRequest, QueryRequest,
 };
-use dropin_wire::contract::{ContractBody, OpenedContractBody};
+use dropin_wire::contract::{ContractBody, OpenedContractBody, QueryBody};
 use dropin_wire::order::RefundBody;
 use dropin_wire::schema::{AmountRequest, Country, CurrencyCode, Id, LocaleName, Text, WebUrl};
 use dropin_wire::wallet::MerchantSession;
@@ -143,8 +143,8 @@ fn close_contract() -> OperationDocs {
 fn query() -> OperationDocs {
     let text = "How a payment stands, by its OrderId or its ReferenceId; a contract by its ContractId or the ReferenceId that opened it, in a member Contract.";
     OperationDocs::new(TAG, "queryCheckout", "Look up a payment", text)
-        .takes::<QueryRequest>("Which Order.")
-        .answers(ResponseDocs::json::<CheckoutBody<'_>>(200, "How the payment stands."))
+        .takes::<QueryRequest>("Which Order or contract.")
+        .answers(ResponseDocs::json::<QueryBody<'_>>(200, "How the payment or the contract stands."))
         .refuses(&[ErrorCode::MerchantNotFound, ErrorCode::OrderNotFound])
 }
 

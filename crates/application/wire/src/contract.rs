@@ -8,7 +8,7 @@ use dropin_validation::Text;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::checkout::ActionBody;
+use crate::checkout::{ActionBody, CheckoutBody};
 use crate::error::{ErrorBody, ErrorCode};
 use crate::number::ExactNumber;
 use crate::schema;
@@ -204,6 +204,17 @@ impl<'a> FoundContractBody<'a> {
     pub fn new(contract: &'a Contract) -> Self {
         Self { contract: ContractBody::new(contract) }
     }
+}
+
+/// The answer to a query.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = QueryResult, description = "A payment, or the contract that the query names.")]
+pub enum QueryBody<'a> {
+    /// Of an OrderId, or the ReferenceId of a payment.
+    Payment(CheckoutBody<'a>),
+    /// Of a ContractId, or the ReferenceId that opened a contract.
+    Contract(FoundContractBody<'a>),
 }
 
 /// How an openContract stands (docs/SPECIFICATION.md#open-contract).

@@ -9,7 +9,7 @@ use crate::record::{Call, JSON};
 
 impl ScenarioRun<'_> {
     /// A call to {checkout_url}; `what` follows its version.
-    async fn pays(
+    pub(super) async fn pays(
         &mut self,
         (operation, name, summary): (&'static str, &'static str, &'static str),
         what: &str,
@@ -23,7 +23,7 @@ impl ScenarioRun<'_> {
         self.recorder.make(call, status).await
     }
 
-    fn cart(&self, reference: &str, change: Value) -> Value {
+    pub(super) fn cart(&self, reference: &str, change: Value) -> Value {
         let cart = json!({
             "MerchantId": self.world.merchant.id, "ReferenceId": reference, "ConsumerCurrency": "EUR", "DeviceFingerprint": "b7c41f",
             "Items": [{"Description": "Notebook", "ConsumerPrice": 12.5, "Quantity": 2, "Sku": "NB-A5"}],
@@ -36,7 +36,7 @@ impl ScenarioRun<'_> {
     }
 
     /// A card that was stashed by the browser that all examples have.
-    async fn carded(&self, reference: &str, card: &str, capture: bool) -> Value {
+    pub(super) async fn carded(&self, reference: &str, card: &str, capture: bool) -> Value {
         let stashed = self.world.stash(&self.world.merchant, card).await;
         let means = json!({
             "PaymentMethod": "VISA", "StashId": stashed.stash_id, "DeviceFingerprint": stashed.fingerprint, "Capture": capture,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::record::{Call, FORM, JSON, Recorder};
 
 mod checkout;
+mod contracts;
 mod events;
 mod listings;
 mod orders;
@@ -32,6 +33,7 @@ pub(crate) async fn run(world: &World) -> Vec<Exchange> {
     scenarios.orders_are_captured().await;
     scenarios.orders_are_cancelled_and_refunded().await;
     scenarios.a_server_pays().await;
+    scenarios.a_server_charges_a_contract().await;
     scenarios.a_wallet_is_opened().await;
     scenarios.pages_list().await;
     scenarios.events_are_read().await;
