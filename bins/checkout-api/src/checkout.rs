@@ -154,7 +154,7 @@ pub(crate) async fn query(
         QuerySubject::Contract(id) => {
             let found = deps.contracts.find(&caller, &ContractName::Id(id)).await;
             let contract = found.map_err(ApiError::of_named_contract)?;
-            return Ok(json(StatusCode::OK, &QueryBody::Contract(FoundContractBody::new(&contract))));
+            return Ok(json(StatusCode::OK, &QueryBody::Contract(Box::new(FoundContractBody::new(&contract)))));
         }
     };
     let payments = &deps.checkouts.payments;
@@ -164,7 +164,9 @@ pub(crate) async fn query(
         (Err(OrderError::NotFound), OrderName::Reference(reference)) => {
             let found = deps.contracts.find(&caller, &ContractName::Reference(reference)).await;
             return match found {
-                Ok(contract) => Ok(json(StatusCode::OK, &QueryBody::Contract(FoundContractBody::new(&contract)))),
+                Ok(contract) => {
+                    Ok(json(StatusCode::OK, &QueryBody::Contract(Box::new(FoundContractBody::new(&contract)))))
+                }
                 Err(ContractError::Store(error)) => Err(error.into()),
                 Err(ContractError::NotFound | ContractError::WrongState(_)) => Err(OrderError::NotFound.into()),
             };

@@ -214,7 +214,7 @@ pub enum QueryBody<'a> {
     /// Of an OrderId, or the ReferenceId of a payment.
     Payment(CheckoutBody<'a>),
     /// Of a ContractId, or the ReferenceId that opened a contract.
-    Contract(FoundContractBody<'a>),
+    Contract(Box<FoundContractBody<'a>>),
 }
 
 /// How an openContract stands (docs/SPECIFICATION.md#open-contract).
