@@ -22,6 +22,7 @@ async fn every_operation_needs_its_permission_and_no_other() {
             "/v2.21" | "/v2.21/query" => Permission::Checkout,
             "/v2.21/capture" | "/v2.21/cancel" => Permission::OrderCapture,
             "/v2.21/refund" => Permission::OrderRefund,
+            "/v2.21/openContract" | "/v2.21/closeContract" => Permission::ContractWrite,
             other => panic!("{other}: say what it takes"),
         };
         let only = api.user([needed]).await;

@@ -22,11 +22,16 @@ struct Ids {
     /// Another one.
     reference_id: String,
     stash: Stashed,
+    contract: String,
+    contract_reference: String,
+    /// A card that waits to be stored.
+    stash_to_store: Stashed,
 }
 
 impl Ids {
     fn of_nobody() -> Self {
         let some = || Uuid::new_v4().to_string();
+        let stash = || Stashed { attempt: String::new(), stash_id: some(), fingerprint: some() };
         Self {
             merchant: some(),
             session: some(),
@@ -37,7 +42,10 @@ impl Ids {
             profile_reference: some(),
             merchant_reference: some(),
             reference_id: some(),
-            stash: Stashed { attempt: String::new(), stash_id: some(), fingerprint: some() },
+            stash: stash(),
+            contract: some(),
+            contract_reference: some(),
+            stash_to_store: stash(),
         }
     }
 }
@@ -99,6 +107,11 @@ const ROWS: &[(&str, Row)] = &[
         ]),
     ),
     ("listEvents", Row::Own),
+    ("getContract", Row::Asked(&[Ask { about: "ContractId", status: 404, body: |_, _| None }])),
+    // By a reference of the caller's own; what is not there is no error.
+    ("listContracts", Row::Own),
+    ("openContract", Row::Asked(CONTRACT_BODIES)),
+    ("closeContract", Row::Asked(CONTRACTS)),
     ("checkout", Row::Asked(CHECKOUT_BODIES)),
     ("captureCheckout", Row::Asked(CHECKOUT_ORDERS)),
     ("cancelCheckout", Row::Asked(CHECKOUT_ORDERS)),
@@ -112,6 +125,13 @@ const ROWS: &[(&str, Row)] = &[
                 about: "ReferenceId",
                 status: 404,
                 body: |merchant, ids| Some(json!({"MerchantId": merchant.id, "ReferenceId": ids.merchant_reference})),
+            },
+            CONTRACTS[0],
+            CONTRACTS[1],
+            Ask {
+                about: "ReferenceId of a contract",
+                status: 404,
+                body: |merchant, ids| Some(json!({"MerchantId": merchant.id, "ReferenceId": ids.contract_reference})),
             },
         ]),
     ),
@@ -194,7 +214,71 @@ const CHECKOUT_BODIES: &[Ask] = &[
             Some(merchant.checkout_request(reference))
         },
     },
+    Ask {
+        about: "ContractId",
+        status: 404,
+        body: |merchant, ids| {
+            Some(without(
+                merchant.checkout_request(json!({"ContractId": ids.contract})),
+                &["Return", "DeviceFingerprint"],
+            ))
+        },
+    },
 ];
+
+/// What is asked of a contract.
+const CONTRACTS: &[Ask] = &[
+    Ask {
+        about: "ContractId",
+        status: 404,
+        body: |merchant, ids| Some(json!({"MerchantId": merchant.id, "ContractId": ids.contract})),
+    },
+    Ask {
+        about: "MerchantId",
+        status: 404,
+        body: |_, ids| Some(json!({"MerchantId": ids.merchant, "ContractId": ids.contract})),
+    },
+];
+
+/// Ids that stand in the body of a contract that is opened.
+const CONTRACT_BODIES: &[Ask] = &[
+    Ask {
+        about: "MerchantId",
+        status: 404,
+        body: |merchant, ids| Some(to_open(merchant, &ids.stash_to_store, json!({"MerchantId": ids.merchant}))),
+    },
+    Ask {
+        about: "StashId",
+        status: 400,
+        body: |merchant, ids| Some(to_open(merchant, &ids.stash_to_store, json!({}))),
+    },
+    // A reference of its own is refused before anybody looks for the card.
+    Ask {
+        about: "ReferenceId",
+        status: 400,
+        body: |merchant, ids| {
+            let unknown = Ids::of_nobody().stash;
+            Some(to_open(merchant, &unknown, json!({"ReferenceId": ids.contract_reference})))
+        },
+    },
+];
+
+fn to_open(merchant: &Merchant, card: &Stashed, change: Value) -> Value {
+    let mut request = without(
+        merchant.checkout_request(json!({
+            "PaymentMethod": "VISA", "StashId": card.stash_id, "DeviceFingerprint": card.fingerprint,
+            "Kind": "RECURRING", "Consent": {"TextVersion": "2026-11", "Locale": "de_DE"},
+        })),
+        &["Items", "Capture"],
+    );
+    request.as_object_mut().expect("an object").extend(change.as_object().expect("an object").clone());
+    request
+}
+
+fn without(mut request: Value, members: &[&str]) -> Value {
+    request.as_object_mut().expect("an object").retain(|name, _| !members.contains(&name.as_str()));
+    request
+}
 
 fn with_profile(merchant: &Merchant, ids: &Ids) -> Option<Value> {
     without_profile(merchant, "BillingProfileId", &ids.profile)
@@ -251,7 +335,19 @@ async fn tenant(world: &World, merchant: &Merchant) -> Ids {
     let refund = merchant.refund(&paid.order, "r", Some("1.00")).await;
     assert_eq!(refund.status, 201, "{}", refund.text());
     world.receiver.expect(&paid.session, &[&crate::PAID[..], &["REFUND_SUCCEEDED"]].concat()).await;
+    let contract_reference = Uuid::new_v4().to_string();
+    let card = world.stash(merchant, cards::VISA).await;
+    let request = to_open(
+        merchant,
+        &card,
+        json!({"ReferenceId": contract_reference, "BillingProfileReference": profile_reference}),
+    );
+    let opened = merchant.post_checkout("/openContract", None, &request).await;
+    assert_eq!(opened.status, 200, "{}", opened.text());
     Ids {
+        contract: text(&opened.json()["ContractId"]),
+        contract_reference,
+        stash_to_store: world.stash(merchant, cards::VISA).await,
         merchant: merchant.id.clone(),
         refunded: text(&paid.order["OrderId"]),
         refund: text(&refund.json()["RefundId"]),
@@ -268,7 +364,7 @@ async fn tenant(world: &World, merchant: &Merchant) -> Ids {
 async fn ask(operation: &ApiOperation, by: &Merchant, ids: &Ids, ask: &Ask) -> Response {
     let order = if operation.path.contains("{RefundId}") { &ids.refunded } else { &ids.order };
     let path = operation.path.replace("{SessionId}", &ids.session).replace("{OrderId}", order);
-    let mut path = path.replace("{RefundId}", &ids.refund);
+    let mut path = path.replace("{RefundId}", &ids.refund).replace("{ContractId}", &ids.contract);
     assert!(!path.contains('{'), "{path}: say what stands for it");
     let body = (ask.body)(by, ids);
     if let Some(what) = path.strip_prefix("/v2.21") {
@@ -334,6 +430,17 @@ crate::both! {
             let read = stranger.call("GET", &format!("/v1/event?limit=200{after}"), None).await;
             assert_eq!((read.status, &read.json()["Events"], &read.json()["More"]), (200, &json!([]), &json!(false)), "{}", read.text());
         }
+    }
+
+    /// listContracts: two merchants may name a customer alike.
+    async fn another_tenants_contracts_are_not_listed(world: &World) {
+        let (victim, stranger) = (&world.merchant, world.another_merchant().await);
+        let ids = tenant(world, victim).await;
+        let path = format!("/v1/contract?BillingProfileReference={}", ids.profile_reference);
+        let own = victim.call("GET", &path, None).await.json();
+        assert_eq!(own["Contracts"][0]["ContractId"], json!(ids.contract), "{own}");
+        let read = stranger.call("GET", &path, None).await;
+        assert_eq!((read.status, read.json()), (200, json!({"Contracts": []})), "{}", read.text());
     }
 
     /// stashCard: the same StashId and fingerprint at two merchants are two entries.
