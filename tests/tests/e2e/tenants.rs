@@ -216,7 +216,7 @@ const CHECKOUT_BODIES: &[Ask] = &[
     },
     Ask {
         about: "ContractId",
-        status: 404,
+        status: 400,
         body: |merchant, ids| {
             Some(without(
                 merchant.checkout_request(json!({"ContractId": ids.contract})),
