@@ -230,7 +230,7 @@ const CHECKOUT_BODIES: &[Ask] = &[
 const CONTRACTS: &[Ask] = &[
     Ask {
         about: "ContractId",
-        status: 404,
+        status: 400,
         body: |merchant, ids| Some(json!({"MerchantId": merchant.id, "ContractId": ids.contract})),
     },
     Ask {
