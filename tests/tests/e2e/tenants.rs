@@ -242,15 +242,16 @@ const CONTRACTS: &[Ask] = &[
 
 /// Ids that stand in the body of a contract that is opened.
 const CONTRACT_BODIES: &[Ask] = &[
-    Ask {
-        about: "MerchantId",
-        status: 404,
-        body: |merchant, ids| Some(to_open(merchant, &ids.stash_to_store, json!({"MerchantId": ids.merchant}))),
-    },
+    // First, for whose it is uses it up.
     Ask {
         about: "StashId",
         status: 400,
         body: |merchant, ids| Some(to_open(merchant, &ids.stash_to_store, json!({}))),
+    },
+    Ask {
+        about: "MerchantId",
+        status: 404,
+        body: |merchant, ids| Some(to_open(merchant, &ids.stash_to_store, json!({"MerchantId": ids.merchant}))),
     },
     // A reference of its own is refused before anybody looks for the card.
     Ask {
