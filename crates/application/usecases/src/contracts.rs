@@ -203,7 +203,7 @@ impl CredentialDeletions {
         {
             CredentialDeletion::Gone => self.store.remove_deleted_credential(contract).await,
             CredentialDeletion::Unknown { why } => {
-                log::warn!(contract = id.as_str(), why; "a stored card may not be deleted at the processor yet; trying again");
+                log::warn!(contract = id.as_str(), why = why.as_str(); "a stored card may not be deleted at the processor yet; trying again");
                 Ok(())
             }
             CredentialDeletion::NotSent => Ok(()),
