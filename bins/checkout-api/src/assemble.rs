@@ -58,7 +58,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
     let catalogue = Arc::new(settings.catalogue.open(&settings.payments.methods)?);
     let processor = settings.payments.open(context).await?;
     let credentials = context.credential_keys().await?;
-    let payments = payments(context, processor.clone(), catalogue.clone(), Some(credentials));
+    let payments = payments(context, processor.clone(), catalogue.clone(), Some(credentials.clone()));
     let keys = context.stash_keys(settings.stash.lifetime()).await?;
     let public = settings.public.urls(context.mode)?;
     if context.is_public_production {
@@ -110,9 +110,11 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         stop: context.stop.clone(),
     };
     let docs = settings.docs.shown(context.mode);
+    let clock = context.clock.clone();
     Ok(Parts::new()
         .with_master_key(secrets.id())
-        .ready_with_keys(keys, context.clock.clone())
+        .ready_with_keys(move || dropin_ports::StashVault::check(&*keys, clock.now()))
+        .ready_with_keys(move || dropin_ports::CredentialVault::check(&*credentials))
         .mount(context.prefixes.checkout, openapi::DOCS.added_to(docs, configure_checkout(merchant)))
         .mount(context.prefixes.asset, openapi::shopper::DOCS.added_to(docs, configure(shopper)))
         .mount("", configure_association(association))

@@ -68,6 +68,11 @@ impl Parts {
         self.has(Target::StashApi) || self.has(Target::CheckoutApi)
     }
 
+    /// Whether a part runs that charges or deletes stored credentials: only those may open their keys.
+    pub(crate) fn need_credentials(&self) -> bool {
+        self.has(Target::CheckoutApi) || self.has(Target::Settler)
+    }
+
     /// Whether a part runs that checks API passwords, signs notifications, or makes the demo merchant: only those open the master key.
     pub(crate) fn need_master_key(&self) -> bool {
         [Target::SessionApi, Target::CheckoutApi, Target::Notifier, Target::Shop].into_iter().any(|part| self.has(part))

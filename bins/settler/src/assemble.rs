@@ -38,7 +38,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         ids: context.ids.clone(),
     };
     let deps = SettlerDeps {
-        payments: payments(context, processor.clone(), catalogue.into(), Some(credentials)),
+        payments: payments(context, processor.clone(), catalogue.into(), Some(credentials.clone())),
         contracts: context.contracts(),
         deletions,
         answers: context.answers(),
@@ -48,6 +48,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
     };
     let open = OpenWork { payments: context.store.clone(), audit: context.store.clone(), clock: context.clock.clone() };
     let parts = Parts::new()
+        .ready_with_keys(move || dropin_ports::CredentialVault::check(&*credentials))
         .run("settler", run(deps, context.stop.clone()))
         .register_metrics(Arc::new(open))
         .register_metrics(processor);

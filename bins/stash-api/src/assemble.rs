@@ -53,8 +53,9 @@ pub async fn assemble(context: &Context, settings: StashApiArgs) -> Result<Parts
         },
     };
     let routes = openapi::DOCS.added_to(settings.docs.shown(context.mode), configure(deps.clone()));
+    let clock = context.clock.clone();
     Ok(Parts::new()
-        .ready_with_keys(keys, context.clock.clone())
+        .ready_with_keys(move || dropin_ports::StashVault::check(&*keys, clock.now()))
         .mount(context.prefixes.stash, routes)
         .run("stash purge", run(deps, context.stop.clone())))
 }

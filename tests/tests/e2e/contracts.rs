@@ -1,5 +1,6 @@
 //! Contracts that the merchant's server opens, charges and closes (docs/SPECIFICATION.md#contracts).
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use dropin_tests::{Response, World, cards, until};
@@ -84,6 +85,14 @@ async fn credentials(world: &World) -> usize {
     world.stored_credentials().await["Credentials"].as_array().unwrap().len()
 }
 
+/// Id, state and number of values of each key of stored credentials.
+fn credential_keys(world: &World) -> Vec<(String, String, u64)> {
+    let listed: Value = serde_json::from_str(&world.programs.run_dropin(&["keys", "list", "--json"])).unwrap();
+    let keys = listed.as_array().unwrap().iter().filter(|key| key["Ring"] == "credential");
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    keys.map(|key| (text(&key["KeyId"]), text(&key["State"]), key["Values"].as_u64().unwrap())).collect()
+}
+
 crate::both! {
     /// Opened, charged three times, closed: the processor keeps the card until then and no longer.
     async fn a_subscription_is_charged_until_it_is_closed(world: &World) {
@@ -115,6 +124,42 @@ crate::both! {
         is_refused(&close(world, &contract).await, 409, "INVALID_CONTRACT_STATE");
         is_refused(&charge(world, &contract, json!({})).await, 409, "INVALID_CONTRACT_STATE");
         until("the card is deleted at the processor", Duration::from_secs(20), async || {
+            (credentials(world).await == 0).then_some(())
+        })
+        .await;
+    }
+
+    /// The operator rotates the keys of stored credentials while merchants charge: every charge is paid, and the older key is needed no more.
+    async fn credentials_are_sealed_anew_while_charges_run(world: &World) {
+        let mut contracts = Vec::new();
+        for _ in 0..3 {
+            contracts.push(opened(world, cards::VISA, json!({})).await);
+        }
+        let old = credential_keys(world);
+        assert_eq!(old.iter().map(|key| (key.1.as_str(), key.2)).collect::<Vec<_>>(), [("SEALS", 3)]);
+        let arguments = ["keys", "rotate", "--ring", "credential", "--json"];
+        let mut rotation = world.programs.dropin_command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut charged = 0;
+        while rotation.try_wait().unwrap().is_none() {
+            let answer = charge(world, &contracts[charged % 3], json!({})).await;
+            assert_eq!((answer.status, &answer.json()["Captured"]), (200, &json!(true)), "{}", answer.text());
+            charged += 1;
+        }
+        assert!(charged > 3, "{charged} charges while the rotation ran");
+        let printed = rotation.wait_with_output().unwrap();
+        let printed: Value = serde_json::from_slice(&printed.stdout).unwrap();
+        assert_eq!((&printed["Made"], &printed["Resealed"], &printed["Failed"]), (&json!(true), &json!(3), &json!([])));
+        let keys = credential_keys(world);
+        let new = printed["KeyId"].as_str().unwrap().to_owned();
+        assert_eq!(keys, [(old[0].0.clone(), "OPENS".to_owned(), 0), (new, "SEALS".to_owned(), 3)]);
+        std::fs::remove_file(world.data.join(format!("keys/credential/{}.key", old[0].0))).unwrap();
+        for contract in &contracts {
+            let answer = charge(world, contract, json!({})).await;
+            assert_eq!((answer.status, &answer.json()["Captured"]), (200, &json!(true)), "{}", answer.text());
+            assert_eq!(close(world, contract).await.status, 200);
+            world.receiver.expect(contract, &["CONTRACT_OPENED", "CONTRACT_CLOSED"]).await;
+        }
+        until("the cards are deleted at the processor", Duration::from_secs(20), async || {
             (credentials(world).await == 0).then_some(())
         })
         .await;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use dropin_tests::http::Http;
 use dropin_tests::{Topology, World, cards, until};
@@ -65,7 +66,7 @@ crate::both! {
                 Loss::Mode => set_mode(&files, 0o644),
                 Loss::HashKey => set_mode(&[keys.join("card-hash.key")], 0o644),
             }
-            until("/readyz says no", std::time::Duration::from_secs(5), async || (ready(world).await == [503, 503]).then_some(())).await;
+            until("/readyz says no", Duration::from_secs(5), async || (ready(world).await == [503, 503]).then_some(())).await;
             if !matches!(loss, Loss::HashKey) {
                 let refused = shopper.stash_raw("another", cards::VISA, "2031").await.1;
                 assert_eq!((refused.status, refused.code().as_str()), (503, "SERVICE_UNAVAILABLE"), "{loss:?}: {}", refused.text());
@@ -80,7 +81,7 @@ crate::both! {
                 Loss::Mode => set_mode(&files, 0o600),
                 Loss::HashKey => set_mode(&[keys.join("card-hash.key")], 0o600),
             }
-            until("/readyz says yes", std::time::Duration::from_secs(5), async || (ready(world).await == [200, 200]).then_some(())).await;
+            until("/readyz says yes", Duration::from_secs(5), async || (ready(world).await == [200, 200]).then_some(())).await;
             let paid = world.merchant.post_checkout("", None, &request).await;
             assert_eq!((paid.status, &paid.json()["Captured"]), (200, &json!(true)), "{loss:?}: {}", paid.text());
             let submitted = shopper.submit(version, &typed).await;
@@ -89,5 +90,26 @@ crate::both! {
             world.receiver.expect(&session, &PAID).await;
             world.receiver.expect(paid.json()["OrderId"].as_str().unwrap(), &PAID[1..]).await;
         }
+    }
+
+    /// openContract is 503 while the newest credential key is away; the same request stores the card once it is back.
+    async fn without_credential_keys_no_card_is_stored(world: &World) {
+        let (keys, aside) = (world.data.join("keys/credential"), world.data.join("aside"));
+        let card = world.stash(&world.merchant, cards::VISA).await;
+        let mut request = world.merchant.checkout_request(json!({
+            "PaymentMethod": "VISA", "StashId": card.stash_id, "DeviceFingerprint": card.fingerprint,
+            "Kind": "RECURRING", "Consent": {"TextVersion": "2026-11", "Locale": "de_DE"},
+        }));
+        request.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "Items" | "Capture"));
+        fs::rename(&keys, &aside).unwrap();
+        until("checkout-api is not ready", Duration::from_secs(10), async || (ready(world).await[1] == 503).then_some(())).await;
+        let refused = world.merchant.post_checkout("/openContract", None, &request).await;
+        assert_eq!((refused.status, refused.code().as_str()), (503, "SERVICE_UNAVAILABLE"), "{}", refused.text());
+        fs::rename(&aside, &keys).unwrap();
+        until("checkout-api is ready", Duration::from_secs(10), async || (ready(world).await[1] == 200).then_some(())).await;
+        let opened = world.merchant.post_checkout("/openContract", None, &request).await;
+        assert_eq!((opened.status, &opened.json()["State"]), (200, &json!("ACTIVE")), "{}", opened.text());
+        let contract = opened.json()["ContractId"].as_str().unwrap().to_owned();
+        world.receiver.expect(&contract, &["CONTRACT_OPENED"]).await;
     }
 }

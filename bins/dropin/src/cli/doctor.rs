@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use dropin_boot::{Failure, Mode, SystemClock, check_database, unknown_in_environment};
-use dropin_keyring::{MasterKey, StashKeys};
+use dropin_keyring::{CredentialKeys, MasterKey, StashKeys};
 use dropin_ports::{AccessStore, Clock, WalletStore};
 use dropin_processor_http::ProcessorConfig;
 use dropin_store::{Deployment, DeploymentMode, Role, Store};
@@ -194,6 +194,9 @@ fn secrets(cli: &Cli, report: &mut Report) {
         if parts.need_cards() {
             stash_keys(&folder.join("stash"), report);
         }
+        if parts.need_credentials() {
+            credential_keys(&folder, report);
+        }
         if parts.need_processor() {
             processor_key(cli, &parts, report);
         }
@@ -232,6 +235,19 @@ fn stash_keys(stash: &Path, report: &mut Report) {
             State::Ok,
             format!("none in {} yet: stash-api and checkout-api make them", stash.display()),
         ),
+    }
+}
+
+fn credential_keys(folder: &Path, report: &mut Report) {
+    let place = folder.join("credential");
+    match CredentialKeys::open(folder) {
+        Ok(keys) if keys.is_empty() => report.add(
+            "credential keys",
+            State::Ok,
+            format!("none in {} yet: checkout-api or the settler makes the first one", place.display()),
+        ),
+        Ok(_) => report.add("credential keys", State::Ok, format!("in {}, private to this user", place.display())),
+        Err(error) => report.add("credential keys", State::Fault, error.to_string()),
     }
 }
 

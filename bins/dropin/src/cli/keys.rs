@@ -1,16 +1,16 @@
 //! `dropin keys …`: the long-lived keys, and rotating them while the services run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use dropin_boot::{Failure, SystemClock, join_deployment};
-use dropin_keyring::{CredentialKeys, KeyInfo, MasterKey, MasterKeyError, RELOAD_INTERVAL};
+use dropin_keyring::{CredentialKeys, KeyFileError, KeyInfo, MasterKey, MasterKeyError, RELOAD_INTERVAL};
 use dropin_ports::{Clock, KeyringError, SealedValue};
 use dropin_store::Store;
-use dropin_usecases::key_rotation::{KeyRotation, KeyUsage};
+use dropin_usecases::key_rotation::{KeyRotation, KeyUsage, SealedRing};
 use serde_json::{Value, json};
 
 use super::{Cli, Output, say, say_lines};
@@ -59,11 +59,64 @@ impl Ring {
     }
 }
 
-/// What the commands work on.
-struct Keys {
+/// The keys of a ring.
+#[derive(Clone)]
+enum RingKeys {
+    Master(Arc<MasterKey>),
+    Credential(Arc<CredentialKeys>),
+}
+
+impl RingKeys {
+    fn list(&self) -> Result<Vec<KeyInfo>, KeyFileError> {
+        match self {
+            Self::Master(keys) => keys.list_keys(),
+            Self::Credential(keys) => keys.list_keys(),
+        }
+    }
+
+    fn make(&self) -> Result<String, KeyFileError> {
+        match self {
+            Self::Master(keys) => keys.make_key(SystemClock.now()),
+            Self::Credential(keys) => keys.make_key(SystemClock.now()),
+        }
+    }
+
+    fn destroy(&self, id: &str) -> Result<(), KeyFileError> {
+        match self {
+            Self::Master(keys) => keys.destroy_key(id),
+            Self::Credential(keys) => keys.destroy_key(id),
+        }
+    }
+
+    fn sealed(&self) -> SealedRing {
+        match self {
+            Self::Master(keys) => SealedRing::Master(keys.clone()),
+            Self::Credential(keys) => SealedRing::Credential(keys.clone()),
+        }
+    }
+}
+
+/// A ring, and the values that it sealed.
+struct OpenRing {
+    ring: Ring,
     folder: PathBuf,
-    master: Arc<MasterKey>,
+    keys: RingKeys,
     rotation: KeyRotation,
+}
+
+impl OpenRing {
+    fn new(ring: Ring, folder: &Path, keys: RingKeys, store: &Store) -> Self {
+        let rotation = KeyRotation { store: Arc::new(store.clone()), ring: keys.sealed() };
+        Self { ring, folder: folder.join(ring.name()), keys, rotation }
+    }
+
+    /// The command that seals its values anew.
+    const fn rotate_command(&self) -> &'static str {
+        match self.ring {
+            Ring::Master => "dropin keys rotate",
+            Ring::Credential => "dropin keys rotate --ring credential",
+        }
+    }
 }
 
 /// Runs one command.
@@ -71,14 +124,14 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &KeysCommand) -> Resu
     let folder = cli.keys.folder(&cli.store.data);
     let master = MasterKey::open(&folder)?.ok_or_else(|| MasterKeyError::Elsewhere(folder.clone()))?;
     join_deployment(store, None, Some(master.id())).await?;
-    let master = Arc::new(master);
-    let rotation = KeyRotation { store: Arc::new(store.clone()), secrets: master.clone() };
-    let keys = Keys { folder, master, rotation };
+    let credential = RingKeys::Credential(Arc::new(CredentialKeys::open(&folder)?));
+    let master = OpenRing::new(Ring::Master, &folder, RingKeys::Master(Arc::new(master)), store);
+    let credential = OpenRing::new(Ring::Credential, &folder, credential, store);
     match command {
-        KeysCommand::List(output) => list(&keys, *output).await.map(|()| ExitCode::SUCCESS),
-        KeysCommand::Rotate(Rotate { ring: Ring::Master, output }) => rotate_master(&keys, *output).await,
-        KeysCommand::Rotate(Rotate { ring: Ring::Credential, output }) => rotate_credential(&keys, *output),
-        KeysCommand::Prune(output) => prune(&keys, *output).await,
+        KeysCommand::List(output) => list(&[master, credential], *output).await.map(|()| ExitCode::SUCCESS),
+        KeysCommand::Rotate(Rotate { ring: Ring::Master, output }) => rotate(&master, *output).await,
+        KeysCommand::Rotate(Rotate { ring: Ring::Credential, output }) => rotate(&credential, *output).await,
+        KeysCommand::Prune(output) => prune(&[master, credential], *output).await,
     }
 }
 
@@ -88,21 +141,23 @@ struct Line {
     id: String,
     made_at: Option<String>,
     state: &'static str,
-    /// How many values of the database need it, where that is known.
-    values: Option<u64>,
+    /// How many values of the database need it.
+    values: u64,
 }
 
 impl Line {
-    fn of_keys(ring: Ring, keys: Vec<KeyInfo>, usage: Option<&KeyUsage>) -> Vec<Self> {
-        let newest = keys.len();
+    /// The keys of a ring, oldest first, and then those that are lost.
+    fn of_ring(ring: Ring, keys: Vec<KeyInfo>, usage: &KeyUsage) -> Vec<Self> {
+        let (newest, lost) = (keys.len(), lost(&keys, usage));
         let line = |(number, key): (usize, KeyInfo)| Self {
             ring,
-            values: usage.map(|usage| usage.count(&key.id)),
+            values: usage.count(&key.id),
             id: key.id,
             made_at: key.made_at.map(|at| at.to_string()),
             state: if number + 1 == newest { "SEALS" } else { "OPENS" },
         };
-        keys.into_iter().enumerate().map(line).collect()
+        let lost = lost.into_iter().map(|id| Self { ring, values: usage.count(&id), id, made_at: None, state: "LOST" });
+        keys.into_iter().enumerate().map(line).chain(lost).collect()
     }
 
     fn json(&self) -> Value {
@@ -113,22 +168,14 @@ impl Line {
 
     fn text(&self) -> String {
         let made_at = self.made_at.as_deref().unwrap_or("-");
-        let values = self.values.map_or_else(|| "not counted".to_owned(), |count| count.to_string());
-        format!("{:<10}  {:<20}  {:<5}  {made_at:<27}  {values}", self.ring.name(), self.id, self.state)
+        format!("{:<10}  {:<20}  {:<5}  {made_at:<27}  {}", self.ring.name(), self.id, self.state, self.values)
     }
 }
 
-async fn list(keys: &Keys, output: Output) -> Result<(), Failure> {
-    let usage = keys.rotation.usage().await?;
-    let there = keys.master.list_keys()?;
-    let lost = lost(&there, &usage);
-    let mut lines = Line::of_keys(Ring::Master, there, Some(&usage));
-    lines.extend(lost.into_iter().map(|id| {
-        let values = Some(usage.count(&id));
-        Line { ring: Ring::Master, id, made_at: None, state: "LOST", values }
-    }));
-    if let Some(credential) = CredentialKeys::open(&keys.folder)? {
-        lines.extend(Line::of_keys(Ring::Credential, credential.list_keys()?, None));
+async fn list(rings: &[OpenRing], output: Output) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    for ring in rings {
+        lines.extend(Line::of_ring(ring.ring, ring.keys.list()?, &ring.rotation.usage().await?));
     }
     if output.json {
         return say(&Value::from_iter(lines.iter().map(Line::json)).to_string());
@@ -142,34 +189,43 @@ fn lost(there: &[KeyInfo], usage: &KeyUsage) -> Vec<String> {
     usage.key_ids().filter(|id| there.iter().all(|key| key.id != *id)).map(str::to_owned).collect()
 }
 
-async fn rotate_master(keys: &Keys, output: Output) -> Result<ExitCode, Failure> {
-    let lost = lost(&keys.master.list_keys()?, &keys.rotation.usage().await?);
+async fn rotate(ring: &OpenRing, output: Output) -> Result<ExitCode, Failure> {
+    let there = ring.keys.list()?;
+    let lost = lost(&there, &ring.rotation.usage().await?);
     if !lost.is_empty() {
-        let folder = keys.folder.join("master");
         return Err(format!(
-            "values in the database were sealed with keys that are not in {}: {}; restore them from your backup, or replace those values first: \
-             `dropin keys list` counts them",
-            folder.display(),
-            lost.join(", ")
+            "values in the database were sealed with keys that are not in {}: {}; restore them from your backup, or {}: `dropin keys list` counts them",
+            ring.folder.display(),
+            lost.join(", "),
+            match ring.ring {
+                Ring::Master => "replace those values first",
+                Ring::Credential => "close the contracts that cannot be charged any more first",
+            }
         )
         .into());
     }
+    if there.is_empty() {
+        let folder = ring.folder.display();
+        return Err(format!("there is no key in {folder}: checkout-api or the settler makes the first one").into());
+    }
     // What an older key sealed is left of a rotation that was interrupted. To finish that one needs no further key.
-    let left = keys.rotation.reseal().await?;
+    let left = ring.rotation.reseal().await?;
     let is_new = left.count == 0;
     if is_new {
-        keys.master.make_key(SystemClock.now())?;
+        ring.keys.make()?;
     }
     // Every program opens what the new key sealed at once, since it reads the folder on an unknown id. What it seals itself, it seals with the new key
     // only after it has looked at the folder again: without waiting, the pass below would miss such a value.
     tokio::time::sleep(SETTLE_TIME).await;
-    let done = keys.rotation.reseal().await?;
-    let (id, count) = (dropin_ports::SecretKeys::newest_key_id(&*keys.master)?, left.count + done.count);
-    tell_rotated(&id, is_new, count, &done.failed, output)?;
+    let done = ring.rotation.reseal().await?;
+    let count = left.count + done.count;
+    let newest = ring.keys.list()?.pop().map(|key| key.id).unwrap_or_default();
+    tell_rotated(ring.ring, &newest, is_new, count, &done.failed, output)?;
     Ok(if done.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn tell_rotated(
+    ring: Ring,
     id: &str,
     is_new: bool,
     count: u64,
@@ -181,7 +237,7 @@ fn tell_rotated(
             json!({ "Kind": format!("{:?}", value.kind()), "Id": value.row().to_string(), "Why": why.to_string() })
         });
         let shown = json!({
-            "Ring": Ring::Master.name(), "KeyId": id, "Made": is_new, "Resealed": count, "Failed": Value::from_iter(failed),
+            "Ring": ring.name(), "KeyId": id, "Made": is_new, "Resealed": count, "Failed": Value::from_iter(failed),
         });
         return say(&shown.to_string());
     }
@@ -190,31 +246,60 @@ fn tell_rotated(
         false => format!("Finished the rotation to key {id} that was interrupted; run it again for a new key"),
     };
     say(&format!("{begin}. Values sealed anew: {count}. Back up the key folder now."))?;
+    let advice = match ring {
+        Ring::Master => "Set a new one in its place",
+        Ring::Credential => "Close that contract: it cannot be charged",
+    };
     for (value, why) in failed {
-        say(&format!("NOT SEALED ANEW: {:?} of {}: {why}. Set a new one in its place.", value.kind(), value.row()))?;
+        say(&format!("NOT SEALED ANEW: {:?} of {}: {why}. {advice}.", value.kind(), value.row()))?;
     }
     Ok(())
 }
 
-fn rotate_credential(keys: &Keys, output: Output) -> Result<ExitCode, Failure> {
-    let folder = keys.folder.join("credential");
-    let none = || format!("there is no key in {}: checkout-api or the settler makes the first one", folder.display());
-    let ring = CredentialKeys::open(&keys.folder)?.ok_or_else(none)?;
-    let id = ring.make_key(SystemClock.now())?;
-    let shown = json!({ "Ring": Ring::Credential.name(), "KeyId": id, "Made": true });
-    say(&match output.json {
-        true => shown.to_string(),
-        false => format!("Made key {id}. Older keys go on opening what they sealed. Back up the key folder now."),
-    })?;
-    Ok(ExitCode::SUCCESS)
+/// What pruning found of one ring.
+#[derive(Default)]
+struct Pruned {
+    destroyed: Vec<String>,
+    /// Older keys that values need, with how many.
+    needed: Vec<(String, u64)>,
 }
 
-async fn prune(keys: &Keys, output: Output) -> Result<ExitCode, Failure> {
-    let (there, usage) = (keys.master.list_keys()?, keys.rotation.usage().await?);
+async fn prune(rings: &[OpenRing], output: Output) -> Result<ExitCode, Failure> {
+    let (mut destroyed, mut needed, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
+    for ring in rings {
+        match prune_ring(ring).await {
+            Err(refusal) => refusals.push(refusal.to_string()),
+            Ok(pruned) => {
+                if !pruned.needed.is_empty() {
+                    let stay: Vec<_> =
+                        pruned.needed.iter().map(|(id, values)| format!("{id} ({values} values)")).collect();
+                    refusals.push(format!(
+                        "these keys stay, since values of the database need them: {}; run `{}`",
+                        stay.join(", "),
+                        ring.rotate_command()
+                    ));
+                }
+                destroyed.extend(pruned.destroyed);
+                needed.extend(pruned.needed);
+            }
+        }
+    }
+    let values = |(id, values): &(String, u64)| json!({ "KeyId": id, "Values": values });
+    match output.json {
+        true => {
+            say(&json!({ "Destroyed": destroyed, "Needed": Value::from_iter(needed.iter().map(values)) }).to_string())?
+        }
+        false => say_lines(destroyed.iter().map(|id| format!("Destroyed key {id}.")), "No key was destroyed.")?,
+    }
+    if refusals.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(refusals.join("; ").into()) }
+}
+
+async fn prune_ring(ring: &OpenRing) -> Result<Pruned, Failure> {
+    let (there, usage) = (ring.keys.list()?, ring.rotation.usage().await?);
     if 0 < usage.damaged {
         return Err(format!("{} sealed values name no key: nothing was destroyed", usage.damaged).into());
     }
-    let Some((newest, older)) = there.split_last() else { return Ok(ExitCode::SUCCESS) };
+    let Some((newest, older)) = there.split_last() else { return Ok(Pruned::default()) };
     // `master.key` has no time, and stays.
     let older: Vec<_> = older.iter().filter(|key| key.made_at.is_some()).collect();
     let now = SystemClock.now();
@@ -229,25 +314,15 @@ async fn prune(keys: &Keys, output: Output) -> Result<ExitCode, Failure> {
         )
         .into());
     }
-    let (needed, unneeded): (Vec<_>, Vec<_>) = older.into_iter().partition(|key| 0 < usage.count(&key.id));
-    for key in &unneeded {
-        keys.master.destroy_key(&key.id)?;
-    }
-    let destroyed: Vec<_> = unneeded.iter().map(|key| key.id.as_str()).collect();
-    let values = |key: &&KeyInfo| json!({ "KeyId": key.id, "Values": usage.count(&key.id) });
-    match output.json {
-        true => {
-            say(&json!({ "Destroyed": destroyed, "Needed": Value::from_iter(needed.iter().map(values)) }).to_string())?
+    let mut pruned = Pruned::default();
+    for key in older {
+        match usage.count(&key.id) {
+            0 => {
+                ring.keys.destroy(&key.id)?;
+                pruned.destroyed.push(key.id.clone());
+            }
+            values => pruned.needed.push((key.id.clone(), values)),
         }
-        false => say_lines(destroyed.iter().map(|id| format!("Destroyed key {id}.")), "No key was destroyed.")?,
     }
-    if needed.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let stay: Vec<_> = needed.iter().map(|key| format!("{} ({} values)", key.id, usage.count(&key.id))).collect();
-    Err(format!(
-        "these keys stay, since values of the database need them: {}; run `dropin keys rotate`",
-        stay.join(", ")
-    )
-    .into())
+    Ok(pruned)
 }

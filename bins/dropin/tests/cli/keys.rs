@@ -213,8 +213,8 @@ fn stored_credentials_have_a_ring_of_their_own() {
     let made = deployment.json("keys rotate --ring credential");
     let expected = [
         line("master", "first", "SEALS", Some(0)),
-        line("credential", OLD, "OPENS", None),
-        line("credential", text(&made, "KeyId"), "SEALS", None),
+        line("credential", OLD, "OPENS", Some(0)),
+        line("credential", text(&made, "KeyId"), "SEALS", Some(0)),
     ];
     assert_eq!(deployment.keys(), expected);
 }

@@ -48,7 +48,8 @@ impl CredentialKeys {
         has_credentials: impl Future<Output = Result<bool, StoreError>>,
         now: Timestamp,
     ) -> Result<Self, CredentialKeysError> {
-        if let Some(keys) = Self::open(dir)? {
+        let keys = Self::open(dir)?;
+        if !keys.is_empty() {
             return Ok(keys);
         }
         let folder = folder(dir);
@@ -64,20 +65,24 @@ impl CredentialKeys {
     /// # Errors
     /// [`KeyFileError`] when the directory or a file cannot be used or is open to other users.
     pub fn open_or_create(dir: &Path, now: Timestamp) -> Result<Self, KeyFileError> {
-        let ring = KeyRing::open(&folder(dir), None, seal_with)?;
-        if ring.is_empty() {
-            ring.make_first(now)?;
+        let keys = Self::open(dir)?;
+        if keys.is_empty() {
+            keys.ring.make_first(now)?;
         }
-        Ok(Self { ring })
+        Ok(keys)
     }
 
-    /// Opens the keys in the key folder `dir`; `None` when there is none.
+    /// Opens the keys in the key folder `dir`, perhaps none; makes nothing.
     ///
     /// # Errors
     /// [`KeyFileError`] when the directory or a file cannot be used or is open to other users.
-    pub fn open(dir: &Path) -> Result<Option<Self>, KeyFileError> {
-        let ring = KeyRing::open(&folder(dir), None, seal_with)?;
-        Ok((!ring.is_empty()).then_some(Self { ring }))
+    pub fn open(dir: &Path) -> Result<Self, KeyFileError> {
+        Ok(Self { ring: KeyRing::open(&folder(dir), None, seal_with)? })
+    }
+
+    /// Whether there was no key when the ring was opened.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
     }
 
     /// The keys that there are, oldest first. The last one seals.
@@ -261,6 +266,18 @@ mod tests {
     }
 
     #[test]
+    fn a_rotation_and_its_pruning_are_not_missed_by_a_program_that_had_nothing_to_open() {
+        let (_folder, dir) = keys();
+        let (operator, idle) = (open(&dir), open(&dir));
+        let old = seal(&operator).key_id;
+        let new = operator.make_key(NOW).expect("made");
+        let sealed = seal(&operator);
+        operator.destroy_key(&old).expect("destroyed");
+        assert_eq!((opened(&idle, &sealed), idle.check()), (Ok(credential()), Ok(())));
+        assert_eq!(idle.current_key_id(), Ok(new));
+    }
+
+    #[test]
     fn programs_that_start_together_make_one_first_key() {
         let (_folder, dir) = keys();
         let ids: Vec<_> = std::thread::scope(|scope| {
@@ -340,7 +357,7 @@ mod tests {
         assert!(message.contains("DROPIN_KEYS") && message.contains("backup"), "{message}");
         let away = StoreError::Unavailable("away".to_owned());
         assert!(matches!(of_deployment(Err(away.clone())), Err(CredentialKeysError::Unsure { .. })));
-        assert!(!dir.exists() && CredentialKeys::open(&dir).expect("no key").is_none(), "nothing was made");
+        assert!(!dir.exists() && CredentialKeys::open(&dir).expect("no key").is_empty(), "nothing was made");
         let sealed = seal(&of_deployment(Ok(false)).expect("made"));
         for found in [Ok(true), Err(away)] {
             assert_eq!(opened(&of_deployment(found).expect("opened"), &sealed), Ok(credential()));

@@ -189,6 +189,7 @@ macro_rules! all_cases {
             }
             sealed {
                 sealed_values_of_every_kind_are_listed_in_pages
+                stored_credentials_are_listed_in_pages_and_sealed_anew
                 a_sealed_value_is_replaced_and_nothing_else
                 a_change_of_the_merchants_wins_over_a_replacement
                 of_many_replacements_of_a_sealed_value_one_wins

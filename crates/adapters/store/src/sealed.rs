@@ -1,13 +1,13 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_access::SealedSecret;
-use dropin_kernel::{EndpointId, MerchantId};
-use dropin_ports::{Applied, SealedKind, SealedStore, SealedValue, StoreError};
+use dropin_kernel::{ContractId, EndpointId, MerchantId};
+use dropin_ports::{Applied, SealedCredential, SealedKind, SealedStore, SealedValue, StoreError};
 use uuid::Uuid;
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::schema::{endpoint, wallet_identity};
+use crate::schema::{contract_credential, endpoint, wallet_identity};
 use crate::sql::Id;
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
@@ -25,6 +25,7 @@ impl SealedStore for Store {
             SealedKind::WebhookSecret => webhook_secrets(connection, after, limit),
             SealedKind::PreviousWebhookSecret => previous_webhook_secrets(connection, after, limit),
             SealedKind::WalletCertificate => wallet_certificates(connection, after, limit),
+            SealedKind::ContractCredential => contract_credentials(connection, after, limit),
         })
         .await
     }
@@ -90,22 +91,47 @@ fn wallet_certificates(connection: &mut AnyConnection, after: Id, limit: u32) ->
     Ok(rows.into_iter().map(value).collect())
 }
 
+fn contract_credentials(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
+    let rows: Vec<(Id, Id, String, Vec<u8>)> = contract_credential::table
+        .filter(contract_credential::contract_id.gt(after))
+        .order(contract_credential::contract_id)
+        .limit(i64::from(limit))
+        .select((
+            contract_credential::contract_id,
+            contract_credential::merchant_id,
+            contract_credential::key_id,
+            contract_credential::sealed,
+        ))
+        .load(connection)
+        .in_table("contract_credential")?;
+    let value = |(contract, merchant, key_id, bytes): (Id, Id, _, _)| SealedValue::ContractCredential {
+        merchant: MerchantId::new(merchant.0),
+        contract: ContractId::new(contract.0),
+        sealed: SealedCredential { key_id, bytes },
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
 /// Writes `new` where `old` stands; how many rows that were. Both are of one kind and one row.
 fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue) -> Result<usize, Fault> {
     let row = Id(old.row());
-    let (SealedSecret(old_bytes), SealedSecret(new_bytes)) = (old.sealed(), new.sealed());
-    Ok(match old.kind() {
-        SealedKind::WebhookSecret => diesel::update(endpoint::table.find(row))
+    let (old_bytes, new_bytes) = (old.bytes(), new.bytes());
+    Ok(match new {
+        SealedValue::WebhookSecret { .. } => diesel::update(endpoint::table.find(row))
             .filter(endpoint::secret.eq(old_bytes))
             .set(endpoint::secret.eq(new_bytes))
             .execute(connection)?,
-        SealedKind::PreviousWebhookSecret => diesel::update(endpoint::table.find(row))
+        SealedValue::PreviousWebhookSecret { .. } => diesel::update(endpoint::table.find(row))
             .filter(endpoint::previous_secret.eq(old_bytes))
             .set(endpoint::previous_secret.eq(new_bytes))
             .execute(connection)?,
-        SealedKind::WalletCertificate => diesel::update(wallet_identity::table.find(row))
+        SealedValue::WalletCertificate { .. } => diesel::update(wallet_identity::table.find(row))
             .filter(wallet_identity::sealed.eq(old_bytes))
             .set(wallet_identity::sealed.eq(new_bytes))
+            .execute(connection)?,
+        SealedValue::ContractCredential { sealed, .. } => diesel::update(contract_credential::table.find(row))
+            .filter(contract_credential::sealed.eq(old_bytes))
+            .set((contract_credential::key_id.eq(&sealed.key_id), contract_credential::sealed.eq(new_bytes)))
             .execute(connection)?,
     })
 }

@@ -1,11 +1,12 @@
 use async_trait::async_trait;
 use dropin_access::SealedSecret;
-use dropin_kernel::{EndpointId, MerchantId};
+use dropin_kernel::{ContractId, EndpointId, MerchantId};
 use uuid::Uuid;
 
+use crate::credential_vault::SealedCredential;
 use crate::store::{Applied, StoreError};
 
-/// What the database keeps sealed under a long-lived key. All kinds are of the master ring.
+/// What the database keeps sealed under a long-lived key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SealedKind {
     /// The secret of a webhook endpoint.
@@ -14,11 +15,17 @@ pub enum SealedKind {
     PreviousWebhookSecret,
     /// A merchant's certificate and private key for the wallet.
     WalletCertificate,
+    /// What a contract is charged by.
+    ContractCredential,
 }
 
 impl SealedKind {
-    /// Every kind. The previous secrets come after the secrets: one that a merchant replaces during a rotation is still met.
-    pub const ALL: [Self; 3] = [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate];
+    /// Every kind.
+    pub const ALL: [Self; 4] =
+        [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate, Self::ContractCredential];
+
+    /// Those of the master ring. The previous secrets come after the secrets: one that a merchant replaces during a rotation is still met.
+    pub const OF_MASTER_RING: [Self; 3] = [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate];
 }
 
 /// A sealed value, and whose it is.
@@ -45,6 +52,15 @@ pub enum SealedValue {
         /// Certificate and key.
         sealed: SealedSecret,
     },
+    /// [`SealedKind::ContractCredential`].
+    ContractCredential {
+        /// The contract's merchant.
+        merchant: MerchantId,
+        /// The contract.
+        contract: ContractId,
+        /// The credential.
+        sealed: SealedCredential,
+    },
 }
 
 impl SealedValue {
@@ -54,15 +70,17 @@ impl SealedValue {
             Self::WebhookSecret { .. } => SealedKind::WebhookSecret,
             Self::PreviousWebhookSecret { .. } => SealedKind::PreviousWebhookSecret,
             Self::WalletCertificate { .. } => SealedKind::WalletCertificate,
+            Self::ContractCredential { .. } => SealedKind::ContractCredential,
         }
     }
 
-    /// What stands in the row.
-    pub const fn sealed(&self) -> &SealedSecret {
+    /// The bytes that stand in the row.
+    pub fn bytes(&self) -> &[u8] {
         match self {
             Self::WebhookSecret { sealed, .. }
             | Self::PreviousWebhookSecret { sealed, .. }
-            | Self::WalletCertificate { sealed, .. } => sealed,
+            | Self::WalletCertificate { sealed, .. } => &sealed.0,
+            Self::ContractCredential { sealed, .. } => &sealed.bytes,
         }
     }
 
@@ -71,6 +89,7 @@ impl SealedValue {
         match self {
             Self::WebhookSecret { endpoint, .. } | Self::PreviousWebhookSecret { endpoint, .. } => endpoint.uuid(),
             Self::WalletCertificate { merchant, .. } => merchant.uuid(),
+            Self::ContractCredential { contract, .. } => contract.uuid(),
         }
     }
 }
@@ -79,7 +98,7 @@ impl SealedValue {
 #[async_trait]
 pub trait SealedStore: Send + Sync {
     /// The values of one kind by the id of their row, `after` the given one; at most `limit`. Those of removed endpoints are left out: nothing opens them
-    /// any more.
+    /// any more. A credential that waits to be deleted at its processor is among them: it is opened once more.
     ///
     /// # Errors
     /// [`StoreError`].

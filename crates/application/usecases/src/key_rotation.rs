@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use dropin_ports::{Applied, KeyringError, SealedKind, SealedStore, SealedValue, SecretKeys, StoreError};
+use dropin_access::SealedSecret;
+use dropin_ports::{
+    Applied, CredentialVault, KeyringError, SealedKind, SealedStore, SealedValue, SecretKeys, StoreError,
+};
 use zeroize::Zeroizing;
 
 use crate::wallet;
@@ -59,13 +62,88 @@ pub struct Resealed {
     pub failed: Vec<(SealedValue, KeyringError)>,
 }
 
-/// Seals the values of the master ring anew.
+/// A ring of long-lived keys. Its values name the keys that sealed them.
+#[derive(Clone)]
+pub enum SealedRing {
+    /// Of webhook secrets and wallet certificates.
+    Master(Arc<dyn SecretKeys>),
+    /// Of contracts' stored credentials.
+    Credential(Arc<dyn CredentialVault>),
+}
+
+impl SealedRing {
+    const fn kinds(&self) -> &'static [SealedKind] {
+        match self {
+            Self::Master(_) => &SealedKind::OF_MASTER_RING,
+            Self::Credential(_) => &[SealedKind::ContractCredential],
+        }
+    }
+
+    fn newest_key_id(&self) -> Result<String, KeyringError> {
+        match self {
+            Self::Master(secrets) => secrets.newest_key_id(),
+            Self::Credential(vault) => vault.current_key_id(),
+        }
+    }
+
+    /// The key that sealed a value of this ring.
+    fn key_id(&self, value: &SealedValue) -> Result<String, KeyringError> {
+        match (self, value) {
+            (
+                Self::Master(secrets),
+                SealedValue::WebhookSecret { sealed, .. }
+                | SealedValue::PreviousWebhookSecret { sealed, .. }
+                | SealedValue::WalletCertificate { sealed, .. },
+            ) => secrets.key_id(sealed),
+            (Self::Credential(_), SealedValue::ContractCredential { sealed, .. }) => Ok(sealed.key_id.clone()),
+            _ => Err(KeyringError::CannotOpen),
+        }
+    }
+
+    /// The value, sealed with the newest key.
+    fn seal_anew(&self, old: &SealedValue) -> Result<SealedValue, KeyringError> {
+        Ok(match (self, old) {
+            (Self::Master(secrets), SealedValue::WebhookSecret { endpoint, sealed }) => SealedValue::WebhookSecret {
+                endpoint: *endpoint,
+                sealed: seal_secret_anew(&**secrets, &endpoint.to_string(), sealed)?,
+            },
+            (Self::Master(secrets), SealedValue::PreviousWebhookSecret { endpoint, sealed }) => {
+                SealedValue::PreviousWebhookSecret {
+                    endpoint: *endpoint,
+                    sealed: seal_secret_anew(&**secrets, &endpoint.to_string(), sealed)?,
+                }
+            }
+            (Self::Master(secrets), SealedValue::WalletCertificate { merchant, sealed }) => {
+                SealedValue::WalletCertificate {
+                    merchant: *merchant,
+                    sealed: seal_secret_anew(&**secrets, &wallet::owner(*merchant), sealed)?,
+                }
+            }
+            (Self::Credential(vault), &SealedValue::ContractCredential { merchant, contract, ref sealed }) => {
+                let credential = vault.open(merchant, contract, sealed)?;
+                SealedValue::ContractCredential {
+                    merchant,
+                    contract,
+                    sealed: vault.seal(merchant, contract, &credential)?,
+                }
+            }
+            _ => return Err(KeyringError::CannotOpen),
+        })
+    }
+}
+
+fn seal_secret_anew(secrets: &dyn SecretKeys, owner: &str, old: &SealedSecret) -> Result<SealedSecret, KeyringError> {
+    let secret = Zeroizing::new(secrets.open_secret(owner, old)?);
+    secrets.seal_secret(owner, &secret)
+}
+
+/// Seals the values of a ring anew.
 #[derive(Clone)]
 pub struct KeyRotation {
     /// What is sealed.
     pub store: Arc<dyn SealedStore>,
     /// The ring.
-    pub secrets: Arc<dyn SecretKeys>,
+    pub ring: SealedRing,
 }
 
 impl KeyRotation {
@@ -75,14 +153,14 @@ impl KeyRotation {
     /// [`RotationError::Store`].
     pub async fn usage(&self) -> Result<KeyUsage, RotationError> {
         let mut usage = KeyUsage::default();
-        for kind in SealedKind::ALL {
+        for &kind in self.ring.kinds() {
             let mut after = None;
             loop {
                 let page = self.store.list_sealed(kind, after, PAGE).await?;
                 let Some(last) = page.last() else { break };
                 after = Some(last.row());
                 for value in &page {
-                    match self.secrets.key_id(value.sealed()) {
+                    match self.ring.key_id(value) {
                         Ok(id) => *usage.by_key.entry(id).or_default().entry(kind).or_default() += 1,
                         Err(_damaged) => usage.damaged += 1,
                     }
@@ -98,12 +176,12 @@ impl KeyRotation {
     /// # Errors
     /// [`RotationError::Store`]; [`RotationError::Keyring`] when there is no key to seal with.
     pub async fn reseal(&self) -> Result<Resealed, RotationError> {
-        let newest = self.secrets.newest_key_id()?;
+        let newest = self.ring.newest_key_id()?;
         let mut done = Resealed::default();
         for _ in 0..MAX_PASSES {
             done.failed.clear();
             let mut changed_meanwhile = 0;
-            for kind in SealedKind::ALL {
+            for &kind in self.ring.kinds() {
                 changed_meanwhile += self.reseal_kind(kind, &newest, &mut done).await?;
             }
             if changed_meanwhile == 0 {
@@ -121,10 +199,10 @@ impl KeyRotation {
             let Some(last) = page.last() else { return Ok(changed_meanwhile) };
             after = Some(last.row());
             for old in &page {
-                if self.secrets.key_id(old.sealed()).as_deref() == Ok(newest) {
+                if self.ring.key_id(old).as_deref() == Ok(newest) {
                     continue;
                 }
-                match self.seal_anew(old) {
+                match self.ring.seal_anew(old) {
                     Err(error) => done.failed.push((old.clone(), error)),
                     Ok(new) => match self.store.replace_sealed(old, &new).await? {
                         Applied::Done => done.count += 1,
@@ -133,24 +211,5 @@ impl KeyRotation {
                 }
             }
         }
-    }
-
-    /// The value, sealed with the newest key.
-    fn seal_anew(&self, old: &SealedValue) -> Result<SealedValue, KeyringError> {
-        let owner = match old {
-            SealedValue::WebhookSecret { endpoint, .. } | SealedValue::PreviousWebhookSecret { endpoint, .. } => {
-                endpoint.to_string()
-            }
-            SealedValue::WalletCertificate { merchant, .. } => wallet::owner(*merchant),
-        };
-        let secret = Zeroizing::new(self.secrets.open_secret(&owner, old.sealed())?);
-        let sealed = self.secrets.seal_secret(&owner, &secret)?;
-        Ok(match *old {
-            SealedValue::WebhookSecret { endpoint, .. } => SealedValue::WebhookSecret { endpoint, sealed },
-            SealedValue::PreviousWebhookSecret { endpoint, .. } => {
-                SealedValue::PreviousWebhookSecret { endpoint, sealed }
-            }
-            SealedValue::WalletCertificate { merchant, .. } => SealedValue::WalletCertificate { merchant, sealed },
-        })
     }
 }

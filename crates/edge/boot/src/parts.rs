@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_web::web::ServiceConfig;
 use dropin_http::Server;
-use dropin_ports::{Clock, MetricSource, StashVault};
+use dropin_ports::{KeyringError, MetricSource};
 
 use crate::process::Process;
 
@@ -51,10 +51,10 @@ impl Parts {
         self
     }
 
-    /// Lets `/readyz` ask whether these keys of the stash can be used.
+    /// Lets `/readyz` ask whether these keys can be used too.
     #[must_use]
-    pub fn ready_with_keys(mut self, vault: Arc<dyn StashVault>, clock: Arc<dyn Clock>) -> Self {
-        self.mounted.push(Box::new(|server| server.ready_with_keys(vault, clock)));
+    pub fn ready_with_keys(mut self, check: impl Fn() -> Result<(), KeyringError> + Send + Sync + 'static) -> Self {
+        self.mounted.push(Box::new(|server| server.ready_with_keys(check)));
         self
     }
 

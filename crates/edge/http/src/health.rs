@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, web};
-use dropin_ports::{Clock, KeyringError, StashVault, StoreError, StoreHealth};
+use dropin_ports::{KeyringError, StoreError, StoreHealth};
 use tokio::sync::{Mutex, watch};
 
 use crate::ApiError;
@@ -22,19 +22,15 @@ const CHECK_CACHE_TTL: Duration = Duration::from_millis(200);
 /// The last result of a check, and when it was made.
 type CachedCheck<E> = Arc<Mutex<Option<(Instant, Result<(), E>)>>>;
 
-/// The keys of the stash, and the time for which they are checked.
-#[derive(Clone)]
-pub(crate) struct StashKeyCheck {
-    pub(crate) vault: Arc<dyn StashVault>,
-    pub(crate) clock: Arc<dyn Clock>,
-}
+/// Tells whether keys can be used.
+pub(crate) type KeyCheck = Arc<dyn Fn() -> Result<(), KeyringError> + Send + Sync>;
 
 /// What has to hold for requests to be served.
 #[derive(Clone)]
 pub(crate) struct Readiness {
     /// With how long its last success counts while it does not answer.
     store: Option<(Arc<dyn StoreHealth>, Duration)>,
-    keys: Option<StashKeyCheck>,
+    keys: Vec<KeyCheck>,
     stop: Option<watch::Receiver<bool>>,
     latest: Arc<LatestRequest>,
     cached: CachedCheck<StoreError>,
@@ -66,7 +62,7 @@ impl LatestRequest {
 impl Readiness {
     pub(crate) fn new(
         store: Option<(Arc<dyn StoreHealth>, Duration)>,
-        keys: Option<StashKeyCheck>,
+        keys: Vec<KeyCheck>,
         stop: Option<watch::Receiver<bool>>,
     ) -> Self {
         let latest = Arc::new(LatestRequest { since: Instant::now(), at: AtomicU64::new(0) });
@@ -113,10 +109,11 @@ impl Readiness {
     }
 
     /// Whether the keys can be used, possibly from the cache. The file system may be one that hangs, so it is asked on a thread of its own.
-    async fn check_keys(&self, keys: StashKeyCheck) -> Result<(), KeyringError> {
+    async fn check_keys(&self) -> Result<(), KeyringError> {
+        let keys = self.keys.clone();
         let late = || KeyringError::Unavailable("their folder did not answer in time".to_owned());
         let check = async {
-            let check = tokio::task::spawn_blocking(move || keys.vault.check(keys.clock.now()));
+            let check = tokio::task::spawn_blocking(move || keys.iter().try_for_each(|check| check()));
             check.await.unwrap_or_else(|_panicked| Err(late()))
         };
         cached_or_checked(&self.cached_keys, check, late).await
@@ -195,9 +192,7 @@ async fn ready(readiness: Readiness) -> Result<HttpResponse, ApiError> {
     if let Some((store, grace)) = &readiness.store {
         readiness.check_store(&**store, *grace).await.map_err(not_ready)?;
     }
-    if let Some(keys) = readiness.keys.clone() {
-        readiness.check_keys(keys).await.map_err(not_ready)?;
-    }
+    readiness.check_keys().await.map_err(not_ready)?;
     Ok(plain("ready\n"))
 }
 

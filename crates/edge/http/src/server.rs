@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use actix_server::ServerHandle;
 use actix_web::web;
-use dropin_ports::{Clock, MetricSource, StashVault, StoreHealth};
+use dropin_ports::{KeyringError, MetricSource, StoreHealth};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
 use crate::acceptor::ListenerContext;
 use crate::connections::ConnectionLimiter;
-use crate::health::{LatestRequest, MetricsAccess, Readiness, StashKeyCheck};
+use crate::health::{KeyCheck, LatestRequest, MetricsAccess, Readiness};
 use crate::limits::Limits;
 use crate::listener::{ListenerFactory, ServeError, bind};
 use crate::metrics::Metrics;
@@ -33,7 +33,7 @@ pub struct Server {
     metrics: Option<TcpListener>,
     metrics_sources: Vec<Arc<dyn MetricSource>>,
     store: Option<(Arc<dyn StoreHealth>, Duration)>,
-    keys: Option<StashKeyCheck>,
+    keys: Vec<KeyCheck>,
     stop: Option<watch::Receiver<bool>>,
 }
 
@@ -50,7 +50,7 @@ impl Server {
             metrics: None,
             metrics_sources: Vec::new(),
             store: None,
-            keys: None,
+            keys: Vec::new(),
             stop: None,
         }
     }
@@ -150,10 +150,10 @@ impl Server {
         self
     }
 
-    /// `/readyz` asks whether these keys of the stash can be used.
+    /// `/readyz` asks whether these keys can be used too.
     #[must_use]
-    pub fn ready_with_keys(mut self, vault: Arc<dyn StashVault>, clock: Arc<dyn Clock>) -> Self {
-        self.keys = Some(StashKeyCheck { vault, clock });
+    pub fn ready_with_keys(mut self, check: impl Fn() -> Result<(), KeyringError> + Send + Sync + 'static) -> Self {
+        self.keys.push(Arc::new(check));
         self
     }
 

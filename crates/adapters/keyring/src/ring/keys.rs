@@ -140,7 +140,8 @@ impl<K> KeyRing<K> {
         Ok(id)
     }
 
-    /// Reads the folder, and the keys in it that are not known yet. A newest key that has disappeared was lost: `dropin keys prune` never takes it.
+    /// Reads the folder, and the keys in it that are not known yet. A newest key that has disappeared was lost unless there is a newer one: `dropin keys
+    /// prune` takes every key but the newest.
     fn reload(&self) -> Result<(), KeyFileError> {
         let mut known = self.write();
         let mut found = BTreeMap::new();
@@ -152,7 +153,9 @@ impl<K> KeyRing<K> {
             found.extend(key.map(|key| (id, key)));
         }
         match known.keys.last_key_value() {
-            Some((newest, _)) if !found.contains_key(newest) => Err(KeyFileError::LostRingKey(self.path(*newest))),
+            Some((newest, _)) if found.last_key_value().is_none_or(|(found, _)| found < newest) => {
+                Err(KeyFileError::LostRingKey(self.path(*newest)))
+            }
             _ => {
                 *known = Known { keys: found, read_at: Instant::now() };
                 Ok(())

@@ -123,7 +123,7 @@ fn contract_event(contract: &Contract, event_type: &'static str, at: Timestamp) 
 }
 
 /// A contract that may be charged.
-async fn opened(harness: &Harness, merchant: MerchantId, reference: &str, now: Timestamp) -> Contract {
+pub(super) async fn opened(harness: &Harness, merchant: MerchantId, reference: &str, now: Timestamp) -> Contract {
     let payment = prepared(harness, opening(&new_contract(merchant, reference, now), now)).await;
     assert_eq!(harness.payments.settle(stored(&payment, now)).await, Ok(Settled::Done));
     found(harness, payment.contract.as_ref().unwrap()).await

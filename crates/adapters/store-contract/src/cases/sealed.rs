@@ -3,8 +3,9 @@ use std::sync::Arc;
 use dropin_access::{Endpoint, MerchantIdentifier, SealedSecret, WalletIdentity};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_ports::AccountChanged::Done;
-use dropin_ports::{Applied, EndpointChange, SealedKind, SealedValue, StoreError};
+use dropin_ports::{Applied, EndpointChange, SealedCredential, SealedKind, SealedValue, StoreError};
 
+use super::contract::opened;
 use crate::Harness;
 use crate::values::{at, fresh, new_endpoint};
 
@@ -59,6 +60,10 @@ fn with(value: &SealedValue, sealed: SealedSecret) -> SealedValue {
         SealedValue::WebhookSecret { endpoint, .. } => SealedValue::WebhookSecret { endpoint, sealed },
         SealedValue::PreviousWebhookSecret { endpoint, .. } => SealedValue::PreviousWebhookSecret { endpoint, sealed },
         SealedValue::WalletCertificate { merchant, .. } => SealedValue::WalletCertificate { merchant, sealed },
+        SealedValue::ContractCredential { merchant, contract, .. } => {
+            let sealed = SealedCredential { key_id: "1732406401-0badcafe".to_owned(), bytes: sealed.0 };
+            SealedValue::ContractCredential { merchant, contract, sealed }
+        }
     }
 }
 
@@ -89,6 +94,31 @@ pub async fn sealed_values_of_every_kind_are_listed_in_pages(harness: Arc<Harnes
             assert_eq!(list(&harness, kind, limit).await, expected, "{kind:?} by {limit}");
         }
     }
+}
+
+pub async fn stored_credentials_are_listed_in_pages_and_sealed_anew(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let mut expected = Vec::new();
+    for number in 0..5 {
+        let contract = opened(&harness, merchant.id, &format!("contract-{number}"), at(1)).await.id;
+        let sealed = harness.contracts.find_credential(contract).await.unwrap().unwrap();
+        expected.push(SealedValue::ContractCredential { merchant: merchant.id, contract, sealed });
+    }
+    expected.sort_by_key(SealedValue::row);
+    for limit in [1, 3, 100] {
+        assert_eq!(list(&harness, SealedKind::ContractCredential, limit).await, expected);
+    }
+    let old = expected[0].clone();
+    let SealedValue::ContractCredential { contract, .. } = old else { panic!("{old:?}") };
+    let new = with(&old, SealedSecret(vec![9, 0]));
+    assert_eq!(harness.sealed.replace_sealed(&old, &new).await, Ok(Applied::Done));
+    assert_eq!(harness.sealed.replace_sealed(&old, &new).await, Ok(Applied::Stale), "it is not there any more");
+    let now = harness.contracts.find_credential(contract).await.unwrap().unwrap();
+    assert_eq!((now.key_id.as_str(), now.bytes), ("1732406401-0badcafe", vec![9, 0]));
+    expected[0] = new;
+    assert_eq!(list(&harness, SealedKind::ContractCredential, 2).await, expected, "the others stay");
+    let mixed = harness.sealed.replace_sealed(&expected[0], &expected[1]).await;
+    assert!(matches!(mixed, Err(StoreError::Refused(_))), "{mixed:?}");
 }
 
 pub async fn a_sealed_value_is_replaced_and_nothing_else(harness: Arc<Harness>) {

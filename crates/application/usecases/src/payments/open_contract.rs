@@ -57,6 +57,10 @@ impl Checkouts {
         if !caller.merchant.currencies.contains(&ask.currency) {
             return Err(CheckoutError::Currency(ask.currency));
         }
+        // The processor stores the card before its credential is sealed: it is not asked while there is no key to seal with.
+        if let Some(vault) = &self.payments.credentials {
+            vault.check().map_err(CheckoutError::Keyring)?;
+        }
         for round in 0..MAX_CAS_RETRIES {
             let now = self.payments.clock.now();
             let instrument = match self.card_to_store(caller, ask, now).await {

@@ -6,11 +6,12 @@ use async_trait::async_trait;
 use dropin_access::{MerchantIdentifier, SealedSecret, WalletIdentity};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_ports::{
-    AccessStore, Applied, Clock, KeyringError, SealedKind, SealedStore, SealedValue, Secrets, StoreError, WalletStore,
+    AccessStore, Applied, Clock, KeyringError, SealedKind, SealedStore, SealedValue, SecretKeys, Secrets, StoreError,
+    WalletStore,
 };
 use dropin_store::Store;
 use dropin_usecases::access::Merchants;
-use dropin_usecases::key_rotation::{KeyRotation, RotationError};
+use dropin_usecases::key_rotation::{KeyRotation, RotationError, SealedRing};
 use uuid::Uuid;
 
 use crate::harness::Harness;
@@ -63,7 +64,7 @@ async fn secrets(harness: &Harness, merchant: MerchantId, id: EndpointId) -> [Ve
 }
 
 fn rotation(harness: &Harness) -> KeyRotation {
-    KeyRotation { store: Arc::new(harness.store.clone()), secrets: harness.secrets.inner.clone() }
+    KeyRotation { store: Arc::new(harness.store.clone()), ring: SealedRing::Master(harness.secrets.inner.clone()) }
 }
 
 /// A store in which something happens at a write.
@@ -133,12 +134,15 @@ async fn every_value_is_sealed_anew_and_opens_as_before() {
     let rotation = rotation(&harness);
     assert_eq!(rotation.reseal().await.unwrap().count, 0, "the newest key sealed all of it");
     let id = harness.secrets.inner.make_key(harness.clock.now()).unwrap();
-    assert_eq!((rotation.usage().await.unwrap().count("first"), rotation.secrets.newest_key_id()), (6, Ok(id.clone())));
+    assert_eq!(
+        (rotation.usage().await.unwrap().count("first"), harness.secrets.inner.newest_key_id()),
+        (6, Ok(id.clone()))
+    );
     let done = rotation.reseal().await.unwrap();
     assert_eq!((done.count, done.failed.len()), (6, 0));
     let usage = rotation.usage().await.unwrap();
     assert_eq!((usage.count("first"), usage.damaged), (0, 0));
-    assert_eq!(usage.of(&id), SealedKind::ALL.map(|kind| (kind, 2)).into());
+    assert_eq!(usage.of(&id), SealedKind::OF_MASTER_RING.map(|kind| (kind, 2)).into());
     for account in &accounts {
         account.check(&harness).await;
     }
@@ -185,7 +189,7 @@ async fn what_no_key_opens_is_told_and_stays() {
     let account = Account::create(&harness).await;
     let mut values = harness.store.list_sealed(SealedKind::WebhookSecret, None, 9).await.unwrap();
     let old = values.remove(0);
-    let mut bytes = old.sealed().0.clone();
+    let mut bytes = old.bytes().to_vec();
     bytes[20] ^= 1;
     let altered = SealedValue::WebhookSecret { endpoint: account.endpoint, sealed: SealedSecret(bytes) };
     harness.store.replace_sealed(&old, &altered).await.unwrap();
