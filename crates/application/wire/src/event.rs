@@ -56,6 +56,17 @@ impl EventBody<'_> {
     }
 }
 
+/// Every EventType that a merchant may hear of.
+///
+/// ```
+/// assert!(dropin_wire::event::types().any(|one| one == "CONTRACT_OPENED"));
+/// ```
+pub fn types() -> impl Iterator<Item = &'static str> {
+    let sessions = SessionEvent::ALL.into_iter().map(SessionEvent::as_str);
+    let orders = OrderEvent::ALL.into_iter().map(OrderEvent::as_str);
+    sessions.chain(orders).chain(ContractEvent::ALL.into_iter().map(ContractEvent::as_str))
+}
+
 /// SESSION_COMPLETED: the shopper finished in the drop-in and the Order exists.
 pub fn session_completed(session: &Session, order: &Order) -> Vec<u8> {
     EventBody {

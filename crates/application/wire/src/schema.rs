@@ -7,15 +7,16 @@ use std::borrow::Cow;
 
 use dropin_card::Scheme;
 use dropin_catalogue::{Class, Method, methods};
-use dropin_contract::{CloseReason, ContractEvent, ContractKind, ContractStateKind, SuspendReason};
+use dropin_contract::{CloseReason, ContractKind, ContractStateKind, SuspendReason};
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
-use dropin_order::{FailureReason, OrderEvent, OrderState, RefundState, ShopperCode};
-use dropin_session::{SessionEvent, SessionStateKind};
+use dropin_order::{FailureReason, OrderState, RefundState, ShopperCode};
+use dropin_session::SessionStateKind;
 use utoipa::openapi::schema::{AdditionalProperties, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::event;
 use crate::event_log::{DEFAULT_EVENT_LIMIT, MAX_EVENT_LIMIT};
 
 /// Something before and after, and no control character between; what is trimmed may stand around it.
@@ -113,9 +114,7 @@ named! {
     CardSchemeName = |schema| one_of(schema, Scheme::ALL.map(Scheme::as_str));
     /// What a notification tells. SESSION_CANCELLED tells of Sessions that expired.
     EventType = |schema| {
-        let sessions = SessionEvent::ALL.map(SessionEvent::as_str);
-        let orders = OrderEvent::ALL.map(OrderEvent::as_str);
-        one_of(schema, sessions.into_iter().chain(orders).chain(ContractEvent::ALL.map(ContractEvent::as_str)))
+        one_of(schema, event::types())
     };
     /// Where to go on reading; it means something to the service alone.
     EventCursor = |schema| string(schema).pattern(Some("^(([0-7][0-9a-f]{15}){2})?$"));

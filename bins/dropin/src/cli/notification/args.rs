@@ -12,7 +12,6 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::cli::Output;
-use crate::cli::trigger::event_types;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NotificationCommand {
@@ -255,7 +254,7 @@ fn rate(text: &str) -> Result<NonZeroU32, String> {
 /// A filter each of whose names fits an event that there is: of a slip of the pen nothing would be found, and nothing said.
 fn event_filter(text: &str) -> Result<EventFilter, String> {
     let filter: EventFilter = text.parse().map_err(|error: EventFilterError| error.to_string())?;
-    let all: Vec<&str> = event_types().collect();
+    let all: Vec<&str> = dropin_wire::event::types().collect();
     match filter.fits_none_of(&all) {
         Some(unknown) => Err(format!("names {unknown}, and there is no such event; there are {}", all.join(", "))),
         None => Ok(filter),

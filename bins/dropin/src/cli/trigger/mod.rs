@@ -47,8 +47,8 @@ pub(crate) struct Trigger {
     pub(crate) output: Output,
 }
 
-/// Every EventType that there is.
-pub(super) fn event_types() -> impl Iterator<Item = &'static str> {
+/// Every EventType that a payment of a Session leads to. Those of contracts come by openContract and closeContract.
+fn event_types() -> impl Iterator<Item = &'static str> {
     SessionEvent::ALL.into_iter().map(SessionEvent::as_str).chain(OrderEvent::ALL.into_iter().map(OrderEvent::as_str))
 }
 

@@ -5,10 +5,9 @@ use std::time::Duration;
 use dropin_access::{Endpoint, EndpointSettings, SealedSecret, TargetRefused};
 use dropin_kernel::{EndpointId, MerchantId, Timestamp, Violation, ViolationCode};
 use dropin_notification::{EventFilter, Schedule};
-use dropin_order::OrderEvent;
 use dropin_ports::{AccountChanged, EndpointChange, KeyringError};
-use dropin_session::SessionEvent;
 use dropin_validation::{UrlPolicy, WebUrl};
+use dropin_wire::event;
 
 use super::{AccountError, Merchants, of_endpoint};
 
@@ -164,8 +163,7 @@ fn valid<T>(value: Result<T, Violation>, other: Option<Violation>) -> Result<T, 
 /// Whether each of its names fits an event that there is: one that fits none is a slip of the pen, and the merchant would never hear of what it
 /// means.
 fn check_events(filter: &EventFilter) -> Result<(), Violation> {
-    let of_sessions = SessionEvent::ALL.map(SessionEvent::as_str);
-    let all: Vec<&str> = of_sessions.into_iter().chain(OrderEvent::ALL.map(OrderEvent::as_str)).collect();
+    let all: Vec<&str> = event::types().collect();
     let Some(unknown) = filter.fits_none_of(&all) else { return Ok(()) };
     let message = format!("names {unknown}, and there is no such event; there are {}", all.join(", "));
     Err(Violation::new("Events", ViolationCode::NotAllowed, message))

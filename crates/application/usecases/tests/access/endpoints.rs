@@ -69,9 +69,13 @@ async fn an_endpoint_has_settings_of_its_own() {
     let id = added.map_err(|error| error.to_string()).unwrap().endpoint_id;
     let stands = async || merchants.endpoints(made.merchant_id).await.unwrap().remove(0).settings;
     assert_eq!(stands().await, settings);
-    let update = EndpointUpdate { events: Some(events("REFUND_*")), ..EndpointUpdate::default() };
+    let update = EndpointUpdate { events: Some(events("REFUND_*,CONTRACT_*")), ..EndpointUpdate::default() };
     merchants.set_endpoint(id, update).await.unwrap();
-    assert_eq!(stands().await, EndpointSettings { events: events("REFUND_*"), ..settings }, "the rest stays");
+    assert_eq!(
+        stands().await,
+        EndpointSettings { events: events("REFUND_*,CONTRACT_*"), ..settings },
+        "the rest stays"
+    );
     let update = EndpointUpdate { events: Some(None), retry: Some(None), ..at("https://elsewhere.example/") };
     merchants.set_endpoint(id, update).await.unwrap();
     assert_eq!(stands().await, EndpointSettings::default());
