@@ -40,6 +40,17 @@ export async function pay(browser, input) {
   return { label, ...(await ended(page)) };
 }
 
+/** A subscription: what is agreed to is read before the button is pressed. */
+export async function subscribe(browser, input) {
+  const page = await open(await browser.newContext({ locale: "en-US" }), input);
+  await fill(page, input.number);
+  const agreement = await frame(page).locator("#agreement").innerText();
+  const label = await button(page).innerText();
+  const described = await button(page).evaluate((element) => document.getElementById(element.getAttribute("aria-describedby")).innerText);
+  await button(page).click();
+  return { label, agreement, described, ...(await ended(page)) };
+}
+
 /** Ten clicks as fast as they come, and submitPayment() from the page beside them. */
 export async function clicks(browser, input) {
   const page = await open(await browser.newContext(), input);

@@ -125,8 +125,12 @@ impl Receiver {
     pub fn tries(&self, subject: &str) -> Vec<Notification> {
         let is_mine = |one: &Notification| {
             let (order, session) = (&one.body["Order"], &one.body["Session"]);
-            let contract = &one.body["Contract"]["ContractId"];
-            [&order["OrderId"], &order["SessionId"], &session["SessionId"], contract].iter().any(|id| **id == subject)
+            let contract = &one.body["Contract"];
+            let of_contract =
+                if contract["SessionId"].is_null() { &contract["ContractId"] } else { &contract["SessionId"] };
+            [&order["OrderId"], &order["SessionId"], &session["SessionId"], of_contract]
+                .iter()
+                .any(|id| **id == subject)
         };
         self.all().into_iter().filter(is_mine).collect()
     }

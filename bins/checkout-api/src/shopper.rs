@@ -16,7 +16,7 @@ use dropin_wire::shopper::{
 
 use crate::{CheckoutDeps, finish_later};
 
-/// Largest submit: five members, none of them longer than 255 characters.
+/// Largest submit: seven members, none of them longer than 255 characters.
 const MAX_SUBMIT_BYTES: usize = 4 * 1024;
 /// Longest wait of one progress call; below the idle limit of common proxies.
 const MAX_PROGRESS_WAIT: Duration = Duration::from_secs(25);
@@ -47,8 +47,8 @@ pub(crate) async fn submit(
 ) -> Result<HttpResponse, ApiError> {
     let catalogue = deps.shopper.payments.catalogue.clone();
     let read = move || {
-        let SubmitRequest { version, attempt, means, fingerprint } = SubmitRequest::parse(&body, &catalogue)?;
-        Ok(Submit { version, attempt, means, fingerprint })
+        let SubmitRequest { version, attempt, means, fingerprint, consent } = SubmitRequest::parse(&body, &catalogue)?;
+        Ok(Submit { version, attempt, means, fingerprint, consent })
     };
     let (shopper, flows) = (deps.shopper.clone(), deps.flows.clone());
     let progress = deps

@@ -257,10 +257,5 @@ async fn what_is_not_offered_is_refused_and_not_ignored() {
     let mut body = request("order-1");
     body["RateOfferId"] = json!(NOBODY);
     body["AllowContract"] = json!(true);
-    body["OpenContract"] = json!(true);
-    api.create(&api.ana, &body).await.is_refused_for(&[
-        "AllowContract VALUE_NOT_ALLOWED",
-        "OpenContract VALUE_NOT_ALLOWED",
-        "RateOfferId NOT_FOUND",
-    ]);
+    api.create(&api.ana, &body).await.is_refused_for(&["AllowContract VALUE_NOT_ALLOWED", "RateOfferId NOT_FOUND"]);
 }

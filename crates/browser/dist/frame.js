@@ -1,6 +1,6 @@
 // Dropin: frame.js. Built from crates/browser/src by `npm run build`; do not edit.
 (() => {
-var ADDRESSES = { "ar": "locales/ar.json?c0c6f5a20b95", "de": "locales/de.json?9247c51e2624", "en": "locales/en.json?f37c594e88c7" };
+var ADDRESSES = { "ar": "locales/ar.json?b577faeb06b3", "de": "locales/de.json?4f15c196f5f3", "en": "locales/en.json?6a5835a364a2" };
 function baseOf(source) {
 	const url = new URL(source);
 	const folder = /^.*\/v1\//.exec(url.pathname)?.[0];
@@ -488,14 +488,16 @@ var CardForm = class {
 		this.notice = h("div", { class: "notice", id: "notice", hidden: true });
 		this.buttonText = h("span");
 		this.total = h("p", { class: "total", hidden: true });
+		this.agreement = h("p", { class: "agreement", id: "agreement", hidden: true });
 		this.amount = "";
+		this.free = false;
 		this.busy = false;
 		this.fields = this.buildFields(accepted);
 		const { number, expiry, code, name } = this.fields;
 		number.box.append(this.mark);
 		this.button = payButton("submit", this.buttonText);
 		const pair = h("div", { class: "pair" }, expiry.element, code.element);
-		const rows = [number.element, pair, name.element, this.notice, this.total, this.button];
+		const rows = [number.element, pair, name.element, this.agreement, this.notice, this.total, this.button];
 		this.element = h("form", { novalidate: true, autocomplete: "on", "aria-label": say(strings, "frameTitle") }, ...rows);
 		this.element.addEventListener("submit", (event) => {
 			event.preventDefault();
@@ -519,9 +521,13 @@ var CardForm = class {
 		this.complain(names.map((name) => this.fields[name]));
 		this.events.changed();
 	}
-	setAmount(amount) {
-		this.amount = amount;
+	setOrder(amount, agreement, free) {
+		[this.amount, this.free] = [amount, free];
 		this.total.textContent = say(this.strings, "total", { amount });
+		this.agreement.textContent = agreement;
+		this.agreement.hidden = agreement === "";
+		if (agreement === "") this.button.removeAttribute("aria-describedby");
+		else this.button.setAttribute("aria-describedby", "agreement");
 		this.label();
 	}
 	hideButton(hidden) {
@@ -591,7 +597,8 @@ var CardForm = class {
 		return { Name: name.value.trim(), Number: number.value, VerificationCode: code.value, Expiry };
 	}
 	label() {
-		this.buttonText.textContent = say(this.strings, this.busy ? "paying" : "pay", { amount: this.amount });
+		const key = this.free ? this.busy ? "saving" : "save" : this.busy ? "paying" : "pay";
+		this.buttonText.textContent = say(this.strings, key, { amount: this.amount });
 	}
 };
 var PROTOCOL = 2;
@@ -644,6 +651,16 @@ function detailsOf(strings, locale, view, bank) {
 		{ label: say(strings, "bankName"), text: bank.BankName ?? "", copy: "" },
 		{ label: say(strings, "bankPlace"), text: place, copy: "" }
 	].filter(({ text }) => text !== "");
+}
+var TEXT_VERSION = "2026-11";
+function agreementOf(strings, view) {
+	return view.OpensContract === void 0 ? "" : say(strings, "agree", { merchant: view.MerchantName });
+}
+var isFree = (view) => view.OpensContract !== void 0 && view.TotalAmount === 0;
+function consentOf(view, locale) {
+	if (view.OpensContract === void 0) return {};
+	const { language, region } = new Intl.Locale(locale.format).maximize();
+	return { Consent: { TextVersion: TEXT_VERSION, Locale: `${language}_${region}` } };
 }
 var isCard = (method) => method.Class === "Card";
 function cardEntry(strings, schemes) {
@@ -739,7 +756,7 @@ var Checkout = class {
 	begin(notice = this.failureOf(this.view.Attempt)) {
 		this.watchExpiry();
 		if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
-		this.form.setAmount(this.amountOf(this.view));
+		this.form.setOrder(this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
 		this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view) });
 		if (this.view.State === "CREATED") this.openForm(notice);
 		else void this.follow(this.newFlow(), null);
@@ -763,7 +780,7 @@ var Checkout = class {
 		if (card !== null) announce(this.paying);
 		this.cardSent = card !== null;
 		const AttemptId = openAttempt(this.sessionId);
-		const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint() };
+		const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...consentOf(this.view, this.locale) };
 		const secret = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
 		const order = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
 		if (!secret || await this.stash(secret, order, signal)) await this.follow(signal, order);
@@ -782,7 +799,7 @@ var Checkout = class {
 		return this.method === CARDS;
 	}
 	get paying() {
-		return this.say("paying", { amount: this.amountOf(this.view) });
+		return this.say(isFree(this.view) ? "saving" : "paying", { amount: this.amountOf(this.view) });
 	}
 	async reload(notice) {
 		if (this.phase === "over") return;
@@ -958,7 +975,7 @@ var Checkout = class {
 	}
 	succeed({ BankDetails: bank, OrderId: orderId = "", OrderState: state = "", PaymentMethod: method = "" }) {
 		this.end();
-		const what = bank ? "bank" : "done";
+		const what = bank ? "bank" : isFree(this.view) ? "saved" : "done";
 		const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
 		const details = bank ? detailsOf(this.strings, this.locale.format, this.view, bank) : [];
 		this.link.send({ type: "done", title: this.say(`${what}Title`), text, details, paid: { state, orderId, method } });
@@ -1033,7 +1050,7 @@ var Link = class {
 		this.send({ type: "fail", code, cause, title, text, lang, dir });
 	}
 };
-var frame_default = "html{background-color:var(--d-content);overflow-y:hidden;-webkit-text-size-adjust:100%}body{margin:0}#app{padding:4px}form{display:grid;gap:10px}.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(110px,1fr));column-gap:14px}label{display:block;margin-block-end:6px;font-size:14px;font-weight:500}.box{position:relative}input{inline-size:100%;block-size:48px;padding-inline:14px;border:0 solid var(--d-input-line);border-width:var(--input--border-top-width,1px) var(--input--border-right-width,1px) var(--input--border-bottom-width,1px) var(--input--border-left-width,1px);border-radius:var(--d-input-radius);background-color:var(--d-input);color:var(--d-input-text);font:inherit;font-variant-numeric:tabular-nums}[dir=rtl] input[dir=ltr]{text-align:end}input::placeholder{color:inherit;opacity:.68}input:focus-visible{outline:2px solid var(--d-primary);outline-offset:1px;border-color:var(--d-primary)}input[aria-invalid]{border-color:var(--d-error);box-shadow:inset 0 0 0 1px var(--d-error);outline-color:var(--d-error)}input:read-only{opacity:.72}input:autofill{-webkit-text-fill-color:var(--d-input-text);box-shadow:inset 0 0 0 48px color-mix(in srgb,var(--d-primary) 10%,var(--d-input))}.box .icon,.box .mark{position:absolute;inset-block:0;inset-inline-end:12px;margin-block:auto;color:var(--d-input-text);pointer-events:none}.box .icon{opacity:.55}.number input{padding-inline-end:60px}.under{min-block-size:22px;padding-block-start:4px;font-size:13px;line-height:18px}.hint{color:var(--d-muted)}.error{display:flex;gap:5px;color:var(--d-error)}.error .icon{inline-size:16px;block-size:16px;margin-block-start:1px;stroke-width:2.25}.total{padding-block:8px 2px;font-weight:600}";
+var frame_default = "html{background-color:var(--d-content);overflow-y:hidden;-webkit-text-size-adjust:100%}body{margin:0}#app{padding:4px}form{display:grid;gap:10px}.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(110px,1fr));column-gap:14px}label{display:block;margin-block-end:6px;font-size:14px;font-weight:500}.box{position:relative}input{inline-size:100%;block-size:48px;padding-inline:14px;border:0 solid var(--d-input-line);border-width:var(--input--border-top-width,1px) var(--input--border-right-width,1px) var(--input--border-bottom-width,1px) var(--input--border-left-width,1px);border-radius:var(--d-input-radius);background-color:var(--d-input);color:var(--d-input-text);font:inherit;font-variant-numeric:tabular-nums}[dir=rtl] input[dir=ltr]{text-align:end}input::placeholder{color:inherit;opacity:.68}input:focus-visible{outline:2px solid var(--d-primary);outline-offset:1px;border-color:var(--d-primary)}input[aria-invalid]{border-color:var(--d-error);box-shadow:inset 0 0 0 1px var(--d-error);outline-color:var(--d-error)}input:read-only{opacity:.72}input:autofill{-webkit-text-fill-color:var(--d-input-text);box-shadow:inset 0 0 0 48px color-mix(in srgb,var(--d-primary) 10%,var(--d-input))}.box .icon,.box .mark{position:absolute;inset-block:0;inset-inline-end:12px;margin-block:auto;color:var(--d-input-text);pointer-events:none}.box .icon{opacity:.55}.number input{padding-inline-end:60px}.under{min-block-size:22px;padding-block-start:4px;font-size:13px;line-height:18px}.hint{color:var(--d-muted)}.error{display:flex;gap:5px;color:var(--d-error)}.error .icon{inline-size:16px;block-size:16px;margin-block-start:1px;stroke-width:2.25}.agreement{color:var(--d-muted);font-size:13px;line-height:18px}.total{padding-block:8px 2px;font-weight:600}";
 var tokens_default = "[data-scheme]{color-scheme:light;--d-font:system-ui, sans-serif;--d-primary:var(--color-primary,#2b4acb);--d-hover:var(--color-hover,#2039a3);--d-header:var(--color-header,#fff);--d-content:var(--color-content,#fff);--d-text:var(--font-color,#1a2030);--d-muted:color-mix(in srgb, var(--d-text) 72%, transparent);--d-line:var(--accordion--border-color,#d5d9e2);--d-input:var(--input--background-color,#fff);--d-input-text:var(--input--font-color,#1a2030);--d-input-line:var(--input--border-color,#858d9f);--d-input-radius:var(--input--border-radius,8px);--d-button-radius:var(--button--border-radius,8px);--d-error:#b3261e;--d-good:#1b7a43;--d-notice:#fff6dc;--d-notice-line:#d9a514;--d-notice-text:#3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary:var(--color-primary,#9db4ff);--d-hover:var(--color-hover,#bccbff);--d-header:var(--color-header,#1b1f29);--d-content:var(--color-content,#1b1f29);--d-text:var(--font-color,#eceff6);--d-line:var(--accordion--border-color,#373e4d);--d-input:var(--input--background-color,#11141b);--d-input-text:var(--input--font-color,#eceff6);--d-input-line:var(--input--border-color,#798298);--d-error:#ffa199;--d-good:#7ddba0;--d-notice:#332a0d;--d-notice-line:#b98e1d;--d-notice-text:#ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;flex:none;inline-size:36px;block-size:24px;border-radius:4px;box-shadow:0 0 0 1px color-mix(in srgb,currentcolor 22%,transparent);direction:ltr}span.mark{inline-size:auto;padding-inline:6px;font-size:11px;font-weight:700}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary,#fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover,#fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
 var CAUSES = {
 	ORIGIN_NOT_ALLOWED: (origin) => `Pages of ${origin} may not embed the drop-in for this Session. Either the Session is another merchant's, or the origin is not registered: dropin merchant set MERCHANT_ID --origin ${origin} (repeat --origin for every origin of the shop: the list is replaced).`,

@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "d6f366fe85122139";
+pub(crate) const VERSION: &str = "230e957d50d1a95e";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -56,8 +56,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "ff26486c711b",
-        sha384: "H8jnp6V3BYACd7m8kSGyrTFeVzXbzcdcWiBYxnJesmqO3aTuNb4ckm602Ki9ZiU3",
+        fingerprint: "e2a2b853c1b9",
+        sha384: "S8l6jLM+EIwx79LZdUTCQ2e94Kn7v1mdKIFfPsF50CEXcQ78WCVi8wbNq3WInsYn",
     },
     Asset {
         path: "frame.js",
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "0d1a6ed6c2d6",
-        sha384: "aptroQmYltkw/Y1wAOfS0GQ5q7GJsnPNKQtO2x/ZP7h0qJTpvqXuzeE3wKl3dCI4",
+        fingerprint: "7d86a343b6f6",
+        sha384: "ET8FFyzj12Q1zbK4R1cloKQiSPw6Abh6vs58PKJo2cVOeqwJeQ30pnQOyqk2L5C2",
     },
     Asset {
         path: "locales/ar.json",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/locales/ar.json"),
         brotli: Some(include_bytes!("../dist/locales/ar.json.br")),
         gzip: Some(include_bytes!("../dist/locales/ar.json.gz")),
-        fingerprint: "c0c6f5a20b95",
-        sha384: "XleHc2rWIcn82SiYy/u6x1+GR02qwavHklwUArF1qvr1iHuRqHOlUa7q9RqkQEgB",
+        fingerprint: "b577faeb06b3",
+        sha384: "UnC/afqieVQTnJhdJvIDzeuPDp2yHy34TeRv9pjvpEUOa9VIlWjtO6Iz+lm3T3iW",
     },
     Asset {
         path: "locales/de.json",
@@ -83,8 +83,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/locales/de.json"),
         brotli: Some(include_bytes!("../dist/locales/de.json.br")),
         gzip: Some(include_bytes!("../dist/locales/de.json.gz")),
-        fingerprint: "9247c51e2624",
-        sha384: "xgTFkTlVw86u+nPQiU5jJxOPiMRk2+MKJ5iI7IYQzIkrl/bszt3YGn54+yZqWFJS",
+        fingerprint: "4f15c196f5f3",
+        sha384: "6zvciNsMcwy+iWdrkyqdbKDr0ONIjuYYSA1N0fdVzUdK7UsRNvU7pQ4AVuYccEOi",
     },
     Asset {
         path: "locales/en.json",
@@ -92,8 +92,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/locales/en.json"),
         brotli: Some(include_bytes!("../dist/locales/en.json.br")),
         gzip: Some(include_bytes!("../dist/locales/en.json.gz")),
-        fingerprint: "f37c594e88c7",
-        sha384: "fvhYHcwxf29PFWU6LtntSV1Bhq9oXUVlBa2r8Lj4UIuSLdusJ6MN0r+uTY8Kwve3",
+        fingerprint: "6a5835a364a2",
+        sha384: "sDsZOjF+YODgReL7TMiyxT0/7SKVEhQbX6w9qxueu0BaF7Bpw8jxQdDTfG+47ilx",
     },
     Asset {
         path: "manifest.json",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "c5182a06dee7",
-        sha384: "HXXHgOi26iEcm6p4uuzZiMyAXczYLilbUJF/EnWrbsi3whAVGtX/+YcLjKYfyi5K",
+        fingerprint: "f306a0dcbef4",
+        sha384: "fIaW4kbS0mO5JfpMJ/150vjZed3irUU9InRBrbChFSOqtgNHdHgMuBfTNgw6++Bf",
     },
     Asset {
         path: "wallet.js",

@@ -230,7 +230,7 @@ test("every locale has English's keys and placeholders, and its own words", () =
     for (const key of ["amountChanged", "orderChanged", "retype"]) assert.doesNotMatch(texts[key], /press pay|زر الدفع/i, `${name}: ${key}`);
     assert.ok(texts.pay.length <= english.pay.length * 2 + 4, `${name}: the button's text is too long`);
   }
-  const source = ["frame/bank", "frame/card-form", "frame/checkout", "frame/view-model", "frame/field", "frame/frame", "frame/validate", "dialog/dialog", "shell/bank", "shell/view", "wallet/button"]
+  const source = ["frame/bank", "frame/card-form", "frame/checkout", "frame/consent", "frame/view-model", "frame/field", "frame/frame", "frame/validate", "dialog/dialog", "shell/bank", "shell/view", "wallet/button"]
     .map((name) => readFileSync(new URL(`src/${name}.ts`, root), "utf8"))
     // The service's own pages speak with the same words.
     .concat(readFileSync(new URL("../../bins/checkout-api/src/return_page.rs", root), "utf8")).join("");
@@ -253,10 +253,10 @@ test("everything a shopper downloads in one language stays within its budget", a
   for (const name of readdirSync(new URL("dist/locales", root)).filter((one) => one.endsWith(".json"))) {
     const paths = ["dropin.js", "frame.html", "frame.js", `locales/${name}`];
     const sizes = {
-      "brotli, as served": [sum(paths, (bytes) => brotliCompressSync(bytes).length), 29_500],
-      "gzip, shortened": [sum(paths, (bytes, path) => shortened.get(path) ?? gzipped(bytes)), 28_500],
+      "brotli, as served": [sum(paths, (bytes) => brotliCompressSync(bytes).length), 29_900],
+      "gzip, shortened": [sum(paths, (bytes, path) => shortened.get(path) ?? gzipped(bytes)), 28_900],
       // The price of a bundle that can be read where it runs: about a sixth. Other languages have longer words than English.
-      "gzip, as served": [sum(paths, gzipped), 33_800],
+      "gzip, as served": [sum(paths, gzipped), 34_100],
       // Only a shopper whose bank asks loads the dialog and the page in it as well, and only one with a wallet the wallet's part.
       "gzip, 3-D Secure": [sum(["dialog.js", "challenge.html", "challenge.js"], gzipped), 2_900],
       "gzip, wallet": [gzipped(read("wallet.js")), 2_750],

@@ -94,11 +94,14 @@ impl Shopper {
 
     /// Submits; an error when no answer came.
     pub async fn try_submit(&self, version: i64, stashed: &Stashed) -> Result<Response, String> {
-        let body = json!({
-            "Version": version, "AttemptId": stashed.attempt, "StashId": stashed.stash_id,
-            "DeviceFingerprint": stashed.fingerprint,
-        });
-        self.post_submit(&body).await
+        self.post_submit(&submission(version, stashed)).await
+    }
+
+    /// Submits the version that is shown, agreeing to the contract that the payment opens; any answer.
+    pub async fn submit_agreeing(&self, stashed: &Stashed) -> Response {
+        let mut body = submission(self.view().await["Version"].as_i64().expect("a version"), stashed);
+        body["Consent"] = json!({"TextVersion": "2026-11", "Locale": "de_AT"});
+        self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Submits the version that is shown with a method that has no card; any answer.
@@ -151,4 +154,12 @@ impl Shopper {
         })
         .await
     }
+}
+
+/// What the drop-in sends to pay with a stashed card.
+fn submission(version: i64, stashed: &Stashed) -> Value {
+    json!({
+        "Version": version, "AttemptId": stashed.attempt, "StashId": stashed.stash_id,
+        "DeviceFingerprint": stashed.fingerprint,
+    })
 }

@@ -27,6 +27,7 @@ mod sample;
 mod session;
 mod settler;
 mod shop;
+mod subscriptions;
 mod tenants;
 mod tools;
 mod transfers;

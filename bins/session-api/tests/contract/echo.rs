@@ -125,12 +125,13 @@ async fn what_was_read_can_be_sent_back() {
 }
 
 #[actix_web::test]
-async fn contracts_and_rate_offers_are_refused_and_false_is_not() {
+async fn cards_are_not_saved_by_choice_and_rate_offers_have_to_exist() {
     let api = Api::start().await;
     let session = api.create(&api.ana, &full("order-1")).await.json();
     assert_eq!((&session["AllowContract"], &session["OpenContract"]), (&json!(false), &json!(false)));
     refused(&api, "/AllowContract", Some(json!(true)), "VALUE_NOT_ALLOWED").await;
-    refused(&api, "/OpenContract", Some(json!(true)), "VALUE_NOT_ALLOWED").await;
+    let opens = accepted(&api, "order-3", "/OpenContract", Some(json!(true))).await;
+    assert_eq!(opens.json()["OpenContract"], true);
     refused(&api, "/RateOfferId", Some(json!(NOBODY)), "NOT_FOUND").await;
     // A rate offer names the currency, so that is not missed; and a contract may be opened for nothing, so the total is not at fault.
     let mut body = with(request("order-2"), "/RateOfferId", Some(json!(NOBODY)));
@@ -138,5 +139,14 @@ async fn contracts_and_rate_offers_are_refused_and_false_is_not() {
     api.create(&api.ana, &body).await.is_refused_for(&["RateOfferId NOT_FOUND"]);
     let mut body = with(request("order-2"), "/OpenContract", Some(json!(true)));
     body["Items"][0]["Amount"] = json!(0);
-    api.create(&api.ana, &body).await.is_refused_for(&["OpenContract VALUE_NOT_ALLOWED"]);
+    body["AllowContract"] = json!(true);
+    let free = api.create(&api.ana, &body).await;
+    assert_eq!(
+        (free.status, &free.json()["TotalAmount"], &free.json()["AllowContract"]),
+        (201, &json!(0.0), &json!(true)),
+        "{free:?}"
+    );
+    body["OpenContract"] = json!(false);
+    body["MerchantReference"] = json!("order-4");
+    api.create(&api.ana, &body).await.is_refused_for(&["AllowContract VALUE_NOT_ALLOWED", "Items VALUE_OUT_OF_RANGE"]);
 }

@@ -22,7 +22,7 @@ pub(crate) struct Purchase<'a> {
     pub(crate) country: &'a str,
     /// How much, in which currency.
     pub(crate) total: &'a Amount,
-    /// Whether it begins a series of charges.
+    /// Whether its card is stored to be charged again, or was: then nothing but a card pays it.
     pub(crate) recurring: bool,
     /// Whether the money must not be taken before the merchant captures.
     pub(crate) capture_later: bool,
@@ -33,12 +33,20 @@ pub(crate) struct Purchase<'a> {
 impl Purchase<'_> {
     /// The methods that it may be paid with, in the order they are shown.
     pub(crate) fn offers(&self, catalogue: &Catalogue) -> Vec<Offered> {
-        self.asked(|ask| catalogue.offers(ask))
+        let mut offers = self.asked(|ask| catalogue.offers(ask));
+        offers.retain(|method| self.fits(method));
+        offers
     }
 
     /// The method with this id, when it may be paid with that.
     pub(crate) fn offer(&self, catalogue: &Catalogue, id: &str) -> Result<Offered, MethodRefusal> {
-        self.asked(|ask| catalogue.offer(id, ask))
+        let method = self.asked(|ask| catalogue.offer(id, ask))?;
+        if self.fits(&method) { Ok(method) } else { Err(MethodRefusal::Recurring) }
+    }
+
+    /// The processor stores cards alone: a wallet's token is of one payment.
+    fn fits(&self, method: &Offered) -> bool {
+        !self.recurring || (method.class() == Class::Card && !method.is_token())
     }
 
     /// The card scheme or wallet with this id, when it may be paid with a stashed card or token of that.
@@ -55,7 +63,8 @@ impl Purchase<'_> {
         answer(&Ask {
             country: Some(self.country),
             currencies: &[self.total.currency()],
-            amount: Some(self.total),
+            // Of a card that is only verified, no amount is charged that a limit could be about.
+            amount: Some(self.total).filter(|total| !total.is_zero()),
             merchant: &self.merchant.methods,
             sandbox: self.merchant.sandbox,
             recurring: self.recurring,

@@ -1,6 +1,6 @@
 //! The contract: what a merchant is told of it (docs/SPECIFICATION.md#contracts).
 
-use dropin_contract::{CardSummary, CloseReason, Consent, Contract, ContractState, SuspendReason};
+use dropin_contract::{CardSummary, CloseReason, Consent, Contract, ContractOrigin, ContractState, SuspendReason};
 use dropin_kernel::{OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::OrderState;
@@ -41,6 +41,10 @@ pub struct ContractBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String)]
     billing_profile_reference: Option<&'a str>,
+    /// Where a Session opened it: the notifications of both are counted in one Sequence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
+    session_id: Option<String>,
     consent: ConsentBody<'a>,
     #[schema(value_type = schema::Moment)]
     created_at: String,
@@ -156,6 +160,10 @@ impl<'a> ContractBody<'a> {
             currency: contract.currency.code(),
             card: contract.card.as_ref().map(|card| (&card.summary).into()),
             billing_profile_reference: contract.billing_profile_reference.as_ref().map(Text::as_str),
+            session_id: match &contract.origin {
+                ContractOrigin::Session { session, .. } => Some(session.to_string()),
+                ContractOrigin::Server { .. } => None,
+            },
             consent: (&contract.consent).into(),
             created_at: contract.created_at.to_string(),
             updated_at: contract.updated_at.to_string(),

@@ -1,6 +1,7 @@
 //! What the drop-in in the shopper's browser sees and sends: nothing of billing, nothing of the merchant's credentials.
 
 use dropin_catalogue::{Catalogue, Class, Offered};
+use dropin_contract::ContractKind;
 use dropin_kernel::{AttemptId, OrderId, Revision, Timestamp, Violation, ViolationCode, Violations};
 use dropin_money::Decimal;
 use dropin_order::{BankDetails, OrderState, ShopperCode};
@@ -10,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::bank::BankDetailsBody;
+use crate::checkout::{ConsentDto, ConsentRequest};
 use crate::known::Known;
-use crate::member::Member;
+use crate::member::{Member, Object, Shape};
 use crate::number::ExactNumber;
 use crate::request::RequestError;
 use crate::schema;
@@ -91,6 +93,10 @@ pub struct ShopperViewBody<'a> {
     #[schema(value_type = Vec<DiscountBody>)]
     discounts: Option<Vec<DiscountBody<'a>>>,
     payment_methods: Vec<MethodBody<'a>>,
+    /// The Kind of the contract that the payment opens: the shopper is shown what that means, and submit carries Consent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::ContractKindName)]
+    opens_contract: Option<&'static str>,
     /// Wallets, for whose button the page itself has to be asked; empty when there is none.
     token_methods: &'a [TokenMethodBody],
     /// {stash_url}: where the card goes.
@@ -165,6 +171,7 @@ impl<'a> ShopperViewBody<'a> {
             duty_amount: terms.shipping.as_ref().map(|shipping| (&shipping.duty_amount).into()),
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(DiscountBody::from).collect()),
             payment_methods: source.methods.iter().filter(|method| !method.is_token()).map(method).collect(),
+            opens_contract: session.opens_contract().then_some(ContractKind::Recurring.as_str()),
             token_methods: source.token_methods,
             stash_url: source.stash_url,
             sandbox: source.sandbox,
@@ -187,6 +194,8 @@ pub struct SubmitRequest {
     pub means: SubmitMeans,
     /// Of the browser, and of the one that stashed the card.
     pub fingerprint: String,
+    /// What the shopper agreed to; whether the Session asks for it is not known yet.
+    pub consent: Option<ConsentRequest>,
 }
 
 /// What the shopper pays with.
@@ -216,9 +225,14 @@ struct SubmitDto {
     /// The one that the card was stashed with.
     #[schema(value_type = schema::Text)]
     device_fingerprint: Member<String>,
+    /// Which text about the contract the shopper read: required exactly where the view has OpensContract.
+    #[schema(value_type = Option<ConsentDto>)]
+    consent: Member<Object<ConsentDto>>,
 }
 
-impl Known for SubmitDto {}
+impl Known for SubmitDto {
+    const NESTED: &'static [&'static str] = &["Consent.TextVersion", "Consent.Locale"];
+}
 
 schema::sent_as! { SubmitRequest => SubmitDto; }
 
@@ -238,6 +252,8 @@ impl SubmitRequest {
         let stash_id = dto.stash_id.optional("", "StashId", &mut all);
         let method = dto.payment_method.optional("", "PaymentMethod", &mut all);
         let fingerprint = dto.device_fingerprint.required("", "DeviceFingerprint", &mut all);
+        let consent = dto.consent.optional("", "Consent", &mut all);
+        let consent = consent.and_then(|consent| consent.shape("Consent", &mut all));
         let shape = version.zip(attempt).zip(fingerprint);
         let ((version, attempt), fingerprint) = all.into_result(shape)?;
         let mut all = Violations::new();
@@ -247,9 +263,10 @@ impl SubmitRequest {
         let attempt = all.check(attempt.parse().map_err(|_invalid| invalid("AttemptId", "must be a UUID")));
         let means = means(stash_id, method, catalogue, &mut all);
         let fingerprint = all.check(Text::parse("DeviceFingerprint", &fingerprint));
+        let consent = consent.and_then(|consent| consent.parse(&mut all));
         let whole = match (version, attempt, means, fingerprint) {
             (Some(version), Some(attempt), Some(means), Some(fingerprint)) => {
-                Some(Self { version, attempt, means, fingerprint: fingerprint.into_string() })
+                Some(Self { version, attempt, means, fingerprint: fingerprint.into_string(), consent })
             }
             _ => None,
         };

@@ -264,6 +264,22 @@ fn submits_name_a_card_or_another_method() {
 }
 
 #[test]
+fn submits_carry_what_the_shopper_agreed_to() {
+    let with = |consent: &str| submit("3", &format!(r#""StashId":"s","Consent":{consent},"#));
+    let consent = read_submit(&with(r#"{"TextVersion":"2026-11","Locale":"de_AT"}"#)).unwrap().consent.unwrap();
+    assert_eq!((consent.text_version.as_str(), consent.locale.to_string().as_str()), ("2026-11", "de_AT"));
+    assert_eq!(read_submit(&with("null")).unwrap().consent, None);
+    for (wrong, fields) in [
+        ("{}", vec!["Consent.Locale FIELD_MISSING", "Consent.TextVersion FIELD_MISSING"]),
+        (r#"{"TextVersion":"1","Locale":"de"}"#, vec!["Consent.Locale FIELD_INVALID"]),
+        (r#"{"TextVersion":"1","Locale":"de_AT","At":"now"}"#, vec!["Consent.At FIELD_UNKNOWN"]),
+        ("7", vec!["Consent FIELD_INVALID"]),
+    ] {
+        assert_eq!(refused_submit(&with(wrong)), fields, "{wrong}");
+    }
+}
+
+#[test]
 fn submits_name_a_method_that_the_deployment_added() {
     let own = Method::builder("TIKKIE", "Tikkie", Class::Online).build().unwrap();
     let catalogue = Catalogue::of_sandbox().with([own]).unwrap();

@@ -90,7 +90,7 @@ fn wrong_meanings_are_reported_together() {
         "ShippingDetails": {"ShippingAmount": 1000000000000, "DutyAmount": 0, "Name": "Ana", "Email": "ana", "Phone": "1",
             "Address": {"Street": "x", "City": "x", "Country": "US", "Region": "XX"}},
         "BillingProfile": {"Name": "Ana", "Email": "ana@", "Address": {"Street": "x", "City": "x", "Country": "BR"}},
-        "AllowContract": true, "OpenContract": true, "RateOfferId": "x"
+        "AllowContract": true, "OpenContract": false, "RateOfferId": "x"
     }"#;
     assert_eq!(
         refused(body),
@@ -109,7 +109,6 @@ fn wrong_meanings_are_reported_together() {
             "Items[1].Name FIELD_INVALID",
             "Items[1].Quantity FIELD_INVALID",
             "MerchantReference FIELD_MISSING",
-            "OpenContract VALUE_NOT_ALLOWED",
             "RateOfferId NOT_FOUND",
             "ShippingDetails.Address.Postcode FIELD_MISSING",
             "ShippingDetails.Address.Region VALUE_NOT_ALLOWED",
@@ -232,10 +231,15 @@ fn numbers_out_of_range_and_long_lists_are_wrong_meanings_and_not_wrong_types() 
 }
 
 #[test]
-fn a_zero_total_is_at_fault_unless_a_contract_is_to_be_opened() {
+fn a_zero_total_is_at_fault_unless_a_contract_is_opened() {
     let free = SMALLEST.replace("29.90", "0");
     assert_eq!(refused(free.replacen('{', "{\"OpenContract\": false,", 1)), ["Items VALUE_OUT_OF_RANGE"]);
-    assert_eq!(refused(free.replacen('{', "{\"OpenContract\": true,", 1)), ["OpenContract VALUE_NOT_ALLOWED"]);
+    assert_eq!(
+        refused(free.replacen('{', "{\"AllowContract\": true,", 1)),
+        ["AllowContract VALUE_NOT_ALLOWED", "Items VALUE_OUT_OF_RANGE"]
+    );
+    let opens = parse(free.replacen('{', "{\"OpenContract\": true, \"AllowContract\": true,", 1));
+    assert!(opens.is_ok(), "OpenContract decides, and a total of zero only verifies the card");
 }
 
 #[test]

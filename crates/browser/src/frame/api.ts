@@ -24,6 +24,8 @@ export interface View {
   readonly Currency: string;
   readonly MinorUnits: number;
   readonly TotalAmount: number;
+  /** The kind of the contract that the payment opens. */
+  readonly OpensContract?: string;
   readonly PaymentMethods: readonly { readonly Id: string; readonly Name: string; readonly Class: string }[];
   /** Wallets that hand over a token. */
   readonly TokenMethods?: readonly TokenMethod[];
@@ -78,6 +80,14 @@ export interface Submission {
   readonly StashId?: string;
   /** Id of any other method. */
   readonly PaymentMethod?: string;
+  /** Where the payment opens a contract: the text that the shopper read. */
+  readonly Consent?: Consent;
+}
+
+export interface Consent {
+  readonly TextVersion: string;
+  /** As de_AT. */
+  readonly Locale: string;
 }
 
 /** What only the stash may see, as JSON: a card, or what a wallet handed over. */

@@ -41,7 +41,11 @@ export class CardForm {
   private readonly button: HTMLButtonElement;
   private readonly buttonText = h("span");
   private readonly total = h("p", { class: "total", hidden: true });
+  /** What the shopper agrees to by pressing the button. */
+  private readonly agreement = h("p", { class: "agreement", id: "agreement", hidden: true });
   private amount = "";
+  /** Whether the card is stored and nothing is charged. */
+  private free = false;
   private busy = false;
 
   constructor(
@@ -55,7 +59,7 @@ export class CardForm {
     number.box.append(this.mark);
     this.button = payButton("submit", this.buttonText);
     const pair = h("div", { class: "pair" }, expiry.element, code.element);
-    const rows = [number.element, pair, name.element, this.notice, this.total, this.button];
+    const rows = [number.element, pair, name.element, this.agreement, this.notice, this.total, this.button];
     this.element = h("form", { novalidate: true, autocomplete: "on", "aria-label": say(strings, "frameTitle") }, ...rows);
     this.element.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -85,9 +89,14 @@ export class CardForm {
     this.events.changed();
   }
 
-  setAmount(amount: string): void {
-    this.amount = amount;
+  /** What is to be paid, and what is agreed to with it, if anything. */
+  setOrder(amount: string, agreement: string, free: boolean): void {
+    [this.amount, this.free] = [amount, free];
     this.total.textContent = say(this.strings, "total", { amount });
+    this.agreement.textContent = agreement;
+    this.agreement.hidden = agreement === "";
+    if (agreement === "") this.button.removeAttribute("aria-describedby");
+    else this.button.setAttribute("aria-describedby", "agreement");
     this.label();
   }
 
@@ -176,6 +185,7 @@ export class CardForm {
   }
 
   private label(): void {
-    this.buttonText.textContent = say(this.strings, this.busy ? "paying" : "pay", { amount: this.amount });
+    const key = this.free ? (this.busy ? "saving" : "save") : this.busy ? "paying" : "pay";
+    this.buttonText.textContent = say(this.strings, key, { amount: this.amount });
   }
 }

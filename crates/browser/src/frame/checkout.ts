@@ -9,6 +9,7 @@ import { say, type Strings } from "../shared/strings";
 import { pause, PAUSES, type ApiResult, type Api, type FailedAttempt, type Submission, type Progress, type Secret, type State, type View } from "./api";
 import { detailsOf } from "./bank";
 import type { CardForm, FieldName } from "./card-form";
+import { agreementOf, consentOf, isFree } from "./consent";
 import { viewModelOf } from "./view-model";
 import type { Link } from "./link";
 import { closeAttempt, deviceFingerprint, openAttempt } from "./attempt-storage";
@@ -67,7 +68,7 @@ export class Checkout {
   begin(notice = this.failureOf(this.view.Attempt)): void {
     this.watchExpiry();
     if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
-    this.form.setAmount(this.amountOf(this.view));
+    this.form.setOrder(this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
     this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view) });
     if (this.view.State === "CREATED") this.openForm(notice);
     else void this.follow(this.newFlow(), null);
@@ -98,7 +99,7 @@ export class Checkout {
     if (card !== null) announce(this.paying);
     this.cardSent = card !== null;
     const AttemptId = openAttempt(this.sessionId);
-    const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint() };
+    const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...consentOf(this.view, this.locale) };
     const secret: Secret | null = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
     const order: Submission = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
     if (!secret || (await this.stash(secret, order, signal))) await this.follow(signal, order);
@@ -123,7 +124,7 @@ export class Checkout {
   }
 
   private get paying(): string {
-    return this.say("paying", { amount: this.amountOf(this.view) });
+    return this.say(isFree(this.view) ? "saving" : "paying", { amount: this.amountOf(this.view) });
   }
 
   /** Looks at the Session again, as after the back button brought the page back; `notice` explains what changed. */
@@ -338,7 +339,7 @@ export class Checkout {
 
   private succeed({ BankDetails: bank, OrderId: orderId = "", OrderState: state = "", PaymentMethod: method = "" }: Progress): void {
     this.end();
-    const what = bank ? "bank" : "done";
+    const what = bank ? "bank" : isFree(this.view) ? "saved" : "done";
     const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
     const details = bank ? detailsOf(this.strings, this.locale.format, this.view, bank) : [];
     this.link.send({ type: "done", title: this.say(`${what}Title`), text, details, paid: { state, orderId, method } });

@@ -253,13 +253,12 @@ impl SessionInput {
         supplied.or(reference).or(id)
     }
 
-    /// What this deployment cannot do is refused, never silently left out: no contract is made here (docs/SPECIFICATION.md#contracts-refused).
-    /// `false` asks for nothing and is accepted.
+    /// What this deployment cannot do is refused, never silently left out: no card is saved by the shopper's choice
+    /// (docs/SPECIFICATION.md#contracts-refused). `false` asks for nothing, and beside OpenContract nothing is left to choose.
     fn refuse_what_is_not_offered(&self, all: &mut Violations) {
-        for (name, asked) in [("AllowContract", self.allow_contract), ("OpenContract", self.open_contract)] {
-            if asked == Some(true) {
-                all.push(name, ViolationCode::NotAllowed, "contracts are not offered here; leave it out or send false");
-            }
+        if self.allow_contract == Some(true) && self.open_contract != Some(true) {
+            let why = "the shopper cannot choose to save a card yet; leave it out, or send OpenContract true";
+            all.push("AllowContract", ViolationCode::NotAllowed, why);
         }
     }
 }

@@ -51,9 +51,9 @@ pub struct SessionTermsParts {
     pub tax: Option<Amount>,
     /// Each subtracted from the total; `None` when not supplied.
     pub discounts: Option<Vec<Discount>>,
-    /// AllowContract as it was supplied, to be echoed; never true while no contracts are made here.
+    /// AllowContract as it was supplied, to be echoed; true beside OpenContract alone, which decides.
     pub allow_contract: Option<bool>,
-    /// OpenContract as it was supplied, to be echoed; never true while no contracts are made here.
+    /// OpenContract as it was supplied: whether the payment opens a contract (docs/SPECIFICATION.md#open-contract-session).
     pub open_contract: Option<bool>,
     /// The exact sum of the above (docs/SPECIFICATION.md#total-amount); positive, unless a contract is opened.
     pub total: Amount,
@@ -297,6 +297,11 @@ impl Session {
     /// The stream its notifications are ordered in.
     pub fn payment_id(&self) -> PaymentId {
         self.id.into()
+    }
+
+    /// Whether the attempt that pays it stores its card for charges to come (docs/SPECIFICATION.md#open-contract-session).
+    pub fn opens_contract(&self) -> bool {
+        self.terms.open_contract == Some(true)
     }
 
     /// `{SessionId}` inside CompleteUrl and CancelUrl replaced (docs/SPECIFICATION.md#session-id-in-urls): (complete, cancel).

@@ -241,7 +241,9 @@ impl From<SubmitError> for ApiError {
                 ErrorCode::RateOfferExpired,
                 "The exchange rate of this payment was guaranteed for a while that is over. The shop has to price it anew: go back to it.",
             ),
-            SubmitError::Card(violation) | SubmitError::Method(violation) => fields(vec![violation]),
+            SubmitError::Card(violation) | SubmitError::Method(violation) | SubmitError::Consent(violation) => {
+                fields(vec![violation])
+            }
             SubmitError::Keyring(_) => Self::unavailable(error),
             SubmitError::Store(error) => error.into(),
         }

@@ -159,7 +159,8 @@ pub(super) fn check_shown_order(order: &ShownOrder, money: &Money, discrepancies
         "PROCESSING" => money.approved == 0 && 0 < money.pending,
         "COMMIT_ACCEPTED" => money.captured == 0 && (0 < money.pending || money.is_held()),
         "PAYMENT_AUTHORIZED" => money.is_held() && money.captured == 0,
-        "PROCESSED" => money.is_held() && 0 < money.captured && money.captures_pending == 0,
+        // Of nothing, which verified a card, nothing is captured.
+        "PROCESSED" => money.is_held() && (0 < money.captured || money.authorized == 0) && money.captures_pending == 0,
         "CANCELLED" | "DECLINED" => !money.is_held() && money.pending == 0,
         "PROCESSING_FAILED" => money.captured == 0 && (!money.is_held() || 0 < money.captures_refused),
         _ => false,

@@ -77,6 +77,7 @@ fn sides_that_agree_have_no_discrepancy() {
             "paid at once",
             Case::of("PROCESSED", [29.9, 29.9, 0.0], vec![line("a", "AUTHORIZE", "PENDING", 29.9), paid_at_once]),
         ),
+        ("verified", Case::of("PROCESSED", [0.0; 3], vec![line("a", "AUTHORIZE", "APPROVED", 0.0)])),
         ("awaited", Case::of("PROCESSING", [0.0; 3], vec![line("a", "AUTHORIZE", "PENDING", 29.9)])),
         (
             "stopped",

@@ -286,7 +286,7 @@ pub(super) fn purchase<'a>(session: &'a Session, merchant: &'a Merchant) -> Purc
         merchant,
         country: terms.billing.details.address.country.code(),
         total: &terms.total,
-        recurring: terms.open_contract == Some(true),
+        recurring: session.opens_contract(),
         capture_later: !terms.auto_capture,
         channel: SalesChannel::DropIn,
     }

@@ -1,15 +1,17 @@
 //! The shopper pays: prepare, call, settle.
 
 use dropin_card::CardHash;
-use dropin_kernel::{AttemptId, OrderId, Revision, SessionId, Violation};
+use dropin_contract::{Consent, Contract, ContractKind, ContractOrigin, NewContract};
+use dropin_kernel::{AttemptId, ContractId, OrderId, Revision, SessionId, Timestamp, Violation, ViolationCode};
 use dropin_order::{FailureReason, NewOrder, OpState};
 use dropin_ports::{Actor, KeyringError, Payment, SessionWithOrder, StoreError};
 use dropin_session::{FailedAttempt, Session, SessionStateKind, SubmitRefused, WrongState};
 use dropin_wire::RequestError;
+use dropin_wire::checkout::ConsentRequest;
 use dropin_wire::shopper::SubmitMeans;
 
 use super::MAX_CAS_RETRIES;
-use super::authorization_flow::{Attempt, Buyer, PaymentInstrumentError, PrepareOutcome, Prepared};
+use super::authorization_flow::{Attempt, AttemptContract, Buyer, PaymentInstrumentError, PrepareOutcome, Prepared};
 use super::shopper::{AttemptFailure, Progress, Shopper, purchase};
 
 /// What the shopper's browser sends: no money fields at all, the total is the one of the version it names.
@@ -23,6 +25,8 @@ pub struct Submit {
     pub means: SubmitMeans,
     /// Of the browser, and so of the one that stashed the card.
     pub fingerprint: String,
+    /// What the shopper read and agreed to, where the payment opens a contract.
+    pub consent: Option<ConsentRequest>,
 }
 
 /// What a submit led to.
@@ -58,8 +62,11 @@ pub enum SubmitError {
     /// The method cannot be used.
     #[error("the method cannot be used")]
     Method(Violation),
-    /// The stashed card's key cannot be used now.
-    #[error("the key of the stashed card cannot be used: {0}")]
+    /// A contract is opened exactly by consent.
+    #[error("the consent does not fit the Session")]
+    Consent(Violation),
+    /// The key of the stashed card, or the one for the card that is to be stored, cannot be used now.
+    #[error("the key of the card cannot be used: {0}")]
     Keyring(KeyringError),
     /// The store failed.
     #[error(transparent)]
@@ -164,6 +171,7 @@ impl Shopper {
                 SubmitRefused::Expired => SubmitError::WrongState(SessionStateKind::Cancelled),
                 SubmitRefused::RateExpired => SubmitError::RateExpired,
             })?;
+        let consent = self.consent(session, submit, now)?;
         let (authorization_flow, terms) = (self.authorization_flow(), &session.terms);
         let merchant = self.merchant(session.merchant_id).await?;
         let buyer = Buyer { purchase: purchase(session, &merchant), fingerprint: &submit.fingerprint };
@@ -175,6 +183,8 @@ impl Shopper {
             Some(_) if 0 < session.attempts.failed() => self.refused_cards(session.id).await?,
             _ => Vec::new(),
         };
+        let method_id = instrument.method.id();
+        let contract = consent.map(|consent| self.opening(session, order_id, method_id, consent)).transpose()?;
         let order = NewOrder {
             id: order_id,
             merchant_id: session.merchant_id,
@@ -183,14 +193,14 @@ impl Shopper {
             merchant_reference: terms.merchant_reference.as_str().to_owned(),
             total: terms.total,
             auto_capture: terms.auto_capture,
-            payment_method: instrument.method.id().to_owned(),
+            payment_method: method_id.to_owned(),
             return_url: None,
         };
         let attempt = Attempt {
             session: Some(session_step),
             order,
             instrument,
-            contract: None,
+            contract,
             refused_cards,
             country: buyer.purchase.country.to_owned(),
             actor: Actor::Shopper,
@@ -206,6 +216,46 @@ impl Shopper {
             | PrepareOutcome::DuplicateReference
             | PrepareOutcome::KeyTaken => None,
         })
+    }
+
+    /// What the shopper agrees to, where the Session opens a contract. The processor stores the card before its credential is sealed: it is not
+    /// asked while there is no key to seal with.
+    fn consent(&self, session: &Session, submit: &Submit, now: Timestamp) -> Result<Option<Consent>, SubmitError> {
+        let refuse = |code, why: &str| SubmitError::Consent(Violation::new("Consent", code, why));
+        match (&submit.consent, session.opens_contract()) {
+            (None, false) => Ok(None),
+            (None, true) => Err(refuse(ViolationCode::Missing, "is required: this payment opens a contract")),
+            (Some(_), false) => Err(refuse(ViolationCode::NotAllowed, "is of no use: this payment opens no contract")),
+            (Some(consent), true) => {
+                if let Some(vault) = &self.payments.credentials {
+                    vault.check().map_err(SubmitError::Keyring)?;
+                }
+                Ok(Some(consent.clone().given_at(now)))
+            }
+        }
+    }
+
+    /// The contract that an attempt opens.
+    fn opening(
+        &self,
+        session: &Session,
+        order: OrderId,
+        method: &str,
+        consent: Consent,
+    ) -> Result<AttemptContract, StoreError> {
+        let at = consent.at;
+        let new = NewContract {
+            id: ContractId::new(self.payments.ids.random()),
+            merchant_id: session.merchant_id,
+            kind: ContractKind::Recurring,
+            origin: ContractOrigin::Session { session: session.id, order },
+            payment_method: method.to_owned(),
+            currency: session.terms.currency,
+            billing_profile_reference: session.terms.billing.details.reference.clone(),
+            consent,
+        };
+        let contract = Contract::open(new, at).map_err(|invalid| StoreError::Refused(invalid.to_string()))?;
+        Ok(AttemptContract::Opens(Box::new(contract)))
     }
 
     /// The cards that their issuers forbade to try again at earlier attempts of the Session. An attempt that ends meanwhile has changed the Session,

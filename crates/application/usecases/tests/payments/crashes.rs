@@ -21,6 +21,16 @@ struct Case {
     step: Step,
 }
 
+/// Of the Session.
+#[derive(Clone, Copy)]
+struct Sort {
+    attempts_allowed: u32,
+    opens_contract: bool,
+}
+
+const PLAIN: Sort = Sort { attempts_allowed: 5, opens_contract: false };
+const SUBSCRIPTION: Sort = Sort { opens_contract: true, ..PLAIN };
+
 const IN_NAME_ONLY: Step = Step::EndPages { in_name_only: true };
 
 const CASES: &[Case] = {
@@ -73,10 +83,11 @@ async fn run(
     deployment: &Arc<Deployment>,
     program: Program,
     case: &Case,
-    attempts_allowed: u32,
+    of: Sort,
     point: &Arc<FaultPoint>,
 ) -> Program {
-    let mut payer = Payer::new(deployment, &program, attempts_allowed, true).await;
+    let Sort { attempts_allowed, opens_contract } = of;
+    let mut payer = Payer::new(deployment, &program, attempts_allowed, true, opens_contract).await;
     for step in case.before {
         payer.prepare(&program, *step).await;
         payer.take(&program, *step).await.unwrap();
@@ -122,9 +133,9 @@ async fn pay(payer: &mut Payer, program: &Program, attempts_allowed: u32) {
 }
 
 /// Every case with this fault at each of its calls, until none is left.
-async fn everywhere(fault: Fault, attempts_allowed: u32) {
+async fn everywhere(fault: Fault, of: Sort) {
     let (empty, mut calls) = (Deployment::new().await, Vec::new());
-    for case in CASES.iter().filter(|case| 1 < attempts_allowed || case.before.is_empty()) {
+    for case in CASES.iter().filter(|case| 1 < of.attempts_allowed || case.before.is_empty()) {
         let deployment = Arc::new(empty.copy());
         let (mut program, mut at_call) = (deployment.start(), 0);
         let mut is_left = true;
@@ -133,7 +144,7 @@ async fn everywhere(fault: Fault, attempts_allowed: u32) {
             assert!(at_call < MAX_CALLS, "{:?} after {:?} does not end", case.step, case.before);
             println!("{fault:?} at call {at_call} of {:?} after {:?}", case.step, case.before);
             let point = FaultPoint::new(fault, at_call);
-            program = run(&deployment, program, case, attempts_allowed, &point).await;
+            program = run(&deployment, program, case, of, &point).await;
             is_left = point.was_reached();
         }
         calls.push(at_call - 1);
@@ -143,20 +154,35 @@ async fn everywhere(fault: Fault, attempts_allowed: u32) {
 
 #[tokio::test]
 async fn a_program_that_is_killed_after_any_call_loses_doubles_and_blocks_nothing() {
-    everywhere(Fault::Killed, 5).await;
+    everywhere(Fault::Killed, PLAIN).await;
 }
 
 #[tokio::test]
 async fn an_answer_that_is_lost_loses_doubles_and_blocks_nothing() {
-    everywhere(Fault::AnswerLost, 5).await;
+    everywhere(Fault::AnswerLost, PLAIN).await;
 }
 
 #[tokio::test]
 async fn a_request_that_is_lost_loses_doubles_and_blocks_nothing() {
-    everywhere(Fault::RequestLost, 5).await;
+    everywhere(Fault::RequestLost, PLAIN).await;
 }
 
 #[tokio::test]
 async fn a_program_that_is_killed_in_the_last_attempt_allowed_ends_the_session_once() {
-    everywhere(Fault::Killed, 1).await;
+    everywhere(Fault::Killed, Sort { attempts_allowed: 1, ..PLAIN }).await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_while_a_contract_is_opened_orphans_no_card() {
+    everywhere(Fault::Killed, SUBSCRIPTION).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_lost_while_a_contract_is_opened_orphans_no_card() {
+    everywhere(Fault::AnswerLost, SUBSCRIPTION).await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_lost_while_a_contract_is_opened_orphans_no_card() {
+    everywhere(Fault::RequestLost, SUBSCRIPTION).await;
 }

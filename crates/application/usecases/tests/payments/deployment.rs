@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use dropin_card::{Card, CardHash, Scheme, StashedData, StashedKind};
 use dropin_catalogue::Catalogue;
-use dropin_kernel::{MerchantId, OrderId, SessionId, Timestamp};
+use dropin_kernel::{ContractId, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_ports::{
-    AccessStore, AttemptResult, Clock, DeliveryResult, KeyringError, MerchantInserted, OutboxStore, PaymentStore,
-    Processor, SealedCard, SessionStore, StashBinding, StashEntry, StashKey, StashStore, StashSummary, StashVault,
+    AccessStore, AttemptResult, Clock, CredentialVault, DeliveryResult, KeyringError, MerchantInserted, OutboxStore,
+    PaymentStore, Processor, SealedCard, SealedCredential, SessionStore, StashBinding, StashEntry, StashKey,
+    StashStore, StashSummary, StashVault, StoredCredential,
 };
 use dropin_session::Attempts;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable_with, new_merchant};
 use dropin_usecases::access::{Caller, KnownMerchants};
 use dropin_usecases::audit::Audit;
+use dropin_usecases::contracts::CredentialDeletions;
 use dropin_usecases::payments::{Payments, PollThrottle, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::wallet::WalletOffers;
@@ -56,6 +58,33 @@ impl StashVault for PlainVault {
     }
 }
 
+/// Keeps stored credentials as they are.
+struct PlainCredentials;
+
+impl CredentialVault for PlainCredentials {
+    fn seal(
+        &self,
+        _: MerchantId,
+        _: ContractId,
+        credential: &StoredCredential,
+    ) -> Result<SealedCredential, KeyringError> {
+        Ok(SealedCredential { key_id: "plain".to_owned(), bytes: credential.expose().as_bytes().to_vec() })
+    }
+
+    fn open(&self, _: MerchantId, _: ContractId, sealed: &SealedCredential) -> Result<StoredCredential, KeyringError> {
+        let text = std::str::from_utf8(&sealed.bytes).ok();
+        text.and_then(|text| text.parse().ok()).ok_or(KeyringError::CannotOpen)
+    }
+
+    fn current_key_id(&self) -> Result<String, KeyringError> {
+        Ok("plain".to_owned())
+    }
+
+    fn check(&self) -> Result<(), KeyringError> {
+        Ok(())
+    }
+}
+
 /// A folder in memory where the machine has that: programs die here, machines do not, so nothing has to reach a disk.
 fn memory_folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_no_such_folder| tempfile::tempdir()).unwrap()
@@ -75,6 +104,7 @@ pub(crate) struct Program {
     pub(crate) payments: Payments,
     pub(crate) shopper: Shopper,
     pub(crate) sessions: Sessions,
+    pub(crate) deletions: CredentialDeletions,
 }
 
 impl Drop for Program {
@@ -138,7 +168,7 @@ impl Deployment {
             processor,
             clock: clock.clone(),
             ids: ids.clone(),
-            credentials: None,
+            credentials: Some(Arc::new(PlainCredentials)),
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
         };
@@ -156,7 +186,14 @@ impl Deployment {
             sandbox: true,
         };
         let sessions = Sessions { store: session_store, clock, ids, url_policy: UrlPolicy::Sandbox };
-        Program { store, payments, shopper, sessions }
+        let deletions = CredentialDeletions {
+            store: Arc::new(store.clone()),
+            vault: Arc::new(PlainCredentials),
+            processor: payments.processor.clone(),
+            clock: payments.clock.clone(),
+            ids: payments.ids.clone(),
+        };
+        Program { store, payments, shopper, sessions, deletions }
     }
 }
 
@@ -167,8 +204,11 @@ impl Program {
         deployment: &Deployment,
         attempts_allowed: u32,
         auto_capture: bool,
+        opens_contract: bool,
     ) -> SessionId {
-        let mut new = insertable_with(deployment.caller.merchant.id, |terms| terms.auto_capture = auto_capture);
+        let mut new = insertable_with(deployment.caller.merchant.id, |terms| {
+            (terms.auto_capture, terms.open_contract) = (auto_capture, Some(opens_contract));
+        });
         let now = deployment.clock.now();
         let edited = new.session.edited(|parts| {
             (parts.created_at, parts.updated_at, parts.expires_at) = (now, now, now.plus(DAY));

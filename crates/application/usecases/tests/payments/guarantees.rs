@@ -33,7 +33,8 @@ async fn priced(world: &World) -> SessionId {
 async fn submit(world: &World, id: SessionId) -> Result<Submitted, SubmitError> {
     let version = world.store.find_session_for_shopper(id).await.unwrap().unwrap().session.revision;
     let means = SubmitMeans::Method("PAYPAL".to_owned());
-    let submit = Submit { version, attempt: AttemptId::new(fresh()), means, fingerprint: "browser".to_owned() };
+    let submit =
+        Submit { version, attempt: AttemptId::new(fresh()), means, fingerprint: "browser".to_owned(), consent: None };
     world.shopper.submit(id, submit).await
 }
 

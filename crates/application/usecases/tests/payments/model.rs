@@ -276,7 +276,7 @@ impl StateMachineTest for Real {
         let shared = SHARED.with(Rc::clone);
         // What a case before this one has left.
         shared.deployment.processor.be_away(false);
-        let payer = Payer::new(&shared.deployment, &shared.program, model.allowed, model.auto_capture);
+        let payer = Payer::new(&shared.deployment, &shared.program, model.allowed, model.auto_capture, false);
         let payer = shared.runtime.block_on(payer);
         Self { shared, payer }
     }

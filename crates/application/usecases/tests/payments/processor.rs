@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dropin_card::Scheme;
+use dropin_contract::CardSummary;
 use dropin_kernel::{OpId, OrderId};
 use dropin_money::Amount;
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, Clock, CredentialDeletion, DeleteCredentialRequest, OperationQuery,
-    PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting,
+    AuthorizeRequest, CaptureRequest, Clock, CredentialApproval, CredentialDeletion, DeleteCredentialRequest,
+    OperationQuery, PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting,
 };
 
 use crate::world::TestClock;
@@ -82,15 +84,23 @@ struct Authorization {
     captured: bool,
     voided: bool,
     refunded: bool,
+    /// Whether its approval stores the card.
+    stores: bool,
+    credential_deleted: bool,
 }
 
 impl Authorization {
+    /// Whether the card is stored.
+    fn has_credential(&self) -> bool {
+        self.stores && self.state == State::Approved && !self.credential_deleted
+    }
+
     fn has_money(&self) -> bool {
         self.state == State::Approved && !self.voided && !self.refunded
     }
 
     /// What became of it; `None` when the processor knows nothing of it.
-    fn answer(&self, clock: &TestClock) -> Option<ProcessorReply> {
+    fn answer(&self, key: OpId, clock: &TestClock) -> Option<ProcessorReply> {
         Some(match self.state {
             State::OnItsWay => return None,
             State::OnPage => {
@@ -99,7 +109,17 @@ impl Authorization {
             }
             State::Approved => {
                 let (amount, captured) = (self.amount, self.takes_money);
-                ProcessorReply::Approved { amount, captured, under_review: false, credential: None }
+                let approval = || CredentialApproval {
+                    stored: self.has_credential().then(|| key.to_string().parse().unwrap()),
+                    card: Some(CardSummary {
+                        scheme: Scheme::Visa,
+                        last_four: "4242".parse().unwrap(),
+                        expiry: "2031-12".parse().unwrap(),
+                    }),
+                    network_transaction_id: None,
+                };
+                let credential = self.stores.then(|| Box::new(approval()));
+                ProcessorReply::Approved { amount, captured, under_review: false, credential }
             }
             State::Declined(reason) => declined(reason),
             State::Abandoned => ProcessorReply::Abandoned,
@@ -189,6 +209,12 @@ impl SimulatedProcessor {
         ledger.authorizations.values().filter(|one| one.has_money()).filter_map(|one| one.order).collect()
     }
 
+    /// The Orders whose card is stored.
+    pub(crate) fn orders_with_credential(&self) -> BTreeSet<OrderId> {
+        let ledger = self.ledger.lock().unwrap();
+        ledger.authorizations.values().filter(|one| one.has_credential()).filter_map(|one| one.order).collect()
+    }
+
     /// Whether the money of this Order was taken and not given back.
     pub(crate) fn has_taken(&self, order: OrderId) -> bool {
         self.ledger.lock().unwrap().of_order(order).any(|one| one.captured && one.has_money())
@@ -199,7 +225,6 @@ impl SimulatedProcessor {
 impl Processor for SimulatedProcessor {
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
         let PaymentMethodData::Card(card) = &request.method_data else { panic!("cards alone are simulated") };
-        assert_eq!(request.store, None, "no card is stored here");
         let verdict = Verdict::of(card.expose_number());
         let state = match verdict {
             Verdict::Approve | Verdict::LoseAnswer => State::Approved,
@@ -217,9 +242,11 @@ impl Processor for SimulatedProcessor {
             captured: false,
             voided: false,
             refunded: false,
+            stores: request.store.is_some(),
+            credential_deleted: false,
         });
         let lost = || ProcessorReply::Unknown { why: "lost".to_owned() };
-        one.answer(&self.clock).filter(|_| verdict != Verdict::LoseAnswer).unwrap_or_else(lost)
+        one.answer(request.key, &self.clock).filter(|_| verdict != Verdict::LoseAnswer).unwrap_or_else(lost)
     }
 
     async fn capture(&self, request: CaptureRequest) -> ProcessorReply {
@@ -280,7 +307,9 @@ impl Processor for SimulatedProcessor {
         }
         let ledger = self.ledger.lock().unwrap();
         let known = match question.kind {
-            OpKind::Authorize => ledger.authorizations.get(&question.key).and_then(|one| one.answer(&self.clock)),
+            OpKind::Authorize => {
+                ledger.authorizations.get(&question.key).and_then(|one| one.answer(question.key, &self.clock))
+            }
             OpKind::Capture | OpKind::Void | OpKind::Refund => ledger.effects.get(&question.key).cloned(),
         };
         known.map_or(StatusReply::Absent, StatusReply::Known)
@@ -299,16 +328,21 @@ impl Processor for SimulatedProcessor {
             captured: false,
             voided: false,
             refunded: false,
+            stores: false,
+            credential_deleted: false,
         });
         match one.state {
             State::OnItsWay => one.state = State::Abandoned,
             State::OnPage => one.state = State::Declined(DeclineReason::PageClosed),
             State::Approved | State::Declined(_) | State::Abandoned => {}
         }
-        StatusReply::Known(one.answer(&self.clock).expect("it is known now"))
+        StatusReply::Known(one.answer(question.key, &self.clock).expect("it is known now"))
     }
 
     async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
-        panic!("{request:?}: no card is stored here")
+        let mut ledger = self.ledger.lock().unwrap();
+        let found = ledger.authorizations.iter_mut().find(|(key, _)| key.to_string() == request.credential.expose());
+        found.expect("what is deleted was stored here").1.credential_deleted = true;
+        CredentialDeletion::Gone
     }
 }

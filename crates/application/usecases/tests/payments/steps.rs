@@ -4,20 +4,23 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_contract::ContractState;
 use dropin_kernel::{AttemptId, OrderId, Revision, SessionId};
 use dropin_order::{OpState, Operation, Order, OrderState};
-use dropin_ports::{Clock, PaymentStore, SessionStore, StoreError, StoredResponse};
+use dropin_ports::{Clock, ContractName, ContractStore, PaymentStore, SessionStore, StoreError, StoredResponse};
 use dropin_session::{CancelReason, Session, SessionState, SessionStateKind};
 use dropin_store_contract::fresh;
 use dropin_usecases::idempotency::Reply;
 use dropin_usecases::payments::{ShopperError, Submit, SubmitError, Submitted};
 use dropin_usecases::sessions::{CancelSessionError, ReplaceSessionError};
+use dropin_wire::checkout::ConsentRequest;
 use dropin_wire::shopper::SubmitMeans;
 use serde_json::json;
 
 use crate::deployment::{BROWSER, Deployment, Program};
 use crate::processor::{Choice, Verdict};
 
+const CONTRACT_OPENED: &str = "CONTRACT_OPENED";
 /// Longer than the longest pause between two questions about an operation.
 const UNTIL_ALL_IS_DUE: Duration = Duration::from_secs(16 * 60);
 /// Longer than the page of a card can be paid.
@@ -77,8 +80,9 @@ impl Payer {
         program: &Program,
         attempts_allowed: u32,
         auto_capture: bool,
+        opens_contract: bool,
     ) -> Self {
-        let session = program.session(deployment, attempts_allowed, auto_capture).await;
+        let session = program.session(deployment, attempts_allowed, auto_capture, opens_contract).await;
         Self { deployment: deployment.clone(), session, attempts: Vec::new(), received: Vec::new() }
     }
 
@@ -117,6 +121,7 @@ impl Payer {
                 for claim in program.payments.claim_due(100).await? {
                     program.payments.settle_one(claim).await?;
                 }
+                program.deletions.run_due(100).await?;
             }
             Step::EndPages { in_name_only } => {
                 clock.advance(UNTIL_PAGES_END);
@@ -137,7 +142,12 @@ impl Payer {
     async fn submit(&self, program: &Program, number: usize) -> Result<bool, StoreError> {
         let Attempt { id, version, stash_id } = &self.attempts[number];
         let means = SubmitMeans::Stash(stash_id.clone());
-        let submit = Submit { version: *version, attempt: *id, means, fingerprint: BROWSER.to_owned() };
+        let consent = self
+            .stored(program)
+            .await
+            .opens_contract()
+            .then(|| ConsentRequest { text_version: "2026-11".parse().unwrap(), locale: "de_AT".parse().unwrap() });
+        let submit = Submit { version: *version, attempt: *id, means, fingerprint: BROWSER.to_owned(), consent };
         match program.shopper.submit(self.session, submit).await {
             Ok(submitted) => follow_up(program, submitted).await.map(|()| true),
             Err(SubmitError::Store(error)) => Err(error),
@@ -255,7 +265,11 @@ impl Payer {
         let runs = matches!(session.state.kind(), SessionStateKind::Processing | SessionStateKind::Redirected);
         assert_eq!(count(OrderState::Processing), usize::from(runs), "attempts alive");
         assert_eq!(count(OrderState::ProcessingFailed), session.attempts.failed() as usize, "attempts that failed");
-        assert_eq!(self.received, events(&session, shown.first().copied()));
+        let heard: Vec<_> = self.received.iter().filter(|event| *event != CONTRACT_OPENED).collect();
+        assert_eq!(heard, events(&session, shown.first().copied()));
+        let opened = self.received.iter().filter(|event| *event == CONTRACT_OPENED).count();
+        assert_eq!(opened, usize::from(completed && session.opens_contract()), "{:?}", self.received);
+        self.only_the_paid_card_is_stored(program, &orders).await;
         for order in &orders {
             let operations = program.store.list_operations(order.id).await.unwrap();
             let waits = |one: &Operation| one.state == OpState::Pending && order.page.is_some();
@@ -264,6 +278,26 @@ impl Payer {
         }
         let own = |order: Option<OrderId>| order.is_none_or(|id| orders.iter().any(|order| order.id == id));
         assert_eq!(program.findings(own).await, [""; 0]);
+    }
+}
+
+impl Payer {
+    /// The processor has the card of the attempt that paid, and we what it is charged by; of no other attempt is anything left on either side.
+    async fn only_the_paid_card_is_stored(&self, program: &Program, orders: &[Order]) {
+        let with_credential = self.deployment.processor.orders_with_credential();
+        for order in orders {
+            let Some(id) = order.contract_id else {
+                assert!(!with_credential.contains(&order.id), "a card is stored for no contract");
+                continue;
+            };
+            let name = ContractName::Id(id);
+            let contract = program.store.find_contract(order.merchant_id, &name).await.unwrap();
+            let state = contract.map(|contract| contract.state);
+            assert_eq!(state, order.shown.then_some(ContractState::Active), "the contract of {order:?}");
+            let sealed = program.store.find_credential(id).await.unwrap();
+            let found = (with_credential.contains(&order.id), sealed.is_some());
+            assert_eq!(found, (order.shown, order.shown), "stored at the processor, and here, of {order:?}");
+        }
     }
 }
 

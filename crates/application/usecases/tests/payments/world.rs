@@ -230,7 +230,7 @@ impl World {
     ) -> Result<Submitted, SubmitError> {
         let version = self.stored(id).await.revision;
         let means = SubmitMeans::Method(method.to_owned());
-        let submit = Submit { version, attempt, means, fingerprint: "browser".to_owned() };
+        let submit = Submit { version, attempt, means, fingerprint: "browser".to_owned(), consent: None };
         self.shopper.submit(id, submit).await
     }
 
@@ -252,7 +252,9 @@ impl World {
             NewEntry { client: 1, session: None, stash_id: stash_id.clone(), fingerprint: fingerprint.clone(), data };
         self.stashing.put(&self.caller.merchant, entry).await.unwrap();
         let (version, attempt) = (self.stored(id).await.revision, AttemptId::new(fresh()));
-        shopper.submit(id, Submit { version, attempt, means: SubmitMeans::Stash(stash_id), fingerprint }).await
+        shopper
+            .submit(id, Submit { version, attempt, means: SubmitMeans::Stash(stash_id), fingerprint, consent: None })
+            .await
     }
 
     pub(crate) async fn stored(&self, id: SessionId) -> Session {

@@ -117,7 +117,7 @@ impl Known for OpenContractDto {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 #[schema(as = ConsentRequest, description = "What the shopper agreed to; the time of consent is that of the call.")]
-struct ConsentDto {
+pub(crate) struct ConsentDto {
     /// Which text was shown.
     #[schema(value_type = schema::Text)]
     text_version: Member<String>,
@@ -162,7 +162,7 @@ struct OpenContractInput {
 }
 
 /// A consent, its members of the right types.
-struct ConsentInput {
+pub(crate) struct ConsentInput {
     text_version: String,
     locale: String,
 }
@@ -267,7 +267,7 @@ impl OpenContractRequest {
 }
 
 impl ConsentInput {
-    fn parse(&self, all: &mut Violations) -> Option<ConsentRequest> {
+    pub(crate) fn parse(&self, all: &mut Violations) -> Option<ConsentRequest> {
         let text_version = all.check(Text::parse("Consent.TextVersion", &self.text_version));
         let locale = all.check(parse_locale("Consent.Locale", &self.locale));
         Some(ConsentRequest { text_version: text_version?, locale: locale? })

@@ -9,6 +9,7 @@ mod request;
 mod response;
 
 pub use action::{CancelRequest, CheckoutCaptureRequest, CheckoutRefundRequest, QueryRequest, QuerySubject};
+pub(crate) use contract::ConsentDto;
 pub use contract::{CloseContractRequest, ConsentRequest, OpenContractRequest};
 pub use paid_by::PaidBy;
 pub use request::CheckoutRequest;
