@@ -64,6 +64,8 @@ async fn lives(world: &World, id: &str, session: &str, events: [&str; 4]) {
         world.receiver.expect(&order, &["ORDER_AUTHORIZED", "ORDER_PROCESSED"]).await;
     }
     assert_eq!(contract(world, id).await["Orders"].as_array().unwrap().len(), 4, "the first Order and three charges");
+    let verified: Value = serde_json::from_str(&world.programs.run_dropin(&["ledger", "verify", "--json"])).unwrap();
+    assert_eq!((&verified["Clean"], &verified["StoredCards"]), (&json!(true), &json!(1)), "{verified}");
     let body = json!({"MerchantId": world.merchant.id, "ContractId": id});
     let closed = world.merchant.post_checkout("/closeContract", None, &body).await;
     assert_eq!((closed.status, &closed.json()["State"]), (200, &json!("CLOSED")), "{}", closed.text());

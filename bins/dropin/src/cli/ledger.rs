@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use dropin_boot::{Failure, SystemClock};
-use dropin_ports::ProcessorJournal;
+use dropin_ports::{ProcessorJournal, StoredCredentialList};
 use dropin_store::Store;
 use dropin_usecases::audit::{Audit, AuditError, Finding, Report};
 use serde_json::{Map, Value, json};
@@ -39,13 +39,15 @@ pub(super) const NOT_COMPARED: u8 = 2;
 
 /// Verifies the ledger.
 pub(super) async fn verify(cli: &Cli, store: &Store, wanted: &VerifyLedger) -> Result<ExitCode, Failure> {
-    let journal: Option<Arc<dyn ProcessorJournal>> = match wanted.without_processor {
+    let processor = match wanted.without_processor {
         true => None,
         false => Some(Arc::new(processor::open(cli, &wanted.processor).map_err(advise)?)),
     };
-    let audit = Audit { store: Arc::new(store.clone()), journal, clock: Arc::new(SystemClock) };
+    let journal = processor.clone().map(|processor| processor as Arc<dyn ProcessorJournal>);
+    let credentials = processor.map(|processor| processor as Arc<dyn StoredCredentialList>);
+    let audit = Audit { store: Arc::new(store.clone()), journal, credentials, clock: Arc::new(SystemClock) };
     let report = audit.verify().await.map_err(|error| match error {
-        AuditError::Journal(_) => advise(not_answered(cli, wanted, &error)),
+        AuditError::Journal(_) | AuditError::Credentials(_) => advise(not_answered(cli, wanted, &error)),
         AuditError::Store(_) => error.into(),
     })?;
     say(&if wanted.output.json { of(&report).to_string() } else { in_words(&report) })?;
@@ -76,7 +78,8 @@ fn in_words(report: &Report) -> String {
         Some(entries) => format!("{entries} entries of the processor's journal"),
         None => "without the processor's journal".to_owned(),
     };
-    lines.push(format!("Read {} Orders with {} operations, {journal}.", report.orders, report.operations));
+    let cards = report.credentials.map(|cards| format!(", {cards} stored cards")).unwrap_or_default();
+    lines.push(format!("Read {} Orders with {} operations, {journal}{cards}.", report.orders, report.operations));
     if 0 < report.open {
         let open = report.open;
         lines.push(format!("Open and therefore not compared: {open} operations; `dropin op list` shows them."));
@@ -119,6 +122,7 @@ fn of(report: &Report) -> Value {
         "Operations": report.operations,
         "OpenOperations": report.open,
         "JournalEntries": report.journal_entries,
+        "StoredCards": report.credentials,
         "Disagreements": report.found,
         "Findings": Value::from_iter(findings),
     })

@@ -178,6 +178,7 @@ macro_rules! all_cases {
             contract {
                 a_contract_opens_with_its_payment
                 a_settlement_of_a_contract_that_changed_is_stale
+                an_auditor_finds_what_is_here_of_a_stored_card
                 tries_are_kept_with_what_became_of_them
                 of_charges_at_once_one_is_written
                 a_credential_is_kept_until_it_is_deleted_at_its_processor

@@ -6,18 +6,21 @@ use async_trait::async_trait;
 use diesel::connection::Connection;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use dropin_kernel::{LedgerTransactionId, OpId, OrderId, Timestamp};
+use dropin_kernel::{LedgerTransactionId, MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Currency;
-use dropin_order::{Account, Refund};
+use dropin_order::{Account, OpState, Refund};
 use dropin_ports::{
-    AuditStore, AuditedOrder, Balance, CheckoutRecord, OrderAuditTrail, OrderRecords, PositionedOperation, StoreError,
+    AuditStore, AuditedOrder, Balance, CheckoutRecord, CredentialTrace, OrderAuditTrail, OrderRecords,
+    PositionedOperation, StoreError,
 };
 
 use crate::append_only;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{OpRow, OrderRow, RefundRow};
-use crate::schema::{checkout, ledger_entry, ledger_transaction, processor_op, purchase_order, refund};
+use crate::schema::{
+    checkout, contract_credential, ledger_entry, ledger_transaction, merchant, processor_op, purchase_order, refund,
+};
 use crate::sql::{Document, Id, Instant, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
@@ -75,6 +78,49 @@ impl AuditStore for Store {
         })
         .await
     }
+
+    async fn list_merchant_ids(&self, after: Option<MerchantId>, limit: u32) -> Result<Vec<MerchantId>, StoreError> {
+        self.read(move |connection| {
+            let mut ids = merchant::table.select(merchant::id).order(merchant::id).limit(i64::from(limit)).into_boxed();
+            if let Some(after) = after {
+                ids = ids.filter(merchant::id.gt(Id(after.uuid())));
+            }
+            let ids: Vec<Id> = ids.load(connection).in_table("merchant")?;
+            Ok(ids.into_iter().map(|id| MerchantId::new(id.0)).collect())
+        })
+        .await
+    }
+
+    async fn trace_credentials(&self, opened_by: Vec<OpId>) -> Result<Vec<CredentialTrace>, StoreError> {
+        self.read(move |connection| {
+            let ids: Vec<_> = opened_by.iter().map(|id| Id(id.uuid())).collect();
+            let credential = contract_credential::contract_id.nullable().eq(purchase_order::contract_id);
+            let found: Vec<(Id, Id, String, Option<Id>)> = processor_op::table
+                .inner_join(purchase_order::table.on(purchase_order::id.eq(processor_op::order_id)))
+                .left_join(contract_credential::table.on(credential))
+                .filter(processor_op::id.eq_any(ids))
+                .select((
+                    processor_op::id,
+                    processor_op::order_id,
+                    processor_op::state,
+                    contract_credential::contract_id.nullable(),
+                ))
+                .load(connection)
+                .in_table("processor_op")?;
+            found.into_iter().map(trace).collect()
+        })
+        .await
+    }
+}
+
+fn trace((operation, order, state, credential): (Id, Id, String, Option<Id>)) -> Result<CredentialTrace, Fault> {
+    let state: OpState = state.parse().map_err(|_unknown| corrupt("processor_op", "the state is unknown"))?;
+    Ok(CredentialTrace {
+        operation: OpId::new(operation.0),
+        order: OrderId::new(order.0),
+        is_open: state.is_open(),
+        has_credential: credential.is_some(),
+    })
 }
 
 /// One Order with all that is kept about it.

@@ -358,4 +358,5 @@ diesel::allow_tables_to_appear_in_same_query!(
     outbox_event,
     outbox_stream,
     outbox_parked,
+    contract_credential,
 );

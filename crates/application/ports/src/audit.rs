@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use dropin_kernel::{LedgerTransactionId, OpId, OrderId, Timestamp};
+use dropin_kernel::{LedgerTransactionId, MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Currency;
 use dropin_order::{Account, Operation, Order, Refund};
 
@@ -78,6 +78,19 @@ impl AuditedOrder {
     }
 }
 
+/// What is kept here of the card that an authorization had stored at the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CredentialTrace {
+    /// The authorization.
+    pub operation: OpId,
+    /// Its Order.
+    pub order: OrderId,
+    /// Whether its outcome is open: what the processor stored may still be taken up.
+    pub is_open: bool,
+    /// Whether the card can be charged or deleted from here.
+    pub has_credential: bool,
+}
+
 /// The records of all merchants' Orders, shown or not, in pages, for the audit. Reads only, and takes no locks.
 #[async_trait]
 pub trait AuditStore: Send + Sync {
@@ -94,4 +107,10 @@ pub trait AuditStore: Send + Sync {
     /// How many operations are open that have been unknown since before `since`, or are due since before then; cheap enough to be asked every
     /// few seconds.
     async fn count_stuck_operations(&self, since: Timestamp) -> Result<u64, StoreError>;
+
+    /// Merchants with an id above `after` (all when `None`), by id, at most `limit`; fewer only at the end.
+    async fn list_merchant_ids(&self, after: Option<MerchantId>, limit: u32) -> Result<Vec<MerchantId>, StoreError>;
+
+    /// What is kept of the cards that these authorizations stored, in any order; nothing of those that do not exist. At most 1,000 are asked for.
+    async fn trace_credentials(&self, opened_by: Vec<OpId>) -> Result<Vec<CredentialTrace>, StoreError>;
 }

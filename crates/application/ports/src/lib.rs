@@ -29,7 +29,9 @@ pub use access::{
     AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, UserChange,
     UserInserted,
 };
-pub use audit::{AuditStore, AuditedOrder, Balance, OrderAuditTrail, OrderRecords, PositionedOperation};
+pub use audit::{
+    AuditStore, AuditedOrder, Balance, CredentialTrace, OrderAuditTrail, OrderRecords, PositionedOperation,
+};
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
 pub use contract::{
     ChangeContract, ChargeOutcome, ConcludedCharge, ContractName, ContractSettlement, ContractStore, ContractUse,

@@ -5,6 +5,7 @@
 //! only counted, unless nobody has settled it for too long. In memory stay two bits for each operation, and what the processor did in other
 //! amounts than asked.
 
+mod credentials;
 mod journal;
 mod open_work;
 mod report;
@@ -15,7 +16,10 @@ mod tests;
 use std::sync::Arc;
 
 use dropin_kernel::Timestamp;
-use dropin_ports::{AuditStore, AuditedOrder, Clock, JournalUnavailable, ProcessorJournal, StoreError};
+use dropin_ports::{
+    AuditStore, AuditedOrder, Clock, CredentialListUnavailable, JournalUnavailable, ProcessorJournal, StoreError,
+    StoredCredentialList,
+};
 
 use self::journal::Journal;
 pub use self::open_work::OpenWork;
@@ -33,6 +37,9 @@ pub enum AuditError {
     /// The processor's cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalUnavailable),
+    /// The list of the cards that it stored cannot be read.
+    #[error(transparent)]
+    Credentials(#[from] CredentialListUnavailable),
 }
 
 /// Verifies the ledger.
@@ -42,6 +49,8 @@ pub struct Audit {
     pub store: Arc<dyn AuditStore>,
     /// The processor's; `None` verifies ours by themselves.
     pub journal: Option<Arc<dyn ProcessorJournal>>,
+    /// The cards that the processor stored; `None` leaves them out.
+    pub credentials: Option<Arc<dyn StoredCredentialList>>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
@@ -67,9 +76,13 @@ impl Audit {
             }
             match page.last() {
                 Some(last) if page.len() == PAGE as usize => after = Some(last.id()),
-                _ => return Ok(report),
+                _ => break,
             }
         }
+        if let Some(source) = &self.credentials {
+            credentials::check(&*self.store, &**source, &mut report).await?;
+        }
+        Ok(report)
     }
 }
 

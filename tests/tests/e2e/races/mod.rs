@@ -5,6 +5,7 @@
 
 mod attempts;
 mod captures;
+mod contracts;
 mod expiry;
 mod late;
 mod refunds;

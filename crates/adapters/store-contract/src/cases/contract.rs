@@ -5,13 +5,13 @@ use dropin_contract::{
     CardSummary, ChargeTry, Consent, Contract, ContractKind, ContractOrigin, CredentialDecline, DeclineCategory,
     NewContract, TryResult,
 };
-use dropin_kernel::{Change, ContractId, EventId, MerchantId, SessionId, Timestamp};
+use dropin_kernel::{Change, ContractId, EventId, MerchantId, OpId, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::{FailureReason, NewOrder, OpState, Order, OrderState};
 use dropin_ports::{
     Actor, AuthorizationPrepared, ChangeContract, Changed, ChargeOutcome, ConcludedCharge, ContractName,
-    ContractSettlement, ContractUse, CredentialChange, NewEvent, NewHistoryEntry, Payment, PrepareAuthorization,
-    SealedCredential, Settled, Settlement, Subject,
+    ContractSettlement, ContractUse, CredentialChange, CredentialTrace, NewEvent, NewHistoryEntry, Payment,
+    PrepareAuthorization, SealedCredential, Settled, Settlement, Subject,
 };
 
 use crate::Harness;
@@ -292,6 +292,29 @@ pub async fn a_credential_is_kept_until_it_is_deleted_at_its_processor(harness: 
     assert!(lease(100, 200).await.is_empty());
     assert_eq!(harness.contracts.has_credentials().await, Ok(false));
     assert_eq!(harness.count("outbox_event", "event_type = 'CONTRACT_CLOSED'"), 1);
+}
+
+pub async fn an_auditor_finds_what_is_here_of_a_stored_card(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (other, _) = harness.merchant().await;
+    let all = harness.audit.list_merchant_ids(None, 10_000).await.unwrap();
+    assert!(all.is_sorted() && all.contains(&merchant.id) && all.contains(&other.id));
+    let behind = harness.audit.list_merchant_ids(Some(all[0]), 1).await.unwrap();
+    assert_eq!(behind, all[1..2]);
+
+    let contract = new_contract(merchant.id, "subscription-1", at(0));
+    let payment = prepared(&harness, opening(&contract, at(0))).await;
+    let (operation, order) = (payment.operation.id, payment.order.id);
+    let trace = async || harness.audit.trace_credentials(vec![operation, OpId::new(fresh())]).await.unwrap();
+    let expected = |is_open, has_credential| vec![CredentialTrace { operation, order, is_open, has_credential }];
+    assert_eq!(trace().await, expected(true, false), "asked, and not answered");
+    assert_eq!(harness.payments.settle(stored(&payment, at(1))).await, Ok(Settled::Done));
+    assert_eq!(trace().await, expected(false, true), "stored");
+    let contract = found(&harness, &contract).await;
+    assert_eq!(harness.contracts.change_contract(closing(&contract, at(2))).await, Ok(Changed::Done));
+    assert_eq!(trace().await, expected(false, true), "to be deleted");
+    harness.contracts.remove_deleted_credential(contract.id).await.unwrap();
+    assert_eq!(trace().await, expected(false, false), "deleted");
 }
 
 pub async fn a_credential_of_a_contract_that_nobody_may_charge_is_only_deleted(harness: Arc<Harness>) {

@@ -30,13 +30,15 @@ pub enum Disagreement {
     Duplicate,
     /// The processor holds money that no Order explains.
     UnexplainedMoney,
+    /// The processor keeps a card that nobody here can charge or delete.
+    OrphanedCredential,
     /// An outcome that has been open for too long.
     Stuck,
 }
 
 impl Disagreement {
     /// Every one.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::CorruptRow,
         Self::UnbalancedTransaction,
         Self::Ledger,
@@ -48,6 +50,7 @@ impl Disagreement {
         Self::Mismatch,
         Self::Duplicate,
         Self::UnexplainedMoney,
+        Self::OrphanedCredential,
         Self::Stuck,
     ];
 
@@ -65,6 +68,7 @@ impl Disagreement {
             Self::Mismatch => "MISMATCH",
             Self::Duplicate => "DUPLICATE",
             Self::UnexplainedMoney => "UNEXPLAINED_MONEY",
+            Self::OrphanedCredential => "ORPHANED_CREDENTIAL",
             Self::Stuck => "STUCK",
         }
     }
@@ -94,6 +98,8 @@ pub struct Report {
     pub open: u64,
     /// Entries read from the processor's journal; `None` when it was not asked.
     pub journal_entries: Option<u64>,
+    /// Cards that the processor keeps; `None` when it was not asked.
+    pub credentials: Option<u64>,
     /// How many disagreements there are.
     pub found: u64,
     /// The first [`MAX_FINDINGS`] of them.

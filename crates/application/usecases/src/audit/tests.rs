@@ -1,5 +1,6 @@
 //! Lives as the domain makes them are clean; every sort of disagreement is seeded and seen.
 
+mod credentials;
 mod lifecycles;
 
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use super::{Audit, AuditError, Disagreement, Report};
 async fn report(fixture: AuditFixture, with_journal: bool, after: Duration) -> Report {
     let fixture = Arc::new(fixture);
     let journal = with_journal.then(|| fixture.clone() as Arc<dyn ProcessorJournal>);
-    Audit { store: fixture, journal, clock: Arc::new(At(NOW.plus(after))) }.verify().await.unwrap()
+    Audit { store: fixture, journal, credentials: None, clock: Arc::new(At(NOW.plus(after))) }.verify().await.unwrap()
 }
 
 /// What is found of one lifecycle, with and without the processor's journal.
@@ -366,7 +367,7 @@ async fn a_journal_that_cannot_be_read_ends_it() {
         }
     }
     let store = Arc::new(AuditFixture::of(&[OrderLifecycle::captured(3_000)]));
-    let audit = Audit { store, journal: Some(Arc::new(Away)), clock: Arc::new(At(NOW)) };
+    let audit = Audit { store, journal: Some(Arc::new(Away)), credentials: None, clock: Arc::new(At(NOW)) };
     assert!(matches!(audit.verify().await, Err(AuditError::Journal(_))));
 }
 
@@ -375,5 +376,5 @@ fn spellings_are_unique() {
     let mut spellings = Disagreement::ALL.map(Disagreement::as_str).to_vec();
     spellings.sort_unstable();
     spellings.dedup();
-    assert_eq!(spellings.len(), 12);
+    assert_eq!(spellings.len(), 13);
 }

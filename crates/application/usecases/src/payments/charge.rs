@@ -6,7 +6,9 @@ use dropin_contract::Contract;
 use dropin_kernel::{ContractId, OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::NewOrder;
-use dropin_ports::{Actor, CheckoutRecord, ContractName, KeyUse, KeyringError, StoreError, StoredCredentialPayment};
+use dropin_ports::{
+    Actor, CheckoutRecord, ContractName, KeyUse, KeyringError, StoreError, StoredCredential, StoredCredentialPayment,
+};
 
 use super::authorization_flow::{Attempt, AttemptContract, PaymentInstrument, PrepareOutcome, not_offered};
 use super::checkout::{CheckoutError, Checkouts};
@@ -55,7 +57,9 @@ impl Checkouts {
         for round in 0..MAX_CAS_RETRIES {
             self.payments.backoff(round).await;
             let now = self.payments.clock.now();
-            let attempt = Attempt { round, ..self.charging(caller, ask, key_use, now).await? };
+            // Closed a moment ago: it is looked at again.
+            let Some(attempt) = self.charging(caller, ask, key_use, now).await? else { continue };
+            let attempt = Attempt { round, ..attempt };
             match self.authorization_flow().prepare(attempt).await? {
                 PrepareOutcome::Prepared(prepared) => {
                     return Ok(IdempotentOutcome::Concluded(self.authorize_and_capture(*prepared).await?));
@@ -69,13 +73,14 @@ impl Checkouts {
         Err(busy("charged").into())
     }
 
+    /// `None` when the contract's credential is gone: it was closed after it was read.
     async fn charging(
         &self,
         caller: &Caller,
         ask: &ChargeAsk,
         key_use: Option<KeyUse>,
         now: Timestamp,
-    ) -> Result<Attempt, CheckoutError> {
+    ) -> Result<Option<Attempt>, CheckoutError> {
         let merchant = caller.merchant.id;
         let found = self.contracts.find_contract(merchant, &ContractName::Id(ask.contract)).await?;
         let contract = found.ok_or(CheckoutError::NoContract)?;
@@ -91,7 +96,8 @@ impl Checkouts {
         };
         let method = purchase.offer(&self.payments.catalogue, &contract.payment_method);
         let method = method.map_err(|refusal| CheckoutError::Method(not_offered(refusal)))?;
-        let payment = StoredCredentialPayment::new(self.credential(&contract).await?, mark);
+        let Some(credential) = self.credential(&contract).await? else { return Ok(None) };
+        let payment = StoredCredentialPayment::new(credential, mark);
         let order = NewOrder {
             id: OrderId::new(self.payments.ids.random()),
             merchant_id: merchant,
@@ -103,7 +109,7 @@ impl Checkouts {
             payment_method: contract.payment_method.clone(),
             return_url: None,
         };
-        Ok(Attempt {
+        Ok(Some(Attempt {
             session: None,
             order,
             instrument: PaymentInstrument { method, stash: None },
@@ -115,19 +121,17 @@ impl Checkouts {
             key_use,
             now,
             round: 0,
-        })
+        }))
     }
 
     /// Opened before anything is written: a charge that begins without it would fail, and its reference would be used up.
-    async fn credential(&self, contract: &Contract) -> Result<dropin_ports::StoredCredential, CheckoutError> {
-        let sealed = self.contracts.find_credential(contract.id).await?;
-        // An ACTIVE contract has one; this one was closed a moment ago.
-        let sealed = sealed.ok_or_else(|| StoreError::Unavailable("the contract is being closed".to_owned()))?;
+    async fn credential(&self, contract: &Contract) -> Result<Option<StoredCredential>, CheckoutError> {
+        let Some(sealed) = self.contracts.find_credential(contract.id).await? else { return Ok(None) };
         let vault = self.payments.credentials.as_ref();
         let vault =
             vault.ok_or_else(|| KeyringError::Unavailable("this program has no key to stored cards".to_owned()));
         let opened = vault.and_then(|vault| vault.open(contract.merchant_id, contract.id, &sealed));
-        opened.map_err(CheckoutError::Keyring)
+        opened.map(Some).map_err(CheckoutError::Keyring)
     }
 
     /// Asks for what was prepared, and for the capture that follows; how things stand then.

@@ -67,7 +67,7 @@ async fn nothing_is_open(world: &World) -> bool {
 /// The ledger, the amounts and the operations of every Order agree.
 async fn ledger_agrees(world: &World) {
     let (store, clock) = (Arc::new(world.store.clone()), world.payments.clock.clone());
-    let report = Audit { store, journal: None, clock }.verify().await.unwrap();
+    let report = Audit { store, journal: None, credentials: None, clock }.verify().await.unwrap();
     assert!(report.findings.is_empty(), "{:?}", report.findings);
 }
 

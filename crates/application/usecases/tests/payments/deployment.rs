@@ -255,7 +255,7 @@ impl Program {
     /// What `dropin ledger verify` complains about, of these Orders.
     pub(crate) async fn findings(&self, of: impl Fn(Option<OrderId>) -> bool) -> Vec<String> {
         let (store, clock) = (Arc::new(self.store.clone()), self.payments.clock.clone());
-        let report = Audit { store, journal: None, clock }.verify().await.unwrap();
+        let report = Audit { store, journal: None, credentials: None, clock }.verify().await.unwrap();
         report
             .findings
             .into_iter()

@@ -12,8 +12,8 @@ use dropin_order::{
     OrderParts, Refund, RefundState, Step, VoidPlan,
 };
 use dropin_ports::{
-    AuditStore, AuditedOrder, Balance, Clock, JournalEntry, JournalUnavailable, OrderAuditTrail, OrderRecords,
-    PositionedOperation, ProcessorJournal, StoreError,
+    AuditStore, AuditedOrder, Balance, Clock, CredentialTrace, JournalEntry, JournalUnavailable, OrderAuditTrail,
+    OrderRecords, PositionedOperation, ProcessorJournal, StoreError,
 };
 use uuid::Uuid;
 
@@ -279,6 +279,14 @@ impl AuditStore for AuditFixture {
 
     async fn count_stuck_operations(&self, _since: Timestamp) -> Result<u64, StoreError> {
         panic!("an audit sees them")
+    }
+
+    async fn list_merchant_ids(&self, _after: Option<MerchantId>, _limit: u32) -> Result<Vec<MerchantId>, StoreError> {
+        panic!("no cards are compared here")
+    }
+
+    async fn trace_credentials(&self, _opened_by: Vec<OpId>) -> Result<Vec<CredentialTrace>, StoreError> {
+        panic!("no cards are compared here")
     }
 }
 
