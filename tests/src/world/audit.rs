@@ -34,7 +34,7 @@ impl World {
 
     /// The credentials that the processor has of the merchant's contracts.
     pub async fn stored_credentials(&self) -> serde_json::Value {
-        let path = format!("/v1/credentials?merchant={}&after=0&limit=100", self.merchant.id);
+        let path = format!("/v1/credentials?merchant={}&after=0&limit=1000", self.merchant.id);
         self.ask_processor(Method::GET, &path, Vec::new()).await.json()
     }
 
