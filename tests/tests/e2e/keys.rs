@@ -92,7 +92,8 @@ crate::both! {
         }
     }
 
-    /// openContract is 503 while the newest credential key is away; the same request stores the card once it is back.
+    /// openContract, and the submit of a Session that opens a contract, are 503 while the newest credential key is away; the same request stores the
+    /// card once it is back.
     async fn without_credential_keys_no_card_is_stored(world: &World) {
         let (keys, aside) = (world.data.join("keys/credential"), world.data.join("aside"));
         let card = world.stash(&world.merchant, cards::VISA).await;
@@ -101,15 +102,24 @@ crate::both! {
             "Kind": "RECURRING", "Consent": {"TextVersion": "2026-11", "Locale": "de_DE"},
         }));
         request.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "Items" | "Capture"));
+        let session = world.merchant.create_session(json!({"OpenContract": true})).await;
+        let shopper = world.shopper(&session);
+        let typed = shopper.stash("subscriber", cards::VISA).await;
         fs::rename(&keys, &aside).unwrap();
         until("checkout-api is not ready", Duration::from_secs(10), async || (ready(world).await[1] == 503).then_some(())).await;
         let refused = world.merchant.post_checkout("/openContract", None, &request).await;
         assert_eq!((refused.status, refused.code().as_str()), (503, "SERVICE_UNAVAILABLE"), "{}", refused.text());
+        let refused = shopper.submit_agreeing(&typed).await;
+        assert_eq!((refused.status, refused.code().as_str()), (503, "SERVICE_UNAVAILABLE"), "{}", refused.text());
+        assert_eq!(world.merchant.session(&session).await["State"], "CREATED");
         fs::rename(&aside, &keys).unwrap();
         until("checkout-api is ready", Duration::from_secs(10), async || (ready(world).await[1] == 200).then_some(())).await;
         let opened = world.merchant.post_checkout("/openContract", None, &request).await;
         assert_eq!((opened.status, &opened.json()["State"]), (200, &json!("ACTIVE")), "{}", opened.text());
         let contract = opened.json()["ContractId"].as_str().unwrap().to_owned();
         world.receiver.expect(&contract, &["CONTRACT_OPENED"]).await;
+        let submitted = shopper.submit_agreeing(&typed).await;
+        assert_eq!((submitted.status, &submitted.json()["State"]), (200, &json!("COMPLETED")), "{}", submitted.text());
+        world.receiver.expect(&session, &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "CONTRACT_OPENED", "ORDER_PROCESSED"]).await;
     }
 }
