@@ -245,9 +245,12 @@ def use_a_fresh_key(case, meta):
 
 def pay_for_real(case, chance):
     """A StashId that was never stashed is refused, which is right, so valid requests name a card that waits."""
-    method = chance.choice(["PAYPAL", "BANKTRANSFER"]) if chance.random() < 0.3 else None
+    # Consent belongs to a Session that opens a contract, which a card alone does.
+    opens = case.body.get("Consent") is not None
+    method = chance.choice(["PAYPAL", "BANKTRANSFER"]) if not opens and chance.random() < 0.3 else None
     # A transfer takes the money at once.
-    session = new_session(AutoCapture=method == "BANKTRANSFER" or chance.random() < 0.5)["SessionId"]
+    capture = method == "BANKTRANSFER" or chance.random() < 0.5
+    session = new_session(AutoCapture=capture, OpenContract=opens)["SessionId"]
     case.path_parameters["SessionId"] = session
     case.body.pop("PaymentMethod", None)
     case.body.update(submission(session))
