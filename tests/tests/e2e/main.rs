@@ -7,6 +7,7 @@ mod canary;
 mod cancels;
 mod catalogue;
 mod checkout;
+mod contract_commands;
 mod contracts;
 mod drop_in;
 mod events;

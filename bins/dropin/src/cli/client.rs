@@ -89,6 +89,17 @@ impl ServiceClient {
         reply.json(&format!("{method} {}{path}", self.base))
     }
 
+    /// A merchant's search at `path` below {base_url}; any answer.
+    pub(super) async fn search(&self, path: &str, query: &[(&str, &str)]) -> Result<ServiceResponse, Failure> {
+        let url = format!("{}{path}", self.base);
+        send(request(&self.merchant, "GET", &url)?.query(&query)?, None, &url).await
+    }
+
+    /// A merchant's call to a whole address, with JSON that is sent as it is written; any answer.
+    pub(super) async fn post_to(&self, url: &str, json: String) -> Result<ServiceResponse, Failure> {
+        send(request(&self.merchant, "POST", url)?, Some(Body::Written(json)), url).await
+    }
+
     /// What a browser does without credentials: any answer, redirects not followed.
     pub(super) async fn browse(
         &self,
@@ -113,6 +124,8 @@ pub(super) fn addresses(cli: &Cli) -> Result<Addresses, Failure> {
 /// What a request carries.
 pub(super) enum Body<'a> {
     Json(&'a Value),
+    /// JSON that is sent as it is written, so that its numbers stay exact.
+    Written(String),
     Form(&'a [(&'a str, &'a str)]),
 }
 
@@ -128,6 +141,16 @@ impl ServiceResponse {
             (status, Ok(refusal)) if refusal["Code"].is_string() => Err(refused(what, status, &refusal).into()),
             (status, _) => Err(format!("{what} answered {status} and no JSON: is that the address of Dropin?").into()),
         }
+    }
+    /// The same; where it is a refusal, with what `advice` says to do about its Error object.
+    pub(super) fn json_or(&self, what: &str, advice: impl FnOnce(&Value) -> Option<String>) -> Result<Value, Failure> {
+        self.json(what).map_err(|failure| {
+            let refusal = serde_json::from_slice(&self.body).unwrap_or_default();
+            match advice(&refusal) {
+                Some(advice) => format!("{failure}\n{advice}").into(),
+                None => failure,
+            }
+        })
     }
 }
 
@@ -162,6 +185,7 @@ fn request(client: &Client, method: &str, url: &str) -> Result<ClientRequest, Fa
 async fn send(request: ClientRequest, body: Option<Body<'_>>, url: &str) -> Result<ServiceResponse, Failure> {
     let sent = match body {
         Some(Body::Json(body)) => request.send_json(body).await,
+        Some(Body::Written(json)) => request.content_type("application/json").send_body(json).await,
         Some(Body::Form(pairs)) => request.send_form(&pairs).await,
         None => request.send().await,
     };

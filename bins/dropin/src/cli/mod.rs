@@ -1,6 +1,7 @@
 //! The command line: what it takes, and the commands beside serving. Scripts rely on it: what is here stays.
 
 mod client;
+mod contract;
 mod doctor;
 mod keys;
 mod ledger;
@@ -20,6 +21,7 @@ mod wallet;
 use clap::{Args, Parser, Subcommand};
 use dropin_boot::{ConfigArgs, KeyArgs, LogArgs, ModeArgs, StoreArgs};
 
+use contract::ContractCommand;
 use doctor::Doctor;
 use keys::KeysCommand;
 use ledger::LedgerCommand;
@@ -79,7 +81,8 @@ pub(crate) enum Command {
     Notification(NotificationCommand),
     /// Print a merchant's notifications as they come, until ctrl-c
     Listen(Listen),
-    /// Make an event happen in a sandbox, by a payment that leads to it
+    /// Make an event happen in a sandbox, by a payment that leads to it. CONTRACT_* events come by a Session with OpenContract true and by
+    /// `dropin contract close`
     Trigger(Trigger),
     /// Operations at the payment processor
     #[command(subcommand)]
@@ -87,6 +90,9 @@ pub(crate) enum Command {
     /// Orders, as somebody who runs this deployment sees them
     #[command(subcommand)]
     Order(OrderCommand),
+    /// A merchant's contracts, over HTTP with its credentials as its server has them
+    #[command(subcommand)]
+    Contract(ContractCommand),
     /// The books
     #[command(subcommand)]
     Ledger(LedgerCommand),

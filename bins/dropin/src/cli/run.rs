@@ -14,7 +14,7 @@ use super::merchant::{self, MerchantCommand};
 use super::operations::{self, OpCommand};
 use super::order::{self, OrderCommand};
 use super::rates::{self, RatesCommand};
-use super::{Cli, Command, DeploymentCommand, doctor, keys, listen, notification, say, trigger, wallet};
+use super::{Cli, Command, DeploymentCommand, contract, doctor, keys, listen, notification, say, trigger, wallet};
 use crate::files;
 
 /// Runs one command.
@@ -36,6 +36,7 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         Command::Doctor(wanted) => return doctor::run(cli, *wanted).await,
         Command::Grants(wanted) => say(dropin_store::grants(&wanted.role, &wanted.database).trim_end()),
         Command::Listen(wanted) => listen::run(cli, wanted).await,
+        Command::Contract(wanted) => contract::run(cli, wanted).await,
         Command::Trigger(wanted) if wanted.list => trigger::list(wanted.output),
         Command::Migrate => with_store(open(cli, command)?, async |store| migrate(store)).await,
         Command::Ledger(LedgerCommand::Verify(wanted)) => {

@@ -33,7 +33,8 @@ pub(crate) struct Trigger {
     /// EventType to make happen, such as ORDER_PROCESSED; --list shows all
     #[arg(value_name = "EVENT", required_unless_present = "list", value_parser = event_type)]
     pub(crate) event: Option<&'static str>,
-    /// Show every EventType, and what is done for it
+    /// Show every EventType that a payment leads to, and what is done for it. A Session with OpenContract true, or openContract, leads to
+    /// CONTRACT_OPENED, and `dropin contract close` to CONTRACT_CLOSED
     #[arg(long, conflicts_with = "event")]
     pub(crate) list: bool,
     #[command(flatten)]
@@ -47,7 +48,8 @@ pub(crate) struct Trigger {
     pub(crate) output: Output,
 }
 
-/// Every EventType that a payment of a Session leads to. Those of contracts come by openContract and closeContract.
+/// Every EventType that a payment of a Session leads to. Those of contracts come by a Session with OpenContract true, openContract
+/// and closeContract.
 fn event_types() -> impl Iterator<Item = &'static str> {
     SessionEvent::ALL.into_iter().map(SessionEvent::as_str).chain(OrderEvent::ALL.into_iter().map(OrderEvent::as_str))
 }
