@@ -19,10 +19,10 @@ async function fillCard(page, number) {
   return card.locator("form .pay");
 }
 
-/** Puts the first thing of the shelf into the basket and checks out; the SessionId. */
-async function checkOut(page, shop) {
+/** Puts a thing of the shelf, the first if none is named, into the basket and checks out; the SessionId. */
+async function checkOut(page, shop, thing = "mug") {
   await page.goto(shop);
-  await page.locator("#view .thing button").first().click();
+  await page.locator(`#view .thing[data-thing="${thing}"] button`).click();
   await page.locator(".basket-link").click();
   await page.locator("#checkout").click();
   await page.waitForURL(/\/pay\?session=/);
@@ -280,6 +280,40 @@ export async function heldInShop(browser, input) {
   await (await fillCard(page, input.held)).click();
   await page.locator(".thanks.review").waitFor();
   return { problems, title: await page.locator(".thanks h1").innerText(), command: await page.locator(".bank code").innerText() };
+}
+
+/** A subscription: the shopper agrees and pays the first month; behind the counter the next one is charged by a double click, and the subscription ended. */
+export async function subscription(browser, input) {
+  const context = await browser.newContext({ viewport: input.viewport });
+  const problems = [];
+  const page = await visit(context, problems);
+  const picture = async (name) => input.pictures && page.screenshot({ path: `${input.pictures}/${name}-${input.viewport.width}.png`, fullPage: true });
+  await page.goto(input.shop);
+  const price = await page.locator("[data-thing=teabox] .price").innerText();
+  await picture("shelf");
+  const session = await checkOut(page, input.shop, "teabox");
+  const pay = await fillCard(page, input.number);
+  const agreement = await page.frameLocator("#dropin iframe").locator("#agreement").innerText();
+  const methods = await page.locator("#dropin #paypal").count();
+  await picture("agree");
+  await pay.click();
+  await page.locator(".thanks.paid").waitFor();
+  const panel = page.locator("#subscription");
+  await panel.locator("#charge:not([aria-disabled])").dblclick();
+  // From the notification of the charge, which has no Session.
+  const charges = panel.locator(".charge");
+  await charges.filter({ hasText: "paid" }).waitFor();
+  const charged = await charges.allInnerTexts();
+  await picture("charged");
+  await page.reload();
+  await panel.locator("#end:not([aria-disabled])").click();
+  await page.locator("#payment-panel", { hasText: "The subscription is ended. CONTRACT_CLOSED follows" }).waitFor();
+  await page.locator(`#stream [data-payment="${session}"] .event-type`, { hasText: "CONTRACT_CLOSED" }).waitFor();
+  await panel.locator("button:not(.copy)").first().waitFor({ state: "detached" });
+  await picture("ended");
+  const events = await page.locator(`#stream [data-payment="${session}"] .event-type`).allInnerTexts();
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+  return { problems, price, agreement, methods, charged, ended: await panel.innerText(), later: await charges.count(), events, wide };
 }
 
 /** What stands in view after a payment, without scrolling; whether anything is wider than the window; and the test cards. */

@@ -1,17 +1,18 @@
 // The merchant's back office: the state of the payment, the notifications as they arrive, and the test cards.
 
-import { ask, copyButton, h, say, total } from "./kit.js";
+import { ask, badge, copyButton, fact, h, identifier, isOver, say, total } from "./kit.js";
+import { subscriptionPanel } from "./subscription.js";
 
 const MAX_SHOWN = 60;
 const POLL_MS = 4000;
-const OVER = ["PROCESSED", "PROCESSING_FAILED", "CANCELLED", "DECLINED", "FAILED"];
 const TIME = new Intl.DateTimeFormat("en-IE", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 
 const listeners = [];
 const received = new Set();
 let payment = null;
 let asked = 0;
-let shipping = false;
+/** What our server was asked to do with the payment and has not done yet. */
+let busy = null;
 let outcome = null;
 let drawn = "";
 
@@ -63,7 +64,7 @@ export function start(testCards) {
   drawPayment();
   listen();
   setInterval(() => {
-    if (payment !== null && document.visibilityState === "visible" && !OVER.includes(stateOf(payment))) refresh();
+    if (payment !== null && document.visibilityState === "visible" && !isOver(stateOf(payment))) refresh();
   }, POLL_MS);
 }
 
@@ -90,7 +91,7 @@ function grouped(number) {
 // --- the payment ------------------------------------------------------------------------------------------------------------
 
 function drawPayment() {
-  const signature = JSON.stringify([payment, outcome, shipping]);
+  const signature = JSON.stringify([payment, outcome, busy]);
   if (signature === drawn) return;
   drawn = signature;
   const panel = document.getElementById("payment-panel");
@@ -125,22 +126,10 @@ function drawPayment() {
       ),
     ),
     order?.State === "PAYMENT_AUTHORIZED" && !payment.AutoCapture ? shipButton() : "",
+    payment.Subscription ? subscriptionPanel(payment, busy, act) : "",
     outcome ? h("p", { class: outcome.bad ? "notice bad" : "notice" }, outcome.text) : "",
   );
   panel.querySelector(".more").open = isOpen;
-}
-
-function fact(name, value) {
-  return h("div", {}, h("dt", {}, name), h("dd", {}, value));
-}
-
-function identifier(id) {
-  return h("span", { class: "identifier" }, h("code", { title: id }, id), copyButton(id, `Copy ${id}`));
-}
-
-function badge(state) {
-  const mood = state === "PROCESSED" || state === "COMPLETED" ? "good" : OVER.includes(state) ? "bad" : "calm";
-  return h("span", { class: `badge ${mood}` }, state);
 }
 
 /** Three steps; what the shop believes about them comes from notifications alone. */
@@ -163,7 +152,7 @@ function shipButton() {
     "div",
     { class: "ship" },
     h("p", { class: "aside" }, "The money is reserved. Pack the parcel, then capture."),
-    h("button", { type: "button", class: "primary", "aria-disabled": shipping ? "true" : false, onclick: ship }, shipping ? "Shipping…" : "Ship and capture"),
+    h("button", { type: "button", class: "primary", "aria-disabled": busy !== null ? "true" : false, onclick: () => act("capture", {}, captured) }, busy === "capture" ? "Shipping…" : "Ship and capture"),
   );
 }
 
@@ -173,18 +162,20 @@ const CAPTURES = {
   UnderReview: "The payment is under review and will be captured once it is approved.",
 };
 
-async function ship() {
-  if (shipping) return;
-  shipping = true;
+const captured = ({ Reason }) => CAPTURES[Reason.Code] ?? `Answer: ${Reason.Code}.`;
+
+/** Has our server do something with the payment, one thing at a time; `tell` says what became of it. */
+async function act(action, body, tell) {
+  if (busy !== null) return;
+  busy = action;
   outcome = null;
   drawPayment();
   try {
-    const captured = await ask(`/api/payment/${payment.SessionId}/capture`, {});
-    outcome = { bad: false, text: CAPTURES[captured.Reason.Code] ?? `Answer: ${captured.Reason.Code}.` };
+    outcome = { bad: false, text: tell(await ask(`/api/payment/${payment.SessionId}/${action}`, body)) };
   } catch (problem) {
     outcome = { bad: true, text: problem.message };
   }
-  shipping = false;
+  busy = null;
   say(outcome.text);
   drawPayment();
   refresh();
@@ -206,11 +197,17 @@ function listen() {
     if (received.has(entry.WebhookId)) return;
     received.add(entry.WebhookId);
     insert(entry);
-    if (entry.SessionId === payment?.SessionId) {
+    if (isOfPayment(entry)) {
       say(`Notification ${entry.EventType}.`);
       refresh();
     }
   });
+}
+
+/** Of the payment that is shown, or a charge of its subscription: that has no Session, and a reference that begins with the payment's. */
+function isOfPayment({ SessionId, MerchantReference }) {
+  if (payment === null) return false;
+  return SessionId === null ? MerchantReference.startsWith(`${payment.MerchantReference}-`) : SessionId === payment.SessionId;
 }
 
 /** Newest payment first; inside one payment the highest webhook-sequence first, whatever the order of arrival was. */

@@ -1,4 +1,4 @@
-// Small helpers: elements, money, requests to the shop's own server.
+// Small helpers: elements, states, money, requests to the shop's own server.
 
 /** Makes an element. Strings become text, never markup. */
 export function h(tag, attributes = {}, ...children) {
@@ -21,6 +21,27 @@ export function drawing(id, className) {
   use.setAttribute("href", `#${id}`);
   svg.append(use);
   return svg;
+}
+
+const OVER = ["PROCESSED", "PROCESSING_FAILED", "CANCELLED", "DECLINED", "FAILED", "CLOSED"];
+
+/** Whether nothing more happens to what is in this state. */
+export const isOver = (state) => OVER.includes(state);
+
+/** A state of the payment service, with its mood. */
+export function badge(state) {
+  const mood = ["PROCESSED", "COMPLETED", "ACTIVE"].includes(state) ? "good" : isOver(state) ? "bad" : "calm";
+  return h("span", { class: `badge ${mood}` }, state);
+}
+
+/** A row of a list of facts. */
+export function fact(name, value) {
+  return h("div", {}, h("dt", {}, name), h("dd", {}, value));
+}
+
+/** An id that can be copied. */
+export function identifier(id) {
+  return h("span", { class: "identifier" }, h("code", { title: id }, id), copyButton(id, `Copy ${id}`));
 }
 
 /** Shows an amount that the shop's price list gives in smallest units. For showing only: the server does the sums that count. */

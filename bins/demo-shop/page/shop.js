@@ -42,6 +42,8 @@ function save(changes) {
 const currency = () => currencies.find((one) => one.Code === cart().Currency) ?? currencies[0];
 const country = () => catalogue.Countries.find((one) => one.Code === cart().Country) ?? catalogue.Countries[0];
 const price = (thing) => convert(thing.Price, currency());
+/** The price of so many pieces; of a subscription, each month. */
+const priceText = (thing, pieces = 1) => `${money(price(thing) * pieces, currency())}${thing.Monthly ? " a month" : ""}`;
 const thingOf = (line) => catalogue.Things.find((thing) => thing.Id === line.Id);
 
 /** What the cart holds that the shop still sells. */
@@ -57,7 +59,7 @@ function change(id, step) {
 
 function shelf() {
   return [
-    h("div", { class: "hero" }, h("h1", {}, "A desk is a small shore."), h("p", {}, "Six things to keep by it. Take one, pay with a test card, and watch the payment from both sides.")),
+    h("div", { class: "hero" }, h("h1", {}, "A desk is a small shore."), h("p", {}, "Six things to keep by it, and tea by post. Take one, pay with a test card, and watch the payment from both sides.")),
     h("ul", { class: "shelf" }, catalogue.Things.map(shelfThing)),
   ];
 }
@@ -79,7 +81,7 @@ function shelfThing(thing) {
     { class: "thing", "data-thing": thing.Id },
     h("div", { class: "stage" }, drawing(thing.Id, "motif")),
     h("div", { class: "thing-text" }, h("h2", {}, thing.Name), h("p", {}, thing.Blurb)),
-    h("div", { class: "thing-foot" }, h("span", { class: "price" }, money(price(thing), currency())), button),
+    h("div", { class: "thing-foot" }, h("span", { class: "price" }, priceText(thing)), button),
   );
 }
 
@@ -93,6 +95,7 @@ function basketView() {
   }
   const sum = lines().reduce((all, line) => all + price(thingOf(line)) * line.Quantity, 0);
   const shipping = convert(catalogue.Shipping, currency());
+  const isSubscription = lines().some((line) => thingOf(line).Monthly);
   return [
     h("h1", {}, "Your basket"),
     h("ul", { class: "lines" }, lines().map(basketLine)),
@@ -104,7 +107,8 @@ function basketView() {
       sumRow("Total", money(sum + shipping, currency()), "grand"),
     ),
     promise(currency(), catalogue.Home) ? h("p", { class: "aside" }, promise(currency(), catalogue.Home)) : "",
-    payLater ? message(country(), sum + shipping) : "",
+    isSubscription ? h("p", { class: "notice" }, "The first month is paid now, by card. The card is stored, and charged again each month until the subscription is ended.") : "",
+    payLater && !isSubscription ? message(country(), sum + shipping) : "",
     chargeChoice(),
     h("button", { type: "button", class: "primary wide", id: "checkout", onclick: () => checkOut({ then: (url) => location.assign(url) }) }, "Check out"),
     h("p", { class: "notice bad", id: "problem", role: "alert", hidden: true }),
@@ -126,9 +130,9 @@ function basketLine(line) {
     "li",
     { class: "line", "data-thing": thing.Id },
     h("div", { class: "stage small" }, drawing(thing.Id, "motif")),
-    h("div", { class: "line-text" }, h("strong", {}, thing.Name), h("span", { class: "aside" }, `${money(price(thing), currency())} each`)),
+    h("div", { class: "line-text" }, h("strong", {}, thing.Name), h("span", { class: "aside" }, `${priceText(thing)} each`)),
     h("div", { class: "stepper" }, step(-1, "One less:", "−"), h("span", { "aria-label": "Quantity" }, String(line.Quantity)), step(1, "One more:", "+")),
-    h("span", { class: "price" }, money(price(thing) * line.Quantity, currency())),
+    h("span", { class: "price" }, priceText(thing, line.Quantity)),
   );
 }
 
@@ -291,7 +295,7 @@ function finish(id) {
 }
 
 /** What the last page depends on. */
-const shownState = ({ Stage, Order }) => JSON.stringify([Stage, Order?.State, Order?.UnderReview]);
+const shownState = ({ Stage, Order, Subscription }) => JSON.stringify([Stage, Order?.State, Order?.UnderReview, Subscription?.State]);
 
 /** The server's view of the payment changed. */
 function onPaymentRead(fresh) {

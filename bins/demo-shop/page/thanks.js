@@ -13,6 +13,12 @@ const TEXTS = {
   AWAITING_PAYMENT: ["Thank you. One moment.", "The payment was started. The shop waits for its notification before it believes anything."],
 };
 
+/** Of a payment that opened a contract, by its state. */
+const SUBSCRIBED = {
+  ACTIVE: "This is a subscription: the card is stored. Behind the counter the shop charges the next month, and ends the subscription.",
+  CLOSED: "The subscription is ended. Nothing more will be charged, and the card is deleted.",
+};
+
 /** Of a shop that was started anew and has forgotten its notifications: what the service says. */
 const STAGES = { PROCESSED: "PAID", PAYMENT_AUTHORIZED: "AUTHORIZED", PROCESSING_FAILED: "OVER", CANCELLED: "OVER", DECLINED: "OVER" };
 
@@ -42,6 +48,7 @@ export function thanks(payment) {
       row("Reference", payment.MerchantReference),
       row(stage === "PAID" ? "Paid" : "Total", total(payment.TotalAmount, payment.Currency), "grand"),
     ),
+    payment.Subscription ? h("p", { class: "aside" }, SUBSCRIBED[payment.Subscription.State] ?? SUBSCRIBED.ACTIVE) : "",
     h("a", { class: "button quiet", href: "/" }, "Back to the shelf"),
   ];
 }

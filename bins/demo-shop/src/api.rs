@@ -1,4 +1,4 @@
-//! The shop's client of the payment service: five calls, HTTP Basic, JSON.
+//! The shop's client of the payment service: eight calls, HTTP Basic, JSON.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,6 +94,33 @@ pub(super) struct Session {
     /// What the shopper tried, the failed tries too; the exact codes are for the merchant's eyes.
     #[serde(default)]
     pub(super) attempts: Vec<Attempt>,
+    /// What was sold, at the prices of then.
+    #[serde(default)]
+    pub(super) items: Vec<SoldItem>,
+    pub(super) billing_profile: Option<BillingProfile>,
+}
+
+/// A line of what was sold.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct SoldItem {
+    pub(super) name: String,
+    /// Of the whole line, in the digits that were sent.
+    pub(super) amount: Box<RawValue>,
+    pub(super) quantity: u32,
+}
+
+/// What the shop reads of who pays.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct BillingProfile {
+    pub(super) address: Option<BillingAddress>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct BillingAddress {
+    pub(super) country: String,
 }
 
 /// What the shop reads of an Order.
@@ -105,6 +132,9 @@ pub(super) struct Order {
     /// Whether it is held until a reviewer has decided.
     #[serde(default)]
     under_review: bool,
+    /// The contract that the payment opened: the card is stored, and can be charged again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) contract_id: Option<Uuid>,
     /// Where to transfer the money to; of a bank transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
     bank_details: Option<BankDetails>,
@@ -151,20 +181,55 @@ pub(super) struct Reason {
     pub(super) retryable: bool,
 }
 
+/// What the shop reads of a contract.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Contract {
+    pub(super) contract_id: Uuid,
+    pub(super) state: String,
+    /// Why it is SUSPENDED or CLOSED.
+    pub(super) state_reason: Option<String>,
+    /// The payments under it, oldest first; in the answer to a GET alone.
+    #[serde(default)]
+    pub(super) orders: Vec<ContractOrder>,
+}
+
+/// A payment under a contract.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ContractOrder {
+    pub(super) order_id: Uuid,
+    pub(super) merchant_reference: String,
+    pub(super) state: String,
+    pub(super) amount: Box<RawValue>,
+}
+
+/// The answer to a charge.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Charged {
+    pub(super) order_id: Uuid,
+    /// Whether all of the money is taken; otherwise a notification tells.
+    pub(super) captured: bool,
+}
+
 /// The payment service, as this merchant. Lives on one thread.
 pub(super) struct ApiClient {
     base_url: String,
+    checkout_url: String,
     client: Client,
 }
 
 impl ApiClient {
-    pub(super) fn new(base_url: &str, username: &str, password: &str, tls: Option<Arc<ClientConfig>>) -> Self {
+    /// `urls` are `{base_url}` and `{checkout_url}`.
+    pub(super) fn new(urls: [&str; 2], username: &str, password: &str, tls: Option<Arc<ClientConfig>>) -> Self {
+        let [base_url, checkout_url] = urls.map(str::to_owned);
         let builder = Client::builder().timeout(TIMEOUT).disable_redirects().basic_auth(username, Some(password));
         let client = match tls {
             Some(tls) => builder.connector(Connector::new().rustls_0_23(tls)).finish(),
             None => builder.finish(),
         };
-        Self { base_url: base_url.to_owned(), client }
+        Self { base_url, checkout_url, client }
     }
 
     /// `POST /v1/session`. When the answer is lost, a Session may stay behind that nobody pays: it costs nothing and expires.
@@ -195,6 +260,24 @@ impl ApiClient {
     pub(super) async fn capture(&self, order: Uuid) -> Result<Captured, ApiError> {
         let url = format!("{}/v1/order/{order}/capture", self.base_url);
         self.ask(self.client.post(url), None::<&()>).await
+    }
+
+    /// `GET /v1/contract/{ContractId}`.
+    pub(super) async fn contract(&self, contract: Uuid) -> Result<Contract, ApiError> {
+        let url = format!("{}/v1/contract/{contract}", self.base_url);
+        self.ask(self.client.get(url), None::<&()>).await
+    }
+
+    /// `POST {checkout_url}/v2.21` of a contract. A ReferenceId that was used before is refused, so that repeating it charges nothing twice.
+    pub(super) async fn charge(&self, request: &impl Serialize) -> Result<Charged, ApiError> {
+        let url = format!("{}/v2.21", self.checkout_url);
+        self.ask(self.client.post(url), Some(request)).await
+    }
+
+    /// `POST {checkout_url}/v2.21/closeContract`.
+    pub(super) async fn close_contract(&self, request: &impl Serialize) -> Result<Contract, ApiError> {
+        let url = format!("{}/v2.21/closeContract", self.checkout_url);
+        self.ask(self.client.post(url), Some(request)).await
     }
 
     async fn ask<T: DeserializeOwned>(

@@ -27,31 +27,43 @@ pub(super) struct Product {
     pub(super) id: &'static str,
     pub(super) name: &'static str,
     blurb: &'static str,
-    /// In cents of [`BASE_CURRENCY`].
+    /// In cents of [`BASE_CURRENCY`]; of a subscription, for each month.
     pub(super) price: u64,
+    /// Whether it is a subscription: paid at once, and charged again each month until it is ended.
+    pub(super) monthly: bool,
 }
 
 /// Everything that the shop sells.
-pub(super) const PRODUCTS: [Product; 6] = [
+pub(super) const PRODUCTS: [Product; 7] = [
     product("mug", "Tidepool mug", "Stoneware, glazed like a rock pool. Holds a long coffee.", 2400),
     product("lamp", "Low lamp", "A brass lamp for the last hour of the day.", 12_900),
     product("notebook", "Field notebook", "Dot grid, sewn to lie flat, 144 pages of no hurry.", 1450),
     product("plant", "Window fern", "Asks for north light and a little water on Sundays.", 3200),
     product("tea", "Morning tea", "Loose Assam and a little smoke. One hundred grams.", 1190),
     product("throw", "Linen throw", "Washed linen, heavy enough for an open window.", 8900),
+    monthly(product("teabox", "Tea by post", "A hundred grams of another tea each month, until you end it.", 1690)),
 ];
 
 /// What sending a parcel costs, in cents of [`BASE_CURRENCY`].
 pub(super) const SHIPPING: u64 = 490;
 
 const fn product(id: &'static str, name: &'static str, blurb: &'static str, price: u64) -> Product {
-    Product { id, name, blurb, price }
+    Product { id, name, blurb, price, monthly: false }
+}
+
+const fn monthly(product: Product) -> Product {
+    Product { monthly: true, ..product }
 }
 
 impl Product {
     /// The product with this id, if the shop has it.
     pub(super) fn find(id: &str) -> Option<&'static Self> {
         PRODUCTS.iter().find(|product| product.id == id)
+    }
+
+    /// Whether this is the name of a subscription.
+    pub(super) fn is_monthly(name: &str) -> bool {
+        PRODUCTS.iter().any(|product| product.monthly && product.name == name)
     }
 }
 

@@ -50,6 +50,9 @@ struct Line {
 pub(super) struct SessionRequest {
     merchant_reference: String,
     auto_capture: bool,
+    /// Whether the card is stored, so that the shop charges it again; left out where it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open_contract: Option<bool>,
     complete_url: String,
     cancel_url: String,
     /// Left out where an offer names it.
@@ -131,9 +134,11 @@ impl Basket {
             Ok::<_, Refusal>(Item { name: product.name, amount, quantity: line.quantity })
         };
         let items = self.lines.iter().map(item).collect::<Result<Vec<_>, _>>()?;
+        let is_subscription = items.iter().any(|item| Product::is_monthly(item.name));
         Ok(SessionRequest {
             merchant_reference: reference.unwrap_or_else(next_reference),
             auto_capture: self.auto_capture,
+            open_contract: is_subscription.then_some(true),
             complete_url: format!("{origin}/paid?session={{SessionId}}"),
             cancel_url: format!("{origin}/pay?session={{SessionId}}"),
             currency: pricing.offer.is_none().then(|| currency.code.clone()),

@@ -36,6 +36,24 @@ struct Address {
     postcode: &'static str,
 }
 
+/// As the payment service takes it of a charge without the shopper.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct Consumer {
+    name: &'static str,
+    email: &'static str,
+    address: &'static str,
+    city: &'static str,
+    country: &'static str,
+}
+
+impl From<Person> for Consumer {
+    fn from(Person { name, email, address, .. }: Person) -> Self {
+        let Address { street, city, country, .. } = address;
+        Self { name, email, address: street, city, country }
+    }
+}
+
 /// In the order of the selector; the first is chosen where nothing is known.
 pub(super) const COUNTRIES: [Country; 10] = [
     country("IE", "Ireland", "EUR", "+35315550100", ["7 Harbour Lane", "Dublin", "D01 X2Y3"]),

@@ -13,6 +13,7 @@ mod purchases;
 mod refusal;
 mod routes;
 mod stream;
+mod subscriptions;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -65,7 +66,7 @@ pub struct ShopConfig {
     pub base_url: String,
     /// `{asset_url}`, under which `/v1/dropin.js` lies; may carry a path, e.g. `http://127.0.0.1:8080/asset`.
     pub asset_url: String,
-    /// `{checkout_url}`, where pages read which payment methods there are, e.g. `http://127.0.0.1:8080/checkout`.
+    /// `{checkout_url}`, where pages read which payment methods there are and the shop charges subscriptions, e.g. `http://127.0.0.1:8080/checkout`.
     pub checkout_url: String,
     /// The merchant's public id, which pages ask with.
     pub merchant_id: String,
@@ -73,7 +74,8 @@ pub struct ShopConfig {
     pub listen: SocketAddr,
     /// Scheme, host and port that shoppers type, e.g. `http://localhost:8081`: one of the merchant's registered origins.
     pub public_origin: String,
-    /// API user of the merchant; needs `session:write`, `session:read` and `order:capture`.
+    /// API user of the merchant; needs `session:write`, `session:read` and `order:capture`; to charge and end subscriptions
+    /// `contract:read`, `checkout` and `contract:write` too.
     pub username: String,
     /// Password of that user. Never leaves the server side.
     pub password: String,
@@ -199,14 +201,15 @@ pub async fn serve(config: ShopConfig, stop: watch::Receiver<bool>) -> io::Resul
         verifier,
         stop: stop.clone(),
     });
-    let tls = client_config(&base_url)?;
+    // Both are of one service: where one is https, so is the other.
+    let tls = client_config(&base_url)?.map_or_else(|| client_config(&checkout_url), |tls| Ok(Some(tls)))?;
     let (username, password): (Arc<str>, Arc<str>) = (config.username.into(), config.password.into());
 
     let listener = TcpListener::bind(config.listen)?;
     let address = listener.local_addr()?;
     let server = HttpServer::new(move || {
         // awc's client belongs to one thread, so that every worker makes its own.
-        let api = ApiClient::new(&base_url, &username, &password, tls.clone());
+        let api = ApiClient::new([&base_url, &checkout_url], &username, &password, tls.clone());
         App::new().app_data(state.clone()).app_data(web::Data::new(api)).configure(routes::configure)
     })
     .workers(1)

@@ -13,6 +13,7 @@ const BACK_OFFICE: &str = include_str!("../page/backoffice.js");
 const KIT: &str = include_str!("../page/kit.js");
 const MONEY: &str = include_str!("../page/money.js");
 const PAY_LATER: &str = include_str!("../page/paylater.js");
+const SUBSCRIPTION: &str = include_str!("../page/subscription.js");
 const THANKS: &str = include_str!("../page/thanks.js");
 const WALLET: &str = include_str!("../page/wallet.js");
 const MOTIFS: &str = include_str!("../page/motifs.svg");
@@ -43,6 +44,7 @@ pub(super) enum File {
     Kit,
     Money,
     PayLater,
+    Subscription,
     Thanks,
     Wallet,
     Icon,
@@ -87,6 +89,7 @@ impl File {
             Self::Kit => file(JAVASCRIPT, KIT),
             Self::Money => file(JAVASCRIPT, MONEY),
             Self::PayLater => file(JAVASCRIPT, PAY_LATER),
+            Self::Subscription => file(JAVASCRIPT, SUBSCRIPTION),
             Self::Thanks => file(JAVASCRIPT, THANKS),
             Self::Wallet => file(JAVASCRIPT, WALLET),
             Self::Icon => file("image/svg+xml", ICON),

@@ -1,7 +1,7 @@
 //! The shop's purchases, and the notifications that move them. In memory and bounded; a real shop uses its database.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
@@ -13,6 +13,8 @@ use super::webhook::Notification;
 
 /// Purchases kept; the oldest are forgotten first.
 const MAX_PURCHASES: usize = 500;
+/// Charges without the shopper kept; the oldest are forgotten first.
+const MAX_CHARGES: usize = 500;
 /// Carts kept; the oldest are forgotten first.
 const MAX_CARTS: usize = 500;
 /// Notifications kept for the live view.
@@ -61,6 +63,22 @@ pub(super) struct Purchase {
     sequence: u64,
 }
 
+impl Purchase {
+    const NEW: Self = Self { stage: Stage::AwaitingPayment, order_id: None, sequence: 0 };
+
+    fn apply(&mut self, notification: &Notification) {
+        if let Some(order) = &notification.event.order {
+            self.order_id = Some(order.order_id);
+        }
+        if let Some(stage) = Stage::after(&notification.event.event_type)
+            && notification.sequence > self.sequence
+        {
+            self.stage = stage;
+            self.sequence = notification.sequence;
+        }
+    }
+}
+
 /// The Session of a cart.
 #[derive(Debug)]
 pub(super) struct CartSession {
@@ -104,6 +122,11 @@ pub(super) enum DeliveryOutcome {
 struct PurchaseRecords {
     purchases: BTreeMap<Uuid, Purchase>,
     purchase_order: VecDeque<Uuid>,
+    /// By Order: what was paid without a Session.
+    charges: BTreeMap<Uuid, Purchase>,
+    charge_order: VecDeque<Uuid>,
+    /// Of subscriptions that are being charged or ended now.
+    subscriptions: BTreeMap<Uuid, Weak<AsyncMutex<()>>>,
     carts: BTreeMap<Uuid, CartSlot>,
     cart_order: VecDeque<Uuid>,
     entries: VecDeque<Arc<Entry>>,
@@ -145,12 +168,11 @@ impl Purchases {
 
     /// Adds the purchase of a new Session; a known one stays as it is.
     pub(super) fn add(&self, session: Uuid) {
-        let purchase = Purchase { stage: Stage::AwaitingPayment, order_id: None, sequence: 0 };
         let mut records = self.records();
         if records.purchases.contains_key(&session) {
             return;
         }
-        records.purchases.insert(session, purchase);
+        records.purchases.insert(session, Purchase::NEW);
         records.purchase_order.push_back(session);
         if records.purchase_order.len() > MAX_PURCHASES
             && let Some(oldest) = records.purchase_order.pop_front()
@@ -162,6 +184,23 @@ impl Purchases {
     /// The purchase, if the shop still remembers it.
     pub(super) fn purchase(&self, session: Uuid) -> Option<Purchase> {
         self.records().purchases.get(&session).copied()
+    }
+
+    /// How far the Order of a charge is, if a notification named it.
+    pub(super) fn charge(&self, order: Uuid) -> Option<Stage> {
+        self.records().charges.get(&order).map(|charge| charge.stage)
+    }
+
+    /// The lock of a purchase's subscription. Only the request that holds it charges or ends the subscription.
+    pub(super) fn subscription(&self, session: Uuid) -> Arc<AsyncMutex<()>> {
+        let mut records = self.records();
+        records.subscriptions.retain(|_, lock| lock.strong_count() > 0);
+        if let Some(lock) = records.subscriptions.get(&session).and_then(Weak::upgrade) {
+            return lock;
+        }
+        let lock = Arc::default();
+        records.subscriptions.insert(session, Arc::downgrade(&lock));
+        lock
     }
 
     /// Stores a believed notification once and moves its purchase.
@@ -204,19 +243,28 @@ impl Purchases {
 impl PurchaseRecords {
     /// Deliveries of one payment may overtake each other after long trouble; `webhook-sequence` tells which is the newest.
     fn apply(&mut self, notification: &Notification) {
-        let Some(purchase) = notification.event.session_id().and_then(|session| self.purchases.get_mut(&session))
-        else {
-            return;
-        };
-        if let Some(order) = &notification.event.order {
-            purchase.order_id = Some(order.order_id);
+        match (notification.event.session_id(), &notification.event.order) {
+            (Some(session), _) => {
+                if let Some(purchase) = self.purchases.get_mut(&session) {
+                    purchase.apply(notification);
+                }
+            }
+            (None, Some(order)) => self.charge(order.order_id).apply(notification),
+            (None, None) => {}
         }
-        if let Some(stage) = Stage::after(&notification.event.event_type)
-            && notification.sequence > purchase.sequence
-        {
-            purchase.stage = stage;
-            purchase.sequence = notification.sequence;
+    }
+
+    /// The charge of an Order without a Session, a new one where it is not known.
+    fn charge(&mut self, order: Uuid) -> &mut Purchase {
+        if !self.charges.contains_key(&order) {
+            self.charge_order.push_back(order);
+            if self.charge_order.len() > MAX_CHARGES
+                && let Some(oldest) = self.charge_order.pop_front()
+            {
+                self.charges.remove(&oldest);
+            }
         }
+        self.charges.entry(order).or_insert(Purchase::NEW)
     }
 }
 

@@ -27,6 +27,20 @@ pub(super) enum Refusal {
     /// There is no Order yet.
     #[error("There is nothing to ship yet: the payment has not been authorized.")]
     NothingToShip,
+    /// The payment opened no contract.
+    #[error("This payment is of no subscription that could be charged or ended.")]
+    NoSubscription,
+    /// The page shows an older state of the subscription.
+    #[error("Another charge was made meanwhile, so that nothing was charged now. Reload the page to see it.")]
+    OutdatedCharge,
+    /// What was asked of a subscription was refused; the second text says what to do.
+    #[error("{0} {1}")]
+    Subscription(ApiError, &'static str),
+    /// No answer, or none that says what became of it.
+    #[error(
+        "The answer to the charge was lost, so it may have been made. See whether it is listed; if it is not, charge again."
+    )]
+    UnknownCharge,
     /// The payment service did not do it.
     #[error(transparent)]
     Api(#[from] ApiError),
@@ -48,7 +62,10 @@ impl Refusal {
             Self::NoSuchPayment => "PAYMENT_NOT_FOUND",
             Self::NoRate => "NO_RATE",
             Self::NothingToShip => "NOTHING_TO_SHIP",
-            Self::Api(error) => error.code(),
+            Self::NoSubscription => "NO_SUBSCRIPTION",
+            Self::OutdatedCharge => "CHARGE_OUTDATED",
+            Self::UnknownCharge => "CHARGE_UNKNOWN",
+            Self::Api(error) | Self::Subscription(error, _) => error.code(),
         }
     }
 }
@@ -59,8 +76,9 @@ impl ResponseError for Refusal {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::Foreign(_) => StatusCode::FORBIDDEN,
             Self::NoSuchPage | Self::NoSuchPayment => StatusCode::NOT_FOUND,
-            Self::NoRate | Self::NothingToShip => StatusCode::CONFLICT,
-            Self::Api(error) => error.status(),
+            Self::NoRate | Self::NothingToShip | Self::NoSubscription | Self::OutdatedCharge => StatusCode::CONFLICT,
+            Self::UnknownCharge => StatusCode::BAD_GATEWAY,
+            Self::Api(error) | Self::Subscription(error, _) => error.status(),
         }
     }
 

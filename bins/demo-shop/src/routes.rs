@@ -19,6 +19,7 @@ use super::pricing::Pricing;
 use super::purchases::{CartSession, DeliveryOutcome, Stage};
 use super::refusal::Refusal;
 use super::stream;
+use super::subscriptions::{self, Subscription};
 use super::webhook::VerificationError;
 use super::{ShopState, TestCard};
 
@@ -27,8 +28,8 @@ const MAX_BASKET: usize = 16 * 1024;
 /// Largest notification that is read.
 const MAX_NOTIFICATION: usize = 64 * 1024;
 
-type Api = web::Data<ApiClient>;
-type Shop = web::Data<ShopState>;
+pub(super) type Api = web::Data<ApiClient>;
+pub(super) type Shop = web::Data<ShopState>;
 
 pub(super) fn configure(app: &mut web::ServiceConfig) {
     let json = web::JsonConfig::default().limit(MAX_BASKET).error_handler(|error, _request| {
@@ -58,6 +59,7 @@ pub(super) fn configure(app: &mut web::ServiceConfig) {
                 .route("/kit.js", web::get().to(|| async { File::Kit.response() }))
                 .route("/money.js", web::get().to(|| async { File::Money.response() }))
                 .route("/paylater.js", web::get().to(|| async { File::PayLater.response() }))
+                .route("/subscription.js", web::get().to(|| async { File::Subscription.response() }))
                 .route("/thanks.js", web::get().to(|| async { File::Thanks.response() }))
                 .route("/wallet.js", web::get().to(|| async { File::Wallet.response() }))
                 .route("/icon.svg", web::get().to(|| async { File::Icon.response() }))
@@ -69,6 +71,16 @@ pub(super) fn configure(app: &mut web::ServiceConfig) {
                     web::resource("/api/payment/{session}/capture")
                         .wrap(from_fn(json_only))
                         .route(web::post().to(capture)),
+                )
+                .service(
+                    web::resource("/api/payment/{session}/charge")
+                        .wrap(from_fn(json_only))
+                        .route(web::post().to(subscriptions::charge)),
+                )
+                .service(
+                    web::resource("/api/payment/{session}/end")
+                        .wrap(from_fn(json_only))
+                        .route(web::post().to(subscriptions::end)),
                 )
                 .default_service(web::to(|| async { Err::<HttpResponse, _>(Refusal::NoSuchPage) })),
         );
@@ -127,6 +139,8 @@ struct Payment {
     total_amount: String,
     /// What the API says about the Order now.
     order: Option<Order>,
+    /// Of a payment that opened a contract.
+    subscription: Option<Subscription>,
     payment_method: Option<String>,
     attempts: Vec<Attempt>,
     /// What the shop believes, from notifications alone; absent when it has forgotten the purchase.
@@ -145,6 +159,7 @@ impl Payment {
             currency: session.currency,
             total_amount: session.total_amount.get().to_owned(),
             order: session.order,
+            subscription: None,
             payment_method: session.payment_method,
             attempts: session.attempts,
             stage,
@@ -232,7 +247,8 @@ async fn payment(shop: Shop, api: Api, session: web::Path<String>) -> Result<Htt
     let id = session_id(&session)?;
     let session = api.session(id).await.map_err(missing_session)?;
     let stage = shop.purchases.purchase(id).map(|purchase| purchase.stage);
-    Ok(HttpResponse::Ok().json(Payment::new(session, stage)))
+    let subscription = subscriptions::read(&shop, &api, &session).await;
+    Ok(HttpResponse::Ok().json(Payment { subscription, ..Payment::new(session, stage) }))
 }
 
 /// The parcel leaves: now the money may be taken.
@@ -277,11 +293,11 @@ async fn webhook(shop: Shop, request: HttpRequest, body: web::Bytes) -> HttpResp
 }
 
 /// Only a real UUID goes into an address of the API.
-fn session_id(raw: &str) -> Result<Uuid, Refusal> {
+pub(super) fn session_id(raw: &str) -> Result<Uuid, Refusal> {
     raw.parse().map_err(|_not_a_uuid| Refusal::NoSuchPayment)
 }
 
-fn missing_session(error: ApiError) -> Refusal {
+pub(super) fn missing_session(error: ApiError) -> Refusal {
     match error.code() {
         "SESSION_NOT_FOUND" => Refusal::NoSuchPayment,
         _ => error.into(),

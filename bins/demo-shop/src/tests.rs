@@ -1,5 +1,6 @@
 //! The shop against a payment service that a test scripts. Everything on loopback, over real HTTP.
 
+mod subscriptions;
 mod world;
 
 use std::net::{Ipv4Addr, SocketAddr};

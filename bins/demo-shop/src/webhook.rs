@@ -58,6 +58,7 @@ pub(super) struct Event {
     pub(super) event_type: String,
     pub(super) order: Option<EventOrder>,
     pub(super) session: Option<EventSession>,
+    pub(super) contract: Option<EventContract>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -77,11 +78,21 @@ pub(super) struct EventSession {
     pub(super) merchant_reference: String,
 }
 
+/// Of CONTRACT_* events, which have no reference of the shop's.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct EventContract {
+    pub(super) state: String,
+    pub(super) session_id: Option<Uuid>,
+}
+
 impl Event {
-    /// The Session it is about.
+    /// The Session it is about; none for the Order of a charge.
     pub(super) fn session_id(&self) -> Option<Uuid> {
         let of_order = self.order.as_ref().and_then(|order| order.session_id);
-        of_order.or_else(|| self.session.as_ref().map(|session| session.session_id))
+        of_order
+            .or_else(|| self.session.as_ref().map(|session| session.session_id))
+            .or_else(|| self.contract.as_ref().and_then(|contract| contract.session_id))
     }
 
     /// The shop's own order number.
@@ -92,10 +103,13 @@ impl Event {
             .unwrap_or_default()
     }
 
-    /// State of what the notification is about: of the Session when it carries one, else of the Order.
+    /// State of what the notification is about: of the Session when it carries one, else of the Order or the contract.
     pub(super) fn state(&self) -> &str {
         let of_session = self.session.as_ref().map(|session| session.state.as_str());
-        of_session.or_else(|| self.order.as_ref().map(|order| order.state.as_str())).unwrap_or_default()
+        of_session
+            .or_else(|| self.order.as_ref().map(|order| order.state.as_str()))
+            .or_else(|| self.contract.as_ref().map(|contract| contract.state.as_str()))
+            .unwrap_or_default()
     }
 }
 

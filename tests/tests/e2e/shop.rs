@@ -119,6 +119,26 @@ async fn a_held_payment_names_the_command_that_decides() {
     demo.finish().await;
 }
 
+/// The shopper reads what is agreed to and pays the first month; the shop charges the next one, once, and ends the subscription.
+#[actix_web::test]
+async fn a_subscription_is_charged_again_and_ended() {
+    let demo = Demo::start().await;
+    for seen in played(&demo, "subscription").await {
+        assert_eq!((&seen["price"], &seen["methods"]), (&json!("€16.90 a month"), &json!(0)), "{seen}");
+        let agreed = seen["agreement"].as_str().unwrap();
+        assert!(agreed.contains("store this card") && agreed.contains("until you cancel"), "{seen}");
+        assert_eq!((&seen["charged"], &seen["later"]), (&json!(["€16.90, paid"]), &json!(1)), "charged once: {seen}");
+        let ended = seen["ended"].as_str().unwrap();
+        assert!(ended.contains("CLOSED") && ended.contains("Nothing more is charged"), "{seen}");
+        let events: BTreeSet<_> = seen["events"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let expected =
+            ["CONTRACT_CLOSED", "CONTRACT_OPENED", "ORDER_AUTHORIZED", "ORDER_PROCESSED", "SESSION_COMPLETED"];
+        assert_eq!(events, BTreeSet::from(expected), "{seen}");
+        assert_eq!(seen["wide"], json!(false), "{seen}");
+    }
+    demo.finish().await;
+}
+
 /// Notifications stand in view beside the payment, and nothing is wider than a phone. Every published number is listed.
 #[actix_web::test]
 async fn everything_stands_in_view() {

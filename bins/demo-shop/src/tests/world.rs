@@ -50,7 +50,7 @@ pub(super) fn config(base_url: &str) -> ShopConfig {
     ShopConfig {
         base_url: base_url.to_owned(),
         asset_url: "http://127.0.0.1:8080/asset".to_owned(),
-        checkout_url: "http://127.0.0.1:8080/checkout".to_owned(),
+        checkout_url: format!("{}/checkout", base_url.trim_end_matches('/')),
         merchant_id: "5b8f2a0e-4c1d-4e9a-9a57-1c2d3e4f5a6b".to_owned(),
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         public_origin: ORIGIN.to_owned(),
@@ -87,6 +87,11 @@ impl World {
 
     pub(super) fn answers(&self, status: u16, body: Value) {
         self.script.answers.lock().unwrap().insert(0, (status, body));
+    }
+
+    /// Forgets the answers that nobody asked for.
+    pub(super) fn script_nothing(&self) {
+        self.script.answers.lock().unwrap().clear();
     }
 
     pub(super) fn asked(&self) -> Vec<(String, HeaderMap, String)> {
