@@ -97,8 +97,9 @@ crate::both! {
         world.receiver.expect(&before.session, &PAID).await;
         // An event is delivered at once, and listed once no older transaction can still add one before it.
         until("the events of before are listed", Duration::from_secs(20), async || {
-            let listed = world.merchant.call("GET", "/v1/event?limit=200", None).await.text();
-            (listed.matches(&before.session).count() >= PAID.len()).then_some(())
+            let listed = world.merchant.call("GET", "/v1/event?limit=200", None).await.json();
+            let of_before = listed["Events"].as_array().unwrap().iter().filter(|event| event["PaymentId"] == *before.session);
+            (of_before.count() == PAID.len()).then_some(())
         })
         .await;
         let local = Receiver::start();
