@@ -4,6 +4,7 @@ use std::fmt;
 
 coded_enum! {
     /// Why a field was refused (docs/SPECIFICATION.md#field-errors).
+    #[non_exhaustive]
     pub enum ViolationCode: "violation code" {
         /// A required member is absent or null.
         Missing = "FIELD_MISSING",

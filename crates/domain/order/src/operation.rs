@@ -1,7 +1,6 @@
-use dropin_kernel::coded_enum;
 use std::time::Duration;
 
-use dropin_kernel::{OpId, OrderId, RefundId, Timestamp};
+use dropin_kernel::{OpId, OrderId, RefundId, Timestamp, coded_enum};
 use dropin_money::Amount;
 
 /// How long an outcome may stay open without anybody's doing before somebody has to look (docs/SPECIFICATION.md#stuck-authorization).
@@ -63,42 +62,56 @@ coded_enum! {
     }
 }
 
-/// Why a processor refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeclineReason {
-    /// No reason given, or one that the shopper must not learn.
-    Generic,
-    /// The account lacks the money.
-    InsufficientFunds,
-    /// Number, expiry or code is wrong.
-    InvalidCard,
-    /// The issuer forbids to try this card again.
-    DoNotTryAgain,
-    /// The shopper failed 3-D Secure.
-    AuthenticationFailed,
-    /// The shopper cancelled on the hosted page.
-    CancelledByShopper,
-    /// The hosted page was closed, because the shopper wanted to pay another way.
-    PageClosed,
-    /// The hosted page's or transfer's time was over.
-    Expired,
-    /// It was voided before.
-    Voided,
-    /// The processor was never reached, or was told to refuse the key for ever.
-    NeverSent,
+coded_enum! {
+    /// Why a processor refused.
+    ///
+    /// ```
+    /// use dropin_order::DeclineReason;
+    ///
+    /// assert_eq!("INSUFFICIENT_FUNDS".parse(), Ok(DeclineReason::InsufficientFunds));
+    /// ```
+    pub enum DeclineReason: "reason of a decline" {
+        /// No reason given, or one that the shopper must not learn.
+        Generic = "GENERIC",
+        /// The account lacks the money.
+        InsufficientFunds = "INSUFFICIENT_FUNDS",
+        /// Number, expiry or code is wrong.
+        InvalidCard = "INVALID_CARD",
+        /// The issuer forbids to try this card again.
+        DoNotTryAgain = "DO_NOT_TRY_AGAIN",
+        /// The shopper failed 3-D Secure.
+        AuthenticationFailed = "AUTHENTICATION_FAILED",
+        /// The shopper cancelled on the hosted page.
+        CancelledByShopper = "CANCELLED_BY_SHOPPER",
+        /// The hosted page was closed, because the shopper wanted to pay another way.
+        PageClosed = "PAGE_CLOSED",
+        /// The hosted page's or transfer's time was over.
+        Expired = "EXPIRED",
+        /// It was voided before.
+        Voided = "VOIDED",
+        /// The processor was never reached, or was told to refuse the key for ever.
+        NeverSent = "NEVER_SENT",
+    }
 }
 
-/// Why somebody has to look after an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stuck {
-    /// Its outcome has been unknown for too long.
-    Unknown,
-    /// It is due, and nobody takes it up.
-    Untouched,
-    /// It is taken up again and again, and nothing comes of it: what the processor says of it cannot be written down.
-    InVain,
-    /// The processor has refused it so often that it is asked for only seldom, or refused what our books call possible.
-    Refused,
+coded_enum! {
+    /// Why somebody has to look after an operation.
+    ///
+    /// ```
+    /// use dropin_order::Stuck;
+    ///
+    /// assert_eq!(Stuck::Untouched.advice(), "nobody takes it up: does a settler run?");
+    /// ```
+    pub enum Stuck: "reason to look after an operation" {
+        /// Its outcome has been unknown for too long.
+        Unknown = "UNKNOWN",
+        /// It is due, and nobody takes it up.
+        Untouched = "UNTOUCHED",
+        /// It is taken up again and again, and nothing comes of it: what the processor says of it cannot be written down.
+        InVain = "IN_VAIN",
+        /// The processor has refused it so often that it is asked for only seldom, or refused what our books call possible.
+        Refused = "REFUSED",
+    }
 }
 
 impl Stuck {
@@ -279,7 +292,7 @@ mod tests {
         ] {
             assert_eq!(operation.stuck(at), expected, "{operation:?}");
         }
-        let all = [Stuck::Unknown, Stuck::Untouched, Stuck::InVain, Stuck::Refused].map(Stuck::advice);
+        let all = Stuck::ALL.map(Stuck::advice);
         assert!(all.iter().all(|advice| advice.contains(':')), "what it is, then what to do: {all:?}");
     }
 }

@@ -9,6 +9,7 @@ use crate::step::{Step, WrongState};
 
 /// Why a capture is not started (docs/SPECIFICATION.md#order-capture).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CaptureRefused {
     /// In a state without anything to capture, or captured, in flight or promised with another amount.
     #[error("the Order is {}", .found.as_str())]
@@ -52,6 +53,7 @@ pub enum VoidPlan {
 
 /// Why a review's decision is not carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReviewRefused {
     /// Not under review, or not in a state to be decided.
     #[error("the Order is {} and not under review", .found.as_str())]
@@ -66,6 +68,7 @@ pub enum ReviewRefused {
 
 /// Why a refund is not started (docs/SPECIFICATION.md#order-refund).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RefundRefused {
     /// Nothing was captured.
     #[error("the Order is {}", .found.as_str())]

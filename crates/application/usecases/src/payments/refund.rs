@@ -154,5 +154,6 @@ fn refused(refused: RefundRefused) -> RefundError {
             RefundError::Amount(Violation::new("Amount", ViolationCode::OutOfRange, "must be above zero"))
         }
         RefundRefused::ExceedsCaptured { left } => RefundError::Exceeds(left),
+        other => RefundError::Store(corrupt(&other.to_string())),
     }
 }

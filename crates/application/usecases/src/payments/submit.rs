@@ -10,9 +10,9 @@ use dropin_wire::RequestError;
 use dropin_wire::checkout::ConsentRequest;
 use dropin_wire::shopper::SubmitMeans;
 
-use super::MAX_CAS_RETRIES;
 use super::authorization_flow::{Attempt, AttemptContract, Buyer, PaymentInstrumentError, PrepareOutcome, Prepared};
 use super::shopper::{AttemptFailure, Progress, Shopper, purchase};
+use super::{MAX_CAS_RETRIES, corrupt};
 
 /// What the shopper's browser sends: no money fields at all, the total is the one of the version it names.
 #[derive(Debug, Clone)]
@@ -170,6 +170,7 @@ impl Shopper {
                 SubmitRefused::Changed { .. } => SubmitError::Changed,
                 SubmitRefused::Expired => SubmitError::WrongState(SessionStateKind::Cancelled),
                 SubmitRefused::RateExpired => SubmitError::RateExpired,
+                other => SubmitError::Store(corrupt(&other.to_string())),
             })?;
         let consent = self.consent(session, submit, now)?;
         let (authorization_flow, terms) = (self.authorization_flow(), &session.terms);
@@ -269,7 +270,7 @@ impl Shopper {
     async fn authorize(&self, prepared: Prepared) -> Result<Submitted, StoreError> {
         let conclusion = self.authorization_flow().authorize(prepared).await?;
         let session = conclusion.session.as_ref();
-        let session = session.ok_or_else(|| super::corrupt("an attempt in the drop-in without its Session"))?;
+        let session = session.ok_or_else(|| corrupt("an attempt in the drop-in without its Session"))?;
         let progress = Progress::of(session, Some(&conclusion.order), &self.payments.catalogue);
         let checking = progress.state == SessionStateKind::Processing && conclusion.state == OpState::Unknown;
         let progress = Progress { checking, ..progress };
