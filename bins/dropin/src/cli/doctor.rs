@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use dropin_boot::{Failure, Mode, SystemClock, check_database, unknown_in_environment};
+use dropin_catalogue::{Catalogue, Method, find_method};
 use dropin_keyring::{CredentialKeys, MasterKey, StashKeys};
 use dropin_ports::{AccessStore, Clock, WalletStore};
 use dropin_processor_http::ProcessorConfig;
@@ -104,6 +105,7 @@ pub(super) async fn run(cli: &Cli, wanted: Doctor) -> Result<ExitCode, Failure> 
     let mut report = Report::default();
     settings(cli, &mut report);
     addresses(cli, &mut report);
+    payment_methods(cli, &mut report);
     certificate(cli, wanted, &mut report);
     secrets(cli, &mut report);
     disk(cli, wanted, &mut report);
@@ -155,6 +157,29 @@ fn addresses(cli: &Cli, report: &mut Report) {
             )
         }),
     );
+}
+
+/// Reads what the parts of `--target` read at their start: the file of payment methods, and of checkout-api what the processor can do.
+fn payment_methods(cli: &Cli, report: &mut Report) {
+    let Ok(parts) = Parts::chosen(cli) else { return };
+    if parts.has(Target::CheckoutApi) {
+        let catalogue = cli.serve.catalogue.open(&cli.serve.methods);
+        report.judge("methods", catalogue.map(|catalogue| offer(&catalogue)));
+    } else if parts.need_processor() {
+        report.judge("methods", cli.serve.methods.known().map(|known| format!("{} are known", known.known().count())));
+    }
+}
+
+/// What is offered, and what the file adds besides.
+fn offer(catalogue: &Catalogue) -> String {
+    let (offered, not): (Vec<_>, Vec<_>) = catalogue.known().partition(|method| catalogue.has(method.id()));
+    let ids = |methods: &[&Method]| methods.iter().map(|method| method.id()).collect::<Vec<_>>().join(", ");
+    let own: Vec<_> = not.into_iter().filter(|method| find_method(method.id()).is_none()).collect();
+    let unused = match own.is_empty() {
+        true => String::new(),
+        false => format!("; PROCESSOR_METHODS names no {}, so the file's method is not offered", ids(&own)),
+    };
+    format!("the processor can do {}{unused}", ids(&offered))
 }
 
 fn certificate(cli: &Cli, wanted: Doctor, report: &mut Report) {

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use dropin_catalogue::{
-    Adjustment, AdjustmentParts, Adjustments, Catalogue, Class, Method, Range, SalesChannel, find_method,
+    Adjustment, AdjustmentParts, Adjustments, Catalogue, Class, Method, Range, SalesChannel, WindowFrom, find_method,
 };
+use dropin_kernel::parse_span;
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_validation::Country;
 use serde::Deserialize;
@@ -16,6 +18,10 @@ use crate::config_error::ConfigError;
 
 /// What a processor is told in place of a method's id when a card is charged.
 const ANY_CARD: &str = "CARD";
+/// The shortest time to pay or to capture.
+const MIN_SPAN: Duration = Duration::from_secs(1);
+/// The longest; every end that follows from it is a date that can be written.
+const MAX_SPAN: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// Why a file's own methods have ids of their own.
 pub(crate) const UNIQUE: &str =
     "own methods are the tables of one file, which names each once, and no built-in one is among them";
@@ -60,6 +66,10 @@ struct MethodDto {
     capture_later: Option<bool>,
     partial_capture: Option<bool>,
     sandbox: Option<bool>,
+    refunds: Option<bool>,
+    patience: Option<String>,
+    capture_window: Option<String>,
+    capture_window_from: Option<String>,
 }
 
 /// What the deployment's file says.
@@ -128,10 +138,15 @@ impl MethodDto {
         if self.name.is_some() || self.names.is_some() || self.class.is_some() {
             return Err("is a payment method already: leave out name, names and class, or choose another id".to_owned());
         }
-        if self.partial_capture.is_some() {
-            return Err(
-                "partial_capture: leave it out; only where the deployment's file adds a method it says so".to_owned()
-            );
+        let of_own = [
+            ("partial_capture", self.partial_capture.is_some()),
+            ("refunds", self.refunds.is_some()),
+            ("patience", self.patience.is_some()),
+            ("capture_window", self.capture_window.is_some()),
+            ("capture_window_from", self.capture_window_from.is_some()),
+        ];
+        if let Some((name, _)) = of_own.iter().find(|(_, said)| *said) {
+            return Err(format!("{name}: leave it out; only where the deployment's file adds a method it says so"));
         }
         Adjustment::new(self.parts()?).map_err(|why| why.to_string())
     }
@@ -158,7 +173,13 @@ impl MethodDto {
             );
         }
         let names = self.names.take().unwrap_or_default();
-        let partial_capture = self.partial_capture.unwrap_or(false);
+        let (partial_capture, refunds) = (self.partial_capture.unwrap_or(false), self.refunds.unwrap_or(true));
+        let patience = self.patience.take().map(|text| span("patience", &text)).transpose()?;
+        let window = self.capture_window.take().map(|text| span("capture_window", &text)).transpose()?;
+        let from = self.capture_window_from.take().map(|text| window_from(&text)).transpose()?;
+        if from.is_some() && window.is_none() {
+            return Err("capture_window_from: say with capture_window how long, or leave it out".to_owned());
+        }
         let parts = Adjustment::new(self.parts()?).map_err(|why| why.to_string())?.into_parts();
         let mut builder = Method::builder(id, name, class)
             .translated(names)
@@ -168,9 +189,16 @@ impl MethodDto {
             .recurring(parts.recurring.unwrap_or(false))
             .capture_later(parts.capture_later.unwrap_or(false))
             .partial_capture(partial_capture)
+            .refunds(refunds)
             .sandbox(parts.sandbox.unwrap_or(false));
         if let Some(channels) = parts.channels {
             builder = builder.channels(channels);
+        }
+        if let Some(patience) = patience {
+            builder = builder.patience(patience);
+        }
+        if let Some(window) = window {
+            builder = builder.capture_window(window, from.unwrap_or(WindowFrom::Authorization));
         }
         builder.build().map_err(|why| why.to_string())
     }
@@ -207,6 +235,18 @@ fn currency(code: &str) -> Result<Currency, String> {
     code.parse().map_err(|unknown| format!("{code} {unknown}"))
 }
 
+/// A whole number with its unit: `90s`, `15m`, `48h`, `7d`.
+fn span(name: &str, text: &str) -> Result<Duration, String> {
+    let read = parse_span(text).filter(|span| (MIN_SPAN..=MAX_SPAN).contains(span));
+    read.ok_or_else(|| {
+        format!("{name}: {text} has to be a whole number with s, m, h or d, from 1s to 366d, such as 48h")
+    })
+}
+
+fn window_from(text: &str) -> Result<WindowFrom, String> {
+    text.parse().map_err(|_unknown| format!("capture_window_from: {text} is neither AUTHORIZATION nor CREATION"))
+}
+
 /// `least..most`, either of which may be left out: `0.50..5000`, `..5000`.
 fn range(code: &str, text: &str) -> Result<Range, String> {
     let currency = currency(code).map_err(|why| format!("amounts: {why}"))?;
@@ -230,7 +270,8 @@ pub(crate) mod tests {
 
     pub(crate) const OWN: &str = "[TIKKIE]\nname = \"Tikkie\"\nclass = \"Online\"\nnames = { nl = \"Tikkie betalen\" }\n\
         countries = [\"NL\"]\ncurrencies = [\"EUR\"]\namounts = { EUR = \"0.50..5000\" }\nchannels = [\"drop-in\"]\n\
-        recurring = true\ncapture_later = true\npartial_capture = true\nsandbox = true\n[PAYPAL]\noffered = false\n";
+        recurring = true\ncapture_later = true\npartial_capture = true\nsandbox = true\nrefunds = false\npatience = \"90m\"\n\
+        capture_window = \"48h\"\ncapture_window_from = \"CREATION\"\n[PAYPAL]\noffered = false\n";
 
     /// A file with this text that is removed with the test.
     pub(crate) fn file(name: &str, text: &str) -> (PathBuf, impl Drop) {
@@ -303,6 +344,9 @@ pub(crate) mod tests {
         assert_eq!((tikkie.class(), tikkie.is_local()), (Class::Online, true));
         assert_eq!(tikkie.reach(), ["NL", "EUR", "0.50 to 5000.00 EUR"]);
         assert!(tikkie.recurring() && tikkie.capture_later() && tikkie.partial_capture() && tikkie.is_in_sandbox());
+        assert!(!tikkie.refunds());
+        assert_eq!([tikkie.patience(), tikkie.capture_window()].map(|span| span.as_secs()), [5_400, 172_800]);
+        assert_eq!(tikkie.window_from(), WindowFrom::Creation);
         let merchant = dropin_catalogue::MerchantMethods::default();
         let ask =
             dropin_catalogue::Ask { country: Some("NL"), ..dropin_catalogue::Ask::new(&merchant, &[Currency::Eur]) };
@@ -313,6 +357,11 @@ pub(crate) mod tests {
         let CatalogueFile { own, .. } = parse("[KIOSK]\nname = \"Kiosk\"\nclass = \"Offline\"\n").unwrap();
         assert_eq!(own[0].reach(), ["all", "all", ""]);
         assert!(!own[0].partial_capture() && !own[0].capture_later() && !own[0].recurring(), "as its class has it");
+        let as_class = Method::builder("KIOSK", "Kiosk", Class::Offline).build().unwrap();
+        assert_eq!(own[0], as_class, "what is left out is as its class has it");
+        let week = "[KIOSK]\nname = \"Kiosk\"\nclass = \"Offline\"\ncapture_window = \"30d\"\n";
+        let CatalogueFile { own, .. } = parse(week).unwrap();
+        assert_eq!((own[0].capture_window().as_secs(), own[0].window_from()), (2_592_000, WindowFrom::Authorization));
     }
 
     #[test]
@@ -337,6 +386,30 @@ pub(crate) mod tests {
             ("[VISA]\nname = \"Our Visa\"", "[VISA] is a payment method already"),
             ("[VISA]\nclass = \"Online\"", "choose another id"),
             ("[VISA]\npartial_capture = false", "[VISA] partial_capture: leave it out"),
+            ("[VISA]\nrefunds = false", "[VISA] refunds: leave it out"),
+            ("[VISA]\npatience = \"1h\"", "[VISA] patience: leave it out"),
+            ("[VISA]\ncapture_window = \"7d\"", "[VISA] capture_window: leave it out"),
+            ("[VISA]\ncapture_window_from = \"CREATION\"", "[VISA] capture_window_from: leave it out"),
+            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\npatience = \"soon\"", "[CASH] patience: soon has to be"),
+            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\npatience = \"0s\"", "from 1s to 366d"),
+            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\npatience = \"367d\"", "from 1s to 366d"),
+            (
+                "[CASH]\nname = \"Cash\"\nclass = \"Offline\"\npatience = \"1500ms\"",
+                "[CASH] patience: has to be whole seconds",
+            ),
+            (
+                "[CASH]\nname = \"Cash\"\nclass = \"Offline\"\ncapture_window = \"7\"",
+                "[CASH] capture_window: 7 has to be",
+            ),
+            (
+                "[CASH]\nname = \"Cash\"\nclass = \"Offline\"\ncapture_window = \"7d\"\ncapture_window_from = \"capture\"",
+                "neither AUTHORIZATION nor CREATION",
+            ),
+            (
+                "[CASH]\nname = \"Cash\"\nclass = \"Offline\"\ncapture_window_from = \"CREATION\"",
+                "with capture_window how long",
+            ),
+            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\nrefunds = 1", "line 4"),
             ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\npartial_capture = 1", "line 4"),
             ("[VISA]\nofered = false", "line 2"),
             ("[VISA]\noffered = 1", "line 2"),
