@@ -28,6 +28,12 @@ const ISO_8601: &[BorrowedFormatItem<'static>] =
 pub struct Timestamp(i64);
 
 /// The text is no instant in the form `2026-11-18T11:06:40.000000Z`.
+///
+/// ```
+/// # use dropin_kernel::Timestamp;
+/// let refused = "2026-11-18".parse::<Timestamp>().unwrap_err();
+/// assert_eq!(refused.to_string(), "must be an instant such as 2026-11-18T11:06:40.000000Z");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be an instant such as 2026-11-18T11:06:40.000000Z")]
 pub struct ParseTimestampError;
@@ -39,6 +45,11 @@ impl Timestamp {
     pub const MAX: Self = Self(253_402_300_799_999_999);
 
     /// From microseconds since the Unix epoch; saturates at [`Timestamp::MIN`] and [`Timestamp::MAX`].
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// assert_eq!(Timestamp::from_micros(0).to_string(), "1970-01-01T00:00:00.000000Z");
+    /// ```
     pub const fn from_micros(micros: i64) -> Self {
         if micros < Self::MIN.0 {
             Self::MIN
@@ -50,28 +61,56 @@ impl Timestamp {
     }
 
     /// Microseconds since the Unix epoch.
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// assert_eq!(Timestamp::from_micros(7).micros(), 7);
+    /// ```
     pub const fn micros(self) -> i64 {
         self.0
     }
 
     /// Whole seconds since the Unix epoch, rounded down.
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// assert_eq!(Timestamp::from_micros(-1).unix_seconds(), -1);
+    /// ```
     pub const fn unix_seconds(self) -> i64 {
         self.0.div_euclid(1_000_000)
     }
 
     /// This instant, later by `delay`; saturates at [`Timestamp::MAX`].
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// let hour = std::time::Duration::from_secs(3_600);
+    /// assert_eq!(Timestamp::from_micros(0).plus(hour).unix_seconds(), 3_600);
+    /// ```
     #[must_use]
     pub fn plus(self, delay: Duration) -> Self {
         Self::from_micros(self.0.saturating_add(i64::try_from(delay.as_micros()).unwrap_or(i64::MAX)))
     }
 
     /// This instant, earlier by `span`; saturates at [`Timestamp::MIN`].
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// let hour = std::time::Duration::from_secs(3_600);
+    /// assert_eq!(Timestamp::from_micros(0).minus(hour).unix_seconds(), -3_600);
+    /// ```
     #[must_use]
     pub fn minus(self, span: Duration) -> Self {
         Self::from_micros(self.0.saturating_sub(i64::try_from(span.as_micros()).unwrap_or(i64::MAX)))
     }
 
     /// How long after `earlier` this is; zero when it is before.
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// let (start, end) = (Timestamp::from_micros(5), Timestamp::from_micros(9));
+    /// assert_eq!((end.since(start).as_micros(), start.since(end).as_micros()), (4, 0));
+    /// ```
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -85,6 +124,11 @@ impl From<OffsetDateTime> for Timestamp {
 
 impl Timestamp {
     /// The same instant as a calendar date and time.
+    ///
+    /// ```
+    /// # use dropin_kernel::Timestamp;
+    /// assert_eq!(Timestamp::from_micros(0).to_offset_date_time().year(), 1970);
+    /// ```
     pub fn to_offset_date_time(self) -> OffsetDateTime {
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000)
             .expect("years 0 to 9999 are in the calendar")

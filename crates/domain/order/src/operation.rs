@@ -43,6 +43,13 @@ coded_enum! {
 
 impl OpState {
     /// Whether the outcome is still open and somebody must ask again.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// assert!(OpState::Unknown.is_open() && !OpState::Approved.is_open());
+    /// ```
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Prepared | Self::Unknown | Self::Pending)
     }
@@ -160,6 +167,14 @@ pub struct Operation {
 
 impl Operation {
     /// A new authorization, held by its maker until `due_at`.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// assert_eq!((authorization.kind, authorization.state), (OpKind::Authorize, OpState::Prepared));
+    /// ```
     pub fn authorize(id: OpId, order_id: OrderId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
         Self {
             id,
@@ -178,16 +193,42 @@ impl Operation {
     }
 
     /// A capture of `amount` from this authorization, held by its maker until `due_at`.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// let capture = authorization.capture(id(5), usd(600), NOW, LATER);
+    /// assert_eq!((capture.kind, capture.authorization), (OpKind::Capture, Some(authorization.id)));
+    /// ```
     pub fn capture(&self, id: OpId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
         self.about(id, OpKind::Capture, amount, now, due_at)
     }
 
     /// A void of this authorization, held by its maker until `due_at`.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// assert_eq!(authorization.void(id(5), NOW, LATER).amount, usd(1_000));
+    /// ```
     pub fn void(&self, id: OpId, now: Timestamp, due_at: Timestamp) -> Self {
         self.about(id, OpKind::Void, self.amount, now, due_at)
     }
 
     /// A refund of `amount` of what was captured from this authorization, held by its maker until `due_at`.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// let refund = authorization.refund(id(5), id(6), usd(100), NOW, LATER);
+    /// assert_eq!((refund.kind, refund.refund), (OpKind::Refund, Some(id(6))));
+    /// ```
     pub fn refund(&self, id: OpId, refund: RefundId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
         Self { refund: Some(refund), ..self.about(id, OpKind::Refund, amount, now, due_at) }
     }
@@ -200,6 +241,15 @@ impl Operation {
 
     /// Why somebody has to look after it at `now`, if so. One that the processor accepted may wait for a shopper or a bank for days, and is not stuck
     /// as long as it is asked about.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// assert_eq!(authorization.stuck(LATER), None);
+    /// assert_eq!(authorization.stuck(LATER.plus(STUCK_AFTER * 2)), Some(Stuck::Untouched));
+    /// ```
     pub fn stuck(&self, now: Timestamp) -> Option<Stuck> {
         if !self.state.is_open() {
             return None;
@@ -225,6 +275,15 @@ impl Operation {
     }
 
     /// The same thing asked once more under a new key, after this one was refused for now.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// let again = authorization.again(id(5), LATER, LATER);
+    /// assert_eq!((again.id, again.amount, again.refusals()), (id(5), usd(1_000), 1));
+    /// ```
     pub fn again(&self, id: OpId, now: Timestamp, due_at: Timestamp) -> Self {
         let tries = self.refusals().saturating_add(1);
         Self { id, state: OpState::Prepared, epoch: 0, tries, due_at, created_at: now, ..self.clone() }

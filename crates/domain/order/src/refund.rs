@@ -42,6 +42,26 @@ pub struct Refund {
 
 impl Refund {
     /// The refund once the processor has decided.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{Refund, RefundState};
+    /// let refund = Refund {
+    ///     id: id(6),
+    ///     order_id: id(1),
+    ///     merchant_id: id(2),
+    ///     reference: "r-1".to_owned(),
+    ///     amount: usd(100),
+    ///     settlement: None,
+    ///     description: None,
+    ///     state: RefundState::InProgress,
+    ///     created_at: NOW,
+    ///     updated_at: NOW,
+    /// };
+    /// let done = refund.decided(true, LATER);
+    /// assert_eq!((done.state, done.updated_at), (RefundState::Succeeded, LATER));
+    /// ```
     #[must_use]
     pub fn decided(&self, succeeded: bool, now: Timestamp) -> Self {
         let state = if succeeded { RefundState::Succeeded } else { RefundState::Failed };

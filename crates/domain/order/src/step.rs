@@ -13,6 +13,13 @@ use crate::order::{Order, OrderParts, VoidCause};
 use crate::state::{OrderState, OrderTransition, OrderTrigger, transition};
 
 /// The Order is not in a state that allows this.
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// let refused = authorized().redirected("https://bank.example/page".to_owned(), LATER, NOW).unwrap_err();
+/// assert_eq!(refused.to_string(), "the Order is PAYMENT_AUTHORIZED");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the Order is {}", .found.as_str())]
 pub struct WrongState {
@@ -21,6 +28,16 @@ pub struct WrongState {
 }
 
 /// A decided change of an Order: the row of the table it follows, and the money it moves.
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// # use dropin_order::OrderTrigger;
+/// let before = started();
+/// let step = before.authorized(&usd(1_000), false, LATER, id(4), NOW).unwrap();
+/// assert_eq!((step.change.expected, step.change.next.revision), (before.revision, before.revision.next()));
+/// assert_eq!((step.transition.trigger, step.ledger.len()), (OrderTrigger::Authorized, 1));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The Order after it.
@@ -32,6 +49,13 @@ pub struct Step {
 }
 
 /// Why a step is refused.
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// let refused = authorized().captured(&usd(600), &usd(600), id(5), id(6), NOW).unwrap_err();
+/// assert_eq!(refused.to_string(), "that much was not asked of the processor");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepRefused {
@@ -77,6 +101,14 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] unless PROCESSING.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let page = "https://bank.example/page".to_owned();
+    /// let step = started().redirected(page.clone(), LATER, NOW).unwrap();
+    /// assert_eq!((&step.change.next.page, step.change.next.expires_at), (&Some(page), Some(LATER)));
+    /// ```
     pub fn redirected(&self, page: String, until: Timestamp, now: Timestamp) -> Result<Step, WrongState> {
         let step = self.moved(OrderTrigger::Redirected, now)?;
         Ok(step.with(|order| {
@@ -89,6 +121,14 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] unless PROCESSING.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let bank = Box::new(dropin_order::BankDetails { iban: Some("DE89370400440532013000".to_owned()), ..Default::default() });
+    /// let order = started().transfer_awaited(bank, LATER, NOW).unwrap().change.next;
+    /// assert!(order.shown && order.awaits_transfer());
+    /// ```
     pub fn transfer_awaited(&self, to: Box<BankDetails>, until: Timestamp, now: Timestamp) -> Result<Step, WrongState> {
         let step = self.moved(OrderTrigger::TransferAwaited, now)?;
         Ok(step.with(|order| {
@@ -103,6 +143,14 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] unless PROCESSING.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::OrderState;
+    /// let step = started().taken_into_review(NOW).unwrap();
+    /// assert_eq!(step.change.next.state, OrderState::CommitAccepted);
+    /// ```
     pub fn taken_into_review(&self, now: Timestamp) -> Result<Step, WrongState> {
         let step = self.moved(OrderTrigger::TakenIntoReview, now)?;
         Ok(step.with(|order| {
@@ -117,6 +165,17 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] unless PROCESSING.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::Account;
+    /// let exact = started().authorized(&usd(1_000), false, LATER, id(4), NOW).unwrap();
+    /// assert_eq!(moves(&exact.ledger), [(Account::Shopper, -1_000), (Account::Authorized, 1_000)]);
+    /// // Another amount than was asked for is held, and no more than the total counts.
+    /// let more = started().authorized(&usd(9_999), false, LATER, id(4), NOW).unwrap().change.next;
+    /// assert!(more.under_review && *more.amounts.total_authorized() == usd(1_000));
+    /// ```
     pub fn authorized(
         &self,
         answered: &Amount,
@@ -146,6 +205,13 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] unless PAYMENT_AUTHORIZED with a total of zero.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// // Something is to be paid.
+    /// assert!(authorized().verified(NOW).is_err());
+    /// ```
     pub fn verified(&self, now: Timestamp) -> Result<Step, WrongState> {
         if !self.total.is_zero() {
             return Err(WrongState { found: self.state });
@@ -162,6 +228,16 @@ impl Order {
     ///
     /// # Errors
     /// [`StepRefused`] unless COMMIT_ACCEPTED, and for an amount that is not within the total.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::OrderState;
+    /// let reviewed = started().taken_into_review(NOW).unwrap().change.next;
+    /// let order = reviewed.provider_approved(&usd(900), LATER, id(4), NOW).unwrap().change.next;
+    /// assert_eq!((order.state, *order.amounts.total_authorized()), (OrderState::PaymentAuthorized, usd(900)));
+    /// assert!(reviewed.provider_approved(&usd(1_001), LATER, id(4), NOW).is_err(), "more than the total");
+    /// ```
     pub fn provider_approved(
         &self,
         approved: &Amount,
@@ -182,6 +258,14 @@ impl Order {
     ///
     /// # Errors
     /// [`StepRefused`] unless PROCESSING, and for an amount that is not within the total.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::OrderState;
+    /// let order = started().paid(&usd(1_000), id(4), id(5), NOW).unwrap().change.next;
+    /// assert_eq!((order.state, *order.amounts.captured()), (OrderState::Processed, usd(1_000)));
+    /// ```
     pub fn paid(
         &self,
         paid: &Amount,
@@ -212,6 +296,14 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] unless PROCESSING or COMMIT_ACCEPTED.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{FailureReason, OrderState};
+    /// let order = started().refused(FailureReason::InsufficientFunds, NOW).unwrap().change.next;
+    /// assert_eq!((order.state, order.failure), (OrderState::ProcessingFailed, Some(FailureReason::InsufficientFunds)));
+    /// ```
     pub fn refused(&self, reason: FailureReason, now: Timestamp) -> Result<Step, WrongState> {
         Ok(self.moved(OrderTrigger::Refused, now)?.with(|order| {
             order.failure = Some(reason);
@@ -228,6 +320,18 @@ impl Order {
     ///
     /// # Errors
     /// [`StepRefused`] when that much was not reserved, or in no state to capture: the stored Order and the processor disagree.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::Account;
+    /// let asked = authorized().request_capture(&usd(600), NOW).unwrap().change.next;
+    /// let step = asked.captured(&usd(600), &usd(600), id(5), id(6), NOW).unwrap();
+    /// assert_eq!(*step.change.next.amounts.captured(), usd(600));
+    /// // The rest of the authorization is released.
+    /// assert_eq!(moves(&step.ledger)[2..], [(Account::Authorized, -400), (Account::Shopper, 400)]);
+    /// assert!(authorized().captured(&usd(600), &usd(600), id(5), id(6), NOW).is_err(), "it was not asked for");
+    /// ```
     pub fn captured(
         &self,
         reserved: &Amount,
@@ -258,6 +362,16 @@ impl Order {
     ///
     /// # Errors
     /// [`StepRefused`] when that much was not reserved, or in no state to capture.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::OrderState;
+    /// let asked = authorized().request_capture(&usd(600), NOW).unwrap().change.next;
+    /// let again = asked.capture_refused(&usd(600), true, id(5), NOW).unwrap().change.next;
+    /// let failed = asked.capture_refused(&usd(600), false, id(5), NOW).unwrap().change.next;
+    /// assert_eq!([again.state, failed.state], [OrderState::PaymentAuthorized, OrderState::ProcessingFailed]);
+    /// ```
     pub fn capture_refused(
         &self,
         amount: &Amount,
@@ -285,6 +399,16 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] when its life is over already and nothing was authorized late: nothing changes any more.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{Account, OrderState, VoidPlan};
+    /// let VoidPlan::Ask(asked) = authorized().plan_cancel(NOW).unwrap() else { panic!("nothing is in flight") };
+    /// let step = asked.change.next.voided(id(5), NOW).unwrap();
+    /// assert_eq!(step.change.next.state, OrderState::Cancelled);
+    /// assert_eq!(moves(&step.ledger), [(Account::Authorized, -1_000), (Account::Shopper, 1_000)]);
+    /// ```
     pub fn voided(&self, ledger: LedgerTransactionId, now: Timestamp) -> Result<Step, WrongState> {
         if self.state.is_final() {
             return self.voided_late(ledger, now);
@@ -311,6 +435,14 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] when its life ended without being captured.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let asked = void_asked(&authorized()).unwrap().change.next;
+    /// let order = asked.void_refused(None, NOW).unwrap().change.next;
+    /// assert_eq!((order.voiding, order.expires_at), (None, Some(LATER)));
+    /// ```
     pub fn void_refused(&self, ends_at: Option<Timestamp>, now: Timestamp) -> Result<Step, WrongState> {
         Ok(self.moved(OrderTrigger::VoidRefused, now)?.with(|order| {
             order.voiding = None;
@@ -323,6 +455,12 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] in a state in which nothing is asked.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// assert!(started().amount_differs(NOW).unwrap().change.next.is_held());
+    /// ```
     pub fn amount_differs(&self, now: Timestamp) -> Result<Step, WrongState> {
         Ok(self.moved(OrderTrigger::AmountDiffers, now)?.with(|order| {
             order.under_review = true;
@@ -336,6 +474,15 @@ impl Order {
     ///
     /// # Errors
     /// [`StepRefused`] when that much was not reserved, or in no state to refund.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{Account, OrderState};
+    /// let (step, amount) = in_state(OrderState::Processed).plan_refund(Some(&usd(100)), NOW).unwrap();
+    /// let done = step.change.next.refund_succeeded(&amount, &amount, id(5), NOW).unwrap();
+    /// assert_eq!(moves(&done.ledger), [(Account::Captured, -100), (Account::Refunded, 100)]);
+    /// ```
     pub fn refund_succeeded(
         &self,
         reserved: &Amount,
@@ -362,6 +509,15 @@ impl Order {
     ///
     /// # Errors
     /// [`StepRefused`] when that much was not reserved, or in no state to refund.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::OrderState;
+    /// let (step, amount) = in_state(OrderState::Processed).plan_refund(Some(&usd(100)), NOW).unwrap();
+    /// let order = step.change.next.refund_failed(&amount, NOW).unwrap().change.next;
+    /// assert_eq!(order.amounts, in_state(OrderState::Processed).amounts, "as before it was asked for");
+    /// ```
     pub fn refund_failed(&self, amount: &Amount, now: Timestamp) -> Result<Step, StepRefused> {
         let amounts = self.amounts.release_refund(amount)?;
         Ok(self.moved(OrderTrigger::RefundFailed, now)?.with(|order| {
