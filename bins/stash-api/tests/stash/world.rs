@@ -199,6 +199,7 @@ pub(crate) async fn insert_merchant(store: &Store) {
         origins: vec![Origin::parse(SHOP).expect("an origin")],
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),
