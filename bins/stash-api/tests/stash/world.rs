@@ -145,7 +145,7 @@ impl World {
         let caller = Caller { username: "api".to_owned(), merchant, permissions: Permissions::all() };
         let store = Arc::new(self.store.clone());
         let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
-        let sessions = Sessions { store, clock, ids, url_policy: UrlPolicy::Sandbox };
+        let sessions = Sessions { contracts: store.clone(), store, clock, ids, url_policy: UrlPolicy::Sandbox };
         let body = serde_json::json!({
             "MerchantReference": Uuid::new_v4(), "AutoCapture": true, "Currency": "USD",
             "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",

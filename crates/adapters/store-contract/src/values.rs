@@ -8,7 +8,7 @@ use std::time::Duration;
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
 use dropin_card::{Scheme, StashedKind};
 use dropin_kernel::{
-    ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
+    ApiUserId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
     RateOfferId, SessionId, Timestamp,
 };
 use dropin_money::{Amount, Currency};
@@ -159,6 +159,7 @@ pub(crate) fn terms() -> SessionTerms {
         tax: None,
         discounts: None,
         allow_contract: None,
+        contract_id: None,
         open_contract: None,
         total: Amount::zero(usd),
         rate: None,
@@ -202,6 +203,7 @@ pub(crate) fn full_terms() -> SessionTerms {
         tax: Some(minor(kwd, 1_001)),
         discounts: Some(vec![Discount { name: text("Spring"), amount: minor(kwd, 2) }]),
         allow_contract: Some(false),
+        contract_id: Some(ContractId::new(fresh())),
         open_contract: Some(false),
         rate: Some(sale_rate(kwd)),
         billing: profile(Some("customer-1")),
