@@ -26,6 +26,7 @@ mod refused_cards;
 mod repeats;
 mod reviews;
 mod sample;
+mod saved_cards;
 mod session;
 mod settler;
 mod shop;

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use dropin_access::{
     ApiUser, Endpoint, EndpointSettings, Merchant, MerchantParts, Origin, PasswordHash, Permission, Permissions,
-    Retiring, SealedSecret,
+    Retiring, SavedCardKind, SavedCardSettings, SealedSecret,
 };
 use dropin_catalogue::{
     Adjustment, AdjustmentParts, Adjustments, MerchantMethods, PayLaterRegion, Range, SalesChannel, find_method,
@@ -126,6 +126,8 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         origins: Some(origin("https://new.example")),
         session_lifetime: Some(Duration::from_micros(61_000_001)),
         attempts_allowed: Some(20),
+        saved_cards_offered: Some(true),
+        saved_card_kind: Some(SavedCardKind::Unscheduled),
         methods: Some(particular_methods()),
     };
     let expected = MerchantParts {
@@ -133,11 +135,15 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         origins: origin("https://new.example"),
         session_lifetime: Duration::from_micros(61_000_001),
         attempts_allowed: 20,
+        saved_cards: SavedCardSettings { offered: true, kind: SavedCardKind::Unscheduled },
         methods: particular_methods(),
         ..named.into_parts()
     };
     let changed = Merchant::restore(expected).unwrap();
     assert_eq!(set(whole).await, changed);
+    let off = MerchantSettings { saved_cards_offered: Some(false), ..MerchantSettings::default() };
+    let changed = changed.edited(|parts| parts.saved_cards.offered = false).unwrap();
+    assert_eq!(set(off).await, changed);
     let bare = MerchantSettings { origins: Some(vec![]), ..MerchantSettings::default() };
     let changed = changed.edited(|parts| parts.origins.clear()).unwrap();
     assert_eq!(set(bare).await, changed);
