@@ -9,9 +9,11 @@ import { applyTheme } from "../shared/theme";
 import { Api, type View } from "./api";
 import { CardForm } from "./card-form";
 import { Checkout } from "./checkout";
-import { isCard } from "./view-model";
+import { Forms } from "./forms";
+import { cardEntry, isCard } from "./view-model";
 import { Link, portOffer, type Offer } from "./link";
 import { announce, show, watchHeight } from "./screen";
+import type * as Saved from "../saved/saved";
 import type * as Wallet from "../wallet/wallet";
 import frameCss from "./frame.css";
 import tokensCss from "../shared/tokens.css";
@@ -45,26 +47,43 @@ function refuse({ origin }: Offer, link: Link, strings: Strings, code: string, m
   link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
 }
 
-function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: Strings, view: View, locale: Locale): void {
-  const form = new CardForm(strings, view.PaymentMethods.filter(isCard).map((method) => method.Id), {
-    changed: () => checkout.tellEnabled(),
-    submitted: () => void checkout.pay(),
-    announce,
-  });
+/** The part that draws saved cards, where there are some. Without it there is a new card to pay with. */
+async function savedPart(view: Embedded): Promise<typeof Saved | null> {
+  if (!("SavedCards" in view) || !view.SavedCards?.length) return null;
+  return load<typeof Saved>(SAVED, location.href).catch(() => null);
+}
+
+function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: Strings, view: View, locale: Locale, saved: Promise<typeof Saved | null>): void {
+  const schemes = view.PaymentMethods.filter(isCard);
+  const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
+  const form = new CardForm(strings, schemes.map((method) => method.Id), events);
+  const forms = new Forms(form, strings, events);
   show(form.element);
+  let headingLevel: number | undefined;
   // What there is to say has its place once the open method is known; the shell tells it first of all.
-  let begin = (): void => {
-    begin = () => {};
+  let begin = async (): Promise<void> => {
+    begin = async () => {};
+    const part = await saved;
+    if (part !== null && headingLevel !== undefined) {
+      const toggled = (contract: string): void => checkout.toggle(contract);
+      const remove = (contract: string): Promise<boolean> => checkout.remove(contract);
+      const list = new part.SavedCards(strings, cardEntry(strings, schemes), form.element, view.Sandbox, { toggled, remove, announce, headingLevel });
+      show(list.element);
+      forms.showIn(list, view.SavedCards ?? []);
+    }
     checkout.begin();
     watchHeight((height) => link.send({ type: "size", height }));
   };
-  const checkout = new Checkout(api, sessionId, link, form, strings, locale, view);
+  const checkout = new Checkout(api, sessionId, link, forms, strings, locale, view);
   link.listen((message) => {
-    if (message.type === "setup") form.hideButton(message.hideSubmitButton);
+    if (message.type === "setup") {
+      forms.hideButton(message.hideSubmitButton);
+      ({ headingLevel } = message);
+    }
     else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
     else if (message.type === "select") {
       checkout.select(message.method);
-      begin();
+      void begin();
     }
     else if (message.type === "another") void checkout.payAnotherWay();
     else if (message.type === "wallet") {
@@ -96,19 +115,21 @@ async function boot(script: string): Promise<void> {
   document.documentElement.lang = locale.format;
   document.documentElement.dir = locale.direction;
   const api = new Api(baseOf(script), sessionId);
+  const view = embedded();
+  const saved = savedPart(view);
   const loading = api.strings(ADDRESSES[locale.file] ?? "", new AbortController().signal);
   const offer = await offered;
   const link = new Link(offer.port);
   link.send({ type: "hello" });
   const texts = await loading;
   if (texts.kind !== "ok") return refuse(offer, link, {}, "SERVICE_UNAVAILABLE");
-  const [strings, view] = [texts.body, embedded()];
+  const strings = texts.body;
   if (!("State" in view)) return refuse(offer, link, strings, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
   if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, strings, "ORIGIN_NOT_ALLOWED");
   document.title = say(strings, "frameTitle");
   // A payment under way, or over, is followed even if nothing could pay it any more.
   if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, strings, "NO_PAYMENT_METHOD");
-  start(offer, link, api, sessionId, strings, view, locale);
+  start(offer, link, api, sessionId, strings, view, locale, saved);
 }
 
 void boot((document.currentScript as HTMLScriptElement).src);
