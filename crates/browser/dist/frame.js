@@ -154,6 +154,44 @@ var Api = class {
 		}
 	}
 };
+var FOURS = [4, 8, 12, 16];
+var TABLE = [
+	"VISA|Visa|13 16 18 19|4",
+	"MC|Mastercard|16|51-55 2221-2720",
+	"AMEX|American Express|15|34 37",
+	"DISC|Discover|16 17 18 19|6011 644-649 65",
+	"JCB|JCB|16 17 18 19|3528-3589",
+	"DINERS|Diners Club|14 15 16 17 18 19|300-305 3095 36 38-39",
+	"UNIONPAY|UnionPay|14 15 16 17 18 19|62 81",
+	"MAESTRO|Maestro|12 13 14 15 16 17 18 19|5018 5020 5038 56-58 6304 67",
+	"ELO|Elo|16|401178-401179 438935 506699-506778 509000-509999 636368",
+	"HIPERCARD|Hipercard|16|606282",
+	"MIR|Mir|16 17 18 19|2200-2204",
+	"RUPAY|RuPay|16|508500-508999 6521-6522 60698-60699",
+	"TROY|Troy|16|9792",
+	"DANKORT|Dankort|16|5019"
+];
+var BRANDS = TABLE.map((row) => {
+	const [id = "", name = "", lengths = "", prefixes = ""] = row.split("|");
+	const asPrinted2 = id === "AMEX" || id === "DINERS" ? [4, 10] : FOURS;
+	const codeLength = id === "AMEX" ? 4 : 3;
+	return { id, name, lengths: lengths.split(" ").map(Number), gaps: asPrinted2, codeLength, prefixes: prefixes.split(" ") };
+});
+var brandNamed = (id) => BRANDS.find((brand) => brand.id === id) ?? null;
+function brandOf(digits) {
+	let best = null;
+	let longest = 0;
+	for (const brand of BRANDS) {
+		for (const prefix of brand.prefixes) {
+			const [low = "", high = low] = prefix.split("-");
+			const head = digits.slice(0, low.length);
+			if (low.length <= longest || head.length < low.length || head < low || head > high) continue;
+			best = brand;
+			longest = low.length;
+		}
+	}
+	return best;
+}
 var SVG = "http://www.w3.org/2000/svg";
 function fill(element, attributes, children) {
 	for (const [name, value] of Object.entries(attributes)) {
@@ -199,44 +237,6 @@ function shape(text) {
 	if (kind === "c") return svg("circle", { fill: fill2, cx: a, cy: b, r: c });
 	if (kind === "p") return svg("path", { fill: fill2, d: rest.join(" ") });
 	return svg("text", { fill: fill2, x: a, y: b, textLength: c, "font-size": d, "font-weight": "700", lengthAdjust: "spacingAndGlyphs" }, words);
-}
-var FOURS = [4, 8, 12, 16];
-var TABLE = [
-	"VISA|Visa|13 16 18 19|4",
-	"MC|Mastercard|16|51-55 2221-2720",
-	"AMEX|American Express|15|34 37",
-	"DISC|Discover|16 17 18 19|6011 644-649 65",
-	"JCB|JCB|16 17 18 19|3528-3589",
-	"DINERS|Diners Club|14 15 16 17 18 19|300-305 3095 36 38-39",
-	"UNIONPAY|UnionPay|14 15 16 17 18 19|62 81",
-	"MAESTRO|Maestro|12 13 14 15 16 17 18 19|5018 5020 5038 56-58 6304 67",
-	"ELO|Elo|16|401178-401179 438935 506699-506778 509000-509999 636368",
-	"HIPERCARD|Hipercard|16|606282",
-	"MIR|Mir|16 17 18 19|2200-2204",
-	"RUPAY|RuPay|16|508500-508999 6521-6522 60698-60699",
-	"TROY|Troy|16|9792",
-	"DANKORT|Dankort|16|5019"
-];
-var BRANDS = TABLE.map((row) => {
-	const [id = "", name = "", lengths = "", prefixes = ""] = row.split("|");
-	const asPrinted2 = id === "AMEX" || id === "DINERS" ? [4, 10] : FOURS;
-	const codeLength = id === "AMEX" ? 4 : 3;
-	return { id, name, lengths: lengths.split(" ").map(Number), gaps: asPrinted2, codeLength, prefixes: prefixes.split(" ") };
-});
-var brandNamed = (id) => BRANDS.find((brand) => brand.id === id) ?? null;
-function brandOf(digits) {
-	let best = null;
-	let longest = 0;
-	for (const brand of BRANDS) {
-		for (const prefix of brand.prefixes) {
-			const [low = "", high = low] = prefix.split("-");
-			const head = digits.slice(0, low.length);
-			if (low.length <= longest || head.length < low.length || head < low || head > high) continue;
-			best = brand;
-			longest = low.length;
-		}
-	}
-	return best;
 }
 var ZEROS = [48, 1632, 1776, 2406, 65296];
 function toDigits(text) {
@@ -1118,38 +1118,32 @@ var CodeForm = class extends PayForm {
 	}
 };
 var Forms = class {
-	constructor(card, strings, events) {
+	constructor(card) {
 		this.card = card;
-		this.strings = strings;
-		this.events = events;
 		this.contract = "";
-		this.saved = new Map();
 		this.list = null;
 		this.hidden = false;
 	}
 	get chosen() {
-		return this.saved.get(this.contract) ?? this.card;
+		return this.list?.forms.get(this.contract) ?? this.card;
 	}
 	get ticked() {
-		return this.contract === "" && this.card.ticked;
+		return this.card.ticked;
 	}
 	get listed() {
 		return this.list !== null;
 	}
-	showIn(list, cards) {
-		this.list = list;
-		this.contract = cards[0]?.ContractId ?? "";
+	showIn(list, contract) {
+		[this.list, this.contract] = [list, contract];
 	}
 	setOrder(view, amount, agreement, free) {
 		this.card.setAgreement(agreement);
-		const cards = this.list === null ? [] : view.SavedCards ?? [];
-		const kept = new Set(cards.map(({ ContractId }) => ContractId));
-		for (const contract of this.saved.keys()) if (!kept.has(contract)) this.saved.delete(contract);
-		this.list?.show(cards.map((card) => this.listedCard(view, card)), view.MerchantName);
-		const there = this.contract === "" || kept.has(this.contract);
-		if (!there) this.contract = "";
+		this.list?.show(view);
 		for (const form of this.all) form.setAmount(amount, free && form === this.card);
-		return there;
+		this.hideButton(this.hidden);
+		if (this.contract === "" || this.chosen !== this.card) return true;
+		this.contract = "";
+		return false;
 	}
 	open(open) {
 		this.list?.open(open ? this.contract : null);
@@ -1175,20 +1169,7 @@ var Forms = class {
 		for (const form of this.all) form.clear();
 	}
 	get all() {
-		return [...this.saved.values(), this.card];
-	}
-	listedCard({ PaymentMethods }, { ContractId: contract, PaymentMethod, Last4: last4, Expiry, Removable: removable }) {
-		const brand = brandNamed(PaymentMethod);
-		const scheme = PaymentMethods.find(({ Id }) => Id === PaymentMethod)?.Name ?? brand?.name ?? PaymentMethod;
-		const expiry = Expiry.replace(/^\d\d(\d\d)-(\d\d)$/, "$2/$1");
-		const spoken = say(this.strings, "savedSpoken", { name: scheme, last4, expiry });
-		let form = this.saved.get(contract);
-		if (form === void 0) {
-			form = new CodeForm(this.strings, this.events, spoken, `-${contract}`, brand?.codeLength ?? 3);
-			form.hideButton(this.hidden);
-			this.saved.set(contract, form);
-		}
-		return { contract, scheme, drawing: drawingOf(PaymentMethod), last4, expiry, spoken, removable, form: form.element };
+		return [...this.list?.forms.values() ?? [], this.card];
 	}
 };
 function portOffer() {
@@ -1247,13 +1228,13 @@ function refuse({ origin }, link, strings, code, message = "") {
 }
 async function savedPart(view) {
 	if (!("SavedCards" in view) || !view.SavedCards?.length) return null;
-	return load(["./saved.js?48da04eca197","sha256-SNoE7KGX1zrr2NP6NxUZP3eb/rR8JVj09+LnzEUh3/w="], location.href).catch(() => null);
+	return load(["./saved.js?0b239eec3421","sha256-CyOe7DQhGyVrmcTppPKBcFsQCpONOH8X2tta8Zd3+E8="], location.href).catch(() => null);
 }
 function start(offer, link, api, sessionId, strings, view, locale, saved) {
 	const schemes = view.PaymentMethods.filter(isCard);
 	const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
 	const form = new CardForm(strings, schemes.map((method) => method.Id), events);
-	const forms = new Forms(form, strings, events);
+	const forms = new Forms(form);
 	show(form.element);
 	let headingLevel;
 	let begin = async () => {
@@ -1261,11 +1242,17 @@ function start(offer, link, api, sessionId, strings, view, locale, saved) {
 		};
 		const part2 = await saved;
 		if (part2 !== null && headingLevel !== void 0) {
-			const toggled = (contract) => checkout.toggle(contract);
-			const remove = (contract) => checkout.remove(contract);
-			const list = new part2.SavedCards(strings, cardEntry(strings, schemes), form.element, view.Sandbox, { toggled, remove, announce, headingLevel });
+			const list = new part2.SavedCards(strings, cardEntry(strings, schemes), form.element, {
+				codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
+				brandNamed,
+				drawingOf,
+				announce,
+				toggled: (contract) => checkout.toggle(contract),
+				remove: (contract) => checkout.remove(contract),
+				headingLevel
+			});
 			show(list.element);
-			forms.showIn(list, view.SavedCards ?? []);
+			forms.showIn(list, view.SavedCards?.[0]?.ContractId ?? "");
 		}
 		checkout.begin();
 		watchHeight((height) => link.send({ type: "size", height }));

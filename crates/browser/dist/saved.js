@@ -168,40 +168,39 @@ var Removal = class {
 	async confirm() {
 		this.setBusy(true);
 		this.error.hidden = true;
-		const gone = await this.remove();
+		if (await this.remove()) return;
 		this.setBusy(false);
-		if (gone) return;
 		const text = say(this.strings, "notRemoved");
 		this.error.textContent = text;
 		this.error.hidden = false;
 		this.announce(text);
 	}
 };
-var saved_default = "html{background-color:transparent}#app{container-type:inline-size;border-radius:var(--accordion--border-radius,12px)}.toggle{text-align:start}.toggle bdi{white-space:nowrap}.until{color:var(--d-muted);font-weight:400}.saved .code{max-inline-size:240px}@container (max-width: 420px){.saved .head{padding-inline-end:52px}.saved .head .title{flex-basis:100%}.saved .test{margin-inline:48px 0}}.removal{padding-block-start:8px;text-align:center}.question{padding:14px 16px;border:1px solid var(--d-line);border-radius:var(--d-input-radius);font-size:14px;text-align:start}.question p:not(.title,.error){color:var(--d-muted)}.question .error{padding-block-start:8px}.answers{display:flex;flex-wrap:wrap;gap:8px;padding-block-start:12px}.answers .plain{flex:1;min-block-size:44px;border:1px solid var(--d-input-line);color:inherit;font-weight:500}.answers .yes{border-color:currentcolor;color:var(--d-error)}";
+var saved_default = "html{background-color:transparent}#app{container-type:inline-size;border-radius:var(--accordion--border-radius,12px)}.panel{transition:none}.toggle{text-align:start}.toggle bdi{white-space:nowrap}.until{color:var(--d-muted);font-weight:400}.saved .code{max-inline-size:240px}@container (max-width: 420px){.saved .head{padding-inline-end:52px}.saved .head .title{flex-basis:100%}.saved .test{margin-inline:48px 0}}.removal{padding-block-start:8px;text-align:center}.question{padding:14px 16px;border:1px solid var(--d-line);border-radius:var(--d-input-radius);font-size:14px;text-align:start}.question p:not(.title,.error){color:var(--d-muted)}.question .error{padding-block-start:8px}.answers{display:flex;flex-wrap:wrap;gap:8px;padding-block-start:12px}.answers .plain{flex:1;min-block-size:44px;border:1px solid var(--d-input-line);color:inherit;font-weight:500}.answers .yes{border-color:currentcolor;color:var(--d-error)}";
 function fill2(text, nodes) {
 	return text.split(/\{(\w+)\}/).map((part, index) => index % 2 === 1 ? nodes[part] ?? null : part);
 }
 var SavedCards = class {
-	constructor(strings, card, form, sandbox, events) {
+	constructor(strings, card, form, frame) {
 		this.strings = strings;
 		this.card = card;
-		this.events = events;
+		this.frame = frame;
 		this.element = h("div", { class: "accordion" });
+		this.forms = new Map();
 		this.shown = new Map();
+		this.test = h("span", { class: "test" });
 		addStyles(form, accordion_default + saved_default);
-		this.test = sandbox ? h("span", { class: "test" }, say(strings, "testMode")) : null;
-		this.element.append(this.add("", card, form, null));
+		this.test.textContent = say(strings, "testMode");
+		this.element.append(this.add("", card, form, null).element);
 	}
-	show(cards, merchant) {
-		for (const [contract, { entry }] of this.shown) {
-			if (contract === "" || cards.some((card) => card.contract === contract)) continue;
-			entry.element.remove();
-			this.shown.delete(contract);
-		}
+	show(view) {
+		const { SavedCards: cards = [] } = view;
+		for (const contract of this.forms.keys()) if (!cards.some(({ ContractId }) => ContractId === contract)) this.drop(contract);
 		const last = this.shown.get("")?.entry;
-		for (const card of cards) if (!this.shown.has(card.contract)) last?.element.before(this.entryOf(card, merchant));
+		for (const card of cards) if (!this.forms.has(card.ContractId)) last?.element.before(this.entryOf(card, view));
 		last?.setName(cards.length > 0 ? say(this.strings, "otherCard") : this.card.name);
-		if (this.test !== null) this.shown.get(cards[0]?.contract ?? "")?.entry.tag(this.test);
+		this.test.hidden = !view.Sandbox;
+		this.shown.get(cards[0]?.ContractId ?? "")?.entry.tag(this.test);
 	}
 	open(contract) {
 		for (const [id, { entry, removal }] of this.shown) {
@@ -218,26 +217,37 @@ var SavedCards = class {
 	focus(contract) {
 		this.shown.get(contract)?.entry.toggle.focus();
 	}
-	entryOf({ contract, scheme, drawing, last4, expiry, spoken, removable, form }, merchant) {
-		const id = `saved-${contract}`;
-		const removal = removable ? new Removal(this.strings, id, merchant, () => this.events.remove(contract), this.events.announce) : null;
-		const element = this.add(contract, { id, icon: "card", drawing, name: "", marks: [], accepted: "", line: "", button: "" }, form, removal);
+	drop(contract) {
+		this.shown.get(contract)?.entry.element.remove();
+		this.shown.delete(contract);
+		this.forms.delete(contract);
+	}
+	entryOf({ ContractId, PaymentMethod, Last4: last4, Expiry, Removable }, { PaymentMethods, MerchantName }) {
+		const { frame, strings } = this;
+		const brand = frame.brandNamed(PaymentMethod);
+		const name = PaymentMethods.find(({ Id }) => Id === PaymentMethod)?.Name ?? brand?.name ?? PaymentMethod;
+		const expiry = Expiry.replace(/^\d\d(\d\d)-(\d\d)$/, "$2/$1");
+		const spoken = say(strings, "savedSpoken", { name, last4, expiry });
+		const id = `saved-${ContractId}`;
+		const form = frame.codeForm(spoken, `-${ContractId}`, brand?.codeLength ?? 3);
+		const removal = Removable ? new Removal(strings, id, MerchantName, () => frame.remove(ContractId), frame.announce) : null;
+		const method = { id, icon: "card", drawing: frame.drawingOf(PaymentMethod), name, marks: [], accepted: "", line: "", button: "" };
+		const entry = this.add(ContractId, method, form.element, removal);
 		const number = h("bdi", { dir: "ltr" }, `•••• ${last4}`);
-		const until = h("bdi", { class: "until", dir: "ltr" }, expiry);
-		const entry = this.shown.get(contract)?.entry;
-		entry?.setName(...fill2(say(this.strings, "savedCard"), { name: h("bdi", {}, scheme), number, expiry: until }));
-		entry?.toggle.setAttribute("aria-label", spoken);
-		element.classList.add("saved");
-		return element;
+		const shown = fill2(say(strings, "savedCard"), { name: h("bdi", {}, name), number, expiry: h("bdi", { class: "until", dir: "ltr" }, expiry) });
+		entry.setName(h("span", { "aria-hidden": "true" }, ...shown), h("span", { class: "unseen" }, spoken));
+		entry.element.classList.add("saved");
+		this.forms.set(ContractId, form);
+		return entry.element;
 	}
 	add(contract, method, form, removal) {
-		const { headingLevel } = this.events;
-		const events = { toggled: () => this.events.toggled(contract), pressed: () => {
+		const { toggled, headingLevel } = this.frame;
+		const events = { toggled: () => toggled(contract), pressed: () => {
 		}, hideButtons: true, headingLevel };
 		const entry = new Entry(method, events, [form, removal && removal.element]);
 		entry.show(method);
 		this.shown.set(contract, { entry, removal });
-		return entry.element;
+		return entry;
 	}
 };
 export {

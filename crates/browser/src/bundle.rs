@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "4e1eb3e8cdc21d81";
+pub(crate) const VERSION: &str = "134916957352a14d";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -56,8 +56,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "bfd16f01ba1b",
-        sha384: "c0QjIE6GocQ3Idv3BDe6dYaz970I0JZoIQ3y98gF/hea2coz5kQIcoyDTaqEZ98Q",
+        fingerprint: "502103ed6bad",
+        sha384: "SrFXhille7O+1hI/Ro+pnKy7IWorLCBfesnuZ1cyMn1lRGX0Y7U3WWq24Wam1Bne",
     },
     Asset {
         path: "frame.js",
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "4465aeee30d3",
-        sha384: "FB0AnH3D710CPRUn6lUzLRAey16PUuYbspmJfoPiCfzbZwXYiGy3ct0LYXRtjBxW",
+        fingerprint: "4da5df0dc047",
+        sha384: "nDqkON27NH6+HEymrDV7+t+s68qV/rhvKNxoYJ8QNjgLRLDc8k3GUD+Wkd8FabfO",
     },
     Asset {
         path: "locales/ar.json",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "6aa6ee671377",
-        sha384: "x9u3d0FixdRQw7sz3H6qrHXE0/5YpArzhcczfgeAEuZYXzflquh+AsbMTkDothbS",
+        fingerprint: "97a321b1a2ba",
+        sha384: "fKFYwMrTkWBhdG41Su6hFSvEqVQFqSyQ4Rfd9iLySyKHseo7Em8ZoaaG0IoRjnT0",
     },
     Asset {
         path: "saved.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "48da04eca197",
-        sha384: "0bsSm8Y2WJKgs7CfYowFRkrWS2lrX/fqddxwARTFtBo2m2BjecJ9Vns+RctodC3/",
+        fingerprint: "0b239eec3421",
+        sha384: "jfSeP/j7Almra1ocT1ScSq2xp+6nhGMchPSvdzL/HiyEsDLOw7NVmP9F/5R9vghT",
     },
     Asset {
         path: "wallet.js",

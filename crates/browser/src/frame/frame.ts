@@ -7,9 +7,12 @@ import { load } from "../shared/lazy-module";
 import { say, type Strings } from "../shared/strings";
 import { applyTheme } from "../shared/theme";
 import { Api, type View } from "./api";
+import { brandNamed } from "./brands";
 import { CardForm } from "./card-form";
 import { Checkout } from "./checkout";
+import { CodeForm } from "./code-form";
 import { Forms } from "./forms";
+import { drawingOf } from "./marks";
 import { cardEntry, isCard } from "./view-model";
 import { Link, portOffer, type Offer } from "./link";
 import { announce, show, watchHeight } from "./screen";
@@ -57,7 +60,7 @@ function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: S
   const schemes = view.PaymentMethods.filter(isCard);
   const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
   const form = new CardForm(strings, schemes.map((method) => method.Id), events);
-  const forms = new Forms(form, strings, events);
+  const forms = new Forms(form);
   show(form.element);
   let headingLevel: number | undefined;
   // What there is to say has its place once the open method is known; the shell tells it first of all.
@@ -65,11 +68,17 @@ function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: S
     begin = async () => {};
     const part = await saved;
     if (part !== null && headingLevel !== undefined) {
-      const toggled = (contract: string): void => checkout.toggle(contract);
-      const remove = (contract: string): Promise<boolean> => checkout.remove(contract);
-      const list = new part.SavedCards(strings, cardEntry(strings, schemes), form.element, view.Sandbox, { toggled, remove, announce, headingLevel });
+      const list = new part.SavedCards(strings, cardEntry(strings, schemes), form.element, {
+        codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
+        brandNamed,
+        drawingOf,
+        announce,
+        toggled: (contract) => checkout.toggle(contract),
+        remove: (contract) => checkout.remove(contract),
+        headingLevel,
+      });
       show(list.element);
-      forms.showIn(list, view.SavedCards ?? []);
+      forms.showIn(list, view.SavedCards?.[0]?.ContractId ?? "");
     }
     checkout.begin();
     watchHeight((height) => link.send({ type: "size", height }));

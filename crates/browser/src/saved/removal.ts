@@ -60,9 +60,8 @@ export class Removal {
   private async confirm(): Promise<void> {
     this.setBusy(true);
     this.error.hidden = true;
-    const gone = await this.remove();
+    if (await this.remove()) return;
     this.setBusy(false);
-    if (gone) return;
     const text = say(this.strings, "notRemoved");
     this.error.textContent = text;
     this.error.hidden = false;

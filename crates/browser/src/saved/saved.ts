@@ -1,7 +1,10 @@
 // Entry of saved.js: what only shoppers with saved cards need. The frame loads it when there are some, and draws its own accordion then:
 // the codes that are asked for are seen by nobody else, and the merchant's page learns nothing of the cards.
 
-import type { CardList, ListedCard } from "../frame/forms";
+import type { SavedCard, View } from "../frame/api";
+import type { Brand } from "../frame/brands";
+import type { CardList } from "../frame/forms";
+import type { PayForm } from "../frame/pay-form";
 import { h, type Child } from "../shared/dom";
 import { Entry } from "../shared/entry";
 import type { Method } from "../shared/protocol";
@@ -11,12 +14,17 @@ import accordionCss from "../shared/accordion.css";
 import { Removal } from "./removal";
 import css from "./saved.css";
 
-export interface ListEvents {
+/** What the frame does for its list. */
+export interface Frame {
+  /** The form of a saved card; `label` names the card, and `suffix` tells the form from others. */
+  readonly codeForm: (label: string, suffix: string, codeLength: 3 | 4) => PayForm;
+  readonly brandNamed: (id: string) => Brand | null;
+  readonly drawingOf: (id: string) => string;
+  readonly announce: (text: string) => void;
   /** The heading of a saved card, or "" of a new one, was pressed. */
   readonly toggled: (contract: string) => void;
   /** False when the card is still there. */
   readonly remove: (contract: string) => Promise<boolean>;
-  readonly announce: (text: string) => void;
   readonly headingLevel: number;
 }
 
@@ -32,26 +40,25 @@ interface Shown {
 
 export class SavedCards implements CardList {
   readonly element = h("div", { class: "accordion" });
+  readonly forms = new Map<string, PayForm>();
   private readonly shown = new Map<string, Shown>();
-  private readonly test: HTMLElement | null;
+  private readonly test = h("span", { class: "test" });
 
   /** `card` is the entry of a new card, whose form is `form`. */
-  constructor(private readonly strings: Strings, private readonly card: Method, form: HTMLElement, sandbox: boolean, private readonly events: ListEvents) {
+  constructor(private readonly strings: Strings, private readonly card: Method, form: HTMLElement, private readonly frame: Frame) {
     addStyles(form, accordionCss + css);
-    this.test = sandbox ? h("span", { class: "test" }, say(strings, "testMode")) : null;
-    this.element.append(this.add("", card, form, null));
+    this.test.textContent = say(strings, "testMode");
+    this.element.append(this.add("", card, form, null).element);
   }
 
-  show(cards: readonly ListedCard[], merchant: string): void {
-    for (const [contract, { entry }] of this.shown) {
-      if (contract === "" || cards.some((card) => card.contract === contract)) continue;
-      entry.element.remove();
-      this.shown.delete(contract);
-    }
+  show(view: View): void {
+    const { SavedCards: cards = [] } = view;
+    for (const contract of this.forms.keys()) if (!cards.some(({ ContractId }) => ContractId === contract)) this.drop(contract);
     const last = this.shown.get("")?.entry;
-    for (const card of cards) if (!this.shown.has(card.contract)) last?.element.before(this.entryOf(card, merchant));
+    for (const card of cards) if (!this.forms.has(card.ContractId)) last?.element.before(this.entryOf(card, view));
     last?.setName(cards.length > 0 ? say(this.strings, "otherCard") : this.card.name);
-    if (this.test !== null) this.shown.get(cards[0]?.contract ?? "")?.entry.tag(this.test);
+    this.test.hidden = !view.Sandbox;
+    this.shown.get(cards[0]?.ContractId ?? "")?.entry.tag(this.test);
   }
 
   open(contract: string | null): void {
@@ -72,25 +79,38 @@ export class SavedCards implements CardList {
     this.shown.get(contract)?.entry.toggle.focus();
   }
 
-  private entryOf({ contract, scheme, drawing, last4, expiry, spoken, removable, form }: ListedCard, merchant: string): HTMLElement {
-    const id = `saved-${contract}`;
-    const removal = removable ? new Removal(this.strings, id, merchant, () => this.events.remove(contract), this.events.announce) : null;
-    const element = this.add(contract, { id, icon: "card", drawing, name: "", marks: [], accepted: "", line: "", button: "" }, form, removal);
-    const number = h("bdi", { dir: "ltr" }, `•••• ${last4}`);
-    const until = h("bdi", { class: "until", dir: "ltr" }, expiry);
-    const entry = this.shown.get(contract)?.entry;
-    entry?.setName(...fill(say(this.strings, "savedCard"), { name: h("bdi", {}, scheme), number, expiry: until }));
-    entry?.toggle.setAttribute("aria-label", spoken);
-    element.classList.add("saved");
-    return element;
+  private drop(contract: string): void {
+    this.shown.get(contract)?.entry.element.remove();
+    this.shown.delete(contract);
+    this.forms.delete(contract);
   }
 
-  private add(contract: string, method: Method, form: HTMLElement, removal: Removal | null): HTMLElement {
-    const { headingLevel } = this.events;
-    const events = { toggled: () => this.events.toggled(contract), pressed: () => {}, hideButtons: true, headingLevel };
+  private entryOf({ ContractId, PaymentMethod, Last4: last4, Expiry, Removable }: SavedCard, { PaymentMethods, MerchantName }: View): HTMLElement {
+    const { frame, strings } = this;
+    const brand = frame.brandNamed(PaymentMethod);
+    const name = PaymentMethods.find(({ Id }) => Id === PaymentMethod)?.Name ?? brand?.name ?? PaymentMethod;
+    const expiry = Expiry.replace(/^\d\d(\d\d)-(\d\d)$/, "$2/$1");
+    const spoken = say(strings, "savedSpoken", { name, last4, expiry });
+    const id = `saved-${ContractId}`;
+    const form = frame.codeForm(spoken, `-${ContractId}`, brand?.codeLength ?? 3);
+    const removal = Removable ? new Removal(strings, id, MerchantName, () => frame.remove(ContractId), frame.announce) : null;
+    const method: Method = { id, icon: "card", drawing: frame.drawingOf(PaymentMethod), name, marks: [], accepted: "", line: "", button: "" };
+    const entry = this.add(ContractId, method, form.element, removal);
+    const number = h("bdi", { dir: "ltr" }, `•••• ${last4}`);
+    const shown = fill(say(strings, "savedCard"), { name: h("bdi", {}, name), number, expiry: h("bdi", { class: "until", dir: "ltr" }, expiry) });
+    // Dots are nothing to read aloud.
+    entry.setName(h("span", { "aria-hidden": "true" }, ...shown), h("span", { class: "unseen" }, spoken));
+    entry.element.classList.add("saved");
+    this.forms.set(ContractId, form);
+    return entry.element;
+  }
+
+  private add(contract: string, method: Method, form: HTMLElement, removal: Removal | null): Entry {
+    const { toggled, headingLevel } = this.frame;
+    const events = { toggled: () => toggled(contract), pressed: () => {}, hideButtons: true, headingLevel };
     const entry = new Entry(method, events, [form, removal && removal.element]);
     entry.show(method);
     this.shown.set(contract, { entry, removal });
-    return entry.element;
+    return entry;
   }
 }
