@@ -893,6 +893,8 @@ var Checkout = class {
 		}
 		if (signal.aborted || answer.kind === "unreachable") return;
 		if (answer.kind === "refused") return this.fail(answer.code);
+		await this.forms.prepare(answer.body, false);
+		if (signal.aborted) return;
 		const before = this.view;
 		this.view = answer.body;
 		if (notice !== void 0) this.rest();
@@ -1118,8 +1120,9 @@ var CodeForm = class extends PayForm {
 	}
 };
 var Forms = class {
-	constructor(card) {
+	constructor(card, draw2) {
 		this.card = card;
+		this.draw = draw2;
 		this.contract = "";
 		this.list = null;
 		this.hidden = false;
@@ -1133,8 +1136,10 @@ var Forms = class {
 	get listed() {
 		return this.list !== null;
 	}
-	showIn(list, contract) {
-		[this.list, this.contract] = [list, contract];
+	async prepare({ SavedCards: [card] = [] }, newest) {
+		if (this.list !== null || card === void 0) return;
+		this.list = await (this.drawing ??= this.draw());
+		if (newest && this.list !== null) this.contract = card.ContractId;
 	}
 	setOrder(view, amount, agreement, free) {
 		this.card.setAgreement(agreement);
@@ -1206,8 +1211,9 @@ var Link = class {
 		this.send({ type: "fail", code, cause, title, text, lang, dir });
 	}
 };
-var frame_default = "html{background-color:var(--d-content);overflow-y:hidden;-webkit-text-size-adjust:100%}body{margin:0}#app{padding:4px}form{display:grid;gap:10px}.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(110px,1fr));column-gap:14px}label{display:block;margin-block-end:6px;font-size:14px;font-weight:500}.box{position:relative}input{inline-size:100%;block-size:48px;padding-inline:14px;border:0 solid var(--d-input-line);border-width:var(--input--border-top-width,1px) var(--input--border-right-width,1px) var(--input--border-bottom-width,1px) var(--input--border-left-width,1px);border-radius:var(--d-input-radius);background-color:var(--d-input);color:var(--d-input-text);font:inherit;font-variant-numeric:tabular-nums}[dir=rtl] input[dir=ltr]{text-align:end}input::placeholder{color:inherit;opacity:.68}input:focus-visible{outline:2px solid var(--d-primary);outline-offset:1px;border-color:var(--d-primary)}input[aria-invalid]{border-color:var(--d-error);box-shadow:inset 0 0 0 1px var(--d-error);outline-color:var(--d-error)}input:read-only{opacity:.72}input:autofill{-webkit-text-fill-color:var(--d-input-text);box-shadow:inset 0 0 0 48px color-mix(in srgb,var(--d-primary) 10%,var(--d-input))}.box .icon,.box .mark{position:absolute;inset-block:0;inset-inline-end:12px;margin-block:auto;color:var(--d-input-text);pointer-events:none}.box .icon{opacity:.55}.number input{padding-inline-end:60px}.under{min-block-size:22px;padding-block-start:4px;font-size:13px;line-height:18px}.hint{color:var(--d-muted)}.error{display:flex;gap:5px;color:var(--d-error)}.error .icon{inline-size:16px;block-size:16px;margin-block-start:1px;stroke-width:2.25}.agreement{color:var(--d-muted);font-size:13px;line-height:18px}.total{padding-block:8px 2px;font-weight:600}.choice{display:flex;align-items:flex-start;gap:10px}.choice label{margin:0;line-height:20px;cursor:pointer}.choice input{flex:none;inline-size:20px;block-size:20px;margin:0;accent-color:var(--d-primary);cursor:pointer}.choice:not([hidden])+.agreement{padding-block-start:4px;padding-inline-start:30px}";
+var frame_default = "html{background-color:var(--d-content);overflow-y:hidden;-webkit-text-size-adjust:100%}body{margin:0}#app{padding:4px}form{display:grid;gap:10px}.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(110px,1fr));column-gap:14px}label{display:block;margin-block-end:6px;font-size:14px;font-weight:500}.box{position:relative}input{inline-size:100%;block-size:48px;padding-inline:14px;border:0 solid var(--d-input-line);border-width:var(--input--border-top-width,1px) var(--input--border-right-width,1px) var(--input--border-bottom-width,1px) var(--input--border-left-width,1px);border-radius:var(--d-input-radius);background-color:var(--d-input);color:var(--d-input-text);font:inherit;font-variant-numeric:tabular-nums}[dir=rtl] input[dir=ltr]{text-align:end}input::placeholder{color:inherit;opacity:.68}input:focus-visible{outline:2px solid var(--d-primary);outline-offset:1px;border-color:var(--d-primary)}input[aria-invalid]{border-color:var(--d-error);box-shadow:inset 0 0 0 1px var(--d-error);outline-color:var(--d-error)}input:read-only{opacity:.72}input:autofill{-webkit-text-fill-color:var(--d-input-text);box-shadow:inset 0 0 0 48px color-mix(in srgb,var(--d-primary) 10%,var(--d-input))}.box .icon,.box .mark{position:absolute;inset-block:0;inset-inline-end:12px;margin-block:auto;color:var(--d-input-text);pointer-events:none}.box .icon{opacity:.55}.number input{padding-inline-end:60px}.under{min-block-size:22px;padding-block-start:4px;font-size:13px;line-height:18px}.hint{color:var(--d-muted)}.error{display:flex;gap:5px;color:var(--d-error)}.error .icon{inline-size:16px;block-size:16px;margin-block-start:1px;stroke-width:2.25}.agreement{color:var(--d-muted);font-size:13px;line-height:18px}.total{padding-block:8px 2px;font-weight:600}.choice{display:flex;align-items:flex-start;gap:10px}.choice label{margin:0;line-height:20px;cursor:pointer}.choice input{flex:none;inline-size:20px;block-size:20px;margin:0;accent-color:var(--d-primary);opacity:1;cursor:pointer}.choice input[aria-disabled]{opacity:.72;cursor:default}.choice:not([hidden])+.agreement{padding-block-start:4px;padding-inline-start:30px}";
 var tokens_default = "[data-scheme]{color-scheme:light;--d-font:system-ui, sans-serif;--d-primary:var(--color-primary,#2b4acb);--d-hover:var(--color-hover,#2039a3);--d-header:var(--color-header,#fff);--d-content:var(--color-content,#fff);--d-text:var(--font-color,#1a2030);--d-muted:color-mix(in srgb, var(--d-text) 72%, transparent);--d-line:var(--accordion--border-color,#d5d9e2);--d-input:var(--input--background-color,#fff);--d-input-text:var(--input--font-color,#1a2030);--d-input-line:var(--input--border-color,#858d9f);--d-input-radius:var(--input--border-radius,8px);--d-button-radius:var(--button--border-radius,8px);--d-error:#b3261e;--d-good:#1b7a43;--d-notice:#fff6dc;--d-notice-line:#d9a514;--d-notice-text:#3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary:var(--color-primary,#9db4ff);--d-hover:var(--color-hover,#bccbff);--d-header:var(--color-header,#1b1f29);--d-content:var(--color-content,#1b1f29);--d-text:var(--font-color,#eceff6);--d-line:var(--accordion--border-color,#373e4d);--d-input:var(--input--background-color,#11141b);--d-input-text:var(--input--font-color,#eceff6);--d-input-line:var(--input--border-color,#798298);--d-error:#ffa199;--d-good:#7ddba0;--d-notice:#332a0d;--d-notice-line:#b98e1d;--d-notice-text:#ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;flex:none;inline-size:36px;block-size:24px;border-radius:4px;box-shadow:0 0 0 1px color-mix(in srgb,currentcolor 22%,transparent);direction:ltr}span.mark{inline-size:auto;padding-inline:6px;font-size:11px;font-weight:700}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary,#fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover,#fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
+var SAVED_TIMEOUT_MS = 5e3;
 var CAUSES = {
 	ORIGIN_NOT_ALLOWED: (origin) => `Pages of ${origin} may not embed the drop-in for this Session. Either the Session is another merchant's, or the origin is not registered: dropin merchant set MERCHANT_ID --origin ${origin} (repeat --origin for every origin of the shop: the list is replaced).`,
 	SESSION_NOT_FOUND: (_origin, message) => `${message} Pass the SessionId that POST {base_url}/v1/session answered, of this deployment, as \`id\`.`,
@@ -1226,34 +1232,36 @@ function refuse({ origin }, link, strings, code, message = "") {
 	const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
 	link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
 }
-async function savedPart(view) {
-	if (!("SavedCards" in view) || !view.SavedCards?.length) return null;
-	return load(["./saved.js?0b239eec3421","sha256-CyOe7DQhGyVrmcTppPKBcFsQCpONOH8X2tta8Zd3+E8="], location.href).catch(() => null);
+var saved;
+function savedPart() {
+	const late = new Promise((resolve) => setTimeout(resolve, SAVED_TIMEOUT_MS, null));
+	return saved ??= Promise.race([load(["./saved.js?0b239eec3421","sha256-CyOe7DQhGyVrmcTppPKBcFsQCpONOH8X2tta8Zd3+E8="], location.href).catch(() => null), late]);
 }
-function start(offer, link, api, sessionId, strings, view, locale, saved) {
+function start(offer, link, api, sessionId, strings, view, locale) {
 	const schemes = view.PaymentMethods.filter(isCard);
 	const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
 	const form = new CardForm(strings, schemes.map((method) => method.Id), events);
-	const forms = new Forms(form);
-	show(form.element);
 	let headingLevel;
+	const forms = new Forms(form, async () => {
+		const part2 = await savedPart();
+		if (part2 === null || headingLevel === void 0) return null;
+		const list = new part2.SavedCards(strings, cardEntry(strings, schemes), form.element, {
+			codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
+			brandNamed,
+			drawingOf,
+			announce,
+			toggled: (contract) => checkout.toggle(contract),
+			remove: (contract) => checkout.remove(contract),
+			headingLevel
+		});
+		show(list.element);
+		return list;
+	});
+	show(form.element);
 	let begin = async () => {
 		begin = async () => {
 		};
-		const part2 = await saved;
-		if (part2 !== null && headingLevel !== void 0) {
-			const list = new part2.SavedCards(strings, cardEntry(strings, schemes), form.element, {
-				codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
-				brandNamed,
-				drawingOf,
-				announce,
-				toggled: (contract) => checkout.toggle(contract),
-				remove: (contract) => checkout.remove(contract),
-				headingLevel
-			});
-			show(list.element);
-			forms.showIn(list, view.SavedCards?.[0]?.ContractId ?? "");
-		}
+		await forms.prepare(view, true);
 		checkout.begin();
 		watchHeight((height) => link.send({ type: "size", height }));
 	};
@@ -1292,7 +1300,7 @@ async function boot(script) {
 	document.documentElement.dir = locale.direction;
 	const api = new Api(baseOf(script), sessionId);
 	const view = embedded();
-	const saved = savedPart(view);
+	if ("State" in view && view.SavedCards?.length) void savedPart();
 	const loading = api.strings(ADDRESSES[locale.file] ?? "", new AbortController().signal);
 	const offer = await offered;
 	const link = new Link(offer.port);
@@ -1304,7 +1312,7 @@ async function boot(script) {
 	if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, strings, "ORIGIN_NOT_ALLOWED");
 	document.title = say(strings, "frameTitle");
 	if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, strings, "NO_PAYMENT_METHOD");
-	start(offer, link, api, sessionId, strings, view, locale, saved);
+	start(offer, link, api, sessionId, strings, view, locale);
 }
 void boot(document.currentScript.src);
 })();

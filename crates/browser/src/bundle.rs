@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "134916957352a14d";
+pub(crate) const VERSION: &str = "d5c33e58602850d1";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -38,8 +38,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.d.ts"),
         brotli: Some(include_bytes!("../dist/dropin.d.ts.br")),
         gzip: Some(include_bytes!("../dist/dropin.d.ts.gz")),
-        fingerprint: "a88e17d5bd20",
-        sha384: "DJwq49Upl49Ey7fZwMclA81RFlADYn2o6xvzy1HtFQnFFNP4bZuYmNbboWZfkVWv",
+        fingerprint: "ff1e4d1e9e34",
+        sha384: "OeeQ8+r0M1dHgXyseSHBlvhXUIWZJ6DhAfJwYyQ+4pVJBzOl+a4ctBzXycayddy4",
     },
     Asset {
         path: "dropin.js",
@@ -56,8 +56,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "502103ed6bad",
-        sha384: "SrFXhille7O+1hI/Ro+pnKy7IWorLCBfesnuZ1cyMn1lRGX0Y7U3WWq24Wam1Bne",
+        fingerprint: "46744159b67c",
+        sha384: "u2wrtPGRWbyQCIWrosD1Bl7LYjY+WToFDpYyVVzNjm5XHcRGGK4Z3267oulc0rn3",
     },
     Asset {
         path: "frame.js",
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "4da5df0dc047",
-        sha384: "nDqkON27NH6+HEymrDV7+t+s68qV/rhvKNxoYJ8QNjgLRLDc8k3GUD+Wkd8FabfO",
+        fingerprint: "219503ced737",
+        sha384: "n8YLs6NjAf8w983M9I7a2ODjYUvyjFKs9s3MVA3aO4+rDMIchBpSvRRGCXrhV1pJ",
     },
     Asset {
         path: "locales/ar.json",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "97a321b1a2ba",
-        sha384: "fKFYwMrTkWBhdG41Su6hFSvEqVQFqSyQ4Rfd9iLySyKHseo7Em8ZoaaG0IoRjnT0",
+        fingerprint: "345384ca942f",
+        sha384: "3tOHzfbWGxct0MDdMuqt8A5vHcGqTBY4BjViS2Kie11RJq09WLe2YWwforIMIOc4",
     },
     Asset {
         path: "saved.js",

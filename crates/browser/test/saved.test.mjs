@@ -351,6 +351,36 @@ test("without the part for saved cards, and at a service that knows none, there 
   }
 });
 
+test("a list that does not come is not waited for long", async () => {
+  const context = await world.browser.newContext();
+  await context.route("**/saved.js*", () => {});
+  const shop = await openShop({ session: world.mock.session({ SavedCards: three() }), context });
+  await shop.page.locator("#pay .root:not(.loading)").waitFor();
+  assert.equal(await shop.frame.locator(".toggle").count(), 0);
+  await fill(shop);
+  await shop.button().click();
+  await endPanel(shop, "done");
+  await context.close();
+});
+
+test("a page that was loaded while a payment was under way lists the cards once it has failed", async () => {
+  const session = world.mock.session({ State: "PROCESSING" });
+  const shop = await openShop({ session, wait: false });
+  await status(shop, "Your payment is being processed").waitFor();
+  world.mock.entry(session).session.SavedCards = three();
+  world.mock.finish(session, { failed: "PAYMENT_DECLINED" });
+  const entries = shop.frame.locator(".accordion .entry");
+  await entries.first().waitFor();
+  assert.equal(await entries.count(), 4);
+  assert.match(await entries.nth(3).locator(".notice").innerText(), /declined/);
+  await entries.nth(0).locator(".toggle").click();
+  await until(async () => (await entries.nth(0).locator(".pay").getAttribute("aria-disabled")) === null, "the button to be ready");
+  await entries.nth(0).locator("input").fill("123");
+  await entries.nth(0).locator(".pay").click();
+  await endPanel(shop, "done");
+  await shop.context.close();
+});
+
 test("in Arabic the list runs from right to left, and the last digits do not", async () => {
   const shop = await openSaved({ options: { locale: "ar_EG" } });
   assert.equal((await shop.names())[0], "Visa •••• 4242، 12/31");

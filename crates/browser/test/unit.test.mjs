@@ -253,10 +253,10 @@ test("everything a shopper downloads in one language stays within its budget", a
   for (const name of readdirSync(new URL("dist/locales", root)).filter((one) => one.endsWith(".json"))) {
     const paths = ["dropin.js", "frame.html", "frame.js", `locales/${name}`];
     const sizes = {
-      "brotli, as served": [sum(paths, (bytes) => brotliCompressSync(bytes).length), 31_700],
-      "gzip, shortened": [sum(paths, (bytes, path) => shortened.get(path) ?? gzipped(bytes)), 31_000],
+      "brotli, as served": [sum(paths, (bytes) => brotliCompressSync(bytes).length), 31_800],
+      "gzip, shortened": [sum(paths, (bytes, path) => shortened.get(path) ?? gzipped(bytes)), 31_100],
       // The price of a bundle that can be read where it runs: about a sixth. Other languages have longer words than English.
-      "gzip, as served": [sum(paths, gzipped), 36_400],
+      "gzip, as served": [sum(paths, gzipped), 36_500],
       // Only a shopper whose bank asks loads the dialog and the page in it as well, only one with a wallet the wallet's part,
       // and only one who comes back to saved cards theirs.
       "gzip, 3-D Secure": [sum(["dialog.js", "challenge.html", "challenge.js"], gzipped), 2_900],

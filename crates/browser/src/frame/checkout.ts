@@ -180,6 +180,8 @@ export class Checkout {
     }
     if (signal.aborted || answer.kind === "unreachable") return;
     if (answer.kind === "refused") return this.fail(answer.code);
+    await this.forms.prepare(answer.body, false);
+    if (signal.aborted) return;
     const before = this.view;
     this.view = answer.body;
     if (notice !== undefined) this.rest();

@@ -22,9 +22,11 @@ export class Forms {
   /** The contract of the saved card that is chosen; "" for a new card. */
   contract = "";
   private list: CardList | null = null;
+  private drawing: Promise<CardList | null> | undefined;
   private hidden = false;
 
-  constructor(private readonly card: CardForm) {}
+  /** `draw` loads and draws the list; `null` where that cannot be had. */
+  constructor(private readonly card: CardForm, private readonly draw: () => Promise<CardList | null>) {}
 
   get chosen(): PayForm {
     return this.list?.forms.get(this.contract) ?? this.card;
@@ -39,9 +41,11 @@ export class Forms {
     return this.list !== null;
   }
 
-  /** From now on saved cards are shown. The newest is chosen. */
-  showIn(list: CardList, contract: string): void {
-    [this.list, this.contract] = [list, contract];
+  /** Has the list ready once there are saved cards. `newest` chooses the first of them. */
+  async prepare({ SavedCards: [card] = [] }: View, newest: boolean): Promise<void> {
+    if (this.list !== null || card === undefined) return;
+    this.list = await (this.drawing ??= this.draw());
+    if (newest && this.list !== null) this.contract = card.ContractId;
   }
 
   /** What may be paid with now, what is to be paid, and what is agreed to. False when the card that was chosen is no more. */

@@ -21,6 +21,9 @@ import type * as Wallet from "../wallet/wallet";
 import frameCss from "./frame.css";
 import tokensCss from "../shared/tokens.css";
 
+/** The shopper does not wait longer than this for the list of saved cards. */
+const SAVED_TIMEOUT_MS = 5_000;
+
 /** What the service wrote into the page: the Session, or why there is none to show. */
 type Embedded = View | { readonly Code: string; readonly Message: string };
 
@@ -50,36 +53,39 @@ function refuse({ origin }: Offer, link: Link, strings: Strings, code: string, m
   link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
 }
 
-/** The part that draws saved cards, where there are some. Without it there is a new card to pay with. */
-async function savedPart(view: Embedded): Promise<typeof Saved | null> {
-  if (!("SavedCards" in view) || !view.SavedCards?.length) return null;
-  return load<typeof Saved>(SAVED, location.href).catch(() => null);
+let saved: Promise<typeof Saved | null> | undefined;
+
+/** The part that draws saved cards. Without it, or where it does not come in time, there is a new card to pay with. */
+function savedPart(): Promise<typeof Saved | null> {
+  const late = new Promise<null>((resolve) => setTimeout(resolve, SAVED_TIMEOUT_MS, null));
+  return (saved ??= Promise.race([load<typeof Saved>(SAVED, location.href).catch(() => null), late]));
 }
 
-function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: Strings, view: View, locale: Locale, saved: Promise<typeof Saved | null>): void {
+function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: Strings, view: View, locale: Locale): void {
   const schemes = view.PaymentMethods.filter(isCard);
   const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
   const form = new CardForm(strings, schemes.map((method) => method.Id), events);
-  const forms = new Forms(form);
-  show(form.element);
   let headingLevel: number | undefined;
+  const forms = new Forms(form, async () => {
+    const part = await savedPart();
+    if (part === null || headingLevel === undefined) return null;
+    const list = new part.SavedCards(strings, cardEntry(strings, schemes), form.element, {
+      codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
+      brandNamed,
+      drawingOf,
+      announce,
+      toggled: (contract) => checkout.toggle(contract),
+      remove: (contract) => checkout.remove(contract),
+      headingLevel,
+    });
+    show(list.element);
+    return list;
+  });
+  show(form.element);
   // What there is to say has its place once the open method is known; the shell tells it first of all.
   let begin = async (): Promise<void> => {
     begin = async () => {};
-    const part = await saved;
-    if (part !== null && headingLevel !== undefined) {
-      const list = new part.SavedCards(strings, cardEntry(strings, schemes), form.element, {
-        codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
-        brandNamed,
-        drawingOf,
-        announce,
-        toggled: (contract) => checkout.toggle(contract),
-        remove: (contract) => checkout.remove(contract),
-        headingLevel,
-      });
-      show(list.element);
-      forms.showIn(list, view.SavedCards?.[0]?.ContractId ?? "");
-    }
+    await forms.prepare(view, true);
     checkout.begin();
     watchHeight((height) => link.send({ type: "size", height }));
   };
@@ -125,7 +131,8 @@ async function boot(script: string): Promise<void> {
   document.documentElement.dir = locale.direction;
   const api = new Api(baseOf(script), sessionId);
   const view = embedded();
-  const saved = savedPart(view);
+  // Beside the texts, which are waited for as well.
+  if ("State" in view && view.SavedCards?.length) void savedPart();
   const loading = api.strings(ADDRESSES[locale.file] ?? "", new AbortController().signal);
   const offer = await offered;
   const link = new Link(offer.port);
@@ -138,7 +145,7 @@ async function boot(script: string): Promise<void> {
   document.title = say(strings, "frameTitle");
   // A payment under way, or over, is followed even if nothing could pay it any more.
   if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, strings, "NO_PAYMENT_METHOD");
-  start(offer, link, api, sessionId, strings, view, locale, saved);
+  start(offer, link, api, sessionId, strings, view, locale);
 }
 
 void boot((document.currentScript as HTMLScriptElement).src);
