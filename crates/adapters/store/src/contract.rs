@@ -62,6 +62,16 @@ impl ContractStore for Store {
         .await
     }
 
+    async fn list_saved_cards(
+        &self,
+        merchant: MerchantId,
+        billing_profile_reference: &str,
+        limit: u32,
+    ) -> Result<Vec<Contract>, StoreError> {
+        let (merchant, reference) = (Id(merchant.uuid()), billing_profile_reference.to_owned());
+        self.read(move |connection| saved_cards(connection, merchant, &reference, limit)).await
+    }
+
     async fn list_contract_orders(
         &self,
         merchant: MerchantId,
@@ -172,6 +182,42 @@ impl ContractStore for Store {
         })
         .await
     }
+}
+
+/// The words are in the statement, so that the partial index serves it.
+const SAVED_CARD: &str = "kind = 'ONE_CLICK' AND state = 'ACTIVE' AND billing_profile_reference IS NOT NULL";
+
+fn saved_cards(
+    connection: &mut AnyConnection,
+    merchant: Id,
+    reference: &str,
+    limit: u32,
+) -> Result<Vec<Contract>, Fault> {
+    let rows: Vec<ContractRow> = contract::table
+        .filter(contract::merchant_id.eq(merchant))
+        .filter(contract::billing_profile_reference.eq(reference))
+        .filter(diesel::dsl::sql::<diesel::sql_types::Bool>(SAVED_CARD))
+        .order((contract::created_at.desc(), contract::id.desc()))
+        .limit(i64::from(limit))
+        .select(ContractRow::as_select())
+        .load(connection)
+        .in_table(TABLE)?;
+    let mut cards = rows.into_iter().map(ContractRow::restore).collect::<Result<Vec<_>, _>>()?;
+    let ids: Vec<Id> = cards.iter().map(|card| Id(card.id.uuid())).collect();
+    let paid: Vec<(Id, Instant)> = contract_try::table
+        .filter(contract_try::contract_id.eq_any(ids))
+        .filter(contract_try::result.eq("APPROVED"))
+        .order(contract_try::tried_at.desc())
+        .limit(i64::from(limit))
+        .select((contract_try::contract_id, contract_try::tried_at))
+        .load(connection)
+        .in_table("contract_try")?;
+    let used = |card: &Contract| {
+        let last = paid.iter().find(|(contract, _)| contract.0 == card.id.uuid()).map(|(_, at)| at.0);
+        last.unwrap_or(card.created_at).max(card.created_at)
+    };
+    cards.sort_by_key(|card| std::cmp::Reverse(used(card)));
+    Ok(cards)
 }
 
 /// A contract that an Order names, which must be there.

@@ -26,6 +26,8 @@ tables! {
         sandbox -> Bool,
         methods -> Nullable<SqlDocument>,
         attempts_allowed -> Integer,
+        saved_cards_offered -> Bool,
+        saved_card_kind -> Text,
     }
     merchant_currency (merchant_id, currency) {
         merchant_id -> SqlId,

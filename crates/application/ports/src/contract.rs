@@ -12,7 +12,8 @@ use crate::store::{Changed, NewEvent, NewHistoryEntry, StoreError};
 pub enum ContractUse {
     /// Its payment, or the verification of its card, opens this new contract.
     Opens(Box<Contract>),
-    /// The merchant charges it. Of two charges that were decided at the same time, or of a charge and an end, one finds the other's revision.
+    /// Its card is charged, by the merchant or by the shopper. Of two charges that were decided at the same time, or of a charge and an end, one
+    /// finds the other's revision.
     Charges(Box<Change<Contract>>),
 }
 
@@ -112,6 +113,15 @@ pub trait ContractStore: Send + Sync {
 
     /// The merchant's contracts of one billing profile that it knows of, oldest first, at most `limit`.
     async fn list_contracts(
+        &self,
+        merchant: MerchantId,
+        billing_profile_reference: &str,
+        limit: u32,
+    ) -> Result<Vec<Contract>, StoreError>;
+
+    /// The contracts by which a returning shopper may pay, of one billing profile: ONE_CLICK and ACTIVE, those paid with or opened last first. At
+    /// most `limit` of those opened last.
+    async fn list_saved_cards(
         &self,
         merchant: MerchantId,
         billing_profile_reference: &str,

@@ -126,7 +126,7 @@ impl Contracts {
         Ok(done)
     }
 
-    fn change(
+    pub(crate) fn change(
         &self,
         contract: &Contract,
         actor: Actor,

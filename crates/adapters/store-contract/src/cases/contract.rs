@@ -372,37 +372,85 @@ pub async fn a_contract_is_due_when_its_card_ends(harness: Arc<Harness>) {
     assert!(due(end).await.is_empty());
 }
 
-pub async fn what_a_session_opens_is_not_found_before_it_is_open(harness: Arc<Harness>) {
-    let (merchant, _) = harness.merchant().await;
-    let session = harness.submitted(merchant.id).await.session.unwrap();
-    let mut contract = new_contract(merchant.id, "subscription-7", at(1));
+/// A contract that a Session opens with its Order, about to be asked.
+async fn opening_in_session(
+    harness: &Harness,
+    merchant: MerchantId,
+    kind: ContractKind,
+    now: Timestamp,
+) -> (Contract, PrepareAuthorization) {
+    let session = harness.submitted(merchant).await.session.unwrap();
+    let contract = new_contract(merchant, "of-a-session", now);
     let order = Order::start(
         NewOrder {
             id: dropin_kernel::OrderId::new(fresh()),
-            merchant_id: merchant.id,
+            merchant_id: merchant,
             session_id: None,
             attempt_id: None,
-            merchant_reference: "of-a-session".to_owned(),
+            merchant_reference: format!("of-{}", session.id),
             total: Amount::zero(Currency::Usd),
             auto_capture: true,
             payment_method: "VISA".to_owned(),
             return_url: None,
         },
-        at(1),
+        now,
     )
     .with_contract(contract.id);
-    contract = contract
-        .edited(|parts| {
-            parts.origin = ContractOrigin::Session { session: SessionId::new(session.id.uuid()), order: order.id }
-        })
-        .unwrap();
-    let payment = prepared(&harness, preparing(order, ContractUse::Opens(Box::new(contract.clone())), at(1))).await;
+    let origin = ContractOrigin::Session { session: SessionId::new(session.id.uuid()), order: order.id };
+    let contract = contract.edited(|parts| (parts.origin, parts.kind) = (origin, kind)).unwrap();
+    let opens = ContractUse::Opens(Box::new(contract.clone()));
+    (contract, preparing(order, opens, now))
+}
+
+pub async fn what_a_session_opens_is_not_found_before_it_is_open(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (contract, prepare) = opening_in_session(&harness, merchant.id, ContractKind::Recurring, at(1)).await;
+    let payment = prepared(&harness, prepare).await;
     assert_eq!(payment.contract, Some(contract.clone()));
     let name = ContractName::Id(contract.id);
     assert_eq!(harness.contracts.find_contract(merchant.id, &name).await, Ok(None));
     assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-7", 10).await, Ok(vec![]));
     assert_eq!(harness.payments.settle(stored(&payment, at(2))).await, Ok(Settled::Done));
     assert_eq!(found(&harness, &contract).await.origin, contract.origin);
+}
+
+pub async fn saved_cards_are_listed_by_their_last_use(harness: Arc<Harness>) {
+    let ((merchant, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let save = async |kind, second| {
+        let (contract, prepare) = opening_in_session(&harness, merchant.id, kind, at(second)).await;
+        let payment = prepared(&harness, prepare).await;
+        assert_eq!(harness.payments.settle(stored(&payment, at(second))).await, Ok(Settled::Done));
+        found(&harness, &contract).await
+    };
+    let listed = async |limit| {
+        let cards = harness.contracts.list_saved_cards(merchant.id, "customer-7", limit).await.unwrap();
+        cards.into_iter().map(|card| card.id).collect::<Vec<_>>()
+    };
+    assert!(listed(10).await.is_empty());
+    let (oldest, middle, newest) = (
+        save(ContractKind::OneClick, 1).await,
+        save(ContractKind::OneClick, 2).await,
+        save(ContractKind::OneClick, 3).await,
+    );
+    // What the merchant charges is no saved card; nor is what still opens, or belongs to another.
+    save(ContractKind::Unscheduled, 4).await;
+    let (_, opening) = opening_in_session(&harness, merchant.id, ContractKind::OneClick, at(5)).await;
+    prepared(&harness, opening).await;
+    assert_eq!(listed(10).await, [newest.id, middle.id, oldest.id]);
+    assert_eq!(listed(2).await, [newest.id, middle.id]);
+    assert_eq!(harness.contracts.list_saved_cards(merchant.id, "customer-8", 10).await, Ok(vec![]));
+    assert_eq!(harness.contracts.list_saved_cards(other.id, "customer-7", 10).await, Ok(vec![]));
+
+    for (card, second, result) in [(&oldest, 6, TryResult::Approved), (&middle, 7, TryResult::Unknown)] {
+        let payment = prepared(&harness, charging(card, &format!("again-{second}"), at(second))).await;
+        if result == TryResult::Approved {
+            assert_eq!(harness.payments.settle(charged(&payment, result, at(second))).await, Ok(Settled::Done));
+        }
+    }
+    assert_eq!(listed(10).await, [oldest.id, newest.id, middle.id], "only what was paid counts as use");
+    let closed = found(&harness, &newest).await;
+    assert_eq!(harness.contracts.change_contract(closing(&closed, at(8))).await, Ok(Changed::Done));
+    assert_eq!(listed(10).await, [oldest.id, middle.id]);
 }
 
 pub async fn the_database_refuses_what_the_domain_does(harness: Arc<Harness>) {

@@ -4,7 +4,7 @@ use dropin_contract::{
     Contract, ContractOrigin, ContractStateKind, ContractStep, CredentialDecline, DeclineCategory, DeclineEffect,
     TryResult,
 };
-use dropin_order::{FailureReason, OpKind, Order, OrderState};
+use dropin_order::{DeclineReason, FailureReason, OpKind, Order, OrderState};
 use dropin_ports::{
     ChargeOutcome, ConcludedCharge, CredentialApproval, CredentialChange, ProcessorReply, StoreError, StoredCredential,
 };
@@ -115,8 +115,7 @@ fn charge(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -
             approved(draft, contract, approval_of(answer), charge)
         }
         ProcessorReply::Declined { reason, credential, .. } => {
-            let known = DeclineCategory::of_reason(*reason).map(CredentialDecline::from);
-            let Some(decline) = credential.or(known) else {
+            let Some(decline) = credential.or_else(|| coarse_decline(order, *reason)) else {
                 let charge = concluded(ChargeOutcome::Tried(TryResult::Unknown));
                 draft.contract_step(contract, None, CredentialChange::Keep, charge);
                 return Ok(());
@@ -137,7 +136,19 @@ fn charge(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -
     }
 }
 
-/// An approval may tell of a newer card. One that comes after the contract's end changes nothing of it.
+/// What a reason says of the stored card where the issuer says no more. A shopper may have mistyped the verification code: that a card is not valid is
+/// not held against it then.
+fn coarse_decline(order: &Order, reason: DeclineReason) -> Option<CredentialDecline> {
+    let is_by_shopper = order.session_id.is_some();
+    let category = match DeclineCategory::of_reason(reason) {
+        Some(DeclineCategory::CardInvalid) if is_by_shopper => Some(DeclineCategory::DoNotHonor),
+        category => category,
+    };
+    category.map(CredentialDecline::from)
+}
+
+/// An approval may tell of a newer card. The shopper whom the merchant brought back has authenticated for the charges to come, which name this payment from
+/// now on. One that comes after the contract's end changes nothing of it.
 fn approved(
     draft: &mut Draft<'_>,
     contract: &Contract,
@@ -147,8 +158,11 @@ fn approved(
     let now = draft.settlement.now;
     let is_over = contract.state.kind().is_final();
     let known = contract.card.as_ref().map(|card| card.summary);
-    let newer = approval.and_then(|approval| approval.card).filter(|card| Some(*card) != known && !is_over);
-    let step = newer.and_then(|card| contract.card_updated(card, None, now).ok());
+    let told = approval.and_then(|approval| approval.card);
+    let is_return = draft.payment.order.session_id.is_some() && contract.kind.allows_merchant_charges();
+    let transaction = approval.and_then(|approval| approval.network_transaction_id.clone()).filter(|_| is_return);
+    let current = told.or(known).filter(|card| (is_return || Some(*card) != known) && !is_over);
+    let step = current.and_then(|card| contract.card_updated(card, transaction, now).ok());
     let given = approval.and_then(|approval| approval.stored.as_ref()).filter(|_| !is_over);
     let credential = match given {
         Some(given) => CredentialChange::Store(draft.seal(contract, given)?),
