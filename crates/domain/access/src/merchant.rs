@@ -195,6 +195,7 @@ mod tests {
             origins: vec![Origin::parse("https://shop.example").unwrap()],
             session_lifetime: Duration::from_secs(60),
             attempts_allowed: 1,
+            saved_cards: SavedCardSettings::default(),
             methods: MerchantMethods::default(),
             sandbox: false,
             created_at: Timestamp::from_micros(0),
