@@ -40,6 +40,7 @@ async fn make_merchant(url: &str) {
         origins: vec![],
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),

@@ -25,6 +25,7 @@ mod refused_cards;
 mod repeats;
 mod reviews;
 mod sample;
+mod saved_cards;
 mod session;
 mod settler;
 mod shop;

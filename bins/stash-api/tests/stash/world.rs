@@ -145,7 +145,7 @@ impl World {
         let caller = Caller { username: "api".to_owned(), merchant, permissions: Permissions::all() };
         let store = Arc::new(self.store.clone());
         let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
-        let sessions = Sessions { store, clock, ids, url_policy: UrlPolicy::Sandbox };
+        let sessions = Sessions { contracts: store.clone(), store, clock, ids, url_policy: UrlPolicy::Sandbox };
         let body = serde_json::json!({
             "MerchantReference": Uuid::new_v4(), "AutoCapture": true, "Currency": "USD",
             "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",
@@ -199,6 +199,7 @@ pub(crate) async fn insert_merchant(store: &Store) {
         origins: vec![Origin::parse(SHOP).expect("an origin")],
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),

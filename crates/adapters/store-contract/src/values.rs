@@ -8,8 +8,8 @@ use std::time::Duration;
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
 use dropin_card::{Scheme, StashedKind};
 use dropin_kernel::{
-    ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId, RateOfferId,
-    SessionId, Timestamp,
+    ApiUserId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
+    RateOfferId, SessionId, Timestamp,
 };
 use dropin_money::{Amount, Currency};
 use dropin_order::{BankDetails, NewOrder, Operation, Order, OrderParts};
@@ -64,6 +64,7 @@ pub fn new_merchant(endpoint: bool) -> NewMerchant {
         origins: ["https://shop.example", "http://localhost:8081"].map(|raw| Origin::parse(raw).unwrap()).to_vec(),
         session_lifetime: Duration::from_micros(86_400_000_001),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: START,
@@ -158,6 +159,7 @@ pub(crate) fn terms() -> SessionTerms {
         tax: None,
         discounts: None,
         allow_contract: None,
+        contract_id: None,
         open_contract: None,
         total: Amount::zero(usd),
         rate: None,
@@ -201,6 +203,7 @@ pub(crate) fn full_terms() -> SessionTerms {
         tax: Some(minor(kwd, 1_001)),
         discounts: Some(vec![Discount { name: text("Spring"), amount: minor(kwd, 2) }]),
         allow_contract: Some(false),
+        contract_id: Some(ContractId::new(fresh())),
         open_contract: Some(false),
         rate: Some(sale_rate(kwd)),
         billing: profile(Some("customer-1")),

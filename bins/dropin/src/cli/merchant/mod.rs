@@ -24,7 +24,7 @@ use super::{Cli, Output, merchants, say, say_lines};
 use crate::demo;
 
 pub(crate) use args::MerchantCommand;
-use args::{CreateMerchant, SecretCommand, SetMerchant, UserCommand};
+use args::{CreateMerchant, SecretCommand, SetMerchant, Switch, UserCommand};
 
 /// Runs one command.
 pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> Result<(), Failure> {
@@ -174,6 +174,8 @@ async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMercha
         origins: some(settings.no_origins || !settings.origins.is_empty()).map(|()| settings.origins.clone()),
         session_lifetime: settings.session_lifetime,
         attempts_allowed: settings.attempts,
+        saved_cards_offered: settings.saved_cards.map(Switch::is_on),
+        saved_card_kind: settings.saved_card_kind,
         methods: methods_of(cli, store, wanted).await?,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
@@ -270,6 +272,8 @@ fn of_merchant(merchant: &Merchant) -> Value {
         "CreatedAt": merchant.created_at.to_string(),
         "SessionLifetimeSeconds": merchant.session_lifetime.as_secs(),
         "Attempts": merchant.attempts_allowed,
+        "SavedCards": merchant.saved_cards.offered,
+        "SavedCardKind": merchant.saved_cards.kind.as_str(),
         "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),
         "Origins": Value::from_iter(merchant.origins.iter().map(|origin| origin.as_str())),
         "Methods": Value::from_iter(merchant.methods.adjustments.iter().map(|(id, one)| (id.to_owned(), of_adjustment(one)))),

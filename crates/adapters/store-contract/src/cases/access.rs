@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use dropin_access::{
     ApiUser, Endpoint, EndpointSettings, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring,
-    SealedSecret,
+    SavedCardKind, SavedCardSettings, SealedSecret,
 };
 use dropin_catalogue::{
     Adjustment, AdjustmentParts, Adjustments, MerchantMethods, PayLaterRegion, Range, SalesChannel, find_method,
@@ -119,6 +119,8 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         origins: Some(vec![Origin::parse("https://new.example").unwrap()]),
         session_lifetime: Some(Duration::from_micros(61_000_001)),
         attempts_allowed: Some(20),
+        saved_cards_offered: Some(true),
+        saved_card_kind: Some(SavedCardKind::Unscheduled),
         methods: Some(particular_methods()),
     };
     let changed = Merchant {
@@ -126,10 +128,15 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         origins: vec![Origin::parse("https://new.example").unwrap()],
         session_lifetime: Duration::from_micros(61_000_001),
         attempts_allowed: 20,
+        saved_cards: SavedCardSettings { offered: true, kind: SavedCardKind::Unscheduled },
         methods: particular_methods(),
         ..named
     };
     assert_eq!(set(whole).await, changed);
+    let off = MerchantSettings { saved_cards_offered: Some(false), ..MerchantSettings::default() };
+    let changed =
+        Merchant { saved_cards: SavedCardSettings { offered: false, kind: SavedCardKind::Unscheduled }, ..changed };
+    assert_eq!(set(off).await, changed);
     let bare = MerchantSettings { origins: Some(vec![]), ..MerchantSettings::default() };
     let changed = Merchant { origins: vec![], ..changed };
     assert_eq!(set(bare).await, changed);

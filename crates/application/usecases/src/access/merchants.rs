@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, Permissions};
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, Permissions, SavedCardSettings};
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
 use dropin_money::Currency;
@@ -91,6 +91,7 @@ impl Merchants {
             origins,
             session_lifetime: SESSION_LIFETIME,
             attempts_allowed: DEFAULT_ATTEMPTS,
+            saved_cards: SavedCardSettings::default(),
             methods: MerchantMethods::default(),
             sandbox: self.targets.is_sandbox(),
             created_at: self.clock.now(),
@@ -125,6 +126,8 @@ impl Merchants {
             origins: wanted.origins.map(|origins| self.check_origins(&mut wrong, origins)),
             session_lifetime: wanted.session_lifetime,
             attempts_allowed: wanted.attempts_allowed,
+            saved_cards_offered: wanted.saved_cards_offered,
+            saved_card_kind: wanted.saved_card_kind,
             methods: wanted.methods,
         };
         if settings.session_lifetime.is_some_and(|lifetime| !(SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lifetime))

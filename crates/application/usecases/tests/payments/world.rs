@@ -19,6 +19,7 @@ use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable, new_merchant};
 use dropin_usecases::access::{Caller, KnownMerchants};
+use dropin_usecases::contracts::Contracts;
 use dropin_usecases::idempotency::IdempotentOutcome;
 use dropin_usecases::payments::{
     CaptureError, CheckoutAsk, Checkouts, Payments, PollThrottle, RefundAsk, RefundError, Shopper, Submit, SubmitError,
@@ -118,6 +119,7 @@ impl World {
             stash: shared.clone(),
             vault: vault.clone(),
             payments: payments.clone(),
+            contracts: Contracts { store: shared.clone(), clock: clock.clone(), ids: Arc::new(FreshIds) },
             return_base: return_base.clone(),
             wallets: wallets.clone(),
             sandbox: true,

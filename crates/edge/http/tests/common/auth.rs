@@ -62,6 +62,7 @@ impl AccessStore for Users {
             methods,
             session_lifetime,
             attempts_allowed: 5,
+            saved_cards: Default::default(),
             sandbox: true,
             created_at: EPOCH,
         }))
