@@ -26,6 +26,7 @@ mod repeats;
 mod reviews;
 mod sample;
 mod saved_cards;
+mod saved_cards_drop_in;
 mod session;
 mod settler;
 mod shop;

@@ -11,24 +11,24 @@ use crate::CHARGED;
 /// What a Session sends that is paid at once.
 const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
 /// What one sends whose card is saved.
-const SAVED: [&str; 4] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "CONTRACT_OPENED", "ORDER_PROCESSED"];
+pub(crate) const SAVED: [&str; 4] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "CONTRACT_OPENED", "ORDER_PROCESSED"];
 
 /// The merchant offers saved cards, as its operator has set.
-async fn offer(world: &World, merchant: &Merchant, switch: &str) {
+pub(crate) async fn offer(world: &World, merchant: &Merchant, switch: &str) {
     world.programs.run_dropin(&["merchant", "set", &merchant.id, "--saved-cards", switch]);
     // Running services follow within two seconds.
     tokio::time::sleep(Duration::from_millis(2_100)).await;
 }
 
 /// A first Session of this customer, which lets the card be saved.
-async fn allowing(world: &World, customer: &str) -> String {
+pub(crate) async fn allowing(world: &World, customer: &str) -> String {
     let mut request = world.merchant.session_request(json!({"AllowContract": true}));
     request["BillingProfile"]["BillingProfileReference"] = json!(customer);
     world.merchant.create_session(request).await
 }
 
 /// A Session of a customer who was there before; `change` replaces members.
-async fn returning(merchant: &Merchant, customer: &str, change: Value) -> String {
+pub(crate) async fn returning(merchant: &Merchant, customer: &str, change: Value) -> String {
     let mut request = json!({"BillingProfile": null, "BillingProfileReference": customer});
     request.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
     merchant.create_session(request).await
@@ -46,7 +46,7 @@ async fn save(world: &World, customer: &str, number: &str) -> String {
 }
 
 #[track_caller]
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value}")).to_owned()
 }
 
@@ -72,14 +72,14 @@ fn is_refused_for(answer: &Response, field: &str, code: &str) {
     assert!(errors.iter().any(|one| one["Field"] == field && one["Code"] == code), "{body}");
 }
 
-async fn contract(world: &World, id: &str) -> Value {
+pub(crate) async fn contract(world: &World, id: &str) -> Value {
     let answer = world.merchant.call("GET", &format!("/v1/contract/{id}"), None).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()
 }
 
 /// The processor keeps exactly so many cards.
-async fn cards_are_kept(world: &World, expected: usize) {
+pub(crate) async fn cards_are_kept(world: &World, expected: usize) {
     until("the processor keeps as many cards", Duration::from_secs(20), async || {
         let kept = world.stored_credentials().await["Credentials"].as_array().unwrap().len();
         (kept == expected).then_some(())
@@ -88,7 +88,7 @@ async fn cards_are_kept(world: &World, expected: usize) {
 }
 
 /// No card is kept that nobody here can charge or delete.
-async fn nothing_is_orphaned(world: &World) {
+pub(crate) async fn nothing_is_orphaned(world: &World) {
     let verified: Value = serde_json::from_str(&world.programs.run_dropin(&["ledger", "verify", "--json"])).unwrap();
     assert_eq!(verified["Clean"], json!(true), "{verified}");
 }
