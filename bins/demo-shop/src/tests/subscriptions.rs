@@ -130,6 +130,19 @@ async fn charges_nothing_that_was_not_asked_for() {
     assert!(lines(&world).is_empty(), "the payment service was asked");
 }
 
+/// The service lists the newest payments alone, and those of other programs too; neither brings a number back.
+#[actix_web::test]
+async fn a_number_is_given_once() {
+    let world = World::open().await;
+    let mut contract = contract("ACTIVE", 2);
+    contract["Orders"][0]["MerchantReference"] = json!("charge-by-command");
+    contract["Orders"][2]["MerchantReference"] = json!("STILL-1-101");
+    world.answers(200, sold());
+    world.answers(200, contract);
+    let shown: Value = serde_json::from_str(&world.get(&format!("/api/payment/{SESSION}")).await.2).unwrap();
+    assert_eq!(shown["Subscription"]["NextCharge"], 102, "{shown}");
+}
+
 #[actix_web::test]
 async fn a_charge_that_was_not_made_says_what_to_do() {
     let world = World::open().await;
@@ -151,6 +164,7 @@ async fn a_charge_that_was_not_made_says_what_to_do() {
         (409, "DUPLICATE_MERCHANT_REFERENCE_ID", (409, "DUPLICATE_MERCHANT_REFERENCE_ID"), "Words of the service."),
         (403, "NOT_AUTHORIZED", (502, "CREDENTIALS_REFUSED"), "Words of the service."),
         (503, "OUTCOME_UNKNOWN", (502, "CHARGE_UNKNOWN"), "it may have been made"),
+        (500, "INTERNAL_ERROR", (502, "CHARGE_UNKNOWN"), "it may have been made"),
     ] {
         world.answers(200, sold());
         world.answers(200, contract("ACTIVE", 0));
