@@ -2,6 +2,8 @@
 //!
 //! A check is a function that adds findings to the [`Report`]. Those of the files come first, then those of the database.
 
+mod report;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,8 +17,8 @@ use dropin_ports::{AccessStore, Clock, WalletStore};
 use dropin_processor_http::ProcessorConfig;
 use dropin_store::{Deployment, DeploymentMode, Role, Store};
 use dropin_usecases::payments::PROCESSOR_DEADLINE;
-use serde_json::{Value, json};
 
+use self::report::{Report, State};
 use super::run::no_database;
 use super::{Cli, Output, Target, say};
 use crate::plan::{self, Addresses, Parts};
@@ -37,68 +39,6 @@ pub(crate) struct Doctor {
 const MAX_CERTIFICATES: u32 = 100;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// How something stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Ok,
-    /// Works, and wants somebody's attention.
-    Warning,
-    /// Does not work, or is not safe.
-    Fault,
-}
-
-impl State {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Fault => "FAULT",
-        }
-    }
-}
-
-/// What was looked at, and how it stands. The text of a warning or fault says what to do.
-#[derive(Debug)]
-struct Finding {
-    check: &'static str,
-    state: State,
-    text: String,
-}
-
-/// All findings so far.
-#[derive(Debug, Default)]
-struct Report(Vec<Finding>);
-
-impl Report {
-    fn add(&mut self, check: &'static str, state: State, text: impl Into<String>) {
-        self.0.push(Finding { check, state, text: text.into() });
-    }
-
-    /// Adds what is right, or why it is not.
-    fn judge(&mut self, check: &'static str, outcome: Result<impl Into<String>, impl ToString>) {
-        match outcome {
-            Ok(text) => self.add(check, State::Ok, text),
-            Err(error) => self.add(check, State::Fault, error.to_string()),
-        }
-    }
-
-    fn is_healthy(&self) -> bool {
-        self.0.iter().all(|finding| finding.state != State::Fault)
-    }
-
-    fn json(&self) -> Value {
-        let one = |finding: &Finding| json!({"Check": finding.check, "State": finding.state.word().to_uppercase(), "Finding": finding.text});
-        json!({"Healthy": self.is_healthy(), "Checks": self.0.iter().map(one).collect::<Vec<_>>()})
-    }
-
-    fn lines(&self) -> String {
-        let line = |finding: &Finding| format!("{:<8} {:<13} {}", finding.state.word(), finding.check, finding.text);
-        let end = if self.is_healthy() { "Nothing is wrong." } else { "Mend what is marked FAULT." };
-        let lines: Vec<_> = self.0.iter().map(line).chain([end.to_owned()]).collect();
-        lines.join("\n")
-    }
-}
 
 /// Runs all checks and prints what they found; 1 when something is wrong.
 pub(super) async fn run(cli: &Cli, wanted: Doctor) -> Result<ExitCode, Failure> {
@@ -381,23 +321,5 @@ async fn wallet_certificates(wanted: Doctor, store: &Store, report: &mut Report)
                 report.add("wallet", State::Ok, "no merchant's certificate ends soon");
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_fault_makes_it_ill() {
-        let mut report = Report::default();
-        report.judge("one", Ok::<_, String>("right"));
-        report.add("two", State::Warning, "soon");
-        assert!(report.is_healthy() && report.lines().ends_with("Nothing is wrong."));
-        report.judge("three", Err::<String, _>("broken: mend it"));
-        assert!(!report.is_healthy());
-        assert!(report.lines().contains("FAULT    three         broken: mend it"), "{}", report.lines());
-        let shown = report.json();
-        assert_eq!((&shown["Healthy"], &shown["Checks"][1]["State"]), (&json!(false), &json!("WARNING")));
     }
 }

@@ -6,13 +6,19 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{OffsetDateTime, PrimitiveDateTime};
 
+/// The one form that is written.
 const ISO_8601: &[BorrowedFormatItem<'static>] =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]Z");
+/// The same with as many decimals as there are.
+const SHORT: &[BorrowedFormatItem<'static>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:1+]Z");
+const WHOLE_SECONDS: &[BorrowedFormatItem<'static>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
 
 /// An instant in UTC, in whole microseconds since 1970 (the finest that both databases keep).
 ///
 /// From the year 0 to the end of 9999, what four digits of a year can say. Displays as ISO 8601 with six decimals and `Z`
-/// (docs/SPECIFICATION.md#http-transport), and reads that back.
+/// (docs/SPECIFICATION.md#http-transport), and reads that back, with fewer decimals too.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,7 +33,7 @@ const ISO_8601: &[BorrowedFormatItem<'static>] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// The text is no instant in the form `2026-11-18T11:06:40.000000Z`.
+/// The text is no instant such as `2026-11-18T11:06:40Z` or `2026-11-18T11:06:40.000000Z`.
 ///
 /// ```
 /// # use dropin_kernel::Timestamp;
@@ -144,10 +150,11 @@ impl fmt::Display for Timestamp {
 impl FromStr for Timestamp {
     type Err = ParseTimestampError;
 
-    /// Reads what [`Display`](fmt::Display) writes, and nothing else.
+    /// Reads what [`Display`](fmt::Display) writes, also with fewer decimals or none. Another zone than `Z`, and what is finer than a microsecond, is refused.
     fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
-        let read = PrimitiveDateTime::parse(text, ISO_8601).map_err(|_unreadable| ParseTimestampError)?;
-        Ok(read.assume_utc().into())
+        let form = if text.contains('.') { SHORT } else { WHOLE_SECONDS };
+        let read = PrimitiveDateTime::parse(text, form).map_err(|_unreadable| ParseTimestampError)?;
+        if read.nanosecond().is_multiple_of(1_000) { Ok(read.assume_utc().into()) } else { Err(ParseTimestampError) }
     }
 }
 
@@ -171,10 +178,16 @@ mod tests {
             assert_eq!(at.to_string().parse(), Ok(at));
         }
         assert_eq!(Timestamp::MIN.to_string(), "0000-01-01T00:00:00.000000Z");
+        let whole: Timestamp = "2026-11-18T11:06:40.000000Z".parse().unwrap();
+        assert_eq!("2026-11-18T11:06:40Z".parse(), Ok(whole));
+        assert_eq!("2026-11-18T11:06:40.5Z".parse(), Ok(whole.plus(Duration::from_millis(500))));
         for wrong in [
             "",
             "2026-11-18",
-            "2026-11-18T11:06:40Z",
+            "2026-11-18T11:06:40",
+            "2026-11-18T11:06:40.Z",
+            "2026-11-18T11:06:40.0000001Z",
+            "2026-11-18 11:06:40Z",
             "2026-11-18T11:06:40.000000+01:00",
             "2026-13-18T11:06:40.000000Z",
         ] {

@@ -35,7 +35,7 @@ pub struct SaleRateParts {
 ///     expires_at: Timestamp::from_micros(0),
 /// };
 /// let sale = SaleRate::restore(parts.clone()).unwrap();
-/// assert_eq!(sale.settlement.to_string(), "19.93 GBP");
+/// assert_eq!(sale.settlement.to_string(), "19.93");
 ///
 /// let dollars = SaleRateParts { settlement: "29.90 USD".parse().unwrap(), ..parts };
 /// assert_eq!(SaleRate::restore(dollars), Err(InvalidSaleRate));
