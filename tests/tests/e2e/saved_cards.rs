@@ -223,7 +223,9 @@ crate::both! {
             let shopper = world.shopper(&session);
             assert_eq!(listed(&shopper).await, Vec::<Value>::new(), "{}", world.merchant.session(&session).await);
             is_refused_for(&pay(&shopper, &id, "123").await, "ContractId", "NOT_FOUND");
-            is_refused(&shopper.remove_saved(&id).await, 404, "CONTRACT_NOT_FOUND");
+            let of_nobody = shopper.remove_saved("6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112").await;
+            let of_another = shopper.remove_saved(&id).await;
+            assert_eq!((of_another.status, of_another.text()), (404, of_nobody.text()), "as one that does not exist");
         }
         // The profile that was sent in full is the newest of its reference: by its id the cards are there.
         let profile = text(&world.merchant.session(&returning(&world.merchant, "careful", json!({})).await).await["BillingProfileId"]);
@@ -307,6 +309,42 @@ crate::both! {
         let asked = charge(world, &id).await;
         is_refused(&asked, 402, "SHOPPER_AUTHENTICATION_REQUIRED");
         world.receiver.expect(&text(&asked.json()["OrderId"]), &["ORDER_PROCESSING_FAILED"]).await;
+        nothing_is_orphaned(world).await;
+    }
+
+    /// Another card takes the place of the contract's, which is deleted at the processor; a card that is declined does not.
+    async fn a_new_card_takes_the_place_of_a_contracts(world: &World) {
+        let mut request = world.merchant.session_request(json!({"OpenContract": true}));
+        request["BillingProfile"]["BillingProfileReference"] = json!("mover");
+        let session = world.merchant.create_session(request).await;
+        let shopper = world.shopper(&session);
+        assert_eq!(shopper.submit_agreeing(&shopper.stash("mover", cards::VISA).await).await.status, 200);
+        world.receiver.expect(&session, &SAVED).await;
+        let id = text(&world.merchant.order_of(&session).await["ContractId"]);
+
+        let created = returning(&world.merchant, "mover", json!({"ContractId": id})).await;
+        let shopper = world.shopper(&created);
+        let view = shopper.view().await;
+        assert_eq!(view["OpensContract"], "RECURRING");
+        let methods = view["PaymentMethods"].as_array().unwrap();
+        assert!(!methods.is_empty() && methods.iter().all(|method| method["Class"] == "Card"), "only cards are stored: {view}");
+        let stashed = shopper.stash("mover", cards::MASTERCARD).await;
+        is_refused_for(&shopper.submit(1, &stashed).await, "Consent", "FIELD_MISSING");
+        let declined = shopper.submit_agreeing(&shopper.stash("mover", cards::DECLINED).await).await;
+        assert_eq!((declined.status, &declined.json()["State"]), (200, &json!("CREATED")), "{}", declined.text());
+        assert_eq!(contract(world, &id).await["Card"]["Last4"], "4242");
+        cards_are_kept(world, 1).await;
+
+        let answer = shopper.submit_agreeing(&stashed).await;
+        assert_eq!((answer.status, &answer.json()["State"]), (200, &json!("COMPLETED")), "{}", answer.text());
+        world.receiver.expect(&created, &PAID).await;
+        let moved = contract(world, &id).await;
+        assert_eq!((&moved["State"], &moved["PaymentMethod"], &moved["Card"]["Last4"]), (&json!("ACTIVE"), &json!("MC"), &json!("4444")));
+        assert_eq!(world.merchant.order_of(&created).await["ContractId"], json!(id));
+        cards_are_kept(world, 1).await;
+        let charged = charge(world, &id).await;
+        assert_eq!((charged.status, &charged.json()["Captured"]), (200, &json!(true)), "{}", charged.text());
+        world.receiver.expect(&text(&charged.json()["OrderId"]), &["ORDER_AUTHORIZED", "ORDER_PROCESSED"]).await;
         nothing_is_orphaned(world).await;
     }
 

@@ -183,6 +183,7 @@ macro_rules! all_cases {
                 of_charges_at_once_one_is_written
                 a_credential_is_kept_until_it_is_deleted_at_its_processor
                 a_credential_of_a_contract_that_nobody_may_charge_is_only_deleted
+                a_replaced_credential_is_kept_aside_until_it_is_deleted
                 contracts_of_a_profile_are_listed_oldest_first
                 saved_cards_are_listed_by_their_last_use
                 a_contract_is_due_when_its_card_ends

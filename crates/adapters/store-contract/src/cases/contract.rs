@@ -11,7 +11,7 @@ use dropin_order::{FailureReason, NewOrder, OpState, Order, OrderState};
 use dropin_ports::{
     Actor, AuthorizationPrepared, ChangeContract, Changed, ChargeOutcome, ConcludedCharge, ContractName,
     ContractSettlement, ContractUse, CredentialChange, CredentialTrace, NewEvent, NewHistoryEntry, Payment,
-    PrepareAuthorization, SealedCredential, Settled, Settlement, Subject,
+    PrepareAuthorization, SealedCredential, SealedKind, SealedValue, Settled, Settlement, Subject,
 };
 
 use crate::Harness;
@@ -275,7 +275,7 @@ pub async fn a_credential_is_kept_until_it_is_deleted_at_its_processor(harness: 
         async move { contracts.claim_credentials_to_delete(at(from), at(until), 10).await.unwrap() }
     };
     assert!(lease(100, 200).await.is_empty(), "it may be charged");
-    assert_eq!(harness.contracts.remove_deleted_credential(contract.id).await, Ok(()));
+    assert_eq!(harness.contracts.remove_deleted_credential(contract.id, None).await, Ok(()));
     assert_eq!(harness.contracts.find_credential(contract.id).await, Ok(Some(sealed(1))), "it may be charged");
 
     assert_eq!(harness.contracts.change_contract(closing(&contract, at(5))).await, Ok(Changed::Done));
@@ -288,7 +288,7 @@ pub async fn a_credential_is_kept_until_it_is_deleted_at_its_processor(harness: 
     assert_eq!(claimed, [(contract.id, merchant.id, &sealed(1))]);
     assert!(lease(29, 60).await.is_empty(), "somebody is at it");
     assert_eq!(lease(30, 60).await.len(), 1, "whoever was at it has died");
-    assert_eq!(harness.contracts.remove_deleted_credential(contract.id).await, Ok(()));
+    assert_eq!(harness.contracts.remove_deleted_credential(contract.id, None).await, Ok(()));
     assert!(lease(100, 200).await.is_empty());
     assert_eq!(harness.contracts.has_credentials().await, Ok(false));
     assert_eq!(harness.count("outbox_event", "event_type = 'CONTRACT_CLOSED'"), 1);
@@ -313,7 +313,7 @@ pub async fn an_auditor_finds_what_is_here_of_a_stored_card(harness: Arc<Harness
     let contract = found(&harness, &contract).await;
     assert_eq!(harness.contracts.change_contract(closing(&contract, at(2))).await, Ok(Changed::Done));
     assert_eq!(trace().await, expected(false, true), "to be deleted");
-    harness.contracts.remove_deleted_credential(contract.id).await.unwrap();
+    harness.contracts.remove_deleted_credential(contract.id, None).await.unwrap();
     assert_eq!(trace().await, expected(false, false), "deleted");
 }
 
@@ -334,6 +334,57 @@ pub async fn a_credential_of_a_contract_that_nobody_may_charge_is_only_deleted(h
     assert_eq!(found(&harness, &failed.change.next).await, failed.change.next);
     assert_eq!(harness.contracts.find_credential(failed.change.next.id).await, Ok(None));
     assert_eq!(harness.contracts.claim_credentials_to_delete(at(2), at(9), 1).await.unwrap().len(), 1);
+}
+
+pub async fn a_replaced_credential_is_kept_aside_until_it_is_deleted(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let contract = new_contract(merchant.id, "subscription-7", at(1));
+    let opening = prepared(&harness, opening(&contract, at(1))).await;
+    assert!(!opening.is_charge);
+    assert_eq!(harness.payments.settle(stored(&opening, at(1))).await, Ok(Settled::Done));
+    let contract = found(&harness, &contract).await;
+    let charge = prepared(&harness, charging(&contract, "charge-1", at(2))).await;
+    assert!(charge.is_charge);
+    assert_eq!(harness.payments.settle(charged(&charge, TryResult::Approved, at(2))).await, Ok(Settled::Done));
+
+    let contract = found(&harness, &contract).await;
+    let order = checkout_order(merchant.id, "another-card", at(3)).with_contract(contract.id);
+    let agreed = Consent { text_version: "2027-01".parse().unwrap(), ..contract.consent.clone() };
+    let replaces = ContractUse::Replaces(Box::new(contract.replacement_begun(agreed.clone())));
+    let payment = prepared(&harness, preparing(order, replaces, at(3))).await;
+    assert!(!payment.is_charge && payment.contract.as_ref().unwrap().consent == agreed);
+    assert_eq!(tries(&harness, &contract).await.len(), 1, "the contract's card is not tried");
+    let newer = CardSummary { scheme: dropin_card::Scheme::Mastercard, last_four: "4444".parse().unwrap(), ..card() };
+    let updated = payment.contract.as_ref().unwrap().card_updated(newer, None, at(4)).unwrap();
+    let mut settlement = charged(&payment, TryResult::Approved, at(4));
+    settlement.contract = Some(Box::new(ContractSettlement {
+        change: updated.change.clone(),
+        credential: CredentialChange::Replace(sealed(2)),
+        charge: None,
+    }));
+    assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+
+    let now = found(&harness, &contract).await;
+    assert_eq!((&now, now.payment_method.as_str()), (&updated.change.next, "MC"));
+    assert_eq!(harness.contracts.find_credential(contract.id).await, Ok(Some(sealed(2))));
+    let aside = SealedValue::ContractCredential {
+        merchant: merchant.id,
+        contract: contract.id,
+        discarded: Some(opening.order.id),
+        sealed: sealed(1),
+    };
+    let listed = harness.sealed.list_sealed(SealedKind::DiscardedCredential, None, 9).await;
+    assert_eq!(listed, Ok(vec![aside.clone()]), "it is sealed anew, too");
+    let trace = async |operation| harness.audit.trace_credentials(vec![operation]).await.unwrap()[0].has_credential;
+    assert_eq!((trace(opening.operation.id).await, trace(payment.operation.id).await), (true, true));
+    let claimed = harness.contracts.claim_credentials_to_delete(at(5), at(30), 10).await.unwrap();
+    let claimed: Vec<_> = claimed.iter().map(|one| (one.contract, one.discarded, &one.sealed)).collect();
+    assert_eq!(claimed, [(contract.id, Some(opening.order.id), &sealed(1))]);
+    assert!(harness.contracts.claim_credentials_to_delete(at(29), at(60), 10).await.unwrap().is_empty());
+    assert_eq!(harness.contracts.remove_deleted_credential(contract.id, Some(opening.order.id)).await, Ok(()));
+    assert_eq!((trace(opening.operation.id).await, trace(payment.operation.id).await), (false, true));
+    assert_eq!(harness.contracts.find_credential(contract.id).await, Ok(Some(sealed(2))), "the new one stays");
+    assert!(harness.contracts.claim_credentials_to_delete(at(99), at(100), 10).await.unwrap().is_empty());
 }
 
 pub async fn contracts_of_a_profile_are_listed_oldest_first(harness: Arc<Harness>) {

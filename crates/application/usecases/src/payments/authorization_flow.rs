@@ -2,7 +2,7 @@
 
 use dropin_card::{CardHash, Scheme, StashedData, StashedKind};
 use dropin_catalogue::{Class, MethodRefusal, Offered};
-use dropin_contract::{Contract, ContractStateKind, ContractTrigger};
+use dropin_contract::{Consent, Contract, ContractStateKind, ContractTrigger};
 use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
 use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger, transfer_reference};
 use dropin_ports::{
@@ -12,7 +12,7 @@ use dropin_ports::{
 };
 use dropin_session::{Session, SessionTransition};
 
-use super::decide::{DecisionPolicy, is_opened_by};
+use super::decide::DecisionPolicy;
 use super::{Asker, Conclusion, Payments, after_asking};
 use crate::catalogue::Purchase;
 use crate::wallet::WalletOffers;
@@ -80,6 +80,13 @@ pub(super) enum AttemptContract {
         contract: Box<Contract>,
         /// What the card is charged by.
         payment: Box<StoredCredentialPayment>,
+    },
+    /// Its card takes the place of this one's.
+    Replaces {
+        /// As it was when this was decided.
+        contract: Box<Contract>,
+        /// What the shopper agreed to.
+        consent: Consent,
     },
 }
 
@@ -210,6 +217,9 @@ impl AuthorizationFlow<'_> {
             Some(AttemptContract::Charges { contract, payment }) => {
                 (Some(ContractUse::Charges(Box::new(contract.charge_begun()))), Some(payment))
             }
+            Some(AttemptContract::Replaces { contract, consent }) => {
+                (Some(ContractUse::Replaces(Box::new(contract.replacement_begun(consent)))), None)
+            }
         };
         let order = match &contract {
             Some(using) => order.with_contract(using.contract().id),
@@ -242,6 +252,7 @@ impl AuthorizationFlow<'_> {
             session: session.as_ref().map(|(change, _row)| change.next.clone()),
             refund: None,
             contract: contract.as_ref().map(|using| using.contract().clone()),
+            is_charge: stored.is_some(),
         };
         if let Some(ContractUse::Opens(opened)) = &contract {
             let to = ContractStateKind::Opening.as_str();
@@ -327,12 +338,7 @@ impl AuthorizationFlow<'_> {
             order_id: order.id,
             amount: operation.amount,
             method_data,
-            store: prepared
-                .payment
-                .contract
-                .as_ref()
-                .filter(|contract| is_opened_by(contract, order))
-                .map(|one| one.kind),
+            store: prepared.payment.contract.as_ref().filter(|_| !prepared.payment.is_charge).map(|one| one.kind),
             payment_reference: order.transfer_reference.clone(),
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
             country: Some(prepared.country.clone()),

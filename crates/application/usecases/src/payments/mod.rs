@@ -159,7 +159,7 @@ pub(crate) struct Conclusion {
 impl Conclusion {
     /// How things stand when nothing follows.
     fn of(payment: Payment) -> Self {
-        let Payment { operation, order, session, refund, contract } = payment;
+        let Payment { operation, order, session, refund, contract, is_charge: _ } = payment;
         Self { state: operation.state, order, session, refund, contract, follow_up: None }
     }
 
@@ -168,7 +168,8 @@ impl Conclusion {
         let Self { order, session, refund, contract, follow_up, .. } = self;
         follow_up.map(|operation| {
             let refund = refund.filter(|refund| operation.refund == Some(refund.id));
-            Payment { operation, order, session, refund, contract }
+            // Only an authorization charges.
+            Payment { operation, order, session, refund, contract, is_charge: false }
         })
     }
 }

@@ -33,7 +33,8 @@ impl ContractOffer {
     pub(super) fn opens(&self) -> Option<ContractKind> {
         match self {
             Self::Opens(kind) => Some(*kind),
-            Self::None | Self::Allows(_) | Self::Replaces(_) => None,
+            Self::Replaces(contract) => Some(contract.kind),
+            Self::None | Self::Allows(_) => None,
         }
     }
 

@@ -204,7 +204,9 @@ impl Shopper {
             }
         };
         let refused_cards = match (&instrument.stash, &contract) {
-            (Some(_), None | Some(AttemptContract::Opens(_))) if 0 < session.attempts.failed() => {
+            (Some(_), None | Some(AttemptContract::Opens(_) | AttemptContract::Replaces { .. }))
+                if 0 < session.attempts.failed() =>
+            {
                 self.refused_cards(session.id).await?
             }
             _ => Vec::new(),
@@ -247,10 +249,6 @@ impl Shopper {
     fn check_consent(&self, submit: &Submit, offer: &ContractOffer) -> Result<(), SubmitError> {
         let refuse = |code, why: &str| Err(SubmitError::Consent(Violation::new("Consent", code, why)));
         let is_saved_card = matches!(submit.means, SubmitMeans::SavedCard { .. });
-        if matches!(offer, ContractOffer::Replaces(_)) && !is_saved_card {
-            let why = "is required: this Session is paid with the card of its contract";
-            return Err(SubmitError::SavedCard(Violation::new("ContractId", ViolationCode::Missing, why)));
-        }
         match (&submit.consent, offer.opens(), offer.allows()) {
             (None, Some(_), _) if !is_saved_card => {
                 refuse(ViolationCode::Missing, "is required: this payment opens a contract, or gives one another card")
@@ -291,7 +289,8 @@ impl Shopper {
             ContractOffer::Opens(kind) | ContractOffer::Allows(kind) => {
                 Some(self.opening(session, order, method, kind, consent)?)
             }
-            ContractOffer::Replaces(_) | ContractOffer::None => None,
+            ContractOffer::Replaces(contract) => Some(AttemptContract::Replaces { contract, consent }),
+            ContractOffer::None => None,
         })
     }
 

@@ -207,9 +207,11 @@ impl Program {
         attempts_allowed: u32,
         auto_capture: bool,
         opens_contract: bool,
+        brings_back_to: Option<ContractId>,
     ) -> SessionId {
         let mut new = insertable_with(deployment.caller.merchant.id, |terms| {
             (terms.auto_capture, terms.open_contract) = (auto_capture, Some(opens_contract));
+            terms.contract_id = brings_back_to;
         });
         let now = deployment.clock.now();
         let edited = new.session.edited(|parts| {

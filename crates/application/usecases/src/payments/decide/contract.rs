@@ -24,11 +24,15 @@ pub(super) fn follow(draft: &mut Draft<'_>, answer: &ProcessorReply) -> Result<(
             opening(draft, &contract, approval_of(answer).filter(|_| is_authorization))
         };
     }
-    if is_authorization { charge(draft, &contract, answer) } else { Ok(()) }
+    match (is_authorization, draft.payment.is_charge) {
+        (false, _) => Ok(()),
+        (true, true) => charge(draft, &contract, answer),
+        (true, false) => replacement(draft, &contract, answer),
+    }
 }
 
 /// Whether this is the Order by which the contract comes into being, not one that is made under it.
-pub(in super::super) fn is_opened_by(contract: &Contract, order: &Order) -> bool {
+fn is_opened_by(contract: &Contract, order: &Order) -> bool {
     match contract.origin {
         ContractOrigin::Session { order: opens, .. } => opens == order.id,
         ContractOrigin::Server { .. } => order.is_verification(),
@@ -99,6 +103,32 @@ fn delete(
     let credential = CredentialChange::StoreToDelete(draft.seal(contract, given)?);
     draft.contract_step(contract, step, credential, None);
     Ok(())
+}
+
+/// Another card takes the place of the contract's once it is stored; whatever else becomes of the payment changes nothing of the contract. A credential that comes
+/// for a contract that has ended, or with a payment that nobody wants, is deleted at the processor.
+fn replacement(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -> Result<(), StoreError> {
+    if draft.settlement.state.is_open() {
+        return Ok(());
+    }
+    let Some(CredentialApproval { stored: Some(given), card, network_transaction_id }) = approval_of(answer) else {
+        if matches!(answer, ProcessorReply::Approved { .. }) {
+            let id = contract.id.to_string();
+            log::error!(contract = id.as_str(); "the processor approved the payment that brings a contract another card, and stored none: it keeps its card");
+        }
+        return Ok(());
+    };
+    let (order, now) = (draft.order(), draft.settlement.now);
+    let is_paid = matches!(order.state, OrderState::PaymentAuthorized | OrderState::Processed);
+    let updated = card.filter(|_| is_paid).map(|card| contract.card_updated(card, network_transaction_id.clone(), now));
+    match updated {
+        Some(Ok(step)) => {
+            let credential = CredentialChange::Replace(draft.seal(contract, given)?);
+            draft.contract_step(contract, Some(step), credential, None);
+            Ok(())
+        }
+        Some(Err(_)) | None => delete(draft, contract, None, given),
+    }
 }
 
 /// What the issuer said of the card, once it has.
