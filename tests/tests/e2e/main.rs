@@ -17,6 +17,7 @@ mod hygiene;
 mod keys;
 mod notifications;
 mod numbers;
+mod own_methods;
 mod payment;
 mod races;
 mod rates;

@@ -112,8 +112,8 @@ crate::both! {
         let expected = [
             "AllowContract CONFLICT",
             "CancelUrl FIELD_INVALID",
-            "ContractId CONFLICT",
             "ContractId FIELD_INVALID",
+            "ContractId CONFLICT",
             "Currency VALUE_NOT_ALLOWED",
             "Items[0].Amount VALUE_OUT_OF_RANGE",
             "Items[0].Name FIELD_INVALID",

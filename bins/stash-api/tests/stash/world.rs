@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::{
-    ApiUser, Merchant, MerchantIdentifier, Origin, PasswordHash, Permissions, SealedSecret, WalletIdentity,
+    ApiUser, Merchant, MerchantIdentifier, MerchantParts, Origin, PasswordHash, Permissions, SealedSecret,
+    WalletIdentity,
 };
 use dropin_boot::{SystemClock, SystemIds};
 use dropin_http::{Limits, RunningServer, Server};
@@ -192,7 +193,7 @@ pub(crate) fn open_store(folder: &Path) -> Store {
 
 /// Makes the merchant of these tests.
 pub(crate) async fn insert_merchant(store: &Store) {
-    let merchant = Merchant {
+    let parts = MerchantParts {
         id: MERCHANT,
         name: "Shop".to_owned(),
         currencies: vec![Currency::Usd],
@@ -204,6 +205,7 @@ pub(crate) async fn insert_merchant(store: &Store) {
         sandbox: true,
         created_at: Timestamp::from_micros(0),
     };
+    let merchant = Merchant::restore(parts).expect("a merchant");
     let (id, password) = (ApiUserId::new(Uuid::from_u128(1)), PasswordHash(vec![0; 32]));
     let user = ApiUser::new(id, MERCHANT, "api".to_owned(), password, Permissions::all());
     store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.expect("a merchant");

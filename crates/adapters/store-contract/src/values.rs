@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
+use dropin_access::{ApiUser, Endpoint, Merchant, MerchantParts, Origin, PasswordHash, Permissions, SealedSecret};
 use dropin_card::{Scheme, StashedKind};
 use dropin_kernel::{
     ApiUserId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
@@ -18,7 +18,7 @@ use dropin_ports::{
     StashSummary, Subject,
 };
 use dropin_rates::ExchangeRate;
-use dropin_session::{BillingChoice, SaleRate, Session, SessionParts, SessionTerms, SessionTermsParts};
+use dropin_session::{BillingChoice, SaleRate, SaleRateParts, Session, SessionParts, SessionTerms, SessionTermsParts};
 use dropin_validation::{
     Address, BillingDetails, BillingProfile, BirthDate, Country, Discount, Email, Item, Phone, Region, ShippingDetails,
     Text, Totals, UrlPolicy, WebUrl, total_amount,
@@ -57,7 +57,7 @@ pub(crate) fn minor(currency: Currency, minor: i64) -> Amount {
 /// A merchant with a user, and an endpoint on request.
 pub fn new_merchant(endpoint: bool) -> NewMerchant {
     let id = MerchantId::new(fresh());
-    let merchant = Merchant {
+    let parts = MerchantParts {
         id,
         name: "Café Größe 🛍️ 商店".to_owned(),
         currencies: vec![Currency::Usd, Currency::Kwd, Currency::Jpy, Currency::Eur],
@@ -69,6 +69,7 @@ pub fn new_merchant(endpoint: bool) -> NewMerchant {
         sandbox: true,
         created_at: START,
     };
+    let merchant = Merchant::restore(parts).unwrap();
     NewMerchant { merchant, user: new_user(id), endpoint: endpoint.then(|| new_endpoint(id)) }
 }
 
@@ -170,12 +171,13 @@ pub(crate) fn terms() -> SessionTerms {
 
 /// The guaranteed rate of a sale in `currency`, whatever it settles for.
 pub(crate) fn sale_rate(currency: Currency) -> SaleRate {
-    SaleRate {
+    let parts = SaleRateParts {
         offer_id: RateOfferId::new(fresh()),
         rate: ExchangeRate::new(Currency::Bhd, currency, "0.000000010203040506".parse().unwrap()).unwrap(),
         settlement: minor(Currency::Bhd, 999_999_999_999_999),
         expires_at: at(3_600),
-    }
+    };
+    SaleRate::restore(parts).unwrap()
 }
 
 /// Terms that use every field, at the edges of what is allowed.

@@ -16,7 +16,7 @@ mod wallet;
 
 pub use credential::{PasswordHash, Retiring, SealedSecret};
 pub use endpoint::{Endpoint, EndpointSettings};
-pub use merchant::{Merchant, SavedCardKind, SavedCardSettings};
+pub use merchant::{InvalidMerchant, Merchant, MerchantParts, SavedCardKind, SavedCardSettings};
 pub use origin::{InvalidOrigin, Origin};
 pub use permission::{Permission, Permissions};
 pub use rates::{RateChange, RateForm, RateSettings};

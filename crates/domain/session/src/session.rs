@@ -82,7 +82,7 @@ pub struct SessionTerms(SessionTermsParts);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidSessionTerms {
-    /// Every amount and the rate are in the currency of the terms, and the rate's settlement in the one that it settles in.
+    /// Every amount and the rate are in the currency of the terms.
     #[error("the amounts have different currencies")]
     MixedCurrencies,
     /// There is something to buy, and no answer grows without a limit.
@@ -142,9 +142,8 @@ impl SessionTermsParts {
         let discounts = self.discounts.iter().flatten().map(|discount| &discount.amount);
         let shipping = self.shipping.iter().flat_map(|to| [&to.shipping_amount, &to.duty_amount]);
         let mut amounts = items.chain(discounts).chain(shipping).chain(&self.tax).chain(iter::once(&self.total));
-        let settled =
-            |sale: &SaleRate| sale.rate.quote() == self.currency && sale.rate.base() == sale.settlement.currency();
-        amounts.all(|amount| amount.currency() == self.currency) && self.rate.as_ref().is_none_or(settled)
+        let is_priced = |sale: &SaleRate| sale.rate.quote() == self.currency;
+        amounts.all(|amount| amount.currency() == self.currency) && self.rate.as_ref().is_none_or(is_priced)
     }
 }
 

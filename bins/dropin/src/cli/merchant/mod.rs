@@ -62,7 +62,7 @@ fn explain(error: AccountError) -> Failure {
         AccountError::Revoked => with(error, "add another with `dropin merchant user add`"),
         AccountError::NoEndpoint => with(error, "`dropin merchant endpoint list ID` shows those of a merchant"),
         AccountError::Removed => with(error, "add another with `dropin merchant endpoint add`"),
-        AccountError::Keyring(_) | AccountError::Store(_) => error.into(),
+        AccountError::Merchant(_) | AccountError::Keyring(_) | AccountError::Store(_) => error.into(),
     }
 }
 
@@ -154,7 +154,7 @@ async fn methods_of(cli: &Cli, store: &Store, wanted: &SetMerchant) -> Result<Op
         return Ok(None);
     }
     let account = MerchantAccount::load(store, wanted.id).await.map_err(explain)?;
-    Ok(Some(account.merchant.methods.changed(change)))
+    Ok(Some(account.merchant.into_parts().methods.changed(change)))
 }
 
 /// The method that a flag names.

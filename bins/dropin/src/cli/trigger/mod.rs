@@ -257,7 +257,7 @@ impl TriggerRun<'_> {
     /// Creates a Session by the service's own use case, for this merchant but with a short life; the settler ends it like any other.
     async fn create_short_lived(&self, request: &Value) -> Result<SessionId, Failure> {
         let mut caller = self.caller.clone();
-        caller.merchant.session_lifetime = EXPIRING_SESSION_LIFETIME;
+        caller.merchant = caller.merchant.edited(|parts| parts.session_lifetime = EXPIRING_SESSION_LIFETIME)?;
         let sessions = Sessions {
             store: Arc::new(self.store.clone()),
             contracts: Arc::new(self.store.clone()),

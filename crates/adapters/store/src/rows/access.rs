@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_access::{
-    ApiUser, Endpoint, EndpointSettings, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring,
-    SavedCardSettings, SealedSecret,
+    ApiUser, Endpoint, EndpointSettings, Merchant, MerchantParts, Origin, PasswordHash, Permission, Permissions,
+    Retiring, SavedCardSettings, SealedSecret,
 };
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
@@ -94,7 +94,7 @@ impl MerchantRow {
     pub(crate) fn restore(self, currencies: Vec<CurrencyRow>, origins: Vec<OriginRow>) -> Result<Merchant, Fault> {
         let lifetime = u64::try_from(self.session_lifetime_micros)
             .map_err(|_negative| missing("merchant", "session_lifetime_micros"))?;
-        Ok(Merchant {
+        let parts = MerchantParts {
             id: MerchantId::new(self.id.0),
             name: self.name,
             currencies: currencies
@@ -112,7 +112,8 @@ impl MerchantRow {
             methods: methods::read(self.methods.as_ref())?,
             sandbox: self.sandbox,
             created_at: self.created_at.0,
-        })
+        };
+        Merchant::restore(parts).map_err(|why| corrupt("merchant", why.to_string()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, Permissions, SavedCardSettings};
+use dropin_access::{ApiUser, Endpoint, Merchant, MerchantParts, Origin, Permissions, SavedCardSettings};
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
 use dropin_money::Currency;
@@ -17,8 +17,6 @@ const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// Shorter ones would end while a shopper types.
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Most origins of one merchant; they stand in a header.
-const MAX_ORIGINS: usize = 50;
 
 /// A merchant to create.
 #[derive(Debug, Clone)]
@@ -84,7 +82,7 @@ impl Merchants {
             return Err(AccountError::Invalid(wrong.into_sorted()));
         }
         let id = MerchantId::new(self.ids.random());
-        let merchant = Merchant {
+        let merchant = Merchant::restore(MerchantParts {
             id,
             name,
             currencies,
@@ -95,7 +93,7 @@ impl Merchants {
             methods: MerchantMethods::default(),
             sandbox: self.targets.is_sandbox(),
             created_at: self.clock.now(),
-        };
+        })?;
         let password = self.password();
         let (endpoint, webhook_secret) = url.map(|url| self.new_endpoint(id, url)).transpose()?.unzip();
         for _ in 0..DRAWS {
@@ -149,10 +147,11 @@ impl Merchants {
     /// In production pages are https, since a card is typed in a frame of theirs.
     fn check_origins(&self, wrong: &mut Violations, origins: Vec<Origin>) -> Vec<Origin> {
         let origins = once(origins);
-        if MAX_ORIGINS < origins.len() {
-            wrong.push("Origins", ViolationCode::OutOfRange, "must be at most 50");
+        if Merchant::MAX_ORIGINS < origins.len() {
+            let why = format!("must be at most {}", Merchant::MAX_ORIGINS);
+            wrong.push("Origins", ViolationCode::OutOfRange, why);
         }
-        if !self.targets.is_sandbox() && origins.iter().any(|origin| !origin.as_str().starts_with("https://")) {
+        if !self.targets.is_sandbox() && !origins.iter().all(Origin::is_secure) {
             wrong.push("Origins", ViolationCode::NotAllowed, "must begin with https:// in production");
         }
         origins

@@ -73,7 +73,7 @@ impl Shopper {
     ) -> Result<ContractOffer, StoreError> {
         if let Some(id) = session.terms.contract_id {
             let named = self.contract(merchant, id).await?;
-            let living = named.filter(|contract| takes_a_card(contract));
+            let living = named.filter(takes_a_card);
             return Ok(living.map_or(ContractOffer::None, |contract| ContractOffer::Replaces(Box::new(contract))));
         }
         Ok(match (session.opens_contract(), session.allows_contract(), merchant.saved_cards.kind) {
@@ -127,16 +127,21 @@ impl Shopper {
     /// # Errors
     /// [`RemoveCardError`].
     pub async fn remove_card(&self, id: SessionId, contract: ContractId) -> Result<(), RemoveCardError> {
+        let merchant_id = self.load(id).await?.ok_or(RemoveCardError::NotFound)?.session.merchant_id;
+        let merchant = self.merchant(merchant_id).await?;
         for round in 0..MAX_CAS_RETRIES {
             self.payments.backoff(round).await;
+            // Before the Session: a submit with the card that comes after this has changed the contract by the time that it is closed.
+            let found = self.contract(&merchant, contract).await?;
             let session = self.load(id).await?.ok_or(RemoveCardError::NotFound)?.session;
             let state = session.state.kind();
             if state != SessionStateKind::Created {
                 return Err(RemoveCardError::WrongState(state));
             }
-            let (merchant, now) = (self.merchant(session.merchant_id).await?, self.payments.clock.now());
-            let found = self.payable(&session, &merchant, contract, now).await?;
-            let found = found.filter(|contract| is_removable(&session, contract)).ok_or(RemoveCardError::NoCard)?;
+            let now = self.payments.clock.now();
+            let is_shown =
+                |one: &Contract| self.is_payable(&session, &merchant, one, now) && is_removable(&session, one);
+            let found = found.filter(is_shown).ok_or(RemoveCardError::NoCard)?;
             let step = found.close_by_shopper(now).map_err(|_refused| RemoveCardError::NoCard)?;
             let change = self.contracts.change(&found, Actor::Shopper, step, CredentialChange::Delete, None);
             match self.contracts.store.change_contract(change).await? {

@@ -16,7 +16,7 @@ use super::authorization_flow::{
 };
 use super::saved_cards::ContractOffer;
 use super::shopper::{AttemptFailure, Progress, Shopper, purchase};
-use super::{CredentialError, MAX_CAS_RETRIES};
+use super::{CredentialError, MAX_CAS_RETRIES, corrupt};
 use crate::catalogue::Purchase;
 
 /// What the shopper's browser sends: no money fields at all, the total is the one of the version it names.
@@ -178,6 +178,7 @@ impl Shopper {
                 SubmitRefused::Changed { .. } => SubmitError::Changed,
                 SubmitRefused::Expired => SubmitError::WrongState(SessionStateKind::Cancelled),
                 SubmitRefused::RateExpired => SubmitError::RateExpired,
+                other => SubmitError::Store(corrupt(&other.to_string())),
             })?;
         let merchant = self.merchant(session.merchant_id).await?;
         let offer = self.contract_offer(session, &merchant).await?;
@@ -361,7 +362,7 @@ impl Shopper {
     async fn authorize(&self, prepared: Prepared) -> Result<Submitted, StoreError> {
         let conclusion = self.authorization_flow().authorize(prepared).await?;
         let session = conclusion.session.as_ref();
-        let session = session.ok_or_else(|| super::corrupt("an attempt in the drop-in without its Session"))?;
+        let session = session.ok_or_else(|| corrupt("an attempt in the drop-in without its Session"))?;
         let progress = Progress::of(session, Some(&conclusion.order), &self.payments.catalogue);
         let checking = progress.state == SessionStateKind::Processing && conclusion.state == OpState::Unknown;
         let progress = Progress { checking, ..progress };
