@@ -11,7 +11,7 @@ mod violation;
 pub use change::{Change, Revision};
 pub use coded_enum::UnknownCode;
 pub use ids::{
-    ApiUserId, AttemptId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId,
+    ApiUserId, AttemptId, AuditEntryId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId,
     OrderId, ParseIdError, PaymentId, RateOfferId, RefundId, SessionId,
 };
 pub use span::{parse_span, write_span};
