@@ -7,8 +7,8 @@ use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
 use dropin_ports::{
-    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewAuditEntry, NewMerchant, StoreError,
-    UserChange, UserInserted,
+    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewAuditEntry, NewMerchant,
+    StoreError, UserChange, UserInserted,
 };
 
 use crate::audit_log;

@@ -7,7 +7,8 @@ use dropin_access::{RateChange, RateSettings};
 use dropin_kernel::{MerchantId, RateOfferId, SessionId};
 use dropin_money::Currency;
 use dropin_ports::{
-    AccountChanged, Applied, NewAuditEntry, OfferSet, OffersInserted, RateSourceCheck, RateStore, RatesInForce, StoreError,
+    AccountChanged, Applied, NewAuditEntry, OfferSet, OffersInserted, RateSourceCheck, RateStore, RatesInForce,
+    StoreError,
 };
 use dropin_rates::{Offer, Table};
 use dropin_session::SaleRate;
