@@ -14,6 +14,8 @@ pub use ids::{
     ApiUserId, AttemptId, AuditEntryId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId,
     MerchantId, OpId, OrderId, ParseIdError, PaymentId, RateOfferId, RefundId, SessionId,
 };
+#[cfg(feature = "serde")]
+pub use span::span_text;
 pub use span::{parse_span, write_span};
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use violation::{Violation, ViolationCode, Violations};
