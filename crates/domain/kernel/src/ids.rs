@@ -85,6 +85,8 @@ id! {
     RateOfferId,
     /// A contract to charge a shopper's stored card again (docs/SPECIFICATION.md#contracts).
     ContractId,
+    /// One entry of the audit log (docs/SPECIFICATION.md#audit-log).
+    AuditEntryId,
 }
 
 impl From<ContractId> for PaymentId {
