@@ -5,6 +5,7 @@ pub mod address;
 mod credential;
 mod endpoint;
 mod merchant;
+pub mod operator;
 mod origin;
 mod permission;
 mod rates;
