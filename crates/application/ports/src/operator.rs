@@ -9,6 +9,7 @@ use dropin_kernel::{MerchantId, MoneyRequestId, OperatorId, OperatorSessionId, O
 use dropin_money::{Amount, Currency};
 
 use crate::access::AccountChanged;
+use crate::audit_log::NewAuditEntry;
 use crate::store::StoreError;
 
 /// SHA-256 of a token of 256 random bits: of a one-time link or a session. The token itself is kept nowhere.
@@ -128,6 +129,8 @@ pub struct AcceptInvitation {
     pub session: NewOperatorSession,
     /// When.
     pub now: Timestamp,
+    /// For the audit log.
+    pub audit: NewAuditEntry,
 }
 
 /// What came of accepting an invitation.
@@ -260,13 +263,18 @@ pub enum MoneyRequested {
 #[async_trait]
 pub trait OperatorStore: Send + Sync {
     /// Writes down the link for the first operator, in place of one of before.
-    async fn invite_first_operator(&self, invitation: NewInvitation) -> Result<FirstInvitation, StoreError>;
+    async fn invite_first_operator(
+        &self,
+        invitation: NewInvitation,
+        audit: NewAuditEntry,
+    ) -> Result<FirstInvitation, StoreError>;
 
     /// Writes down an operator who is invited, with its link.
     async fn invite_operator(
         &self,
         operator: Operator,
         invitation: NewInvitation,
+        audit: NewAuditEntry,
     ) -> Result<OperatorInvited, StoreError>;
 
     /// The invitation of a link that was not used, also one that is over.
@@ -284,13 +292,15 @@ pub trait OperatorStore: Send + Sync {
     /// Every operator, disabled ones too, oldest first.
     async fn list_operators(&self) -> Result<Vec<OperatorAccount>, StoreError>;
 
-    /// Opens a session of an active operator whose password still is `password`, and writes `rehashed` in its place where that is given. Sessions of the
-    /// operator that are over go.
+    /// Opens a session of an active operator whose password still is `password`, and writes `rehashed` in its place where that is given. The operator's
+    /// sessions that began at `over` or before go. One that is signed in has an entry for the audit log.
     async fn open_operator_session(
         &self,
         session: NewOperatorSession,
         password: PhcHash,
         rehashed: Option<PhcHash>,
+        over: Timestamp,
+        audit: Option<NewAuditEntry>,
     ) -> Result<SessionOpened, StoreError>;
 
     /// Replaces a session that waits for its second factor by one that is signed in, and uses the factor up. Of many who use one factor, one does.
@@ -299,10 +309,19 @@ pub trait OperatorStore: Send + Sync {
         old: OperatorSessionId,
         new: NewOperatorSession,
         factor: SecondFactor,
+        audit: NewAuditEntry,
     ) -> Result<SecondFactorUsed, StoreError>;
 
     /// Counts a wrong second factor of a session, which ends with the `allowed`th.
-    async fn refuse_second_factor(&self, session: OperatorSessionId, allowed: u32) -> Result<(), StoreError>;
+    async fn refuse_second_factor(
+        &self,
+        session: OperatorSessionId,
+        allowed: u32,
+        audit: NewAuditEntry,
+    ) -> Result<(), StoreError>;
+
+    /// Writes down that somebody was not let in.
+    async fn refuse_sign_in(&self, audit: NewAuditEntry) -> Result<(), StoreError>;
 
     /// The session of a token, with its operator; also one that is over.
     async fn find_operator_session(
@@ -321,6 +340,7 @@ pub trait OperatorStore: Send + Sync {
         &self,
         operator: OperatorId,
         sessions: SessionsToEnd,
+        audit: NewAuditEntry,
     ) -> Result<AccountChanged, StoreError>;
 
     /// Changes what an active operator proves itself by; all its sessions end, and this one begins.
@@ -328,10 +348,16 @@ pub trait OperatorStore: Send + Sync {
         &self,
         change: CredentialsChange,
         session: NewOperatorSession,
+        audit: NewAuditEntry,
     ) -> Result<SessionOpened, StoreError>;
 
     /// Changes an operator. Of two who would leave no owner, one is refused.
-    async fn change_operator(&self, id: OperatorId, change: OperatorChange) -> Result<OperatorChanged, StoreError>;
+    async fn change_operator(
+        &self,
+        id: OperatorId,
+        change: OperatorChange,
+        audit: NewAuditEntry,
+    ) -> Result<OperatorChanged, StoreError>;
 
     /// Above which amount a refund of the merchant needs two operators, in each currency that has such a limit.
     async fn list_approval_limits(&self, merchant: MerchantId) -> Result<Vec<Amount>, StoreError>;
@@ -341,6 +367,7 @@ pub trait OperatorStore: Send + Sync {
         &self,
         merchant: MerchantId,
         limits: Vec<Amount>,
+        audit: NewAuditEntry,
     ) -> Result<AccountChanged, StoreError>;
 
     /// What decides whether `operator` may refund this Order now. Requests count that were made after `since`, and wait or were granted.
@@ -353,12 +380,14 @@ pub trait OperatorStore: Send + Sync {
         since: Timestamp,
     ) -> Result<MoneyBasis, StoreError>;
 
-    /// Writes a request down, if what it was decided on still is so.
+    /// Writes a request down, if what it was decided on still is so. One that waits for a second operator has an entry for the audit log; of one that
+    /// does not, the refund has it.
     async fn insert_money_request(
         &self,
         request: MoneyRequest,
         basis: MoneyBasis,
         since: Timestamp,
+        audit: Option<NewAuditEntry>,
     ) -> Result<MoneyRequested, StoreError>;
 
     /// One request.
@@ -377,5 +406,6 @@ pub trait OperatorStore: Send + Sync {
         &self,
         request: MoneyRequest,
         old: MoneyRequestState,
+        audit: Option<NewAuditEntry>,
     ) -> Result<AccountChanged, StoreError>;
 }
