@@ -9,10 +9,14 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 47] = [
+const TABLES: [(&str, &str); 51] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
+    ("audit_log", "SELECT, INSERT"),
+    ("audit_seal", "SELECT, INSERT"),
+    ("audit_sealer", "SELECT, UPDATE"),
+    ("audit_unsealed", "SELECT, INSERT, DELETE"),
     ("billing_profile", "SELECT, INSERT"),
     ("checkout", "SELECT, INSERT"),
     ("contract", "SELECT, INSERT, UPDATE"),

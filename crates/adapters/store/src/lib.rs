@@ -4,6 +4,7 @@
 mod access;
 mod append_only;
 mod audit;
+mod audit_log;
 mod batch_queues;
 mod checks;
 mod clock;

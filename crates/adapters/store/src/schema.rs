@@ -402,6 +402,37 @@ tables! {
         created_at -> SqlInstant,
         expires_at -> SqlInstant,
     }
+    audit_log (position) {
+        position -> BigInt,
+        id -> SqlId,
+        merchant_id -> Nullable<SqlId>,
+        actor_kind -> Text,
+        actor_name -> Nullable<Text>,
+        address -> Nullable<Text>,
+        note -> Nullable<Text>,
+        action -> Text,
+        subject_kind -> Text,
+        subject_id -> Text,
+        value_before -> Nullable<Text>,
+        value_after -> Nullable<Text>,
+        happened_at -> SqlInstant,
+    }
+    audit_seal (entry_id) {
+        entry_id -> SqlId,
+        chain_id -> SqlId,
+        sequence -> BigInt,
+        key_id -> Text,
+        mac -> Binary,
+        sealed_at -> SqlInstant,
+    }
+    audit_unsealed (position) {
+        position -> BigInt,
+    }
+    audit_sealer (id) {
+        id -> Integer,
+        epoch -> BigInt,
+        lease_until -> SqlInstant,
+    }
 }
 
 diesel::joinable!(session -> billing_profile (billing_profile_id));
@@ -421,3 +452,4 @@ diesel::allow_tables_to_appear_in_same_query!(
     outbox_parked,
     contract_credential,
 );
+diesel::allow_tables_to_appear_in_same_query!(audit_log, audit_seal, audit_unsealed);

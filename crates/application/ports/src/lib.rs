@@ -3,6 +3,7 @@
 
 mod access;
 mod audit;
+mod audit_log;
 mod backlog;
 mod contract;
 mod credential;
@@ -32,6 +33,11 @@ pub use access::{
 };
 pub use audit::{
     AuditStore, AuditedOrder, Balance, CredentialTrace, OrderAuditTrail, OrderRecords, PositionedOperation,
+};
+pub use audit_log::{
+    Acting, AuditChain, AuditCursor, AuditEntry, AuditHead, AuditLog, AuditPage, AuditQuery, AuditScope, AuditSeal,
+    AuditSealStore, AuditSealer, AuditSubject, ExportSignature, NewAuditEntry, SealedAuditEntry, SealingLease,
+    SealsWritten, Unsealed, UnsealedAuditEntry, UnsealedCount,
 };
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
 pub use contract::{

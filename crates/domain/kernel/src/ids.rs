@@ -91,6 +91,8 @@ id! {
     OperatorSessionId,
     /// A refund that an operator asks for, until it is made, refused or over.
     MoneyRequestId,
+    /// One entry of the audit log (docs/SPECIFICATION.md#audit-log).
+    AuditEntryId,
 }
 
 impl From<ContractId> for PaymentId {

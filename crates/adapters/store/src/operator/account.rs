@@ -150,9 +150,8 @@ pub(super) fn change(
     };
     let next = after(account, change);
     let Some(next) = next else { return Ok(OperatorChanged::WrongState) };
-    let is_owner = |operator: &Operator| {
-        operator.state == OperatorState::Active && operator.rights.is_owner_of_deployment()
-    };
+    let is_owner =
+        |operator: &Operator| operator.state == OperatorState::Active && operator.rights.is_owner_of_deployment();
     let others = before.iter().any(|other| other.operator.id != next.id && is_owner(&other.operator));
     let may_be_none = matches!(change, OperatorChange::Reset { even_the_last_owner: true, .. });
     if is_owner(&account.operator) && !is_owner(&next) && !others && !may_be_none {

@@ -75,10 +75,7 @@ pub(super) fn find(connection: &mut AnyConnection, token: TokenHash) -> Result<O
     Ok(Some(Invitation { operator, expires_at: expires_at.0 }))
 }
 
-pub(super) fn accept(
-    connection: &mut AnyConnection,
-    accept: &AcceptInvitation,
-) -> Result<InvitationAccepted, Fault> {
+pub(super) fn accept(connection: &mut AnyConnection, accept: &AcceptInvitation) -> Result<InvitationAccepted, Fault> {
     let row = OperatorRow::new(&accept.operator, Some(&accept.password), accept.authenticator.as_ref());
     let id = row.id;
     // Whoever deletes the link has it.

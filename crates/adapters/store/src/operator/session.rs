@@ -105,9 +105,7 @@ pub(super) fn find(
 }
 
 pub(super) fn touch(connection: &mut AnyConnection, id: OperatorSessionId, seen_at: Timestamp) -> Result<(), Fault> {
-    let older = operator_session::table
-        .find(Id(id.uuid()))
-        .filter(operator_session::seen_at.lt(Instant(seen_at)));
+    let older = operator_session::table.find(Id(id.uuid())).filter(operator_session::seen_at.lt(Instant(seen_at)));
     diesel::update(older).set(operator_session::seen_at.eq(Instant(seen_at))).execute(connection)?;
     Ok(())
 }
