@@ -8,9 +8,9 @@ use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Re
 use dropin_ports::{
     AccessStore, AttemptResult, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed,
     ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent,
-    NewHistoryEntry, NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore,
-    PrepareAuthorization, RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement, StashEntry,
-    StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
+    NewHistoryEntry, NewSession, NotificationStore, OperatorStore, OrderChanged, OrderName, OutboxStore, Payment,
+    PaymentStore, PrepareAuthorization, RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement,
+    StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -51,6 +51,8 @@ pub struct Harness {
     pub contracts: Arc<dyn ContractStore>,
     /// What is sealed under a long-lived key.
     pub sealed: Arc<dyn SealedStore>,
+    /// Operators of the admin panel.
+    pub operators: Arc<dyn OperatorStore>,
     /// Exchange rates.
     pub rates: Arc<dyn RateStore>,
     /// Notifications.
@@ -81,6 +83,7 @@ impl Harness {
             + WalletStore
             + ContractStore
             + SealedStore
+            + OperatorStore
             + RateStore
             + OutboxStore
             + BacklogStore
@@ -101,6 +104,7 @@ impl Harness {
             wallets: store.clone(),
             contracts: store.clone(),
             sealed: store.clone(),
+            operators: store.clone(),
             rates: store.clone(),
             outbox: store.clone(),
             backlog: store.clone(),
