@@ -21,6 +21,7 @@ mod grants;
 mod idempotency;
 mod migrate;
 mod notifications;
+mod operator;
 mod outbox;
 mod payment;
 mod pooler;

@@ -13,6 +13,7 @@ mod idempotency;
 mod keyring;
 mod metric;
 mod notifications;
+mod operator;
 mod outbox;
 mod payment;
 mod processor;
@@ -57,6 +58,12 @@ pub use metric::{Histogram, Metric, MetricSample, MetricSource, MetricValues};
 pub use notifications::{
     DeliveryState, DeliveryStatus, DiscardRequest, EventsPurged, Notification, NotificationDetails, NotificationFilter,
     NotificationPage, NotificationQuery, NotificationStore, PastAttempt, ReplayCounts, ReplayItem, ReplayRequest,
+};
+pub use operator::{
+    AcceptInvitation, CredentialsChange, FirstInvitation, Invitation, InvitationAccepted, MoneyBasis, MoneyRequested,
+    NewInvitation, NewOperatorSession, OperatorAccount, OperatorChange, OperatorChanged, OperatorCredentials,
+    OperatorInvited, OperatorStore, PhcHash, RecoveryCodeHash, SecondFactor, SecondFactorUsed, SessionOpened,
+    SessionsToEnd, TokenHash, TotpAuthenticator,
 };
 pub use outbox::{
     AttemptRecord, AttemptResult, Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, OutboxStore,

@@ -6,6 +6,7 @@ mod audit_log;
 mod credential;
 mod endpoint;
 mod merchant;
+pub mod operator;
 mod origin;
 mod permission;
 mod rates;

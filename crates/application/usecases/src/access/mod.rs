@@ -19,6 +19,7 @@ use dropin_ports::{
 
 use crate::audit_log::AuditWriter;
 
+pub(crate) use authenticate::client_network;
 pub use authenticate::{AuthenticateError, Authenticator, Caller, NotPermitted, authenticate};
 pub use endpoints::{EndpointAdded, EndpointUpdate, SecretRotated};
 pub use failures::FailureLimit;
