@@ -4,6 +4,7 @@
 mod access;
 mod append_only;
 mod audit;
+mod back_office;
 mod batch_queues;
 mod checks;
 mod clock;

@@ -3,6 +3,7 @@
 
 mod access;
 mod audit;
+mod back_office;
 mod backlog;
 mod contract;
 mod credential;
@@ -31,6 +32,9 @@ pub use access::{
 };
 pub use audit::{
     AuditStore, AuditedOrder, Balance, CredentialTrace, OrderAuditTrail, OrderRecords, PositionedOperation,
+};
+pub use back_office::{
+    BackOfficeStore, MAX_FOUND, OrderSearch, PaymentTotals, SearchCursor, SearchFilter, SearchPage, SessionSearch,
 };
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
 pub use contract::{
