@@ -1,13 +1,13 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_access::SealedSecret;
-use dropin_kernel::{ContractId, EndpointId, MerchantId};
+use dropin_kernel::{ContractId, EndpointId, MerchantId, OperatorId};
 use dropin_ports::{Applied, SealedCredential, SealedKind, SealedStore, SealedValue, StoreError};
 use uuid::Uuid;
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::schema::{contract_credential, endpoint, wallet_identity};
+use crate::schema::{contract_credential, endpoint, operator, wallet_identity};
 use crate::sql::Id;
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
@@ -26,6 +26,7 @@ impl SealedStore for Store {
             SealedKind::PreviousWebhookSecret => previous_webhook_secrets(connection, after, limit),
             SealedKind::WalletCertificate => wallet_certificates(connection, after, limit),
             SealedKind::ContractCredential => contract_credentials(connection, after, limit),
+            SealedKind::OperatorAuthenticator => operator_authenticators(connection, after, limit),
         })
         .await
     }
@@ -112,6 +113,22 @@ fn contract_credentials(connection: &mut AnyConnection, after: Id, limit: u32) -
     Ok(rows.into_iter().map(value).collect())
 }
 
+fn operator_authenticators(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
+    let rows: Vec<(Id, Vec<u8>)> = operator::table
+        .filter(operator::id.gt(after))
+        .filter(operator::authenticator.is_not_null())
+        .order(operator::id)
+        .limit(i64::from(limit))
+        .select((operator::id, operator::authenticator.assume_not_null()))
+        .load(connection)
+        .in_table("operator")?;
+    let value = |(id, sealed): (Id, _)| SealedValue::OperatorAuthenticator {
+        operator: OperatorId::new(id.0),
+        sealed: SealedSecret(sealed),
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
 /// Writes `new` where `old` stands; how many rows that were. Both are of one kind and one row.
 fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue) -> Result<usize, Fault> {
     let row = Id(old.row());
@@ -132,6 +149,10 @@ fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue)
         SealedValue::ContractCredential { sealed, .. } => diesel::update(contract_credential::table.find(row))
             .filter(contract_credential::sealed.eq(old_bytes))
             .set((contract_credential::key_id.eq(&sealed.key_id), contract_credential::sealed.eq(new_bytes)))
+            .execute(connection)?,
+        SealedValue::OperatorAuthenticator { .. } => diesel::update(operator::table.find(row))
+            .filter(operator::authenticator.eq(old_bytes))
+            .set(operator::authenticator.eq(new_bytes))
             .execute(connection)?,
     })
 }

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use dropin_access::SealedSecret;
-use dropin_kernel::{ContractId, EndpointId, MerchantId};
+use dropin_kernel::{ContractId, EndpointId, MerchantId, OperatorId};
 use uuid::Uuid;
 
 use crate::credential_vault::SealedCredential;
@@ -17,15 +17,23 @@ pub enum SealedKind {
     WalletCertificate,
     /// What a contract is charged by.
     ContractCredential,
+    /// The secret of an operator's authenticator.
+    OperatorAuthenticator,
 }
 
 impl SealedKind {
     /// Every kind.
-    pub const ALL: [Self; 4] =
-        [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate, Self::ContractCredential];
+    pub const ALL: [Self; 5] = [
+        Self::WebhookSecret,
+        Self::PreviousWebhookSecret,
+        Self::WalletCertificate,
+        Self::ContractCredential,
+        Self::OperatorAuthenticator,
+    ];
 
     /// Those of the master ring. The previous secrets come after the secrets: one that a merchant replaces during a rotation is still met.
-    pub const OF_MASTER_RING: [Self; 3] = [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate];
+    pub const OF_MASTER_RING: [Self; 4] =
+        [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate, Self::OperatorAuthenticator];
 }
 
 /// A sealed value, and whose it is.
@@ -61,6 +69,13 @@ pub enum SealedValue {
         /// The credential.
         sealed: SealedCredential,
     },
+    /// [`SealedKind::OperatorAuthenticator`].
+    OperatorAuthenticator {
+        /// The operator.
+        operator: OperatorId,
+        /// The secret.
+        sealed: SealedSecret,
+    },
 }
 
 impl SealedValue {
@@ -71,6 +86,7 @@ impl SealedValue {
             Self::PreviousWebhookSecret { .. } => SealedKind::PreviousWebhookSecret,
             Self::WalletCertificate { .. } => SealedKind::WalletCertificate,
             Self::ContractCredential { .. } => SealedKind::ContractCredential,
+            Self::OperatorAuthenticator { .. } => SealedKind::OperatorAuthenticator,
         }
     }
 
@@ -79,7 +95,8 @@ impl SealedValue {
         match self {
             Self::WebhookSecret { sealed, .. }
             | Self::PreviousWebhookSecret { sealed, .. }
-            | Self::WalletCertificate { sealed, .. } => &sealed.0,
+            | Self::WalletCertificate { sealed, .. }
+            | Self::OperatorAuthenticator { sealed, .. } => &sealed.0,
             Self::ContractCredential { sealed, .. } => &sealed.bytes,
         }
     }
@@ -90,6 +107,7 @@ impl SealedValue {
             Self::WebhookSecret { endpoint, .. } | Self::PreviousWebhookSecret { endpoint, .. } => endpoint.uuid(),
             Self::WalletCertificate { merchant, .. } => merchant.uuid(),
             Self::ContractCredential { contract, .. } => contract.uuid(),
+            Self::OperatorAuthenticator { operator, .. } => operator.uuid(),
         }
     }
 }

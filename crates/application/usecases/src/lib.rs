@@ -10,6 +10,7 @@ pub mod events;
 pub mod idempotency;
 pub mod key_rotation;
 pub mod notifications;
+pub mod operators;
 pub mod payments;
 mod random;
 pub mod rates;

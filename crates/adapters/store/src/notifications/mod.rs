@@ -26,6 +26,7 @@ use dropin_ports::{
 
 use purge::Step;
 
+use crate::audit_log;
 use crate::sql::Id;
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
@@ -49,6 +50,9 @@ impl NotificationStore for Store {
     ) -> Result<ReplayCounts, StoreError> {
         self.write(move |connection| {
             let queued = replay::replay(connection, to, &items, &asked, now)?;
+            if 0 < queued.queued + queued.hurried {
+                audit_log::append(connection, &asked.audit)?;
+            }
             Ok(if asked.dry_run { TxOutcome::Rollback(queued) } else { TxOutcome::Commit(queued) })
         })
         .await
@@ -57,6 +61,9 @@ impl NotificationStore for Store {
     async fn discard(&self, asked: DiscardRequest, now: Timestamp) -> Result<u32, StoreError> {
         self.write(move |connection| {
             let count = discard::discard(connection, &asked, now)?;
+            if 0 < count {
+                audit_log::append(connection, &asked.audit)?;
+            }
             Ok(if asked.dry_run { TxOutcome::Rollback(count) } else { TxOutcome::Commit(count) })
         })
         .await

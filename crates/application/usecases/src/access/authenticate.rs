@@ -196,10 +196,14 @@ impl Authenticator {
     }
 
     fn pair(&self, client: IpAddr, username: &str) -> Fingerprint {
-        match client {
-            IpAddr::V4(address) => self.secrets.fingerprint(&[&address.octets(), username.as_bytes()]),
-            // One subscriber has a whole /64.
-            IpAddr::V6(address) => self.secrets.fingerprint(&[&address.octets()[..8], username.as_bytes()]),
-        }
+        self.secrets.fingerprint(&[&client_network(client), username.as_bytes()])
+    }
+}
+
+/// What of a client's address is counted together: an IPv4 address, or a /64, which one subscriber has whole.
+pub(crate) fn client_network(client: IpAddr) -> Vec<u8> {
+    match client {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets()[..8].to_vec(),
     }
 }

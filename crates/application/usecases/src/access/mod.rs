@@ -14,6 +14,7 @@ use dropin_access::TargetPolicy;
 use dropin_kernel::{Timestamp, Violation, ViolationCode};
 use dropin_ports::{AccessStore, AccountChanged, Clock, IdSource, KeyringError, OutboxStore, Secrets, StoreError};
 
+pub(crate) use authenticate::client_network;
 pub use authenticate::{AuthenticateError, Authenticator, Caller, NotPermitted, authenticate};
 pub use endpoints::{EndpointAdded, EndpointUpdate, SecretRotated};
 pub use failures::FailureLimit;
