@@ -46,7 +46,7 @@ async fn make_merchant(url: &str) {
     };
     let id = ApiUserId::new(Uuid::from_u128(1));
     let user = ApiUser::new(id, MERCHANT, "api".to_owned(), PasswordHash(vec![0; 32]), Permissions::all());
-    store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.unwrap();
+    store.insert_merchant(NewMerchant { merchant, user, endpoint: None, audit: audited() }).await.unwrap();
     store.close();
 }
 

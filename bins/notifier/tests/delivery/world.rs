@@ -136,7 +136,7 @@ impl World {
         let events: Vec<NewEvent> = KINDS.into_iter().map(event).collect();
         let ids = events.iter().map(|event| event.id.to_string()).collect();
         assert_eq!(
-            store.change_session(ChangeSession { change, history, events, response: None }).await,
+            store.change_session(ChangeSession { change, history, events, response: None, audit: None }).await,
             Ok(Changed::Done)
         );
         ids

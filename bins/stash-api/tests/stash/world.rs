@@ -174,7 +174,7 @@ impl World {
             expires_at: now.plus(Duration::from_secs(3_600)),
             set_at: now,
         };
-        self.store.put_wallet(identity).await.expect("the store");
+        self.store.put_wallet(identity, audited()).await.expect("the store");
     }
 
     pub(crate) async fn stashed(&self, stash_id: &str, fingerprint: &str) -> Option<StashSummary> {
@@ -205,7 +205,7 @@ pub(crate) async fn insert_merchant(store: &Store) {
     };
     let (id, password) = (ApiUserId::new(Uuid::from_u128(1)), PasswordHash(vec![0; 32]));
     let user = ApiUser::new(id, MERCHANT, "api".to_owned(), password, Permissions::all());
-    store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.expect("a merchant");
+    store.insert_merchant(NewMerchant { merchant, user, endpoint: None, audit: audited() }).await.expect("a merchant");
 }
 
 /// The address of a stash entry of the merchant.

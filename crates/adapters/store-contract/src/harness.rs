@@ -6,7 +6,7 @@ use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Tim
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
 use dropin_ports::{
-    AccessStore, AttemptResult, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed,
+    AccessStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed,
     ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent,
     NewHistoryEntry, NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore,
     PrepareAuthorization, RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement, StashEntry,
@@ -41,6 +41,10 @@ pub struct Harness {
     pub payments: Arc<dyn PaymentStore>,
     /// All records, for the audit.
     pub audit: Arc<dyn AuditStore>,
+    /// The log of acts.
+    pub audit_log: Arc<dyn AuditLog>,
+    /// Its seals.
+    pub seals: Arc<dyn AuditSealStore>,
     /// Responses to requests with a key.
     pub responses: Arc<dyn ResponseStore>,
     /// Cards.
@@ -76,6 +80,8 @@ impl Harness {
             + SessionStore
             + PaymentStore
             + AuditStore
+            + AuditLog
+            + AuditSealStore
             + ResponseStore
             + StashStore
             + WalletStore
@@ -96,6 +102,8 @@ impl Harness {
             sessions: store.clone(),
             payments: store.clone(),
             audit: store.clone(),
+            audit_log: store.clone(),
+            seals: store.clone(),
             responses: store.clone(),
             stash: store.clone(),
             wallets: store.clone(),
@@ -240,7 +248,7 @@ impl Harness {
 
 /// A change that nobody asked for with a key.
 pub(crate) fn changing(change: Change<Session>, history: NewHistoryEntry, events: Vec<NewEvent>) -> ChangeSession {
-    ChangeSession { change, history, events, response: None }
+    ChangeSession { change, history, events, response: None, audit: None }
 }
 
 /// What follows from the approval of a payment's authorization.
@@ -267,6 +275,7 @@ pub fn approval(payment: &Payment) -> Settlement {
         session: Some(session_change),
         answer: None,
         now,
+        audit: None,
     }
 }
 
@@ -290,6 +299,7 @@ impl From<Asking> for ChangeOrder {
             history: asking.history,
             events: vec![],
             key_use: asking.key_use,
+            audit: None,
         }
     }
 }
@@ -320,6 +330,7 @@ pub(crate) fn outcome(operation: OpId, state: OpState, due_at: Timestamp) -> Set
         history: vec![],
         answer: None,
         now: due_at,
+        audit: None,
     }
 }
 

@@ -8,7 +8,7 @@ mod steps;
 mod values;
 
 pub use harness::{Harness, Raw, approval};
-pub use values::{fresh, insertable, insertable_with, new_merchant};
+pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_merchant};
 
 /// Runs one case on an empty store, on a runtime with several threads.
 pub fn run<C, F>(open: impl FnOnce() -> Harness, case: C)

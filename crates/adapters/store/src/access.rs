@@ -143,6 +143,19 @@ impl AccessStore for Store {
         .await
     }
 
+    async fn find_endpoint(&self, id: EndpointId) -> Result<Option<Endpoint>, StoreError> {
+        self.read(move |connection| {
+            let found: Option<EndpointRow> = endpoint::table
+                .find(Id(id.uuid()))
+                .select(EndpointRow::as_select())
+                .first(connection)
+                .optional()
+                .in_table("endpoint")?;
+            found.map(EndpointRow::restore).transpose()
+        })
+        .await
+    }
+
     async fn change_endpoint(
         &self,
         id: EndpointId,

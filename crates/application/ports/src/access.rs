@@ -150,6 +150,9 @@ pub trait AccessStore: Send + Sync {
     /// The merchant's webhook endpoints, without those that were removed, oldest first.
     async fn list_endpoints(&self, merchant: MerchantId) -> Result<Vec<Endpoint>, StoreError>;
 
+    /// An endpoint, also one that was removed.
+    async fn find_endpoint(&self, id: EndpointId) -> Result<Option<Endpoint>, StoreError>;
+
     /// Changes an endpoint. What waits for one that is removed is parked by [`OutboxStore::park_removed`](crate::OutboxStore::park_removed).
     async fn change_endpoint(
         &self,

@@ -3,6 +3,7 @@ use std::net::IpAddr;
 use async_trait::async_trait;
 use dropin_access::{AuditAction, AuditSubjectKind};
 use dropin_kernel::{AuditEntryId, ContractId, EndpointId, MerchantId, OrderId, SessionId, Timestamp};
+use uuid::Uuid;
 
 use crate::keyring::KeyringError;
 use crate::store::{Actor, StoreError};
@@ -94,6 +95,33 @@ pub struct NewAuditEntry {
     pub after: Option<String>,
     /// When.
     pub at: Timestamp,
+}
+
+impl NewAuditEntry {
+    /// An entry of an act by `acting`, which says nothing yet of before and after. `merchant_id` is `None` for the deployment's.
+    pub fn new(
+        id: Uuid,
+        at: Timestamp,
+        acting: Acting,
+        merchant_id: Option<MerchantId>,
+        action: AuditAction,
+        subject: impl Into<AuditSubject>,
+    ) -> Self {
+        let id = AuditEntryId::new(id);
+        Self { id, merchant_id, acting, action, subject: subject.into(), before: None, after: None, at }
+    }
+
+    /// With what stood before.
+    #[must_use]
+    pub fn with_before(self, document: String) -> Self {
+        Self { before: Some(document), ..self }
+    }
+
+    /// With what stands now.
+    #[must_use]
+    pub fn with_after(self, document: String) -> Self {
+        Self { after: Some(document), ..self }
+    }
 }
 
 /// An entry of the audit log as it is read back.

@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod audit_log;
 pub mod catalogue;
 pub mod contracts;
 pub mod deliver;

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use dropin_access::{ApiUser, Merchant, Permission, Permissions};
 use dropin_kernel::Timestamp;
-use dropin_ports::{AccessStore, Clock, Fingerprint, Secrets, StoreError};
+use dropin_ports::{AccessStore, Acting, Actor, Clock, Fingerprint, Secrets, StoreError};
 
 use super::failures::{FailureLimit, Failures, ThrottleDecision};
+use crate::audit_log::MerchantAct;
 use crate::recent::{Recalled, Recent};
 
 /// An authenticated API user and its merchant.
@@ -31,6 +32,12 @@ pub struct NotPermitted(
 );
 
 impl Caller {
+    /// An act of this caller's on its merchant's affairs; `address` is where the request comes from.
+    pub fn act(&self, address: Option<IpAddr>) -> MerchantAct {
+        let by = Acting::new(Actor::Merchant(self.username.clone()), address);
+        MerchantAct { merchant: self.merchant.id, by }
+    }
+
     /// Whether it may do that.
     ///
     /// # Errors

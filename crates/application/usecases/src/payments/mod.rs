@@ -28,18 +28,20 @@ mod transfer;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_access::AuditAction;
 use dropin_catalogue::{Catalogue, PaymentRules};
 use dropin_contract::Contract;
 use dropin_kernel::{Change, MerchantId, OpId, Timestamp};
 use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::{
-    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, CredentialVault, IdSource, NewHistoryEntry,
+    Acting, Actor, Applied, CaptureRequest, ChangeOrder, ClaimedOperation, Clock, CredentialVault, IdSource, NewAuditEntry, NewHistoryEntry,
     OperationQuery, Payment, PaymentStore, Processor, ProcessorReply, RefundRequest, Settled, StoreError, Subject,
     VoidRequest,
 };
 use dropin_session::Session;
 
 use self::decide::DecisionPolicy;
+use crate::audit_log::order_document;
 
 pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
@@ -215,7 +217,7 @@ impl Payments {
         answer: ProcessorReply,
         policy: DecisionPolicy,
     ) -> Result<Conclusion, StoreError> {
-        self.conclude_from(key, None, answer, policy).await
+        self.conclude_from(key, None, answer, policy, None).await
     }
 
     /// The same for an operation that was written down a moment ago, so that it need not be read: whoever has changed anything since is found
@@ -226,7 +228,7 @@ impl Payments {
         answer: ProcessorReply,
         policy: DecisionPolicy,
     ) -> Result<Conclusion, StoreError> {
-        self.conclude_from(payment.operation.id, Some(payment), answer, policy).await
+        self.conclude_from(payment.operation.id, Some(payment), answer, policy, None).await
     }
 
     async fn conclude_from(
@@ -235,6 +237,7 @@ impl Payments {
         mut written: Option<Payment>,
         answer: ProcessorReply,
         policy: DecisionPolicy,
+        audit: Option<NewAuditEntry>,
     ) -> Result<Conclusion, StoreError> {
         let card = written.as_ref().and_then(|payment| payment.order.card);
         for round in 0..MAX_SETTLE_RETRIES {
@@ -283,6 +286,8 @@ impl Payments {
                 follow_up: decision.follow_up.clone(),
             };
             decision.answer = response::of(&payment.operation, &after, &self.catalogue);
+            let shown = order_document(&after.order).finish();
+            decision.audit = audit.clone().map(|entry| entry.with_after(shown));
             match self.store.settle(decision).await? {
                 Settled::Done => return Ok(after),
                 Settled::AlreadySettled | Settled::Stale => {}
@@ -299,6 +304,20 @@ impl Payments {
         }
         let authorization = self.authorization_of(&payment.order).await?;
         Ok(matches!(authorization.state, OpState::Declined | OpState::Abandoned))
+    }
+
+    /// The change with the entry of the audit log that says who asked for it.
+    fn audited(&self, change: ChangeOrder, by: &Acting, action: AuditAction, before: &Order) -> ChangeOrder {
+        let entry = self.order_entry(by, action, before);
+        let entry = entry.with_after(order_document(&change.order.next).finish());
+        ChangeOrder { audit: Some(entry), ..change }
+    }
+
+    /// The entry of an act on an Order.
+    fn order_entry(&self, by: &Acting, action: AuditAction, before: &Order) -> NewAuditEntry {
+        let (id, at) = (self.ids.ordered(), self.clock.now());
+        let entry = NewAuditEntry::new(id, at, by.clone(), Some(before.merchant_id), action, before.id);
+        entry.with_before(order_document(before).finish())
     }
 
     /// Waits before the next try when requests contend for one Order: longer each round, with full jitter.

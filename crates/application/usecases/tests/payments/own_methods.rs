@@ -115,7 +115,7 @@ async fn a_program_that_offers_nothing_knows_the_same_rules() {
     settle(&elsewhere).await;
     assert_eq!(end(&world, id).await, created.plus(DAY * 3));
     let part = Decimal::parse("4.00").unwrap();
-    let refused = elsewhere.capture(&world.caller, id, Some(&part), Channel::Order, None).await.unwrap_err();
+    let refused = elsewhere.capture(&world.caller.act(None), id, Some(&part), Channel::Order, None).await.unwrap_err();
     assert!(matches!(refused, CaptureError::Amount(_)), "{refused:?}");
 }
 
@@ -131,6 +131,6 @@ async fn a_payment_outlasts_its_method() {
     settle(&forgotten).await;
     assert_eq!((world.state(id).await, end(&world, id).await), ("PAYMENT_AUTHORIZED", world.now().plus(DAY * 7)));
     let part = Decimal::parse("4.00").unwrap();
-    let told = answer(forgotten.capture(&world.caller, id, Some(&part), Channel::Order, None).await.unwrap());
+    let told = answer(forgotten.capture(&world.caller.act(None), id, Some(&part), Channel::Order, None).await.unwrap());
     assert_eq!((told.status, world.state(id).await), (200, "PROCESSED"), "the processor refuses what it cannot do");
 }

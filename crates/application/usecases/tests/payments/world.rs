@@ -271,7 +271,7 @@ impl World {
 
     pub(crate) async fn capture(&self, id: OrderId, amount: Option<&str>) -> Result<StoredResponse, CaptureError> {
         let amount = amount.map(|text| Decimal::parse(text).unwrap());
-        self.payments.capture(&self.caller, id, amount.as_ref(), Channel::Order, None).await.map(answer)
+        self.payments.capture(&self.caller.act(None), id, amount.as_ref(), Channel::Order, None).await.map(answer)
     }
 
     pub(crate) async fn refund(
@@ -282,7 +282,7 @@ impl World {
     ) -> Result<StoredResponse, RefundError> {
         let amount = amount.map(|text| Decimal::parse(text).unwrap());
         let ask = RefundAsk { reference: name.to_owned(), amount, description: None };
-        self.payments.refund(&self.caller, id, &ask, None).await.map(answer)
+        self.payments.refund(&self.caller.act(None), id, &ask, None).await.map(answer)
     }
 
     pub(crate) async fn refunds(&self, id: OrderId) -> Vec<Refund> {
