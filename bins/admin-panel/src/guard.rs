@@ -1,11 +1,13 @@
 //! Who makes a request, and whether it may: the one way from a route's row to its handler.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::header::{HeaderName, HOST, HeaderValue, ORIGIN, USER_AGENT};
 use actix_web::http::{Method, Uri};
-use actix_web::{FromRequest, HttpRequest, HttpResponse, Route, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, Route, web};
 use dropin_access::operator::{ActionReach, PanelAction};
-use dropin_http::{FormBody, client_address};
+use dropin_http::{ClientAddress, FormBody};
 use dropin_usecases::operators::{CurrentOperator, Operators, PanelClient, SessionError};
 
 use crate::fields::Fields;
@@ -42,7 +44,13 @@ impl OpenRequest {
 /// From where a request comes.
 pub(crate) fn client(http: &HttpRequest) -> PanelClient {
     let user_agent = http.headers().get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    PanelClient { address: client_address(http), user_agent: user_agent.to_owned() }
+    let address = client_address(http).unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    PanelClient { address, user_agent: user_agent.to_owned() }
+}
+
+/// The client's address, where it is known.
+pub(crate) fn client_address(http: &HttpRequest) -> Option<IpAddr> {
+    http.extensions().get::<ClientAddress>().and_then(|address| address.0)
 }
 
 pub(crate) fn token_of(http: &HttpRequest) -> Option<String> {

@@ -7,7 +7,6 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use dropin_access::operator::{OperatorScope, PanelAction};
-use dropin_http::client_address;
 use dropin_kernel::MerchantId;
 use dropin_usecases::operators::{CurrentOperator, PanelClient};
 
@@ -79,8 +78,8 @@ impl PanelRequest {
     }
 
     /// From where.
-    pub(crate) fn address(&self) -> IpAddr {
-        client_address(&self.http)
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        guard::client_address(&self.http)
     }
 
     /// The same with the browser.

@@ -9,7 +9,7 @@ use dropin_usecases::contracts::ContractError;
 use dropin_usecases::idempotency::Reply;
 
 use super::orders::{OrderRow, sentence};
-use super::{MerchantNames, acting, required_note};
+use super::{MerchantNames, merchant_act, required_note};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
@@ -108,7 +108,7 @@ pub(crate) async fn close(request: PanelRequest) -> Answer {
         Ok(()) => {
             let nothing = |_: &Contract| StoredResponse { status: 200, etag: None, body: Vec::new() };
             let reply = Reply { render: nothing, key_use: None };
-            match request.deps.contracts.close(contract.merchant_id, &acting(&request), contract.id, reply).await {
+            match request.deps.contracts.close(&merchant_act(&request, contract.merchant_id), contract.id, reply).await {
                 Ok(_) => return Ok(see(format!("/contracts/{}?merchant={}&done=closed", contract.id, contract.merchant_id))),
                 Err(ContractError::Store(error)) => return Err(error.into()),
                 Err(error) => sentence(&error),

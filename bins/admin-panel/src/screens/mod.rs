@@ -28,6 +28,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use dropin_access::Merchant;
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{Acting, Actor, SearchCursor, StoreError};
+use dropin_usecases::audit_log::MerchantAct;
 
 use crate::PanelDeps;
 use crate::fields::Fields;
@@ -95,7 +96,12 @@ pub(crate) fn merchant_choices(merchants: &[Merchant], chosen: &str) -> Vec<Choi
 /// Who acts and why, for the audit log.
 pub(crate) fn acting(request: &PanelRequest) -> Acting {
     let note = request.fields.given("note").map(|note| note.chars().take(Acting::MAX_NOTE_CHARACTERS).collect());
-    Acting { actor: Actor::Operator(request.name()), address: Some(request.address()), note }
+    Acting { actor: Actor::Operator(request.name()), address: request.address(), note }
+}
+
+/// The same, about a merchant's affair.
+pub(crate) fn merchant_act(request: &PanelRequest, merchant: MerchantId) -> MerchantAct {
+    MerchantAct { merchant, by: acting(request) }
 }
 
 /// The note that an act of money has to have.

@@ -12,7 +12,7 @@ use dropin_session::Session;
 use dropin_usecases::operators::{MoneyError, RefundWish};
 use dropin_usecases::payments::{CancelError, CaptureError, RefundAsk, RefundError};
 
-use super::{Choice, MerchantNames, PAGE_ROWS, acting, day, merchant_choices, read_cursor, required_note, visible_merchants, write_cursor};
+use super::{Choice, MerchantNames, PAGE_ROWS, day, merchant_act, merchant_choices, read_cursor, required_note, visible_merchants, write_cursor};
 use crate::fields::Fields;
 use crate::guard::Answer;
 use crate::page::see;
@@ -555,8 +555,8 @@ pub(crate) async fn make_refund(
 ) -> Result<&'static str, RefundFailed> {
     let deps = &request.deps;
     let ask = RefundAsk { reference: id.to_string(), amount: Some(amount.to_decimal()), description: None };
-    let (payments, by) = (deps.payments.clone(), acting(request));
-    let flow = async move { payments.refund(merchant, &by, order, &ask, None).await };
+    let (payments, act) = (deps.payments.clone(), merchant_act(request, merchant));
+    let flow = async move { payments.refund(&act, order, &ask, None).await };
     let outcome = deps.flows.run(flow).await.map_err(|error| RefundFailed::Other(error.into()))?;
     match outcome {
         Ok(_) => {}
@@ -605,9 +605,9 @@ pub(crate) async fn capture(request: PanelRequest) -> Answer {
     if !wrong.is_empty() {
         return again(&request, Form::Capture, wrong).await;
     }
-    let (payments, by, merchant, id) = (request.deps.payments.clone(), acting(&request), order.merchant_id, order.id);
+    let (payments, act, id) = (request.deps.payments.clone(), merchant_act(&request, order.merchant_id), order.id);
     let number = amount.map(|amount| amount.to_decimal());
-    let flow = async move { payments.capture(merchant, &by, id, number.as_ref(), Channel::Order, None).await };
+    let flow = async move { payments.capture(&act, id, number.as_ref(), Channel::Order, None).await };
     match request.deps.flows.run(flow).await? {
         Ok(_) => {}
         Err(CaptureError::Store(error)) => return Err(error.into()),
@@ -634,8 +634,8 @@ pub(crate) async fn cancel(request: PanelRequest) -> Answer {
     if let Err(why) = required_note(&request.fields) {
         return again(&request, Form::Cancel, vec![why]).await;
     }
-    let (payments, by, merchant, id) = (request.deps.payments.clone(), acting(&request), order.merchant_id, order.id);
-    let flow = async move { payments.cancel(merchant, &by, id, Channel::Order, None).await };
+    let (payments, act, id) = (request.deps.payments.clone(), merchant_act(&request, order.merchant_id), order.id);
+    let flow = async move { payments.cancel(&act, id, Channel::Order, None).await };
     match request.deps.flows.run(flow).await? {
         Ok(_) => {}
         Err(CancelError::Store(error)) => return Err(error.into()),

@@ -55,7 +55,7 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
         return review_again(&request, why).await;
     }
     let (payments, by, name) = (request.deps.payments.clone(), acting(&request), request.name());
-    let flow = async move { payments.review(id, approve, &by, &name).await };
+    let flow = async move { payments.review(id, approve, &name, &by).await };
     let outcome = match request.deps.flows.run(flow).await? {
         Ok(outcome) => outcome,
         Err(ReviewError::Store(error)) => return Err(error.into()),
