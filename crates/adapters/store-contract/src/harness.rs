@@ -8,9 +8,9 @@ use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Re
 use dropin_ports::{
     AccessStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed,
     ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent,
-    NewHistoryEntry, NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore,
-    PrepareAuthorization, RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement, StashEntry,
-    StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
+    NewHistoryEntry, NewSession, NotificationStore, OperatorStore, OrderChanged, OrderName, OutboxStore, Payment,
+    PaymentStore, PrepareAuthorization, RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement,
+    StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -55,6 +55,8 @@ pub struct Harness {
     pub contracts: Arc<dyn ContractStore>,
     /// What is sealed under a long-lived key.
     pub sealed: Arc<dyn SealedStore>,
+    /// Operators of the admin panel.
+    pub operators: Arc<dyn OperatorStore>,
     /// Exchange rates.
     pub rates: Arc<dyn RateStore>,
     /// Notifications.
@@ -87,6 +89,7 @@ impl Harness {
             + WalletStore
             + ContractStore
             + SealedStore
+            + OperatorStore
             + RateStore
             + OutboxStore
             + BacklogStore
@@ -109,6 +112,7 @@ impl Harness {
             wallets: store.clone(),
             contracts: store.clone(),
             sealed: store.clone(),
+            operators: store.clone(),
             rates: store.clone(),
             outbox: store.clone(),
             backlog: store.clone(),

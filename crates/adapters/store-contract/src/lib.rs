@@ -195,6 +195,35 @@ macro_rules! all_cases {
                 a_change_of_the_merchants_wins_over_a_replacement
                 of_many_replacements_of_a_sealed_value_one_wins
             }
+            operators {
+                the_first_operator_comes_by_a_link_of_nobody
+                an_operator_is_invited_and_accepts
+                an_address_of_an_operator_is_taken_once
+                of_many_who_accept_a_link_one_does
+                rights_of_an_operator_are_replaced_whole
+                the_last_owner_stays
+                of_owners_who_shut_each_other_out_one_stays
+                a_disabled_operator_comes_back_as_it_was
+                a_reset_leaves_a_link_alone
+                new_credentials_end_every_other_session
+                authenticators_are_sealed_anew
+                a_damaged_operator_is_corrupt
+            }
+            operator_sessions {
+                a_session_is_opened_for_the_password_that_was_compared
+                a_request_of_a_session_is_written_down
+                a_code_and_the_ones_before_it_are_used_once
+                of_many_who_use_a_factor_one_does
+                wrong_codes_end_a_sign_in
+                sessions_are_listed_and_ended_by_their_operator
+            }
+            money_requests {
+                requests_are_counted_by_order_and_operator
+                of_many_requests_decided_alike_one_is_written
+                a_request_is_settled_once
+                the_database_wants_a_second_operator
+                approval_limits_are_replaced_whole
+            }
             stash {
                 posts_at_once_are_all_there
                 live_entries_are_counted_with_their_bytes

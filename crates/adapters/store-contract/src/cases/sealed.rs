@@ -60,6 +60,7 @@ fn with(value: &SealedValue, sealed: SealedSecret) -> SealedValue {
         SealedValue::WebhookSecret { endpoint, .. } => SealedValue::WebhookSecret { endpoint, sealed },
         SealedValue::PreviousWebhookSecret { endpoint, .. } => SealedValue::PreviousWebhookSecret { endpoint, sealed },
         SealedValue::WalletCertificate { merchant, .. } => SealedValue::WalletCertificate { merchant, sealed },
+        SealedValue::OperatorAuthenticator { operator, .. } => SealedValue::OperatorAuthenticator { operator, sealed },
         SealedValue::ContractCredential { merchant, contract, .. } => {
             let sealed = SealedCredential { key_id: "1732406401-0badcafe".to_owned(), bytes: sealed.0 };
             SealedValue::ContractCredential { merchant, contract, sealed }

@@ -71,16 +71,14 @@ pub(super) fn basis(
         .select((money_request::order_id, money_request::amount_minor))
         .load(connection)
         .in_table("money_request")?;
-    let sum = |amounts: &mut dyn Iterator<Item = i64>| {
-        let minor = amounts.try_fold(0_i64, i64::checked_add);
+    let sum = |of: Option<Id>| {
+        let counted = rows.iter().filter(|(order, _)| of.is_none_or(|of| of == *order)).map(|(_, minor)| *minor);
+        let minor = counted.into_iter().try_fold(0_i64, i64::checked_add);
         minor
             .and_then(|minor| Amount::from_minor(currency, minor).ok())
             .ok_or_else(|| corrupt("money_request", "the amounts of a day are too large for a sum"))
     };
-    let totals = MoneyTotals {
-        order_and_operator: sum(&mut rows.iter().map(|(_, minor)| *minor))?,
-        order: sum(&mut rows.iter().filter(|(of, _)| *of == order).map(|(_, minor)| *minor))?,
-    };
+    let totals = MoneyTotals { order_and_operator: sum(None)?, order: sum(Some(order))? };
     let limits = list_limits(connection, merchant)?;
     Ok(MoneyBasis { totals, merchant_limit: limits.into_iter().find(|limit| limit.currency() == currency) })
 }

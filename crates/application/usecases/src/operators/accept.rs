@@ -2,12 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use dropin_access::SealedSecret;
 use dropin_access::operator::{Operator, OperatorRights, OperatorState, RECOVERY_CODES, SessionStage};
+use dropin_access::{AuditAction, SealedSecret};
 use dropin_kernel::{OperatorId, Timestamp, Violation, Violations};
 use dropin_ports::{
-    AcceptInvitation, Invitation, InvitationAccepted, KeyringError, PhcHash, RecoveryCodeHash, StoreError,
-    TotpAuthenticator,
+    AcceptInvitation, Invitation, InvitationAccepted, KeyringError, NewAuditEntry, PhcHash, RecoveryCodeHash,
+    StoreError, TotpAuthenticator,
 };
 use dropin_validation::{Email, Text};
 use zeroize::Zeroizing;
@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use super::passwords::HashingBusy;
 use super::sign_in::SignedIn;
 use super::{
-    Operators, PanelClient, SecondFactorPolicy, authenticator_owner, check_email, check_name, check_new_password,
+    Operators, PanelClient, SecondFactorPolicy, acts, authenticator_owner, check_email, check_name, check_new_password,
     invitation_hash, list_violations, tokens, totp,
 };
 
@@ -193,6 +193,9 @@ impl Operators {
             None => (Vec::new(), Vec::new()),
         };
         let (session_token, session) = self.new_session(operator.id, SessionStage::SignedIn, client);
+        let after = acts::operator_document(&operator).flag("Authenticator", authenticator.is_some()).finish();
+        let audit =
+            NewAuditEntry { after: Some(after), ..self.own_entry(&operator, AuditAction::OperatorJoin, client) };
         let accept = AcceptInvitation {
             token: invitation_hash(token),
             operator: operator.clone(),
@@ -201,6 +204,7 @@ impl Operators {
             recovery_codes: hashes,
             session: session.clone(),
             now,
+            audit,
         };
         match self.store.accept_invitation(accept).await? {
             InvitationAccepted::Done => {

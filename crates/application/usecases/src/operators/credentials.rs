@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use dropin_access::SealedSecret;
 use dropin_access::operator::{SessionStage, email_key};
+use dropin_access::{AuditAction, SealedSecret};
 use dropin_kernel::{Violation, Violations};
 use dropin_ports::{CredentialsChange, KeyringError, PhcHash, SessionOpened, StoreError};
 use zeroize::Zeroizing;
@@ -154,7 +154,12 @@ impl Operators {
         client: &PanelClient,
     ) -> Result<CredentialsReplaced, CredentialsError> {
         let (token, session) = self.new_session(by.operator.id, SessionStage::SignedIn, client);
-        match self.store.change_operator_credentials(change, session.clone()).await? {
+        let action = match change {
+            CredentialsChange::Password { .. } => AuditAction::OperatorPasswordChange,
+            CredentialsChange::Authenticator { .. } => AuditAction::OperatorAuthenticatorChange,
+        };
+        let audit = self.own_entry(&by.operator, action, client);
+        match self.store.change_operator_credentials(change, session.clone(), audit).await? {
             SessionOpened::Done => {
                 let signed_in = SignedIn::new(token, session.session, by.operator.clone());
                 Ok(CredentialsReplaced { signed_in, recovery_codes })

@@ -1,8 +1,9 @@
 //! One-time links.
 
+use dropin_access::AuditAction;
 use dropin_access::operator::INVITATION_LIFETIME;
 use dropin_kernel::Timestamp;
-use dropin_ports::{FirstInvitation, NewInvitation, StoreError};
+use dropin_ports::{Acting, AuditSubject, FirstInvitation, NewInvitation, StoreError};
 
 use super::{Operators, invitation_hash, tokens};
 
@@ -21,7 +22,8 @@ impl Operators {
     /// [`StoreError`].
     pub async fn invite_first(&self) -> Result<Option<InvitationLink>, StoreError> {
         let (link, invitation) = self.new_link();
-        Ok(match self.store.invite_first_operator(invitation).await? {
+        let audit = self.entry(Acting::system(), AuditAction::OperatorInvite, AuditSubject::deployment());
+        Ok(match self.store.invite_first_operator(invitation, audit).await? {
             FirstInvitation::Done => Some(link),
             FirstInvitation::OperatorsExist => None,
         })

@@ -1,12 +1,16 @@
 //! Operators who manage others, and who runs the deployment by command.
 
+use dropin_access::AuditAction;
 use dropin_access::operator::{ActionRefused, Operator, OperatorRights, OperatorState, PanelAction};
 use dropin_kernel::{OperatorId, Violation, ViolationCode, Violations};
-use dropin_ports::{OperatorAccount, OperatorChange, OperatorChanged, OperatorInvited, StoreError};
+use dropin_ports::{
+    Acting, NewAuditEntry, OperatorAccount, OperatorChange, OperatorChanged, OperatorInvited, StoreError,
+};
+use dropin_wire::audit_log::Document;
 
 use super::invite::InvitationLink;
 use super::sessions::CurrentOperator;
-use super::{Operators, check_email, check_name, list_violations};
+use super::{Operators, acts, check_email, check_name, list_violations};
 
 /// Who manages operators.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +18,7 @@ pub enum ManagedBy<'a> {
     /// Another operator, in the panel.
     Operator(&'a CurrentOperator),
     /// Who runs the deployment, by a command. It may leave no owner who can sign in, so that one who is locked out gets in again.
-    CommandLine,
+    CommandLine(&'a Acting),
 }
 
 /// An operator to invite.
@@ -71,7 +75,7 @@ impl ManagedBy<'_> {
     fn check(self) -> Result<(), ManageError> {
         match self {
             Self::Operator(current) => Ok(current.require(PanelAction::ManageOperators, None)?),
-            Self::CommandLine => Ok(()),
+            Self::CommandLine(_) => Ok(()),
         }
     }
 }
@@ -99,7 +103,10 @@ impl Operators {
             created_at: self.clock.now(),
         };
         let (link, invitation) = self.new_link();
-        match self.store.invite_operator(operator.clone(), invitation).await? {
+        let after = acts::operator_document(&operator).finish();
+        let entry = self.entry(by.acting(), AuditAction::OperatorInvite, acts::subject(&operator));
+        let audit = NewAuditEntry { after: Some(after), ..entry };
+        match self.store.invite_operator(operator.clone(), invitation, audit).await? {
             OperatorInvited::Done => Ok(OperatorInvitation { operator, link }),
             OperatorInvited::DuplicateEmail => Err(ManageError::DuplicateEmail),
             OperatorInvited::NoMerchant => Err(ManageError::NoMerchant),
@@ -150,7 +157,7 @@ impl Operators {
         if !wrong.is_empty() {
             return Err(ManageError::Invalid(wrong.into_sorted()));
         }
-        self.change(id, OperatorChange::Rights(rights)).await
+        self.change(by, id, OperatorChange::Rights(rights)).await
     }
 
     /// Shuts an operator out: its sessions end at once.
@@ -159,7 +166,7 @@ impl Operators {
     /// [`ManageError::NotAllowed`], [`ManageError::NoOperator`], [`ManageError::LastOwner`], [`ManageError::Store`].
     pub async fn disable(&self, by: ManagedBy<'_>, id: OperatorId) -> Result<(), ManageError> {
         by.check()?;
-        self.change(id, OperatorChange::Disabled).await
+        self.change(by, id, OperatorChange::Disabled).await
     }
 
     /// Lets an operator in again that was disabled.
@@ -168,7 +175,7 @@ impl Operators {
     /// [`ManageError::NotAllowed`], [`ManageError::NoOperator`], [`ManageError::WrongState`], [`ManageError::Store`].
     pub async fn enable(&self, by: ManagedBy<'_>, id: OperatorId) -> Result<(), ManageError> {
         by.check()?;
-        self.change(id, OperatorChange::Enabled).await
+        self.change(by, id, OperatorChange::Enabled).await
     }
 
     /// Takes password, authenticator, recovery codes and sessions away, and gives a new link to set them up: for a lost authenticator, a forgotten
@@ -180,14 +187,28 @@ impl Operators {
     pub async fn reset(&self, by: ManagedBy<'_>, id: OperatorId) -> Result<OperatorInvitation, ManageError> {
         by.check()?;
         let (link, invitation) = self.new_link();
-        let even_the_last_owner = matches!(by, ManagedBy::CommandLine);
-        self.change(id, OperatorChange::Reset { invitation, even_the_last_owner }).await?;
+        let even_the_last_owner = matches!(by, ManagedBy::CommandLine(_));
+        self.change(by, id, OperatorChange::Reset { invitation, even_the_last_owner }).await?;
         let account = self.store.find_operator(id).await?.ok_or(ManageError::NoOperator)?;
         Ok(OperatorInvitation { operator: account.operator, link })
     }
 
-    async fn change(&self, id: OperatorId, change: OperatorChange) -> Result<(), ManageError> {
-        match self.store.change_operator(id, change).await? {
+    async fn change(&self, by: ManagedBy<'_>, id: OperatorId, change: OperatorChange) -> Result<(), ManageError> {
+        let before = self.store.find_operator(id).await?.ok_or(ManageError::NoOperator)?.operator;
+        let (action, after) = match &change {
+            OperatorChange::Rights(rights) => {
+                (AuditAction::OperatorChange, acts::rights_document(Document::new(), rights))
+            }
+            OperatorChange::Disabled => (AuditAction::OperatorRemove, Document::new().flag("Disabled", true)),
+            OperatorChange::Enabled => (AuditAction::OperatorChange, Document::new().flag("Disabled", false)),
+            OperatorChange::Reset { .. } => (AuditAction::OperatorPasswordChange, Document::new().flag("Reset", true)),
+        };
+        let audit = NewAuditEntry {
+            before: Some(acts::operator_document(&before).finish()),
+            after: Some(after.finish()),
+            ..self.entry(by.acting(), action, acts::subject(&before))
+        };
+        match self.store.change_operator(id, change, audit).await? {
             OperatorChanged::Done => Ok(()),
             OperatorChanged::Missing => Err(ManageError::NoOperator),
             OperatorChanged::WrongState => Err(ManageError::WrongState),

@@ -1,6 +1,7 @@
 //! Operators: the people who sign in to the admin panel, how they come in, and who manages them.
 
 mod accept;
+mod acts;
 mod credentials;
 mod invite;
 mod manage;

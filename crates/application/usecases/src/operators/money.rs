@@ -1,15 +1,17 @@
 //! Refunds that operators ask for: within their limits, and above a merchant's limit with a second operator.
 
+use dropin_access::AuditAction;
 use dropin_access::operator::{
     ActionRefused, MoneyDecision, MoneyKind, MoneyRefused, MoneyRequest, MoneyRequestState, OperatorScope, PanelAction,
     REFUND_WINDOW, decide_refund,
 };
 use dropin_kernel::{MerchantId, MoneyRequestId, OrderId, Violation, ViolationCode};
 use dropin_money::Amount;
-use dropin_ports::{AccountChanged, MoneyRequested, StoreError};
+use dropin_ports::{AccountChanged, MoneyRequested, NewAuditEntry, StoreError};
+use dropin_wire::audit_log::Document;
 
 use super::sessions::CurrentOperator;
-use super::{Operators, list_violations};
+use super::{Operators, acts, list_violations};
 
 /// How often a request is decided again that others came before.
 const MAX_CAS_RETRIES: usize = 8;
@@ -94,7 +96,9 @@ impl Operators {
                 decided_by: None,
                 decided_at: None,
             };
-            match self.store.insert_money_request(request.clone(), basis, since).await? {
+            let audit = (request.state == MoneyRequestState::Waiting)
+                .then(|| self.approval_entry(by, AuditAction::ApprovalRequest, &request, Some(request.note.clone())));
+            match self.store.insert_money_request(request.clone(), basis, since, audit).await? {
                 MoneyRequested::Done => return Ok(request),
                 MoneyRequested::Stale => {}
                 MoneyRequested::NoOrder => return Err(MoneyError::NoOrder),
@@ -154,7 +158,14 @@ impl Operators {
         // Who approved it stays written down when it is released.
         let decided_by = if old == MoneyRequestState::Granted { request.decided_by } else { Some(by.operator.id) };
         let settled = MoneyRequest { state, decided_by, decided_at: Some(self.clock.now()), ..request };
-        match self.store.settle_money_request(settled.clone(), old).await? {
+        let action = match state {
+            MoneyRequestState::Granted => Some(AuditAction::ApprovalGrant),
+            MoneyRequestState::Refused => Some(AuditAction::ApprovalRefuse),
+            // The refund that moved no money has its entry.
+            MoneyRequestState::Waiting | MoneyRequestState::Released => None,
+        };
+        let audit = action.map(|action| self.approval_entry(by, action, &settled, None));
+        match self.store.settle_money_request(settled.clone(), old, audit).await? {
             AccountChanged::Done => Ok(settled),
             AccountChanged::Missing => Err(MoneyError::NoRequest),
             AccountChanged::Ended => Err(MoneyRefused::NotWaiting.into()),
@@ -213,7 +224,15 @@ impl Operators {
         if dropin_access::operator::RefundLimits::new(limits.iter().cloned()).is_none() {
             return Err(invalid("Limits", ViolationCode::NotAllowed, "must name each currency once, with 0 or more"));
         }
-        match self.store.set_approval_limits(merchant, limits).await? {
+        let before = self.store.list_approval_limits(merchant).await?;
+        let document = |limits: &[Amount]| Document::new().texts("ApprovalLimits", acts::amounts(limits)).finish();
+        let audit = NewAuditEntry {
+            merchant_id: Some(merchant),
+            before: Some(document(&before)),
+            after: Some(document(&limits)),
+            ..self.entry(by.acting(None), AuditAction::MerchantChange, merchant.into())
+        };
+        match self.store.set_approval_limits(merchant, limits, audit).await? {
             AccountChanged::Done => Ok(()),
             AccountChanged::Missing | AccountChanged::Ended => Err(MoneyError::NoRequest),
         }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use dropin_access::AuditAction;
 use dropin_access::operator::{Operator, OperatorSession, SessionEnded, SessionStage};
 use dropin_kernel::OperatorSessionId;
-use dropin_ports::{AccountChanged, SessionsToEnd, StoreError};
+use dropin_ports::{AccountChanged, NewAuditEntry, SessionsToEnd, StoreError};
+use dropin_wire::audit_log::Document;
 
-use super::{Operators, is_active, session_hash, tokens};
+use super::{Operators, acts, is_active, session_hash, tokens};
 
 /// How old the last request that is written down may be: a session idles for up to this much less.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(30);
@@ -95,8 +97,10 @@ impl Operators {
     /// # Errors
     /// [`StoreError`].
     pub async fn sign_out(&self, session_token: &str) -> Result<(), StoreError> {
-        if let Some((session, _)) = self.store.find_operator_session(session_hash(session_token)).await? {
-            self.store.end_operator_sessions(session.operator, SessionsToEnd::One(session.id)).await?;
+        if let Some((session, account)) = self.store.find_operator_session(session_hash(session_token)).await? {
+            let acting = acts::by_operator(&account.operator, session.client.parse().ok());
+            let audit = self.entry(acting, AuditAction::OperatorSignOut, acts::subject(&account.operator));
+            self.store.end_operator_sessions(session.operator, SessionsToEnd::One(session.id), audit).await?;
         }
         Ok(())
     }
@@ -116,8 +120,7 @@ impl Operators {
     /// # Errors
     /// [`StoreError`].
     pub async fn end_session(&self, by: &CurrentOperator, session: OperatorSessionId) -> Result<bool, StoreError> {
-        let ended = self.store.end_operator_sessions(by.operator.id, SessionsToEnd::One(session)).await?;
-        Ok(ended == AccountChanged::Done)
+        self.end(by, SessionsToEnd::One(session), Document::new().text("Session", session)).await
     }
 
     /// Ends all of the operator's own sessions but the one that asks; whether there were others.
@@ -125,8 +128,13 @@ impl Operators {
     /// # Errors
     /// [`StoreError`].
     pub async fn end_other_sessions(&self, by: &CurrentOperator) -> Result<bool, StoreError> {
-        let others = SessionsToEnd::AllBut(by.session.id);
-        let ended = self.store.end_operator_sessions(by.operator.id, others).await?;
+        self.end(by, SessionsToEnd::AllBut(by.session.id), Document::new().text("AllBut", by.session.id)).await
+    }
+
+    async fn end(&self, by: &CurrentOperator, sessions: SessionsToEnd, before: Document) -> Result<bool, StoreError> {
+        let entry = self.entry(by.acting(None), AuditAction::OperatorSignOut, acts::subject(&by.operator));
+        let audit = NewAuditEntry { before: Some(before.finish()), ..entry };
+        let ended = self.store.end_operator_sessions(by.operator.id, sessions, audit).await?;
         Ok(ended == AccountChanged::Done)
     }
 }

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use dropin_access::operator::{Operator, OperatorSession, SessionStage, email_key};
+use dropin_access::operator::{Operator, OperatorSession, SESSION_LIFETIME, SessionStage, email_key};
 use dropin_ports::{
     KeyringError, OperatorAccount, SecondFactor, SecondFactorUsed, SessionOpened, StoreError, TotpAuthenticator,
 };
 use zeroize::Zeroizing;
 
+use super::acts::Refusal;
 use super::passwords::{HashingBusy, PasswordVerdict};
 use super::throttle::Guess;
 use super::{Operators, PanelClient, SecondFactorPolicy, authenticator_owner, is_active, session_hash, tokens, totp};
@@ -81,10 +82,19 @@ impl Operators {
         self.throttle
             .take_password(&guess, Instant::now())
             .map_err(|retry_after| SignInError::Throttled { retry_after })?;
-        let account = self.store.find_operator_by_email(&email).await?.filter(|found| is_active(&found.operator));
-        let stored = account.as_ref().and_then(|account| account.credentials.password.clone());
+        let account = self.store.find_operator_by_email(&email).await?;
+        let usable = account.as_ref().filter(|account| is_active(&account.operator));
+        let stored = usable.and_then(|account| account.credentials.password.clone());
         let verdict = self.hashing.verify(password, stored.clone(), self.ids.secret()).await?;
-        let (Some(account), Some(stored), PasswordVerdict::Right { rehashed }) = (account, stored, verdict) else {
+        let (Some(account), Some(stored), PasswordVerdict::Right { rehashed }) = (usable.cloned(), stored, verdict)
+        else {
+            let why = match (&account, usable) {
+                (None, _) => Refusal::UnknownAddress,
+                (Some(_), None) => Refusal::NotActive,
+                (Some(_), Some(_)) => Refusal::WrongPassword,
+            };
+            let operator = account.as_ref().map(|account| &account.operator);
+            self.store.refuse_sign_in(self.refusal_entry(operator, why, client)).await?;
             return Err(SignInError::Invalid);
         };
         self.throttle.give_back_password(&guess);
@@ -92,10 +102,16 @@ impl Operators {
         let stage = match (credentials.authenticator, self.policy) {
             (Some(_), _) => SessionStage::SecondFactor,
             (None, SecondFactorPolicy::Optional) => SessionStage::SignedIn,
-            (None, SecondFactorPolicy::Required) => return Err(SignInError::AuthenticatorMissing),
+            (None, SecondFactorPolicy::Required) => {
+                let audit = self.refusal_entry(Some(&operator), Refusal::AuthenticatorMissing, client);
+                self.store.refuse_sign_in(audit).await?;
+                return Err(SignInError::AuthenticatorMissing);
+            }
         };
         let (token, session) = self.new_session(operator.id, stage, client);
-        match self.store.open_operator_session(session.clone(), stored, rehashed).await? {
+        let audit = (stage == SessionStage::SignedIn).then(|| self.sign_in_entry(&operator, "NONE", client));
+        let over = self.clock.now().minus(SESSION_LIFETIME);
+        match self.store.open_operator_session(session.clone(), stored, rehashed, over, audit).await? {
             SessionOpened::Done => {}
             SessionOpened::Changed => return Err(SignInError::Invalid),
         }
@@ -128,18 +144,25 @@ impl Operators {
             .take_second_factor(&guess, Instant::now())
             .map_err(|retry_after| SignInError::Throttled { retry_after })?;
         let Some(factor) = self.factor(&operator, credentials.authenticator.as_ref(), code)? else {
-            self.store.refuse_second_factor(old.id, MAX_WRONG_CODES).await?;
+            let audit = self.refusal_entry(Some(&operator), Refusal::WrongCode, client);
+            self.store.refuse_second_factor(old.id, MAX_WRONG_CODES, audit).await?;
             return Err(SignInError::WrongCode);
         };
+        let kind = match factor {
+            SecondFactor::Code { .. } => "AUTHENTICATOR",
+            SecondFactor::RecoveryCode(_) => "RECOVERY_CODE",
+        };
+        let audit = self.sign_in_entry(&operator, kind, client);
         let (token, session) = self.new_session(operator.id, SessionStage::SignedIn, client);
-        match self.store.use_second_factor(old.id, session.clone(), factor).await? {
+        match self.store.use_second_factor(old.id, session.clone(), factor, audit).await? {
             SecondFactorUsed::Done => {
                 self.throttle.signed_in(&guess);
                 Ok(SignedIn::new(token, session.session, operator))
             }
             SecondFactorUsed::SessionGone => Err(SignInError::SessionOver),
             SecondFactorUsed::NotUsable => {
-                self.store.refuse_second_factor(old.id, MAX_WRONG_CODES).await?;
+                let audit = self.refusal_entry(Some(&operator), Refusal::UsedCode, client);
+                self.store.refuse_second_factor(old.id, MAX_WRONG_CODES, audit).await?;
                 Err(SignInError::WrongCode)
             }
         }
