@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use clap::Args;
 use dropin_boot::{Context, Failure, Parts, WebhookArgs};
 use dropin_payments::{PaymentArgs, payments};
@@ -8,7 +6,6 @@ use dropin_usecases::access::Merchants;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::{Operators, PasswordCost, SecondFactorPolicy};
 
-use crate::totals::DayTotals;
 use crate::{PanelDeps, configure};
 
 /// The settings of the admin panel.
@@ -98,13 +95,12 @@ pub async fn assemble_with(
         audit_log: store.clone(),
         back_office: store.clone(),
         backlog: store.clone(),
-        rates: store.clone(),
+        rates: store,
         flows: context.flows.clone(),
         clock,
         ids,
         sandbox: context.is_sandbox(),
         is_https,
-        totals: Arc::new(DayTotals::new(store)),
     };
     let parts = Parts::new().with_master_key(secrets.id()).mount("", configure(deps)).register_metrics(processor);
     Ok((parts, FirstOperator(operators)))

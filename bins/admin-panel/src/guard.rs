@@ -2,8 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use actix_web::cookie::{Cookie, SameSite};
-use actix_web::http::header::{HeaderName, HOST, HeaderValue, ORIGIN, USER_AGENT};
+use actix_web::http::header::{COOKIE as COOKIE_HEADER, HOST, HeaderName, HeaderValue, ORIGIN, SET_COOKIE, USER_AGENT};
 use actix_web::http::{Method, Uri};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, Route, web};
 use dropin_access::operator::{ActionReach, PanelAction};
@@ -18,6 +17,8 @@ use crate::PanelDeps;
 
 /// The cookie that holds the session's token. Its prefix makes browsers take it with Secure, for this host alone and for every path.
 const COOKIE: &str = "__Host-dropin-admin";
+/// It is no script's, goes with requests of our own pages alone, and ends with the browser.
+const COOKIE_ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
 /// What a handler answers.
 pub(crate) type Answer = Result<HttpResponse, Refusal>;
@@ -54,23 +55,27 @@ pub(crate) fn client_address(http: &HttpRequest) -> Option<IpAddr> {
 }
 
 pub(crate) fn token_of(http: &HttpRequest) -> Option<String> {
-    http.cookie(COOKIE).map(|cookie| cookie.value().to_owned()).filter(|token| !token.is_empty())
+    let lines = http.headers().get_all(COOKIE_HEADER).filter_map(|line| line.to_str().ok());
+    let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    cookies.find(|(name, token)| *name == COOKIE && !token.is_empty()).map(|(_, token)| token.to_owned())
 }
 
 /// Gives the browser a session's token.
-pub(crate) fn with_session(mut response: HttpResponse, token: &str) -> HttpResponse {
-    let cookie = Cookie::build(COOKIE, token).path("/").secure(true).http_only(true).same_site(SameSite::Strict).finish();
-    if let Err(error) = response.add_cookie(&cookie) {
-        log::error!("a session cannot be given to a browser: {error}");
-    }
-    response
+pub(crate) fn with_session(response: HttpResponse, token: &str) -> HttpResponse {
+    with_cookie(response, &format!("{COOKIE}={token}; {COOKIE_ATTRIBUTES}"))
 }
 
 /// Takes the token away from the browser.
-pub(crate) fn without_session(mut response: HttpResponse) -> HttpResponse {
-    let cookie = Cookie::build(COOKIE, "").path("/").secure(true).http_only(true).same_site(SameSite::Strict).finish();
-    if let Err(error) = response.add_removal_cookie(&cookie) {
-        log::error!("a session cannot be taken from a browser: {error}");
+pub(crate) fn without_session(response: HttpResponse) -> HttpResponse {
+    with_cookie(response, &format!("{COOKIE}=; Max-Age=0; {COOKIE_ATTRIBUTES}"))
+}
+
+fn with_cookie(mut response: HttpResponse, cookie: &str) -> HttpResponse {
+    match HeaderValue::from_str(cookie) {
+        Ok(cookie) => {
+            response.headers_mut().insert(SET_COOKIE, cookie);
+        }
+        Err(error) => log::error!("a session cannot be given to a browser: {error}"),
     }
     response
 }

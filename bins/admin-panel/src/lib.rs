@@ -69,15 +69,13 @@ pub struct PanelDeps {
     pub sandbox: bool,
     /// Whether browsers reach the panel over TLS.
     pub is_https: bool,
-    totals: Arc<DayTotals>,
 }
-
-use PanelDeps as Deps;
 
 /// Mounts the panel.
 pub fn configure(deps: PanelDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
+    let totals = web::Data::new(DayTotals::new(deps.back_office.clone()));
     move |config| {
-        config.app_data(web::Data::new(deps.clone()));
+        config.app_data(web::Data::new(deps.clone())).app_data(totals.clone());
         routes::mount(config);
     }
 }

@@ -72,9 +72,14 @@ impl PanelRequest {
         Ok(Some(vec![chosen]))
     }
 
-    /// Who acts, as histories and the audit log keep it.
+    /// Who it is, for people.
     pub(crate) fn name(&self) -> String {
         self.operator.operator.name.as_str().to_owned()
+    }
+
+    /// The same person as histories and the audit log name it: by its e-mail address, which is one person's.
+    pub(crate) fn actor(&self) -> String {
+        self.operator.operator.email.as_str().to_owned()
     }
 
     /// From where.
@@ -171,23 +176,23 @@ pub(crate) struct Notice {
 
 /// An item of the navigation.
 pub(crate) struct ShownItem {
-    path: &'static str,
-    name: &'static str,
-    current: bool,
+    pub(crate) path: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) current: bool,
 }
 
 /// The frame of a page.
 pub(crate) struct Shell {
-    title: String,
-    style: &'static str,
-    icon: &'static str,
-    sandbox: bool,
-    search: String,
-    operator: String,
-    role: String,
+    pub(crate) title: String,
+    pub(crate) style: &'static str,
+    pub(crate) icon: &'static str,
+    pub(crate) sandbox: bool,
+    pub(crate) search: String,
+    pub(crate) operator: String,
+    pub(crate) role: String,
     pub(crate) csrf: String,
-    nav: Vec<ShownItem>,
-    notice: Option<Notice>,
+    pub(crate) nav: Vec<ShownItem>,
+    pub(crate) notice: Option<Notice>,
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use dropin_kernel::Timestamp;
+use dropin_kernel::uuid::Uuid;
 use dropin_ports::{AuditCursor, AuditEntry, AuditQuery, AuditScope};
 
 use super::{Choice, MerchantNames, PAGE_ROWS, day, merchant_choices, visible_merchants};
@@ -115,7 +116,7 @@ fn row(entry: &AuditEntry, names: &MerchantNames) -> EntryRow {
         from: entry.acting.address.map(|address| address.to_string()).unwrap_or_default(),
         action: show::words(&entry.action),
         subject: format!("{} {id}", show::words(&entry.subject_kind)),
-        link: link.filter(|_| id.parse::<dropin_kernel::uuid::Uuid>().is_ok()),
+        link: link.filter(|_| id.parse::<Uuid>().is_ok()),
         merchant: entry.merchant_id.map(|id| names.name(id)).unwrap_or_default(),
         note: entry.acting.note.clone().unwrap_or_default(),
         before: entry.before.clone().unwrap_or_default(),

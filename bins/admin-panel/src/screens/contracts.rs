@@ -20,7 +20,6 @@ use crate::show::{self, Html};
 const MAX_LISTED: u32 = 100;
 
 struct TryRow {
-    order: String,
     at: Html,
     result: String,
 }
@@ -85,7 +84,7 @@ async fn page_of(request: &PanelRequest, contract: &Contract, wrong: Option<Stri
         orders: orders.iter().map(|order| OrderRow::new(order, &names)).collect(),
         tries: tries
             .iter()
-            .map(|one| TryRow { order: String::new(), at: show::instant(one.at), result: format!("{:?}", one.result) })
+            .map(|one| TryRow { at: show::instant(one.at), result: format!("{:?}", one.result) })
             .collect(),
         may_close: request.may(PanelAction::CloseContract, contract.merchant_id) && contract.close_by_merchant(request.deps.clock.now()).is_ok(),
         note: request.fields.text("note").to_owned(),

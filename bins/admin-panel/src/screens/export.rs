@@ -11,7 +11,7 @@ use futures_util::stream;
 
 use super::acting;
 use super::orders::search_of;
-use crate::Deps;
+use crate::PanelDeps;
 use crate::guard::Answer;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
@@ -61,7 +61,7 @@ pub(crate) async fn orders(request: PanelRequest) -> Answer {
 }
 
 /// The next piece of the file. A failure breaks the answer off, so that nobody takes a part for the whole.
-async fn next(deps: &Deps, position: Position) -> Option<(Result<Bytes, actix_web::Error>, Position)> {
+async fn next(deps: &PanelDeps, position: Position) -> Option<(Result<Bytes, actix_web::Error>, Position)> {
     match position {
         Position::Head(search) => Some((Ok(Bytes::from_static(HEAD.as_bytes())), Position::Rows(search, 0))),
         Position::End => None,

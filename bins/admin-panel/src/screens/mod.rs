@@ -30,7 +30,6 @@ use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{Acting, Actor, SearchCursor, StoreError};
 use dropin_usecases::audit_log::MerchantAct;
 
-use crate::PanelDeps;
 use crate::fields::Fields;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
@@ -96,7 +95,7 @@ pub(crate) fn merchant_choices(merchants: &[Merchant], chosen: &str) -> Vec<Choi
 /// Who acts and why, for the audit log.
 pub(crate) fn acting(request: &PanelRequest) -> Acting {
     let note = request.fields.given("note").map(|note| note.chars().take(Acting::MAX_NOTE_CHARACTERS).collect());
-    Acting { actor: Actor::Operator(request.name()), address: request.address(), note }
+    Acting { actor: Actor::Operator(request.actor()), address: request.address(), note }
 }
 
 /// The same, about a merchant's affair.
@@ -136,6 +135,3 @@ pub(crate) fn day(fields: &Fields, name: &str, days: u64) -> Result<Option<Times
     let at: Timestamp = format!("{text}T00:00:00Z").parse().map_err(|_no_day| format!("{text} is no day; write it as 2026-11-25."))?;
     Ok(Some(at.plus(Duration::from_secs(days * 24 * 60 * 60))))
 }
-
-/// Everything of the panel that a screen works with.
-pub(crate) type Deps = PanelDeps;

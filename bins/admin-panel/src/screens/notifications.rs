@@ -142,7 +142,6 @@ struct NotificationPage {
     statuses: Vec<StatusRow>,
     tries: Vec<TryRow>,
     body: String,
-    note: String,
     wrong: Option<String>,
 }
 
@@ -202,7 +201,6 @@ async fn page_of(request: &PanelRequest, found: NotificationDetails, wrong: Opti
         statuses: statuses.collect(),
         tries: tries.collect(),
         body: show::bytes(&found.body),
-        note: request.fields.text("note").to_owned(),
         wrong,
     })
 }
@@ -213,7 +211,7 @@ pub(crate) async fn replay(request: PanelRequest) -> Answer {
     let event = found.notification.event_id;
     let endpoint = endpoint(&request)?;
     let which = ReplayWhich::One { event, endpoint: Some(endpoint) };
-    let order = ReplayOrder { which, to: None, rate: None, by: request.name(), dry_run: false, acting: acting(&request) };
+    let order = ReplayOrder { which, to: None, rate: None, by: request.actor(), dry_run: false, acting: acting(&request) };
     let wrong = match request.deps.notifications.replay(&order).await {
         Ok(outcome) => return Ok(see(format!("/notifications/{event}?done={}", outcome_code(&outcome)))),
         Err(ReplayError::Store { error, .. }) => return Err(error.into()),
@@ -236,7 +234,7 @@ pub(crate) async fn discard(request: PanelRequest) -> Answer {
     let found = load(&request).await?;
     let event = found.notification.event_id;
     let which = DiscardWhich::One { event, endpoint: Some(endpoint(&request)?) };
-    let order = DiscardOrder { which, by: request.name(), dry_run: false, acting: acting(&request) };
+    let order = DiscardOrder { which, by: request.actor(), dry_run: false, acting: acting(&request) };
     match request.deps.notifications.discard(&order).await {
         Ok(0) => Ok(see(format!("/notifications/{event}?done=not-discarded"))),
         Ok(_) => Ok(see(format!("/notifications/{event}?done=discarded"))),

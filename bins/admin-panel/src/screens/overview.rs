@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use actix_web::web;
 use askama::Template;
 use askama::filters::Safe;
 use dropin_access::operator::PanelAction;
@@ -16,7 +17,7 @@ use crate::guard::{Answer, may};
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
-use crate::totals::{DAY, day_of};
+use crate::totals::{DAY, DayTotals, day_of};
 
 /// Spans that are offered, in days.
 const SPANS: &[u32] = &[7, 14, 30];
@@ -206,16 +207,18 @@ async fn read(
     merchants: Option<&[MerchantId]>,
     span: u32,
 ) -> Result<Vec<(Timestamp, Vec<PaymentTotals>)>, Refusal> {
+    let sums = request.http.app_data::<web::Data<DayTotals>>();
+    let sums = sums.ok_or_else(|| Refusal::Internal("the sums of days are not mounted".to_owned()))?;
     let today = day_of(request.deps.clock.now());
     let mut days = Vec::new();
     for back in (0..span).rev() {
         let day = today.minus(DAY * back);
         let mut totals = Vec::new();
         match merchants {
-            None => totals.extend(request.deps.totals.read(None, day, today).await?.iter().cloned()),
+            None => totals.extend(sums.read(None, day, today).await?.iter().cloned()),
             Some(merchants) => {
                 for merchant in merchants.iter().take(MAX_SUMMED_MERCHANTS) {
-                    totals.extend(request.deps.totals.read(Some(*merchant), day, today).await?.iter().cloned());
+                    totals.extend(sums.read(Some(*merchant), day, today).await?.iter().cloned());
                 }
             }
         }

@@ -54,7 +54,7 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
     if let Err(why) = required_note(&request.fields) {
         return review_again(&request, why).await;
     }
-    let (payments, by, name) = (request.deps.payments.clone(), acting(&request), request.name());
+    let (payments, by, name) = (request.deps.payments.clone(), acting(&request), request.actor());
     let flow = async move { payments.review(id, approve, &name, &by).await };
     let outcome = match request.deps.flows.run(flow).await? {
         Ok(outcome) => outcome,

@@ -5,6 +5,7 @@ pub mod access;
 pub mod append_only;
 pub mod attempts;
 pub mod audit;
+pub mod back_office;
 pub mod backlog;
 pub mod batches;
 pub mod checkout;

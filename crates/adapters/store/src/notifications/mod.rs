@@ -55,7 +55,8 @@ impl NotificationStore for Store {
         self.write(move |connection| {
             let queued = replay::replay(connection, to, &items, &asked, now)?;
             if 0 < queued.queued + queued.hurried {
-                audit_log::append(connection, &of_merchant_of(connection, to, &asked.audit)?)?;
+                let entry = of_merchant_of(connection, to, &asked.audit)?;
+                audit_log::append(connection, &entry)?;
             }
             Ok(if asked.dry_run { TxOutcome::Rollback(queued) } else { TxOutcome::Commit(queued) })
         })
