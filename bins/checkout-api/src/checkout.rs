@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
-use dropin_http::{ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, JsonBody, json, respond_idempotently};
+use dropin_http::{
+    ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, JsonBody, json, respond_idempotently,
+};
 use dropin_kernel::MerchantId;
 use dropin_order::Channel;
 use dropin_ports::{ContractName, KeyUse, OrderName};

@@ -3,7 +3,8 @@
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use dropin_http::{
-    ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, JsonBody, PathId, PathIds, json, respond_idempotently,
+    ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, JsonBody, PathId, PathIds, json,
+    respond_idempotently,
 };
 use dropin_kernel::{OrderId, RefundId};
 use dropin_ports::KeyUse;

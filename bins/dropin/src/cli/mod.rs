@@ -9,6 +9,7 @@ mod listen;
 mod merchant;
 mod notification;
 mod operations;
+mod operator;
 mod order;
 mod output;
 mod processor;
@@ -29,6 +30,7 @@ use listen::Listen;
 use merchant::MerchantCommand;
 use notification::NotificationCommand;
 use operations::OpCommand;
+use operator::OperatorCommand;
 use order::OrderCommand;
 use output::{Output, say, say_lines};
 use rates::RatesCommand;
@@ -93,6 +95,9 @@ pub(crate) enum Command {
     /// A merchant's contracts, over HTTP with its credentials as its server has them
     #[command(subcommand)]
     Contract(ContractCommand),
+    /// Operators: the people who sign in to the admin panel
+    #[command(subcommand)]
+    Operator(OperatorCommand),
     /// The books
     #[command(subcommand)]
     Ledger(LedgerCommand),

@@ -12,6 +12,7 @@ use dropin_usecases::access::Merchants;
 use super::ledger::{self, LedgerCommand};
 use super::merchant::{self, MerchantCommand};
 use super::operations::{self, OpCommand};
+use super::operator::{self, OperatorCommand};
 use super::order::{self, OrderCommand};
 use super::rates::{self, RatesCommand};
 use super::{Cli, Command, DeploymentCommand, contract, doctor, keys, listen, notification, say, trigger, wallet};
@@ -66,6 +67,9 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         Command::Order(OrderCommand::Review(wanted)) => {
             with_ready(open(cli, command)?, async |store| order::review(cli, store, wanted).await).await
         }
+        Command::Operator(wanted) => {
+            with_ready(open(cli, command)?, async |store| operator::run(cli, store, wanted).await).await
+        }
         Command::Wallet(wanted) => {
             with_ready(open(cli, command)?, async |store| wallet::run(cli, store, wanted).await).await
         }
@@ -94,7 +98,12 @@ async fn with_ready<T>(store: Store, run: impl AsyncFnOnce(&Store) -> Result<T, 
 
 /// Whether the command may be the first one on a deployment. Any other that finds no database was given a wrong place.
 fn may_be_first(command: &Command) -> bool {
-    matches!(command, Command::Migrate | Command::Merchant(MerchantCommand::Create(_)))
+    matches!(
+        command,
+        Command::Migrate
+            | Command::Merchant(MerchantCommand::Create(_))
+            | Command::Operator(OperatorCommand::Invite(_))
+    )
 }
 
 pub(super) fn no_database(path: &str) -> Failure {

@@ -9,6 +9,7 @@ mod documents;
 mod keys;
 mod ledger;
 mod methods;
+mod operators;
 mod paying;
 mod program;
 mod serving;

@@ -35,7 +35,9 @@ pub enum AuditKeysError {
     )]
     Elsewhere(PathBuf),
     /// There is no key, and whether one is needed is not known.
-    #[error("there is no key in {folder}, and the database does not tell whether its audit log was sealed by one: {source}")]
+    #[error(
+        "there is no key in {folder}, and the database does not tell whether its audit log was sealed by one: {source}"
+    )]
     Unsure {
         /// Where it should be.
         folder: PathBuf,
@@ -145,8 +147,7 @@ impl AuditSealer for AuditKeys {
     fn sign_export(&self, message: &[u8]) -> Result<ExportSignature, KeyringError> {
         let (id, key) = self.ring.newest()?;
         let failed = || KeyringError::Unavailable("signing failed in the library".to_owned());
-        let pair =
-            Ed25519KeyPair::from_seed_unchecked(key.export_seed.as_slice()).map_err(|_rejected| failed())?;
+        let pair = Ed25519KeyPair::from_seed_unchecked(key.export_seed.as_slice()).map_err(|_rejected| failed())?;
         let public_key = pair.public_key().as_ref().try_into().map_err(|_length| failed())?;
         let signature = pair.sign(message).as_ref().try_into().map_err(|_length| failed())?;
         Ok(ExportSignature { key_id: id.to_string(), public_key, signature })

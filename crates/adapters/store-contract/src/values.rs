@@ -14,8 +14,8 @@ use dropin_kernel::{
 use dropin_money::{Amount, Currency};
 use dropin_order::{BankDetails, NewOrder, Operation, Order, OrderParts};
 use dropin_ports::{
-    Acting, Actor, AuditSubject, NewAuditEntry, NewEvent, NewHistoryEntry, NewMerchant, NewSession, SealedCard, StashEntry, StashFound, StashKey,
-    StashSummary, Subject,
+    Acting, Actor, AuditSubject, NewAuditEntry, NewEvent, NewHistoryEntry, NewMerchant, NewSession, SealedCard,
+    StashEntry, StashFound, StashKey, StashSummary, Subject,
 };
 use dropin_rates::ExchangeRate;
 use dropin_session::{BillingChoice, SaleRate, Session, SessionParts, SessionTerms, SessionTermsParts};
@@ -68,7 +68,6 @@ pub fn audit_entry(
 pub fn audited() -> NewAuditEntry {
     audit_entry(AuditAction::MerchantChange, None, AuditSubject::deployment())
 }
-
 
 /// A merchant with a user, and an endpoint on request.
 pub fn new_merchant(endpoint: bool) -> NewMerchant {

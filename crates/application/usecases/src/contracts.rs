@@ -10,8 +10,8 @@ use dropin_kernel::{ContractId, EventId, OpId};
 use dropin_order::Order;
 use dropin_ports::{
     Acting, Actor, ChangeContract, Changed, Clock, ContractName, ContractStore, CredentialChange, CredentialDeletion,
-    CredentialToDelete, CredentialVault, DeleteCredentialRequest, IdSource, NewAuditEntry, NewEvent, NewHistoryEntry, Processor,
-    ResponseToStore, StoreError, Subject,
+    CredentialToDelete, CredentialVault, DeleteCredentialRequest, IdSource, NewAuditEntry, NewEvent, NewHistoryEntry,
+    Processor, ResponseToStore, StoreError, Subject,
 };
 use dropin_wire::event::contract_changed;
 
@@ -100,8 +100,7 @@ impl Contracts {
             let contract = contract.ok_or(ContractError::NotFound)?;
             let step = contract.close_by_merchant(self.clock.now())?;
             let (answer, response) = reply.tell(&step.change.next);
-            let change =
-                self.change(&contract, act.by.actor.clone(), step, CredentialChange::Delete, response);
+            let change = self.change(&contract, act.by.actor.clone(), step, CredentialChange::Delete, response);
             let change = self.audited(change, &contract, &act.by);
             match self.store.change_contract(change).await? {
                 Changed::Done => return Ok(IdempotentOutcome::Stored(answer)),

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use dropin_access::AuditAction;
 use dropin_kernel::{EventId, MerchantId};
 use dropin_ports::{
-    Acting, AuditSubject, Clock, IdSource, NewAuditEntry, NotificationDetails, NotificationPage, NotificationQuery, NotificationStore, StoreError,
+    Acting, AuditSubject, Clock, IdSource, NewAuditEntry, NotificationDetails, NotificationPage, NotificationQuery,
+    NotificationStore, StoreError,
 };
 
 pub use discard::{DiscardError, DiscardOrder, DiscardWhich};

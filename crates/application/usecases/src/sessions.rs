@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use dropin_access::AuditAction;
 use dropin_kernel::{
-    MerchantId,    BillingProfileId, Change, EventId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation, ViolationCode,
+    BillingProfileId, Change, EventId, MerchantId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation,
+    ViolationCode,
 };
 use dropin_money::Currency;
 use dropin_order::Order;
 use dropin_ports::{
-    NewAuditEntry,    Actor, ChangeSession, Changed, Clock, IdSource, Inserted, NewEvent, NewHistoryEntry, NewSession, ReplaceSession,
-    Replaced, SessionStore, SessionWithOrder, StoreError, Subject,
+    Actor, ChangeSession, Changed, Clock, IdSource, Inserted, NewAuditEntry, NewEvent, NewHistoryEntry, NewSession,
+    ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError, Subject,
 };
 use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTransition, SessionTrigger, WrongState};
 use dropin_validation::{BillingProfile, UrlPolicy};

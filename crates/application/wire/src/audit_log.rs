@@ -161,7 +161,10 @@ mod tests {
             seal: None,
         };
         let line = body.line();
-        assert!(!line.contains('\n') && line.contains(r#""After":{"a":1}"#) && line.contains(r#""Before":null"#), "{line}");
+        assert!(
+            !line.contains('\n') && line.contains(r#""After":{"a":1}"#) && line.contains(r#""Before":null"#),
+            "{line}"
+        );
         let altered = EntryBody { after: Some(Json("{\"a\":")), ..body }.line();
         assert!(altered.contains(r#""After":"{\"a\":""#), "{altered}");
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_http::{AuthState, Flows};
-use dropin_keyring::{AuditKeys, AuditKeysError, CredentialKeys, CredentialKeysError, MasterKey, MasterKeyError, StashKeys};
+use dropin_keyring::{
+    AuditKeys, AuditKeysError, CredentialKeys, CredentialKeysError, MasterKey, MasterKeyError, StashKeys,
+};
 use dropin_ports::{AuditSealStore, Clock, ContractStore, IdSource, Secrets};
 use dropin_store::Store;
 use dropin_usecases::access::Authenticator;

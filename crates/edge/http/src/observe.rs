@@ -26,7 +26,7 @@ use futures_util::FutureExt;
 
 use crate::ApiError;
 use crate::body_guard::BodyGuard;
-use crate::client::{self, ClientAddress, Client};
+use crate::client::{self, Client, ClientAddress};
 use crate::connections::{Connection, RequestGuard};
 use crate::head;
 use crate::health;

@@ -60,7 +60,8 @@ pub async fn what_was_discarded_goes_with_its_event(harness: Arc<Harness>) {
     let next = finish(&harness, &first, Parked, Some(500), at(101)).await.remove(0);
     finish(&harness, &next, Acknowledged, Some(200), at(102)).await;
     assert_eq!(purge(&harness, at(9_999), 100).await, (0, 0), "it is parked");
-    let asked = DiscardRequest { items: vec![(all[0], endpoint.id)], by: "ada".to_owned(), dry_run: false, audit: audited() };
+    let asked =
+        DiscardRequest { items: vec![(all[0], endpoint.id)], by: "ada".to_owned(), dry_run: false, audit: audited() };
     assert_eq!(harness.notifications.discard(asked, at(200)).await, Ok(1));
     assert_eq!(purge(&harness, at(9_999), 100).await, (1, 1));
     assert_eq!(harness.count("outbox_discarded", "1 = 1"), 0);

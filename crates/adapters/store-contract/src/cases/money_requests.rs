@@ -10,12 +10,12 @@ use super::operators::{act, active};
 use crate::Harness;
 use crate::values::{at, fresh};
 
-fn eur(minor: i64) -> Amount {
-    Amount::from_minor(Currency::Eur, minor).unwrap()
+fn usd(minor: i64) -> Amount {
+    Amount::from_minor(Currency::Usd, minor).unwrap()
 }
 
 fn basis_of(order_and_operator: i64, order: i64) -> MoneyBasis {
-    let totals = MoneyTotals { order_and_operator: eur(order_and_operator), order: eur(order) };
+    let totals = MoneyTotals { order_and_operator: usd(order_and_operator), order: usd(order) };
     MoneyBasis { totals, merchant_limit: None }
 }
 
@@ -25,7 +25,7 @@ fn asked(order: &dropin_order::Order, by: OperatorId, minor: i64, when: u64) -> 
         kind: MoneyKind::Refund,
         merchant: order.merchant_id,
         order: order.id,
-        amount: eur(minor),
+        amount: usd(minor),
         note: "the parcel was lost — ‮twice".to_owned(),
         requested_by: by,
         requested_at: at(when),
@@ -36,7 +36,7 @@ fn asked(order: &dropin_order::Order, by: OperatorId, minor: i64, when: u64) -> 
 }
 
 async fn basis(harness: &Harness, by: OperatorId, merchant: MerchantId, order: OrderId, since: u64) -> MoneyBasis {
-    harness.operators.money_basis(by, merchant, order, Currency::Eur, at(since)).await.unwrap()
+    harness.operators.money_basis(by, merchant, order, Currency::Usd, at(since)).await.unwrap()
 }
 
 async fn insert(harness: &Harness, request: &MoneyRequest, basis: MoneyBasis, since: u64) -> MoneyRequested {
@@ -71,8 +71,8 @@ pub async fn requests_are_counted_by_order_and_operator(harness: Arc<Harness>) {
     let (stranger, _) = harness.merchant().await;
     let foreign = MoneyRequest { merchant: stranger.id, ..asked(&one, ana.id, 1, 13) };
     assert_eq!(insert(&harness, &foreign, basis_of(123, 120), 0).await, MoneyRequested::NoOrder);
-    let dollars = MoneyRequest { amount: Amount::from_minor(Currency::Usd, 1).unwrap(), ..asked(&one, ana.id, 1, 13) };
-    assert_eq!(insert(&harness, &dollars, basis_of(0, 0), 0).await, MoneyRequested::NoOrder);
+    let euros = MoneyRequest { amount: Amount::from_minor(Currency::Eur, 1).unwrap(), ..asked(&one, ana.id, 1, 13) };
+    assert_eq!(insert(&harness, &euros, basis_of(0, 0), 0).await, MoneyRequested::NoOrder);
 
     let list = |merchants, state| harness.operators.list_money_requests(merchants, state, 9);
     let all = vec![third.clone(), second.clone(), first];
@@ -172,11 +172,11 @@ pub async fn approval_limits_are_replaced_whole(harness: Arc<Harness>) {
     let order = harness.authorized(merchant.id).await.order;
     let set = |id, limits| harness.operators.set_approval_limits(id, limits, act(AuditAction::MerchantChange));
     assert_eq!(harness.operators.list_approval_limits(merchant.id).await, Ok(vec![]));
-    for limits in [vec![eur(0), Amount::from_minor(Currency::Usd, 7).unwrap()], vec![eur(500)], vec![]] {
+    for limits in [vec![usd(0), Amount::from_minor(Currency::Eur, 7).unwrap()], vec![usd(500)], vec![]] {
         assert_eq!(set(merchant.id, limits.clone()).await, Ok(AccountChanged::Done));
         assert_eq!(harness.operators.list_approval_limits(merchant.id).await, Ok(limits.clone()));
         let found = basis(&harness, ana.id, merchant.id, order.id, 0).await.merchant_limit;
-        assert_eq!(found, limits.into_iter().find(|limit| limit.currency() == Currency::Eur));
+        assert_eq!(found, limits.into_iter().find(|limit| limit.currency() == Currency::Usd));
     }
     assert_eq!(set(MerchantId::new(fresh()), vec![]).await, Ok(AccountChanged::Missing));
 }

@@ -97,7 +97,14 @@ pub(super) async fn states(harness: &Harness, events: &[EventId], endpoint: Endp
 }
 
 pub(super) fn asked(gap: Option<Duration>) -> ReplayRequest {
-    ReplayRequest { id: fresh(), by: "ada".to_owned(), wanted: "a test".to_owned(), gap, dry_run: false, audit: audited() }
+    ReplayRequest {
+        id: fresh(),
+        by: "ada".to_owned(),
+        wanted: "a test".to_owned(),
+        gap,
+        dry_run: false,
+        audit: audited(),
+    }
 }
 
 /// Asks for events that were meant for `endpoint` to be sent there again, whatever became of them.

@@ -21,8 +21,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_kernel::{EndpointId, EventId, MerchantId, Timestamp};
 use dropin_ports::{
-    DiscardRequest, EventsPurged, NewAuditEntry, NotificationDetails, NotificationPage, NotificationQuery, NotificationStore,
-    ReplayCounts, ReplayItem, ReplayRequest, StoreError,
+    DiscardRequest, EventsPurged, NewAuditEntry, NotificationDetails, NotificationPage, NotificationQuery,
+    NotificationStore, ReplayCounts, ReplayItem, ReplayRequest, StoreError,
 };
 
 use purge::Step;

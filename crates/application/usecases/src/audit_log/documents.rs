@@ -96,9 +96,8 @@ pub(crate) fn endpoint_document(endpoint: &Endpoint) -> Document {
 
 pub(crate) fn rates_document(rates: &RateSettings) -> Document {
     let markups = rates.pricing.markups.iter();
-    let markups = markups.fold(Document::new(), |all, (currency, markup)| {
-        all.text(currency.code(), markup.basis_points())
-    });
+    let markups =
+        markups.fold(Document::new(), |all, (currency, markup)| all.text(currency.code(), markup.basis_points()));
     Document::new()
         .text("Form", rates.form.as_str())
         .text("SettlementCurrency", rates.pricing.settlement.code())

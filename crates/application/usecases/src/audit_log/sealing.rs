@@ -124,7 +124,8 @@ pub(super) fn seal_message(
     previous: Option<&[u8; 32]>,
     sealed_at_micros: i64,
 ) -> Vec<u8> {
-    let AuditEntry { position: _, id, merchant_id, acting, action, subject_kind, subject_id, before, after, at } = entry;
+    let AuditEntry { position: _, id, merchant_id, acting, action, subject_kind, subject_id, before, after, at } =
+        entry;
     let (actor, name) = actor_words(&acting.actor);
     let address = acting.address.map(|address| address.to_string());
     let uuid = |merchant: &Option<MerchantId>| merchant.map(|merchant| *merchant.uuid().as_bytes());

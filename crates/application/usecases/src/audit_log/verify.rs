@@ -44,7 +44,9 @@ impl fmt::Display for KnownHead {
 
 /// The text is no head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be a head as `dropin audit head` prints it: the merchant's id or `deployment`, the number and the MAC, with colons between")]
+#[error(
+    "must be a head as `dropin audit head` prints it: the merchant's id or `deployment`, the number and the MAC, with colons between"
+)]
 pub struct InvalidHead;
 
 impl FromStr for KnownHead {
@@ -275,7 +277,11 @@ impl AuditVerification {
         Ok(seals)
     }
 
-    fn check(&self, sealed: &SealedAuditEntry, previous: Option<&[u8; 32]>) -> Result<Option<AuditFinding>, VerifyError> {
+    fn check(
+        &self,
+        sealed: &SealedAuditEntry,
+        previous: Option<&[u8; 32]>,
+    ) -> Result<Option<AuditFinding>, VerifyError> {
         let SealedAuditEntry { seal, entry } = sealed;
         let (chain, sequence) = (seal.chain, seal.sequence);
         let Some(entry) = entry else {

@@ -82,7 +82,8 @@ impl Notifications {
             }
             DiscardWhich::All(filter) => {
                 let fitting = NotificationFilter { state: Some(DeliveryState::Parked), ..filter.clone() };
-                let mut query = NotificationQuery { filter: fitting, after: None, oldest_first: true, limit: MAX_STEP_EVENTS };
+                let mut query =
+                    NotificationQuery { filter: fitting, after: None, oldest_first: true, limit: MAX_STEP_EVENTS };
                 loop {
                     let page = self.store.list_notifications(query.clone()).await?;
                     let found = page.notifications.iter();

@@ -7,7 +7,8 @@ use std::time::Duration;
 use dropin_access::{AuditAction, AuditSubjectKind};
 use dropin_kernel::{AuditEntryId, EndpointId, EventId, Timestamp};
 use dropin_ports::{
-    Acting, AuditSubject, DeliveryState, DeliveryStatus, NotificationFilter, NotificationQuery, ReplayItem, ReplayRequest, StoreError,
+    Acting, AuditSubject, DeliveryState, DeliveryStatus, NotificationFilter, NotificationQuery, ReplayItem,
+    ReplayRequest, StoreError,
 };
 use dropin_wire::audit_log::Document;
 

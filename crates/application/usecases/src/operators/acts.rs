@@ -77,7 +77,7 @@ pub(super) fn rights_document(document: Document, rights: &OperatorRights) -> Do
 }
 
 pub(super) fn amounts<'a>(all: impl IntoIterator<Item = &'a Amount>) -> Vec<String> {
-    all.into_iter().map(|amount| format!("{} {amount}", amount.currency())).collect()
+    all.into_iter().map(|amount| format!("{amount:#}")).collect()
 }
 
 impl Operators {
@@ -127,7 +127,7 @@ impl Operators {
         let after = Document::new()
             .text("Kind", request.kind)
             .text("Order", request.order)
-            .text("Amount", format!("{} {}", request.amount.currency(), request.amount))
+            .text("Amount", format!("{:#}", request.amount))
             .text("State", request.state)
             .finish();
         NewAuditEntry {

@@ -34,9 +34,9 @@ use dropin_contract::Contract;
 use dropin_kernel::{Change, MerchantId, OpId, Timestamp};
 use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::{
-    Acting, Actor, Applied, CaptureRequest, ChangeOrder, ClaimedOperation, Clock, CredentialVault, IdSource, NewAuditEntry, NewHistoryEntry,
-    OperationQuery, Payment, PaymentStore, Processor, ProcessorReply, RefundRequest, Settled, StoreError, Subject,
-    VoidRequest,
+    Acting, Actor, Applied, CaptureRequest, ChangeOrder, ClaimedOperation, Clock, CredentialVault, IdSource,
+    NewAuditEntry, NewHistoryEntry, OperationQuery, Payment, PaymentStore, Processor, ProcessorReply, RefundRequest,
+    Settled, StoreError, Subject, VoidRequest,
 };
 use dropin_session::Session;
 

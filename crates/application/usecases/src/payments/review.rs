@@ -150,12 +150,7 @@ impl Payments {
     }
 
     /// Takes what the processor did as it is, as long as it is less than was asked, or nobody's business any more.
-    async fn accept(
-        &self,
-        order: &Order,
-        operation: &Operation,
-        by: &Acting,
-    ) -> Result<ReviewOutcome, ReviewError> {
+    async fn accept(&self, order: &Order, operation: &Operation, by: &Acting) -> Result<ReviewOutcome, ReviewError> {
         let answer = match self.processor.status(question(order.merchant_id, operation)).await {
             StatusReply::Known(answer @ ProcessorReply::Approved { .. }) => answer,
             StatusReply::Unreachable { why } => return Err(ReviewError::NotAcceptable(why)),

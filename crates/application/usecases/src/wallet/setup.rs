@@ -1,10 +1,12 @@
 use std::sync::Arc;
 
-use dropin_access::{AuditAction, AuditSubjectKind, DomainCheck, MerchantIdentifier, RegisteredDomain, WalletDomain, WalletIdentity};
+use dropin_access::{
+    AuditAction, AuditSubjectKind, DomainCheck, MerchantIdentifier, RegisteredDomain, WalletDomain, WalletIdentity,
+};
 use dropin_kernel::{MerchantId, Violation, ViolationCode, Violations};
 use dropin_ports::{
-    AccountChanged, Acting, AuditSubject, Clock, IdSource, KeyringError, Secrets, StoreError, WalletCredentials, WalletFailure, WalletProvider,
-    WalletStore,
+    AccountChanged, Acting, AuditSubject, Clock, IdSource, KeyringError, Secrets, StoreError, WalletCredentials,
+    WalletFailure, WalletProvider, WalletStore,
 };
 
 use zeroize::Zeroizing;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use dropin_kernel::OrderId;
 use dropin_order::{BankDetails, Channel, NewOrder, OpKind, Operation, Order, OrderState, Stuck};
-use dropin_ports::{Acting, 
-    AuthorizationPrepared, CheckoutRecord, PaymentStore, PrepareAuthorization, ProcessorReply, StatusReply, Waiting,
+use dropin_ports::{
+    Acting, AuthorizationPrepared, CheckoutRecord, PaymentStore, PrepareAuthorization, ProcessorReply, StatusReply,
+    Waiting,
 };
 use dropin_session::SessionStateKind;
 use dropin_usecases::payments::{RefundError, ReturnDestination, ReviewError};
@@ -285,7 +286,10 @@ async fn what_a_processor_says_otherwise_is_said_in_words() {
         StatusReply::Absent,
     ] {
         world.script.know_status(otherwise);
-        let Err(ReviewError::NotAcceptable(why)) = world.payments.review(id, true, "ana", &Acting::system()).await else { panic!() };
+        let Err(ReviewError::NotAcceptable(why)) = world.payments.review(id, true, "ana", &Acting::system()).await
+        else {
+            panic!()
+        };
         assert!(why.contains(' ') && !why.contains(['{', '(', ':']), "{why}");
     }
 }

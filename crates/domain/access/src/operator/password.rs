@@ -6,7 +6,7 @@ pub const MIN_PASSWORD_CHARS: usize = 12;
 /// Most characters, so that hashing has a bound.
 pub const MAX_PASSWORD_CHARS: usize = 128;
 
-/// Parts of a person's data that are shorter than this are in words by chance.
+/// Parts of a person's data that are shorter than this are in words by chance; and what remains beside one must not be.
 const MIN_CONTEXT_CHARS: usize = 5;
 
 /// Passwords of twelve characters and more that stand in every list of leaked ones.
@@ -81,7 +81,9 @@ pub fn check_password(password: &str, name: &str, email: &str) -> Result<(), Pas
     let personal = [email, local_part, name, "dropin"].map(str::to_lowercase);
     let is_personal = personal.iter().any(|part| {
         let rest = lower.replace(part.as_str(), "");
-        MIN_CONTEXT_CHARS <= part.chars().count() && rest.len() < lower.len() && rest.chars().count() < 5
+        MIN_CONTEXT_CHARS <= part.chars().count()
+            && rest.len() < lower.len()
+            && rest.trim().chars().count() < MIN_CONTEXT_CHARS
     });
     if is_personal { Err(PasswordRefused::Personal) } else { Ok(()) }
 }

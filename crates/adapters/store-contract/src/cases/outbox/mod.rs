@@ -118,8 +118,14 @@ impl Harness {
     /// Asks for one that is parked at `from` to be sent to `to`.
     async fn replay_parked(&self, event: EventId, from: EndpointId, to: EndpointId, now: Timestamp) -> Replayed {
         let items = vec![ReplayItem { event, from, state: Some(DeliveryState::Parked) }];
-        let asked =
-            ReplayRequest { id: fresh(), by: "ada".to_owned(), wanted: "one".to_owned(), gap: None, dry_run: false, audit: audited() };
+        let asked = ReplayRequest {
+            id: fresh(),
+            by: "ada".to_owned(),
+            wanted: "one".to_owned(),
+            gap: None,
+            dry_run: false,
+            audit: audited(),
+        };
         match self.notifications.replay(to, items, asked, now).await.unwrap() {
             ReplayCounts { queued: 1, .. } => Replayed::Done,
             ReplayCounts { refused: 1, .. } => Replayed::NoEndpoint,
