@@ -123,20 +123,18 @@ async fn read(http: &HttpRequest, payload: web::Payload) -> Result<(&'static Pan
     Ok((route, Fields::parse(&body, route.fields)?))
 }
 
-/// Whether a browser says that a page of this origin sends the form. Where it says nothing at all it is none: every browser since 2020 sends `Origin`
-/// with a form.
+/// Whether a browser says that a page of this origin sends the form. Sec-Fetch-Site is its own word, which no page can write; `Origin` is `null` where
+/// pages tell no referrer, as ours do. A browser that says neither is none: all send `Origin` with a form since 2020.
 fn is_from_own_page(http: &HttpRequest) -> bool {
     const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
     let headers = http.headers();
-    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
-    let same_site = text(&FETCH_SITE).is_none_or(|site| site == "same-origin");
     let mut origins = headers.get_all(ORIGIN);
-    let origin = match (origins.next(), origins.next()) {
-        (Some(origin), None) => origin,
-        (None, _) => return false,
-        (Some(_), Some(_)) => return false,
-    };
-    same_site && names_host(origin, headers.get(HOST).or(authority(http).as_ref()))
+    let (Some(origin), None) = (origins.next(), origins.next()) else { return false };
+    let names_us = names_host(origin, headers.get(HOST).or(authority(http).as_ref()));
+    match headers.get(FETCH_SITE) {
+        Some(site) => site == "same-origin" && (names_us || origin == "null"),
+        None => names_us,
+    }
 }
 
 /// HTTP/2 has the host in its address.
@@ -216,6 +214,9 @@ mod tests {
         for site in ["cross-site", "same-site", "none"] {
             assert!(!own(&[here, ("origin", "https://panel.example:8443"), ("sec-fetch-site", site)]), "{site}");
         }
-        assert!(!own(&[here]), "without a word of where it comes from");
+        assert!(own(&[here, ("origin", "null"), ("sec-fetch-site", "same-origin")]), "a page that tells no referrer");
+        let foreign = [here, ("origin", "https://evil.example"), ("sec-fetch-site", "same-origin")];
+        assert!(!own(&foreign), "the two do not agree");
+        assert!(!own(&[here]) && !own(&[here, ("sec-fetch-site", "same-origin")]), "without an Origin");
     }
 }

@@ -31,9 +31,9 @@ pub(crate) fn instant_text(at: Timestamp) -> String {
     format!("{} {month} {}, {:02}:{:02}:{:02}", at.day(), at.year(), at.hour(), at.minute(), at.second())
 }
 
-/// An instant, with the exact one behind it.
+/// An instant, with the exact one behind it. Each page says once that instants are in UTC.
 pub(crate) fn instant(at: Timestamp) -> Html {
-    Safe(format!("<time datetime=\"{at}\" title=\"{at}\">{} UTC</time>", instant_text(at)))
+    Safe(format!("<time datetime=\"{at}\" title=\"{at}\">{}</time>", instant_text(at)))
 }
 
 /// The same, or a dash.
@@ -215,7 +215,7 @@ mod tests {
     fn instants_are_readable_and_exact() {
         let at = Timestamp::from_micros(1_795_640_705_123_456);
         let shown = instant(at).0;
-        assert!(shown.contains(&format!("datetime=\"{at}\"")) && shown.ends_with(" UTC</time>"), "{shown}");
+        assert!(shown.contains(&format!("datetime=\"{at}\"")) && shown.ends_with("</time>"), "{shown}");
     }
 
     #[test]

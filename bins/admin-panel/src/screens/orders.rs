@@ -396,7 +396,7 @@ fn shopper_of(session: &Session) -> Shopper {
 fn operation_row(operation: &dropin_order::Operation) -> OperationRow {
     let open = operation.state.is_open().then(|| {
         let due = show::instant_text(operation.due_at);
-        format!("{} tries, next at {due} UTC", operation.tries)
+        format!("{} tries, next at {due}", operation.tries)
     });
     OperationRow {
         id: operation.id.to_string(),
@@ -441,7 +441,8 @@ async fn timeline(
             "PROCESSING_FAILED" | "DECLINED" => "bad",
             _ => "",
         };
-        all.push(Happening::new(step.at, kind, show::words(&step.what), format!("{state}, by {}", show::actor(&step.actor))));
+        let what = if step.what == "START" { "Payment begun".to_owned() } else { show::words(&step.what) };
+        all.push(Happening::new(step.at, kind, what, format!("{state}, by {}", show::actor(&step.actor))));
     }
     for placed in &trail.records.operations {
         let operation = &placed.operation;
