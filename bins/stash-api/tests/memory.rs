@@ -237,3 +237,10 @@ async fn no_number_stays_in_memory() {
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
     assert_eq!(core.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
 }
+
+/// An entry of the audit log where it does not matter which.
+fn audited() -> dropin_ports::NewAuditEntry {
+    let (id, at) = (Uuid::from_u128(1), Timestamp::from_micros(0));
+    let (by, action) = (dropin_ports::Acting::system(), dropin_access::AuditAction::MerchantChange);
+    dropin_ports::NewAuditEntry::new(id, at, by, None, action, dropin_ports::AuditSubject::deployment())
+}

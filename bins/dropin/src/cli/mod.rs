@@ -1,5 +1,7 @@
 //! The command line: what it takes, and the commands beside serving. Scripts rely on it: what is here stays.
 
+mod acting;
+mod audit_log;
 mod client;
 mod contract;
 mod doctor;
@@ -22,6 +24,7 @@ mod wallet;
 use clap::{Args, Parser, Subcommand};
 use dropin_boot::{ConfigArgs, KeyArgs, LogArgs, ModeArgs, StoreArgs};
 
+use audit_log::AuditCommand;
 use contract::ContractCommand;
 use doctor::Doctor;
 use keys::KeysCommand;
@@ -37,6 +40,7 @@ use rates::RatesCommand;
 use trigger::Trigger;
 use wallet::WalletCommand;
 
+pub(crate) use acting::acting;
 pub(crate) use run::{merchants, run};
 pub(crate) use serve_args::{ServeArgs, Target};
 pub(crate) use wallet::setup as wallet_setup;
@@ -59,6 +63,9 @@ pub(crate) struct Cli {
     pub(crate) logs: LogArgs,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+    /// Why, for the audit log; of commands that change something
+    #[arg(long, global = true, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -98,6 +105,9 @@ pub(crate) enum Command {
     /// Operators: the people who sign in to the admin panel
     #[command(subcommand)]
     Operator(OperatorCommand),
+    /// The audit log: who changed what, and proving that nothing of it was altered
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// The books
     #[command(subcommand)]
     Ledger(LedgerCommand),

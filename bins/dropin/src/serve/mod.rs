@@ -12,6 +12,7 @@ use std::time::Duration;
 use actix_web::web::ServiceConfig;
 use dropin_boot::{Context, Failure, Process, join_deployment, keep_memory_private, watch_database};
 use dropin_http::Server;
+use dropin_ports::Acting;
 use dropin_store::{Role, Store};
 use sandbox_processor::{Hosting, SandboxProcessor};
 
@@ -119,7 +120,7 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     }
     if let Some((shop, credentials)) = shop {
         if let Some((store, secrets, authority)) = demo_wallet {
-            let setup = cli::wallet_setup(cli, &store, secrets)?;
+            let setup = cli::wallet_setup(cli, &store, secrets, Acting::system())?;
             demo::wallet(&setup, &authority, &credentials).await?;
             let stop = process.stop.clone();
             process.add_service("demo wallet", async move { demo::prove_domain(setup, credentials, stop).await });

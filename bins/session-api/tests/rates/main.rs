@@ -11,7 +11,7 @@ mod shown;
 use std::time::Duration;
 
 use actix_web::http::Method;
-use common::{Answer, Api};
+use common::{Answer, Api, audited};
 use dropin_access::{RateChange, RateForm};
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_money::Currency;

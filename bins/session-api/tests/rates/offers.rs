@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use dropin_access::RateChange;
 use dropin_ports::{Clock, MerchantSettings, RateStore};
 
-use crate::common::Api;
+use crate::common::{Api, audited};
 use crate::{Currency, HOUR, TODAY, guaranteed, offer, publish_rates, rates, shown, until};
 
 #[actix_web::test]

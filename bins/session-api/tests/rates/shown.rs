@@ -2,7 +2,7 @@ use actix_web::http::Method;
 use dropin_access::RateChange;
 use dropin_ports::RateStore;
 
-use crate::common::{Answer, Api};
+use crate::common::{Answer, Api, audited};
 use crate::{Currency, HOUR, TODAY, get, guaranteed, id_of, publish_rates, rates, until};
 
 /// Pages of every origin may read it.

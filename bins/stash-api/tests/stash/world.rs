@@ -228,3 +228,10 @@ pub(crate) fn token_form(wallet: &str, data: &str) -> String {
 fn percent(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
+
+/// An entry of the audit log where it does not matter which.
+pub(crate) fn audited() -> dropin_ports::NewAuditEntry {
+    let (id, at) = (dropin_ports::IdSource::ordered(&SystemIds), Timestamp::from_micros(0));
+    let (by, action) = (dropin_ports::Acting::system(), dropin_access::AuditAction::MerchantChange);
+    dropin_ports::NewAuditEntry::new(id, at, by, None, action, dropin_ports::AuditSubject::deployment())
+}

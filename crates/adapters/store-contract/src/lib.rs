@@ -283,6 +283,16 @@ macro_rules! all_cases {
                 what_waits_is_told_by_endpoint
                 what_is_parked_and_sent_again_is_told
             }
+            audit_log {
+                an_act_and_its_entry_are_written_together
+                an_orders_change_brings_its_entry
+                an_entry_comes_back_whole
+                the_log_is_searched_in_pages
+                what_was_logged_cannot_be_changed
+                seals_are_chained_by_merchant
+                of_many_sealers_one_seals
+                what_is_done_past_the_log_shows
+            }
             endpoint_status {
                 endpoints_have_the_status_of_their_queues
                 a_long_queue_is_counted_so_far_only

@@ -334,6 +334,9 @@ pub trait AuditSealStore: Send + Sync {
     /// The seals of entries, in any order; at most 1,000 are asked for.
     async fn find_audit_seals(&self, entries: Vec<AuditEntryId>) -> Result<Vec<AuditSeal>, StoreError>;
 
+    /// How many seals each key made, by its id. Reads every seal.
+    async fn count_seals_by_key(&self) -> Result<Vec<(String, u64)>, StoreError>;
+
     /// Whether any seal was ever written, so that the key ring knows whether a key must be there.
     async fn has_audit_seals(&self) -> Result<bool, StoreError>;
 }

@@ -65,8 +65,6 @@ coded_enum! {
         KeyDestroy = "KEY_DESTROY",
         /// The database was made to forget its mode or master key.
         DeploymentForget = "DEPLOYMENT_FORGET",
-        /// The database's schema was brought up to date.
-        SchemaMigrate = "SCHEMA_MIGRATE",
         /// A part of the audit log was exported.
         AuditLogExport = "AUDIT_LOG_EXPORT",
         /// Orders, Sessions or other rows were exported.

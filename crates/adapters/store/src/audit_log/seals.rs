@@ -94,6 +94,19 @@ impl AuditSealStore for Store {
         .await
     }
 
+    async fn count_seals_by_key(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        self.read(|connection| {
+            let rows: Vec<(String, i64)> = audit_seal::table
+                .group_by(audit_seal::key_id)
+                .order(audit_seal::key_id)
+                .select((audit_seal::key_id, diesel::dsl::count_star()))
+                .load(connection)
+                .in_table(SEAL)?;
+            Ok(rows.into_iter().map(|(key, count)| (key, u64::try_from(count).unwrap_or(0))).collect())
+        })
+        .await
+    }
+
     async fn has_audit_seals(&self) -> Result<bool, StoreError> {
         self.read(|connection| {
             let any: Option<i64> =
