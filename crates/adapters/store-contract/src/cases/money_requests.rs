@@ -26,7 +26,7 @@ fn asked(order: &dropin_order::Order, by: OperatorId, minor: i64, when: u64) -> 
         merchant: order.merchant_id,
         order: order.id,
         amount: usd(minor),
-        note: "the parcel was lost — ‮twice".to_owned(),
+        note: "the parcel was lost — \u{202e}twice".to_owned(),
         requested_by: by,
         requested_at: at(when),
         state: MoneyRequestState::Granted,

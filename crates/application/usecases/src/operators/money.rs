@@ -136,12 +136,17 @@ impl Operators {
         self.settle(by, request, MoneyRequestState::Refused).await
     }
 
-    /// Writes down that a granted refund surely moved no money: it counts towards no limit any more.
+    /// Writes down that a granted refund surely moved no money: it counts towards no limit any more. For who asked for it or approved it, after the
+    /// refund was refused.
     ///
     /// # Errors
     /// [`MoneyError::NoRequest`], [`MoneyError::Refused`], [`MoneyError::Store`].
     pub async fn release_money(&self, by: &CurrentOperator, id: MoneyRequestId) -> Result<(), MoneyError> {
         let request = self.find_money_request(by, id).await?;
+        let own = Some(by.operator.id);
+        if own != Some(request.requested_by) && own != request.decided_by {
+            return Err(MoneyError::NoRequest);
+        }
         self.settle(by, request, MoneyRequestState::Released).await.map(|_| ())
     }
 

@@ -135,7 +135,9 @@ impl Throttle {
     /// Gives a guess back that was right.
     pub(super) fn give_back_password(&self, guess: &Guess) {
         self.clients.give_back(&guess.client);
-        self.accounts.give_back(&guess.account);
+        if !self.known().contains(&guess.both) {
+            self.accounts.give_back(&guess.account);
+        }
     }
 
     /// Takes a guess at a second factor.
@@ -199,6 +201,13 @@ mod tests {
         assert_eq!(throttle.take_password(&guess(1, 21), start), Err(Duration::from_secs(6)));
         throttle.give_back_password(&guess(1, 19));
         assert_eq!(throttle.take_password(&guess(1, 22), start), Ok(()), "a right one does not count");
+        // Nor does one of a client that is known make room for guesses of others.
+        let (known, stranger) = (guess(2, 600), guess(3, 600));
+        throttle.signed_in(&known);
+        while throttle.take_password(&stranger, start).is_ok() {}
+        assert_eq!(throttle.take_password(&known, start), Ok(()));
+        throttle.give_back_password(&known);
+        assert!(throttle.take_password(&guess(4, 600), start).is_err());
     }
 
     #[test]

@@ -66,6 +66,7 @@ async fn support_refunds_so_much_in_a_day_in_however_many_parts() {
         "the Order's count, by whomever"
     );
     assert!(world.operators.request_refund(&cat, &wish(other, 401)).await.is_ok());
+    assert_eq!(world.operators.release_money(&cat, granted.id).await, Err(MoneyError::NoRequest), "not cat's");
     world.operators.release_money(&ben, granted.id).await.unwrap();
     let again = world.operators.request_refund(&ben, &wish(one, 500)).await.unwrap();
     world.wait(Duration::from_secs(24 * 60 * 60));
@@ -156,7 +157,7 @@ async fn money_of_other_merchants_is_out_of_sight() {
     assert!(matches!(world.operators.set_approval_limits(&ben, other.0, vec![]).await, Err(MoneyError::NotAllowed(_))));
     let twice = world.operators.set_approval_limits(&ben, one.0, vec![usd(1), usd(2)]).await;
     assert!(matches!(twice, Err(MoneyError::Invalid(_))));
-    for wrong in [RefundWish { note: " ".to_owned(), ..wish(one, 5) }, wish(one, 0), wish(one, -5)] {
+    for wrong in [RefundWish { note: " ".to_owned(), ..wish(one, 5) }, wish(one, 0)] {
         assert!(matches!(world.operators.request_refund(&ben, &wrong).await, Err(MoneyError::Invalid(_))));
     }
 }
