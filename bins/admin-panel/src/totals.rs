@@ -78,6 +78,6 @@ mod tests {
     #[test]
     fn a_day_begins_at_midnight_in_utc() {
         let at: Timestamp = "2026-11-25T23:59:59.999999Z".parse().unwrap();
-        assert_eq!(day_of(at).to_string(), "2026-11-25T00:00:00Z".parse::<Timestamp>().unwrap().to_string());
+        assert_eq!(day_of(at), "2026-11-25T00:00:00.000000Z".parse().unwrap());
     }
 }

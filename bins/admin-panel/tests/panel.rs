@@ -201,6 +201,36 @@ async fn a_refund_that_is_sent_twice_is_one() {
 }
 
 #[actix_web::test]
+async fn filters_say_what_they_cannot_read() {
+    let world = World::new().await;
+    let session = world.operator(OperatorRole::Viewer, None).await;
+    let list = async |query: &str| world.get(Some(&session), &format!("/orders?{query}")).await.text;
+    let order = world.order_of_ana.to_string();
+    // All payments here are of one day, the 21st of September 2026.
+    for (query, is_found) in [
+        ("since=2026-09-21&until=2026-09-21", true),
+        ("since=2026-09-22", false),
+        ("until=2026-09-20", false),
+        ("state=PROCESSED", true),
+        ("state=DECLINED", false),
+        ("email=ANA%40shop.example", true),
+        ("method=visa", true),
+    ] {
+        assert_eq!(list(query).await.contains(&order), is_found, "{query}");
+    }
+    for (query, said) in [
+        ("since=yesterday", "is no day"),
+        ("amount=a", "is no amount"),
+        ("state=PAID", "is no state"),
+        ("currency=XXX", "is no currency"),
+    ] {
+        let page = list(query).await;
+        assert!(page.contains(said) && !page.contains(&order), "{query}");
+    }
+    assert_eq!(world.get(Some(&session), "/orders?after=1.x").await.status, StatusCode::BAD_REQUEST);
+}
+
+#[actix_web::test]
 async fn untrusted_text_stays_text() {
     let world = World::new().await;
     let session = world.operator(OperatorRole::Owner, None).await;

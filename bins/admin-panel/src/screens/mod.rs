@@ -132,6 +132,6 @@ pub(crate) fn read_cursor<I: FromStr>(fields: &Fields) -> Result<Option<SearchCu
 /// The beginning of a day that was typed, in UTC; `days` later.
 pub(crate) fn day(fields: &Fields, name: &str, days: u64) -> Result<Option<Timestamp>, String> {
     let Some(text) = fields.given(name) else { return Ok(None) };
-    let at: Timestamp = format!("{text}T00:00:00Z").parse().map_err(|_no_day| format!("{text} is no day; write it as 2026-11-25."))?;
+    let at: Timestamp = format!("{text}T00:00:00.000000Z").parse().map_err(|_no_day| format!("{text} is no day; write it as 2026-11-25."))?;
     Ok(Some(at.plus(Duration::from_secs(days * 24 * 60 * 60))))
 }

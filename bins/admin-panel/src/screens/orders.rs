@@ -514,7 +514,8 @@ fn typed_amount(fields: &Fields, currency: Currency) -> Result<Option<Amount>, S
 pub(crate) async fn refund(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
-    let Ok(key) = request.fields.text("key").parse::<MoneyRequestId>() else { return Err(Refusal::Forged) };
+    let key = request.fields.text("key").parse::<MoneyRequestId>();
+    let key = key.map_err(|_no_id| Refusal::Invalid("The form is damaged: load the page again.".to_owned()))?;
     let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
     let amount = typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
     if !wrong.is_empty() {
