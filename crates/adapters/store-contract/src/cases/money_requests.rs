@@ -172,7 +172,7 @@ pub async fn approval_limits_are_replaced_whole(harness: Arc<Harness>) {
     let order = harness.authorized(merchant.id).await.order;
     let set = |id, limits| harness.operators.set_approval_limits(id, limits, act(AuditAction::MerchantChange));
     assert_eq!(harness.operators.list_approval_limits(merchant.id).await, Ok(vec![]));
-    for limits in [vec![usd(0), Amount::from_minor(Currency::Eur, 7).unwrap()], vec![usd(500)], vec![]] {
+    for limits in [vec![Amount::from_minor(Currency::Eur, 7).unwrap(), usd(0)], vec![usd(500)], vec![]] {
         assert_eq!(set(merchant.id, limits.clone()).await, Ok(AccountChanged::Done));
         assert_eq!(harness.operators.list_approval_limits(merchant.id).await, Ok(limits.clone()));
         let found = basis(&harness, ana.id, merchant.id, order.id, 0).await.merchant_limit;

@@ -128,6 +128,16 @@ pub(super) fn insert(connection: &mut AnyConnection, row: OperatorRow) -> Result
     Ok(())
 }
 
+/// Locks an operator's row, which is done before its links and sessions are touched; whether it is there in that state.
+pub(super) fn lock(connection: &mut AnyConnection, id: Id, state: OperatorState) -> Result<bool, Fault> {
+    let row = operator::table.find(id).filter(operator::state.eq(state.as_str())).select(operator::id);
+    let locked: Option<Id> = match connection {
+        AnyConnection::Postgres(connection) => row.for_no_key_update().first(connection).optional()?,
+        AnyConnection::Sqlite(connection) => row.first(connection).optional()?,
+    };
+    Ok(locked.is_some())
+}
+
 /// The operators, locked so that of two who change them at once the second one sees what the first one did.
 fn lock_all(connection: &mut AnyConnection) -> Result<(), Fault> {
     let all = operator::table.order(operator::id).select(operator::id);

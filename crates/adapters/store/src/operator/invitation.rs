@@ -1,5 +1,5 @@
 use diesel::prelude::*;
-use dropin_access::operator::Operator;
+use dropin_access::operator::{Operator, OperatorState};
 use dropin_ports::{
     AcceptInvitation, FirstInvitation, Invitation, InvitationAccepted, NewInvitation, OperatorInvited, TokenHash,
 };
@@ -85,6 +85,12 @@ pub(super) fn accept(connection: &mut AnyConnection, accept: &AcceptInvitation) 
     let owner: Option<Option<Id>> =
         links.select(operator_invitation::operator_id).first(connection).optional().in_table("operator_invitation")?;
     let Some(owner) = owner else { return Ok(InvitationAccepted::Gone) };
+    // Of an operator who was disabled meanwhile the link is of no use.
+    if let Some(owner) = owner
+        && !account::lock(connection, owner, OperatorState::Invited)?
+    {
+        return Ok(InvitationAccepted::Gone);
+    }
     let link = operator_invitation::table.find(accept.token.0.to_vec());
     if diesel::delete(link).execute(connection)? == 0 {
         return Ok(InvitationAccepted::Gone);
@@ -98,11 +104,7 @@ pub(super) fn accept(connection: &mut AnyConnection, accept: &AcceptInvitation) 
                 operator::authenticator.eq(accept.authenticator.as_ref().map(|one| one.secret.0.clone())),
                 operator::used_step.eq(accept.authenticator.as_ref().map(|one| one.used_step)),
             );
-            // Disabled meanwhile: the link is of no use.
-            let invited = operator::table.find(id).filter(operator::state.eq("INVITED"));
-            if diesel::update(invited).set(changes).execute(connection)? == 0 {
-                return Ok(InvitationAccepted::Gone);
-            }
+            diesel::update(operator::table.find(id)).set(changes).execute(connection)?;
         }
         None if !is_any_operator(connection)? => {
             account::insert(connection, row)?;

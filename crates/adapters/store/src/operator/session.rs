@@ -1,5 +1,5 @@
 use diesel::prelude::*;
-use dropin_access::operator::{OperatorSession, SessionStage};
+use dropin_access::operator::{OperatorSession, OperatorState, SessionStage};
 use dropin_kernel::{OperatorId, OperatorSessionId, Timestamp};
 use dropin_ports::{
     AccountChanged, NewOperatorSession, OperatorAccount, PhcHash, SecondFactor, SecondFactorUsed, SessionOpened,
@@ -55,6 +55,9 @@ pub(super) fn use_second_factor(
     factor: &SecondFactor,
 ) -> Result<SecondFactorUsed, Fault> {
     let id = Id(new.session.operator.uuid());
+    if !account::lock(connection, id, OperatorState::Active)? {
+        return Ok(SecondFactorUsed::SessionGone);
+    }
     let pending = operator_session::table
         .find(Id(old.uuid()))
         .filter(operator_session::operator_id.eq(id))
