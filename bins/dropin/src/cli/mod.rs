@@ -140,6 +140,10 @@ pub(crate) struct Grants {
 }
 
 #[cfg(test)]
+#[path = "../../tests/cli/audited_commands.rs"]
+mod audited_commands;
+
+#[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
@@ -150,6 +154,26 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// The commands that do something, by their words.
+    fn leaves(command: &clap::Command, words: &str) -> Vec<String> {
+        let mut below = command.get_subcommands().peekable();
+        if below.peek().is_none() {
+            return vec![words.trim_start().to_owned()];
+        }
+        below.flat_map(|one| leaves(one, &format!("{words} {}", one.get_name()))).collect()
+    }
+
+    #[test]
+    fn every_command_says_what_it_leaves_in_the_audit_log() {
+        let mut rows: Vec<_> = audited_commands::COMMANDS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let mut commands = leaves(&Cli::command(), "");
+        (rows.sort(), commands.sort());
+        assert_eq!(commands, rows, "commands on the left, rows of tests/cli/audited_commands.rs on the right");
+        for action in audited_commands::COMMANDS.iter().flat_map(|(_, actions)| *actions) {
+            assert!(action.parse::<dropin_access::AuditAction>().is_ok(), "{action}");
+        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod accounts;
+mod audit_log;
+mod audited_commands;
 mod commands;
 mod configuration;
 mod doctor;

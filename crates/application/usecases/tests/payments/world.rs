@@ -306,7 +306,7 @@ impl World {
             Actor::Merchant(_) => "MERCHANT".to_owned(),
             Actor::Shopper => "SHOPPER".to_owned(),
             Actor::System => "SYSTEM".to_owned(),
-            Actor::Operator(name) => format!("OPERATOR {name}"),
+            Actor::Operator(name) | Actor::CommandLine(name) => format!("OPERATOR {name}"),
         };
         details.history.iter().map(|step| format!("{} by {}", step.what, by(&step.actor))).collect()
     }
