@@ -87,14 +87,18 @@ export async function adminScreens(browser, input) {
   return { problems, names, cookies: cookies.map(({ name, secure, httpOnly, sameSite, path }) => ({ name, secure, httpOnly, sameSite, path })) };
 }
 
-/** An operator looks an Order up by its reference and refunds a part of it, with the button pressed twice. */
+/** The first operator looks an Order up by its reference and refunds a part of it, with the button pressed twice. */
 export async function adminRefund(browser, input) {
   const context = await browser.newContext({ viewport: input.viewport });
   const problems = [];
   const page = await visit(context, problems);
-  await signIn(page, input.panel, "ada@shop.example");
-  await page.locator("#find").fill(input.reference);
+  await accept(page, input.link, () => judge(page, problems));
+  // The reference of the newest Order, typed into the field at the top.
+  await page.goto(`${input.panel}/orders?state=PROCESSED`);
+  const reference = await page.locator("tbody a.ref").first().innerText();
+  await page.locator("#find").fill(reference);
   await page.keyboard.press("Enter");
+  await page.waitForURL(/orders\?reference=/);
   await page.locator("tbody a.ref").first().click();
   await page.getByText("Refund", { exact: true }).first().click();
   await page.locator("#a-refund").fill("1.00");

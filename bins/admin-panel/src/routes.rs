@@ -114,6 +114,7 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/merchants", Allowed(A::CreateMerchant), merchants::NEW_FIELDS, || to(merchants::create)),
     get("/merchants/{id}", Allowed(A::ViewMerchants), &["done"], || to(merchants::show)),
     post("/merchants/{id}/origins", Allowed(A::ManageOrigins), &["csrf", "origins", "note"], || to(merchants::set_origins)),
+    post("/merchants/{id}/limits", Allowed(A::ChangeMerchant), &["csrf", "limits", "note"], || to(merchants::set_limits)),
     post("/merchants/{id}/users", Allowed(A::ManageApiUsers), &["csrf", "permission[]", "note"], || to(merchants::add_user)),
     post("/merchants/{id}/users/{user}/password", Allowed(A::ManageApiUsers), &["csrf", "overlap", "note"], || to(merchants::rotate_password)),
     post("/merchants/{id}/users/{user}/revoke", Allowed(A::ManageApiUsers), &["csrf", "note"], || to(merchants::revoke_user)),

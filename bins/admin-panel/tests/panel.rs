@@ -201,6 +201,31 @@ async fn a_refund_that_is_sent_twice_is_one() {
 }
 
 #[actix_web::test]
+async fn a_refund_above_the_merchants_limit_waits_for_another_operator() {
+    let world = World::new().await;
+    let (owner, other) = (world.operator(OperatorRole::Owner, None).await, world.operator(OperatorRole::Reviewer, None).await);
+    let merchant = format!("/merchants/{}", world.ana);
+    let order = format!("/orders/{}", world.order_of_ana);
+    let page = world.get(Some(&owner), &order).await;
+    let currency = page.text.split("Amount in ").nth(1).unwrap()[..3].to_owned();
+    let set = world.post(&owner, &format!("{merchant}/limits"), &[("limits", &format!("0.50 {currency}"))]).await;
+    assert_eq!(set.location(), format!("{merchant}?done=saved"), "{}", set.text);
+    let wrong = world.post(&owner, &format!("{merchant}/limits"), &[("limits", "much")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let key = page.field("key");
+    let asked = world.post(&owner, &format!("{order}/refund"), &[("key", &key), ("amount", "1.00"), ("note", "lost parcel")]).await;
+    assert_eq!(asked.location(), format!("{order}?done=refund-waits"), "{}", asked.text);
+    let approve = [("decision", "approve")];
+    let own = world.post(&owner, &format!("/approvals/{key}"), &approve).await;
+    assert_eq!(own.status, StatusCode::CONFLICT, "the one who asked is no second operator: {}", own.text);
+    assert!(world.get(Some(&other), "/approvals").await.text.contains("lost parcel"));
+    let approved = world.post(&other, &format!("/approvals/{key}"), &approve).await;
+    assert_eq!(approved.location(), format!("{order}?done=refunded"), "{}", approved.text);
+    let trail = world.deps.audit.find_audit_trail(world.order_of_ana).await.unwrap().unwrap();
+    assert_eq!(trail.records.refunds.len(), 1);
+}
+
+#[actix_web::test]
 async fn filters_say_what_they_cannot_read() {
     let world = World::new().await;
     let session = world.operator(OperatorRole::Viewer, None).await;

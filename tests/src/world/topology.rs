@@ -282,6 +282,21 @@ impl Demo {
         demo
     }
 
+    /// The value of a line that it printed at its start.
+    pub fn shown(&self, name: &str) -> String {
+        let said = self.program.logged();
+        let line = said.lines().find_map(|line| line.trim_start().strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name} is not in\n{said}")).trim().to_owned()
+    }
+
+    /// The one-time link for the first operator of the admin panel.
+    pub fn first_operator(&self) -> String {
+        self.shown("Admin panel");
+        let said = self.program.logged();
+        let link = said.lines().map(str::trim).find(|line| line.contains("/accept?token="));
+        link.unwrap_or_else(|| panic!("there is no link in\n{said}")).to_owned()
+    }
+
     /// Resident memory of the process, in KiB.
     pub fn resident_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.program.pid())).expect("it runs");

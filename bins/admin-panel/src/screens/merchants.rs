@@ -9,7 +9,9 @@ use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_ports::{EndpointStatus, MerchantSettings};
 use dropin_usecases::access::{AccountError, CreateMerchant, MerchantAccount, Merchants};
+use dropin_usecases::operators::MoneyError;
 
+use super::operators::{limits, write_limits};
 use super::orders::sentence;
 use super::{acting, secret, visible_merchants};
 use crate::guard::Answer;
@@ -187,6 +189,8 @@ struct MerchantPage {
     endpoints: Vec<EndpointRow>,
     permissions: Vec<&'static str>,
     overlaps: &'static [(&'static str, &'static str)],
+    limits: String,
+    may_limits: bool,
     may_users: bool,
     may_endpoints: bool,
     may_origins: bool,
@@ -223,6 +227,10 @@ async fn page_of(request: &PanelRequest, account: &MerchantAccount, wrong: Vec<S
         let status = statuses.iter().find(|status| status.endpoint_id == endpoint.id);
         endpoint_row(endpoint, status, now)
     });
+    let limits = match request.fields.given("limits") {
+        Some(typed) => typed.to_owned(),
+        None => write_limits(&request.deps.operators.approval_limits(&request.operator, *id).await.map_err(money_refusal)?),
+    };
     let typed = request.fields.given("origins").map(str::to_owned);
     let text = |name: &str| request.fields.text(name).to_owned();
     Ok(MerchantPage {
@@ -239,6 +247,8 @@ async fn page_of(request: &PanelRequest, account: &MerchantAccount, wrong: Vec<S
         endpoints: endpoints.collect(),
         permissions: Permission::ALL.iter().map(|one| one.as_str()).collect(),
         overlaps: OVERLAPS,
+        limits,
+        may_limits: may(PanelAction::ChangeMerchant),
         may_users: may(PanelAction::ManageApiUsers),
         may_endpoints: may(PanelAction::ManageEndpoints),
         may_origins: may(PanelAction::ManageOrigins),
@@ -296,6 +306,29 @@ pub(crate) async fn set_origins(request: PanelRequest) -> Answer {
     match merchants(&request).set(account.merchant.id, settings).await {
         Ok(_) => Ok(see(format!("/merchants/{}?done=saved", account.merchant.id))),
         Err(error) => again(&request, &account, error).await,
+    }
+}
+
+/// Sets above which amounts refunds need a second operator.
+pub(crate) async fn set_limits(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let id = account.merchant.id;
+    let wrong = match limits(&request.fields) {
+        Err(why) => why,
+        Ok(limits) => match request.deps.operators.set_approval_limits(&request.operator, id, limits).await {
+            Ok(()) => return Ok(see(format!("/merchants/{id}?done=saved"))),
+            Err(error @ MoneyError::Invalid(_)) => sentence(&error),
+            Err(error) => return Err(money_refusal(error)),
+        },
+    };
+    Ok(request.rejected(&page_of(&request, &account, vec![wrong]).await?))
+}
+
+fn money_refusal(error: MoneyError) -> Refusal {
+    match error {
+        MoneyError::Store(error) => error.into(),
+        MoneyError::NotAllowed(refused) => Refusal::NotAllowed(sentence(&refused)),
+        error => Refusal::Invalid(sentence(&error)),
     }
 }
 

@@ -131,13 +131,21 @@ fn rights_of(fields: &Fields, wrong: &mut Vec<String>) -> OperatorRights {
         wrong.push("Choose at least one merchant, or every merchant.".to_owned());
         OperatorScope::Deployment
     });
-    let amounts: Result<Vec<Amount>, String> = fields.text("limits").lines().map(str::trim).filter(|line| !line.is_empty()).map(limit).collect();
-    let refund_limits = amounts.and_then(|amounts| RefundLimits::new(amounts).ok_or_else(|| "A currency has two limits.".to_owned()));
+    let refund_limits = limits(fields).and_then(|amounts| RefundLimits::new(amounts).ok_or_else(|| "A currency has two limits.".to_owned()));
     let refund_limits = refund_limits.map_err(|why| wrong.push(why)).unwrap_or_default();
     OperatorRights { roles, scope, refund_limits }
 }
 
-/// `500.00 EUR`
+/// One amount a line, as `500.00 EUR`.
+pub(crate) fn limits(fields: &Fields) -> Result<Vec<Amount>, String> {
+    fields.text("limits").lines().map(str::trim).filter(|line| !line.is_empty()).map(limit).collect()
+}
+
+/// The amounts as they are typed.
+pub(crate) fn write_limits<'a>(limits: impl IntoIterator<Item = &'a Amount>) -> String {
+    limits.into_iter().map(|amount| format!("{amount} {}", amount.currency())).collect::<Vec<_>>().join("\n")
+}
+
 fn limit(line: &str) -> Result<Amount, String> {
     let wrong = || format!("{line} is no limit; write it as 500.00 EUR.");
     let (number, currency) = line.rsplit_once(' ').ok_or_else(wrong)?;
@@ -222,7 +230,7 @@ async fn load(request: &PanelRequest) -> Result<OperatorAccount, Refusal> {
 async fn page_of(request: &PanelRequest, account: &OperatorAccount, wrong: Vec<String>) -> Result<OperatorPage, Refusal> {
     let merchants = visible_merchants(request).await?;
     let operator = &account.operator;
-    let limits = operator.rights.refund_limits.iter().map(|amount| format!("{amount} {}", amount.currency())).collect::<Vec<_>>().join("\n");
+    let limits = write_limits(operator.rights.refund_limits.iter());
     let rights = match request.fields.given("csrf") {
         Some(_) => rights_form(&merchants, &rights_of(&request.fields, &mut Vec::new()), request.fields.text("limits").to_owned()),
         None => rights_form(&merchants, &operator.rights, limits),
