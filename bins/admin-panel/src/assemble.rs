@@ -43,7 +43,9 @@ pub async fn assemble(context: &Context, settings: AdminPanelArgs) -> Result<Par
         match first.invite().await {
             Ok(Some(path)) => log::warn!("nobody can sign in yet: open {path} on the panel's address, once"),
             Ok(None) => {}
-            Err(error) => log::warn!("whether there is an operator cannot be found out yet: {error}; `dropin operator` makes one"),
+            Err(error) => {
+                log::warn!("whether there is an operator cannot be found out yet: {error}; `dropin operator` makes one")
+            }
         }
         // The panel serves on, whatever came of it.
         std::future::pending::<()>().await;

@@ -9,11 +9,11 @@ use dropin_access::operator::{ActionReach, PanelAction};
 use dropin_http::{ClientAddress, FormBody};
 use dropin_usecases::operators::{CurrentOperator, Operators, PanelClient, SessionError};
 
+use crate::PanelDeps;
 use crate::fields::Fields;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
 use crate::routes::{Access, PanelRoute, current_route};
-use crate::PanelDeps;
 
 /// The cookie that holds the session's token. Its prefix makes browsers take it with Secure, for this host alone and for every path.
 const COOKIE: &str = "__Host-dropin-admin";
@@ -111,7 +111,8 @@ pub(crate) fn to_anybody<F: Future<Output = Answer> + 'static>(handler: fn(OpenR
 
 /// The route of a request and its fields. A form has to come from a page of ours.
 async fn read(http: &HttpRequest, payload: web::Payload) -> Result<(&'static PanelRoute, Fields), Refusal> {
-    let route = current_route(http).ok_or_else(|| Refusal::Internal("a handler outside the table of routes".to_owned()))?;
+    let route =
+        current_route(http).ok_or_else(|| Refusal::Internal("a handler outside the table of routes".to_owned()))?;
     if route.method != Method::POST {
         return Ok((route, Fields::parse(http.query_string().as_bytes(), route.fields)?));
     }
@@ -208,7 +209,13 @@ mod tests {
         let here = ("host", "panel.example:8443");
         assert!(own(&[here, ("origin", "https://panel.example:8443"), ("sec-fetch-site", "same-origin")]));
         assert!(own(&[here, ("origin", "https://PANEL.example:8443")]));
-        for other in ["https://panel.example", "https://evil.example:8443", "null", "https://panel.example:8443.evil.example", "?"] {
+        for other in [
+            "https://panel.example",
+            "https://evil.example:8443",
+            "null",
+            "https://panel.example:8443.evil.example",
+            "?",
+        ] {
             assert!(!own(&[here, ("origin", other)]), "{other}");
         }
         for site in ["cross-site", "same-site", "none"] {

@@ -30,7 +30,9 @@ pub(crate) fn html(status: StatusCode, page: &impl Template) -> HttpResponse {
             .body(text),
         Err(error) => {
             log::error!("a page of the admin panel cannot be written: {error}");
-            HttpResponse::InternalServerError().content_type("text/html; charset=utf-8").body("<!doctype html><title>Error</title>")
+            HttpResponse::InternalServerError()
+                .content_type("text/html; charset=utf-8")
+                .body("<!doctype html><title>Error</title>")
         }
     }
 }
@@ -56,7 +58,18 @@ mod tests {
         for own in ["/", "/orders?state=PROCESSED&after=1.2", "/orders/x#y", "/find?q=a//b"] {
             assert!(is_own_path(own), "{own}");
         }
-        for other in ["", "x", "//evil.example", "/\\evil.example", "https://evil.example", "/\t/evil.example", "/\n//x", "javascript:1", "/a\\b", "/é"] {
+        for other in [
+            "",
+            "x",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "/\t/evil.example",
+            "/\n//x",
+            "javascript:1",
+            "/a\\b",
+            "/é",
+        ] {
             assert!(!is_own_path(other), "{other}");
         }
     }

@@ -1,8 +1,8 @@
 //! Why a page is not shown or an act not done, and the page that says so: what happened, what to do, and what was typed.
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::LOCATION;
-use actix_web::{HttpRequest, HttpResponse, HttpMessage};
+use actix_web::http::{Method, StatusCode};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use askama::Template;
 use dropin_http::{FlowError, RequestId};
 use dropin_ports::{KeyringError, StoreError};
@@ -65,18 +65,27 @@ impl Refusal {
 
     fn message(&self) -> String {
         match self {
-            Self::NotFound(what) => format!("There is no such {what} here, or it belongs to a merchant that you do not see."),
+            Self::NotFound(what) => {
+                format!("There is no such {what} here, or it belongs to a merchant that you do not see.")
+            }
             Self::NotAllowed(why) | Self::Invalid(why) | Self::Changed(why) => why.clone(),
             Self::SignIn(why) => (*why).to_owned(),
             Self::SecondFactor => "The code of your authenticator is missing.".to_owned(),
-            Self::Forged => "It did not come from a page of this panel, or from one of an earlier session. Nothing was done. \
+            Self::Forged => {
+                "It did not come from a page of this panel, or from one of an earlier session. Nothing was done. \
                 Go back, load the page again, and send the form once more."
-                .to_owned(),
+                    .to_owned()
+            }
             Self::Unavailable(_) => "Nothing was changed. Try again in a moment.".to_owned(),
-            Self::OutcomeUnknown => "The database did not confirm in time. Look whether it was done before you do anything else; \
+            Self::OutcomeUnknown => {
+                "The database did not confirm in time. Look whether it was done before you do anything else; \
                 sending the same form again moves nothing twice."
-                .to_owned(),
-            Self::Internal(_) => "Nothing more is known here. The log of the program says what it was; report the request id below.".to_owned(),
+                    .to_owned()
+            }
+            Self::Internal(_) => {
+                "Nothing more is known here. The log of the program says what it was; report the request id below."
+                    .to_owned()
+            }
         }
     }
 
@@ -87,7 +96,7 @@ impl Refusal {
     /// The page that says so; a form that may be sent again comes with all that was typed, but for passwords and codes.
     pub(crate) fn response(&self, request: &HttpRequest, fields: &Fields) -> HttpResponse {
         match self {
-            Self::SignIn(why) => return sign_in(request, why),
+            Self::SignIn(why) => return sign_in(request, why, fields),
             Self::SecondFactor => return HttpResponse::SeeOther().insert_header((LOCATION, "/sign-in/code")).finish(),
             Self::Internal(why) | Self::Unavailable(why) => {
                 let id = request_id(request);
@@ -95,12 +104,14 @@ impl Refusal {
             }
             _ => {}
         }
-        let is_post = request.method() == actix_web::http::Method::POST;
+        let is_post = request.method() == Method::POST;
         let again = (is_post && self.offers_again()).then(|| Again::of(request, fields)).flatten();
         let page = RefusalPage {
             alone: Alone::new(),
             title: self.title(),
             message: self.message(),
+            typed: Vec::new(),
+            sign_in: None,
             again,
             request_id: request_id(request),
         };
@@ -112,12 +123,30 @@ fn request_id(request: &HttpRequest) -> String {
     request.extensions().get::<RequestId>().map(|id| id.as_str().to_owned()).unwrap_or_default()
 }
 
-/// To the sign-in page, and from there back to the page that was wanted; a form is not sent by itself after that.
-fn sign_in(request: &HttpRequest, why: &'static str) -> HttpResponse {
-    let wanted = request.uri().path_and_query().map_or("/", |wanted| wanted.as_str());
-    let next = if request.method() == actix_web::http::Method::GET { wanted } else { "" };
+/// To the sign-in page, and from there back to the page that was wanted, or to that of the form. A form is not sent by itself after that: what was
+/// typed is shown, to be copied.
+fn sign_in(request: &HttpRequest, why: &'static str, fields: &Fields) -> HttpResponse {
+    let is_post = request.method() == Method::POST;
+    let next = match is_post {
+        true => request.path().rsplit_once('/').map_or("", |(page, _act)| page),
+        false => request.uri().path_and_query().map_or("/", |wanted| wanted.as_str()),
+    };
     let query = crate::fields::query([("why", why), ("next", next)].into_iter().filter(|(_, value)| !value.is_empty()));
-    HttpResponse::SeeOther().insert_header((LOCATION, format!("/sign-in{query}"))).finish()
+    let sign_in = format!("/sign-in{query}");
+    let typed = Again::of(request, fields).map(|again| again.typed).unwrap_or_default();
+    if !is_post || typed.is_empty() {
+        return HttpResponse::SeeOther().insert_header((LOCATION, sign_in)).finish();
+    }
+    let page = RefusalPage {
+        alone: Alone::new(),
+        title: "You were signed out meanwhile",
+        message: "Nothing was done. Sign in, and send the form again; this is what was typed:".to_owned(),
+        typed,
+        sign_in: Some(sign_in),
+        again: None,
+        request_id: String::new(),
+    };
+    page::html(StatusCode::UNAUTHORIZED, &page)
 }
 
 /// What pages without the frame need.
@@ -147,7 +176,9 @@ impl Again {
         if fields.iter().any(|(name, _)| is_secret(name)) {
             return None;
         }
-        let typed = fields.iter().filter(|(name, value)| !matches!(name.as_str(), "csrf" | "key" | "revision") && !value.is_empty());
+        let typed = fields
+            .iter()
+            .filter(|(name, value)| !matches!(name.as_str(), "csrf" | "key" | "revision") && !value.is_empty());
         Some(Self { path: request.path().to_owned(), typed: typed.cloned().collect(), fields })
     }
 }
@@ -158,6 +189,8 @@ struct RefusalPage {
     alone: Alone,
     title: &'static str,
     message: String,
+    typed: Vec<(String, String)>,
+    sign_in: Option<String>,
     again: Option<Again>,
     request_id: String,
 }

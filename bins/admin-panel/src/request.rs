@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use actix_web::http::StatusCode;
+use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
 use dropin_access::operator::{OperatorScope, PanelAction};
@@ -44,7 +44,10 @@ impl PanelRequest {
             return Err(Refusal::NotFound(what));
         }
         match self.route.access {
-            Access::Allowed(action) => self.operator.require(action, Some(merchant)).map_err(|refused| Refusal::NotAllowed(refused.to_string())),
+            Access::Allowed(action) => self
+                .operator
+                .require(action, Some(merchant))
+                .map_err(|refused| Refusal::NotAllowed(refused.to_string())),
             Access::Anybody | Access::SignedIn => Ok(()),
         }
     }
@@ -96,7 +99,8 @@ impl PanelRequest {
     pub(crate) fn shell(&self, title: impl Into<String>) -> Shell {
         let section = section(self.route.path);
         let nav = NAVIGATION.iter().filter(|item| guard::may(&self.operator, item.action));
-        let nav = nav.map(|item| ShownItem { path: item.path, name: item.name, current: section == item.path }).collect();
+        let nav =
+            nav.map(|item| ShownItem { path: item.path, name: item.name, current: section == item.path }).collect();
         Shell {
             title: title.into(),
             style: &STYLE.path,
@@ -113,7 +117,7 @@ impl PanelRequest {
 
     /// What the act of before came to; only texts of ours, whatever the address says.
     fn notice(&self) -> Option<Notice> {
-        if self.route.method != actix_web::http::Method::GET {
+        if self.route.method != Method::GET {
             return None;
         }
         let done = self.fields.given("done")?;
@@ -140,13 +144,21 @@ fn section(path: &str) -> &str {
 /// What acts came to, by the code in the address that they lead to.
 const NOTICES: &[(&str, &str, &str)] = &[
     ("refunded", "good", "The refund was made."),
-    ("refund-pending", "wait", "The refund was asked for; the processor has not decided yet. This page shows when it has."),
+    (
+        "refund-pending",
+        "wait",
+        "The refund was asked for; the processor has not decided yet. This page shows when it has.",
+    ),
     ("refund-failed", "bad", "The processor refused the refund. Nothing was given back."),
     ("refund-waits", "wait", "The refund waits for a second operator, who finds it under Approvals."),
     ("approved", "good", "Approved."),
     ("refused", "good", "Refused. Nothing was moved."),
     ("captured", "good", "The capture was made."),
-    ("capture-pending", "wait", "The capture was asked for; the processor has not decided yet. This page shows when it has."),
+    (
+        "capture-pending",
+        "wait",
+        "The capture was asked for; the processor has not decided yet. This page shows when it has.",
+    ),
     ("capture-held", "wait", "The Order is under review: it is captured as soon as the review is approved."),
     ("capture-refused", "bad", "The processor refused the capture."),
     ("cancelled", "good", "The Order was cancelled."),
@@ -201,7 +213,9 @@ mod tests {
 
     #[test]
     fn a_page_belongs_to_an_item_of_the_navigation() {
-        for (path, item) in [("/", "/"), ("/orders", "/orders"), ("/orders/{id}/refund", "/orders"), ("/orders.csv", "/orders")] {
+        for (path, item) in
+            [("/", "/"), ("/orders", "/orders"), ("/orders/{id}/refund", "/orders"), ("/orders.csv", "/orders")]
+        {
             assert_eq!(section(path), item);
         }
     }

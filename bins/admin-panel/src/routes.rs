@@ -6,7 +6,7 @@ use dropin_access::operator::PanelAction;
 
 use crate::guard::{to, to_anybody};
 use crate::screens::{
-    account, accept, approvals, audit, contracts, export, merchants, notifications, operations, operators, orders,
+    accept, account, approvals, audit, contracts, export, merchants, notifications, operations, operators, orders,
     overview, rates, review, search, sessions, sign_in,
 };
 use crate::{assets, page};
@@ -62,11 +62,21 @@ pub(crate) const NAVIGATION: &[NavigationItem] = &[
     item("/operators", "Operators", PanelAction::ManageOperators),
 ];
 
-const fn get(path: &'static str, access: Access, fields: &'static [&'static str], handler: fn() -> Route) -> PanelRoute {
+const fn get(
+    path: &'static str,
+    access: Access,
+    fields: &'static [&'static str],
+    handler: fn() -> Route,
+) -> PanelRoute {
     PanelRoute { method: Method::GET, path, access, fields, handler }
 }
 
-const fn post(path: &'static str, access: Access, fields: &'static [&'static str], handler: fn() -> Route) -> PanelRoute {
+const fn post(
+    path: &'static str,
+    access: Access,
+    fields: &'static [&'static str],
+    handler: fn() -> Route,
+) -> PanelRoute {
     PanelRoute { method: Method::POST, path, access, fields, handler }
 }
 
@@ -81,12 +91,16 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/sign-in/code", Anybody, &["code", "next"], || to_anybody(sign_in::enter_code)),
     get("/accept", Anybody, &["token"], || to_anybody(accept::show)),
     post("/accept", Anybody, &["token", "name", "email", "password"], || to_anybody(accept::begin)),
-    post("/accept/authenticator", Anybody, &["token", "sealed", "secret", "uri", "code", "without"], || to_anybody(accept::finish)),
+    post("/accept/authenticator", Anybody, &["token", "sealed", "secret", "uri", "code", "without"], || {
+        to_anybody(accept::finish)
+    }),
     post("/sign-out", SignedIn, &["csrf"], || to(sign_in::leave)),
     get("/account", SignedIn, &["done"], || to(account::show)),
     post("/account/password", SignedIn, &["csrf", "old", "new"], || to(account::change_password)),
     post("/account/authenticator", SignedIn, &["csrf", "password"], || to(account::begin_authenticator)),
-    post("/account/authenticator/confirm", SignedIn, &["csrf", "sealed", "secret", "uri", "code"], || to(account::replace_authenticator)),
+    post("/account/authenticator/confirm", SignedIn, &["csrf", "sealed", "secret", "uri", "code"], || {
+        to(account::replace_authenticator)
+    }),
     post("/account/sessions/{id}/end", SignedIn, &["csrf"], || to(account::end_session)),
     get("/", Allowed(A::ViewPayments), &["merchant", "days", "currency"], || to(overview::show)),
     get("/find", Allowed(A::ViewPayments), &["q"], || to(search::find)),
@@ -94,9 +108,13 @@ pub const ROUTES: &[PanelRoute] = &[
     get("/orders.csv", Allowed(A::ExportPayments), orders::FILTERS, || to(export::orders)),
     get("/orders/{id}", Allowed(A::ViewPayments), &["done"], || to(orders::show)),
     post("/orders/{id}/refund", Allowed(A::RefundOrder), &["csrf", "key", "amount", "note"], || to(orders::refund)),
-    post("/orders/{id}/capture", Allowed(A::CaptureOrder), &["csrf", "revision", "amount", "note"], || to(orders::capture)),
+    post("/orders/{id}/capture", Allowed(A::CaptureOrder), &["csrf", "revision", "amount", "note"], || {
+        to(orders::capture)
+    }),
     post("/orders/{id}/cancel", Allowed(A::CancelOrder), &["csrf", "revision", "note"], || to(orders::cancel)),
-    post("/orders/{id}/review", Allowed(A::ReviewOrder), &["csrf", "revision", "decision", "note"], || to(review::decide)),
+    post("/orders/{id}/review", Allowed(A::ReviewOrder), &["csrf", "revision", "decision", "note"], || {
+        to(review::decide)
+    }),
     get("/sessions", Allowed(A::ViewPayments), sessions::FILTERS, || to(sessions::list)),
     get("/sessions/{id}", Allowed(A::ViewPayments), &["done"], || to(sessions::show)),
     get("/review", Allowed(A::ReviewOrder), &["merchant", "after", "done"], || to(review::list)),
@@ -107,22 +125,50 @@ pub const ROUTES: &[PanelRoute] = &[
     get("/operations", Allowed(A::ViewPayments), &[], || to(operations::list)),
     get("/notifications", Allowed(A::ViewNotifications), notifications::FILTERS, || to(notifications::list)),
     get("/notifications/{id}", Allowed(A::ViewNotifications), &["done"], || to(notifications::show)),
-    post("/notifications/{id}/replay", Allowed(A::ReplayNotifications), &["csrf", "endpoint", "note"], || to(notifications::replay)),
-    post("/notifications/{id}/discard", Allowed(A::DiscardNotifications), &["csrf", "endpoint", "note"], || to(notifications::discard)),
+    post("/notifications/{id}/replay", Allowed(A::ReplayNotifications), &["csrf", "endpoint", "note"], || {
+        to(notifications::replay)
+    }),
+    post("/notifications/{id}/discard", Allowed(A::DiscardNotifications), &["csrf", "endpoint", "note"], || {
+        to(notifications::discard)
+    }),
     get("/merchants", Allowed(A::ViewMerchants), &["done"], || to(merchants::list)),
     get("/merchants/new", Allowed(A::CreateMerchant), &[], || to(merchants::new)),
     post("/merchants", Allowed(A::CreateMerchant), merchants::NEW_FIELDS, || to(merchants::create)),
     get("/merchants/{id}", Allowed(A::ViewMerchants), &["done"], || to(merchants::show)),
-    post("/merchants/{id}/origins", Allowed(A::ManageOrigins), &["csrf", "origins", "note"], || to(merchants::set_origins)),
-    post("/merchants/{id}/limits", Allowed(A::ChangeMerchant), &["csrf", "limits", "note"], || to(merchants::set_limits)),
-    post("/merchants/{id}/users", Allowed(A::ManageApiUsers), &["csrf", "permission[]", "note"], || to(merchants::add_user)),
-    post("/merchants/{id}/users/{user}/password", Allowed(A::ManageApiUsers), &["csrf", "overlap", "note"], || to(merchants::rotate_password)),
-    post("/merchants/{id}/users/{user}/revoke", Allowed(A::ManageApiUsers), &["csrf", "note"], || to(merchants::revoke_user)),
-    post("/merchants/{id}/endpoints", Allowed(A::ManageEndpoints), &["csrf", "url", "events", "note"], || to(merchants::add_endpoint)),
-    post("/merchants/{id}/endpoints/{endpoint}/secret", Allowed(A::ManageEndpoints), &["csrf", "overlap", "note"], || to(merchants::rotate_secret)),
-    post("/merchants/{id}/endpoints/{endpoint}/remove", Allowed(A::ManageEndpoints), &["csrf", "note"], || to(merchants::remove_endpoint)),
+    post("/merchants/{id}/origins", Allowed(A::ManageOrigins), &["csrf", "origins", "note"], || {
+        to(merchants::set_origins)
+    }),
+    post("/merchants/{id}/limits", Allowed(A::ChangeMerchant), &["csrf", "limits", "note"], || {
+        to(merchants::set_limits)
+    }),
+    post("/merchants/{id}/users", Allowed(A::ManageApiUsers), &["csrf", "permission[]", "note"], || {
+        to(merchants::add_user)
+    }),
+    post("/merchants/{id}/users/{user}/password", Allowed(A::ManageApiUsers), &["csrf", "overlap", "note"], || {
+        to(merchants::rotate_password)
+    }),
+    post("/merchants/{id}/users/{user}/revoke", Allowed(A::ManageApiUsers), &["csrf", "note"], || {
+        to(merchants::revoke_user)
+    }),
+    post("/merchants/{id}/endpoints", Allowed(A::ManageEndpoints), &["csrf", "url", "events", "note"], || {
+        to(merchants::add_endpoint)
+    }),
+    post(
+        "/merchants/{id}/endpoints/{endpoint}/secret",
+        Allowed(A::ManageEndpoints),
+        &["csrf", "overlap", "note"],
+        || to(merchants::rotate_secret),
+    ),
+    post("/merchants/{id}/endpoints/{endpoint}/remove", Allowed(A::ManageEndpoints), &["csrf", "note"], || {
+        to(merchants::remove_endpoint)
+    }),
     get("/rates", Allowed(A::ViewPayments), &[], || to(rates::show)),
-    get("/audit", Allowed(A::ViewAuditLog), &["merchant", "action", "actor", "subject", "since", "until", "after"], || to(audit::list)),
+    get(
+        "/audit",
+        Allowed(A::ViewAuditLog),
+        &["merchant", "action", "actor", "subject", "since", "until", "after"],
+        || to(audit::list),
+    ),
     get("/operators", Allowed(A::ManageOperators), &["done"], || to(operators::list)),
     post("/operators", Allowed(A::ManageOperators), operators::FIELDS, || to(operators::invite)),
     get("/operators/{id}", Allowed(A::ManageOperators), &["done"], || to(operators::show)),

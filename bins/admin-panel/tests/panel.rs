@@ -28,7 +28,8 @@ async fn nobody_gets_in_without_signing_in() {
     for route in ROUTES.iter().filter(|route| route.access != Access::Anybody) {
         let path = address(&world, route.path);
         for session in [None, Some("0".repeat(43))] {
-            let request = request(route.method.clone(), &path, session.as_deref()).insert_header(("origin", "https://panel.example"));
+            let request = request(route.method.clone(), &path, session.as_deref())
+                .insert_header(("origin", "https://panel.example"));
             let request = if route.method == Method::POST { request.set_form([("csrf", "x")]) } else { request };
             let page = world.send(request).await;
             assert_eq!(page.status, StatusCode::SEE_OTHER, "{} {path}", route.method);
@@ -97,7 +98,8 @@ async fn a_form_comes_from_a_page_of_ours_with_its_token_and_its_fields() {
     let path = format!("/merchants/{}/origins", world.ana);
     let token = Operators::csrf_token(&session);
     let send = async |origin: Option<&str>, csrf: &str, extra: &[(&str, &str)]| {
-        let fields: Vec<_> = [("csrf", csrf), ("origins", "https://ana.example")].into_iter().chain(extra.iter().copied()).collect();
+        let fields: Vec<_> =
+            [("csrf", csrf), ("origins", "https://ana.example")].into_iter().chain(extra.iter().copied()).collect();
         let mut sent = request(Method::POST, &path, Some(&session)).set_form(&fields);
         if let Some(origin) = origin {
             sent = sent.insert_header(("origin", origin.to_owned()));
@@ -119,7 +121,10 @@ async fn a_form_comes_from_a_page_of_ours_with_its_token_and_its_fields() {
     let kept = world.store_origins(world.ana).await;
     assert!(!kept.contains(&"https://ana.example".to_owned()), "nothing was done: {kept:?}");
     let page = send(here, &token, &[]).await;
-    assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, format!("/merchants/{}?done=saved", world.ana).as_str()));
+    assert_eq!(
+        (page.status, page.location()),
+        (StatusCode::SEE_OTHER, format!("/merchants/{}?done=saved", world.ana).as_str())
+    );
     assert_eq!(world.store_origins(world.ana).await, ["https://ana.example"]);
 }
 
@@ -136,16 +141,30 @@ async fn every_answer_is_walled_in() {
     let session = world.operator(OperatorRole::Owner, None).await;
     for path in ["/", "/sign-in", "/orders", "/nothing/here", "/orders/x", "/orders?evil=1", "/accept?token=x"] {
         let page = world.get(Some(&session), path).await;
-        let header = |name: &str| page.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        let header =
+            |name: &str| page.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
         let policy = header("content-security-policy");
-        for part in ["default-src 'none'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'", "require-trusted-types-for 'script'"] {
+        for part in [
+            "default-src 'none'",
+            "frame-ancestors 'none'",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "require-trusted-types-for 'script'",
+        ] {
             assert!(policy.contains(part), "{path}: {policy}");
         }
         assert!(!policy.contains("unsafe") && !policy.contains("script-src"), "{policy}");
-        assert_eq!((header("x-frame-options"), header("referrer-policy")), ("DENY".to_owned(), "no-referrer".to_owned()), "{path}");
+        assert_eq!(
+            (header("x-frame-options"), header("referrer-policy")),
+            ("DENY".to_owned(), "no-referrer".to_owned()),
+            "{path}"
+        );
         assert_eq!(header("cross-origin-opener-policy"), "same-origin", "{path}");
         assert_eq!(header("cache-control"), "no-store", "{path}");
-        assert!(!page.text.contains("<script") && !page.text.contains(" style=\"") && !page.text.contains("http://"), "{path}");
+        assert!(
+            !page.text.contains("<script") && !page.text.contains(" style=\"") && !page.text.contains("http://"),
+            "{path}"
+        );
     }
 }
 
@@ -157,9 +176,21 @@ async fn signing_in_leads_to_pages_of_ours_alone() {
     let email = world.deps.operators.current(&owner).await.unwrap().operator.email;
     let enter = async |password: &str, next: &str| {
         let fields = [("email", email.as_str()), ("password", password), ("next", next)];
-        world.send(request(Method::POST, "/sign-in", None).insert_header(("origin", "https://panel.example")).set_form(fields)).await
+        world
+            .send(
+                request(Method::POST, "/sign-in", None)
+                    .insert_header(("origin", "https://panel.example"))
+                    .set_form(fields),
+            )
+            .await
     };
-    for (next, leads) in [("/orders?state=PROCESSED", "/orders?state=PROCESSED"), ("", "/"), ("https://evil.example", "/"), ("//evil.example", "/"), ("/\\evil.example", "/")] {
+    for (next, leads) in [
+        ("/orders?state=PROCESSED", "/orders?state=PROCESSED"),
+        ("", "/"),
+        ("https://evil.example", "/"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+    ] {
         let page = enter(PASSWORD, next).await;
         assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, leads), "{next}");
         let session = session_of(&page).unwrap();
@@ -168,7 +199,10 @@ async fn signing_in_leads_to_pages_of_ours_alone() {
     }
     let wrong = enter("wrong", "/orders").await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(wrong.text.contains(email.as_str()) && session_of(&wrong).is_none(), "the address is kept, the password is not");
+    assert!(
+        wrong.text.contains(email.as_str()) && session_of(&wrong).is_none(),
+        "the address is kept, the password is not"
+    );
     assert!(!wrong.text.contains("value=\"wrong\""));
     let out = world.post(&owner, "/sign-out", &[]).await;
     assert_eq!(out.location(), "/sign-in?why=out");
@@ -184,16 +218,36 @@ async fn a_refund_that_is_sent_twice_is_one() {
     assert_eq!(page.status, StatusCode::OK);
     let key = page.field("key");
     let fields = [("key", key.as_str()), ("amount", "1.00"), ("note", "too late")];
-    let (first, second) = (world.post(&session, &format!("{path}/refund"), &fields).await, world.post(&session, &format!("{path}/refund"), &fields).await);
+    let (first, second) = (
+        world.post(&session, &format!("{path}/refund"), &fields).await,
+        world.post(&session, &format!("{path}/refund"), &fields).await,
+    );
     for page in [first, second] {
-        assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, format!("{path}?done=refunded").as_str()), "{}", page.text);
+        assert_eq!(
+            (page.status, page.location()),
+            (StatusCode::SEE_OTHER, format!("{path}?done=refunded").as_str()),
+            "{}",
+            page.text
+        );
     }
     let trail = world.deps.audit.find_audit_trail(world.order_of_ana).await.unwrap().unwrap();
     assert_eq!(trail.records.refunds.len(), 1);
     assert_eq!(trail.records.refunds[0].amount.to_string(), "1.00");
-    let without = world.post(&session, &format!("{path}/refund"), &[("key", &key), ("amount", "7"), ("note", " ")]).await;
+    let without =
+        world.post(&session, &format!("{path}/refund"), &[("key", &key), ("amount", "7"), ("note", " ")]).await;
     assert_eq!(without.status, StatusCode::UNPROCESSABLE_ENTITY, "money needs a note");
     assert!(without.text.contains("Say why") && without.text.contains("value=\"7\""), "what was typed stays");
+    let signed_out = world.operator(OperatorRole::Owner, None).await;
+    world.post(&signed_out, "/sign-out", &[]).await;
+    let kept = world
+        .post(&signed_out, &format!("{path}/refund"), &[("key", &key), ("amount", "2.00"), ("note", "a long story")])
+        .await;
+    assert_eq!(kept.status, StatusCode::UNAUTHORIZED);
+    assert!(
+        kept.text.contains("a long story") && !kept.text.contains(&Operators::csrf_token(&signed_out)),
+        "{}",
+        kept.text
+    );
     let shown = world.get(Some(&session), &format!("{path}?done=refunded")).await.text;
     assert!(shown.contains("The refund was made."));
     let log = world.get(Some(&session), &format!("/audit?subject={}", world.order_of_ana)).await.text;
@@ -203,7 +257,8 @@ async fn a_refund_that_is_sent_twice_is_one() {
 #[actix_web::test]
 async fn a_refund_above_the_merchants_limit_waits_for_another_operator() {
     let world = World::new().await;
-    let (owner, other) = (world.operator(OperatorRole::Owner, None).await, world.operator(OperatorRole::Reviewer, None).await);
+    let (owner, other) =
+        (world.operator(OperatorRole::Owner, None).await, world.operator(OperatorRole::Reviewer, None).await);
     let merchant = format!("/merchants/{}", world.ana);
     let order = format!("/orders/{}", world.order_of_ana);
     let page = world.get(Some(&owner), &order).await;
@@ -213,7 +268,9 @@ async fn a_refund_above_the_merchants_limit_waits_for_another_operator() {
     let wrong = world.post(&owner, &format!("{merchant}/limits"), &[("limits", "much")]).await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
     let key = page.field("key");
-    let asked = world.post(&owner, &format!("{order}/refund"), &[("key", &key), ("amount", "1.00"), ("note", "lost parcel")]).await;
+    let asked = world
+        .post(&owner, &format!("{order}/refund"), &[("key", &key), ("amount", "1.00"), ("note", "lost parcel")])
+        .await;
     assert_eq!(asked.location(), format!("{order}?done=refund-waits"), "{}", asked.text);
     let approve = [("decision", "approve")];
     let own = world.post(&owner, &format!("/approvals/{key}"), &approve).await;
@@ -263,7 +320,11 @@ async fn untrusted_text_stays_text() {
         let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("reference", typed).finish();
         let page = world.get(Some(&session), &format!("/orders?{query}")).await;
         assert_eq!(page.status, StatusCode::OK);
-        assert!(!page.text.contains("<script>") && !page.text.contains("'onmouse") && !page.text.contains('\u{202e}'), "{}", page.text);
+        assert!(
+            !page.text.contains("<script>") && !page.text.contains("'onmouse") && !page.text.contains('\u{202e}'),
+            "{}",
+            page.text
+        );
     }
     let done = world.get(Some(&session), "/?done=%3Cb%3E").await;
     assert!(done.status == StatusCode::BAD_REQUEST || !done.text.contains("<b>"));
@@ -274,7 +335,14 @@ async fn the_first_page_is_small_and_orders_leave_as_a_file() {
     let world = World::new().await;
     let session = world.operator(OperatorRole::Owner, None).await;
     let page = world.get(Some(&session), "/").await;
-    let asset = |from: &str| page.text.split(&format!("{from}=\"/assets/")).nth(1).and_then(|rest| rest.split('"').next()).unwrap().to_owned();
+    let asset = |from: &str| {
+        page.text
+            .split(&format!("{from}=\"/assets/"))
+            .nth(1)
+            .and_then(|rest| rest.split('"').next())
+            .unwrap()
+            .to_owned()
+    };
     let mut bytes = page.text.len();
     for path in [asset("href"), asset("src")] {
         let file = world.get(None, &format!("/assets/{path}")).await;

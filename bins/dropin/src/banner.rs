@@ -71,7 +71,8 @@ fn compose_json(
     demo: Option<&Credentials>,
     admin: Option<&AdminAddress>,
 ) -> String {
-    let address_rows = address_rows(cli, parts, addresses, demo, admin).into_iter().map(|[_, name, value]| (name, value));
+    let address_rows =
+        address_rows(cli, parts, addresses, demo, admin).into_iter().map(|[_, name, value]| (name, value));
     let mut members: serde_json::Map<_, _> = address_rows.map(|(name, value)| (name, value.into())).collect();
     if let Some(demo) = demo {
         members.insert("merchant_id".to_owned(), demo.merchant_id.clone().into());

@@ -73,7 +73,9 @@ impl Programs {
     fn start_all_in_one(&mut self, folder: &Path) {
         let [listen, shop, processor, wallet] = free_ports();
         let mut command =
-            ["dropin", "--listen", &listen, "--shop-listen", &shop, "--admin-listen", "127.0.0.1:0", "--no-demo"].map(str::to_owned).to_vec();
+            ["dropin", "--listen", &listen, "--shop-listen", &shop, "--admin-listen", "127.0.0.1:0", "--no-demo"]
+                .map(str::to_owned)
+                .to_vec();
         let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
         environment.push(("PROCESSOR_KEY".to_owned(), self.key.clone()));
         for (service, prefix) in [
@@ -268,7 +270,9 @@ impl Demo {
     pub async fn start() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let [listen, shop] = free_ports();
-        let command = ["dropin", "--listen", &listen, "--shop-listen", &shop, "--admin-listen", "127.0.0.1:0"].map(str::to_owned).to_vec();
+        let command = ["dropin", "--listen", &listen, "--shop-listen", &shop, "--admin-listen", "127.0.0.1:0"]
+            .map(str::to_owned)
+            .to_vec();
         let environment = vec![("DROPIN_DATA".to_owned(), folder.path().display().to_string())];
         let program = Program::start("dropin", command, environment, folder.path());
         let mut demo =

@@ -9,7 +9,8 @@ async fn the_admin_panel_is_walked() {
     let demo = Demo::start().await;
     let (panel, mut link) = (demo.shown("Admin panel"), Some(demo.first_operator()));
     let pictures = std::env::var("DROPIN_TEST_PICTURES").ok();
-    for (width, height, scheme) in [(1280, 800, "light"), (360, 740, "dark"), (360, 740, "light"), (3840, 2160, "dark")] {
+    for (width, height, scheme) in [(1280, 800, "light"), (360, 740, "dark"), (360, 740, "light"), (3840, 2160, "dark")]
+    {
         let input = json!({
             "panel": panel, "link": link.take(), "scheme": scheme, "viewport": {"width": width, "height": height},
             "pictures": pictures.as_ref().map(|folder| format!("{folder}/{width}-{scheme}")),
@@ -27,9 +28,13 @@ async fn the_admin_panel_is_walked() {
 #[actix_web::test]
 async fn a_refund_in_the_panel_is_made_once_and_is_on_the_record() {
     let demo = Demo::start().await;
-    let paid = browser::run("shop", &json!({
-        "shop": demo.shop, "viewport": {"width": 1280, "height": 800}, "number": cards::VISA, "events": 3,
-    })).await;
+    let paid = browser::run(
+        "shop",
+        &json!({
+            "shop": demo.shop, "viewport": {"width": 1280, "height": 800}, "number": cards::VISA, "events": 3,
+        }),
+    )
+    .await;
     assert_eq!(paid["problems"], json!([]), "{paid}");
     let input = json!({
         "panel": demo.shown("Admin panel"), "link": demo.first_operator(), "viewport": {"width": 1280, "height": 800},

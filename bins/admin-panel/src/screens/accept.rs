@@ -47,10 +47,29 @@ pub(crate) fn recovery_page(codes: Vec<String>) -> actix_web::HttpResponse {
 }
 
 /// An authenticator to set up in place of the one that an operator has.
-pub(crate) fn replacement_page(csrf: &str, sealed: String, secret: String, uri: String, wrong: Option<String>) -> actix_web::HttpResponse {
+pub(crate) fn replacement_page(
+    csrf: &str,
+    sealed: String,
+    secret: String,
+    uri: String,
+    wrong: Option<String>,
+) -> actix_web::HttpResponse {
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let (csrf, path) = (csrf.to_owned(), "/account/authenticator/confirm");
-    html(status, &AuthenticatorPage { alone: Alone::new(), path, token: String::new(), csrf, sealed, secret, uri, is_optional: false, wrong })
+    html(
+        status,
+        &AuthenticatorPage {
+            alone: Alone::new(),
+            path,
+            token: String::new(),
+            csrf,
+            sealed,
+            secret,
+            uri,
+            is_optional: false,
+            wrong,
+        },
+    )
 }
 
 fn refusal(error: AcceptError) -> Refusal {
@@ -70,8 +89,15 @@ async fn form(request: &OpenRequest, wrong: Vec<String>) -> Answer {
         alone: Alone::new(),
         token,
         is_first: invitation.operator.is_none(),
-        name: typed("name").or_else(|| invitation.operator.as_ref().map(|one| one.name.as_str().to_owned())).unwrap_or_default(),
-        email: invitation.operator.as_ref().map(|one| one.email.as_str().to_owned()).or_else(|| typed("email")).unwrap_or_default(),
+        name: typed("name")
+            .or_else(|| invitation.operator.as_ref().map(|one| one.name.as_str().to_owned()))
+            .unwrap_or_default(),
+        email: invitation
+            .operator
+            .as_ref()
+            .map(|one| one.email.as_str().to_owned())
+            .or_else(|| typed("email"))
+            .unwrap_or_default(),
         wrong,
     };
     Ok(html(status, &page))
@@ -93,7 +119,9 @@ pub(crate) async fn begin(request: OpenRequest) -> Answer {
     };
     let token = fields.text("token");
     match request.deps.operators.begin_acceptance(token, &acceptance).await {
-        Ok(enrolment) => Ok(html(StatusCode::OK, &enrolment_page(&request, enrolment.sealed, enrolment.secret, enrolment.uri, None))),
+        Ok(enrolment) => {
+            Ok(html(StatusCode::OK, &enrolment_page(&request, enrolment.sealed, enrolment.secret, enrolment.uri, None)))
+        }
         Err(AcceptError::Invalid(violations)) => {
             let wrong = violations.iter().map(|one| format!("{} {}.", one.field, one.message)).collect();
             form(&request, wrong).await
@@ -103,7 +131,13 @@ pub(crate) async fn begin(request: OpenRequest) -> Answer {
     }
 }
 
-fn enrolment_page(request: &OpenRequest, sealed: String, secret: String, uri: String, wrong: Option<String>) -> AuthenticatorPage {
+fn enrolment_page(
+    request: &OpenRequest,
+    sealed: String,
+    secret: String,
+    uri: String,
+    wrong: Option<String>,
+) -> AuthenticatorPage {
     AuthenticatorPage {
         alone: Alone::new(),
         path: "/accept/authenticator",
@@ -131,11 +165,14 @@ pub(crate) async fn finish(request: OpenRequest) -> Answer {
             Ok(with_session(response, &accepted.signed_in.session_token))
         }
         Err(error @ (AcceptError::WrongCode | AcceptError::CodeMissing)) => {
-            let (sealed, secret, uri) = (sealed.to_owned(), fields.text("secret").to_owned(), fields.text("uri").to_owned());
+            let (sealed, secret, uri) =
+                (sealed.to_owned(), fields.text("secret").to_owned(), fields.text("uri").to_owned());
             let page = enrolment_page(&request, sealed, secret, uri, Some(sentence(&error)));
             Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page))
         }
-        Err(error @ (AcceptError::EnrolmentOver | AcceptError::DuplicateEmail)) => form(&request, vec![sentence(&error)]).await,
+        Err(error @ (AcceptError::EnrolmentOver | AcceptError::DuplicateEmail)) => {
+            form(&request, vec![sentence(&error)]).await
+        }
         Err(error) => Err(refusal(error)),
     }
 }

@@ -61,7 +61,9 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
             let granted = operators.approve_money(&request.operator, id).await.map_err(refusal)?;
             match make_refund(&request, granted.merchant, granted.order, id, &granted.amount).await {
                 Ok(done) => Ok(see(format!("/orders/{}?done={done}", granted.order))),
-                Err(RefundFailed::Refused(why)) => Err(Refusal::Changed(format!("The refund was approved, and is not possible any more. {why}"))),
+                Err(RefundFailed::Refused(why)) => {
+                    Err(Refusal::Changed(format!("The refund was approved, and is not possible any more. {why}")))
+                }
                 Err(RefundFailed::Other(refusal)) => Err(refusal),
             }
         }

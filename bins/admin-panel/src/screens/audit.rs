@@ -96,9 +96,14 @@ fn cursor(text: Option<&str>) -> Result<Option<AuditCursor>, Refusal> {
     let Some(text) = text else { return Ok(None) };
     let parsed = text.split_once('.').and_then(|(at, position)| {
         let at = Timestamp::from_micros(at.parse().ok()?);
-        Some(AuditCursor { at: Some(at).filter(|at| (Timestamp::MIN..=Timestamp::MAX).contains(at))?, position: position.parse().ok()? })
+        Some(AuditCursor {
+            at: Some(at).filter(|at| (Timestamp::MIN..=Timestamp::MAX).contains(at))?,
+            position: position.parse().ok()?,
+        })
     });
-    parsed.map(Some).ok_or_else(|| Refusal::Invalid("The address of this page is damaged; begin again with the log.".to_owned()))
+    parsed
+        .map(Some)
+        .ok_or_else(|| Refusal::Invalid("The address of this page is damaged; begin again with the log.".to_owned()))
 }
 
 fn row(entry: &AuditEntry, names: &MerchantNames) -> EntryRow {

@@ -86,7 +86,8 @@ async fn page_of(request: &PanelRequest, contract: &Contract, wrong: Option<Stri
             .iter()
             .map(|one| TryRow { at: show::instant(one.at), result: format!("{:?}", one.result) })
             .collect(),
-        may_close: request.may(PanelAction::CloseContract, contract.merchant_id) && contract.close_by_merchant(request.deps.clock.now()).is_ok(),
+        may_close: request.may(PanelAction::CloseContract, contract.merchant_id)
+            && contract.close_by_merchant(request.deps.clock.now()).is_ok(),
         note: request.fields.text("note").to_owned(),
         wrong,
     })
@@ -107,8 +108,11 @@ pub(crate) async fn close(request: PanelRequest) -> Answer {
         Ok(()) => {
             let nothing = |_: &Contract| StoredResponse { status: 200, etag: None, body: Vec::new() };
             let reply = Reply { render: nothing, key_use: None };
-            match request.deps.contracts.close(&merchant_act(&request, contract.merchant_id), contract.id, reply).await {
-                Ok(_) => return Ok(see(format!("/contracts/{}?merchant={}&done=closed", contract.id, contract.merchant_id))),
+            match request.deps.contracts.close(&merchant_act(&request, contract.merchant_id), contract.id, reply).await
+            {
+                Ok(_) => {
+                    return Ok(see(format!("/contracts/{}?merchant={}&done=closed", contract.id, contract.merchant_id)));
+                }
                 Err(ContractError::Store(error)) => return Err(error.into()),
                 Err(error) => sentence(&error),
             }

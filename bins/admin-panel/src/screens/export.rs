@@ -70,7 +70,11 @@ async fn next(deps: &PanelDeps, position: Position) -> Option<(Result<Bytes, act
                 let text: String = page.found.iter().map(line).collect();
                 let written = written + page.found.len();
                 search.after = page.next;
-                let position = if search.after.is_some() && written < MAX_ROWS { Position::Rows(search, written) } else { Position::End };
+                let position = if search.after.is_some() && written < MAX_ROWS {
+                    Position::Rows(search, written)
+                } else {
+                    Position::End
+                };
                 Some((Ok(Bytes::from(text)), position))
             }
             Err(error) => {
@@ -104,7 +108,8 @@ fn line(order: &Order) -> String {
 
 /// A text as a cell (RFC 4180). One that a spreadsheet would read as a formula begins with an apostrophe, which makes it text.
 fn cell(text: &str) -> String {
-    let is_formula = text.trim_start().starts_with(['=', '+', '-', '@', '\t', '\r', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
+    let is_formula =
+        text.trim_start().starts_with(['=', '+', '-', '@', '\t', '\r', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
     let text = if is_formula { format!("'{text}") } else { text.to_owned() };
     format!("\"{}\"", text.replace('"', "\"\"").replace(['\r', '\n'], " "))
 }

@@ -24,7 +24,8 @@ use crate::show::{self, Html};
 pub(crate) const NEW_FIELDS: &[&str] = &["csrf", "name", "webhook_url", "origins", "currency[]", "note"];
 
 /// For how long an old password or secret may go on, as the form offers it, in hours.
-const OVERLAPS: &[(&str, &str)] = &[("0", "ends at once"), ("1", "goes on for an hour"), ("24", "goes on for a day"), ("168", "goes on for a week")];
+const OVERLAPS: &[(&str, &str)] =
+    &[("0", "ends at once"), ("1", "goes on for an hour"), ("24", "goes on for a day"), ("168", "goes on for a week")];
 
 struct MerchantRow {
     path: String,
@@ -91,7 +92,10 @@ fn new_page(request: &PanelRequest, wrong: Vec<String>) -> NewMerchantPage {
         webhook_url: text("webhook_url"),
         origins: text("origins"),
         note: text("note"),
-        currencies: Currency::ALL.iter().map(|one| CurrencyBox { code: one.code(), ticked: ticked.contains(&one.code()) }).collect(),
+        currencies: Currency::ALL
+            .iter()
+            .map(|one| CurrencyBox { code: one.code(), ticked: ticked.contains(&one.code()) })
+            .collect(),
         wrong,
     }
 }
@@ -121,7 +125,13 @@ pub(crate) async fn create(request: PanelRequest) -> Answer {
             let mut secrets = vec![("API user name", made.username), ("API password", made.password)];
             secrets.extend(made.webhook_secret.map(|secret| ("Webhook secret", secret)));
             let back = format!("/merchants/{}", made.merchant_id);
-            secret::page(&request, "Merchant created", "Hand these to the merchant's server by a safe way. They are shown this once.", secrets, back)
+            secret::page(
+                &request,
+                "Merchant created",
+                "Hand these to the merchant's server by a safe way. They are shown this once.",
+                secrets,
+                back,
+            )
         }
         Err(AccountError::Invalid(violations)) => {
             let wrong = violations.iter().map(|one| format!("{} {}.", one.field, one.message)).collect();
@@ -135,7 +145,11 @@ pub(crate) async fn create(request: PanelRequest) -> Answer {
 fn origins(text: &str, wrong: &mut Vec<String>) -> Vec<Origin> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines
-        .filter_map(|line| Origin::parse(line).map_err(|_no_origin| wrong.push(format!("{line} is no origin; write it as https://shop.example."))).ok())
+        .filter_map(|line| {
+            Origin::parse(line)
+                .map_err(|_no_origin| wrong.push(format!("{line} is no origin; write it as https://shop.example.")))
+                .ok()
+        })
         .collect()
 }
 
@@ -201,18 +215,19 @@ struct MerchantPage {
 }
 
 async fn load(request: &PanelRequest) -> Result<MerchantAccount, Refusal> {
-    let id: MerchantId = request
-        .http
-        .match_info()
-        .get("id")
-        .and_then(|text| text.parse().ok())
-        .ok_or(Refusal::NotFound("merchant"))?;
+    let id: MerchantId =
+        request.http.match_info().get("id").and_then(|text| text.parse().ok()).ok_or(Refusal::NotFound("merchant"))?;
     request.own(id, "merchant")?;
     MerchantAccount::load(&*request.deps.access, id).await.map_err(refusal)
 }
 
-async fn page_of(request: &PanelRequest, account: &MerchantAccount, wrong: Vec<String>) -> Result<MerchantPage, Refusal> {
-    let Merchant { id, name, currencies, origins, session_lifetime, attempts_allowed, methods, created_at, .. } = &account.merchant;
+async fn page_of(
+    request: &PanelRequest,
+    account: &MerchantAccount,
+    wrong: Vec<String>,
+) -> Result<MerchantPage, Refusal> {
+    let Merchant { id, name, currencies, origins, session_lifetime, attempts_allowed, methods, created_at, .. } =
+        &account.merchant;
     let may = |action| request.may(action, *id);
     let may_notifications = may(PanelAction::ViewNotifications);
     let statuses = if may_notifications { request.deps.backlog.endpoint_statuses(*id).await? } else { Vec::new() };
@@ -229,7 +244,9 @@ async fn page_of(request: &PanelRequest, account: &MerchantAccount, wrong: Vec<S
     });
     let limits = match request.fields.given("limits") {
         Some(typed) => typed.to_owned(),
-        None => write_limits(&request.deps.operators.approval_limits(&request.operator, *id).await.map_err(money_refusal)?),
+        None => {
+            write_limits(&request.deps.operators.approval_limits(&request.operator, *id).await.map_err(money_refusal)?)
+        }
     };
     let typed = request.fields.given("origins").map(str::to_owned);
     let text = |name: &str| request.fields.text(name).to_owned();
@@ -241,7 +258,11 @@ async fn page_of(request: &PanelRequest, account: &MerchantAccount, wrong: Vec<S
         currencies: codes(currencies),
         lifetime: dropin_kernel::write_span(*session_lifetime),
         attempts: *attempts_allowed,
-        methods: if *methods == dropin_catalogue::MerchantMethods::default() { "as the deployment has them".to_owned() } else { "with changes of its own".to_owned() },
+        methods: if *methods == dropin_catalogue::MerchantMethods::default() {
+            "as the deployment has them".to_owned()
+        } else {
+            "with changes of its own".to_owned()
+        },
         origins: typed.unwrap_or_else(|| origins.iter().map(Origin::as_str).collect::<Vec<_>>().join("\n")),
         users: users.collect(),
         endpoints: endpoints.collect(),
@@ -335,7 +356,8 @@ fn money_refusal(error: MoneyError) -> Refusal {
 /// Adds an API user, and shows its password once.
 pub(crate) async fn add_user(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
-    let permissions: Permissions = request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
+    let permissions: Permissions =
+        request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
     match merchants(&request).add_user(account.merchant.id, permissions).await {
         Ok(added) => {
             let secrets = vec![("API user name", added.username), ("API password", added.password)];
@@ -352,7 +374,9 @@ fn overlap(request: &PanelRequest) -> Result<Duration, Refusal> {
     let chosen = request.fields.text("overlap");
     let known = OVERLAPS.iter().any(|(hours, _)| *hours == chosen);
     let hours = chosen.parse::<u64>().ok().filter(|_| known);
-    hours.map(|hours| Duration::from_secs(hours * 60 * 60)).ok_or_else(|| Refusal::Invalid("Choose for how long the old one goes on.".to_owned()))
+    hours
+        .map(|hours| Duration::from_secs(hours * 60 * 60))
+        .ok_or_else(|| Refusal::Invalid("Choose for how long the old one goes on.".to_owned()))
 }
 
 /// The API user of the address, who is the merchant's.
@@ -377,7 +401,13 @@ pub(crate) async fn rotate_password(request: PanelRequest) -> Answer {
     match merchants(&request).rotate_password(username, overlap(&request)?).await {
         Ok(rotated) => {
             let secrets = vec![("API user name", username.to_owned()), ("New API password", rotated.password)];
-            secret::page(&request, "New API password", SHOWN_ONCE, secrets, format!("/merchants/{}", account.merchant.id))
+            secret::page(
+                &request,
+                "New API password",
+                SHOWN_ONCE,
+                secrets,
+                format!("/merchants/{}", account.merchant.id),
+            )
         }
         Err(error) => again(&request, &account, error).await,
     }
@@ -418,7 +448,13 @@ pub(crate) async fn rotate_secret(request: PanelRequest) -> Answer {
     match merchants(&request).rotate_secret(id, overlap(&request)?).await {
         Ok(rotated) => {
             let secrets = vec![("New webhook secret", rotated.webhook_secret)];
-            secret::page(&request, "New webhook secret", SHOWN_ONCE, secrets, format!("/merchants/{}", account.merchant.id))
+            secret::page(
+                &request,
+                "New webhook secret",
+                SHOWN_ONCE,
+                secrets,
+                format!("/merchants/{}", account.merchant.id),
+            )
         }
         Err(error) => again(&request, &account, error).await,
     }

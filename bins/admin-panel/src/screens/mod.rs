@@ -124,14 +124,21 @@ pub(crate) fn read_cursor<I: FromStr>(fields: &Fields) -> Result<Option<SearchCu
     let Some(text) = fields.given("after") else { return Ok(None) };
     let parts = text.split_once('.').and_then(|(at, id)| {
         let at = Timestamp::from_micros(at.parse().ok()?);
-        Some(SearchCursor { at: Some(at).filter(|at| (Timestamp::MIN..=Timestamp::MAX).contains(at))?, id: id.parse().ok()? })
+        Some(SearchCursor {
+            at: Some(at).filter(|at| (Timestamp::MIN..=Timestamp::MAX).contains(at))?,
+            id: id.parse().ok()?,
+        })
     });
-    parts.map(Some).ok_or_else(|| Refusal::Invalid("The address of this page is damaged; begin again with the list.".to_owned()))
+    parts
+        .map(Some)
+        .ok_or_else(|| Refusal::Invalid("The address of this page is damaged; begin again with the list.".to_owned()))
 }
 
 /// The beginning of a day that was typed, in UTC; `days` later.
 pub(crate) fn day(fields: &Fields, name: &str, days: u64) -> Result<Option<Timestamp>, String> {
     let Some(text) = fields.given(name) else { return Ok(None) };
-    let at: Timestamp = format!("{text}T00:00:00.000000Z").parse().map_err(|_no_day| format!("{text} is no day; write it as 2026-11-25."))?;
+    let at: Timestamp = format!("{text}T00:00:00.000000Z")
+        .parse()
+        .map_err(|_no_day| format!("{text} is no day; write it as 2026-11-25."))?;
     Ok(Some(at.plus(Duration::from_secs(days * 24 * 60 * 60))))
 }

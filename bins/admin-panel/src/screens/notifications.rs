@@ -59,12 +59,20 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         known
     });
     let types = fields.given("type").and_then(|text| {
-        text.to_ascii_uppercase().parse().map_err(|_no_filter| wrong.push("Write types as ORDER_PROCESSED or ORDER_*.".to_owned())).ok()
+        text.to_ascii_uppercase()
+            .parse()
+            .map_err(|_no_filter| wrong.push("Write types as ORDER_PROCESSED or ORDER_*.".to_owned()))
+            .ok()
     });
     let payment = fields.given("payment").and_then(|text| {
-        text.parse::<PaymentId>().map_err(|_no_id| wrong.push(format!("{text} is no id of a Session or an Order."))).ok()
+        text.parse::<PaymentId>()
+            .map_err(|_no_id| wrong.push(format!("{text} is no id of a Session or an Order.")))
+            .ok()
     });
-    let after = fields.given("after").map(|text| text.parse::<EventId>().map_err(|_no_id| Refusal::NotFound("page"))).transpose()?;
+    let after = fields
+        .given("after")
+        .map(|text| text.parse::<EventId>().map_err(|_no_id| Refusal::NotFound("page")))
+        .transpose()?;
     let chosen = request.chosen_merchants()?;
     let merchant = match chosen.as_deref() {
         Some([one]) => Some(*one),
@@ -75,7 +83,8 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let (mut rows, mut next) = (Vec::new(), None);
     for _ in 0..if wrong.is_empty() { MAX_LOOKS } else { 0 } {
         let page = request.deps.notifications.list(query.clone()).await?;
-        let seen = page.notifications.into_iter().filter(|one| request.operator.operator.rights.scope.covers(one.merchant_id));
+        let seen =
+            page.notifications.into_iter().filter(|one| request.operator.operator.rights.scope.covers(one.merchant_id));
         rows.extend(seen);
         next = page.next;
         query.after = next;
@@ -88,7 +97,9 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let page = NotificationsPage {
         shell: request.shell("Notifications"),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
-        states: states.map(|state| Choice::new(state.as_str(), show::words(state.as_str()), fields.text("state"))).collect(),
+        states: states
+            .map(|state| Choice::new(state.as_str(), show::words(state.as_str()), fields.text("state")))
+            .collect(),
         event_type: fields.text("type").to_owned(),
         payment: fields.text("payment").to_owned(),
         rows: rows
@@ -159,11 +170,20 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
     Ok(request.page(&page))
 }
 
-async fn page_of(request: &PanelRequest, found: NotificationDetails, wrong: Option<String>) -> Result<NotificationPage, Refusal> {
+async fn page_of(
+    request: &PanelRequest,
+    found: NotificationDetails,
+    wrong: Option<String>,
+) -> Result<NotificationPage, Refusal> {
     let one = &found.notification;
     let merchant = request.deps.access.find_merchant(one.merchant_id).await?;
     let endpoints = request.deps.access.list_endpoints(one.merchant_id).await?;
-    let url = |id: EndpointId| endpoints.iter().find(|endpoint| endpoint.id == id).map_or_else(|| id.to_string(), |endpoint| endpoint.url.clone());
+    let url = |id: EndpointId| {
+        endpoints
+            .iter()
+            .find(|endpoint| endpoint.id == id)
+            .map_or_else(|| id.to_string(), |endpoint| endpoint.url.clone())
+    };
     let may = |action| request.may(action, one.merchant_id);
     let statuses = one.statuses.iter().map(|status| StatusRow {
         endpoint: status.endpoint_id.to_string(),
@@ -211,7 +231,8 @@ pub(crate) async fn replay(request: PanelRequest) -> Answer {
     let event = found.notification.event_id;
     let endpoint = endpoint(&request)?;
     let which = ReplayWhich::One { event, endpoint: Some(endpoint) };
-    let order = ReplayOrder { which, to: None, rate: None, by: request.actor(), dry_run: false, acting: acting(&request) };
+    let order =
+        ReplayOrder { which, to: None, rate: None, by: request.actor(), dry_run: false, acting: acting(&request) };
     let wrong = match request.deps.notifications.replay(&order).await {
         Ok(outcome) => return Ok(see(format!("/notifications/{event}?done={}", outcome_code(&outcome)))),
         Err(ReplayError::Store { error, .. }) => return Err(error.into()),

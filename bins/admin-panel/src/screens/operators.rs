@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use dropin_access::Merchant;
-use dropin_access::operator::{OperatorRights, OperatorRole, OperatorRoles, OperatorScope, OperatorState, RefundLimits};
+use dropin_access::operator::{
+    OperatorRights, OperatorRole, OperatorRoles, OperatorScope, OperatorState, RefundLimits,
+};
 use dropin_kernel::{MerchantId, OperatorId};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_ports::OperatorAccount;
@@ -102,9 +104,19 @@ fn rights_form(merchants: &[Merchant], rights: &OperatorRights, limits: String) 
         summary: summary(*role),
         ticked: rights.roles.contains(*role),
     });
-    let covers = |id: MerchantId| matches!(&rights.scope, OperatorScope::Merchants(merchants) if merchants.contains(&id));
-    let boxes = merchants.iter().map(|one| MerchantBox { id: one.id.to_string(), name: one.name.clone(), ticked: covers(one.id) });
-    RightsForm { roles: roles.collect(), merchants: boxes.collect(), is_deployment: rights.scope.is_deployment(), limits }
+    let covers =
+        |id: MerchantId| matches!(&rights.scope, OperatorScope::Merchants(merchants) if merchants.contains(&id));
+    let boxes = merchants.iter().map(|one| MerchantBox {
+        id: one.id.to_string(),
+        name: one.name.clone(),
+        ticked: covers(one.id),
+    });
+    RightsForm {
+        roles: roles.collect(),
+        merchants: boxes.collect(),
+        is_deployment: rights.scope.is_deployment(),
+        limits,
+    }
 }
 
 /// What a role is there for.
@@ -131,7 +143,8 @@ fn rights_of(fields: &Fields, wrong: &mut Vec<String>) -> OperatorRights {
         wrong.push("Choose at least one merchant, or every merchant.".to_owned());
         OperatorScope::Deployment
     });
-    let refund_limits = limits(fields).and_then(|amounts| RefundLimits::new(amounts).ok_or_else(|| "A currency has two limits.".to_owned()));
+    let refund_limits = limits(fields)
+        .and_then(|amounts| RefundLimits::new(amounts).ok_or_else(|| "A currency has two limits.".to_owned()));
     let refund_limits = refund_limits.map_err(|why| wrong.push(why)).unwrap_or_default();
     OperatorRights { roles, scope, refund_limits }
 }
@@ -161,7 +174,11 @@ async fn list_page(request: &PanelRequest, wrong: Vec<String>) -> Result<Operato
     let rights = if fields.given("csrf").is_some() {
         rights_of(fields, &mut Vec::new())
     } else {
-        OperatorRights { roles: [OperatorRole::Viewer].into_iter().collect(), scope: OperatorScope::Deployment, refund_limits: RefundLimits::default() }
+        OperatorRights {
+            roles: [OperatorRole::Viewer].into_iter().collect(),
+            scope: OperatorScope::Deployment,
+            refund_limits: RefundLimits::default(),
+        }
     };
     Ok(OperatorsPage {
         shell: request.shell("Operators"),
@@ -187,7 +204,9 @@ pub(crate) async fn invite(request: PanelRequest) -> Answer {
     if wrong.is_empty() {
         match request.deps.operators.invite(by(&request), NewOperator { name, email, rights }).await {
             Ok(invited) => return link_page(&request, invited),
-            Err(ManageError::Invalid(violations)) => wrong.extend(violations.iter().map(|one| format!("{} {}.", one.field, one.message))),
+            Err(ManageError::Invalid(violations)) => {
+                wrong.extend(violations.iter().map(|one| format!("{} {}.", one.field, one.message)))
+            }
             Err(error @ (ManageError::DuplicateEmail | ManageError::NoMerchant)) => wrong.push(sentence(&error)),
             Err(error) => return Err(refusal(error)),
         }
@@ -201,8 +220,15 @@ fn link_page(request: &PanelRequest, invited: OperatorInvitation) -> Answer {
     let link = format!("{scheme}://{host}/accept?token={}", invited.link.token);
     let name = invited.operator.name.as_str();
     let until = show::instant_text(invited.link.expires_at);
-    let intro = format!("Send this link to {name} by a safe way. It works once, until {until} UTC, and is shown this once.");
-    secret::page(request, "Invitation", &intro, vec![("One-time link", link)], format!("/operators/{}", invited.operator.id))
+    let intro =
+        format!("Send this link to {name} by a safe way. It works once, until {until} UTC, and is shown this once.");
+    secret::page(
+        request,
+        "Invitation",
+        &intro,
+        vec![("One-time link", link)],
+        format!("/operators/{}", invited.operator.id),
+    )
 }
 
 #[derive(Template)]
@@ -223,16 +249,25 @@ struct OperatorPage {
 }
 
 async fn load(request: &PanelRequest) -> Result<OperatorAccount, Refusal> {
-    let id: OperatorId = request.http.match_info().get("id").and_then(|text| text.parse().ok()).ok_or(Refusal::NotFound("operator"))?;
+    let id: OperatorId =
+        request.http.match_info().get("id").and_then(|text| text.parse().ok()).ok_or(Refusal::NotFound("operator"))?;
     request.deps.operators.find(by(request), id).await.map_err(refusal)
 }
 
-async fn page_of(request: &PanelRequest, account: &OperatorAccount, wrong: Vec<String>) -> Result<OperatorPage, Refusal> {
+async fn page_of(
+    request: &PanelRequest,
+    account: &OperatorAccount,
+    wrong: Vec<String>,
+) -> Result<OperatorPage, Refusal> {
     let merchants = visible_merchants(request).await?;
     let operator = &account.operator;
     let limits = write_limits(operator.rights.refund_limits.iter());
     let rights = match request.fields.given("csrf") {
-        Some(_) => rights_form(&merchants, &rights_of(&request.fields, &mut Vec::new()), request.fields.text("limits").to_owned()),
+        Some(_) => rights_form(
+            &merchants,
+            &rights_of(&request.fields, &mut Vec::new()),
+            request.fields.text("limits").to_owned(),
+        ),
         None => rights_form(&merchants, &operator.rights, limits),
     };
     Ok(OperatorPage {
@@ -265,7 +300,9 @@ pub(crate) async fn set_rights(request: PanelRequest) -> Answer {
     if wrong.is_empty() {
         match request.deps.operators.set_rights(by(&request), account.operator.id, rights).await {
             Ok(_) => return Ok(see(format!("/operators/{}?done=saved", account.operator.id))),
-            Err(ManageError::Invalid(violations)) => wrong.extend(violations.iter().map(|one| format!("{} {}.", one.field, one.message))),
+            Err(ManageError::Invalid(violations)) => {
+                wrong.extend(violations.iter().map(|one| format!("{} {}.", one.field, one.message)))
+            }
             Err(error @ (ManageError::LastOwner | ManageError::NoMerchant)) => wrong.push(sentence(&error)),
             Err(error) => return Err(refusal(error)),
         }
@@ -287,7 +324,9 @@ pub(crate) async fn set_state(request: PanelRequest) -> Answer {
     };
     match done {
         Ok(()) => Ok(see(format!("/operators/{id}?done=changed"))),
-        Err(error @ ManageError::LastOwner) => Ok(request.rejected(&page_of(&request, &account, vec![sentence(&error)]).await?)),
+        Err(error @ ManageError::LastOwner) => {
+            Ok(request.rejected(&page_of(&request, &account, vec![sentence(&error)]).await?))
+        }
         Err(error) => Err(refusal(error)),
     }
 }
@@ -300,7 +339,9 @@ pub(crate) async fn reset(request: PanelRequest) -> Answer {
     }
     match request.deps.operators.reset(by(&request), account.operator.id).await {
         Ok(invited) => link_page(&request, invited),
-        Err(error @ ManageError::LastOwner) => Ok(request.rejected(&page_of(&request, &account, vec![sentence(&error)]).await?)),
+        Err(error @ ManageError::LastOwner) => {
+            Ok(request.rejected(&page_of(&request, &account, vec![sentence(&error)]).await?))
+        }
         Err(error) => Err(refusal(error)),
     }
 }
@@ -310,7 +351,9 @@ fn refusal(error: ManageError) -> Refusal {
         ManageError::Store(error) => error.into(),
         ManageError::NoOperator => Refusal::NotFound("operator"),
         ManageError::NotAllowed(_) => Refusal::NotAllowed(sentence(&error)),
-        ManageError::WrongState | ManageError::LastOwner | ManageError::DuplicateEmail => Refusal::Changed(sentence(&error)),
+        ManageError::WrongState | ManageError::LastOwner | ManageError::DuplicateEmail => {
+            Refusal::Changed(sentence(&error))
+        }
         _ => Refusal::Invalid(sentence(&error)),
     }
 }

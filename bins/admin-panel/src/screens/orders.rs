@@ -5,14 +5,15 @@ use dropin_access::operator::{MoneyRequestState, PanelAction};
 use dropin_kernel::{MerchantId, MoneyRequestId, OrderId, Timestamp};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, OpState, Order, OrderState, RefundState};
-use dropin_ports::{
-    NotificationFilter, NotificationQuery, OrderAuditTrail, OrderSearch, SearchFilter,
-};
+use dropin_ports::{NotificationFilter, NotificationQuery, OrderAuditTrail, OrderSearch, SearchFilter};
 use dropin_session::Session;
 use dropin_usecases::operators::{MoneyError, RefundWish};
 use dropin_usecases::payments::{CancelError, CaptureError, RefundAsk, RefundError};
 
-use super::{Choice, MerchantNames, PAGE_ROWS, day, merchant_act, merchant_choices, read_cursor, required_note, visible_merchants, write_cursor};
+use super::{
+    Choice, MerchantNames, PAGE_ROWS, day, merchant_act, merchant_choices, read_cursor, required_note,
+    visible_merchants, write_cursor,
+};
 use crate::fields::Fields;
 use crate::guard::Answer;
 use crate::page::see;
@@ -92,8 +93,13 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let states = OrderState::ALL.into_iter();
     let filters = Filters {
         merchants: merchant_choices(&merchants, fields.text("merchant")),
-        states: states.map(|state| Choice::new(state.as_str(), show::order_state(state).1, fields.text("state"))).collect(),
-        currencies: Currency::ALL.iter().map(|one| Choice::new(one.code(), one.code(), fields.text("currency"))).collect(),
+        states: states
+            .map(|state| Choice::new(state.as_str(), show::order_state(state).1, fields.text("state")))
+            .collect(),
+        currencies: Currency::ALL
+            .iter()
+            .map(|one| Choice::new(one.code(), one.code(), fields.text("currency")))
+            .collect(),
         method: text("method"),
         amount: text("amount"),
         reference: text("reference"),
@@ -158,7 +164,8 @@ pub(crate) fn filter_of(request: &PanelRequest, wrong: &mut Vec<String>) -> Resu
 /// The totals that a typed amount stands for: one in a currency, else one in each currency that can have it.
 fn totals(fields: &Fields, currency: Option<Currency>) -> Result<Option<Vec<Amount>>, String> {
     let Some(text) = fields.given("amount") else { return Ok(None) };
-    let number = Decimal::parse(&text.replace(',', "")).map_err(|_no_number| format!("{text} is no amount; write it as 29.90."))?;
+    let number = Decimal::parse(&text.replace(',', ""))
+        .map_err(|_no_number| format!("{text} is no amount; write it as 29.90."))?;
     let currencies = currency.map_or_else(|| Currency::ALL.to_vec(), |one| vec![one]);
     let totals: Vec<_> = currencies.into_iter().filter_map(|one| Amount::from_decimal(one, &number).ok()).collect();
     if totals.is_empty() { Err(format!("No total can be {text}.")) } else { Ok(Some(totals)) }
@@ -313,12 +320,14 @@ async fn page_of(
 ) -> Result<OrderPage, Refusal> {
     let order = &trail.records.order;
     let merchant = order.merchant_id;
-    let name = request.deps.access.find_merchant(merchant).await?.map_or_else(|| merchant.to_string(), |found| found.name);
+    let name =
+        request.deps.access.find_merchant(merchant).await?.map_or_else(|| merchant.to_string(), |found| found.name);
     let attempts = match &session {
         Some(session) => request.deps.sessions.list_attempts(session.id).await?,
         None => Vec::new(),
     };
-    let attempts = if 1 < attempts.len() { attempts.iter().map(|one| attempt_row(one, order)).collect() } else { Vec::new() };
+    let attempts =
+        if 1 < attempts.len() { attempts.iter().map(|one| attempt_row(one, order)).collect() } else { Vec::new() };
     let amounts = &order.amounts;
     let pending = |amount: &Amount| (!amount.is_zero()).then(|| show::money(amount));
     let mut acts = acts_of(request, order);
@@ -362,7 +371,10 @@ async fn page_of(
             .records
             .balances
             .iter()
-            .map(|one| BalanceRow { account: show::words(one.account.as_str()), amount: show::minor_units(one.minor, one.currency) })
+            .map(|one| BalanceRow {
+                account: show::words(one.account.as_str()),
+                amount: show::minor_units(one.minor, one.currency),
+            })
             .collect(),
         unbalanced: !trail.records.unbalanced.is_empty(),
         checkout: trail.checkout.as_ref().map(|checkout| checkout.document.clone()),
@@ -452,18 +464,25 @@ async fn timeline(
             _ => "wait",
         };
         let title = format!("{} asked of the processor", show::words(operation.kind.as_str()));
-        let detail = format!("{}, {}", show::money(&operation.amount), show::words(operation.state.as_str()).to_lowercase());
+        let detail =
+            format!("{}, {}", show::money(&operation.amount), show::words(operation.state.as_str()).to_lowercase());
         all.push(Happening::new(operation.created_at, kind, title, detail));
     }
     if request.may(PanelAction::ViewNotifications, order.merchant_id) {
-        let filter = NotificationFilter { payment: Some(order.payment_id()), merchant: Some(order.merchant_id), ..NotificationFilter::default() };
+        let filter = NotificationFilter {
+            payment: Some(order.payment_id()),
+            merchant: Some(order.merchant_id),
+            ..NotificationFilter::default()
+        };
         let query = NotificationQuery { filter, after: None, oldest_first: true, limit: 100 };
         for one in request.deps.notifications.list(query).await?.notifications {
-            let states: Vec<_> = one.statuses.iter().map(|status| show::words(status.state.as_str()).to_lowercase()).collect();
+            let states: Vec<_> =
+                one.statuses.iter().map(|status| show::words(status.state.as_str()).to_lowercase()).collect();
             let is_parked = one.statuses.iter().any(|status| status.state == dropin_ports::DeliveryState::Parked);
             let detail = if states.is_empty() { "told to no endpoint".to_owned() } else { states.join(", ") };
             let kind = if is_parked { "bad" } else { "" };
-            let mut happening = Happening::new(one.happened_at, kind, format!("Notification {}", one.event_type), detail);
+            let mut happening =
+                Happening::new(one.happened_at, kind, format!("Notification {}", one.event_type), detail);
             happening.link = Some(format!("/notifications/{}", one.event_id));
             all.push(happening);
         }
@@ -477,10 +496,16 @@ fn acts_of(request: &PanelRequest, order: &Order) -> Acts {
     let (merchant, now) = (order.merchant_id, request.deps.clock.now());
     let may = |action| request.may(action, merchant);
     let form = |allowed: bool, amount: Option<Amount>| {
-        allowed.then(|| ActForm { amount: amount.map(|amount| amount.to_string()).unwrap_or_default(), ..ActForm::default() })
+        allowed.then(|| ActForm {
+            amount: amount.map(|amount| amount.to_string()).unwrap_or_default(),
+            ..ActForm::default()
+        })
     };
     let refundable = order.amounts.refundable();
-    let can_capture = matches!(order.plan_capture(None, now), Ok(dropin_order::CapturePlan::Ask { .. } | dropin_order::CapturePlan::UnderReview(_)));
+    let can_capture = matches!(
+        order.plan_capture(None, now),
+        Ok(dropin_order::CapturePlan::Ask { .. } | dropin_order::CapturePlan::UnderReview(_))
+    );
     let can_cancel = matches!(order.plan_cancel(now), Ok(dropin_order::VoidPlan::Ask(_)));
     Acts {
         refund: form(may(PanelAction::RefundOrder) && order.shown && !refundable.is_zero(), Some(refundable)),
@@ -505,7 +530,8 @@ async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<Str
 /// The amount of a form in the Order's currency; `None` when it is left empty.
 fn typed_amount(fields: &Fields, currency: Currency) -> Result<Option<Amount>, String> {
     let Some(text) = fields.given("amount") else { return Ok(None) };
-    let number = Decimal::parse(&text.replace(',', "")).map_err(|_no_number| format!("{text} is no amount; write it as 29.90."))?;
+    let number = Decimal::parse(&text.replace(',', ""))
+        .map_err(|_no_number| format!("{text} is no amount; write it as 29.90."))?;
     let amount = Amount::from_decimal(currency, &number).map_err(|error| format!("{text} {currency}: {error}."))?;
     if amount.minor() <= 0 { Err("The amount must be above zero.".to_owned()) } else { Ok(Some(amount)) }
 }
@@ -517,12 +543,19 @@ pub(crate) async fn refund(request: PanelRequest) -> Answer {
     let key = request.fields.text("key").parse::<MoneyRequestId>();
     let key = key.map_err(|_no_id| Refusal::Invalid("The form is damaged: load the page again.".to_owned()))?;
     let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
-    let amount = typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
+    let amount =
+        typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
     if !wrong.is_empty() {
         return again(&request, Form::Refund, wrong).await;
     }
     let amount = amount.unwrap_or_else(|| order.amounts.refundable());
-    let wish = RefundWish { id: key, merchant: order.merchant_id, order: order.id, amount, note: request.fields.text("note").to_owned() };
+    let wish = RefundWish {
+        id: key,
+        merchant: order.merchant_id,
+        order: order.id,
+        amount,
+        note: request.fields.text("note").to_owned(),
+    };
     let granted = match request.deps.operators.request_refund(&request.operator, &wish).await {
         Ok(asked) => asked,
         Err(MoneyError::Store(error)) => return Err(error.into()),
@@ -603,7 +636,8 @@ pub(crate) async fn capture(request: PanelRequest) -> Answer {
     let order = &trail.records.order;
     fresh(&request, order)?;
     let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
-    let amount = typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
+    let amount =
+        typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
     if !wrong.is_empty() {
         return again(&request, Form::Capture, wrong).await;
     }

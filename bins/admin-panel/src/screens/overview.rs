@@ -117,7 +117,8 @@ struct OverviewPage {
 pub(crate) async fn show(request: PanelRequest) -> Answer {
     let merchants = visible_merchants(&request).await?;
     let fields = &request.fields;
-    let span = fields.given("days").and_then(|days| days.parse().ok()).filter(|days| SPANS.contains(days)).unwrap_or(14);
+    let span =
+        fields.given("days").and_then(|days| days.parse().ok()).filter(|days| SPANS.contains(days)).unwrap_or(14);
     let chosen = request.chosen_merchants()?;
     let is_cut = chosen.as_ref().is_some_and(|all| MAX_SUMMED_MERCHANTS < all.len());
     let days = read(&request, chosen.as_deref(), span).await?;
@@ -153,7 +154,10 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
     let page = OverviewPage {
         shell: request.shell("Overview"),
         merchants: merchant_choices(&merchants, merchant),
-        spans: SPANS.iter().map(|days| Choice::new(days.to_string(), format!("{days} days"), &span.to_string())).collect(),
+        spans: SPANS
+            .iter()
+            .map(|days| Choice::new(days.to_string(), format!("{days} days"), &span.to_string()))
+            .collect(),
         currencies: known.iter().map(|one| Choice::new(one.code(), one.code(), currency.code())).collect(),
         currency: currency.code().to_owned(),
         tasks: tasks(&request, chosen.as_deref()).await?,
@@ -193,7 +197,11 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
             .collect(),
         reasons: reasons
             .into_iter()
-            .map(|(reason, count)| ReasonRow { reason, count, share: percent((failed != 0).then(|| count * 1000 / failed)) })
+            .map(|(reason, count)| ReasonRow {
+                reason,
+                count,
+                share: percent((failed != 0).then(|| count * 1000 / failed)),
+            })
             .collect(),
         is_empty: days.iter().all(|(_, totals)| totals.is_empty()),
         is_cut,
@@ -244,7 +252,8 @@ fn iso_day(day: Timestamp) -> String {
 /// What waits for somebody.
 async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Result<Vec<Task>, Refusal> {
     let (deps, operator) = (&request.deps, &request.operator);
-    let count = |found: usize| if COUNT_LIMIT as usize <= found { format!("{COUNT_LIMIT} or more") } else { found.to_string() };
+    let count =
+        |found: usize| if COUNT_LIMIT as usize <= found { format!("{COUNT_LIMIT} or more") } else { found.to_string() };
     let kind = |found: usize, kind| if found == 0 { "" } else { kind };
     let mut tasks = Vec::new();
     if may(operator, PanelAction::ReviewOrder) {
@@ -257,14 +266,29 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
             limit: COUNT_LIMIT,
         };
         let held = deps.back_office.search_orders(search).await?.found.len();
-        tasks.push(Task { path: "/review".to_owned(), count: count(held), text: "Orders under review", kind: kind(held, "wait") });
+        tasks.push(Task {
+            path: "/review".to_owned(),
+            count: count(held),
+            text: "Orders under review",
+            kind: kind(held, "wait"),
+        });
     }
     if operator.operator.rights.scope.is_deployment() {
         let now = deps.clock.now();
         let open = deps.payments.store.list_open_operations(COUNT_LIMIT).await?;
         let stuck = open.iter().filter(|one| one.stuck(now).is_some()).count();
-        tasks.push(Task { path: "/operations".to_owned(), count: count(open.len()), text: "open operations", kind: "" });
-        tasks.push(Task { path: "/operations".to_owned(), count: count(stuck), text: "of them stuck", kind: kind(stuck, "bad") });
+        tasks.push(Task {
+            path: "/operations".to_owned(),
+            count: count(open.len()),
+            text: "open operations",
+            kind: "",
+        });
+        tasks.push(Task {
+            path: "/operations".to_owned(),
+            count: count(stuck),
+            text: "of them stuck",
+            kind: kind(stuck, "bad"),
+        });
     }
     if may(operator, PanelAction::ViewNotifications) {
         let (mut parked, mut failing) = (0, 0);
@@ -280,7 +304,12 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
         }
         let path = "/notifications?state=PARKED".to_owned();
         tasks.push(Task { path, count: count(parked), text: "parked notifications", kind: kind(parked, "bad") });
-        tasks.push(Task { path: "/merchants".to_owned(), count: count(failing), text: "failing endpoints", kind: kind(failing, "bad") });
+        tasks.push(Task {
+            path: "/merchants".to_owned(),
+            count: count(failing),
+            text: "failing endpoints",
+            kind: kind(failing, "bad"),
+        });
     }
     Ok(tasks)
 }
@@ -314,7 +343,13 @@ fn chart(days: &[(Timestamp, Sum)], currency: Currency) -> Html {
             HEIGHT - good,
         );
         if number.is_multiple_of(every) {
-            let _ = write!(svg, "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", x + step / 2, HEIGHT + 15, &iso_day(*day)[5..]);
+            let _ = write!(
+                svg,
+                "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                x + step / 2,
+                HEIGHT + 15,
+                &iso_day(*day)[5..]
+            );
         }
     }
     Safe(svg + "</svg>")

@@ -5,7 +5,10 @@ use dropin_ports::{OrderSearch, SearchFilter};
 use dropin_usecases::payments::ReviewError;
 
 use super::orders::{OrderRow, review_again, reviewed, sentence};
-use super::{Choice, MerchantNames, PAGE_ROWS, acting, merchant_choices, read_cursor, required_note, visible_merchants, write_cursor};
+use super::{
+    Choice, MerchantNames, PAGE_ROWS, acting, merchant_choices, read_cursor, required_note, visible_merchants,
+    write_cursor,
+};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
@@ -38,7 +41,9 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         shell: request.shell("Reviews"),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
         rows: found.found.iter().map(|order| OrderRow::new(order, &names)).collect(),
-        next: found.next.map(|cursor| format!("/review{}", fields.query(&["after", "done"], &[("after", &write_cursor(&cursor))]))),
+        next: found
+            .next
+            .map(|cursor| format!("/review{}", fields.query(&["after", "done"], &[("after", &write_cursor(&cursor))]))),
     };
     Ok(request.page(&page))
 }

@@ -15,7 +15,13 @@ struct SecretPage {
 }
 
 /// Shows secrets, each with what it is.
-pub(crate) fn page(request: &PanelRequest, title: &str, intro: &str, secrets: Vec<(&str, String)>, back: String) -> Answer {
+pub(crate) fn page(
+    request: &PanelRequest,
+    title: &str,
+    intro: &str,
+    secrets: Vec<(&str, String)>,
+    back: String,
+) -> Answer {
     let secrets = secrets.into_iter().map(|(name, secret)| (name.to_owned(), secret)).collect();
     let page = SecretPage { shell: request.shell(title), intro: intro.to_owned(), secrets, back };
     Ok(request.page(&page))

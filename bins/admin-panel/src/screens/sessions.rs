@@ -55,7 +55,9 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let mut wrong = Vec::new();
     let filter = filter_of(&request, &mut wrong)?;
     let state = fields.given("state").and_then(|code| {
-        code.parse::<SessionStateKind>().map_err(|_unknown| wrong.push(format!("{code} is no state of a Session."))).ok()
+        code.parse::<SessionStateKind>()
+            .map_err(|_unknown| wrong.push(format!("{code} is no state of a Session.")))
+            .ok()
     });
     let search = SessionSearch { filter, state, after: read_cursor(fields)?, limit: PAGE_ROWS };
     let (found, next) = match wrong.is_empty() {
@@ -70,8 +72,13 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let page = SessionsPage {
         shell: request.shell("Sessions"),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
-        states: states.map(|state| Choice::new(state.as_str(), show::words(state.as_str()), fields.text("state"))).collect(),
-        currencies: Currency::ALL.iter().map(|one| Choice::new(one.code(), one.code(), fields.text("currency"))).collect(),
+        states: states
+            .map(|state| Choice::new(state.as_str(), show::words(state.as_str()), fields.text("state")))
+            .collect(),
+        currencies: Currency::ALL
+            .iter()
+            .map(|one| Choice::new(one.code(), one.code(), fields.text("currency")))
+            .collect(),
         amount: text("amount"),
         reference: text("reference"),
         email: text("email"),
@@ -144,12 +151,17 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
     let terms = &session.terms;
     let details = &terms.billing.details;
     let address = &details.address;
-    let lines = [Some(address.street.as_str()), Some(address.city.as_str()), address.postcode.as_ref().map(|one| one.as_str())];
+    let lines =
+        [Some(address.street.as_str()), Some(address.city.as_str()), address.postcode.as_ref().map(|one| one.as_str())];
     let lines = lines.into_iter().flatten().map(str::to_owned).chain([address.country.code().to_owned()]);
     let mut items: Vec<_> = terms
         .items
         .iter()
-        .map(|item| ItemRow { name: item.name.as_str().to_owned(), quantity: item.quantity.to_string(), amount: show::money(&item.amount) })
+        .map(|item| ItemRow {
+            name: item.name.as_str().to_owned(),
+            quantity: item.quantity.to_string(),
+            amount: show::money(&item.amount),
+        })
         .collect();
     let more = [
         terms.shipping.as_ref().map(|shipping| ("Shipping", shipping.shipping_amount.clone())),
@@ -159,7 +171,11 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
         items.push(ItemRow { name: name.to_owned(), quantity: String::new(), amount: show::money(&amount) });
     }
     for discount in terms.discounts.iter().flatten() {
-        items.push(ItemRow { name: discount.name.as_str().to_owned(), quantity: String::new(), amount: format!("-{}", show::money(&discount.amount)) });
+        items.push(ItemRow {
+            name: discount.name.as_str().to_owned(),
+            quantity: String::new(),
+            amount: format!("-{}", show::money(&discount.amount)),
+        });
     }
     let page = SessionPage {
         shell: request.shell(format!("Session {}", terms.merchant_reference.as_str())),

@@ -47,7 +47,8 @@ fn next(request: &OpenRequest) -> String {
 
 /// The form.
 pub(crate) async fn show(request: OpenRequest) -> Answer {
-    let page = SignInPage { alone: Alone::new(), email: String::new(), next: next(&request), wrong: None, why: why(&request) };
+    let page =
+        SignInPage { alone: Alone::new(), email: String::new(), next: next(&request), wrong: None, why: why(&request) };
     Ok(html(StatusCode::OK, &page))
 }
 
@@ -69,7 +70,10 @@ pub(crate) async fn enter(request: OpenRequest) -> Answer {
 fn enter_with(request: &OpenRequest, signed_in: &SignedIn) -> actix_web::HttpResponse {
     let next = next(request);
     let path = match signed_in.needs_second_factor() {
-        true => format!("/sign-in/code{}", query([("next", next.as_str())].into_iter().filter(|(_, next)| !next.is_empty()))),
+        true => format!(
+            "/sign-in/code{}",
+            query([("next", next.as_str())].into_iter().filter(|(_, next)| !next.is_empty()))
+        ),
         false if next.is_empty() => "/".to_owned(),
         false => next,
     };

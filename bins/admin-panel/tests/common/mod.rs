@@ -115,7 +115,9 @@ impl Page {
     /// The value of the first hidden field of that name.
     pub(crate) fn field(&self, name: &str) -> String {
         let from = self.text.split(&format!("name=\"{name}\" value=\"")).nth(1);
-        from.and_then(|rest| rest.split('"').next()).unwrap_or_else(|| panic!("{name} is not in {}", self.text)).to_owned()
+        from.and_then(|rest| rest.split('"').next())
+            .unwrap_or_else(|| panic!("{name} is not in {}", self.text))
+            .to_owned()
     }
 }
 
@@ -135,7 +137,14 @@ impl World {
         let shared = Arc::new(store.clone());
         let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
         let cost = PasswordCost { memory_kib: 8, passes: 1, lanes: 1 };
-        let operators = Operators::new(shared.clone(), secrets.clone(), clock.clone(), ids.clone(), SecondFactorPolicy::Optional, cost);
+        let operators = Operators::new(
+            shared.clone(),
+            secrets.clone(),
+            clock.clone(),
+            ids.clone(),
+            SecondFactorPolicy::Optional,
+            cost,
+        );
         let payments = Payments {
             store: shared.clone(),
             processor: Arc::new(Yes),

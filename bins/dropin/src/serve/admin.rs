@@ -59,7 +59,9 @@ impl AdminPanel {
         process.add_server(server.start()?);
         background.run_in(process);
         let path = first.invite().await.unwrap_or_else(|error| {
-            log::warn!("the first operator of the admin panel cannot be invited yet: {error}; start again when it is there");
+            log::warn!(
+                "the first operator of the admin panel cannot be invited yet: {error}; start again when it is there"
+            );
             None
         });
         let first_operator = path.map(|path| format!("{url}{path}"));

@@ -6,11 +6,12 @@ use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Tim
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
 use dropin_ports::{
-    AccessStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared, BackOfficeStore, BacklogStore, ChangeOrder, ChangeSession, Changed,
-    ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent,
-    NewHistoryEntry, NewSession, NotificationStore, OperatorStore, OrderChanged, OrderName, OutboxStore, Payment,
-    PaymentStore, PrepareAuthorization, RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement,
-    StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
+    AccessStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared, BackOfficeStore,
+    BacklogStore, ChangeOrder, ChangeSession, Changed, ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog,
+    Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry, NewSession, NotificationStore, OperatorStore,
+    OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, ResponseStore,
+    SealedStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError,
+    StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 

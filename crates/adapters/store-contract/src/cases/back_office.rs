@@ -37,7 +37,8 @@ pub async fn orders_come_newest_first_in_pages(harness: Arc<Harness>) {
     known.push(later.order);
     known.sort_by_key(|order| std::cmp::Reverse((order.created_at, order.id)));
     for merchants in [None, Some(vec![one.id]), Some(vec![one.id, other.id]), Some(vec![])] {
-        let fits = |order: &&Order| merchants.as_ref().is_none_or(|all: &Vec<MerchantId>| all.contains(&order.merchant_id));
+        let fits =
+            |order: &&Order| merchants.as_ref().is_none_or(|all: &Vec<MerchantId>| all.contains(&order.merchant_id));
         let expected: Vec<_> = known.iter().filter(fits).map(|order| order.id).collect();
         let filter = SearchFilter { merchants: merchants.clone(), ..SearchFilter::default() };
         let (mut pages, mut search) = (Vec::new(), OrderSearch { limit: 2, ..all(filter) });

@@ -99,6 +99,7 @@ fn of_email(connection: &mut AnyConnection, email: &str) -> Result<Named, Fault>
         .limit(limit)
         .load(connection)
         .in_table("session")?;
-    let orders: Vec<Id> = on_each!(connection, inner => CheckoutsOf { email, limit }.load(inner)).in_table("checkout")?;
+    let orders: Vec<Id> =
+        on_each!(connection, inner => CheckoutsOf { email, limit }.load(inner)).in_table("checkout")?;
     Ok(Named { sessions, orders })
 }

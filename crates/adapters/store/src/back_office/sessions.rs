@@ -63,9 +63,7 @@ fn read(
         .order((session::created_at.desc(), session::id.desc()))
         .into_boxed::<MultiBackend>();
     sessions = match named {
-        Some(named) => {
-            sessions.limit(i64::from(MAX_FOUND)).filter(session::id.eq_any(named.sessions.clone()))
-        }
+        Some(named) => sessions.limit(i64::from(MAX_FOUND)).filter(session::id.eq_any(named.sessions.clone())),
         None => sessions.limit(i64::from(search.limit)).filter(
             sql::<Bool>("(session.created_at, session.id) < (")
                 .bind::<SqlInstant, _>(at)
