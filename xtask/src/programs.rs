@@ -114,7 +114,7 @@ impl Programs {
         let mut command = Command::new(target_folder().join(profile).join(name));
         command.env_clear().env(MARKER_VARIABLE, &self.marker).current_dir(&self.folder);
         // Nobody distributes requests to it.
-        command.env("DROPIN_DRAIN_DELAY", "0");
+        command.env("DROPIN_DRAIN_DELAY", "0").env("DROPIN_ADMIN_LISTEN", "127.0.0.1:0");
         command
     }
 

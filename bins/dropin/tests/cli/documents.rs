@@ -11,12 +11,13 @@ use sandbox_processor::Arguments;
 use crate::program::{Data, Dropin, call};
 
 /// The small services, with the variables that each reads.
-const SERVICES: [(&str, &str); 5] = [
+const SERVICES: [(&str, &str); 6] = [
     ("session-api", include_str!("../../../session-api/example.env")),
     ("checkout-api", include_str!("../../../checkout-api/example.env")),
     ("stash-api", include_str!("../../../stash-api/example.env")),
     ("notifier", include_str!("../../../notifier/example.env")),
     ("settler", include_str!("../../../settler/example.env")),
+    ("admin-panel", include_str!("../../../admin-panel/example.env")),
 ];
 
 /// The page's parts, each with the groups in it that clap makes of our structs. Of a struct with others in it clap makes an empty group.
@@ -39,7 +40,7 @@ const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 const TELLERS: [(&str, &str); 7] = [
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
-    ("dropin_processor_", "session-api, checkout-api, settler"),
+    ("dropin_processor_", "session-api, checkout-api, settler, admin-panel"),
     ("dropin_operations_", "settler"),
     ("dropin_rates_", "settler"),
     ("dropin_notif", "notifier"),

@@ -6,11 +6,12 @@ use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Tim
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
 use dropin_ports::{
-    AccessStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder,
-    ChangeSession, Changed, ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog, Inserted, KeyUse,
-    MerchantInserted, NewEvent, NewHistoryEntry, NewSession, NotificationStore, OperatorStore, OrderChanged, OrderName,
-    OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, ResponseStore, SealedStore, SessionStore,
-    Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
+    AccessStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared, BackOfficeStore,
+    BacklogStore, ChangeOrder, ChangeSession, Changed, ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog,
+    Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry, NewSession, NotificationStore, OperatorStore,
+    OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, ResponseStore,
+    SealedStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError,
+    StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -61,6 +62,8 @@ pub struct Harness {
     pub rates: Arc<dyn RateStore>,
     /// Notifications.
     pub outbox: Arc<dyn OutboxStore>,
+    /// Searches of those who run the deployment.
+    pub back_office: Arc<dyn BackOfficeStore>,
     /// The state of the queue.
     pub backlog: Arc<dyn BacklogStore>,
     /// Notifications as people see them.
@@ -92,6 +95,7 @@ impl Harness {
             + OperatorStore
             + RateStore
             + OutboxStore
+            + BackOfficeStore
             + BacklogStore
             + NotificationStore
             + EventLog
@@ -115,6 +119,7 @@ impl Harness {
             operators: store.clone(),
             rates: store.clone(),
             outbox: store.clone(),
+            back_office: store.clone(),
             backlog: store.clone(),
             notifications: store.clone(),
             event_log: store.clone(),
@@ -205,7 +210,7 @@ impl Harness {
     }
 
     /// A payment that was authorized and told to the merchant: SESSION_COMPLETED, ORDER_AUTHORIZED.
-    pub(crate) async fn authorized(&self, merchant: MerchantId) -> Payment {
+    pub async fn authorized(&self, merchant: MerchantId) -> Payment {
         let payment = self.submitted(merchant).await;
         self.settle_authorized(&payment).await
     }

@@ -145,6 +145,13 @@ macro_rules! all_cases {
                 the_database_guards_the_amounts
                 the_database_guards_the_states
             }
+            back_office {
+                orders_come_newest_first_in_pages
+                orders_fit_every_filter
+                orders_are_found_by_what_they_are_named_by
+                sessions_are_searched_like_orders
+                orders_are_summed
+            }
             idempotency {
                 an_answer_is_kept_with_its_effect
                 a_key_is_used_once

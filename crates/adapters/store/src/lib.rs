@@ -5,6 +5,7 @@ mod access;
 mod append_only;
 mod audit;
 mod audit_log;
+mod back_office;
 mod batch_queues;
 mod checks;
 mod clock;

@@ -4,6 +4,7 @@
 mod access;
 mod audit;
 mod audit_log;
+mod back_office;
 mod backlog;
 mod contract;
 mod credential;
@@ -38,6 +39,9 @@ pub use audit_log::{
     Acting, AuditChain, AuditCursor, AuditEntry, AuditHead, AuditLog, AuditPage, AuditQuery, AuditScope, AuditSeal,
     AuditSealStore, AuditSealer, AuditSubject, ExportSignature, NewAuditEntry, SealedAuditEntry, SealingLease,
     SealsWritten, Unsealed, UnsealedAuditEntry, UnsealedCount,
+};
+pub use back_office::{
+    BackOfficeStore, MAX_FOUND, OrderSearch, PaymentTotals, SearchCursor, SearchFilter, SearchPage, SessionSearch,
 };
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
 pub use contract::{

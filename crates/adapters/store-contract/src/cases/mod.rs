@@ -6,6 +6,7 @@ pub mod append_only;
 pub mod attempts;
 pub mod audit;
 pub mod audit_log;
+pub mod back_office;
 pub mod backlog;
 pub mod batches;
 pub mod checkout;
