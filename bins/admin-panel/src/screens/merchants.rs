@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use askama::Template;
 use dropin_access::operator::PanelAction;
-use dropin_access::{Endpoint, EndpointSettings, Merchant, Origin, Permission, Permissions};
+use dropin_access::{Endpoint, EndpointSettings, MerchantParts, Origin, Permission, Permissions};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_ports::{EndpointStatus, MerchantSettings};
@@ -166,7 +166,7 @@ fn refusal(error: AccountError) -> Refusal {
         AccountError::NoUser => Refusal::NotFound("API user"),
         AccountError::NoEndpoint => Refusal::NotFound("endpoint"),
         AccountError::Revoked | AccountError::Removed => Refusal::Changed(sentence(&error)),
-        AccountError::Invalid(_) => Refusal::Invalid(sentence(&error)),
+        AccountError::Invalid(_) | AccountError::Merchant(_) => Refusal::Invalid(sentence(&error)),
     }
 }
 
@@ -226,8 +226,8 @@ async fn page_of(
     account: &MerchantAccount,
     wrong: Vec<String>,
 ) -> Result<MerchantPage, Refusal> {
-    let Merchant { id, name, currencies, origins, session_lifetime, attempts_allowed, methods, created_at, .. } =
-        &account.merchant;
+    let MerchantParts { id, name, currencies, origins, session_lifetime, attempts_allowed, methods, created_at, .. } =
+        &*account.merchant;
     let may = |action| request.may(action, *id);
     let may_notifications = may(PanelAction::ViewNotifications);
     let statuses = if may_notifications { request.deps.backlog.endpoint_statuses(*id).await? } else { Vec::new() };

@@ -214,7 +214,7 @@ async fn page_of(
         shell: request.shell(format!("Notification {}", one.event_type)),
         id: one.event_id.to_string(),
         event_type: one.event_type.clone(),
-        merchant: merchant.map_or_else(|| one.merchant_id.to_string(), |merchant| merchant.name),
+        merchant: merchant.map_or_else(|| one.merchant_id.to_string(), |merchant| merchant.name.clone()),
         at: show::instant(one.happened_at),
         payment: one.payment_id.to_string(),
         sequence: one.sequence,

@@ -320,8 +320,8 @@ async fn page_of(
 ) -> Result<OrderPage, Refusal> {
     let order = &trail.records.order;
     let merchant = order.merchant_id;
-    let name =
-        request.deps.access.find_merchant(merchant).await?.map_or_else(|| merchant.to_string(), |found| found.name);
+    let found = request.deps.access.find_merchant(merchant).await?;
+    let name = found.map_or_else(|| merchant.to_string(), |found| found.name.clone());
     let attempts = match &session {
         Some(session) => request.deps.sessions.list_attempts(session.id).await?,
         None => Vec::new(),

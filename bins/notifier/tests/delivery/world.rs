@@ -211,7 +211,7 @@ pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
 
 /// An entry of the audit log where it does not matter which.
 pub(crate) fn audited() -> dropin_ports::NewAuditEntry {
-    let (id, at) = (dropin_ports::IdSource::ordered(&SystemIds), Timestamp::from_micros(0));
+    let (id, at) = (IdSource::ordered(&SystemIds), Timestamp::from_micros(0));
     let (by, action) = (dropin_ports::Acting::system(), dropin_access::AuditAction::MerchantChange);
     dropin_ports::NewAuditEntry::new(id, at, by, None, action, dropin_ports::AuditSubject::deployment())
 }
