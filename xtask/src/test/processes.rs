@@ -115,7 +115,7 @@ fn listening_socket(line: &str) -> Option<(String, u16)> {
 fn signal(signal: Signal, processes: &[Process]) {
     for id in processes.iter().filter_map(|process| Pid::from_raw(process.id.try_into().ok()?)) {
         // It fails for one that ended in between, which is what was wanted.
-        drop(kill_process(id, signal));
+        let _ = kill_process(id, signal);
     }
 }
 
