@@ -3,7 +3,7 @@
 use dropin_access::{ApiUser, Endpoint, Merchant, Permission, RateSettings, WalletIdentity};
 use dropin_catalogue::{Adjustment, MerchantMethods};
 use dropin_contract::Contract;
-use dropin_order::{Order, Refund};
+use dropin_order::{Order, Refund, VoidCause};
 use dropin_ports::MerchantSettings;
 use dropin_session::Session;
 use dropin_wire::audit_log::Document;
@@ -143,6 +143,8 @@ pub(crate) fn order_document(order: &Order) -> Document {
         .text("CapturePending", amounts.capture_pending())
         .text("Refunded", amounts.refunded())
         .text("RefundPending", amounts.refund_pending())
+        .optional("CapturePromised", order.capture_promised)
+        .optional("Voiding", order.voiding.map(VoidCause::as_str))
 }
 
 pub(crate) fn refund_document(order: &Order, refund: &Refund) -> Document {
