@@ -15,13 +15,24 @@ pub(crate) fn merchant_document(merchant: &Merchant) -> Document {
         .texts("Origins", merchant.origins.iter().map(|origin| origin.as_str()))
         .number("SessionLifetimeSeconds", merchant.session_lifetime.as_secs())
         .number("Attempts", merchant.attempts_allowed.into())
+        .flag("SavedCardsOffered", merchant.saved_cards.offered)
+        .text("SavedCardKind", merchant.saved_cards.kind)
         .object("Methods", methods_document(&merchant.methods))
 }
 
 /// What is set, and nothing else.
 pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
     // All fields are named, so that a new one is thought of here.
-    let MerchantSettings { name, currencies, origins, session_lifetime, attempts_allowed, methods } = settings;
+    let MerchantSettings {
+        name,
+        currencies,
+        origins,
+        session_lifetime,
+        attempts_allowed,
+        saved_cards_offered,
+        saved_card_kind,
+        methods,
+    } = settings;
     let mut document = Document::new();
     if let Some(name) = name {
         document = document.text("Name", name);
@@ -37,6 +48,12 @@ pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
     }
     if let Some(attempts) = attempts_allowed {
         document = document.number("Attempts", (*attempts).into());
+    }
+    if let Some(offered) = saved_cards_offered {
+        document = document.flag("SavedCardsOffered", *offered);
+    }
+    if let Some(kind) = saved_card_kind {
+        document = document.text("SavedCardKind", kind);
     }
     if let Some(methods) = methods {
         document = document.object("Methods", methods_document(methods));
