@@ -111,7 +111,10 @@ pub(crate) async fn close(request: PanelRequest) -> Answer {
             match request.deps.contracts.close(&merchant_act(&request, contract.merchant_id), contract.id, reply).await
             {
                 Ok(_) => {
-                    return Ok(see(format!("/contracts/{}?merchant={}&done=closed", contract.id, contract.merchant_id)));
+                    return Ok(see(format!(
+                        "/contracts/{}?merchant={}&done=closed",
+                        contract.id, contract.merchant_id
+                    )));
                 }
                 Err(ContractError::Store(error)) => return Err(error.into()),
                 Err(error) => sentence(&error),

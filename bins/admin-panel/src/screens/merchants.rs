@@ -226,8 +226,9 @@ async fn page_of(
     account: &MerchantAccount,
     wrong: Vec<String>,
 ) -> Result<MerchantPage, Refusal> {
-    let MerchantParts { id, name, currencies, origins, session_lifetime, attempts_allowed, methods, created_at, .. } =
-        &*account.merchant;
+    let MerchantParts {
+        id, name, currencies, origins, session_lifetime, attempts_allowed, methods, created_at, ..
+    } = &*account.merchant;
     let may = |action| request.may(action, *id);
     let may_notifications = may(PanelAction::ViewNotifications);
     let statuses = if may_notifications { request.deps.backlog.endpoint_statuses(*id).await? } else { Vec::new() };

@@ -213,7 +213,7 @@ impl Api {
             secrets: secrets.clone(),
             provider: gateway.clone(),
             clock: clock.clone(),
-            ids: Arc::new(dropin_boot::SystemIds),
+            ids: Arc::new(SystemIds),
             by: dropin_ports::Acting::system(),
             sandbox: false,
         };

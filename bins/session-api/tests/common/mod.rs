@@ -352,8 +352,8 @@ pub(crate) fn session_id(text: &str) -> SessionId {
 }
 
 /// An entry of the audit log where it does not matter which.
-pub fn audited() -> dropin_ports::NewAuditEntry {
-    let (id, at) = (dropin_ports::IdSource::ordered(&SystemIds), dropin_kernel::Timestamp::from_micros(0));
+pub(crate) fn audited() -> dropin_ports::NewAuditEntry {
+    let (id, at) = (dropin_ports::IdSource::ordered(&SystemIds), Timestamp::from_micros(0));
     let (by, action) = (dropin_ports::Acting::system(), dropin_access::AuditAction::MerchantChange);
     dropin_ports::NewAuditEntry::new(id, at, by, None, action, dropin_ports::AuditSubject::deployment())
 }
