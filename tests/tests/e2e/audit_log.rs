@@ -122,6 +122,7 @@ async fn act(world: &World, operation: &str) -> String {
             let paid = world.paid(cards::VISA, json!({"AutoCapture": true})).await;
             world.receiver.expect(&paid.session, &PAID).await;
             is_done(&merchant.refund(&paid.order, "r-1", Some("9.90")).await);
+            world.receiver.expect(&paid.session, &[&PAID[..], &["REFUND_SUCCEEDED"]].concat()).await;
             id(&paid.order)
         }
         "captureCheckout" | "cancelCheckout" => {
