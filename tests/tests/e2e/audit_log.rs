@@ -79,7 +79,8 @@ fn verify(world: &World) -> Value {
 
 /// Waits until every entry has its seal.
 async fn sealed(world: &World) {
-    until("everything is sealed", Duration::from_secs(10), async || (verify(world)["Waiting"] == 0).then_some(())).await;
+    until("everything is sealed", Duration::from_secs(10), async || (verify(world)["Waiting"] == 0).then_some(()))
+        .await;
 }
 
 #[track_caller]

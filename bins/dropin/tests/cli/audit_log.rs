@@ -66,11 +66,23 @@ fn every_command_that_acts_is_on_the_record() {
     let of = |action: &str| entries.iter().find(|entry| entry["Action"] == action).unwrap();
     assert_eq!(of("MERCHANT_CREATE")["Note"], "opening");
     let changed = of("MERCHANT_CHANGE");
-    assert_eq!((&changed["Before"]["Name"], &changed["After"]["Name"]), (&"Shop".into(), &"Renamed".into()), "{changed}");
+    assert_eq!(
+        (&changed["Before"]["Name"], &changed["After"]["Name"]),
+        (&"Shop".into(), &"Renamed".into()),
+        "{changed}"
+    );
     assert_eq!(of("RATES_CHANGE")["After"]["Form"], "GUARANTEED");
     let permissions = of("USER_PERMISSIONS_CHANGE");
-    assert_eq!((&permissions["Before"]["Permissions"][0], &permissions["SubjectId"]), (&"order:read".into(), &user.into()));
-    for secret in [text(&made, "Password"), text(&rotated, "Password"), text(&added, "WebhookSecret"), text(&secret, "WebhookSecret")] {
+    assert_eq!(
+        (&permissions["Before"]["Permissions"][0], &permissions["SubjectId"]),
+        (&"order:read".into(), &user.into())
+    );
+    for secret in [
+        text(&made, "Password"),
+        text(&rotated, "Password"),
+        text(&added, "WebhookSecret"),
+        text(&secret, "WebhookSecret"),
+    ] {
         assert!(!log.to_string().contains(&secret), "a secret is in the log");
     }
     assert!(fs::read_to_string(&export).unwrap().lines().count() + 1 >= entries.len());
