@@ -41,6 +41,7 @@ function chargeOf({ Amount, Stage, State }, currency) {
 }
 
 function charged({ Captured, Repeated, Reference }) {
+  if (Repeated && !Captured) return `${Reference} had been tried already. Nothing was charged now; the list shows what came of it.`;
   if (Repeated) return `${Reference} had been charged already. Nothing was charged twice.`;
   return Captured ? `Charged as ${Reference}. ORDER_PROCESSED follows as a notification.` : `${Reference} is under way. ORDER_PROCESSED will tell when it is paid.`;
 }

@@ -16,6 +16,7 @@ const TEXTS = {
 /** Of a payment that opened a contract, by its state. */
 const SUBSCRIBED = {
   ACTIVE: "This is a subscription: the card is stored. Behind the counter the shop charges the next month, and ends the subscription.",
+  SUSPENDED: "This is a subscription, and its card cannot be charged any more. Behind the counter the shop ends it.",
   CLOSED: "The subscription is ended. Nothing more will be charged, and the card is deleted.",
 };
 
@@ -48,9 +49,14 @@ export function thanks(payment) {
       row("Reference", payment.MerchantReference),
       row(stage === "PAID" ? "Paid" : "Total", total(payment.TotalAmount, payment.Currency), "grand"),
     ),
-    payment.Subscription ? h("p", { class: "aside" }, SUBSCRIBED[payment.Subscription.State] ?? SUBSCRIBED.ACTIVE) : "",
+    subscribed(payment),
     h("a", { class: "button quiet", href: "/" }, "Back to the shelf"),
   ];
+}
+
+function subscribed({ Subscription, Order }) {
+  const text = Subscription ? SUBSCRIBED[Subscription.State] : Order?.ContractId && "This card is saved: the next purchase can be paid with it.";
+  return text ? h("p", { class: "aside" }, text) : "";
 }
 
 const DETAILS = [

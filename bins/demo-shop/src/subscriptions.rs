@@ -108,7 +108,7 @@ struct EndResponse {
 
 impl Subscription {
     fn new(session: &Session, contract: Contract, purchases: &Purchases) -> Self {
-        let next_charge = next(&contract);
+        let next_charge = next(session, &contract);
         let monthly = monthly(session).into_iter();
         let first = session.order.as_ref().map(|order| order.order_id);
         let later = contract.orders.into_iter().filter(|order| Some(order.order_id) != first);
@@ -170,16 +170,13 @@ pub(super) async fn charge(
         let (order_id, captured) = (made.order_id, made.state == "PROCESSED");
         return Ok(HttpResponse::Ok().json(ChargeResponse { order_id, reference, captured, repeated: true }));
     }
-    if number != next(&contract) {
+    if number != next(&session, &contract) {
         return Err(Refusal::OutdatedCharge);
     }
     let billing = session.billing_profile.as_ref().and_then(|billing| billing.address.as_ref());
-    let customer = billing.and_then(|address| Country::customer(Some(&address.country)));
-    let consumer = customer.ok_or(Refusal::NoSubscription)?.into();
+    let country = billing.and_then(|address| Country::find(Some(&address.country)));
+    let consumer = country.ok_or(Refusal::NoSubscription)?.customer().into();
     let items = monthly(&session);
-    if items.is_empty() {
-        return Err(Refusal::NoSubscription);
-    }
     let request = ChargeRequest {
         merchant_id: &shop.merchant_id,
         reference_id: reference.clone(),
@@ -217,13 +214,17 @@ async fn opened(api: &ApiClient, id: Uuid) -> Result<(Session, Contract), Refusa
     Ok((session, contract))
 }
 
+/// The contract of a subscription; that of a saved card is none.
 fn contract_id(session: &Session) -> Option<Uuid> {
-    session.order.as_ref().and_then(|order| order.contract_id)
+    let is_subscription = session.items.iter().any(|item| Product::is_monthly(&item.name));
+    session.order.as_ref().and_then(|order| order.contract_id).filter(|_| is_subscription)
 }
 
-/// Number of the next charge. A declined one counts: another try needs a ReferenceId of its own.
-fn next(contract: &Contract) -> usize {
-    contract.orders.len() + 1
+/// Number of the next charge. A declined one counts: another try needs a ReferenceId of its own. Not all charges are listed, but the newest are.
+fn next(session: &Session, contract: &Contract) -> usize {
+    let prefix = format!("{}-", session.merchant_reference);
+    let number = |order: &ContractOrder| order.merchant_reference.strip_prefix(&prefix)?.parse::<usize>().ok();
+    contract.orders.iter().filter_map(number).max().unwrap_or(1).saturating_add(1)
 }
 
 /// What was sold for each month, at the prices of then.
@@ -250,9 +251,8 @@ fn refused_charge(error: ApiError) -> Refusal {
             "Nothing was charged. End this subscription, and have the shopper subscribe anew."
         }
         (ApiError::Refused(..), "INVALID_CONTRACT_STATE") => "Nothing was charged.",
-        (ApiError::Unreachable(_) | ApiError::UnexpectedResponse(_) | ApiError::Unavailable(_), _) => {
-            return Refusal::UnknownCharge;
-        }
+        (ApiError::Unreachable(_) | ApiError::UnexpectedResponse(_) | ApiError::Unavailable(_), _)
+        | (ApiError::Refused(500.., _), _) => return Refusal::UnknownCharge,
         _ => return error.into(),
     };
     Refusal::Subscription(error, advice)

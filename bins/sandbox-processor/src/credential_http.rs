@@ -40,7 +40,7 @@ pub(crate) async fn list(
 /// Deletes a credential. Whoever repeats it hears that it is gone.
 pub(crate) async fn delete(processor: Processor, body: Body) -> Result<HttpResponse, Refusal> {
     let (merchant, reference) = parse_deletion(&read(body)?).map_err(Refusal::Malformed)?;
-    let fault = processor.faults().take(Call::Credential);
+    let fault = processor.faults().take(Call::Credential, None);
     let work = move |store: &mut _, context: crate::rules::CallContext| match context.refuse {
         Some(_) => Ok(None),
         None => credential::delete(store, &merchant, &reference, context.now).map(Some),

@@ -1,5 +1,38 @@
 //! Enumerations that are one fixed word each, in JSON and in the store alike.
 
+/// Writes a type with `word` and `from_word` as that word, by serde and diesel.
+macro_rules! written_as_word {
+    ($name:ident) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.word())
+            }
+        }
+
+        impl diesel::serialize::ToSql<diesel::sql_types::Text, diesel::sqlite::Sqlite> for $name {
+            fn to_sql<'b>(
+                &'b self,
+                out: &mut diesel::serialize::Output<'b, '_, diesel::sqlite::Sqlite>,
+            ) -> diesel::serialize::Result {
+                out.set_value(self.word());
+                Ok(diesel::serialize::IsNull::No)
+            }
+        }
+
+        impl diesel::deserialize::FromSql<diesel::sql_types::Text, diesel::sqlite::Sqlite> for $name {
+            fn from_sql(
+                value: <diesel::sqlite::Sqlite as diesel::backend::Backend>::RawValue<'_>,
+            ) -> diesel::deserialize::Result<Self> {
+                let word = <String as diesel::deserialize::FromSql<
+                                                    diesel::sql_types::Text,
+                                                    diesel::sqlite::Sqlite,
+                                                >>::from_sql(value)?;
+                Self::from_word(&word).ok_or_else(|| concat!("the store holds an unknown ", stringify!($name)).into())
+            }
+        }
+    };
+}
+
 /// Declares an enumeration whose variants are written as fixed words by serde and diesel.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -22,33 +55,7 @@ macro_rules! words {
             }
         }
 
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.word())
-            }
-        }
-
-        impl diesel::serialize::ToSql<diesel::sql_types::Text, diesel::sqlite::Sqlite> for $name {
-            fn to_sql<'b>(
-                &'b self,
-                out: &mut diesel::serialize::Output<'b, '_, diesel::sqlite::Sqlite>,
-            ) -> diesel::serialize::Result {
-                out.set_value(self.word());
-                Ok(diesel::serialize::IsNull::No)
-            }
-        }
-
-        impl diesel::deserialize::FromSql<diesel::sql_types::Text, diesel::sqlite::Sqlite> for $name {
-            fn from_sql(
-                value: <diesel::sqlite::Sqlite as diesel::backend::Backend>::RawValue<'_>,
-            ) -> diesel::deserialize::Result<Self> {
-                let word = <String as diesel::deserialize::FromSql<
-                    diesel::sql_types::Text,
-                    diesel::sqlite::Sqlite,
-                >>::from_sql(value)?;
-                Self::from_word(&word).ok_or_else(|| concat!("the store holds an unknown ", stringify!($name)).into())
-            }
-        }
+        written_as_word!($name);
     };
 }
 
@@ -132,28 +139,80 @@ words! {
     }
 }
 
-words! {
-    /// How the shopper pays.
-    Method {
-        /// A card's number.
-        Card = "CARD",
-        /// A wallet on a hosted page; authorized, then captured.
-        Paypal = "PAYPAL",
-        /// The shopper's bank on a hosted page; paid when approved.
-        Ideal = "IDEAL",
-        /// A lender on a hosted page, which may look at the payment first; authorized, then captured.
-        PayLater = "PAYLATER",
-        /// A transfer that the shopper makes by hand; paid when all of it has arrived.
-        BankTransfer = "BANKTRANSFER",
+/// How the shopper pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, diesel::expression::AsExpression, diesel::deserialize::FromSqlRow)]
+#[diesel(sql_type = diesel::sql_types::Text)]
+pub(crate) enum Method {
+    /// A card's number.
+    Card,
+    /// A wallet on a hosted page; authorized, then captured.
+    Paypal,
+    /// The shopper's bank on a hosted page; paid when approved.
+    Ideal,
+    /// A lender on a hosted page, which may look at the payment first; authorized, then captured.
+    PayLater,
+    /// A transfer that the shopper makes by hand; paid when all of it has arrived.
+    BankTransfer,
+    /// A method of the caller's own on a hosted page; authorized, then captured.
+    Own(OwnMethod),
+}
+
+/// The id of a method that is none of the sandbox's: 1 to 32 of `A`-`Z` and `0`-`9`, with zeros behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OwnMethod([u8; Self::MAX_BYTES]);
+
+impl OwnMethod {
+    const MAX_BYTES: usize = 32;
+
+    fn parse(id: &str) -> Option<Self> {
+        let fits = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+        let is_id = (1..=Self::MAX_BYTES).contains(&id.len()) && id.bytes().all(fits);
+        is_id.then(|| {
+            let mut bytes = [0; Self::MAX_BYTES];
+            bytes[..id.len()].copy_from_slice(id.as_bytes());
+            Self(bytes)
+        })
+    }
+
+    fn as_str(&self) -> &str {
+        let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(Self::MAX_BYTES);
+        // `parse` takes ASCII alone.
+        std::str::from_utf8(&self.0[..length]).unwrap_or_default()
     }
 }
 
 impl Method {
+    /// The id in calls and answers.
+    pub(crate) fn word(&self) -> &str {
+        match self {
+            Self::Card => "CARD",
+            Self::Paypal => "PAYPAL",
+            Self::Ideal => "IDEAL",
+            Self::PayLater => "PAYLATER",
+            Self::BankTransfer => "BANKTRANSFER",
+            Self::Own(own) => own.as_str(),
+        }
+    }
+
+    /// The method with this id; none for a text that is no id.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "CARD" => Some(Self::Card),
+            "PAYPAL" => Some(Self::Paypal),
+            "IDEAL" => Some(Self::Ideal),
+            "PAYLATER" => Some(Self::PayLater),
+            "BANKTRANSFER" => Some(Self::BankTransfer),
+            own => OwnMethod::parse(own).map(Self::Own),
+        }
+    }
+
     /// Whether the money is there when the authorization is approved, so that there is nothing to capture.
     pub(crate) const fn pays_at_once(self) -> bool {
         matches!(self, Self::Ideal | Self::BankTransfer)
     }
 }
+
+written_as_word!(Method);
 
 words! {
     /// What a card is stored for.

@@ -46,6 +46,9 @@ pub(crate) struct Switch {
     /// Which calls go wrong; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "kinds")]
     kinds: Option<Vec<Call>>,
+    /// Whose payments by stored credentials go wrong, and nothing else; absent: all calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    merchant_id: Option<String>,
     /// What the issuer says, when `refuse` hits a payment by a stored credential: ISO 8583 field 39.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response_code: Option<IssuerCode>,
@@ -100,10 +103,12 @@ impl Faults {
         self.lock().clone()
     }
 
-    /// The fault of one call of this kind; counts it.
-    pub(crate) fn take(&self, call: Call) -> Fault {
+    /// The fault of one call of this kind; counts it. `payer` is the merchant whose stored credential it charges.
+    pub(crate) fn take(&self, call: Call, payer: Option<&str>) -> Fault {
         let mut switch = self.lock();
-        if switch.kinds.as_ref().is_some_and(|kinds| !kinds.contains(&call)) || switch.remaining == Some(0) {
+        let is_spared = switch.kinds.as_ref().is_some_and(|kinds| !kinds.contains(&call))
+            || switch.merchant_id.as_deref().is_some_and(|merchant| payer != Some(merchant));
+        if is_spared || switch.remaining == Some(0) {
             return Fault { mode: Mode::None, delay: None, issuer: IssuerCodes::default() };
         }
         let issuer = IssuerCodes { response: switch.response_code, advice: switch.advice_code };
@@ -137,11 +142,22 @@ mod tests {
     fn a_switch_counts_down_and_heals() {
         let faults = Faults::default();
         faults.set(br#"{"Mode":"refuse","Remaining":2,"Kinds":["CAPTURE"]}"#).unwrap();
-        assert_eq!(faults.take(Call::Refund).mode, Mode::None);
-        assert_eq!(faults.take(Call::Capture).mode, Mode::Refuse);
-        assert_eq!(faults.take(Call::Capture).mode, Mode::Refuse);
-        assert_eq!(faults.take(Call::Capture).mode, Mode::None);
+        assert_eq!(faults.take(Call::Refund, None).mode, Mode::None);
+        assert_eq!(faults.take(Call::Capture, None).mode, Mode::Refuse);
+        assert_eq!(faults.take(Call::Capture, None).mode, Mode::Refuse);
+        assert_eq!(faults.take(Call::Capture, None).mode, Mode::None);
         assert_eq!(faults.show().mode, Mode::None);
+    }
+
+    #[test]
+    fn a_switch_for_one_merchant_spares_all_others() {
+        let faults = Faults::default();
+        faults.set(br#"{"Mode":"refuse","Remaining":1,"Kinds":["AUTHORIZE"],"MerchantId":"m1"}"#).unwrap();
+        for spared in [None, Some("m2")] {
+            assert_eq!(faults.take(Call::Authorize, spared).mode, Mode::None);
+        }
+        assert_eq!(faults.take(Call::Authorize, Some("m1")).mode, Mode::Refuse);
+        assert_eq!(faults.take(Call::Authorize, Some("m1")).mode, Mode::None);
     }
 
     #[test]
@@ -149,7 +165,7 @@ mod tests {
         let faults = Faults::default();
         faults.set(br#"{"Mode":"error_500"}"#).unwrap();
         for _ in 0..5 {
-            assert_eq!(faults.take(Call::Void).mode, Mode::Error500);
+            assert_eq!(faults.take(Call::Void, None).mode, Mode::Error500);
         }
         for wrong in [
             "{}",

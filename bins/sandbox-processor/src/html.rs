@@ -59,6 +59,10 @@ fn titles(operation: &Operation) -> (&'static str, &'static str) {
     match operation.method {
         Some(Method::Paypal) => ("Pay with the sandbox's wallet", "You are where a wallet would ask you to pay."),
         Some(Method::Ideal) => ("Pay at the sandbox's bank", "You are where your bank would ask you to pay."),
+        Some(Method::Own(_)) => (
+            "Pay with a method of the shop's own",
+            "You are where the provider of this method would ask you to pay. The sandbox does not know the method, so it asks plainly.",
+        ),
         Some(Method::PayLater) => {
             ("Pay later with the sandbox's lender", "You are where a lender would ask how you want to pay.")
         }
@@ -76,7 +80,7 @@ fn buttons(operation: &Operation, payable: bool) -> Vec<(Choice, &'static str)> 
         Some(Method::PayLater) => {
             vec![(Choice::Approve, "Approve"), (Choice::Review, "Let the lender review it"), cancel]
         }
-        Some(Method::Paypal | Method::Ideal) => vec![(Choice::Pay, "Pay"), cancel],
+        Some(Method::Paypal | Method::Ideal | Method::Own(_)) => vec![(Choice::Pay, "Pay"), cancel],
         _ => vec![(Choice::Succeed, "Succeed"), (Choice::Fail, "Fail"), cancel],
     }
 }
@@ -115,6 +119,7 @@ fn summary(operation: &Operation) -> String {
     };
     let mut terms = vec![
         ("Amount", operation.amount.and_then(money)),
+        ("Method", operation.method.filter(|method| matches!(method, Method::Own(_))).map(|own| own.word().to_owned())),
         ("Order", operation.order_id.clone()),
         ("Card", operation.last4.as_ref().map(|last4| format!("ends with {last4}"))),
         ("Arrived", Some(operation.received).filter(|received| *received != 0).and_then(money)),

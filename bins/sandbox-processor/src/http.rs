@@ -234,7 +234,7 @@ async fn perform(
     request: Request,
     base: &str,
 ) -> Result<HttpResponse, Refusal> {
-    let fault = processor.faults().take(request.kind().into());
+    let fault = processor.faults().take(request.kind().into(), request.payer());
     let work = move |store: &mut _, context| execution::execute(store, key, &request, context);
     let executed = match perform::run(processor, fault, work).await? {
         Ok(executed) => executed,
@@ -273,7 +273,7 @@ async fn review(
 ) -> Result<HttpResponse, Refusal> {
     let key = path_key(&path)?;
     let approve = request_body::parse_review(&read(body)?).map_err(Refusal::Malformed)?;
-    let fault = processor.faults().take(Call::Review);
+    let fault = processor.faults().take(Call::Review, None);
     let work = move |store: &mut _, context| shopper::review(store, key, approve, context);
     let reviewed = perform::run(&processor, fault, work).await??;
     if fault.mode == Mode::TimeoutAfterWork {

@@ -86,7 +86,7 @@ async fn work(
     token: String,
     press: Press,
 ) -> Result<Option<(Operation, Pressed)>, Refusal> {
-    let fault = processor.faults().take(Call::Page);
+    let fault = processor.faults().take(Call::Page, None);
     let done =
         perform::run(processor, fault, move |store, context| shopper::press(store, &token, &press, context)).await??;
     if fault.mode == Mode::TimeoutAfterWork {

@@ -83,6 +83,14 @@ impl Request {
         }
     }
 
+    /// The merchant whose stored credential it charges.
+    pub(crate) fn payer(&self) -> Option<&str> {
+        match self {
+            Self::Authorize(asked) => asked.credential().map(|(merchant, _payment)| merchant),
+            Self::Capture { .. } | Self::Void { .. } | Self::Refund { .. } => None,
+        }
+    }
+
     /// The amount that the call names.
     pub(crate) fn amount(&self) -> Option<&Amount> {
         match self {

@@ -164,7 +164,7 @@ fn parse_method(method: Field) -> Result<Method, String> {
     match method {
         None => Ok(Method::Card),
         method => Method::from_word(&text("Method", method)?)
-            .ok_or_else(|| "Method must be CARD, PAYPAL, IDEAL, PAYLATER or BANKTRANSFER.".to_owned()),
+            .ok_or_else(|| "Method must be CARD, PAYPAL, IDEAL, PAYLATER, BANKTRANSFER or an id of your own: 1 to 32 of A-Z and 0-9.".to_owned()),
     }
 }
 

@@ -149,11 +149,11 @@ fn requested_action(operation: &Operation, press: &Press, context: CallContext) 
     };
     let action = match (method, choice) {
         (Method::Card, Choice::Fail) => PageAction::Decline(Reason::AuthenticationFailed),
-        (Method::Card | Method::Paypal | Method::Ideal | Method::PayLater, Choice::Cancel) => {
+        (Method::Card | Method::Paypal | Method::Ideal | Method::PayLater | Method::Own(_), Choice::Cancel) => {
             PageAction::Decline(Reason::Cancelled)
         }
         (Method::Card, Choice::Succeed)
-        | (Method::Paypal | Method::Ideal, Choice::Pay)
+        | (Method::Paypal | Method::Ideal | Method::Own(_), Choice::Pay)
         | (Method::PayLater, Choice::Approve) => PageAction::Approve,
         (Method::PayLater, Choice::Review) => PageAction::Review,
         (Method::BankTransfer, Choice::Arrived) => {

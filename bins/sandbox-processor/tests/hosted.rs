@@ -79,7 +79,7 @@ async fn a_card_may_be_authorized_under_review() {
 async fn a_wallet_is_authorized_and_a_bank_has_paid() {
     let running = RunningProcessor::start().await;
     let caller = &running.caller;
-    for (method, captured) in [("PAYPAL", false), ("IDEAL", true)] {
+    for (method, captured) in [("PAYPAL", false), ("IDEAL", true), ("KIOSK", false)] {
         let (cancelled, pending) = caller.pending(json!({"Method": method})).await;
         caller.press(&pending.page(), "cancel").await;
         assert_eq!(caller.operation(&cancelled).await.reason(), "CANCELLED");
@@ -264,7 +264,7 @@ async fn what_waits_too_long_expires() {
     let waits = Waits { challenge: soon, page: soon, transfer: soon, pay_margin: Duration::ZERO, ..Waits::default() };
     let running = RunningProcessor::start_waiting(waits).await;
     let caller = &running.caller;
-    for method in ["CARD", "PAYPAL", "IDEAL", "PAYLATER", "BANKTRANSFER"] {
+    for method in ["CARD", "PAYPAL", "IDEAL", "PAYLATER", "BANKTRANSFER", "KIOSK"] {
         let (key, pending) = caller.pending(json!({"Method": method})).await;
         let page = pending.page();
         let form = caller.open(&page).await.form();
@@ -299,6 +299,7 @@ async fn a_void_stops_what_is_pending() {
         ("CARD", "", "succeed"),
         ("PAYPAL", "", "pay"),
         ("IDEAL", "", "pay"),
+        ("KIOSK", "", "pay"),
         ("PAYLATER", "", "approve"),
         ("PAYLATER", "review", "approve"),
         ("BANKTRANSFER", "", "arrived"),
@@ -370,7 +371,11 @@ async fn what_makes_no_sense_is_refused_and_leaves_nothing() {
     let card = json!({"Number": CHALLENGED, "ExpiryYear": "2099", "ExpiryMonth": "12"});
     let long = format!("https://shop.example/{}", "x".repeat(2_030));
     for (terms, names) in [
-        (json!({"Method": "CASH"}), "Method"),
+        (json!({"Method": ""}), "Method"),
+        (json!({"Method": "KIOSK-7"}), "Method"),
+        (json!({"Method": "K".repeat(33)}), "Method"),
+        (json!({"Method": "KIOSK", "ReturnUrl": null}), "ReturnUrl"),
+        (json!({"Method": "KIOSK", "Card": card}), "Card"),
         (json!({"Method": 1}), "Method"),
         (json!({"Method": "paypal"}), "Method"),
         (json!({"Method": "PAYPAL", "Card": card}), "Card"),

@@ -136,7 +136,7 @@ async fn an_abandoned_key_is_refused_for_ever_and_a_used_one_is_untouched() {
 async fn abandoning_closes_a_waiting_page_and_nothing_else_that_waits() {
     let running = RunningProcessor::start().await;
     let caller = &running.caller;
-    for method in ["CARD", "PAYPAL", "IDEAL", "PAYLATER"] {
+    for method in ["CARD", "PAYPAL", "IDEAL", "PAYLATER", "KIOSK"] {
         let (key, pending) = caller.pending(json!({"Method": method})).await;
         for _ in 0..2 {
             let closed = caller.abandon(&key).await;

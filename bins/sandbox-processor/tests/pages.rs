@@ -21,6 +21,7 @@ async fn a_get_shows_and_decides_nothing() {
         ("CARD", &["succeed", "fail", "cancel"][..]),
         ("PAYPAL", &["pay", "cancel"]),
         ("IDEAL", &["pay", "cancel"]),
+        ("KIOSK", &["pay", "cancel"]),
         ("PAYLATER", &["approve", "review", "cancel"]),
         ("BANKTRANSFER", &["arrived", "arrived"]),
     ] {

@@ -150,6 +150,7 @@ async fn a_database_of_the_first_version_is_upgraded() {
     assert_eq!((old.replayed, old.outcome(), &old.body["Method"]), (true, "APPROVED", &json!("CARD")));
     assert_eq!(caller.journaled(&key(2)).await, ["PENDING", "APPROVED"]);
     assert_eq!(caller.store_card(PLAIN, "RECURRING").await.body["Amount"].as_f64(), Some(0.0));
+    assert_eq!(caller.pending(json!({"Method": "KIOSK"})).await.1.body["Method"], json!("KIOSK"));
     assert_eq!(caller.refund(&fresh_key(), &key(1), "10").await.outcome(), "APPROVED");
     assert_eq!(caller.authorize(&key(3), PLAIN).await.code(), "KEY_ABANDONED");
     assert_eq!(caller.operation(&key(3)).await.body["Method"], serde_json::Value::Null);

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use dropin_access::{ApiUser, Merchant, PasswordHash, Permissions};
+use dropin_access::{ApiUser, Merchant, MerchantParts, PasswordHash, Permissions};
 use dropin_kernel::{ApiUserId, MerchantId, Timestamp};
 use dropin_money::Currency;
 use dropin_ports::{AccessStore, NewMerchant};
@@ -33,17 +33,19 @@ impl Drop for Program {
 
 async fn make_merchant(url: &str) {
     let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
-    let merchant = Merchant {
+    let parts = MerchantParts {
         id: MERCHANT,
         name: "Shop".to_owned(),
         currencies: vec![Currency::Usd],
         origins: vec![],
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),
     };
+    let merchant = Merchant::restore(parts).unwrap();
     let id = ApiUserId::new(Uuid::from_u128(1));
     let user = ApiUser::new(id, MERCHANT, "api".to_owned(), PasswordHash(vec![0; 32]), Permissions::all());
     store.insert_merchant(NewMerchant { merchant, user, endpoint: None, audit: audited() }).await.unwrap();

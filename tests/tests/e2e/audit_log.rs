@@ -194,6 +194,7 @@ crate::both! {
         let order = held.order["OrderId"].as_str().unwrap();
         let run = |arguments: &[&str]| world.programs.run_dropin(arguments);
         run(&["order", "review", order, "approve", "--as", "ada", "--note", "called the shopper"]);
+        world.receiver.expect(&held.session, &[&AUTHORIZED[..], &["ORDER_REVIEW_APPROVED"]].concat()).await;
         run(&["notification", "replay", &told[0].id, "--as", "ada"]);
         world.set_wallet_up().await;
         run(&["wallet", "remove", &world.merchant.id]);

@@ -27,9 +27,22 @@ fn private_file(world: &World, name: &str, content: &Value) -> String {
 
 fn trigger(world: &World, event: &str) -> Result<Value, String> {
     let file = merchant_file(world);
-    let addresses = ["--base-url", &world.base, "--asset-url", &world.asset, "--merchant-file", &file, "--json"];
+    let [base, asset, checkout, stash] = [&world.base, &world.asset, &world.checkout, &world.stash].map(String::as_str);
+    let parts = ["--asset-url", asset, "--checkout-url", checkout, "--stash-url", stash];
+    let addresses = [&["--base-url", base, "--merchant-file", &file, "--json"], &parts[..]].concat();
     let told = world.programs.try_dropin(&[&["trigger", event], &addresses[..]].concat())?;
     Ok(serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}")))
+}
+
+/// The merchant is told these events of the contract, and of the charge that was refused.
+async fn hears_of_contract(world: &World, contract: &str, told: &Value, events: &[&'static str]) {
+    let heard = world.receiver.expect(contract, events).await;
+    assert_eq!(told["EventId"], heard.last().unwrap().id.as_str());
+    let shown = world.merchant.call("GET", &format!("/v1/contract/{contract}"), None).await.json();
+    for order in shown["Orders"].as_array().unwrap() {
+        world.receiver.expect(order["OrderId"].as_str().unwrap(), &["ORDER_PROCESSING_FAILED"]).await;
+    }
+    assert_eq!(shown["Orders"].as_array().unwrap().len(), usize::from(told["EventType"] == "CONTRACT_SUSPENDED"));
 }
 
 crate::both! {
@@ -52,13 +65,21 @@ crate::both! {
             ("ORDER_DECLINED", with(&AUTHORIZED, &["ORDER_DECLINED"])),
             ("REFUND_SUCCEEDED", with(&PAID, &["REFUND_SUCCEEDED"])),
             ("REFUND_FAILED", with(&PAID, &["REFUND_FAILED"])),
+            ("CONTRACT_OPENED", vec!["CONTRACT_OPENED"]),
+            ("CONTRACT_EXPIRING", vec!["CONTRACT_OPENED", "CONTRACT_EXPIRING"]),
+            ("CONTRACT_SUSPENDED", vec!["CONTRACT_OPENED", "CONTRACT_SUSPENDED"]),
+            ("CONTRACT_CLOSED", vec!["CONTRACT_OPENED", "CONTRACT_CLOSED"]),
         ];
         assert_eq!(listed, ways.iter().map(|(event, _)| (*event).to_owned()).collect(), "every event is tried here");
         for (event, events) in ways {
             let told = trigger(world, event).unwrap_or_else(|said| panic!("{event}: {said}"));
+            assert_eq!(told["EventType"], event);
+            if let Some(contract) = told["ContractId"].as_str() {
+                hears_of_contract(world, contract, &told, &events).await;
+                continue;
+            }
             let session = told["SessionId"].as_str().unwrap().to_owned();
             world.merchant.adopt(&session);
-            assert_eq!(told["EventType"], event);
             // The lender decides by itself in the end; how that is told is no matter here.
             if event == "ORDER_COMMIT_ACCEPTED" {
                 let heard = until("the lender's decision", Duration::from_secs(40), async || {

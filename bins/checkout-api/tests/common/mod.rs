@@ -198,7 +198,13 @@ impl Api {
             catalogue: catalogue.clone(),
             timing: Timing::default(),
         };
-        let sessions = Sessions { store: shared.clone(), clock: clock.clone(), ids, url_policy: UrlPolicy::Production };
+        let sessions = Sessions {
+            store: shared.clone(),
+            contracts: shared.clone(),
+            clock: clock.clone(),
+            ids,
+            url_policy: UrlPolicy::Production,
+        };
         let return_base = "https://assets.example".to_owned();
         let vault = Arc::new(SingleCardVault);
         let gateway = Arc::new(Gateway::default());
@@ -263,6 +269,7 @@ impl Api {
                 stash: shared.clone(),
                 vault: vault.clone(),
                 payments,
+                contracts: Contracts { store: shared.clone(), clock: clock.clone(), ids: Arc::new(SystemIds) },
                 return_base,
                 sandbox,
             },

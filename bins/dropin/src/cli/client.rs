@@ -8,7 +8,7 @@ use actix_web::http::header;
 use awc::{Client, ClientRequest, Connector};
 use clap::Args;
 use demo_shop::Credentials;
-use dropin_boot::Failure;
+use dropin_boot::{Failure, Secret};
 use rustls::ClientConfig;
 use serde_json::Value;
 
@@ -24,6 +24,30 @@ pub(crate) struct ServiceFlags {
     /// Address of the Session and Order APIs ({base_url}) [default: that of a service started with the same settings]
     #[arg(long, env = "DROPIN_BASE_URL", value_name = "URL")]
     pub(crate) base_url: Option<String>,
+}
+
+impl ServiceFlags {
+    /// The address of a part of the service: the given one, else below --base-url as one process has it, else that of a service started with the same
+    /// settings.
+    pub(super) fn part(
+        &self,
+        cli: &Cli,
+        given: Option<&String>,
+        prefix: &str,
+        found: impl FnOnce(Addresses) -> String,
+    ) -> Result<String, Failure> {
+        let below = || self.base_url.as_ref().map(|base| format!("{}{prefix}", base.trim_end_matches('/')));
+        match given.cloned().or_else(below) {
+            Some(url) => Ok(url.trim_end_matches('/').to_owned()),
+            None => Ok(found(addresses(cli)?)),
+        }
+    }
+
+    /// {checkout_url}.
+    pub(super) fn checkout(&self, cli: &Cli, given: Option<&String>) -> Result<String, Failure> {
+        let given = given.or(cli.serve.checkout_url.as_ref());
+        self.part(cli, given, plan::PREFIXES.checkout, |addresses| addresses.checkout)
+    }
 }
 
 /// Longer than the service takes to ask a slow processor.
@@ -52,8 +76,9 @@ pub(super) struct ServiceResponse {
 }
 
 impl ServiceClient {
-    /// Finds the service and the merchant's credentials as `flags` or the settings of a service say.
-    pub(super) fn open(cli: &Cli, flags: &ServiceFlags) -> Result<Self, Failure> {
+    /// Finds the service and the merchant's credentials as `flags` or the settings of a service say. `others` are the addresses that are called beside
+    /// its own.
+    pub(super) fn open(cli: &Cli, flags: &ServiceFlags, others: &[&str]) -> Result<Self, Failure> {
         let file = flags.merchant_file.clone().unwrap_or_else(|| plan::merchant_file(cli));
         let credentials = Credentials::read(&file)?.ok_or_else(|| {
             let file = file.display();
@@ -63,7 +88,8 @@ impl ServiceClient {
             Some(url) => url.trim_end_matches('/').to_owned(),
             None => addresses(cli)?.base,
         };
-        let tls = demo_shop::client_config(&base)?;
+        let secure = [base.as_str()].into_iter().chain(others.iter().copied()).find(|url| url.starts_with("https://"));
+        let tls = secure.map_or(Ok(None), demo_shop::client_config)?;
         let Credentials { username, password, .. } = &credentials;
         let merchant = client(tls.clone(), Some((username, password)));
         Ok(Self { base, merchant, anonymous: client(tls, None), credentials })
@@ -98,6 +124,18 @@ impl ServiceClient {
     /// A merchant's call to a whole address, with JSON that is sent as it is written; any answer.
     pub(super) async fn post_to(&self, url: &str, json: String) -> Result<ServiceResponse, Failure> {
         send(request(&self.merchant, "POST", url)?, Some(Body::Written(json)), url).await
+    }
+
+    /// What an operator asks the sandbox processor at a whole address, with its key; an answer that has to be a success with JSON.
+    pub(super) async fn ask_processor(
+        &self,
+        method: &str,
+        url: &str,
+        key: &Secret,
+        body: Option<&Value>,
+    ) -> Result<Value, Failure> {
+        let request = request(&self.anonymous, method, url)?.bearer_auth(key.expose());
+        send(request, body.map(Body::Json), url).await?.json(&format!("{method} {url}"))
     }
 
     /// What a browser does without credentials: any answer, redirects not followed.
@@ -142,6 +180,7 @@ impl ServiceResponse {
             (status, _) => Err(format!("{what} answered {status} and no JSON: is that the address of Dropin?").into()),
         }
     }
+
     /// The same; where it is a refusal, with what `advice` says to do about its Error object.
     pub(super) fn json_or(&self, what: &str, advice: impl FnOnce(&Value) -> Option<String>) -> Result<Value, Failure> {
         self.json(what).map_err(|failure| {

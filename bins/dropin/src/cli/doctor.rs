@@ -2,6 +2,8 @@
 //!
 //! A check is a function that adds findings to the [`Report`]. Those of the files come first, then those of the database.
 
+mod report;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,13 +11,14 @@ use std::time::Duration;
 
 use clap::Args;
 use dropin_boot::{Failure, Mode, SystemClock, check_database, unknown_in_environment};
+use dropin_catalogue::{Catalogue, Method, find_method};
 use dropin_keyring::{CredentialKeys, MasterKey, StashKeys};
 use dropin_ports::{AccessStore, Clock, WalletStore};
 use dropin_processor_http::ProcessorConfig;
 use dropin_store::{Deployment, DeploymentMode, Role, Store};
 use dropin_usecases::payments::PROCESSOR_DEADLINE;
-use serde_json::{Value, json};
 
+use self::report::{Report, State};
 use super::run::no_database;
 use super::{Cli, Output, Target, say};
 use crate::plan::{self, Addresses, Parts};
@@ -37,73 +40,12 @@ const MAX_CERTIFICATES: u32 = 100;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How something stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Ok,
-    /// Works, and wants somebody's attention.
-    Warning,
-    /// Does not work, or is not safe.
-    Fault,
-}
-
-impl State {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Fault => "FAULT",
-        }
-    }
-}
-
-/// What was looked at, and how it stands. The text of a warning or fault says what to do.
-#[derive(Debug)]
-struct Finding {
-    check: &'static str,
-    state: State,
-    text: String,
-}
-
-/// All findings so far.
-#[derive(Debug, Default)]
-struct Report(Vec<Finding>);
-
-impl Report {
-    fn add(&mut self, check: &'static str, state: State, text: impl Into<String>) {
-        self.0.push(Finding { check, state, text: text.into() });
-    }
-
-    /// Adds what is right, or why it is not.
-    fn judge(&mut self, check: &'static str, outcome: Result<impl Into<String>, impl ToString>) {
-        match outcome {
-            Ok(text) => self.add(check, State::Ok, text),
-            Err(error) => self.add(check, State::Fault, error.to_string()),
-        }
-    }
-
-    fn is_healthy(&self) -> bool {
-        self.0.iter().all(|finding| finding.state != State::Fault)
-    }
-
-    fn json(&self) -> Value {
-        let one = |finding: &Finding| json!({"Check": finding.check, "State": finding.state.word().to_uppercase(), "Finding": finding.text});
-        json!({"Healthy": self.is_healthy(), "Checks": self.0.iter().map(one).collect::<Vec<_>>()})
-    }
-
-    fn lines(&self) -> String {
-        let line = |finding: &Finding| format!("{:<8} {:<13} {}", finding.state.word(), finding.check, finding.text);
-        let end = if self.is_healthy() { "Nothing is wrong." } else { "Mend what is marked FAULT." };
-        let lines: Vec<_> = self.0.iter().map(line).chain([end.to_owned()]).collect();
-        lines.join("\n")
-    }
-}
-
 /// Runs all checks and prints what they found; 1 when something is wrong.
 pub(super) async fn run(cli: &Cli, wanted: Doctor) -> Result<ExitCode, Failure> {
     let mut report = Report::default();
     settings(cli, &mut report);
     addresses(cli, &mut report);
+    payment_methods(cli, &mut report);
     certificate(cli, wanted, &mut report);
     secrets(cli, &mut report);
     disk(cli, wanted, &mut report);
@@ -155,6 +97,29 @@ fn addresses(cli: &Cli, report: &mut Report) {
             )
         }),
     );
+}
+
+/// Reads what the parts of `--target` read at their start: the file of payment methods, and of checkout-api what the processor can do.
+fn payment_methods(cli: &Cli, report: &mut Report) {
+    let Ok(parts) = Parts::chosen(cli) else { return };
+    if parts.has(Target::CheckoutApi) {
+        let catalogue = cli.serve.catalogue.open(&cli.serve.methods);
+        report.judge("methods", catalogue.map(|catalogue| offer(&catalogue)));
+    } else if parts.need_processor() {
+        report.judge("methods", cli.serve.methods.known().map(|known| format!("{} are known", known.known().count())));
+    }
+}
+
+/// What is offered, and what the file adds besides.
+fn offer(catalogue: &Catalogue) -> String {
+    let (offered, not): (Vec<_>, Vec<_>) = catalogue.known().partition(|method| catalogue.has(method.id()));
+    let ids = |methods: &[&Method]| methods.iter().map(|method| method.id()).collect::<Vec<_>>().join(", ");
+    let own: Vec<_> = not.into_iter().filter(|method| find_method(method.id()).is_none()).collect();
+    let unused = match own.is_empty() {
+        true => String::new(),
+        false => format!("; PROCESSOR_METHODS names no {}, so the file's method is not offered", ids(&own)),
+    };
+    format!("the processor can do {}{unused}", ids(&offered))
 }
 
 fn certificate(cli: &Cli, wanted: Doctor, report: &mut Report) {
@@ -356,23 +321,5 @@ async fn wallet_certificates(wanted: Doctor, store: &Store, report: &mut Report)
                 report.add("wallet", State::Ok, "no merchant's certificate ends soon");
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_fault_makes_it_ill() {
-        let mut report = Report::default();
-        report.judge("one", Ok::<_, String>("right"));
-        report.add("two", State::Warning, "soon");
-        assert!(report.is_healthy() && report.lines().ends_with("Nothing is wrong."));
-        report.judge("three", Err::<String, _>("broken: mend it"));
-        assert!(!report.is_healthy());
-        assert!(report.lines().contains("FAULT    three         broken: mend it"), "{}", report.lines());
-        let shown = report.json();
-        assert_eq!((&shown["Healthy"], &shown["Checks"][1]["State"]), (&json!(false), &json!("WARNING")));
     }
 }

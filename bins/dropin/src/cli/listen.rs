@@ -38,7 +38,7 @@ const FORWARD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Prints what comes until ctrl-c.
 pub(super) async fn run(cli: &Cli, wanted: &Listen) -> Result<(), Failure> {
-    let service = ServiceClient::open(cli, &wanted.service)?;
+    let service = ServiceClient::open(cli, &wanted.service, &[])?;
     let forward = wanted.forward_to.as_deref().map(|url| Forward::open(url, &service)).transpose()?;
     let show = async {
         let mut poller = EventPoller { service: &service, after: None, is_unreachable: false };

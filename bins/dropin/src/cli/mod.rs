@@ -90,8 +90,7 @@ pub(crate) enum Command {
     Notification(NotificationCommand),
     /// Print a merchant's notifications as they come, until ctrl-c
     Listen(Listen),
-    /// Make an event happen in a sandbox, by a payment that leads to it. CONTRACT_* events come by a Session with OpenContract true and by
-    /// `dropin contract close`
+    /// Make an event happen in a sandbox, by a payment or a contract that leads to it
     Trigger(Trigger),
     /// Operations at the payment processor
     #[command(subcommand)]

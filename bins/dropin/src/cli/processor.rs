@@ -42,7 +42,7 @@ pub(super) fn address(cli: &Cli, flags: &ProcessorFlags) -> Result<String, Failu
 }
 
 /// The configured key, or the one that a service made for the sandbox processor. None is made here: no processor would know it.
-fn key(cli: &Cli, flags: &ProcessorFlags) -> Result<Secret, Failure> {
+pub(super) fn key(cli: &Cli, flags: &ProcessorFlags) -> Result<Secret, Failure> {
     let file = flags.processor_key_file.clone().or_else(|| cli.serve.processor_key_file.clone());
     let configured = ProcessorArgs { processor_url: String::new(), processor_key_file: file }.key();
     match configured {

@@ -35,6 +35,7 @@ fn a_sound_deployment_is_found_sound_beside_a_service_too() {
     for check in [
         "mode",
         "addresses",
+        "methods",
         "master key",
         "disk",
         "database",
@@ -85,6 +86,30 @@ fn only_what_the_parts_of_the_target_need_is_looked_for() {
 }
 
 #[test]
+fn the_file_of_payment_methods_is_read_as_the_programs_read_it() {
+    let data = Data::new();
+    printed(&["merchant", "create", "--name", "N", "--data", &data.folder()]);
+    let path = data.file("methods.toml");
+    let file = path.display().to_string();
+    let methods = |target: &str, file: &str, listed: &str| {
+        let processor = [("PROCESSOR_METHODS", listed)];
+        let listed = if listed.is_empty() { &[][..] } else { &processor[..] };
+        doctor(&data, &["--target", target], &[&[("DROPIN_CATALOGUE", file)][..], listed].concat()).1
+    };
+    fs::write(&path, "[KIOSK]\nname = \"Kiosk\"\nclass = \"Offline\"\npatience = \"3d\"\n").unwrap();
+    assert_eq!(findings(&methods("all", &file, "VISA,KIOSK"), "methods", "OK"), "the processor can do VISA, KIOSK");
+    let unused = findings(&methods("all", &file, "VISA"), "methods", "OK");
+    assert!(unused.ends_with("PROCESSOR_METHODS names no KIOSK, so the file's method is not offered"), "{unused}");
+    assert!(findings(&methods("settler", &file, ""), "methods", "OK").ends_with("are known"));
+    assert!(findings(&methods("stash-api", &file, ""), "methods", "OK").is_empty(), "it reads no such file");
+    fs::write(&path, "[KIOSK]\nname = \"Kiosk\"\nclass = \"Offline\"\npatience = \"soon\"\n").unwrap();
+    for target in ["all", "settler"] {
+        let wrong = findings(&methods(target, &file, "VISA"), "methods", "FAULT");
+        assert!(wrong.contains("[KIOSK] patience: soon has to be"), "{target}: {wrong}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_named_with_what_to_do() {
     let data = Data::new();
     let (healthy, said) = doctor(&data, &[], &[]);
@@ -104,6 +129,8 @@ fn what_is_wrong_is_named_with_what_to_do() {
     fault("master key", &[], &[], "chmod 700");
     set_mode(&data.file("keys"), 0o700);
     fault("disk", &["--min-free-mib", "1000000000000"], &[], "make room");
+    fault("methods", &[], &[("DROPIN_CATALOGUE", "/nowhere.toml")], "cannot read /nowhere.toml");
+    fault("methods", &[], &[("PROCESSOR_METHODS", "VISA,CASH")], "names CASH");
     fault("mode", &[], &[("DROPIN_BEHIND_PROXY", "true")], "DROPIN_MODE=production");
     fault("addresses", &[], &[("DROPIN_BASE_URL", "pay.example")], "has to be an absolute http or https URL");
     fault(

@@ -36,7 +36,8 @@ const SECTIONS: [(&str, &[&str]); 9] = [
 const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 
 /// The part of the deployment that tells of a metric, by the beginning of its name.
-const TELLERS: [(&str, &str); 7] = [
+const TELLERS: [(&str, &str); 8] = [
+    ("dropin_audit_", "settler"),
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
     ("dropin_processor_", "session-api, checkout-api, settler"),

@@ -101,6 +101,7 @@ impl World {
         let (store, now): (Arc<dyn SessionStore>, _) = (Arc::new(self.store.clone()), SystemClock.now());
         let sessions = Sessions {
             store: store.clone(),
+            contracts: Arc::new(self.store.clone()),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             url_policy: UrlPolicy::Sandbox,

@@ -1,9 +1,12 @@
 //! A processor on a port and a file of its own, and the questions that the tests ask it over HTTP.
-#![allow(dead_code, reason = "every test file uses its part of this")]
+#![allow(dead_code, unused_imports, reason = "every test file uses its part of this")]
+
+mod audit;
+mod response;
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,12 +14,14 @@ use actix_web::dev::ServerHandle;
 use actix_web::http::Method;
 use actix_web::{App, HttpServer, web};
 use awc::error::SendRequestError;
-use diesel::prelude::*;
 use sandbox_processor::{Config, Hosting, SandboxProcessor, Waits};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+
+pub(crate) use audit::{audit, open};
+pub(crate) use response::Response;
 
 pub(crate) const KEY: &str = "test-bearer-key";
 pub(crate) const PLAIN: &str = "4242424242424242";
@@ -24,58 +29,6 @@ pub(crate) const CHALLENGED: &str = "4000000000003220";
 pub(crate) const RETURN_URL: &str = "https://shop.example/back?order=1&x=2";
 pub(crate) const MERCHANT: &str = "merchant-1";
 pub(crate) const CARDHOLDER: &str = "Zacharias Quill";
-
-/// The answer to one call.
-#[derive(Debug)]
-pub(crate) struct Response {
-    pub(crate) status: u16,
-    pub(crate) replayed: bool,
-    /// `Location`, empty without one.
-    pub(crate) location: String,
-    /// `Content-Security-Policy`, empty without one.
-    pub(crate) policy: String,
-    pub(crate) text: String,
-    pub(crate) body: Value,
-}
-
-impl Response {
-    pub(crate) fn outcome(&self) -> &str {
-        self.body["Outcome"].as_str().unwrap_or_else(|| panic!("no operation: {self:?}"))
-    }
-
-    pub(crate) fn reason(&self) -> &str {
-        self.body["Reason"].as_str().unwrap_or_default()
-    }
-
-    pub(crate) fn code(&self) -> &str {
-        self.body["Code"].as_str().unwrap_or_default()
-    }
-
-    /// The reference of what was stored.
-    pub(crate) fn reference(&self) -> String {
-        self.body["Credential"]["Reference"]
-            .as_str()
-            .unwrap_or_else(|| panic!("nothing is stored: {self:?}"))
-            .to_owned()
-    }
-
-    /// What the card network calls this payment.
-    pub(crate) fn transaction(&self) -> String {
-        self.body["NetworkTransactionId"].as_str().unwrap_or_else(|| panic!("no id: {self:?}")).to_owned()
-    }
-
-    /// The address of the page of a pending authorization.
-    pub(crate) fn page(&self) -> String {
-        let page = self.body["Action"]["Redirect"].as_str().or(self.body["SandboxPage"].as_str());
-        page.unwrap_or_else(|| panic!("no page: {self:?}")).to_owned()
-    }
-
-    /// What the page's forms carry.
-    pub(crate) fn form(&self) -> String {
-        let (_, rest) = self.text.split_once("name=\"form\" value=\"").unwrap_or_else(|| panic!("no form: {self:?}"));
-        rest.split_once('"').expect("an end").0.to_owned()
-    }
-}
 
 /// A caller of a processor at `base`.
 #[derive(Clone)]
@@ -410,66 +363,4 @@ pub(crate) async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut chec
         assert!(Instant::now() < deadline, "waited in vain for: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-}
-
-#[derive(QueryableByName)]
-struct Finding {
-    #[diesel(sql_type = diesel::sql_types::Text)]
-    finding: String,
-}
-
-/// What must never be found in the books, as queries: the journal alone has to explain every amount.
-const AUDIT: &[&str] = &[
-    "SELECT 'not journaled: ' || o.key AS finding FROM operations o
-     WHERE NOT EXISTS (SELECT 1 FROM journal j WHERE j.key = o.key AND j.outcome = o.outcome AND j.kind = o.kind
-                       AND j.amount IS o.amount AND j.method IS o.method AND j.stage IS o.stage AND j.received = o.received)",
-    "SELECT 'journaled more than once: ' || key AS finding FROM journal WHERE outcome <> 'PENDING' GROUP BY key HAVING count(*) > 1",
-    "SELECT 'no operation: ' || key AS finding FROM journal WHERE key NOT IN (SELECT key FROM operations)",
-    "SELECT 'authorization without account: ' || key AS finding FROM operations
-     WHERE kind = 'AUTHORIZE' AND outcome = 'APPROVED' AND amount > 0 AND key NOT IN (SELECT key FROM authorizations)",
-    "SELECT 'a verification without terms: ' || key AS finding FROM operations
-     WHERE amount = 0 AND key NOT IN (SELECT key FROM credential_terms)",
-    "SELECT 'stored by no approval, or not stored: ' || o.key AS finding FROM operations o JOIN credential_terms t ON t.key = o.key
-     WHERE (o.outcome = 'APPROVED' AND t.store IS NOT NULL) <> EXISTS (SELECT 1 FROM credentials c WHERE c.key = o.key)",
-    "SELECT 'account without authorization: ' || key AS finding FROM authorizations
-     WHERE key NOT IN (SELECT key FROM operations WHERE kind = 'AUTHORIZE' AND outcome = 'APPROVED')",
-    "SELECT 'stopped by no void, or by several: ' || o.key AS finding FROM operations o
-     WHERE o.kind = 'AUTHORIZE' AND o.outcome = 'DECLINED'
-       AND (o.reason = 'VOIDED') <> (SELECT count(*) FROM journal j WHERE j.authorization_key = o.key
-                                     AND j.kind = 'VOID' AND j.outcome = 'APPROVED')",
-    "SELECT 'approved or waiting with the wrong sum: ' || key AS finding FROM operations
-     WHERE kind = 'AUTHORIZE' AND method = 'BANKTRANSFER'
-       AND (outcome = 'APPROVED' AND received < amount OR outcome = 'PENDING' AND received >= amount)",
-    "SELECT 'amounts differ from the journal: ' || a.key AS finding FROM authorizations a
-     WHERE a.authorized <> (SELECT sum(amount) FROM journal WHERE key = a.key AND outcome = 'APPROVED')
-        OR a.captured <> (SELECT coalesce(sum(amount), 0) FROM journal
-                          WHERE outcome = 'APPROVED' AND (authorization_key = a.key AND kind = 'CAPTURE'
-                             OR key = a.key AND kind = 'AUTHORIZE' AND method IN ('IDEAL', 'BANKTRANSFER')))
-        OR a.refunded <> (SELECT coalesce(sum(amount), 0) FROM journal
-                          WHERE authorization_key = a.key AND kind = 'REFUND' AND outcome = 'APPROVED')
-        OR a.voided <> (SELECT count(*) FROM journal
-                        WHERE authorization_key = a.key AND kind = 'VOID' AND outcome = 'APPROVED')
-        OR a.capture_pending + a.refund_pending <> (SELECT coalesce(sum(amount), 0) FROM operations
-                                                    WHERE authorization_key = a.key AND outcome = 'PENDING')
-        OR a.captured > a.authorized OR a.refunded > a.captured",
-    "SELECT 'gap in the journal: ' || max(number) AS finding FROM journal HAVING max(number) <> count(*)",
-    "SELECT 'integrity: ' || integrity_check AS finding FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
-    "SELECT 'foreign key: ' || \"table\" AS finding FROM pragma_foreign_key_check",
-];
-
-/// Checks the books with SQL of its own.
-pub(crate) fn audit(database: &Path) {
-    let mut store = open(database);
-    for query in AUDIT {
-        let findings: Vec<Finding> = diesel::sql_query(*query).load(&mut store).expect(query);
-        let findings: Vec<_> = findings.into_iter().map(|row| row.finding).collect();
-        assert!(findings.is_empty(), "{findings:?}");
-    }
-}
-
-/// The database file, as another program sees it.
-pub(crate) fn open(database: &Path) -> SqliteConnection {
-    let mut store = SqliteConnection::establish(database.to_str().expect("UTF-8")).expect("a database");
-    diesel::sql_query("PRAGMA busy_timeout = 5000").execute(&mut store).expect("a pragma");
-    store
 }

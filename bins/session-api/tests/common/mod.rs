@@ -193,6 +193,7 @@ impl Api {
         let store = Arc::new(FaultInjectingStore::new(inner.clone()));
         let sessions = Sessions {
             store: store.clone(),
+            contracts: Arc::new(inner.clone()),
             clock: clock.clone(),
             ids: ids.clone(),
             url_policy: UrlPolicy::Production,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::{
-    ApiUser, Merchant, MerchantIdentifier, Origin, PasswordHash, Permissions, SealedSecret, WalletIdentity,
+    ApiUser, Merchant, MerchantIdentifier, MerchantParts, Origin, PasswordHash, Permissions, SealedSecret,
+    WalletIdentity,
 };
 use dropin_boot::{SystemClock, SystemIds};
 use dropin_http::{Limits, RunningServer, Server};
@@ -145,7 +146,7 @@ impl World {
         let caller = Caller { username: "api".to_owned(), merchant, permissions: Permissions::all() };
         let store = Arc::new(self.store.clone());
         let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
-        let sessions = Sessions { store, clock, ids, url_policy: UrlPolicy::Sandbox };
+        let sessions = Sessions { contracts: store.clone(), store, clock, ids, url_policy: UrlPolicy::Sandbox };
         let body = serde_json::json!({
             "MerchantReference": Uuid::new_v4(), "AutoCapture": true, "Currency": "USD",
             "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",
@@ -192,17 +193,19 @@ pub(crate) fn open_store(folder: &Path) -> Store {
 
 /// Makes the merchant of these tests.
 pub(crate) async fn insert_merchant(store: &Store) {
-    let merchant = Merchant {
+    let parts = MerchantParts {
         id: MERCHANT,
         name: "Shop".to_owned(),
         currencies: vec![Currency::Usd],
         origins: vec![Origin::parse(SHOP).expect("an origin")],
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),
     };
+    let merchant = Merchant::restore(parts).expect("a merchant");
     let (id, password) = (ApiUserId::new(Uuid::from_u128(1)), PasswordHash(vec![0; 32]));
     let user = ApiUser::new(id, MERCHANT, "api".to_owned(), password, Permissions::all());
     store.insert_merchant(NewMerchant { merchant, user, endpoint: None, audit: audited() }).await.expect("a merchant");

@@ -183,7 +183,9 @@ macro_rules! all_cases {
                 of_charges_at_once_one_is_written
                 a_credential_is_kept_until_it_is_deleted_at_its_processor
                 a_credential_of_a_contract_that_nobody_may_charge_is_only_deleted
+                a_replaced_credential_is_kept_aside_until_it_is_deleted
                 contracts_of_a_profile_are_listed_oldest_first
+                saved_cards_are_listed_by_their_last_use
                 a_contract_is_due_when_its_card_ends
                 what_a_session_opens_is_not_found_before_it_is_open
                 the_database_refuses_what_the_domain_does
@@ -228,6 +230,7 @@ macro_rules! all_cases {
                 posts_at_once_are_all_there
                 live_entries_are_counted_with_their_bytes
                 an_entry_is_replaced_by_the_next
+                an_entry_is_read_and_stays
                 only_the_exact_key_finds_an_entry
                 purging_takes_expired_entries_only
             }

@@ -5,11 +5,13 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use dropin_access::{ApiUser, AuditAction, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
+use dropin_access::{
+    ApiUser, AuditAction, Endpoint, Merchant, MerchantParts, Origin, PasswordHash, Permissions, SealedSecret,
+};
 use dropin_card::{Scheme, StashedKind};
 use dropin_kernel::{
-    ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId, RateOfferId,
-    SessionId, Timestamp,
+    ApiUserId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
+    RateOfferId, SessionId, Timestamp,
 };
 use dropin_money::{Amount, Currency};
 use dropin_order::{BankDetails, NewOrder, Operation, Order, OrderParts};
@@ -18,7 +20,7 @@ use dropin_ports::{
     StashEntry, StashFound, StashKey, StashSummary, Subject,
 };
 use dropin_rates::ExchangeRate;
-use dropin_session::{BillingChoice, SaleRate, Session, SessionParts, SessionTerms, SessionTermsParts};
+use dropin_session::{BillingChoice, SaleRate, SaleRateParts, Session, SessionParts, SessionTerms, SessionTermsParts};
 use dropin_validation::{
     Address, BillingDetails, BillingProfile, BirthDate, Country, Discount, Email, Item, Phone, Region, ShippingDetails,
     Text, Totals, UrlPolicy, WebUrl, total_amount,
@@ -72,17 +74,19 @@ pub fn audited() -> NewAuditEntry {
 /// A merchant with a user, and an endpoint on request.
 pub fn new_merchant(endpoint: bool) -> NewMerchant {
     let id = MerchantId::new(fresh());
-    let merchant = Merchant {
+    let parts = MerchantParts {
         id,
         name: "Café Größe 🛍️ 商店".to_owned(),
         currencies: vec![Currency::Usd, Currency::Kwd, Currency::Jpy, Currency::Eur],
         origins: ["https://shop.example", "http://localhost:8081"].map(|raw| Origin::parse(raw).unwrap()).to_vec(),
         session_lifetime: Duration::from_micros(86_400_000_001),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: START,
     };
+    let merchant = Merchant::restore(parts).unwrap();
     let audit = audit_entry(AuditAction::MerchantCreate, Some(id), id);
     NewMerchant { merchant, user: new_user(id), endpoint: endpoint.then(|| new_endpoint(id)), audit }
 }
@@ -174,6 +178,7 @@ pub(crate) fn terms() -> SessionTerms {
         tax: None,
         discounts: None,
         allow_contract: None,
+        contract_id: None,
         open_contract: None,
         total: Amount::zero(usd),
         rate: None,
@@ -184,12 +189,13 @@ pub(crate) fn terms() -> SessionTerms {
 
 /// The guaranteed rate of a sale in `currency`, whatever it settles for.
 pub(crate) fn sale_rate(currency: Currency) -> SaleRate {
-    SaleRate {
+    let parts = SaleRateParts {
         offer_id: RateOfferId::new(fresh()),
         rate: ExchangeRate::new(Currency::Bhd, currency, "0.000000010203040506".parse().unwrap()).unwrap(),
         settlement: minor(Currency::Bhd, 999_999_999_999_999),
         expires_at: at(3_600),
-    }
+    };
+    SaleRate::restore(parts).unwrap()
 }
 
 /// Terms that use every field, at the edges of what is allowed.
@@ -217,6 +223,7 @@ pub(crate) fn full_terms() -> SessionTerms {
         tax: Some(minor(kwd, 1_001)),
         discounts: Some(vec![Discount { name: text("Spring"), amount: minor(kwd, 2) }]),
         allow_contract: Some(false),
+        contract_id: Some(ContractId::new(fresh())),
         open_contract: Some(false),
         rate: Some(sale_rate(kwd)),
         billing: profile(Some("customer-1")),

@@ -235,6 +235,14 @@ fn set_merchant(
         let number = merchant::attempts_allowed.eq(attempts_stored(attempts)?);
         diesel::update(merchant::table.find(key)).set(number).execute(connection)?;
     }
+    if let Some(offered) = settings.saved_cards_offered {
+        let offered = merchant::saved_cards_offered.eq(offered);
+        diesel::update(merchant::table.find(key)).set(offered).execute(connection)?;
+    }
+    if let Some(kind) = settings.saved_card_kind {
+        let kind = merchant::saved_card_kind.eq(kind.as_str());
+        diesel::update(merchant::table.find(key)).set(kind).execute(connection)?;
+    }
     if let Some(methods) = &settings.methods {
         let document = merchant::methods.eq(methods_document(methods)?);
         diesel::update(merchant::table.find(key)).set(document).execute(connection)?;

@@ -9,7 +9,7 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 51] = [
+const TABLES: [(&str, &str); 52] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
@@ -23,6 +23,7 @@ const TABLES: [(&str, &str); 51] = [
     ("contract_credential", "SELECT, INSERT, UPDATE, DELETE"),
     ("contract_try", "SELECT, INSERT, UPDATE, DELETE"),
     ("deployment", "SELECT, UPDATE"),
+    ("discarded_credential", "SELECT, INSERT, UPDATE, DELETE"),
     ("endpoint", "SELECT, INSERT, UPDATE"),
     ("event_clock", "SELECT, UPDATE"),
     ("history", "SELECT, INSERT"),

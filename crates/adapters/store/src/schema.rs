@@ -26,6 +26,8 @@ tables! {
         sandbox -> Bool,
         methods -> Nullable<SqlDocument>,
         attempts_allowed -> Integer,
+        saved_cards_offered -> Bool,
+        saved_card_kind -> Text,
     }
     merchant_currency (merchant_id, currency) {
         merchant_id -> SqlId,
@@ -161,6 +163,15 @@ tables! {
         key_id -> Text,
         sealed -> Binary,
         delete_at -> Nullable<SqlInstant>,
+        order_id -> Nullable<SqlId>,
+    }
+    discarded_credential (order_id) {
+        order_id -> SqlId,
+        contract_id -> SqlId,
+        merchant_id -> SqlId,
+        key_id -> Text,
+        sealed -> Binary,
+        delete_at -> SqlInstant,
     }
     contract_try (order_id) {
         order_id -> SqlId,

@@ -10,9 +10,8 @@ use common::{RawPostgres, RawSqlite};
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
-use dropin_access::DomainState;
-use dropin_access::RateForm;
 use dropin_access::operator::{MoneyKind, MoneyRequestState, OperatorState, SessionStage};
+use dropin_access::{DomainState, RateForm, SavedCardKind};
 use dropin_order::{Account, Channel, FailureReason, OpKind, OpState, OrderState, RefundState, VoidCause};
 use dropin_session::{CancelReason, SessionStateKind};
 use dropin_store_contract::Raw;
@@ -112,6 +111,7 @@ fn check_lists_are_the_domains() {
     both.assert_list("processor_op_kind_known", OpKind::ALL.map(OpKind::as_str));
     both.assert_list("processor_op_channel_known", Channel::ALL.map(Channel::as_str));
     both.assert_list("merchant_rates_form_known", RateForm::ALL.map(RateForm::as_str));
+    both.assert_list("merchant_saved_card_kind_known", SavedCardKind::ALL.map(SavedCardKind::as_str));
     both.assert_list("refund_state_known", RefundState::ALL.map(RefundState::as_str));
     both.assert_list("purchase_order_voiding_known", VoidCause::ALL.map(VoidCause::as_str));
     both.assert_list("operator_state_known", OperatorState::ALL.map(OperatorState::as_str));

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SavedCardKind, SealedSecret};
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{EndpointId, MerchantId, Timestamp};
 use dropin_money::Currency;
@@ -67,6 +67,10 @@ pub struct MerchantSettings {
     pub session_lifetime: Option<Duration>,
     /// How many attempts to pay a Session allows, for Sessions created from now on.
     pub attempts_allowed: Option<u32>,
+    /// Whether returning shoppers are offered the cards that they saved.
+    pub saved_cards_offered: Option<bool>,
+    /// What AllowContract opens, for cards that are saved from now on.
+    pub saved_card_kind: Option<SavedCardKind>,
     /// What is particular about its payment methods, in place of all that was.
     pub methods: Option<MerchantMethods>,
 }

@@ -117,6 +117,8 @@ pub struct Payment {
     pub refund: Option<Refund>,
     /// The contract that the Order opens or is made under.
     pub contract: Option<Contract>,
+    /// Whether its Order is a try to charge the contract's card; else the Order brings the contract a card.
+    pub is_charge: bool,
 }
 
 /// Everything that follows from an operation's outcome, written in one transaction.

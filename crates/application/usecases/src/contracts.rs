@@ -129,7 +129,7 @@ impl Contracts {
         Ok(done)
     }
 
-    fn change(
+    pub(crate) fn change(
         &self,
         contract: &Contract,
         actor: Actor,
@@ -201,7 +201,7 @@ impl CredentialDeletions {
     }
 
     async fn delete(&self, one: CredentialToDelete) -> Result<(), StoreError> {
-        let CredentialToDelete { contract, merchant, sealed } = one;
+        let CredentialToDelete { contract, merchant, discarded, sealed } = one;
         let id = contract.to_string();
         let credential = match self.vault.open(merchant, contract, &sealed) {
             Ok(credential) => credential,
@@ -213,7 +213,7 @@ impl CredentialDeletions {
         let key = OpId::new(self.ids.ordered());
         match self.processor.delete_credential(DeleteCredentialRequest { key, merchant_id: merchant, credential }).await
         {
-            CredentialDeletion::Gone => self.store.remove_deleted_credential(contract).await,
+            CredentialDeletion::Gone => self.store.remove_deleted_credential(contract, discarded).await,
             CredentialDeletion::Unknown { why } => {
                 log::warn!(contract = id.as_str(), why = why.as_str(); "a stored card may not be deleted at the processor yet; trying again");
                 Ok(())

@@ -46,8 +46,9 @@ mod tests {
     use std::time::Duration;
 
     use async_trait::async_trait;
-    use dropin_access::{Merchant, Permissions};
+    use dropin_access::{Merchant, MerchantParts, Permissions};
     use dropin_kernel::{EventId, MerchantId, PaymentId, Timestamp};
+    use dropin_money::Currency;
     use dropin_ports::EventLogPage;
 
     use super::*;
@@ -78,17 +79,19 @@ mod tests {
     }
 
     async fn pull(body: &'static [u8], after: Option<Cursor>) -> Result<String, StoreError> {
-        let merchant = Merchant {
+        let parts = MerchantParts {
             id: MerchantId::new(uuid::Uuid::from_u128(1)),
             name: "Shop".to_owned(),
-            currencies: vec![],
+            currencies: vec![Currency::Usd],
             origins: vec![],
             session_lifetime: Duration::from_secs(1),
             attempts_allowed: 5,
+            saved_cards: Default::default(),
             methods: Default::default(),
             sandbox: true,
             created_at: Timestamp::from_micros(0),
         };
+        let merchant = Merchant::restore(parts).unwrap();
         let caller = Caller { username: "shop-7".to_owned(), merchant, permissions: Permissions::all() };
         let bytes =
             Events { store: Arc::new(StoredEvents(body)) }.pull(&caller, EventsQuery { after, limit: 1 }).await?;

@@ -75,7 +75,7 @@ impl SealedRing {
     const fn kinds(&self) -> &'static [SealedKind] {
         match self {
             Self::Master(_) => &SealedKind::OF_MASTER_RING,
-            Self::Credential(_) => &[SealedKind::ContractCredential],
+            Self::Credential(_) => &SealedKind::OF_CREDENTIAL_RING,
         }
     }
 
@@ -126,11 +126,15 @@ impl SealedRing {
                     sealed: seal_secret_anew(&**secrets, &operators::authenticator_owner(*operator), sealed)?,
                 }
             }
-            (Self::Credential(vault), &SealedValue::ContractCredential { merchant, contract, ref sealed }) => {
+            (
+                Self::Credential(vault),
+                &SealedValue::ContractCredential { merchant, contract, discarded, ref sealed },
+            ) => {
                 let credential = vault.open(merchant, contract, sealed)?;
                 SealedValue::ContractCredential {
                     merchant,
                     contract,
+                    discarded,
                     sealed: vault.seal(merchant, contract, &credential)?,
                 }
             }

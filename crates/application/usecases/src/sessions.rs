@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use dropin_access::AuditAction;
+use dropin_contract::ContractStateKind;
 use dropin_kernel::{
     BillingProfileId, Change, EventId, MerchantId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation,
-    ViolationCode,
+    ViolationCode, Violations,
 };
 use dropin_money::Currency;
 use dropin_order::Order;
 use dropin_ports::{
-    Actor, ChangeSession, Changed, Clock, IdSource, Inserted, NewAuditEntry, NewEvent, NewHistoryEntry, NewSession,
-    ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError, Subject,
+    Actor, ChangeSession, Changed, Clock, ContractName, ContractStore, IdSource, Inserted, NewAuditEntry, NewEvent,
+    NewHistoryEntry, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError, Subject,
 };
 use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTransition, SessionTrigger, WrongState};
 use dropin_validation::{BillingProfile, UrlPolicy};
@@ -30,6 +31,8 @@ const MAX_CAS_RETRIES: usize = 8;
 pub struct Sessions {
     /// Where they are kept.
     pub store: Arc<dyn SessionStore>,
+    /// Contracts, which a request may name.
+    pub contracts: Arc<dyn ContractStore>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// New ids.
@@ -143,6 +146,7 @@ impl Sessions {
         let now = self.clock.now();
         let draft = self.draft(caller, body, now).await??;
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
+        self.check_contract(caller, &draft).await??;
         if !caller.merchant.accepts(draft.currency()) {
             return Err(CreateSessionError::CurrencyNotEnabled(draft.currency()));
         }
@@ -211,6 +215,7 @@ impl Sessions {
             return Err(ReplaceSessionError::Unexpected);
         }
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
+        self.check_contract(caller, &draft).await??;
         if !caller.merchant.accepts(draft.currency()) {
             return Err(ReplaceSessionError::CurrencyNotEnabled(draft.currency()));
         }
@@ -349,6 +354,38 @@ impl Sessions {
         };
         let why = "names no billing profile of an earlier Session; send BillingProfile in its place";
         Ok(found.ok_or_else(|| Violation::new(field, ViolationCode::NotFound, why)))
+    }
+
+    /// Whether a shopper can be brought back to the contract that is named, if one is (docs/SPECIFICATION.md#contract-return).
+    async fn check_contract(
+        &self,
+        caller: &Caller,
+        draft: &SessionDraft,
+    ) -> Result<Result<(), RequestError>, StoreError> {
+        let Some(id) = draft.contract_id else { return Ok(Ok(())) };
+        let found = self.contracts.find_contract(caller.merchant.id, &ContractName::Id(id)).await?;
+        let (code, why) = match &found {
+            None => (ViolationCode::NotFound, "names no contract of yours"),
+            Some(contract) => match contract.state.kind() {
+                ContractStateKind::Opening => (ViolationCode::NotAllowed, "names a contract that is OPENING still"),
+                ContractStateKind::Closed => {
+                    (ViolationCode::NotAllowed, "names a contract that is CLOSED, which is for ever: open another")
+                }
+                _ if !contract.kind.allows_merchant_charges() => (
+                    ViolationCode::NotAllowed,
+                    "names a ONE_CLICK contract: leave it out, and name the billing profile for its saved cards",
+                ),
+                _ if contract.currency != draft.currency() => {
+                    let why = format!("must both name {}, the currency of the contract", contract.currency.code());
+                    let mut both = Violations::new();
+                    both.push("ContractId", ViolationCode::Conflict, &why);
+                    both.push("Currency", ViolationCode::Conflict, why);
+                    return Ok(Err(both.into()));
+                }
+                ContractStateKind::Active | ContractStateKind::Suspended => return Ok(Ok(())),
+            },
+        };
+        Ok(Err(Violation::new("ContractId", code, why).into()))
     }
 
     /// Who was faster than a replacement: the state tells.

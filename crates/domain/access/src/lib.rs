@@ -19,7 +19,7 @@ mod wallet;
 pub use audit_log::{AuditAction, AuditSubjectKind};
 pub use credential::{PasswordHash, Retiring, SealedSecret};
 pub use endpoint::{Endpoint, EndpointSettings};
-pub use merchant::Merchant;
+pub use merchant::{InvalidMerchant, Merchant, MerchantParts, SavedCardKind, SavedCardSettings};
 pub use origin::{InvalidOrigin, Origin};
 pub use permission::{Permission, Permissions};
 pub use rates::{RateChange, RateForm, RateSettings};

@@ -45,6 +45,18 @@ impl Origin {
         Ok(Self(url.origin().ascii_serialization()))
     }
 
+    /// Whether pages of it reach the browser over TLS.
+    ///
+    /// ```
+    /// use dropin_access::Origin;
+    ///
+    /// assert!(Origin::parse("https://shop.example").unwrap().is_secure());
+    /// assert!(!Origin::parse("http://localhost:8081").unwrap().is_secure());
+    /// ```
+    pub fn is_secure(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+
     /// The serialized origin.
     pub fn as_str(&self) -> &str {
         &self.0

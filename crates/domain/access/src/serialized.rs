@@ -8,7 +8,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::permission::{Permission, Permissions};
-use crate::wallet::{InvalidWallet, MerchantIdentifier, WalletDomain};
+use crate::wallet::{InvalidWallet, MerchantIdentifier, RegisteredDomain, WalletDomain};
 
 impl Serialize for Permissions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -60,6 +60,11 @@ where
     }
 
     deserializer.deserialize_map(Entries(PhantomData))
+}
+
+/// The text of an association file.
+pub(crate) fn association_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    RegisteredDomain::file(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 impl Serialize for MerchantIdentifier {

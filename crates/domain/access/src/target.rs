@@ -155,6 +155,7 @@ fn is_localhost(name: &str) -> bool {
 
 /// Why an address is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TargetRefused {
     /// No URL with a host.
     NotAUrl,

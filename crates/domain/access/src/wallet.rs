@@ -18,6 +18,7 @@ const LONGEST_FILE: usize = 16 * 1024;
 
 /// Something of a wallet's set-up is not as it must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InvalidWallet {
     /// No merchant identifier.
     #[error(
@@ -176,6 +177,11 @@ coded_enum! {
 
 /// What came of looking for the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
 pub struct DomainCheck {
     /// When it was looked for.
     pub at: Timestamp,
@@ -185,12 +191,18 @@ pub struct DomainCheck {
 
 /// A domain that a merchant registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", deny_unknown_fields)
+)]
 pub struct RegisteredDomain {
     /// Whose it is.
     pub merchant_id: MerchantId,
     /// The domain.
     pub domain: WalletDomain,
     /// The text file that has to be found there.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::serialized::association_file"))]
     pub file: String,
     /// The last look, if there was one.
     pub check: Option<DomainCheck>,

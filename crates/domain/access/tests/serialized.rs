@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use dropin_access::{
-    DomainState, EndpointSettings, MerchantIdentifier, Origin, Permission, Permissions, RateChange, RateForm,
-    RateSettings, TargetPolicy, WalletDomain,
+    DomainCheck, DomainState, EndpointSettings, MerchantIdentifier, Origin, Permission, Permissions, RateChange,
+    RateForm, RateSettings, RegisteredDomain, TargetPolicy, WalletDomain,
 };
+use dropin_kernel::Timestamp;
 use dropin_money::Currency;
 use dropin_rates::Markup;
 use serde::Serialize;
@@ -108,4 +109,23 @@ fn what_a_wallet_needs() {
     for wrong in [r#""Shop.example""#, r#""shop.example/cart""#, r#""shop""#] {
         refused::<WalletDomain>(wrong, "must be a domain such as");
     }
+}
+
+#[test]
+fn a_registered_domain_keeps_its_file() {
+    let registered = RegisteredDomain {
+        merchant_id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112".parse().unwrap(),
+        domain: WalletDomain::parse("shop.example", false).unwrap(),
+        file: "7B2274".to_owned(),
+        check: Some(DomainCheck { at: Timestamp::from_micros(0), failure: Some("no answer".to_owned()) }),
+        registered_at: Timestamp::from_micros(0),
+    };
+    let written = concat!(
+        r#"{"MerchantId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112","Domain":"shop.example","File":"7B2274","#,
+        r#""Check":{"At":"1970-01-01T00:00:00.000000Z","Failure":"no answer"},"RegisteredAt":"1970-01-01T00:00:00.000000Z"}"#
+    );
+    is(&registered, written);
+    refused::<RegisteredDomain>(&written.replace("7B2274", " "), "must be the text file that the wallet");
+    refused::<RegisteredDomain>(&written.replace("shop.example", "shop"), "must be a domain such as");
+    refused::<RegisteredDomain>(&written.replace("Failure", "Why"), "unknown field `Why`");
 }

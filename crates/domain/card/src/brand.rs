@@ -1,5 +1,6 @@
 use dropin_kernel::coded_enum;
 
+use crate::iin_range::IinRange;
 use crate::scheme::Scheme;
 
 coded_enum! {
@@ -41,49 +42,46 @@ coded_enum! {
     }
 }
 
-/// First digits (lowest and highest, equally long) of a brand that has no [`Scheme`]; longer ones win over shorter ones.
-struct Range(CardBrand, &'static str, &'static str);
-
-/// Issuer identification numbers (ISO/IEC 7812) by the brands' own publications for merchants: UnionPay International (62, 81; co-branded
+/// Issuer identification numbers (ISO/IEC 7812) of brands that have no [`Scheme`]; longer ones win over shorter ones. By the brands' own publications for merchants: UnionPay International (62, 81; co-branded
 /// Discover numbers within 62 count as UnionPay); Mastercard Rules for Maestro (50, 56 to 58, 63, 67); NSPK for Mir (2200 to 2204); Elo's and
 /// Hipercard's tables of first six digits, which lie inside the ranges of Visa, Discover, UnionPay and Maestro.
-const RANGES: [Range; 36] = [
-    Range(CardBrand::UnionPay, "62", "62"),
-    Range(CardBrand::UnionPay, "81", "81"),
-    Range(CardBrand::Maestro, "50", "50"),
-    Range(CardBrand::Maestro, "56", "58"),
-    Range(CardBrand::Maestro, "63", "63"),
-    Range(CardBrand::Maestro, "67", "67"),
-    Range(CardBrand::Mir, "2200", "2204"),
-    Range(CardBrand::Hipercard, "606282", "606282"),
-    Range(CardBrand::Hipercard, "637095", "637095"),
-    Range(CardBrand::Hipercard, "637568", "637568"),
-    Range(CardBrand::Hipercard, "637599", "637599"),
-    Range(CardBrand::Hipercard, "637609", "637609"),
-    Range(CardBrand::Hipercard, "637612", "637612"),
-    Range(CardBrand::Elo, "401178", "401179"),
-    Range(CardBrand::Elo, "431274", "431274"),
-    Range(CardBrand::Elo, "438935", "438935"),
-    Range(CardBrand::Elo, "451416", "451416"),
-    Range(CardBrand::Elo, "457393", "457393"),
-    Range(CardBrand::Elo, "457631", "457632"),
-    Range(CardBrand::Elo, "504175", "504175"),
-    Range(CardBrand::Elo, "506699", "506778"),
-    Range(CardBrand::Elo, "509000", "509999"),
-    Range(CardBrand::Elo, "627780", "627780"),
-    Range(CardBrand::Elo, "636297", "636297"),
-    Range(CardBrand::Elo, "636368", "636368"),
-    Range(CardBrand::Elo, "650031", "650033"),
-    Range(CardBrand::Elo, "650035", "650051"),
-    Range(CardBrand::Elo, "650405", "650439"),
-    Range(CardBrand::Elo, "650485", "650538"),
-    Range(CardBrand::Elo, "650541", "650598"),
-    Range(CardBrand::Elo, "650700", "650718"),
-    Range(CardBrand::Elo, "650720", "650727"),
-    Range(CardBrand::Elo, "650901", "650978"),
-    Range(CardBrand::Elo, "651652", "651679"),
-    Range(CardBrand::Elo, "655000", "655019"),
-    Range(CardBrand::Elo, "655021", "655058"),
+const RANGES: [IinRange<CardBrand>; 36] = [
+    IinRange(CardBrand::UnionPay, "62", "62"),
+    IinRange(CardBrand::UnionPay, "81", "81"),
+    IinRange(CardBrand::Maestro, "50", "50"),
+    IinRange(CardBrand::Maestro, "56", "58"),
+    IinRange(CardBrand::Maestro, "63", "63"),
+    IinRange(CardBrand::Maestro, "67", "67"),
+    IinRange(CardBrand::Mir, "2200", "2204"),
+    IinRange(CardBrand::Hipercard, "606282", "606282"),
+    IinRange(CardBrand::Hipercard, "637095", "637095"),
+    IinRange(CardBrand::Hipercard, "637568", "637568"),
+    IinRange(CardBrand::Hipercard, "637599", "637599"),
+    IinRange(CardBrand::Hipercard, "637609", "637609"),
+    IinRange(CardBrand::Hipercard, "637612", "637612"),
+    IinRange(CardBrand::Elo, "401178", "401179"),
+    IinRange(CardBrand::Elo, "431274", "431274"),
+    IinRange(CardBrand::Elo, "438935", "438935"),
+    IinRange(CardBrand::Elo, "451416", "451416"),
+    IinRange(CardBrand::Elo, "457393", "457393"),
+    IinRange(CardBrand::Elo, "457631", "457632"),
+    IinRange(CardBrand::Elo, "504175", "504175"),
+    IinRange(CardBrand::Elo, "506699", "506778"),
+    IinRange(CardBrand::Elo, "509000", "509999"),
+    IinRange(CardBrand::Elo, "627780", "627780"),
+    IinRange(CardBrand::Elo, "636297", "636297"),
+    IinRange(CardBrand::Elo, "636368", "636368"),
+    IinRange(CardBrand::Elo, "650031", "650033"),
+    IinRange(CardBrand::Elo, "650035", "650051"),
+    IinRange(CardBrand::Elo, "650405", "650439"),
+    IinRange(CardBrand::Elo, "650485", "650538"),
+    IinRange(CardBrand::Elo, "650541", "650598"),
+    IinRange(CardBrand::Elo, "650700", "650718"),
+    IinRange(CardBrand::Elo, "650720", "650727"),
+    IinRange(CardBrand::Elo, "650901", "650978"),
+    IinRange(CardBrand::Elo, "651652", "651679"),
+    IinRange(CardBrand::Elo, "655000", "655019"),
+    IinRange(CardBrand::Elo, "655021", "655058"),
 ];
 
 impl CardBrand {
@@ -98,9 +96,9 @@ impl CardBrand {
     /// assert_eq!(CardBrand::of_iin("99"), None);
     /// ```
     pub fn of_iin(iin: &str) -> Option<Self> {
-        let within = |range: &&Range| iin.get(..range.1.len()).is_some_and(|head| (range.1..=range.2).contains(&head));
         // Elo's six digits lie inside Visa's and Discover's ranges; no other range of the table crosses one of a scheme.
-        let longest = RANGES.iter().filter(within).max_by_key(|range| range.1.len()).map(|range| range.0);
+        let longest =
+            RANGES.iter().filter(|range| range.has(iin)).max_by_key(|range| range.1.len()).map(|range| range.0);
         longest.or_else(|| Scheme::of_number(iin).map(Self::from))
     }
 
@@ -180,7 +178,7 @@ mod tests {
 
     #[test]
     fn ranges_are_equally_long_and_ordered_pairs() {
-        for Range(brand, low, high) in &RANGES {
+        for IinRange(brand, low, high) in &RANGES {
             assert!(low.len() == high.len() && low <= high, "{brand} {low} {high}");
         }
     }

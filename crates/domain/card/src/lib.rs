@@ -4,6 +4,7 @@
 mod brand;
 mod card;
 mod card_hash;
+mod iin_range;
 mod plaintext;
 mod scheme;
 mod stashed;

@@ -1,5 +1,7 @@
 use dropin_kernel::coded_enum;
 
+use crate::iin_range::IinRange;
+
 coded_enum! {
     /// A card scheme that is accepted; its code is also the id of the payment method (docs/SPECIFICATION.md#sandbox-methods).
     ///
@@ -28,35 +30,30 @@ coded_enum! {
     }
 }
 
-/// First digits (lowest and highest, equally long) of numbers that a scheme issues.
-struct Range(Scheme, &'static str, &'static str);
-
 /// Issuer identification numbers (ISO/IEC 7812) as the schemes publish them in their rules for merchants:
 /// Visa Core Rules (4); Mastercard Rules (51 to 55, and the 2-series 2221 to 2720 since 2017); American Express (34, 37);
 /// Discover Global Network ranges (6011, 644 to 65 for Discover; 300 to 305, 3095, 36, 38, 39 for Diners Club); JCB (3528 to 3589).
 /// National schemes inside these ranges (Elo, RuPay) count as the one whose range it is.
-const RANGES: [Range; 13] = [
-    Range(Scheme::Visa, "4", "4"),
-    Range(Scheme::Mastercard, "51", "55"),
-    Range(Scheme::Mastercard, "2221", "2720"),
-    Range(Scheme::AmericanExpress, "34", "34"),
-    Range(Scheme::AmericanExpress, "37", "37"),
-    Range(Scheme::Discover, "6011", "6011"),
-    Range(Scheme::Discover, "644", "649"),
-    Range(Scheme::Discover, "65", "65"),
-    Range(Scheme::Jcb, "3528", "3589"),
-    Range(Scheme::Diners, "300", "305"),
-    Range(Scheme::Diners, "3095", "3095"),
-    Range(Scheme::Diners, "36", "36"),
-    Range(Scheme::Diners, "38", "39"),
+const RANGES: [IinRange<Scheme>; 13] = [
+    IinRange(Scheme::Visa, "4", "4"),
+    IinRange(Scheme::Mastercard, "51", "55"),
+    IinRange(Scheme::Mastercard, "2221", "2720"),
+    IinRange(Scheme::AmericanExpress, "34", "34"),
+    IinRange(Scheme::AmericanExpress, "37", "37"),
+    IinRange(Scheme::Discover, "6011", "6011"),
+    IinRange(Scheme::Discover, "644", "649"),
+    IinRange(Scheme::Discover, "65", "65"),
+    IinRange(Scheme::Jcb, "3528", "3589"),
+    IinRange(Scheme::Diners, "300", "305"),
+    IinRange(Scheme::Diners, "3095", "3095"),
+    IinRange(Scheme::Diners, "36", "36"),
+    IinRange(Scheme::Diners, "38", "39"),
 ];
 
 impl Scheme {
     /// The scheme whose range the first digits lie in.
     pub(crate) fn of_number(digits: &str) -> Option<Self> {
-        let within =
-            |range: &&Range| digits.get(..range.1.len()).is_some_and(|head| (range.1..=range.2).contains(&head));
-        RANGES.iter().find(within).map(|range| range.0)
+        RANGES.iter().find(|range| range.has(digits)).map(|range| range.0)
     }
 
     /// How many digits its numbers have.
@@ -71,7 +68,11 @@ impl Scheme {
     }
 
     /// How many digits its verification codes have.
-    pub(crate) const fn code_length(self) -> usize {
+    ///
+    /// ```
+    /// assert_eq!(dropin_card::Scheme::AmericanExpress.code_length(), 4);
+    /// ```
+    pub const fn code_length(self) -> usize {
         match self {
             Self::AmericanExpress => 4,
             _ => 3,

@@ -76,6 +76,17 @@ impl PaymentRules<'_> {
         self.0.is_none_or(Method::partial_capture)
     }
 
+    /// Whether captured money is given back the way it came. The processor refuses what it cannot do with a method that is not known.
+    ///
+    /// ```
+    /// # use dropin_catalogue::Catalogue;
+    /// let catalogue = Catalogue::of_sandbox();
+    /// assert!(catalogue.payment_rules("VISA").refunds() && !catalogue.payment_rules("KONBINI").refunds());
+    /// ```
+    pub fn refunds(self) -> bool {
+        self.0.is_none_or(Method::refunds)
+    }
+
     /// How long the shopper may take.
     ///
     /// ```
@@ -174,7 +185,7 @@ mod tests {
         assert_eq!(rules.pay_before(Some(now.plus(DAY * 14)), now), now.plus(DAY * 14), "as the processor says");
         assert_eq!(rules.pay_before(None, now), now.plus(Duration::from_secs(15 * 60)));
         assert_eq!(rules.capture_before(CREATED, now), now.plus(DAY * 7));
-        assert!(rules.partial_capture() && !rules.is_card());
+        assert!(rules.partial_capture() && rules.refunds() && !rules.is_card());
     }
 
     #[test]

@@ -132,6 +132,7 @@ coded_enum! {
     ///
     /// assert_eq!(ContractTrigger::CredentialStored.as_str(), "CREDENTIAL_STORED");
     /// ```
+    #[non_exhaustive]
     pub enum ContractTrigger: "contract trigger" {
         /// The first payment or the verification begins.
         Open = "OPEN",

@@ -43,6 +43,7 @@ fn pull(contract: &Contract, trigger: ContractTrigger) -> Option<ContractStep> {
         ContractTrigger::ClosedByMerchant => contract.close_by_merchant(now).ok(),
         ContractTrigger::ClosedByShopper => contract.close_by_shopper(now).ok(),
         ContractTrigger::ClosedByOperator => contract.close_by_operator(now).ok(),
+        other => panic!("{other} is not tried here"),
     }
 }
 

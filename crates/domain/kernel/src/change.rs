@@ -14,16 +14,31 @@ impl Revision {
     pub const FIRST: Self = Self(1);
 
     /// From its stored number.
+    ///
+    /// ```
+    /// # use dropin_kernel::Revision;
+    /// assert_eq!(Revision::new(1), Revision::FIRST);
+    /// ```
     pub const fn new(number: i64) -> Self {
         Self(number)
     }
 
     /// The stored number.
+    ///
+    /// ```
+    /// # use dropin_kernel::Revision;
+    /// assert_eq!(Revision::FIRST.number(), 1);
+    /// ```
     pub const fn number(self) -> i64 {
         self.0
     }
 
     /// The revision after this one. The last of 2⁶³ − 1 has none: it stays, and what compares revisions refuses the change.
+    ///
+    /// ```
+    /// # use dropin_kernel::Revision;
+    /// assert!(Revision::FIRST < Revision::FIRST.next());
+    /// ```
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.saturating_add(1))

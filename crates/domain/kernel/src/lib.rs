@@ -15,6 +15,8 @@ pub use ids::{
     MerchantId, MoneyRequestId, OpId, OperatorId, OperatorSessionId, OrderId, ParseIdError, PaymentId, RateOfferId,
     RefundId, SessionId,
 };
+#[cfg(feature = "serde")]
+pub use span::span_text;
 pub use span::{parse_span, write_span};
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use violation::{Violation, ViolationCode, Violations};

@@ -40,6 +40,52 @@ pub fn write_span(span: Duration) -> String {
     format!("{}{letters}", span / unit)
 }
 
+/// Serializes a span as [`write_span`] writes it and restores it by [`parse_span`], for `#[serde(with = "dropin_kernel::span_text")]`. A span that would
+/// not come back as itself, finer than a millisecond or longer than 2³² − 1 days, is refused.
+///
+/// ```
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Retry {
+///     #[serde(with = "dropin_kernel::span_text")]
+///     after: std::time::Duration,
+/// }
+///
+/// let retry: Retry = serde_json::from_str(r#"{"after":"90s"}"#).unwrap();
+/// assert_eq!(retry.after.as_secs(), 90);
+/// assert_eq!(serde_json::to_string(&retry).unwrap(), r#"{"after":"90s"}"#);
+/// ```
+#[cfg(feature = "serde")]
+pub mod span_text {
+    use std::time::Duration;
+
+    use serde::de::Error as _;
+    use serde::ser::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{parse_span, write_span};
+
+    /// Writes a span.
+    ///
+    /// # Errors
+    /// Those of the serializer, and for a span that would not come back as itself.
+    pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        let written = write_span(*span);
+        if parse_span(&written) != Some(*span) {
+            return Err(S::Error::custom("a span is whole milliseconds, up to 4294967295 days"));
+        }
+        serializer.serialize_str(&written)
+    }
+
+    /// Reads a span.
+    ///
+    /// # Errors
+    /// Those of the deserializer, and for a text that is no span.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse_span(&text).ok_or_else(|| D::Error::custom("a span is a whole number with ms, s, m, h or d, such as 90s"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,12 @@ use std::fmt;
 
 coded_enum! {
     /// Why a field was refused (docs/SPECIFICATION.md#field-errors).
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// assert_eq!("NOT_FOUND".parse(), Ok(ViolationCode::NotFound));
+    /// ```
+    #[non_exhaustive]
     pub enum ViolationCode: "violation code" {
         /// A required member is absent or null.
         Missing = "FIELD_MISSING",
@@ -26,6 +32,11 @@ coded_enum! {
 
 impl ViolationCode {
     /// What it means, in one sentence, for the documentation.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// assert_eq!(ViolationCode::Conflict.meaning(), "These members exclude each other.");
+    /// ```
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Missing => "The member is required and was left out, null or empty.",
@@ -106,41 +117,98 @@ impl Violations {
     }
 
     /// Notes one more.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// let mut all = Violations::new();
+    /// all.push("Name", ViolationCode::Missing, "is required");
+    /// assert_eq!(all.to_string(), "Name is required (FIELD_MISSING)");
+    /// ```
     pub fn push(&mut self, field: impl Into<String>, code: ViolationCode, message: impl Into<String>) {
         self.0.push(Violation::new(field, code, message));
     }
 
     /// Notes one that was made elsewhere.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// let mut all = Violations::new();
+    /// all.add(Violation::new("Name", ViolationCode::Missing, "is required"));
+    /// assert!(!all.is_empty());
+    /// ```
     pub fn add(&mut self, violation: Violation) {
         self.0.push(violation);
     }
 
     /// Takes the value of `result`, or notes its violation.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// let mut all = Violations::new();
+    /// let number = all.check("7".parse::<u32>().map_err(|_wrong| Violation::new("Quantity", ViolationCode::Invalid, "must be a number")));
+    /// assert!(number == Some(7) && all.is_empty());
+    /// ```
     pub fn check<T>(&mut self, result: Result<T, Violation>) -> Option<T> {
         result.map_err(|violation| self.0.push(violation)).ok()
     }
 
     /// Takes the value of `result`, or notes all its violations.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// let mut all = Violations::new();
+    /// let inner = Violations::from(Violation::new("Name", ViolationCode::Missing, "is required"));
+    /// assert_eq!(all.check_all::<()>(Err(inner)), None);
+    /// assert_eq!(all.iter().count(), 1);
+    /// ```
     pub fn check_all<T>(&mut self, result: Result<T, Self>) -> Option<T> {
         result.map_err(|violations| self.0.extend(violations.0)).ok()
     }
 
     /// Adds those of `other`.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// let mut all = Violations::new();
+    /// all.extend(Violation::new("Name", ViolationCode::Missing, "is required").into());
+    /// assert_eq!(all.iter().count(), 1);
+    /// ```
     pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
     /// All of them, in the order in which they were found.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// let all = Violations::from(Violation::new("Name", ViolationCode::Missing, "is required"));
+    /// assert_eq!(all.iter().map(|one| one.field.as_str()).collect::<Vec<_>>(), ["Name"]);
+    /// ```
     pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
         self.0.iter()
     }
 
     /// Whether nothing is wrong.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// assert!(Violations::new().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Sorted by path, each once; entries of lists in the order of their numbers, so that `Items[10]` follows `Items[9]`.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// let mut all = Violations::new();
+    /// for field in ["Items[10]", "Items[9]", "Items[10]"] {
+    ///     all.push(field, ViolationCode::Missing, "is required");
+    /// }
+    /// let fields: Vec<_> = all.into_sorted().into_iter().map(|one| one.field).collect();
+    /// assert_eq!(fields, ["Items[9]", "Items[10]"]);
+    /// ```
     pub fn into_sorted(mut self) -> Vec<Violation> {
         self.0.sort_by(|one, other| path_order(&one.field, &other.field).then_with(|| one.cmp(other)));
         self.0.dedup();
@@ -148,6 +216,11 @@ impl Violations {
     }
 
     /// `value` when nothing is wrong.
+    ///
+    /// ```
+    /// # use dropin_kernel::{Violation, ViolationCode, Violations};
+    /// assert_eq!(Violations::new().into_result(Some(7)), Ok(7));
+    /// ```
     pub fn into_result<T>(self, value: Option<T>) -> Result<T, Self> {
         match value {
             Some(value) if self.is_empty() => Ok(value),

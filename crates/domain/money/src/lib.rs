@@ -18,4 +18,4 @@ pub use arithmetic::ArithmeticError;
 pub use currency::{Currency, UnknownCurrency};
 pub use decimal::{Decimal, DecimalError};
 pub use iso_currency::{IsoCurrency, UnknownIsoCurrency};
-pub use rounding::Rounding;
+pub use rounding::{Rounding, UnknownRounding};

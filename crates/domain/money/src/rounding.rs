@@ -1,4 +1,6 @@
 use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
 
 use bigdecimal::num_bigint::{BigInt, BigUint, Sign};
 
@@ -19,7 +21,8 @@ use bigdecimal::num_bigint::{BigInt, BigUint, Sign};
 /// assert_eq!(rounded("2.1"), ["2", "2", "2", "3"]);
 /// assert_eq!(rounded("-2.5"), ["-3", "-2", "-2", "-3"]);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Rounding {
     /// The nearest; from the middle away from zero. For invoices and taxes, unless a law or a contract names another rule.
     HalfUp,
@@ -35,6 +38,46 @@ pub enum Rounding {
 impl Rounding {
     /// Every rule, in the order of declaration.
     pub const ALL: [Self; 4] = [Self::HalfUp, Self::HalfEven, Self::Down, Self::Up];
+}
+
+impl Rounding {
+    /// The code: the spelling in files and settings.
+    ///
+    /// ```
+    /// use dropin_money::Rounding;
+    ///
+    /// assert_eq!(Rounding::ALL.map(Rounding::as_str), ["HALF_UP", "HALF_EVEN", "DOWN", "UP"]);
+    /// assert_eq!("HALF_EVEN".parse(), Ok(Rounding::HalfEven));
+    /// assert_eq!("NEAREST".parse::<Rounding>().unwrap_err().to_string(), "is no rounding; there are HALF_UP, HALF_EVEN, DOWN, UP");
+    /// ```
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::HalfUp => "HALF_UP",
+            Self::HalfEven => "HALF_EVEN",
+            Self::Down => "DOWN",
+            Self::Up => "UP",
+        }
+    }
+}
+
+/// The text is the code of no [`Rounding`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is no rounding; there are {}", Rounding::ALL.map(Rounding::as_str).join(", "))]
+pub struct UnknownRounding;
+
+impl fmt::Display for Rounding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Rounding {
+    type Err = UnknownRounding;
+
+    /// Reads the exact code.
+    fn from_str(text: &str) -> Result<Self, UnknownRounding> {
+        Self::ALL.into_iter().find(|rounding| rounding.as_str() == text).ok_or(UnknownRounding)
+    }
 }
 
 /// The whole number that stands for `dividend / divisor`. The divisor is not zero.

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{Amount, Currency, Decimal, IsoCurrency};
+use crate::{Amount, Currency, Decimal, IsoCurrency, Rounding};
 
 /// Serializes a type as text by its Display and restores it by its FromStr, with the same checks. A number is refused: a format's
 /// reader may have made a float of it. This crate stands alone, so it does not have the macro of dropin-kernel.
@@ -41,4 +41,5 @@ as_text! {
     Decimal, "{}", "a number as text, such as \"29.90\"";
     Currency, "{}", "a currency's code, such as \"EUR\"";
     IsoCurrency, "{}", "a currency's code, such as \"EUR\"";
+    Rounding, "{}", "a rounding's code, such as \"HALF_UP\"";
 }

@@ -24,6 +24,7 @@ fn rounded(dividend: i128, divisor: i128, rounding: Rounding) -> i128 {
         Rounding::Up => down + i128::from(rest != 0),
         Rounding::HalfUp => down + i128::from(divisor <= 2 * rest),
         Rounding::HalfEven => down + i128::from(divisor < 2 * rest || (divisor == 2 * rest && down % 2 == 1)),
+        other => panic!("{other} is not computed here"),
     }
 }
 

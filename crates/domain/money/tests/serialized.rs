@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use dropin_money::{Amount, Currency, Decimal, IsoCurrency};
+use dropin_money::{Amount, Currency, Decimal, IsoCurrency, Rounding};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -28,6 +28,7 @@ fn each_type_is_its_text() {
     }
     round_trip(&Decimal::parse("0.10").expect("a number"), r#""0.10""#);
     round_trip(&Currency::Usd, r#""USD""#);
+    round_trip(&Rounding::HalfEven, r#""HALF_EVEN""#);
     round_trip(&"JOD".parse::<IsoCurrency>().expect("a code"), r#""JOD""#);
     round_trip(
         &BTreeMap::from([(Currency::Eur, vec!["1 EUR".parse::<Amount>().expect("an amount")])]),

@@ -5,7 +5,23 @@ use dropin_kernel::Timestamp;
 use crate::schedule::{AttemptOutcome, asked_for, jittered};
 
 /// When the circuit breaker of an endpoint opens, and how often the endpoint is probed then.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use dropin_notification::{EndpointBreakerRules, InvalidBreakerRules};
+///
+/// let patient = EndpointBreakerRules { unreached_in_a_row: 10, ..EndpointBreakerRules::default() };
+/// assert_eq!(patient.checked(), Ok(patient));
+/// let restless = EndpointBreakerRules { first_wait: Duration::ZERO, ..patient };
+/// assert_eq!(restless.checked(), Err(InvalidBreakerRules::Wait));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "PascalCase", try_from = "serialized::StoredRules")
+)]
 pub struct EndpointBreakerRules {
     /// Attempts in a row without a complete response that open the breaker.
     pub unreached_in_a_row: u32,
@@ -14,9 +30,57 @@ pub struct EndpointBreakerRules {
     /// It counts as dead when more than so many in a hundred of those failed.
     pub failed_percent: u32,
     /// Wait before the first probe; doubled after each failed probe.
+    #[cfg_attr(feature = "serde", serde(with = "dropin_kernel::span_text"))]
     pub first_wait: Duration,
     /// Longest such wait, jitter included.
+    #[cfg_attr(feature = "serde", serde(with = "dropin_kernel::span_text"))]
     pub longest_wait: Duration,
+}
+
+/// Why rules are none of a circuit breaker.
+///
+/// ```
+/// use dropin_notification::InvalidBreakerRules;
+///
+/// assert_eq!(InvalidBreakerRules::Window.to_string(), "a circuit breaker remembers 1 to 64 tries");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidBreakerRules {
+    /// With zero the first try that went well would open it.
+    #[error("a circuit breaker opens after at least one attempt without a response")]
+    Unreached,
+    /// They are kept as bits of one number.
+    #[error("a circuit breaker remembers 1 to 64 tries")]
+    Window,
+    /// Of so many in a hundred no window has more.
+    #[error("a circuit breaker opens when more than 0 to 99 percent of its tries failed")]
+    Percent,
+    /// Without a wait a dead endpoint would be probed without end.
+    #[error("a circuit breaker waits before each probe")]
+    Wait,
+}
+
+impl EndpointBreakerRules {
+    /// The rules, when a breaker can open by them and waits before it probes.
+    ///
+    /// # Errors
+    /// [`InvalidBreakerRules`].
+    pub const fn checked(self) -> Result<Self, InvalidBreakerRules> {
+        if self.unreached_in_a_row == 0 {
+            return Err(InvalidBreakerRules::Unreached);
+        }
+        if self.window == 0 || u64::BITS < self.window {
+            return Err(InvalidBreakerRules::Window);
+        }
+        if 99 < self.failed_percent {
+            return Err(InvalidBreakerRules::Percent);
+        }
+        if self.first_wait.is_zero() || self.longest_wait.is_zero() {
+            return Err(InvalidBreakerRules::Wait);
+        }
+        Ok(self)
+    }
 }
 
 impl Default for EndpointBreakerRules {
@@ -226,6 +290,35 @@ impl Breaker {
         window <= self.seen
             && self.failed & 1 == 1
             && window.saturating_mul(rules.failed_percent) < self.failed.count_ones().saturating_mul(100)
+    }
+}
+
+/// The serialized form before it is checked.
+#[cfg(feature = "serde")]
+mod serialized {
+    use std::time::Duration;
+
+    use super::{EndpointBreakerRules, InvalidBreakerRules};
+
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "PascalCase", deny_unknown_fields)]
+    pub(super) struct StoredRules {
+        unreached_in_a_row: u32,
+        window: u32,
+        failed_percent: u32,
+        #[serde(with = "dropin_kernel::span_text")]
+        first_wait: Duration,
+        #[serde(with = "dropin_kernel::span_text")]
+        longest_wait: Duration,
+    }
+
+    impl TryFrom<StoredRules> for EndpointBreakerRules {
+        type Error = InvalidBreakerRules;
+
+        fn try_from(stored: StoredRules) -> Result<Self, InvalidBreakerRules> {
+            let StoredRules { unreached_in_a_row, window, failed_percent, first_wait, longest_wait } = stored;
+            Self { unreached_in_a_row, window, failed_percent, first_wait, longest_wait }.checked()
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use dropin_kernel::coded_enum;
+
 /// Why a try ended without a complete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryFailure {
@@ -49,25 +51,32 @@ pub enum DeliveryFailure {
     Own(&'static str),
 }
 
-/// What kinds of failures somebody who watches tells apart, since each is looked into at another place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureClass {
-    /// Too slow.
-    Timeout,
-    /// Nobody listens.
-    Refused,
-    /// The connection did not come about or broke.
-    Connection,
-    /// Certificates and handshakes.
-    Tls,
-    /// The name system.
-    Name,
-    /// An address that is not called.
-    Target,
-    /// An answer that is none.
-    Answer,
-    /// Ours.
-    Internal,
+coded_enum! {
+    /// What kinds of failures somebody who watches tells apart, since each is looked into at another place.
+    ///
+    /// ```
+    /// use dropin_notification::FailureClass;
+    ///
+    /// assert_eq!(FailureClass::Tls.as_str(), "tls");
+    /// ```
+    pub enum FailureClass: "class of failures" {
+        /// Too slow.
+        Timeout = "timeout",
+        /// Nobody listens.
+        Refused = "refused",
+        /// The connection did not come about or broke.
+        Connection = "connection",
+        /// Certificates and handshakes.
+        Tls = "tls",
+        /// The name system.
+        Name = "name",
+        /// An address that is not called.
+        Target = "target",
+        /// An answer that is none.
+        Answer = "answer",
+        /// Ours.
+        Internal = "internal",
+    }
 }
 
 impl DeliveryFailure {

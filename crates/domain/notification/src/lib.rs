@@ -6,7 +6,7 @@ mod failure;
 mod filter;
 mod schedule;
 
-pub use breaker::{Breaker, BreakerChange, BreakerPermit, EndpointBreakerRules, Tried};
+pub use breaker::{Breaker, BreakerChange, BreakerPermit, EndpointBreakerRules, InvalidBreakerRules, Tried};
 pub use failure::{DeliveryFailure, FailureClass};
 pub use filter::{EventFilter, EventFilterError};
 pub use schedule::{AttemptOutcome, HOLDS_BACK_FOR, RetryDecision, Schedule, ScheduleError};

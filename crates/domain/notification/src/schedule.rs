@@ -164,6 +164,7 @@ pub(crate) fn jittered(wait: Duration, per_mille: i32) -> Duration {
 
 /// What is wrong with a written schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ScheduleError {
     /// It is none.
     #[error(

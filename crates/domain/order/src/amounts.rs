@@ -1,6 +1,14 @@
 use dropin_money::{Amount, AmountError, Currency};
 
 /// A rule about the amounts of an Order would be broken.
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// # use dropin_order::{Amounts, MoneyRule};
+/// let more = Amounts::restore(usd(100), usd(101), usd(0), usd(0), usd(0));
+/// assert_eq!(more.unwrap_err().to_string(), "more would be captured than was authorized");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MoneyRule {
@@ -32,6 +40,17 @@ impl MoneyRule {
 ///
 /// Holds by construction: captured + capture_pending ≤ authorized and refunded + refund_pending ≤ captured. The database has
 /// the same rules as CHECK constraints, and the processor our operation's key.
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// # use dropin_order::OrderState;
+/// let order = in_state(OrderState::Processed);
+/// let amounts = &order.amounts;
+/// assert_eq!([amounts.total_authorized(), amounts.captured()], [&usd(1_000), &usd(500)]);
+/// assert_eq!([amounts.refunded(), amounts.refund_pending()], [&usd(100), &usd(200)]);
+/// assert_eq!(amounts.refundable(), usd(200));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(try_from = "StoredAmounts"))]
 pub struct Amounts {
@@ -44,11 +63,25 @@ pub struct Amounts {
 
 impl Amounts {
     /// Nothing authorized yet.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::Amounts;
+    /// assert!(Amounts::none(usd(0).currency()).capturable().is_zero());
+    /// ```
     pub fn none(currency: Currency) -> Self {
         Self::authorized(Amount::zero(currency))
     }
 
     /// `amount` authorized, nothing captured.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::Amounts;
+    /// assert_eq!(Amounts::authorized(usd(1_000)).capturable(), usd(1_000));
+    /// ```
     pub fn authorized(amount: Amount) -> Self {
         let zero = Amount::zero(amount.currency());
         Self { authorized: amount, captured: zero, refunded: zero, capture_pending: zero, refund_pending: zero }
@@ -119,6 +152,13 @@ impl Amounts {
     }
 
     /// What may still be asked to be captured.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let order = authorized().request_capture(&usd(600), NOW).unwrap().change.next;
+    /// assert_eq!((order.amounts.capture_pending(), order.amounts.capturable()), (&usd(600), usd(400)));
+    /// ```
     pub fn capturable(&self) -> Amount {
         self.captured
             .checked_add(&self.capture_pending)

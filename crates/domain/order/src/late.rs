@@ -16,6 +16,16 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] unless PROCESSING_FAILED or CANCELLED without any money.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{FailureReason, OrderState};
+    /// let failed = started().refused(FailureReason::Expired, NOW).unwrap().change.next;
+    /// let late = failed.authorized_late(&usd(1_000), id(4), LATER).unwrap().change.next;
+    /// assert_eq!((late.state, late.amounts.capturable()), (OrderState::ProcessingFailed, usd(1_000)));
+    /// assert!(late.voided(id(5), LATER).unwrap().change.next.amounts.capturable().is_zero());
+    /// ```
     pub fn authorized_late(
         &self,
         amount: &Amount,
@@ -47,6 +57,15 @@ impl Order {
     ///
     /// # Errors
     /// [`StepRefused`] unless PROCESSING_FAILED or CANCELLED without any money, and for an amount that is not within the total.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::FailureReason;
+    /// let failed = started().refused(FailureReason::Expired, NOW).unwrap().change.next;
+    /// let late = failed.paid_late(&usd(1_000), id(4), id(5), LATER).unwrap().change.next;
+    /// assert_eq!(late.amounts.refund_pending(), &usd(1_000), "all of it goes back");
+    /// ```
     pub fn paid_late(
         &self,
         amount: &Amount,

@@ -83,6 +83,16 @@ impl LedgerTransaction {
     ///
     /// # Errors
     /// [`UnbalancedEntries`].
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{Account, LedgerEntry, LedgerTransaction};
+    /// let mut entries = vec![LedgerEntry { account: Account::Shopper, minor: -100 }, LedgerEntry { account: Account::Authorized, minor: 100 }];
+    /// assert!(LedgerTransaction::restore(id(4), id(1), usd(0).currency(), NOW, entries.clone()).is_ok());
+    /// entries.pop();
+    /// assert_eq!(LedgerTransaction::restore(id(4), id(1), usd(0).currency(), NOW, entries).unwrap_err().sum, -100);
+    /// ```
     pub fn restore(
         id: LedgerTransactionId,
         order_id: OrderId,

@@ -2,7 +2,9 @@
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod amounts;
+mod authorization;
 mod bank;
+mod capture;
 mod failure;
 mod late;
 mod ledger;

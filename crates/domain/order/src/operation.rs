@@ -1,7 +1,6 @@
-use dropin_kernel::coded_enum;
 use std::time::Duration;
 
-use dropin_kernel::{OpId, OrderId, RefundId, Timestamp};
+use dropin_kernel::{OpId, OrderId, RefundId, Timestamp, coded_enum};
 use dropin_money::Amount;
 
 /// How long an outcome may stay open without anybody's doing before somebody has to look (docs/SPECIFICATION.md#stuck-authorization).
@@ -44,6 +43,13 @@ coded_enum! {
 
 impl OpState {
     /// Whether the outcome is still open and somebody must ask again.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// assert!(OpState::Unknown.is_open() && !OpState::Approved.is_open());
+    /// ```
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Prepared | Self::Unknown | Self::Pending)
     }
@@ -63,42 +69,56 @@ coded_enum! {
     }
 }
 
-/// Why a processor refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeclineReason {
-    /// No reason given, or one that the shopper must not learn.
-    Generic,
-    /// The account lacks the money.
-    InsufficientFunds,
-    /// Number, expiry or code is wrong.
-    InvalidCard,
-    /// The issuer forbids to try this card again.
-    DoNotTryAgain,
-    /// The shopper failed 3-D Secure.
-    AuthenticationFailed,
-    /// The shopper cancelled on the hosted page.
-    CancelledByShopper,
-    /// The hosted page was closed, because the shopper wanted to pay another way.
-    PageClosed,
-    /// The hosted page's or transfer's time was over.
-    Expired,
-    /// It was voided before.
-    Voided,
-    /// The processor was never reached, or was told to refuse the key for ever.
-    NeverSent,
+coded_enum! {
+    /// Why a processor refused.
+    ///
+    /// ```
+    /// use dropin_order::DeclineReason;
+    ///
+    /// assert_eq!("INSUFFICIENT_FUNDS".parse(), Ok(DeclineReason::InsufficientFunds));
+    /// ```
+    pub enum DeclineReason: "reason of a decline" {
+        /// No reason given, or one that the shopper must not learn.
+        Generic = "GENERIC",
+        /// The account lacks the money.
+        InsufficientFunds = "INSUFFICIENT_FUNDS",
+        /// Number, expiry or code is wrong.
+        InvalidCard = "INVALID_CARD",
+        /// The issuer forbids to try this card again.
+        DoNotTryAgain = "DO_NOT_TRY_AGAIN",
+        /// The shopper failed 3-D Secure.
+        AuthenticationFailed = "AUTHENTICATION_FAILED",
+        /// The shopper cancelled on the hosted page.
+        CancelledByShopper = "CANCELLED_BY_SHOPPER",
+        /// The hosted page was closed, because the shopper wanted to pay another way.
+        PageClosed = "PAGE_CLOSED",
+        /// The hosted page's or transfer's time was over.
+        Expired = "EXPIRED",
+        /// It was voided before.
+        Voided = "VOIDED",
+        /// The processor was never reached, or was told to refuse the key for ever.
+        NeverSent = "NEVER_SENT",
+    }
 }
 
-/// Why somebody has to look after an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stuck {
-    /// Its outcome has been unknown for too long.
-    Unknown,
-    /// It is due, and nobody takes it up.
-    Untouched,
-    /// It is taken up again and again, and nothing comes of it: what the processor says of it cannot be written down.
-    InVain,
-    /// The processor has refused it so often that it is asked for only seldom, or refused what our books call possible.
-    Refused,
+coded_enum! {
+    /// Why somebody has to look after an operation.
+    ///
+    /// ```
+    /// use dropin_order::Stuck;
+    ///
+    /// assert_eq!(Stuck::Untouched.advice(), "nobody takes it up: does a settler run?");
+    /// ```
+    pub enum Stuck: "reason to look after an operation" {
+        /// Its outcome has been unknown for too long.
+        Unknown = "UNKNOWN",
+        /// It is due, and nobody takes it up.
+        Untouched = "UNTOUCHED",
+        /// It is taken up again and again, and nothing comes of it: what the processor says of it cannot be written down.
+        InVain = "IN_VAIN",
+        /// The processor has refused it so often that it is asked for only seldom, or refused what our books call possible.
+        Refused = "REFUSED",
+    }
 }
 
 impl Stuck {
@@ -147,6 +167,14 @@ pub struct Operation {
 
 impl Operation {
     /// A new authorization, held by its maker until `due_at`.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// assert_eq!((authorization.kind, authorization.state), (OpKind::Authorize, OpState::Prepared));
+    /// ```
     pub fn authorize(id: OpId, order_id: OrderId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
         Self {
             id,
@@ -165,16 +193,42 @@ impl Operation {
     }
 
     /// A capture of `amount` from this authorization, held by its maker until `due_at`.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// let capture = authorization.capture(id(5), usd(600), NOW, LATER);
+    /// assert_eq!((capture.kind, capture.authorization), (OpKind::Capture, Some(authorization.id)));
+    /// ```
     pub fn capture(&self, id: OpId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
         self.about(id, OpKind::Capture, amount, now, due_at)
     }
 
     /// A void of this authorization, held by its maker until `due_at`.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// assert_eq!(authorization.void(id(5), NOW, LATER).amount, usd(1_000));
+    /// ```
     pub fn void(&self, id: OpId, now: Timestamp, due_at: Timestamp) -> Self {
         self.about(id, OpKind::Void, self.amount, now, due_at)
     }
 
     /// A refund of `amount` of what was captured from this authorization, held by its maker until `due_at`.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// let refund = authorization.refund(id(5), id(6), usd(100), NOW, LATER);
+    /// assert_eq!((refund.kind, refund.refund), (OpKind::Refund, Some(id(6))));
+    /// ```
     pub fn refund(&self, id: OpId, refund: RefundId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
         Self { refund: Some(refund), ..self.about(id, OpKind::Refund, amount, now, due_at) }
     }
@@ -187,6 +241,15 @@ impl Operation {
 
     /// Why somebody has to look after it at `now`, if so. One that the processor accepted may wait for a shopper or a bank for days, and is not stuck
     /// as long as it is asked about.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// assert_eq!(authorization.stuck(LATER), None);
+    /// assert_eq!(authorization.stuck(LATER.plus(STUCK_AFTER * 2)), Some(Stuck::Untouched));
+    /// ```
     pub fn stuck(&self, now: Timestamp) -> Option<Stuck> {
         if !self.state.is_open() {
             return None;
@@ -212,6 +275,15 @@ impl Operation {
     }
 
     /// The same thing asked once more under a new key, after this one was refused for now.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER);
+    /// let again = authorization.again(id(5), LATER, LATER);
+    /// assert_eq!((again.id, again.amount, again.refusals()), (id(5), usd(1_000), 1));
+    /// ```
     pub fn again(&self, id: OpId, now: Timestamp, due_at: Timestamp) -> Self {
         let tries = self.refusals().saturating_add(1);
         Self { id, state: OpState::Prepared, epoch: 0, tries, due_at, created_at: now, ..self.clone() }
@@ -279,7 +351,7 @@ mod tests {
         ] {
             assert_eq!(operation.stuck(at), expected, "{operation:?}");
         }
-        let all = [Stuck::Unknown, Stuck::Untouched, Stuck::InVain, Stuck::Refused].map(Stuck::advice);
+        let all = Stuck::ALL.map(Stuck::advice);
         assert!(all.iter().all(|advice| advice.contains(':')), "what it is, then what to do: {all:?}");
     }
 }

@@ -178,6 +178,14 @@ impl Order {
     ///
     /// # Errors
     /// [`InvalidOrder`]: the parts do not belong together.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::Order;
+    /// let parts = authorized().into_parts();
+    /// assert_eq!(Order::restore(parts).unwrap(), authorized());
+    /// ```
     pub fn restore(parts: OrderParts) -> Result<Self, InvalidOrder> {
         let currency = parts.total.currency();
         let promised = parts.capture_promised.as_ref().is_none_or(|promised| promised.currency() == currency);
@@ -198,6 +206,13 @@ impl Order {
     ///
     /// # Errors
     /// [`InvalidOrder`]: the parts do not belong together.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let dear = started().edited(|parts| parts.total = usd(5_000)).unwrap();
+    /// assert_eq!(dear.total, usd(5_000));
+    /// ```
     pub fn edited(mut self, edit: impl FnOnce(&mut OrderParts)) -> Result<Self, InvalidOrder> {
         edit(&mut self.0);
         Self::restore(self.0)
@@ -209,6 +224,13 @@ impl Order {
     }
 
     /// The same Order at `revision`: steps that are written together count as one change.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let (before, after) = (started(), authorized().at_revision(started().revision.next()));
+    /// assert_eq!(after.revision, before.revision.next());
+    /// ```
     #[must_use]
     pub fn at_revision(mut self, revision: Revision) -> Self {
         self.0.revision = revision;
@@ -231,6 +253,14 @@ impl Order {
 
     /// The Order of an attempt that starts now. One of a server-to-server checkout is shown from the start, since the answer names it; one that only
     /// verifies a card ([`Order::is_verification`]) never is.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::OrderState;
+    /// let order = started();
+    /// assert_eq!((order.state, order.shown), (OrderState::Processing, false), "the merchant is told of its Session");
+    /// ```
     pub fn start(new: NewOrder, now: Timestamp) -> Self {
         Self(OrderParts {
             id: new.id,
@@ -298,12 +328,25 @@ impl Order {
     }
 
     /// The stream its notifications are ordered in.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// assert_eq!(started().payment_id(), started().session_id.unwrap().into());
+    /// ```
     pub fn payment_id(&self) -> PaymentId {
         self.session_id.map_or_else(|| PaymentId::new(self.id.uuid()), PaymentId::from)
     }
 
     /// Whether it is held by a review, so that a capture waits: ours, or the pay-later provider's as long as that has approved nothing. What merchants
     /// are told as UnderReview, in every answer and notification.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let less = started().authorized(&usd(999), false, LATER, id(4), NOW).unwrap().change.next;
+    /// assert!(less.is_held() && !authorized().is_held());
+    /// ```
     pub fn is_held(&self) -> bool {
         let theirs = self.state == OrderState::CommitAccepted && self.amounts.total_authorized().is_zero();
         self.under_review || theirs
@@ -316,6 +359,12 @@ impl Order {
     }
 
     /// Whether its time was over at `now`; written down by a sweeper a little later.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// assert!(!authorized().has_lapsed(NOW) && authorized().has_lapsed(LATER));
+    /// ```
     pub fn has_lapsed(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|end| end <= now)
     }

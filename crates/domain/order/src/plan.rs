@@ -8,7 +8,15 @@ use crate::state::{OrderState, OrderTrigger};
 use crate::step::{Step, WrongState};
 
 /// Why a capture is not started (docs/SPECIFICATION.md#order-capture).
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// let refused = authorized().plan_capture(Some(&usd(0)), NOW).unwrap_err();
+/// assert_eq!(refused.to_string(), "the amount must be above zero and at most what was authorized");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CaptureRefused {
     /// In a state without anything to capture, or captured, in flight or promised with another amount.
     #[error("the Order is {}", .found.as_str())]
@@ -22,6 +30,15 @@ pub enum CaptureRefused {
 }
 
 /// What a request to capture leads to.
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// # use dropin_order::CapturePlan;
+/// let asked = authorized().request_capture(&usd(600), NOW).unwrap().change.next;
+/// // The same once more: nothing moves twice.
+/// assert!(matches!(asked.plan_capture(Some(&usd(600)), NOW), Ok(CapturePlan::InFlight(Some(_)))));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CapturePlan {
     /// Ask the processor for this much; the change reserves it.
@@ -40,6 +57,13 @@ pub enum CapturePlan {
 }
 
 /// What a request to end an Order before capture leads to.
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// # use dropin_order::{OrderState, VoidPlan};
+/// assert_eq!(in_state(OrderState::Cancelled).plan_cancel(NOW), Ok(VoidPlan::AlreadyDone));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VoidPlan {
     /// Ask the processor; the change keeps everything else away meanwhile.
@@ -51,7 +75,15 @@ pub enum VoidPlan {
 }
 
 /// Why a review's decision is not carried out.
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// let refused = authorized().approve_review(NOW).unwrap_err();
+/// assert_eq!(refused.to_string(), "the Order is PAYMENT_AUTHORIZED and not under review");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReviewRefused {
     /// Not under review, or not in a state to be decided.
     #[error("the Order is {} and not under review", .found.as_str())]
@@ -65,7 +97,15 @@ pub enum ReviewRefused {
 }
 
 /// Why a refund is not started (docs/SPECIFICATION.md#order-refund).
+///
+/// ```
+/// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+/// # use common::*;
+/// let refused = authorized().plan_refund(None, NOW).unwrap_err();
+/// assert_eq!(refused.to_string(), "the Order is PAYMENT_AUTHORIZED");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RefundRefused {
     /// Nothing was captured.
     #[error("the Order is {}", .found.as_str())]
@@ -89,6 +129,17 @@ impl Order {
     ///
     /// # Errors
     /// [`CaptureRefused`].
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{CapturePlan, CaptureRefused};
+    /// let CapturePlan::Ask { step, amount } = authorized().plan_capture(Some(&usd(600)), NOW).unwrap() else { panic!("nothing is in flight") };
+    /// assert_eq!((amount, *step.change.next.amounts.capture_pending()), (usd(600), usd(600)));
+    /// let all = authorized().plan_capture(None, NOW).unwrap();
+    /// assert!(matches!(all, CapturePlan::Ask { amount, .. } if amount == usd(1_000)));
+    /// assert_eq!(authorized().plan_capture(Some(&usd(1_001)), NOW), Err(CaptureRefused::AmountOutOfRange));
+    /// ```
     pub fn plan_capture(&self, amount: Option<&Amount>, now: Timestamp) -> Result<CapturePlan, CaptureRefused> {
         match self.state {
             OrderState::Processed if amount.is_none_or(|asked| asked == self.amounts.captured()) => {
@@ -123,6 +174,13 @@ impl Order {
     ///
     /// # Errors
     /// [`CaptureRefused`].
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let order = authorized().request_capture(&usd(600), NOW).unwrap().change.next;
+    /// assert_eq!(order.amounts.capturable(), usd(400));
+    /// ```
     pub fn request_capture(&self, amount: &Amount, now: Timestamp) -> Result<Step, CaptureRefused> {
         if amount.is_zero() {
             return Err(CaptureRefused::AmountOutOfRange);
@@ -137,6 +195,13 @@ impl Order {
     }
 
     /// What is captured when nobody asks again: what was promised, all with AutoCapture, or nothing.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let auto = authorized().edited(|parts| parts.auto_capture = true).unwrap();
+    /// assert_eq!((authorized().capture_due(), auto.capture_due()), (None, Some(usd(1_000))));
+    /// ```
     pub fn capture_due(&self) -> Option<Amount> {
         let all = || self.auto_capture.then(|| self.amounts.capturable());
         self.capture_promised.or_else(all)
@@ -174,6 +239,15 @@ impl Order {
     /// # Errors
     /// [`WrongState`] after capture, while a capture is in flight, or while the authorization itself is; also when other money than was asked for
     /// has arrived, which a reviewer decides about.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OrderState, VoidPlan};
+    /// let asked = void_asked(&authorized()).unwrap().change.next;
+    /// assert_eq!(asked.plan_cancel(NOW), Ok(VoidPlan::InFlight));
+    /// assert!(in_state(OrderState::Processed).plan_cancel(NOW).is_err(), "it was captured");
+    /// ```
     pub fn plan_cancel(&self, now: Timestamp) -> Result<VoidPlan, WrongState> {
         let waits = self.page.is_some() || self.bank_details.is_some();
         match self.state {
@@ -190,6 +264,14 @@ impl Order {
     ///
     /// # Errors
     /// [`WrongState`] when its time is not over or its life is, and while a capture is in flight.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::VoidPlan;
+    /// assert!(authorized().plan_expiry(NOW).is_err(), "its time is not over");
+    /// assert!(matches!(authorized().plan_expiry(LATER), Ok(VoidPlan::Ask(_))));
+    /// ```
     pub fn plan_expiry(&self, now: Timestamp) -> Result<VoidPlan, WrongState> {
         if self.state.is_final() || !self.has_lapsed(now) {
             return Err(WrongState { found: self.state });
@@ -212,6 +294,13 @@ impl Order {
     ///
     /// # Errors
     /// [`ReviewRefused`].
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// let held = started().authorized(&usd(900), false, LATER, id(4), NOW).unwrap().change.next;
+    /// assert!(held.is_held() && !held.approve_review(NOW).unwrap().change.next.is_held());
+    /// ```
     pub fn approve_review(&self, now: Timestamp) -> Result<Step, ReviewRefused> {
         self.reviewable(now)?;
         if self.amounts.total_authorized().is_zero() {
@@ -227,6 +316,15 @@ impl Order {
     ///
     /// # Errors
     /// [`ReviewRefused`].
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OrderState, VoidPlan};
+    /// let held = started().authorized(&usd(900), false, LATER, id(4), NOW).unwrap().change.next;
+    /// let VoidPlan::Ask(asked) = held.decline_review(NOW).unwrap() else { panic!("nothing is in flight") };
+    /// assert_eq!(asked.change.next.voided(id(5), NOW).unwrap().change.next.state, OrderState::Declined);
+    /// ```
     pub fn decline_review(&self, now: Timestamp) -> Result<VoidPlan, ReviewRefused> {
         if self.state == OrderState::Declined {
             return Ok(VoidPlan::AlreadyDone);
@@ -250,6 +348,17 @@ impl Order {
     ///
     /// # Errors
     /// [`RefundRefused`].
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OrderState, RefundRefused};
+    /// // 5.00 are captured, of which 1.00 is refunded and 2.00 are being so.
+    /// let order = in_state(OrderState::Processed);
+    /// assert_eq!(order.plan_refund(None, NOW).unwrap().1, usd(200));
+    /// let refused = order.plan_refund(Some(&usd(201)), NOW).unwrap_err();
+    /// assert_eq!(refused, RefundRefused::ExceedsCaptured { left: usd(200) });
+    /// ```
     pub fn plan_refund(&self, amount: Option<&Amount>, now: Timestamp) -> Result<(Step, Amount), RefundRefused> {
         let step = self
             .moved(OrderTrigger::RefundRequested, now)

@@ -34,6 +34,7 @@ impl OrderState {
 
 coded_enum! {
     /// What makes an Order change.
+    #[non_exhaustive]
     pub enum OrderTrigger: "Order trigger" {
         /// An attempt to pay was started.
         Start = "START",

@@ -70,6 +70,7 @@ fn pull(state: OrderState, trigger: OrderTrigger) -> (Order, Option<Step>) {
         T::VoidedLate => order.voided(id(4), NOW).ok(),
         T::PaidLate => order.paid_late(&usd(1_000), id(5), id(6), NOW).ok(),
         T::RefundFailed => order.refund_failed(&usd(200), NOW).ok(),
+        other => panic!("{other} is not tried here"),
     };
     (order, step)
 }

@@ -12,7 +12,7 @@ mod witness;
 
 pub use attempts::{Attempts, DEFAULT_ATTEMPTS, FailedAttempt, InvalidAttempts, MAX_ATTEMPTS};
 pub use draft::{DraftContext, RequestedBilling, SessionDraft, SessionInput, no_billing_choice};
-pub use rate::{RequestedRate, SaleRate};
+pub use rate::{InvalidSaleRate, RequestedRate, SaleRate, SaleRateParts};
 pub use session::{
     BillingChoice, InvalidSession, InvalidSessionTerms, Session, SessionParts, SessionTerms, SessionTermsParts,
 };

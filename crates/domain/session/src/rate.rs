@@ -1,15 +1,17 @@
+use std::ops::Deref;
+
 use dropin_kernel::{RateOfferId, Timestamp, Violation, ViolationCode, Violations};
 use dropin_money::{Amount, Currency};
 use dropin_rates::{ExchangeError, ExchangeRate, Offer};
 
-/// The guaranteed rate that a Session is priced by, and what its total settles for (docs/SPECIFICATION.md#session-rate).
+/// Everything that a [`SaleRate`] consists of, to be read, and to be stored and restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(rename_all = "PascalCase", try_from = "crate::serialized::StoredSaleRate")
+    serde(rename_all = "PascalCase", deny_unknown_fields)
 )]
-pub struct SaleRate {
+pub struct SaleRateParts {
     /// The offer.
     pub offer_id: RateOfferId,
     /// What one unit of the settlement currency (base) costs in the Session's currency (quote).
@@ -20,7 +22,52 @@ pub struct SaleRate {
     pub expires_at: Timestamp,
 }
 
+/// The guaranteed rate that a Session is priced by, and what its total settles for (docs/SPECIFICATION.md#session-rate).
+///
+/// ```
+/// use dropin_kernel::{RateOfferId, Timestamp, uuid::Uuid};
+/// use dropin_session::{InvalidSaleRate, SaleRate, SaleRateParts};
+///
+/// let parts = SaleRateParts {
+///     offer_id: RateOfferId::new(Uuid::from_u128(1)),
+///     rate: "GBP/USD 1.5".parse().unwrap(),
+///     settlement: "19.93 GBP".parse().unwrap(),
+///     expires_at: Timestamp::from_micros(0),
+/// };
+/// let sale = SaleRate::restore(parts.clone()).unwrap();
+/// assert_eq!(sale.settlement.to_string(), "19.93");
+///
+/// let dollars = SaleRateParts { settlement: "29.90 USD".parse().unwrap(), ..parts };
+/// assert_eq!(SaleRate::restore(dollars), Err(InvalidSaleRate));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "SaleRateParts", into = "SaleRateParts")
+)]
+pub struct SaleRate(SaleRateParts);
+
+/// The parts are no rate of a sale: it settles for something, in the currency of its rate's base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Settlement must be above zero, in the currency that the rate settles in")]
+pub struct InvalidSaleRate;
+
 impl SaleRate {
+    /// The rate of a sale from its stored parts.
+    ///
+    /// # Errors
+    /// [`InvalidSaleRate`].
+    pub fn restore(parts: SaleRateParts) -> Result<Self, InvalidSaleRate> {
+        let settles = parts.settlement.currency() == parts.rate.base() && !parts.settlement.is_zero();
+        if settles { Ok(Self(parts)) } else { Err(InvalidSaleRate) }
+    }
+
+    /// The parts, to be stored.
+    pub fn into_parts(self) -> SaleRateParts {
+        self.0
+    }
+
     /// What a sale of `total` at `offer` comes to.
     fn of(offer: &Offer, total: &Amount) -> Result<Self, Violation> {
         let settlement = offer.rate.settlement_amount(total).map_err(|error| {
@@ -32,7 +79,29 @@ impl SaleRate {
             };
             Violation::new("Items", ViolationCode::OutOfRange, why)
         })?;
-        Ok(Self { offer_id: offer.id, rate: offer.rate, settlement, expires_at: offer.expires_at })
+        Ok(Self(SaleRateParts { offer_id: offer.id, rate: offer.rate, settlement, expires_at: offer.expires_at }))
+    }
+}
+
+impl TryFrom<SaleRateParts> for SaleRate {
+    type Error = InvalidSaleRate;
+
+    fn try_from(parts: SaleRateParts) -> Result<Self, InvalidSaleRate> {
+        Self::restore(parts)
+    }
+}
+
+impl From<SaleRate> for SaleRateParts {
+    fn from(sale: SaleRate) -> Self {
+        sale.0
+    }
+}
+
+impl Deref for SaleRate {
+    type Target = SaleRateParts;
+
+    fn deref(&self) -> &SaleRateParts {
+        &self.0
     }
 }
 

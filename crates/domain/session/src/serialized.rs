@@ -1,13 +1,10 @@
 //! Serialized forms before they are checked: parts that have to belong together.
 
-use dropin_kernel::{AttemptId, OrderId, RateOfferId, Timestamp};
-use dropin_money::Amount;
+use dropin_kernel::{AttemptId, OrderId};
 use dropin_order::FailureReason;
-use dropin_rates::ExchangeRate;
 use serde::{Deserialize, Serialize};
 
 use crate::attempts::{Attempts, FailedAttempt, InvalidAttempts};
-use crate::rate::SaleRate;
 use crate::state::{CancelReason, SessionState, SessionStateKind};
 
 #[derive(Deserialize)]
@@ -23,27 +20,6 @@ impl TryFrom<StoredAttempts> for Attempts {
 
     fn try_from(stored: StoredAttempts) -> Result<Self, InvalidAttempts> {
         Self::restore(stored.failed, stored.allowed, stored.last_failed)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-pub(crate) struct StoredSaleRate {
-    offer_id: RateOfferId,
-    rate: ExchangeRate,
-    settlement: Amount,
-    expires_at: Timestamp,
-}
-
-impl TryFrom<StoredSaleRate> for SaleRate {
-    type Error = &'static str;
-
-    fn try_from(stored: StoredSaleRate) -> Result<Self, Self::Error> {
-        let StoredSaleRate { offer_id, rate, settlement, expires_at } = stored;
-        if settlement.currency() != rate.base() || settlement.is_zero() {
-            return Err("Settlement must be above zero, in the currency that the rate settles in");
-        }
-        Ok(Self { offer_id, rate, settlement, expires_at })
     }
 }
 

@@ -122,6 +122,7 @@ impl SessionStateKind {
 
 coded_enum! {
     /// What makes a Session change.
+    #[non_exhaustive]
     pub enum SessionTrigger: "Session trigger" {
         /// POST /v1/session.
         Create = "CREATE",

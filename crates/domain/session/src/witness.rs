@@ -14,6 +14,7 @@ pub struct WrongState {
 
 /// Why a shopper may not pay now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SubmitRefused {
     /// The merchant changed the Session after the shopper's page was drawn: the total may differ.
     #[error("the Session changed since it was shown")]

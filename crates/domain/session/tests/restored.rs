@@ -8,9 +8,9 @@ use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::FailureReason;
 use dropin_rates::Offer;
 use dropin_session::{
-    Attempts, CancelReason, DraftContext, FailedAttempt, InvalidAttempts, InvalidSession, InvalidSessionTerms,
-    MAX_ATTEMPTS, RequestedBilling, RequestedRate, Session, SessionDraft, SessionInput, SessionParts, SessionState,
-    SessionStateKind, SessionTerms, SessionTermsParts,
+    Attempts, CancelReason, DraftContext, FailedAttempt, InvalidAttempts, InvalidSaleRate, InvalidSession,
+    InvalidSessionTerms, MAX_ATTEMPTS, RequestedBilling, RequestedRate, SaleRate, SaleRateParts, Session, SessionDraft,
+    SessionInput, SessionParts, SessionState, SessionStateKind, SessionTerms, SessionTermsParts,
 };
 use dropin_validation::{
     AddressInput, BillingInput, BillingProfile, DiscountInput, ItemInput, MAX_ITEMS, ShippingInput, UrlPolicy,
@@ -60,6 +60,7 @@ fn terms() -> SessionTerms {
         discounts: Some(vec![DiscountInput { name: "Sale".to_owned(), amount: Decimal::parse("7") }]),
         rate_offer_id: None,
         allow_contract: None,
+        contract_id: None,
         open_contract: None,
     };
     let offer = Offer {
@@ -123,7 +124,10 @@ fn the_terms_of_a_request_come_back_equal() {
 #[test]
 fn terms_in_two_currencies_are_refused() {
     let yen = |minor| amount(Currency::Jpy, minor);
-    let edits: [Edit<'_>; 9] = [
+    let in_yen = |sale: SaleRate| {
+        SaleRate::restore(SaleRateParts { rate: "EUR/JPY 180".parse().unwrap(), ..sale.into_parts() }).unwrap()
+    };
+    let edits: [Edit<'_>; 8] = [
         Box::new(|parts| parts.currency = Currency::Jpy),
         Box::new(|parts| parts.total = yen(30_00)),
         Box::new(|parts| parts.items[0].amount = yen(30_00)),
@@ -131,11 +135,20 @@ fn terms_in_two_currencies_are_refused() {
         Box::new(|parts| parts.discounts.as_mut().unwrap()[0].amount = yen(7_00)),
         Box::new(|parts| parts.shipping.as_mut().unwrap().shipping_amount = yen(4_00)),
         Box::new(|parts| parts.shipping.as_mut().unwrap().duty_amount = yen(1_00)),
-        Box::new(|parts| parts.rate.as_mut().unwrap().rate = "EUR/JPY 180".parse().unwrap()),
-        Box::new(|parts| parts.rate.as_mut().unwrap().settlement = yen(25_00)),
+        Box::new(|parts| parts.rate = parts.rate.take().map(in_yen)),
     ];
     for (number, edit) in edits.into_iter().enumerate() {
         assert_eq!(refused(edit), InvalidSessionTerms::MixedCurrencies, "{number}");
+    }
+}
+
+#[test]
+fn a_rate_settles_for_something_in_its_own_currency() {
+    let sale = terms().rate.clone().unwrap();
+    assert_eq!(SaleRate::restore(sale.clone().into_parts()), Ok(sale.clone()));
+    for settlement in [amount(Currency::Usd, 25_00), amount(Currency::Eur, 0)] {
+        let parts = SaleRateParts { settlement, ..sale.clone().into_parts() };
+        assert_eq!(SaleRate::restore(parts), Err(InvalidSaleRate));
     }
 }
 

@@ -6,8 +6,8 @@ use dropin_kernel::{AttemptId, OrderId, Timestamp, uuid::Uuid};
 use dropin_money::{Amount, Currency};
 use dropin_order::FailureReason;
 use dropin_session::{
-    Attempts, BillingChoice, CancelReason, FailedAttempt, SaleRate, SessionEvent, SessionState, SessionStateKind,
-    SessionTrigger,
+    Attempts, BillingChoice, CancelReason, FailedAttempt, SaleRate, SaleRateParts, SessionEvent, SessionState,
+    SessionStateKind, SessionTrigger,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -96,12 +96,13 @@ fn attempts_are_counted_as_the_session_allows() {
 
 #[test]
 fn a_rate_settles_in_its_own_currency() {
-    let sale = SaleRate {
+    let parts = SaleRateParts {
         offer_id: "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112".parse().unwrap(),
         rate: "EUR/USD 1.1172".parse().unwrap(),
         settlement: Amount::from_minor(Currency::Eur, 89_46).unwrap(),
         expires_at: Timestamp::from_micros(0),
     };
+    let sale = SaleRate::restore(parts).unwrap();
     let written = concat!(
         r#"{"OfferId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112","Rate":"EUR/USD 1.1172","#,
         r#""Settlement":"89.46 EUR","ExpiresAt":"1970-01-01T00:00:00.000000Z"}"#

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use dropin_catalogue::{
-    Adjustment, AdjustmentParts, Adjustments, Catalogue, Class, Method, Range, SalesChannel, find_method,
+    Adjustment, AdjustmentParts, Adjustments, Catalogue, Class, Method, Range, SalesChannel, WindowFrom, find_method,
 };
+use dropin_kernel::parse_span;
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_validation::Country;
 use serde::Deserialize;
@@ -16,6 +18,10 @@ use crate::config_error::ConfigError;
 
 /// What a processor is told in place of a method's id when a card is charged.
 const ANY_CARD: &str = "CARD";
+/// The shortest time to pay or to capture.
+const MIN_SPAN: Duration = Duration::from_secs(1);
+/// The longest; every end that follows from it is a date that can be written.
+const MAX_SPAN: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// Why a file's own methods have ids of their own.
 pub(crate) const UNIQUE: &str =
     "own methods are the tables of one file, which names each once, and no built-in one is among them";
@@ -60,6 +66,10 @@ struct MethodDto {
     capture_later: Option<bool>,
     partial_capture: Option<bool>,
     sandbox: Option<bool>,
+    refunds: Option<bool>,
+    patience: Option<String>,
+    capture_window: Option<String>,
+    capture_window_from: Option<String>,
 }
 
 /// What the deployment's file says.
@@ -128,10 +138,15 @@ impl MethodDto {
         if self.name.is_some() || self.names.is_some() || self.class.is_some() {
             return Err("is a payment method already: leave out name, names and class, or choose another id".to_owned());
         }
-        if self.partial_capture.is_some() {
-            return Err(
-                "partial_capture: leave it out; only where the deployment's file adds a method it says so".to_owned()
-            );
+        let of_own = [
+            ("partial_capture", self.partial_capture.is_some()),
+            ("refunds", self.refunds.is_some()),
+            ("patience", self.patience.is_some()),
+            ("capture_window", self.capture_window.is_some()),
+            ("capture_window_from", self.capture_window_from.is_some()),
+        ];
+        if let Some((name, _)) = of_own.iter().find(|(_, said)| *said) {
+            return Err(format!("{name}: leave it out; only where the deployment's file adds a method it says so"));
         }
         Adjustment::new(self.parts()?).map_err(|why| why.to_string())
     }
@@ -158,7 +173,13 @@ impl MethodDto {
             );
         }
         let names = self.names.take().unwrap_or_default();
-        let partial_capture = self.partial_capture.unwrap_or(false);
+        let (partial_capture, refunds) = (self.partial_capture.unwrap_or(false), self.refunds.unwrap_or(true));
+        let patience = self.patience.take().map(|text| span("patience", &text)).transpose()?;
+        let window = self.capture_window.take().map(|text| span("capture_window", &text)).transpose()?;
+        let from = self.capture_window_from.take().map(|text| window_from(&text)).transpose()?;
+        if from.is_some() && window.is_none() {
+            return Err("capture_window_from: say with capture_window how long, or leave it out".to_owned());
+        }
         let parts = Adjustment::new(self.parts()?).map_err(|why| why.to_string())?.into_parts();
         let mut builder = Method::builder(id, name, class)
             .translated(names)
@@ -168,9 +189,16 @@ impl MethodDto {
             .recurring(parts.recurring.unwrap_or(false))
             .capture_later(parts.capture_later.unwrap_or(false))
             .partial_capture(partial_capture)
+            .refunds(refunds)
             .sandbox(parts.sandbox.unwrap_or(false));
         if let Some(channels) = parts.channels {
             builder = builder.channels(channels);
+        }
+        if let Some(patience) = patience {
+            builder = builder.patience(patience);
+        }
+        if let Some(window) = window {
+            builder = builder.capture_window(window, from.unwrap_or(WindowFrom::Authorization));
         }
         builder.build().map_err(|why| why.to_string())
     }
@@ -207,6 +235,18 @@ fn currency(code: &str) -> Result<Currency, String> {
     code.parse().map_err(|unknown| format!("{code} {unknown}"))
 }
 
+/// A whole number with its unit: `90s`, `15m`, `48h`, `7d`.
+fn span(name: &str, text: &str) -> Result<Duration, String> {
+    let read = parse_span(text).filter(|span| (MIN_SPAN..=MAX_SPAN).contains(span));
+    read.ok_or_else(|| {
+        format!("{name}: {text} has to be a whole number with s, m, h or d, from 1s to 366d, such as 48h")
+    })
+}
+
+fn window_from(text: &str) -> Result<WindowFrom, String> {
+    text.parse().map_err(|_unknown| format!("capture_window_from: {text} is neither AUTHORIZATION nor CREATION"))
+}
+
 /// `least..most`, either of which may be left out: `0.50..5000`, `..5000`.
 fn range(code: &str, text: &str) -> Result<Range, String> {
     let currency = currency(code).map_err(|why| format!("amounts: {why}"))?;
@@ -225,138 +265,4 @@ fn range(code: &str, text: &str) -> Result<Range, String> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    pub(crate) const OWN: &str = "[TIKKIE]\nname = \"Tikkie\"\nclass = \"Online\"\nnames = { nl = \"Tikkie betalen\" }\n\
-        countries = [\"NL\"]\ncurrencies = [\"EUR\"]\namounts = { EUR = \"0.50..5000\" }\nchannels = [\"drop-in\"]\n\
-        recurring = true\ncapture_later = true\npartial_capture = true\nsandbox = true\n[PAYPAL]\noffered = false\n";
-
-    /// A file with this text that is removed with the test.
-    pub(crate) fn file(name: &str, text: &str) -> (PathBuf, impl Drop) {
-        struct Removed(PathBuf);
-        impl Drop for Removed {
-            fn drop(&mut self) {
-                let _removed = fs::remove_file(&self.0);
-            }
-        }
-        let path = std::env::temp_dir().join(format!("dropin-catalogue-{}-{name}.toml", std::process::id()));
-        fs::write(&path, text).unwrap();
-        (path.clone(), Removed(path))
-    }
-
-    #[test]
-    fn every_program_knows_the_methods_that_the_file_adds() {
-        let (path, _file) = file("known", OWN);
-        let known = CatalogueFileArgs { catalogue: Some(path) }.known().unwrap();
-        assert!(known.payment_rules("TIKKIE").partial_capture() && !known.payment_rules("IDEAL").partial_capture());
-        assert!(!known.has("TIKKIE") && !known.has("VISA"), "it offers none");
-        let without = CatalogueFileArgs::default().known().unwrap();
-        assert!(without.method("TIKKIE").is_none() && without.method("VISA").is_some());
-        let missing = CatalogueFileArgs { catalogue: Some(PathBuf::from("/nowhere/at/all")) }.known().unwrap_err();
-        let missing = missing.to_string();
-        assert!(missing.contains("cannot read /nowhere/at/all") && missing.contains("DROPIN_CATALOGUE"), "{missing}");
-    }
-
-    #[test]
-    fn a_merchants_file_narrows_what_the_deployment_adds_and_adds_nothing() {
-        let (path, _file) = file("deployment", OWN);
-        let known = CatalogueFileArgs { catalogue: Some(path) }.known().unwrap();
-        let (narrow, _narrow) = file("narrow", "[TIKKIE]\namounts = { EUR = \"1..10\" }\n[VISA]\noffered = false\n");
-        let adjustments = read_adjustments(&narrow, &known).unwrap();
-        assert!(adjustments.of("TIKKIE").is_some_and(|one| one.amounts.is_some()) && adjustments.of("VISA").is_some());
-        let refused = read_adjustments(&narrow, &Catalogue::of_sandbox()).unwrap_err().to_string();
-        assert!(refused.contains("[TIKKIE]") && refused.contains("only the deployment's file"), "{refused}");
-        let (adding, _adding) = file("adding", OWN);
-        let refused = read_adjustments(&adding, &known).unwrap_err().to_string();
-        assert!(refused.contains("[TIKKIE] is a payment method already"), "{refused}");
-    }
-
-    #[test]
-    fn every_setting_of_a_method_is_read() {
-        let text = "[IDEAL]\noffered = true\ncountries = [\"NL\", \"BE\"]\ncurrencies = [\"EUR\"]\nchannels = [\"drop-in\"]\n\
-            recurring = true\ncapture_later = true\nsandbox = false\namounts = { EUR = \"0.50..5000\", JPY = \"100..\", KWD = \"..1.5\" }\n[PAYPAL]\noffered = false\n";
-        let all = parse(text).unwrap().adjustments;
-        let ideal = all.of("IDEAL").unwrap();
-        assert_eq!(ideal.countries.as_deref(), Some(&["NL".to_owned(), "BE".to_owned()][..]));
-        let limits = [
-            Range::new(Currency::Eur, 50, Some(500_000)).unwrap(),
-            Range::new(Currency::Jpy, 100, None).unwrap(),
-            Range::new(Currency::Kwd, 0, Some(1_500)).unwrap(),
-        ];
-        assert_eq!(ideal.amounts.as_deref(), Some(&limits[..]));
-        assert_eq!((ideal.offered, ideal.recurring, ideal.sandbox), (Some(true), Some(true), Some(false)));
-        assert_eq!(ideal.capture_later, Some(true));
-        assert_eq!(ideal.channels.as_deref(), Some(&[SalesChannel::DropIn][..]));
-        assert_eq!(all.of("PAYPAL").unwrap().offered, Some(false));
-        for nothing in ["", "[VISA]\n", "[VISA]\namounts = {}\n"] {
-            let CatalogueFile { adjustments, own } = parse(nothing).unwrap();
-            assert!(adjustments.is_empty() && own.is_empty(), "{nothing}");
-        }
-    }
-
-    #[test]
-    fn every_setting_of_an_own_method_is_read() {
-        let CatalogueFile { own, adjustments } = parse(OWN).unwrap();
-        let [tikkie] = own.as_slice() else { panic!("{own:?}") };
-        assert_eq!((tikkie.id(), tikkie.name(), tikkie.name_in("nl").0), ("TIKKIE", "Tikkie", "Tikkie betalen"));
-        assert_eq!((tikkie.class(), tikkie.is_local()), (Class::Online, true));
-        assert_eq!(tikkie.reach(), ["NL", "EUR", "0.50 to 5000.00 EUR"]);
-        assert!(tikkie.recurring() && tikkie.capture_later() && tikkie.partial_capture() && tikkie.is_in_sandbox());
-        let merchant = dropin_catalogue::MerchantMethods::default();
-        let ask =
-            dropin_catalogue::Ask { country: Some("NL"), ..dropin_catalogue::Ask::new(&merchant, &[Currency::Eur]) };
-        let catalogue = Catalogue::new(|_built_in| false, &adjustments).with(own).unwrap();
-        assert!(catalogue.offer("TIKKIE", &ask).is_ok());
-        let channel = SalesChannel::Checkout;
-        assert!(catalogue.offer("TIKKIE", &dropin_catalogue::Ask { channel, ..ask }).is_err(), "in the drop-in alone");
-        let CatalogueFile { own, .. } = parse("[KIOSK]\nname = \"Kiosk\"\nclass = \"Offline\"\n").unwrap();
-        assert_eq!(own[0].reach(), ["all", "all", ""]);
-        assert!(!own[0].partial_capture() && !own[0].capture_later() && !own[0].recurring(), "as its class has it");
-    }
-
-    #[test]
-    fn what_makes_no_sense_is_refused_with_its_place() {
-        for (text, word) in [
-            ("[CASH]\noffered = false", "[CASH] is no payment method"),
-            ("[CASH]\nname = \"Cash\"", "name and class"),
-            ("[CARD]\nname = \"Card\"\nclass = \"Online\"", "[CARD] is what a processor is told"),
-            ("[cash]\nname = \"Cash\"\nclass = \"Offline\"", "[cash] id: has to be"),
-            ("[CASH]\nname = \"\"\nclass = \"Offline\"", "[CASH] name: has to be"),
-            ("[CASH]\nname = \"Cash\"\nclass = \"Voucher\"", "class: write Online or Offline"),
-            ("[CASH]\nname = \"Cash\"\nclass = \"Card\"", "a card's number"),
-            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\noffered = true", "PROCESSOR_METHODS"),
-            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\nchannels = []", "[CASH] channels: is empty"),
-            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\ncountries = [\"XX\"]", "XX"),
-            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\nnames = { German = \"Bar\" }", "German"),
-            (
-                "[CASH]\nname = \"Cash\"\nclass = \"Offline\"\ncurrencies = [\"USD\"]\namounts = { EUR = \"1..\" }",
-                "EUR is not among its currencies",
-            ),
-            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\ncountries = []", "[CASH] countries: is empty"),
-            ("[VISA]\nname = \"Our Visa\"", "[VISA] is a payment method already"),
-            ("[VISA]\nclass = \"Online\"", "choose another id"),
-            ("[VISA]\npartial_capture = false", "[VISA] partial_capture: leave it out"),
-            ("[CASH]\nname = \"Cash\"\nclass = \"Offline\"\npartial_capture = 1", "line 4"),
-            ("[VISA]\nofered = false", "line 2"),
-            ("[VISA]\noffered = 1", "line 2"),
-            ("offered = false", "line 1"),
-            ("[VISA", "line 1"),
-            ("[VISA]\ncountries = []", "offered = false"),
-            ("[VISA]\ncountries = [\"nl\"]", "nl"),
-            ("[VISA]\ncurrencies = [\"XTS\"]", "XTS"),
-            ("[VISA]\nchannels = [\"shop\"]", "drop-in"),
-            ("[VISA]\namounts = { XTS = \"1..2\" }", "XTS"),
-            ("[VISA]\namounts = { EUR = \"1\" }", "least..most"),
-            ("[VISA]\namounts = { EUR = \"a..b\" }", "least..most"),
-            ("[VISA]\namounts = { EUR = \"2..1\" }", "ends before"),
-            ("[VISA]\namounts = { JPY = \"1.5..\" }", "JPY"),
-            ("[VISA]\namounts = { EUR = \"-1..\" }", "negative"),
-        ] {
-            let refused = parse(text).unwrap_err();
-            assert!(refused.contains(word), "{text}: {refused}");
-        }
-        let missing = read_adjustments(Path::new("/nowhere/at/all"), &Catalogue::of_sandbox()).unwrap_err();
-        assert!(matches!(missing, ConfigError::Read { .. }), "{missing}");
-    }
-}
+pub(crate) mod tests;

@@ -164,8 +164,9 @@ impl Context {
 
     /// Sessions.
     pub fn sessions(&self) -> Sessions {
-        let (store, clock, ids) = (self.store.clone(), self.clock.clone(), self.ids.clone());
-        Sessions { store, clock, ids, url_policy: self.mode.url_policy() }
+        let (store, contracts) = (self.store.clone(), self.store.clone());
+        let (clock, ids) = (self.clock.clone(), self.ids.clone());
+        Sessions { store, contracts, clock, ids, url_policy: self.mode.url_policy() }
     }
 
     /// Stored responses to repeated requests.

@@ -1,6 +1,7 @@
 //! `dropin contract charge`: a checkout under a contract (docs/SPECIFICATION.md#contract-checkout).
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -125,13 +126,13 @@ pub(super) async fn run(cli: &Cli, wanted: &Charge) -> Result<(), Failure> {
     let number = Decimal::parse(&wanted.amount);
     let number = number.map_err(|_no_number| format!("the amount {} is no number such as 29.90", wanted.amount))?;
     let consumer = wanted.consumer.read()?;
-    let service = ServiceClient::open(cli, &wanted.checkout.service)?;
+    let url = wanted.checkout.url(cli, "")?;
+    let service = ServiceClient::open(cli, &wanted.checkout.service, &[&url])?;
     let amount = Amount::from_decimal(currency(cli, &service, wanted).await?, &number)
         .map_err(|error| format!("the amount {} is refused: {error}", wanted.amount))?;
     let (id, currency) = (wanted.id, amount.currency());
-    let reference = wanted.reference.clone().unwrap_or_else(|| format!("charge-{}", SystemIds.random()));
+    let reference = reference(wanted)?;
     let request = request(wanted, &service.credentials.merchant_id, &reference, &amount, &consumer)?;
-    let url = wanted.checkout.url(cli, "")?;
     let answer =
         service.post_to(&url, request).await.map_err(|failure| format!("{failure}\n{}", unknown(&reference)))?;
     let status = answer.status;
@@ -143,6 +144,16 @@ pub(super) async fn run(cli: &Cli, wanted: &Charge) -> Result<(), Failure> {
     }
     let order = paid["OrderId"].as_str().unwrap_or_default();
     say(&format!("{amount} {currency} {}. Order {order}, ReferenceId {reference}.", outcome(id, &paid)))
+}
+
+/// The ReferenceId. A new one is said before the charge, so that it is known however the command ends.
+fn reference(wanted: &Charge) -> Result<String, Failure> {
+    if let Some(given) = &wanted.reference {
+        return Ok(given.clone());
+    }
+    let new = format!("charge-{}", SystemIds.random());
+    writeln!(io::stderr(), "Charging with --reference {new}")?;
+    Ok(new)
 }
 
 /// The contract's currency. The query takes the permission that the charge takes.

@@ -11,9 +11,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::client::{self, ServiceClient, ServiceFlags, ServiceResponse};
+use super::client::{ServiceClient, ServiceFlags, ServiceResponse};
 use super::{Cli, Output, say, say_lines};
-use crate::plan;
 use charge::Charge;
 
 #[derive(Debug, Subcommand)]
@@ -66,14 +65,8 @@ struct CheckoutFlags {
 impl CheckoutFlags {
     /// The address of one operation.
     fn url(&self, cli: &Cli, operation: &str) -> Result<String, Failure> {
-        let given = self.checkout_url.as_ref().or(cli.serve.checkout_url.as_ref());
-        let base = self.service.base_url.as_ref();
-        let below_base = || base.map(|base| format!("{}{}", base.trim_end_matches('/'), plan::PREFIXES.checkout));
-        let address = match given.cloned().or_else(below_base) {
-            Some(url) => url,
-            None => client::addresses(cli)?.checkout,
-        };
-        Ok(format!("{}/v2.21{operation}", address.trim_end_matches('/')))
+        let address = self.service.checkout(cli, self.checkout_url.as_ref())?;
+        Ok(format!("{address}/v2.21{operation}"))
     }
 }
 
@@ -82,7 +75,7 @@ pub(super) async fn run(cli: &Cli, command: &ContractCommand) -> Result<(), Fail
     match command {
         ContractCommand::List { reference, service, output } => list(cli, reference, service, *output).await,
         ContractCommand::Show { id, service, output } => {
-            let service = ServiceClient::open(cli, service)?;
+            let service = ServiceClient::open(cli, service, &[])?;
             let path = format!("/v1/contract/{id}");
             let answer = service.try_call("GET", &path, None).await?;
             answer.json_or(&format!("GET {}{path}", service.base), |refusal| advice(*id, refusal))?;
@@ -101,7 +94,7 @@ struct Found {
 }
 
 async fn list(cli: &Cli, reference: &str, service: &ServiceFlags, output: Output) -> Result<(), Failure> {
-    let service = ServiceClient::open(cli, service)?;
+    let service = ServiceClient::open(cli, service, &[])?;
     let answer = service.search("/v1/contract", &[("BillingProfileReference", reference)]).await?;
     answer.json_or(&format!("GET {}/v1/contract", service.base), permission)?;
     let found: Found = serde_json::from_slice(&answer.body)?;
@@ -113,9 +106,9 @@ async fn list(cli: &Cli, reference: &str, service: &ServiceFlags, output: Output
 }
 
 async fn close(cli: &Cli, wanted: &Close) -> Result<(), Failure> {
-    let (id, service) = (wanted.id, ServiceClient::open(cli, &wanted.checkout.service)?);
+    let (id, url) = (wanted.id, wanted.checkout.url(cli, "/closeContract")?);
+    let service = ServiceClient::open(cli, &wanted.checkout.service, &[&url])?;
     let body = json!({ "MerchantId": service.credentials.merchant_id, "ContractId": id.to_string() });
-    let url = wanted.checkout.url(cli, "/closeContract")?;
     let answer = service.post_to(&url, body.to_string()).await.map_err(|failure| {
         format!(
             "{failure}\nIt is not known whether the contract was closed: `dropin contract show {id}` shows its state."

@@ -24,7 +24,7 @@ use super::{Cli, Output, acting, merchants, say, say_lines};
 use crate::demo;
 
 pub(crate) use args::MerchantCommand;
-use args::{CreateMerchant, SecretCommand, SetMerchant, UserCommand};
+use args::{CreateMerchant, SecretCommand, SetMerchant, Switch, UserCommand};
 
 /// Runs one command.
 pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> Result<(), Failure> {
@@ -62,7 +62,7 @@ fn explain(error: AccountError) -> Failure {
         AccountError::Revoked => with(error, "add another with `dropin merchant user add`"),
         AccountError::NoEndpoint => with(error, "`dropin merchant endpoint list ID` shows those of a merchant"),
         AccountError::Removed => with(error, "add another with `dropin merchant endpoint add`"),
-        AccountError::Keyring(_) | AccountError::Store(_) => error.into(),
+        AccountError::Merchant(_) | AccountError::Keyring(_) | AccountError::Store(_) => error.into(),
     }
 }
 
@@ -154,7 +154,7 @@ async fn methods_of(cli: &Cli, store: &Store, wanted: &SetMerchant) -> Result<Op
         return Ok(None);
     }
     let account = MerchantAccount::load(store, wanted.id).await.map_err(explain)?;
-    Ok(Some(account.merchant.methods.changed(change)))
+    Ok(Some(account.merchant.into_parts().methods.changed(change)))
 }
 
 /// The method that a flag names.
@@ -174,6 +174,8 @@ async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMercha
         origins: some(settings.no_origins || !settings.origins.is_empty()).map(|()| settings.origins.clone()),
         session_lifetime: settings.session_lifetime,
         attempts_allowed: settings.attempts,
+        saved_cards_offered: settings.saved_cards.map(Switch::is_on),
+        saved_card_kind: settings.saved_card_kind,
         methods: methods_of(cli, store, wanted).await?,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
@@ -270,6 +272,8 @@ fn of_merchant(merchant: &Merchant) -> Value {
         "CreatedAt": merchant.created_at.to_string(),
         "SessionLifetimeSeconds": merchant.session_lifetime.as_secs(),
         "Attempts": merchant.attempts_allowed,
+        "SavedCards": merchant.saved_cards.offered,
+        "SavedCardKind": merchant.saved_cards.kind.as_str(),
         "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),
         "Origins": Value::from_iter(merchant.origins.iter().map(|origin| origin.as_str())),
         "Methods": Value::from_iter(merchant.methods.adjustments.iter().map(|(id, one)| (id.to_owned(), of_adjustment(one)))),

@@ -1,6 +1,7 @@
-//! `dropin trigger`: makes an event happen in a sandbox. Nothing is made up: a Session is created and paid over HTTP as a merchant and a shopper
-//! do it, with the published number or the method that leads there, and the running services do the rest.
+//! `dropin trigger`: makes an event happen in a sandbox. Nothing is made up: a Session is created and paid, or a contract opened, over HTTP as a
+//! merchant and a shopper do it, with the published number or the method that leads there, and the running services do the rest.
 
+mod contract;
 mod scenario;
 mod shopper;
 
@@ -9,23 +10,23 @@ use std::time::Duration;
 
 use clap::Args;
 use dropin_boot::{Failure, Mode, SystemClock, SystemIds};
-use dropin_kernel::{EventId, OrderId, PaymentId, SessionId};
-use dropin_order::OrderEvent;
+use dropin_kernel::{ContractId, EventId, OrderId, PaymentId, SessionId};
 use dropin_ports::{AccessStore, IdSource, NotificationFilter, NotificationQuery, NotificationStore, StoredResponse};
-use dropin_session::{Session, SessionEvent};
+use dropin_session::Session;
 use dropin_store::Store;
 use dropin_usecases::access::Caller;
 use dropin_usecases::idempotency::{IdempotentOutcome, Reply};
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
+use dropin_wire::event;
 use serde_json::{Value, json};
 
-use super::client::{self, ServiceClient, ServiceFlags};
+use super::client::{ServiceClient, ServiceFlags};
 use super::order::{self, Decision};
 use super::processor::ProcessorFlags;
 use super::{Cli, Output, say, say_lines};
 use crate::plan;
-use scenario::{FinalStep, SCENARIOS, Scenario};
+use scenario::{FinalStep, Payment, SCENARIOS, Scenario, Way};
 use shopper::Shopper;
 
 #[derive(Debug, Args)]
@@ -33,8 +34,7 @@ pub(crate) struct Trigger {
     /// EventType to make happen, such as ORDER_PROCESSED; --list shows all
     #[arg(value_name = "EVENT", required_unless_present = "list", value_parser = event_type)]
     pub(crate) event: Option<&'static str>,
-    /// Show every EventType that a payment leads to, and what is done for it. A Session with OpenContract true, or openContract, leads to
-    /// CONTRACT_OPENED, and `dropin contract close` to CONTRACT_CLOSED
+    /// Show every EventType, and what is done for it
     #[arg(long, conflicts_with = "event")]
     pub(crate) list: bool,
     #[command(flatten)]
@@ -42,21 +42,21 @@ pub(crate) struct Trigger {
     /// Address of the shopper's calls ({asset_url}) [default: /asset below --base-url, else that of a service started with the same settings]
     #[arg(long, env = "DROPIN_ASSET_URL", value_name = "URL")]
     pub(crate) asset_url: Option<String>,
+    /// Address of the checkout ({checkout_url}) [default: /checkout below --base-url, else that of a service started with the same settings]
+    #[arg(long, env = "DROPIN_CHECKOUT_URL", value_name = "URL")]
+    pub(crate) checkout_url: Option<String>,
+    /// Address of the stash ({stash_url}) [default: /stash below --base-url, else that of a service started with the same settings]
+    #[arg(long, env = "DROPIN_STASH_URL", value_name = "URL")]
+    pub(crate) stash_url: Option<String>,
     #[command(flatten)]
     pub(crate) processor: ProcessorFlags,
     #[command(flatten)]
     pub(crate) output: Output,
 }
 
-/// Every EventType that a payment of a Session leads to. Those of contracts come by a Session with OpenContract true, openContract
-/// and closeContract.
-fn event_types() -> impl Iterator<Item = &'static str> {
-    SessionEvent::ALL.into_iter().map(SessionEvent::as_str).chain(OrderEvent::ALL.into_iter().map(OrderEvent::as_str))
-}
-
 fn event_type(text: &str) -> Result<&'static str, String> {
-    let known = || event_types().collect::<Vec<_>>().join(", ");
-    event_types().find(|known| *known == text).ok_or_else(|| format!("there is no such event; there are {}", known()))
+    let known = || event::types().collect::<Vec<_>>().join(", ");
+    event::types().find(|known| *known == text).ok_or_else(|| format!("there is no such event; there are {}", known()))
 }
 
 /// Longest that an event is waited for; the slowest of them takes some seconds.
@@ -82,39 +82,52 @@ pub(super) async fn run(cli: &Cli, store: &Store, wanted: &Trigger) -> Result<()
     }
     let event = wanted.event.ok_or("say which event; --list shows all")?;
     let scenario = Scenario::of(event)?;
-    let service = ServiceClient::open(cli, &wanted.service)?;
+    let addresses = PartAddresses::find(cli, wanted)?;
+    let PartAddresses { asset, checkout, stash } = &addresses;
+    let service = ServiceClient::open(cli, &wanted.service, &[asset, checkout, stash])?;
     let caller = caller(store, &service).await?;
-    let trigger_run = TriggerRun { cli, store, wanted, service, caller };
-    let session = trigger_run.execute(scenario).await?;
-    let notification = trigger_run.wait_for(event, session).await?;
-    let shown = trigger_run.session(session).await?;
-    let order = shown["Order"]["OrderId"].as_str();
-    let reference = &shown["MerchantReference"];
-    if wanted.output.json {
-        let mut told = json!({ "EventType": event, "EventId": notification.to_string(), "SessionId": session.to_string(), "MerchantReference": reference });
-        if let Some(order) = order {
-            told["OrderId"] = order.into();
+    let trigger_run = TriggerRun { cli, store, wanted, addresses, service, caller };
+    match &scenario.way {
+        Way::Session(payment) => {
+            let session = trigger_run.execute(event, payment).await?;
+            let notification = trigger_run.wait_for(event, session.into()).await?;
+            trigger_run.tell_session(event, notification, session).await
         }
-        return say(&told.to_string());
+        Way::Contract(step) => {
+            let contract = trigger_run.execute_contract(event, *step).await?;
+            let notification = trigger_run.wait_for(event, contract.into()).await?;
+            tell_contract(wanted.output, event, notification, contract)
+        }
     }
-    let order = order.map(|order| format!(", Order {order}")).unwrap_or_default();
-    say(&format!(
-        "{event} happened: notification {notification}, Session {session}{order}, MerchantReference {reference}."
-    ))
 }
 
-/// What one process serves below its base URL.
-fn below_base_url(wanted: &Trigger, prefix: &str) -> Option<String> {
-    wanted.service.base_url.as_ref().map(|base| format!("{}{prefix}", base.trim_end_matches('/')))
+fn tell_contract(output: Output, event: &str, notification: EventId, contract: ContractId) -> Result<(), Failure> {
+    if output.json {
+        let (notification, contract) = (notification.to_string(), contract.to_string());
+        return say(&json!({ "EventType": event, "EventId": notification, "ContractId": contract }).to_string());
+    }
+    say(&format!("{event} happened: notification {notification}, contract {contract}."))
 }
 
-/// The address of the shopper's calls.
-fn asset_url(cli: &Cli, wanted: &Trigger) -> Result<String, Failure> {
-    let given = wanted.asset_url.as_ref().or(cli.serve.asset_url.as_ref());
-    let given = given.map(|url| url.trim_end_matches('/').to_owned());
-    match given.or_else(|| below_base_url(wanted, plan::PREFIXES.asset)) {
-        Some(url) => Ok(url),
-        None => Ok(client::addresses(cli)?.public.asset),
+/// Where the parts of the service are that a merchant's pages and server ask beside the APIs.
+#[derive(Debug, PartialEq, Eq)]
+struct PartAddresses {
+    /// Of the shopper's calls.
+    asset: String,
+    checkout: String,
+    stash: String,
+}
+
+impl PartAddresses {
+    fn find(cli: &Cli, wanted: &Trigger) -> Result<Self, Failure> {
+        let (serve, service, prefixes) = (&cli.serve, &wanted.service, plan::PREFIXES);
+        let asset = wanted.asset_url.as_ref().or(serve.asset_url.as_ref());
+        let stash = wanted.stash_url.as_ref().or(serve.stash_url.as_ref());
+        Ok(Self {
+            asset: service.part(cli, asset, prefixes.asset, |addresses| addresses.public.asset)?,
+            checkout: service.checkout(cli, wanted.checkout_url.as_ref())?,
+            stash: service.part(cli, stash, prefixes.stash, |addresses| addresses.public.stash)?,
+        })
     }
 }
 
@@ -122,10 +135,17 @@ fn asset_url(cli: &Cli, wanted: &Trigger) -> Result<String, Failure> {
 fn processor_flags(cli: &Cli, wanted: &Trigger) -> ProcessorFlags {
     let ProcessorFlags { processor_url, processor_key_file } = &wanted.processor;
     let given = processor_url.as_ref().or(cli.serve.processor_url.as_ref()).cloned();
+    let below_base = |base: &String| format!("{}{}", base.trim_end_matches('/'), plan::SANDBOX);
     ProcessorFlags {
-        processor_url: given.or_else(|| below_base_url(wanted, plan::SANDBOX)),
+        processor_url: given.or_else(|| wanted.service.base_url.as_ref().map(below_base)),
         processor_key_file: processor_key_file.clone(),
     }
+}
+
+/// A reference that no other payment of the merchant has.
+fn reference(event: &str) -> String {
+    let unique = SystemIds.random().simple().to_string();
+    format!("trigger {event} {}", &unique[..16])
 }
 
 /// The API user of the credentials, as this store knows it.
@@ -150,27 +170,46 @@ struct TriggerRun<'a> {
     cli: &'a Cli,
     store: &'a Store,
     wanted: &'a Trigger,
+    addresses: PartAddresses,
     service: ServiceClient,
     caller: Caller,
 }
 
 impl TriggerRun<'_> {
     /// Does what leads to the event; the Session that it is about.
-    async fn execute(&self, scenario: &Scenario) -> Result<SessionId, Failure> {
-        let request = self.request(scenario);
-        if scenario.final_step == FinalStep::Expire {
+    async fn execute(&self, event: &str, payment: &Payment) -> Result<SessionId, Failure> {
+        let Payment { auto_capture, pays, final_step } = *payment;
+        let request = session_request(event, auto_capture);
+        if final_step == FinalStep::Expire {
             return self.create_short_lived(&request).await;
         }
         let created = self.service.call("POST", "/v1/session", Some(&request)).await?;
         let session: SessionId = created["SessionId"].as_str().unwrap_or_default().parse()?;
-        let asset = asset_url(self.cli, self.wanted)?;
-        let shopper = Shopper { service: &self.service, address: format!("{asset}/v1/shopper/session/{session}") };
-        match scenario.final_step {
-            FinalStep::DeclineUntilOver => shopper.fail(scenario.pays).await?,
-            _ => shopper.pay(scenario.pays).await?,
+        let address = format!("{}/v1/shopper/session/{session}", self.addresses.asset);
+        let shopper = Shopper { service: &self.service, address };
+        match final_step {
+            FinalStep::DeclineUntilOver => shopper.fail(pays).await?,
+            _ => shopper.pay(pays).await?,
         }
-        self.end(scenario.final_step, session).await?;
+        self.end(final_step, session).await?;
         Ok(session)
+    }
+
+    async fn tell_session(&self, event: &str, notification: EventId, session: SessionId) -> Result<(), Failure> {
+        let shown = self.session(session).await?;
+        let order = shown["Order"]["OrderId"].as_str();
+        let reference = &shown["MerchantReference"];
+        if self.wanted.output.json {
+            let mut told = json!({ "EventType": event, "EventId": notification.to_string(), "SessionId": session.to_string(), "MerchantReference": reference });
+            if let Some(order) = order {
+                told["OrderId"] = order.into();
+            }
+            return say(&told.to_string());
+        }
+        let order = order.map(|order| format!(", Order {order}")).unwrap_or_default();
+        say(&format!(
+            "{event} happened: notification {notification}, Session {session}{order}, MerchantReference {reference}."
+        ))
     }
 
     /// What comes after the shopper.
@@ -185,7 +224,7 @@ impl TriggerRun<'_> {
             FinalStep::Cancel => self.of_order(session, "cancel", json!({})).await.map(drop),
             FinalStep::Refund => {
                 // A capture may take a moment.
-                self.wait_for("ORDER_PROCESSED", session).await?;
+                self.wait_for("ORDER_PROCESSED", session.into()).await?;
                 self.of_order(session, "refund", json!({ "RefundReference": "trigger" })).await.map(drop)
             }
             FinalStep::Review(decision) => {
@@ -215,24 +254,13 @@ impl TriggerRun<'_> {
         self.service.call("POST", &format!("/v1/order/{order}/{what}"), body).await
     }
 
-    fn request(&self, scenario: &Scenario) -> Value {
-        let unique = SystemIds.random().simple().to_string();
-        let reference = format!("trigger {} {}", scenario.event, &unique[..16]);
-        let address = json!({ "Street": "Example Street 1", "City": "Berlin", "Country": "DE", "Postcode": "10115" });
-        json!({
-            "MerchantReference": reference, "AutoCapture": scenario.auto_capture, "Currency": "EUR",
-            "CompleteUrl": "http://localhost/paid", "CancelUrl": "http://localhost/checkout",
-            "Items": [{ "Name": scenario.event, "Amount": 29.90, "Quantity": 1 }],
-            "BillingProfile": { "Name": "Robin Example", "Email": "robin@example.com", "Address": address },
-        })
-    }
-
     /// Creates a Session by the service's own use case, for this merchant but with a short life; the settler ends it like any other.
     async fn create_short_lived(&self, request: &Value) -> Result<SessionId, Failure> {
         let mut caller = self.caller.clone();
-        caller.merchant.session_lifetime = EXPIRING_SESSION_LIFETIME;
+        caller.merchant = caller.merchant.edited(|parts| parts.session_lifetime = EXPIRING_SESSION_LIFETIME)?;
         let sessions = Sessions {
             store: Arc::new(self.store.clone()),
+            contracts: Arc::new(self.store.clone()),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             url_policy: UrlPolicy::Sandbox,
@@ -249,11 +277,11 @@ impl TriggerRun<'_> {
     }
 
     /// Waits until the event is written down; its notification.
-    async fn wait_for(&self, event: &str, session: SessionId) -> Result<EventId, Failure> {
+    async fn wait_for(&self, event: &str, payment: PaymentId) -> Result<EventId, Failure> {
         let query = NotificationQuery {
             filter: NotificationFilter {
                 types: Some(event.parse()?),
-                payment: Some(PaymentId::from(session)),
+                payment: Some(payment),
                 ..NotificationFilter::default()
             },
             after: None,
@@ -271,12 +299,22 @@ impl TriggerRun<'_> {
         match tokio::time::timeout(EVENT_TIMEOUT, found).await {
             Ok(found) => found,
             Err(_too_long) => Err(format!(
-                "{event} did not happen within {} s after everything for it was done: see that settler and processor run, and look at Session {session}",
+                "{event} did not happen within {} s after everything for it was done: see that settler and processor run, and look at {payment}",
                 EVENT_TIMEOUT.as_secs()
             )
             .into()),
         }
     }
+}
+
+fn session_request(event: &str, auto_capture: bool) -> Value {
+    let address = json!({ "Street": "Example Street 1", "City": "Berlin", "Country": "DE", "Postcode": "10115" });
+    json!({
+        "MerchantReference": reference(event), "AutoCapture": auto_capture, "Currency": "EUR",
+        "CompleteUrl": "http://localhost/paid", "CancelUrl": "http://localhost/checkout",
+        "Items": [{ "Name": event, "Amount": 29.90, "Quantity": 1 }],
+        "BillingProfile": { "Name": "Robin Example", "Email": "robin@example.com", "Address": address },
+    })
 }
 
 #[cfg(test)]
@@ -296,14 +334,17 @@ mod tests {
         let found = |line: &str| {
             let cli = Cli::parse_from(["dropin"].into_iter().chain(line.split_ascii_whitespace()));
             let Some(Command::Trigger(wanted)) = &cli.command else { panic!("{line}") };
-            (asset_url(&cli, wanted).expect("an address"), processor_flags(&cli, wanted).processor_url)
+            let PartAddresses { asset, checkout, stash } = PartAddresses::find(&cli, wanted).expect("addresses");
+            [asset, checkout, stash, processor_flags(&cli, wanted).processor_url.unwrap_or_default()].join(" ")
         };
-        let of = |asset: &str, processor: Option<&str>| (asset.to_owned(), processor.map(str::to_owned));
-        assert_eq!(found("trigger ORDER_PROCESSED"), of("http://127.0.0.1:8080/asset", None));
-        let there = "trigger ORDER_PROCESSED --base-url http://127.0.0.1:8090/";
-        assert_eq!(found(there), of("http://127.0.0.1:8090/asset", Some("http://127.0.0.1:8090/sandbox")));
-        let given = format!("{there} --asset-url http://a.example/ --processor-url http://p.example");
-        assert_eq!(found(&given), of("http://a.example", Some("http://p.example")));
+        let here = "http://127.0.0.1:8080";
+        assert_eq!(found("trigger ORDER_PROCESSED"), format!("{here}/asset {here}/checkout {here}/stash "));
+        let (line, there) = ("trigger ORDER_PROCESSED --base-url http://127.0.0.1:8090/", "http://127.0.0.1:8090");
+        assert_eq!(found(line), format!("{there}/asset {there}/checkout {there}/stash {there}/sandbox"));
+        let given = format!(
+            "{line} --asset-url http://a/ --checkout-url http://c/ --stash-url http://s --processor-url http://p"
+        );
+        assert_eq!(found(&given), "http://a http://c http://s http://p");
     }
 
     #[test]

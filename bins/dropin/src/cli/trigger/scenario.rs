@@ -1,9 +1,9 @@
 //! What leads to each event.
 
 use dropin_boot::Failure;
+use dropin_wire::event;
 use sandbox_processor::TestPurpose;
 
-use super::event_types;
 use crate::cli::order::Decision;
 
 /// How one event is made to happen.
@@ -12,10 +12,37 @@ pub(super) struct Scenario {
     pub(super) event: &'static str,
     /// The same in words.
     pub(super) does: &'static str,
-    /// Of the Session.
+    pub(super) way: Way,
+}
+
+/// What is done for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// A shopper pays a Session.
+    Session(Payment),
+    /// The merchant's server has a shopper's card stored.
+    Contract(ContractStep),
+}
+
+/// How a Session is paid.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Payment {
     pub(super) auto_capture: bool,
     pub(super) pays: Pays,
     pub(super) final_step: FinalStep,
+}
+
+/// What happens around the opening of a contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ContractStep {
+    /// Nothing more.
+    Open,
+    /// The card ends this month, which is within the 30 days of the notice.
+    CardEndsSoon,
+    /// The issuer says of a charge that the card is of no use.
+    RefusedCharge,
+    /// The merchant closes it.
+    Close,
 }
 
 /// What the shopper pays with.
@@ -111,6 +138,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         Pays::Card(TestPurpose::FailRefund),
         FinalStep::Refund,
     ),
+    contract("CONTRACT_OPENED", "stores a card with openContract", ContractStep::Open),
+    contract("CONTRACT_EXPIRING", "stores a card that ends this month", ContractStep::CardEndsSoon),
+    contract(
+        "CONTRACT_SUSPENDED",
+        "stores a card; charges it while the sandbox's fault switch has the issuer refuse it as invalid",
+        ContractStep::RefusedCharge,
+    ),
+    contract("CONTRACT_CLOSED", "stores a card; closes the contract", ContractStep::Close),
 ];
 
 const fn scenario(
@@ -120,7 +155,11 @@ const fn scenario(
     pays: Pays,
     final_step: FinalStep,
 ) -> Scenario {
-    Scenario { event, does, auto_capture, pays, final_step }
+    Scenario { event, does, way: Way::Session(Payment { auto_capture, pays, final_step }) }
+}
+
+const fn contract(event: &'static str, does: &'static str, step: ContractStep) -> Scenario {
+    Scenario { event, does, way: Way::Contract(step) }
 }
 
 impl Scenario {
@@ -128,7 +167,7 @@ impl Scenario {
     pub(super) fn of(event: &str) -> Result<&'static Self, Failure> {
         let known = SCENARIOS.iter().find(|scenario| scenario.event == event);
         known.ok_or_else(|| {
-            format!("nothing here leads to {event}; there are {}", event_types().collect::<Vec<_>>().join(", ")).into()
+            format!("nothing here leads to {event}; there are {}", event::types().collect::<Vec<_>>().join(", ")).into()
         })
     }
 }
@@ -137,13 +176,12 @@ impl Scenario {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::event_types;
     use super::*;
 
     #[test]
     fn every_event_there_is_can_be_triggered() {
         let (known, played): (BTreeSet<_>, BTreeSet<_>) =
-            (event_types().collect(), SCENARIOS.iter().map(|one| one.event).collect());
+            (event::types().collect(), SCENARIOS.iter().map(|one| one.event).collect());
         assert_eq!((&played, SCENARIOS.len()), (&known, known.len()));
     }
 }

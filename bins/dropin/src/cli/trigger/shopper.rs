@@ -11,6 +11,8 @@ use time::OffsetDateTime;
 use super::scenario::Pays;
 use crate::cli::client::{Body, ServiceClient};
 
+/// DeviceFingerprint of whoever pays here.
+pub(super) const DEVICE: &str = "dropin trigger";
 /// More tries than any Session allows.
 const MAX_ATTEMPTS: usize = 30;
 /// How often an attempt is asked about, each call waiting up to 10 s by itself.
@@ -51,12 +53,13 @@ impl Shopper<'_> {
     async fn attempt(&self, pays: Pays) -> Result<Value, Failure> {
         let view = self.ask("GET", "", None).await?;
         let attempt = SystemIds.random().to_string();
-        let mut submit =
-            json!({ "Version": view["Version"], "AttemptId": attempt, "DeviceFingerprint": "dropin trigger" });
+        let mut submit = json!({ "Version": view["Version"], "AttemptId": attempt, "DeviceFingerprint": DEVICE });
         match pays {
             Pays::Method(method) => submit["PaymentMethod"] = method.into(),
             Pays::Card(purpose) => {
-                self.stash(&view, &attempt, SandboxCard::for_purpose(purpose)).await?;
+                let [url, merchant] = ["StashUrl", "MerchantId"].map(|name| view[name].as_str().unwrap_or_default());
+                let url = format!("{url}/{merchant}/{attempt}");
+                stash(self.service, &url, SandboxCard::for_purpose(purpose), far_expiry()).await?;
                 submit["StashId"] = attempt.into();
             }
         }
@@ -71,23 +74,32 @@ impl Shopper<'_> {
         Err("the payment is still being processed: see that the processor answers".into())
     }
 
-    async fn stash(&self, view: &Value, stash_id: &str, card: &SandboxCard) -> Result<(), Failure> {
-        let [url, merchant] = ["StashUrl", "MerchantId"].map(|name| view[name].as_str().unwrap_or_default());
-        let expiry = json!({ "Year": (OffsetDateTime::now_utc().year() + 2).to_string(), "Month": "12" });
-        let card =
-            json!({ "Name": "Robin Example", "Number": card.number, "VerificationCode": "123", "Expiry": expiry });
-        let (url, card) = (format!("{url}/{merchant}/{stash_id}"), card.to_string());
-        let form = [("DeviceFingerprint", "dropin trigger"), ("card", card.as_str())];
-        let stashed = self.service.browse("POST", &url, Some(Body::Form(&form))).await?.json(&url)?;
-        match stashed["Warnings"].as_array().is_some_and(Vec::is_empty) {
-            true => Ok(()),
-            false => Err(format!("the stash does not take the test card: {}", stashed["Warnings"]).into()),
-        }
-    }
-
     async fn ask(&self, method: &str, what: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let url = format!("{}{what}", self.address);
         self.service.browse(method, &url, body.map(Body::Json)).await?.json(&url)
+    }
+}
+
+/// Year and month until which a card is good that ends nothing soon.
+pub(super) fn far_expiry() -> (i32, u8) {
+    (OffsetDateTime::now_utc().year() + 2, 12)
+}
+
+/// Puts a test card into the stash, at the address of a new entry.
+pub(super) async fn stash(
+    service: &ServiceClient,
+    url: &str,
+    card: &SandboxCard,
+    (year, month): (i32, u8),
+) -> Result<(), Failure> {
+    let expiry = json!({ "Year": year.to_string(), "Month": format!("{month:02}") });
+    let card = json!({ "Name": "Robin Example", "Number": card.number, "VerificationCode": "123", "Expiry": expiry });
+    let card = card.to_string();
+    let form = [("DeviceFingerprint", DEVICE), ("card", card.as_str())];
+    let stashed = service.browse("POST", url, Some(Body::Form(&form))).await?.json(url)?;
+    match stashed["Warnings"].as_array().is_some_and(Vec::is_empty) {
+        true => Ok(()),
+        false => Err(format!("the stash does not take the test card: {}", stashed["Warnings"]).into()),
     }
 }
 

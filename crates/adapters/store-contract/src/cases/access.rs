@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::{
-    ApiUser, Endpoint, EndpointSettings, Merchant, Origin, PasswordHash, Permission, Permissions, Retiring,
-    SealedSecret,
+    ApiUser, Endpoint, EndpointSettings, Merchant, MerchantParts, Origin, PasswordHash, Permission, Permissions,
+    Retiring, SavedCardKind, SavedCardSettings, SealedSecret,
 };
 use dropin_catalogue::{
     Adjustment, AdjustmentParts, Adjustments, MerchantMethods, PayLaterRegion, Range, SalesChannel, find_method,
@@ -19,8 +19,9 @@ use AccountChanged::{Done, Ended, Missing};
 
 pub async fn a_merchant_comes_back_whole(harness: Arc<Harness>) {
     let mut new = new_merchant(true);
-    new.merchant.currencies = Currency::ALL.iter().rev().copied().collect();
-    new.merchant.methods = particular_methods();
+    let currencies = Currency::ALL.iter().rev().copied().collect();
+    let edit = |parts: &mut MerchantParts| (parts.currencies, parts.methods) = (currencies, particular_methods());
+    new.merchant = new.merchant.edited(edit).unwrap();
     assert_eq!(harness.access.insert_merchant(new.clone()).await, Ok(MerchantInserted::Done));
     assert_eq!(harness.access.find_merchant(new.merchant.id).await, Ok(Some(new.merchant.clone())));
     assert_eq!(harness.access.find_user(&new.user.username).await, Ok(Some(new.user.clone())));
@@ -71,9 +72,12 @@ pub async fn merchants_are_listed_oldest_first(harness: Arc<Harness>) {
     let mut expected = vec![];
     for age in [30, 10, 20] {
         let mut new = new_merchant(age == 10);
-        new.merchant.created_at = at(age);
-        new.merchant.currencies.truncate(usize::try_from(age / 10).unwrap());
-        new.merchant.origins.truncate(usize::try_from(age / 20).unwrap());
+        let edit = |parts: &mut MerchantParts| {
+            parts.created_at = at(age);
+            parts.currencies.truncate(usize::try_from(age / 10).unwrap());
+            parts.origins.truncate(usize::try_from(age / 20).unwrap());
+        };
+        new.merchant = new.merchant.edited(edit).unwrap();
         harness.access.insert_merchant(new.clone()).await.unwrap();
         expected.push(new.merchant);
     }
@@ -102,7 +106,10 @@ pub async fn what_does_not_exist_is_not_found(harness: Arc<Harness>) {
 pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
     let (other, _) = harness.merchant().await;
     let mut new = new_merchant(false);
-    new.merchant.sandbox = false;
+    let origin = |raw| vec![Origin::parse(raw).unwrap()];
+    let production =
+        |parts: &mut MerchantParts| (parts.sandbox, parts.origins) = (false, origin("https://old.example"));
+    new.merchant = new.merchant.edited(production).unwrap();
     harness.access.insert_merchant(new.clone()).await.unwrap();
     let id = new.merchant.id;
     let set = async |settings| {
@@ -111,30 +118,38 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
     };
     assert_eq!(set(MerchantSettings::default()).await, new.merchant, "nothing was to be set");
     let name = "Neuer Name".to_owned();
-    let named = Merchant { name: name.clone(), ..new.merchant.clone() };
+    let named = new.merchant.clone().edited(|parts| parts.name.clone_from(&name)).unwrap();
     assert_eq!(set(MerchantSettings { name: Some(name), ..MerchantSettings::default() }).await, named);
     let whole = MerchantSettings {
         name: None,
         currencies: Some(vec![Currency::Eur, Currency::Usd]),
-        origins: Some(vec![Origin::parse("https://new.example").unwrap()]),
+        origins: Some(origin("https://new.example")),
         session_lifetime: Some(Duration::from_micros(61_000_001)),
         attempts_allowed: Some(20),
+        saved_cards_offered: Some(true),
+        saved_card_kind: Some(SavedCardKind::Unscheduled),
         methods: Some(particular_methods()),
     };
-    let changed = Merchant {
+    let expected = MerchantParts {
         currencies: vec![Currency::Eur, Currency::Usd],
-        origins: vec![Origin::parse("https://new.example").unwrap()],
+        origins: origin("https://new.example"),
         session_lifetime: Duration::from_micros(61_000_001),
         attempts_allowed: 20,
+        saved_cards: SavedCardSettings { offered: true, kind: SavedCardKind::Unscheduled },
         methods: particular_methods(),
-        ..named
+        ..named.into_parts()
     };
+    let changed = Merchant::restore(expected).unwrap();
     assert_eq!(set(whole).await, changed);
+    let off = MerchantSettings { saved_cards_offered: Some(false), ..MerchantSettings::default() };
+    let changed = changed.edited(|parts| parts.saved_cards.offered = false).unwrap();
+    assert_eq!(set(off).await, changed);
     let bare = MerchantSettings { origins: Some(vec![]), ..MerchantSettings::default() };
-    let changed = Merchant { origins: vec![], ..changed };
+    let changed = changed.edited(|parts| parts.origins.clear()).unwrap();
     assert_eq!(set(bare).await, changed);
     let plain = MerchantSettings { methods: Some(MerchantMethods::default()), ..MerchantSettings::default() };
-    assert_eq!(set(plain).await, Merchant { methods: MerchantMethods::default(), ..changed });
+    let expected = changed.edited(|parts| parts.methods = MerchantMethods::default()).unwrap();
+    assert_eq!(set(plain).await, expected);
     assert_eq!(harness.access.find_merchant(other.id).await, Ok(Some(other)), "nobody else");
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dropin_access::MerchantParts;
 use dropin_ports::{DeliveryResult, OrderName, StoreError};
 
 use crate::Harness;
@@ -131,21 +132,31 @@ pub async fn a_damaged_profile_is_corrupt(harness: Arc<Harness>) {
 }
 
 pub async fn a_damaged_merchant_is_corrupt(harness: Arc<Harness>) {
-    for (table, damage) in [
-        ("merchant_currency", "currency = 'ZZZ'"),
-        ("merchant_origin", "origin = 'hush'"),
-        ("merchant_origin", "origin = 'HTTPS://SHOP.EXAMPLE'"),
+    let mut new = new_merchant(false);
+    let one_each = |parts: &mut MerchantParts| {
+        parts.currencies.truncate(1);
+        parts.origins.truncate(1);
+    };
+    new.merchant = new.merchant.edited(one_each).unwrap();
+    harness.access.insert_merchant(new.clone()).await.unwrap();
+    let id = new.merchant.id;
+    let (usd, shop) = ("currency = 'USD'", "origin = 'https://shop.example'");
+    for (table, damage, mended) in [
+        ("merchant_currency", "currency = 'ZZZ'", usd),
+        ("merchant_origin", "origin = 'hush'", shop),
+        ("merchant_origin", "origin = 'HTTPS://SHOP.EXAMPLE'", shop),
     ] {
-        let mut new = new_merchant(false);
-        new.merchant.currencies.truncate(1);
-        new.merchant.origins.truncate(1);
-        harness.access.insert_merchant(new.clone()).await.unwrap();
-        let id = new.merchant.id;
-        harness.raw.execute(&format!("UPDATE {table} SET {damage} WHERE merchant_id = '{id}'")).unwrap();
+        let set =
+            |values| harness.raw.execute(&format!("UPDATE {table} SET {values} WHERE merchant_id = '{id}'")).unwrap();
+        set(damage);
         assert_corrupt(harness.access.find_merchant(id).await, table, damage);
         assert_corrupt(harness.access.list_merchants().await, table, damage);
-        harness.raw.execute(&format!("DELETE FROM {table} WHERE merchant_id = '{id}'")).unwrap();
+        set(mended);
+        assert_eq!(harness.access.find_merchant(id).await, Ok(Some(new.merchant.clone())));
     }
+    let damage = "DELETE FROM merchant_currency";
+    harness.raw.execute(damage).unwrap();
+    assert_corrupt(harness.access.find_merchant(id).await, "merchant", damage);
 }
 
 pub async fn a_damaged_user_is_corrupt(harness: Arc<Harness>) {

@@ -34,6 +34,7 @@ pub async fn what_is_discarded_has_that_status(harness: Arc<Harness>) {
     let discarded = Some(DeliveryState::Discarded);
     assert_eq!(states(&harness, &all, endpoint.id).await, [discarded, discarded, Some(Pending)]);
     assert_eq!(harness.count("outbox_discarded", "discarded_by = 'ada'"), 2);
+    assert_eq!(harness.count("audit_log", "action = 'MERCHANT_CHANGE'"), 1, "an entry for what was discarded alone");
     let by_state = NotificationFilter { state: discarded, endpoint: Some(endpoint.id), ..Default::default() };
     assert_eq!(ids(&harness, by_state).await, all[..2]);
     // Sent again it is like any other, parked or delivered.

@@ -47,7 +47,7 @@ fn of_a_later_version(document: &str) -> String {
 
 pub async fn documents_of_a_later_version_are_read(harness: Arc<Harness>) {
     let mut new = new_merchant(false);
-    new.merchant.methods = particular_methods();
+    new.merchant = new.merchant.edited(|parts| parts.methods = particular_methods()).unwrap();
     assert_eq!(harness.access.insert_merchant(new.clone()).await, Ok(MerchantInserted::Done));
     let merchant = new.merchant.id;
     let session = harness.session_with(merchant, full_terms()).await;

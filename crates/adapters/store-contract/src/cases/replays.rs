@@ -257,7 +257,8 @@ pub async fn replays_come_at_their_rate(harness: Arc<Harness>) {
     let ask = async |events: &[EventId], asked: &ReplayRequest, now| {
         let item = |event: &EventId| ReplayItem { event: *event, from: endpoint.id, state: Some(Delivered) };
         let items = events.iter().map(item).collect();
-        assert_eq!(harness.notifications.replay(endpoint.id, items, asked.clone(), now).await, Ok(queued(10)));
+        let step = ReplayRequest { audit: audited(), ..asked.clone() };
+        assert_eq!(harness.notifications.replay(endpoint.id, items, step, now).await, Ok(queued(10)));
     };
     let one = asked(Some(seconds(1)));
     // In two steps, as a long list is, each of five payments with two events.

@@ -61,9 +61,9 @@ fn with(value: &SealedValue, sealed: SealedSecret) -> SealedValue {
         SealedValue::PreviousWebhookSecret { endpoint, .. } => SealedValue::PreviousWebhookSecret { endpoint, sealed },
         SealedValue::WalletCertificate { merchant, .. } => SealedValue::WalletCertificate { merchant, sealed },
         SealedValue::OperatorAuthenticator { operator, .. } => SealedValue::OperatorAuthenticator { operator, sealed },
-        SealedValue::ContractCredential { merchant, contract, .. } => {
+        SealedValue::ContractCredential { merchant, contract, discarded, .. } => {
             let sealed = SealedCredential { key_id: "1732406401-0badcafe".to_owned(), bytes: sealed.0 };
-            SealedValue::ContractCredential { merchant, contract, sealed }
+            SealedValue::ContractCredential { merchant, contract, discarded, sealed }
         }
     }
 }
@@ -103,7 +103,7 @@ pub async fn stored_credentials_are_listed_in_pages_and_sealed_anew(harness: Arc
     for number in 0..5 {
         let contract = opened(&harness, merchant.id, &format!("contract-{number}"), at(1)).await.id;
         let sealed = harness.contracts.find_credential(contract).await.unwrap().unwrap();
-        expected.push(SealedValue::ContractCredential { merchant: merchant.id, contract, sealed });
+        expected.push(SealedValue::ContractCredential { merchant: merchant.id, contract, discarded: None, sealed });
     }
     expected.sort_by_key(SealedValue::row);
     for limit in [1, 3, 100] {

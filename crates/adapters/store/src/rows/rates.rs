@@ -10,7 +10,7 @@ use dropin_ports::{OfferSet, RateSourceState};
 use dropin_rates::{
     Dated, ExchangeRate, Markup, Offer, OfferSetId, Pricing, Quote, QuoteRefusal, Rate, RefusedQuote, Source, Table,
 };
-use dropin_session::SaleRate;
+use dropin_session::{SaleRate, SaleRateParts};
 use serde::{Deserialize, Serialize};
 use time::Date;
 use time::format_description::well_known::Iso8601;
@@ -63,12 +63,13 @@ impl RateDocument {
     pub(super) fn restore(&self, shopper: Currency) -> Result<SaleRate, Fault> {
         const TABLE: &str = "session";
         let settlement = currency(TABLE, &self.settlement_currency)?;
-        Ok(SaleRate {
+        let parts = SaleRateParts {
             offer_id: RateOfferId::new(self.offer),
             rate: read_pair(TABLE, settlement, shopper, &self.rate)?,
             settlement: amount(TABLE, settlement, self.settlement_minor)?,
             expires_at: Timestamp::from_micros(self.expires_at),
-        })
+        };
+        SaleRate::restore(parts).map_err(|why| corrupt(TABLE, why.to_string()))
     }
 
     /// From the part of the terms that it is.

@@ -285,7 +285,7 @@ async fn rows_do_not_reach_errors() {
     let raw = RawPostgres::open(&database.url());
     raw.execute("ALTER TABLE merchant ADD CONSTRAINT merchant_nameless CHECK (name = '')").unwrap();
     let mut new = new_merchant(false);
-    new.merchant.name = "hush".to_owned();
+    new.merchant = new.merchant.edited(|parts| parts.name = "hush".to_owned()).unwrap();
     let Err(StoreError::Refused(why)) = store.insert_merchant(new).await else { panic!("the CHECK did not hold") };
     assert_eq!(why, "CheckViolation of merchant_nameless");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dropin_access::{ApiUser, AuditAction, Endpoint, Merchant, Origin, Permissions};
+use dropin_access::{ApiUser, AuditAction, Endpoint, Merchant, MerchantParts, Origin, Permissions, SavedCardSettings};
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
 use dropin_money::Currency;
@@ -18,8 +18,6 @@ const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// Shorter ones would end while a shopper types.
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Most origins of one merchant; they stand in a header.
-const MAX_ORIGINS: usize = 50;
 
 /// A merchant to create.
 #[derive(Debug, Clone)]
@@ -85,17 +83,18 @@ impl Merchants {
             return Err(AccountError::Invalid(wrong.into_sorted()));
         }
         let id = MerchantId::new(self.ids.random());
-        let merchant = Merchant {
+        let merchant = Merchant::restore(MerchantParts {
             id,
             name,
             currencies,
             origins,
             session_lifetime: SESSION_LIFETIME,
             attempts_allowed: DEFAULT_ATTEMPTS,
+            saved_cards: SavedCardSettings::default(),
             methods: MerchantMethods::default(),
             sandbox: self.targets.is_sandbox(),
             created_at: self.clock.now(),
-        };
+        })?;
         let password = self.password();
         let (endpoint, webhook_secret) = url.map(|url| self.new_endpoint(id, url)).transpose()?.unzip();
         for _ in 0..DRAWS {
@@ -129,6 +128,8 @@ impl Merchants {
             origins: wanted.origins.map(|origins| self.check_origins(&mut wrong, origins)),
             session_lifetime: wanted.session_lifetime,
             attempts_allowed: wanted.attempts_allowed,
+            saved_cards_offered: wanted.saved_cards_offered,
+            saved_card_kind: wanted.saved_card_kind,
             methods: wanted.methods,
         };
         if settings.session_lifetime.is_some_and(|lifetime| !(SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lifetime))
@@ -157,10 +158,11 @@ impl Merchants {
     /// In production pages are https, since a card is typed in a frame of theirs.
     fn check_origins(&self, wrong: &mut Violations, origins: Vec<Origin>) -> Vec<Origin> {
         let origins = once(origins);
-        if MAX_ORIGINS < origins.len() {
-            wrong.push("Origins", ViolationCode::OutOfRange, "must be at most 50");
+        if Merchant::MAX_ORIGINS < origins.len() {
+            let why = format!("must be at most {}", Merchant::MAX_ORIGINS);
+            wrong.push("Origins", ViolationCode::OutOfRange, why);
         }
-        if !self.targets.is_sandbox() && origins.iter().any(|origin| !origin.as_str().starts_with("https://")) {
+        if !self.targets.is_sandbox() && !origins.iter().all(Origin::is_secure) {
             wrong.push("Origins", ViolationCode::NotAllowed, "must begin with https:// in production");
         }
         origins

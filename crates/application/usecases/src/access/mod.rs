@@ -10,7 +10,7 @@ mod users;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_access::{AuditAction, TargetPolicy};
+use dropin_access::{AuditAction, InvalidMerchant, TargetPolicy};
 use dropin_kernel::{MerchantId, Timestamp, Violation, ViolationCode};
 use dropin_ports::{
     AccessStore, AccountChanged, Acting, AuditSubject, Clock, IdSource, KeyringError, NewAuditEntry, OutboxStore,
@@ -73,6 +73,9 @@ pub enum AccountError {
     /// The endpoint was removed, which is for ever.
     #[error("this endpoint was removed, which is for ever")]
     Removed,
+    /// What was given makes no merchant.
+    #[error(transparent)]
+    Merchant(#[from] InvalidMerchant),
     /// The keyring failed.
     #[error(transparent)]
     Keyring(#[from] KeyringError),

@@ -3,7 +3,7 @@
 use dropin_access::{ApiUser, Endpoint, Merchant, Permission, RateSettings, WalletIdentity};
 use dropin_catalogue::{Adjustment, MerchantMethods};
 use dropin_contract::Contract;
-use dropin_order::{Order, Refund};
+use dropin_order::{Order, Refund, VoidCause};
 use dropin_ports::MerchantSettings;
 use dropin_session::Session;
 use dropin_wire::audit_log::Document;
@@ -15,13 +15,24 @@ pub(crate) fn merchant_document(merchant: &Merchant) -> Document {
         .texts("Origins", merchant.origins.iter().map(|origin| origin.as_str()))
         .number("SessionLifetimeSeconds", merchant.session_lifetime.as_secs())
         .number("Attempts", merchant.attempts_allowed.into())
+        .flag("SavedCardsOffered", merchant.saved_cards.offered)
+        .text("SavedCardKind", merchant.saved_cards.kind)
         .object("Methods", methods_document(&merchant.methods))
 }
 
 /// What is set, and nothing else.
 pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
     // All fields are named, so that a new one is thought of here.
-    let MerchantSettings { name, currencies, origins, session_lifetime, attempts_allowed, methods } = settings;
+    let MerchantSettings {
+        name,
+        currencies,
+        origins,
+        session_lifetime,
+        attempts_allowed,
+        saved_cards_offered,
+        saved_card_kind,
+        methods,
+    } = settings;
     let mut document = Document::new();
     if let Some(name) = name {
         document = document.text("Name", name);
@@ -37,6 +48,12 @@ pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
     }
     if let Some(attempts) = attempts_allowed {
         document = document.number("Attempts", (*attempts).into());
+    }
+    if let Some(offered) = saved_cards_offered {
+        document = document.flag("SavedCardsOffered", *offered);
+    }
+    if let Some(kind) = saved_card_kind {
+        document = document.text("SavedCardKind", kind);
     }
     if let Some(methods) = methods {
         document = document.object("Methods", methods_document(methods));
@@ -126,6 +143,8 @@ pub(crate) fn order_document(order: &Order) -> Document {
         .text("CapturePending", amounts.capture_pending())
         .text("Refunded", amounts.refunded())
         .text("RefundPending", amounts.refund_pending())
+        .optional("CapturePromised", order.capture_promised)
+        .optional("Voiding", order.voiding.map(VoidCause::as_str))
 }
 
 pub(crate) fn refund_document(order: &Order, refund: &Refund) -> Document {

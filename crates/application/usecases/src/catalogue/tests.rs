@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use dropin_access::MerchantParts;
 use dropin_catalogue::{
     Adjustment, AdjustmentParts, Adjustments, MerchantMethods, Method, Range, find_method, methods,
 };
@@ -9,17 +10,19 @@ use dropin_money::Currency;
 use super::*;
 
 fn merchant(methods: MerchantMethods) -> Merchant {
-    Merchant {
+    let parts = MerchantParts {
         id: MerchantId::new(uuid::Uuid::from_u128(1)),
         name: "Shop".to_owned(),
         currencies: Currency::ALL.to_vec(),
         origins: vec![],
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods,
         sandbox: true,
         created_at: Timestamp::from_micros(0),
-    }
+    };
+    Merchant::restore(parts).unwrap()
 }
 
 fn adjusted(changes: &[(&str, Adjustment)]) -> MerchantMethods {
@@ -123,7 +126,7 @@ fn what_is_not_said_does_not_narrow_and_a_currency_that_is_not_enabled_has_no_me
     };
     assert_eq!(asked(&all, None, None).len(), 11, "ten and a wallet");
     assert!(!asked(&all, Some("DE"), None).contains(&"IDEAL"));
-    let dollars = Merchant { currencies: vec![Currency::Usd], ..all.clone() };
+    let dollars = all.clone().edited(|parts| parts.currencies = vec![Currency::Usd]).unwrap();
     assert!(!asked(&dollars, Some("NL"), None).contains(&"IDEAL"), "it takes no euros");
     assert_eq!(asked(&dollars, Some("NL"), Some(Currency::Eur)), Vec::<&str>::new());
     assert!(asked(&dollars, None, Some(Currency::Usd)).contains(&"VISA"));

@@ -72,6 +72,7 @@ impl Payments {
             let plan = order.plan_capture(asked.as_ref(), self.clock.now()).map_err(|refused| match refused {
                 CaptureRefused::WrongState { found } => CaptureError::WrongState(found),
                 CaptureRefused::AmountOutOfRange => CaptureError::Amount(out_of_range(&order)),
+                other => CaptureError::Store(corrupt(&other.to_string())),
             })?;
             if matches!(plan, CapturePlan::Ask { .. } | CapturePlan::UnderReview(_))
                 && asked.is_some_and(|asked| self.is_forbidden_part(&order, &asked))

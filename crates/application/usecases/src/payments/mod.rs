@@ -20,6 +20,7 @@ mod recover;
 mod refund;
 mod response;
 mod review;
+mod saved_cards;
 mod shopper;
 mod shopper_return;
 mod submit;
@@ -34,9 +35,9 @@ use dropin_contract::Contract;
 use dropin_kernel::{Change, MerchantId, OpId, Timestamp};
 use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::{
-    Acting, Actor, Applied, CaptureRequest, ChangeOrder, ClaimedOperation, Clock, CredentialVault, IdSource,
-    NewAuditEntry, NewHistoryEntry, OperationQuery, Payment, PaymentStore, Processor, ProcessorReply, RefundRequest,
-    Settled, StoreError, Subject, VoidRequest,
+    Acting, Actor, Applied, CaptureRequest, ChangeOrder, ClaimedOperation, Clock, ContractStore, CredentialVault,
+    IdSource, KeyringError, NewAuditEntry, NewHistoryEntry, OperationQuery, Payment, PaymentStore, Processor,
+    ProcessorReply, RefundRequest, Settled, StoreError, StoredCredential, Subject, VoidRequest,
 };
 use dropin_session::Session;
 
@@ -52,6 +53,7 @@ pub use orders::OrderError;
 pub use poll_throttle::PollThrottle;
 pub use refund::{RefundAsk, RefundError};
 pub use review::{ReviewError, ReviewOutcome};
+pub use saved_cards::RemoveCardError;
 pub use shopper::{AttemptFailure, Page, Progress, Shopper, ShopperError, ShopperView, ShownOrder};
 pub use shopper_return::ReturnDestination;
 pub use submit::{Submit, SubmitError, Submitted};
@@ -131,6 +133,14 @@ pub struct Payments {
     pub timing: Timing,
 }
 
+/// Why a stored card cannot be charged now.
+enum CredentialError {
+    /// Its key cannot be used.
+    Keyring(KeyringError),
+    /// The store failed.
+    Store(StoreError),
+}
+
 /// How things stand after an answer was written down.
 #[derive(Debug, Clone)]
 pub(crate) struct Conclusion {
@@ -151,7 +161,7 @@ pub(crate) struct Conclusion {
 impl Conclusion {
     /// How things stand when nothing follows.
     fn of(payment: Payment) -> Self {
-        let Payment { operation, order, session, refund, contract } = payment;
+        let Payment { operation, order, session, refund, contract, is_charge: _ } = payment;
         Self { state: operation.state, order, session, refund, contract, follow_up: None }
     }
 
@@ -160,7 +170,8 @@ impl Conclusion {
         let Self { order, session, refund, contract, follow_up, .. } = self;
         follow_up.map(|operation| {
             let refund = refund.filter(|refund| operation.refund == Some(refund.id));
-            Payment { operation, order, session, refund, contract }
+            // Only an authorization charges.
+            Payment { operation, order, session, refund, contract, is_charge: false }
         })
     }
 }
@@ -318,6 +329,23 @@ impl Payments {
         let (id, at) = (self.ids.ordered(), self.clock.now());
         let entry = NewAuditEntry::new(id, at, by.clone(), Some(before.merchant_id), action, before.id);
         entry.with_before(order_document(before).finish())
+    }
+
+    /// What a contract's card is charged by; `None` when it is gone: the contract was closed after it was read. Opened before anything is written: a
+    /// payment that begins without it would fail, and its reference or attempt would be used up.
+    async fn credential(
+        &self,
+        contracts: &dyn ContractStore,
+        contract: &Contract,
+    ) -> Result<Option<StoredCredential>, CredentialError> {
+        let Some(sealed) = contracts.find_credential(contract.id).await.map_err(CredentialError::Store)? else {
+            return Ok(None);
+        };
+        let vault = self.credentials.as_ref();
+        let vault =
+            vault.ok_or_else(|| KeyringError::Unavailable("this program has no key to stored cards".to_owned()));
+        let opened = vault.and_then(|vault| vault.open(contract.merchant_id, contract.id, &sealed));
+        opened.map(Some).map_err(CredentialError::Keyring)
     }
 
     /// Waits before the next try when requests contend for one Order: longer each round, with full jitter.

@@ -31,7 +31,7 @@ pub enum RefundError {
     /// Nothing was captured.
     #[error("the Order is {}", .0.as_str())]
     WrongState(OrderState),
-    /// The amount is none.
+    /// The amount is none, or the payment method gives nothing back.
     #[error("the amount cannot be refunded")]
     Amount(Violation),
     /// More than is left.
@@ -72,6 +72,9 @@ impl Payments {
                 };
             }
             let (step, amount) = order.plan_refund(amount.as_ref(), self.clock.now()).map_err(refused)?;
+            if !self.rules(&order).refunds() {
+                return Err(RefundError::Amount(nothing_back()));
+            }
             let settlement = self.share(&order, &amount).await?;
             let (operation, mut refund) = self.prepare_refund(&order, &step, amount, ask).await?;
             refund.settlement = settlement;
@@ -150,6 +153,11 @@ impl Payments {
     }
 }
 
+fn nothing_back() -> Violation {
+    let message = "this payment method gives nothing back: pay the shopper in another way";
+    Violation::new("Amount", ViolationCode::NotAllowed, message)
+}
+
 fn refused(refused: RefundRefused) -> RefundError {
     match refused {
         RefundRefused::NotCaptured { found } => RefundError::WrongState(found),
@@ -157,5 +165,6 @@ fn refused(refused: RefundRefused) -> RefundError {
             RefundError::Amount(Violation::new("Amount", ViolationCode::OutOfRange, "must be above zero"))
         }
         RefundRefused::ExceedsCaptured { left } => RefundError::Exceeds(left),
+        other => RefundError::Store(corrupt(&other.to_string())),
     }
 }

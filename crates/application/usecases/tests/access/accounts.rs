@@ -85,7 +85,7 @@ async fn what_is_given_twice_counts_once() {
     let made = harness.merchants.create(twice).await.map_err(|error| error.to_string()).unwrap();
     let merchant = harness.merchant(made.merchant_id).await;
     assert_eq!(merchant.currencies, [Currency::Usd, Currency::Eur]);
-    assert_eq!((merchant.origins, merchant.name.as_str()), (vec![shop], "Ana"));
+    assert_eq!((&merchant.origins, merchant.name.as_str()), (&vec![shop], "Ana"));
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_merchants_settings_change_and_nothing_else_does() {
     let set = MerchantSettings { session_lifetime: Some(hour), origins: Some(vec![]), ..MerchantSettings::default() };
     let after = harness.merchants.set(made.merchant_id, set).await.unwrap();
     assert_eq!((after.session_lifetime, after.origins.len()), (hour, 0));
-    assert_eq!((after.name, after.currencies, after.sandbox), (before.name, before.currencies, before.sandbox));
+    assert_eq!((&after.name, &after.currencies, after.sandbox), (&before.name, &before.currencies, before.sandbox));
     for seconds in [0, 59, 30 * 86_400 + 1] {
         let set =
             MerchantSettings { session_lifetime: Some(Duration::from_secs(seconds)), ..MerchantSettings::default() };

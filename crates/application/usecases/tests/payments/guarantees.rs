@@ -6,7 +6,7 @@ use dropin_kernel::{AttemptId, RateOfferId, SessionId};
 use dropin_money::{Amount, Currency};
 use dropin_order::OpKind;
 use dropin_ports::{ProcessorReply, SessionStore, Waiting};
-use dropin_session::{SaleRate, SessionStateKind};
+use dropin_session::{SaleRate, SaleRateParts, SessionStateKind};
 use dropin_store_contract::{fresh, insertable_with};
 use dropin_usecases::payments::{ReturnDestination, Submit, SubmitError, Submitted};
 use dropin_wire::shopper::SubmitMeans;
@@ -18,12 +18,13 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 /// A Session of 29.90 USD at 1.5 dollars for a pound, guaranteed for another hour.
 async fn priced(world: &World) -> SessionId {
-    let rate = SaleRate {
+    let parts = SaleRateParts {
         offer_id: RateOfferId::new(fresh()),
         rate: "GBP/USD 1.5".parse().unwrap(),
         settlement: Amount::from_minor(Currency::Gbp, 1_993).unwrap(),
         expires_at: world.now().plus(HOUR),
     };
+    let rate = SaleRate::restore(parts).unwrap();
     let new = insertable_with(world.caller.merchant.id, |terms| terms.rate = Some(rate));
     let id = new.session.id;
     world.store.insert_session(new).await.unwrap();

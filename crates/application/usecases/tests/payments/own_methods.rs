@@ -8,7 +8,7 @@ use dropin_kernel::{OrderId, Timestamp};
 use dropin_money::Decimal;
 use dropin_order::{Channel, OpKind};
 use dropin_ports::{ProcessorReply, Waiting};
-use dropin_usecases::payments::{CaptureError, Payments};
+use dropin_usecases::payments::{CaptureError, Payments, RefundAsk, RefundError};
 
 use crate::script::{approved, unclear};
 use crate::world::{World, answer, usd};
@@ -28,8 +28,13 @@ fn parts() -> Method {
     builder.sandbox(true).build().unwrap()
 }
 
+/// Paid in cash: nothing goes back the way it came.
+fn cash() -> Method {
+    Method::builder("CASH", "Cash", Class::Online).refunds(false).sandbox(true).build().unwrap()
+}
+
 async fn world() -> World {
-    World::with(Catalogue::of_sandbox().with([whole(), parts()]).unwrap()).await
+    World::with(Catalogue::of_sandbox().with([whole(), parts(), cash()]).unwrap()).await
 }
 
 /// The same deployment's payments in another program, with another file.
@@ -99,6 +104,24 @@ async fn it_is_captured_in_part_when_it_says_so() {
     let (parts, _told) = world.checkout("PARTS", false).await;
     assert_eq!(world.capture(parts, Some("4.00")).await.unwrap().status, 200);
     assert_eq!(world.order(parts).await.amounts.captured(), &usd(400));
+}
+
+#[tokio::test]
+async fn it_is_refunded_when_it_says_so() {
+    let world = world().await;
+    let (whole, _told) = world.checkout("WHOLE", true).await;
+    assert_eq!(world.refund(whole, "r1", Some("4.00")).await.unwrap().status, 201);
+    let (cash, _told) = world.checkout("CASH", true).await;
+    for amount in [None, Some("4.00")] {
+        let refused = world.refund(cash, "r1", amount).await.unwrap_err();
+        let RefundError::Amount(violation) = refused else { panic!("{refused:?}") };
+        assert!(violation.message.contains("gives nothing back"), "{}", violation.message);
+    }
+    assert_eq!(world.refunds(cash).await, []);
+    // A program whose file has no such method leaves it to the processor.
+    let forgotten = elsewhere(&world, Catalogue::of_sandbox());
+    let ask = RefundAsk { reference: "r1".to_owned(), amount: None, description: None };
+    assert_eq!(answer(forgotten.refund(&world.caller.act(None), cash, &ask, None).await.unwrap()).status, 201);
 }
 
 /// session-api and the settler offer nothing: they know the methods of the file.

@@ -118,7 +118,8 @@ impl World {
         let mut merchants = Vec::new();
         for origin in [PAGE, "https://books.example"] {
             let mut new = dropin_store_contract::new_merchant(false);
-            new.merchant.origins = vec![Origin::parse(origin).unwrap()];
+            let origins = vec![Origin::parse(origin).unwrap()];
+            new.merchant = new.merchant.edited(|parts| parts.origins = origins).unwrap();
             store.insert_merchant(new.clone()).await.unwrap();
             merchants.push(new.merchant);
         }

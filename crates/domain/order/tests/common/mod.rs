@@ -1,25 +1,31 @@
-//! Orders to test with.
-#![allow(dead_code, reason = "each test program uses its part")]
+// Orders to begin with, for the tests and for the examples in the documentation.
 
 use dropin_card::CardHash;
 use dropin_kernel::{MerchantId, OrderId, ParseIdError, Revision, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Account, Amounts, CapturePlan, LedgerTransaction, NewOrder, Order, OrderState, Step, VoidPlan};
 
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) const STARTED_AT: Timestamp = Timestamp::from_micros(1_000_000);
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) const NOW: Timestamp = Timestamp::from_micros(2_000_000);
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) const CARD: CardHash = CardHash([7; 32]);
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) const LATER: Timestamp = Timestamp::from_micros(9_000_000);
 
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) fn id<T: std::str::FromStr<Err = ParseIdError>>(last: u8) -> T {
     format!("6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f8091{last:02x}").parse().unwrap()
 }
 
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) fn usd(minor: i64) -> Amount {
     Amount::from_minor(Currency::Usd, minor).unwrap()
 }
 
 /// An Order of 10.00 from a Session that has just been submitted.
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) fn started() -> Order {
     let new = NewOrder {
         id: id::<OrderId>(1),
@@ -36,11 +42,13 @@ pub(crate) fn started() -> Order {
 }
 
 /// The same, authorized until [`LATER`].
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) fn authorized() -> Order {
     started().authorized(&usd(1_000), false, LATER, id(4), NOW).unwrap().change.next
 }
 
 /// An Order of 10.00 in `state`; before the capture 4.00 are asked to be captured, after it 5.00 are captured, 1.00 refunded and 2.00 being so.
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) fn in_state(state: OrderState) -> Order {
     let amounts = match state {
         OrderState::Processed => [1_000, 500, 100, 0, 200],
@@ -59,6 +67,7 @@ pub(crate) fn in_state(state: OrderState) -> Order {
 }
 
 /// The promise that a request to capture makes.
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) fn promised(order: &Order) -> Option<Step> {
     match order.plan_capture(None, NOW) {
         Ok(CapturePlan::UnderReview(step) | CapturePlan::InFlight(step)) => step.map(|step| *step),
@@ -67,6 +76,7 @@ pub(crate) fn promised(order: &Order) -> Option<Step> {
 }
 
 /// What the merchant's cancel asks for.
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) fn void_asked(order: &Order) -> Option<Step> {
     match order.plan_cancel(NOW) {
         Ok(VoidPlan::Ask(step)) => Some(*step),
@@ -74,6 +84,7 @@ pub(crate) fn void_asked(order: &Order) -> Option<Step> {
     }
 }
 
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) fn moves(ledger: &[LedgerTransaction]) -> Vec<(Account, i64)> {
     ledger.iter().flat_map(LedgerTransaction::entries).map(|entry| (entry.account, entry.minor)).collect()
 }

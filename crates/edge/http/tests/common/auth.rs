@@ -7,12 +7,13 @@ use std::time::Duration;
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpResponse, Route, web};
 use async_trait::async_trait;
-use dropin_access::{ApiUser, Endpoint, Merchant, PasswordHash, Permission, Permissions, SealedSecret};
+use dropin_access::{ApiUser, Endpoint, Merchant, MerchantParts, PasswordHash, Permission, Permissions, SealedSecret};
 use dropin_http::{ApiOperation, AuthState, BasicAuthCaller, json, mount};
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId, Timestamp};
+use dropin_money::Currency;
 use dropin_ports::{
     AccessStore, AccountChanged, Clock, EndpointChange, Fingerprint, KeyringError, MerchantInserted, MerchantSettings,
-    NewMerchant, Secrets, StoreError, UserChange, UserInserted,
+    NewAuditEntry, NewMerchant, Secrets, StoreError, UserChange, UserInserted,
 };
 use dropin_usecases::access::{Authenticator, FailureLimit};
 use uuid::Uuid;
@@ -52,9 +53,9 @@ impl AccessStore for Users {
 
     async fn find_merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreError> {
         let (name, session_lifetime) = ("A shop".to_owned(), Duration::from_secs(60));
-        let (currencies, origins) = (Vec::new(), Vec::new());
+        let (currencies, origins) = (vec![Currency::Usd], Vec::new());
         let methods = Default::default();
-        Ok(Some(Merchant {
+        let parts = MerchantParts {
             id,
             name,
             currencies,
@@ -62,9 +63,11 @@ impl AccessStore for Users {
             methods,
             session_lifetime,
             attempts_allowed: 5,
+            saved_cards: Default::default(),
             sandbox: true,
             created_at: EPOCH,
-        }))
+        };
+        Ok(Merchant::restore(parts).ok())
     }
 
     async fn insert_merchant(&self, _: NewMerchant) -> Result<MerchantInserted, StoreError> {
@@ -75,11 +78,16 @@ impl AccessStore for Users {
         elsewhere()
     }
 
-    async fn set_merchant(&self, _: MerchantId, _: MerchantSettings) -> Result<AccountChanged, StoreError> {
+    async fn set_merchant(
+        &self,
+        _: MerchantId,
+        _: MerchantSettings,
+        _: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
         elsewhere()
     }
 
-    async fn insert_user(&self, _: ApiUser) -> Result<UserInserted, StoreError> {
+    async fn insert_user(&self, _: ApiUser, _: NewAuditEntry) -> Result<UserInserted, StoreError> {
         elsewhere()
     }
 
@@ -87,11 +95,11 @@ impl AccessStore for Users {
         elsewhere()
     }
 
-    async fn change_user(&self, _: &str, _: UserChange) -> Result<AccountChanged, StoreError> {
+    async fn change_user(&self, _: &str, _: UserChange, _: NewAuditEntry) -> Result<AccountChanged, StoreError> {
         elsewhere()
     }
 
-    async fn insert_endpoint(&self, _: Endpoint) -> Result<AccountChanged, StoreError> {
+    async fn insert_endpoint(&self, _: Endpoint, _: NewAuditEntry) -> Result<AccountChanged, StoreError> {
         elsewhere()
     }
 
@@ -99,7 +107,16 @@ impl AccessStore for Users {
         elsewhere()
     }
 
-    async fn change_endpoint(&self, _: EndpointId, _: EndpointChange) -> Result<AccountChanged, StoreError> {
+    async fn find_endpoint(&self, _: EndpointId) -> Result<Option<Endpoint>, StoreError> {
+        elsewhere()
+    }
+
+    async fn change_endpoint(
+        &self,
+        _: EndpointId,
+        _: EndpointChange,
+        _: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
         elsewhere()
     }
 }
