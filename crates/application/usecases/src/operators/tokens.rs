@@ -90,6 +90,6 @@ mod tests {
                 std::array::from_fn(|index| u8::try_from(index).unwrap())
             }
         }
-        assert_eq!(new_recovery_code(&Ones), "AAAQ-EAYE-AUDA-OCAJ");
+        assert_eq!(new_recovery_code(&Ones), "AAAS-EA2E-AWDA-QCAK");
     }
 }
