@@ -73,7 +73,7 @@ impl Shopper {
     ) -> Result<ContractOffer, StoreError> {
         if let Some(id) = session.terms.contract_id {
             let named = self.contract(merchant, id).await?;
-            let living = named.filter(|contract| takes_a_card(contract));
+            let living = named.filter(takes_a_card);
             return Ok(living.map_or(ContractOffer::None, |contract| ContractOffer::Replaces(Box::new(contract))));
         }
         Ok(match (session.opens_contract(), session.allows_contract(), merchant.saved_cards.kind) {
