@@ -23,10 +23,8 @@ macro_rules! written_as_word {
             fn from_sql(
                 value: <diesel::sqlite::Sqlite as diesel::backend::Backend>::RawValue<'_>,
             ) -> diesel::deserialize::Result<Self> {
-                let word = <String as diesel::deserialize::FromSql<
-                            diesel::sql_types::Text,
-                            diesel::sqlite::Sqlite,
-                        >>::from_sql(value)?;
+                let word: String =
+                    diesel::deserialize::FromSql::<diesel::sql_types::Text, diesel::sqlite::Sqlite>::from_sql(value)?;
                 Self::from_word(&word).ok_or_else(|| concat!("the store holds an unknown ", stringify!($name)).into())
             }
         }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod admin;
+mod audit_log;
 mod browser;
 mod canary;
 mod cancels;

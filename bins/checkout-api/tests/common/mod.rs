@@ -184,6 +184,7 @@ impl Api {
             clock: clock.clone(),
             ids: ids.clone(),
             targets: TargetPolicy::production(),
+            by: dropin_ports::Acting::system(),
         };
         let (ana, bob) = (create(&merchants, "Ana's mugs").await, create(&merchants, "Bob's books").await);
         let (bank, flows) = (Arc::new(ProcessorStub::default()), Flows::start().unwrap());
@@ -212,6 +213,8 @@ impl Api {
             secrets: secrets.clone(),
             provider: gateway.clone(),
             clock: clock.clone(),
+            ids: Arc::new(dropin_boot::SystemIds),
+            by: dropin_ports::Acting::system(),
             sandbox: false,
         };
         let asset_origin = Origin::parse("https://assets.example").unwrap();

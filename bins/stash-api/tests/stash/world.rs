@@ -175,7 +175,7 @@ impl World {
             expires_at: now.plus(Duration::from_secs(3_600)),
             set_at: now,
         };
-        self.store.put_wallet(identity).await.expect("the store");
+        self.store.put_wallet(identity, audited()).await.expect("the store");
     }
 
     pub(crate) async fn stashed(&self, stash_id: &str, fingerprint: &str) -> Option<StashSummary> {
@@ -208,7 +208,7 @@ pub(crate) async fn insert_merchant(store: &Store) {
     let merchant = Merchant::restore(parts).expect("a merchant");
     let (id, password) = (ApiUserId::new(Uuid::from_u128(1)), PasswordHash(vec![0; 32]));
     let user = ApiUser::new(id, MERCHANT, "api".to_owned(), password, Permissions::all());
-    store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.expect("a merchant");
+    store.insert_merchant(NewMerchant { merchant, user, endpoint: None, audit: audited() }).await.expect("a merchant");
 }
 
 /// The address of a stash entry of the merchant.
@@ -230,4 +230,11 @@ pub(crate) fn token_form(wallet: &str, data: &str) -> String {
 
 fn percent(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// An entry of the audit log where it does not matter which.
+pub(crate) fn audited() -> dropin_ports::NewAuditEntry {
+    let (id, at) = (dropin_ports::IdSource::ordered(&SystemIds), Timestamp::from_micros(0));
+    let (by, action) = (dropin_ports::Acting::system(), dropin_access::AuditAction::MerchantChange);
+    dropin_ports::NewAuditEntry::new(id, at, by, None, action, dropin_ports::AuditSubject::deployment())
 }

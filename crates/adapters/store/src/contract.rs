@@ -18,7 +18,7 @@ use crate::schema::{contract, contract_credential, contract_try, discarded_crede
 use crate::sql::{Id, Instant};
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
-use crate::{append_only, idempotency};
+use crate::{append_only, audit_log, idempotency};
 
 const TABLE: &str = "contract";
 
@@ -470,7 +470,7 @@ fn change_contract(connection: &mut AnyConnection, change: &ChangeContract) -> R
     }
     let next = &change.change.next;
     change_credential(connection, next, &change.credential, None, next.updated_at)?;
-    append_only::append_history(connection, &change.history)?;
+    audit_log::append_with_history(connection, std::slice::from_ref(&change.history), change.audit.as_ref())?;
     append_only::enqueue_events(connection, change.event.as_slice())?;
     Ok(TxOutcome::Commit(Changed::Done))
 }

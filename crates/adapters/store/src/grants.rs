@@ -9,10 +9,14 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 40] = [
+const TABLES: [(&str, &str); 52] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
+    ("audit_log", "SELECT, INSERT"),
+    ("audit_seal", "SELECT, INSERT"),
+    ("audit_sealer", "SELECT, UPDATE"),
+    ("audit_unsealed", "SELECT, INSERT, DELETE"),
     ("billing_profile", "SELECT, INSERT"),
     ("checkout", "SELECT, INSERT"),
     ("contract", "SELECT, INSERT, UPDATE"),
@@ -27,10 +31,18 @@ const TABLES: [(&str, &str); 40] = [
     ("ledger_transaction", "SELECT, INSERT"),
     ("ledger_unbalanced", "SELECT"),
     ("merchant", "SELECT, INSERT, UPDATE"),
+    ("merchant_approval_limit", "SELECT, INSERT, DELETE"),
     ("merchant_currency", "SELECT, INSERT, DELETE"),
     ("merchant_origin", "SELECT, INSERT, DELETE"),
     ("merchant_rates", "SELECT, INSERT, UPDATE"),
     ("merchant_reference", "SELECT, INSERT"),
+    ("money_request", "SELECT, INSERT, UPDATE"),
+    ("operator", "SELECT, INSERT, UPDATE"),
+    ("operator_invitation", "SELECT, INSERT, DELETE"),
+    ("operator_merchant", "SELECT, INSERT, DELETE"),
+    ("operator_recovery_code", "SELECT, INSERT, DELETE"),
+    ("operator_refund_limit", "SELECT, INSERT, DELETE"),
+    ("operator_session", "SELECT, INSERT, UPDATE, DELETE"),
     ("outbox_attempt", "SELECT, INSERT, UPDATE, DELETE"),
     ("outbox_discarded", "SELECT, INSERT, UPDATE, DELETE"),
     ("outbox_event", "SELECT, INSERT, UPDATE, DELETE"),

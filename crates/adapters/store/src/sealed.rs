@@ -1,13 +1,13 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_access::SealedSecret;
-use dropin_kernel::{ContractId, EndpointId, MerchantId, OrderId};
+use dropin_kernel::{ContractId, EndpointId, MerchantId, OperatorId, OrderId};
 use dropin_ports::{Applied, SealedCredential, SealedKind, SealedStore, SealedValue, StoreError};
 use uuid::Uuid;
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::schema::{contract_credential, discarded_credential, endpoint, wallet_identity};
+use crate::schema::{contract_credential, discarded_credential, endpoint, operator, wallet_identity};
 use crate::sql::Id;
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
@@ -27,6 +27,7 @@ impl SealedStore for Store {
             SealedKind::WalletCertificate => wallet_certificates(connection, after, limit),
             SealedKind::ContractCredential => contract_credentials(connection, after, limit),
             SealedKind::DiscardedCredential => discarded_credentials(connection, after, limit),
+            SealedKind::OperatorAuthenticator => operator_authenticators(connection, after, limit),
         })
         .await
     }
@@ -137,6 +138,22 @@ fn discarded_credentials(connection: &mut AnyConnection, after: Id, limit: u32) 
     Ok(rows.into_iter().map(value).collect())
 }
 
+fn operator_authenticators(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
+    let rows: Vec<(Id, Vec<u8>)> = operator::table
+        .filter(operator::id.gt(after))
+        .filter(operator::authenticator.is_not_null())
+        .order(operator::id)
+        .limit(i64::from(limit))
+        .select((operator::id, operator::authenticator.assume_not_null()))
+        .load(connection)
+        .in_table("operator")?;
+    let value = |(id, sealed): (Id, _)| SealedValue::OperatorAuthenticator {
+        operator: OperatorId::new(id.0),
+        sealed: SealedSecret(sealed),
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
 /// Writes `new` where `old` stands; how many rows that were. Both are of one kind and one row.
 fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue) -> Result<usize, Fault> {
     let row = Id(old.row());
@@ -166,5 +183,9 @@ fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue)
                 .set((contract_credential::key_id.eq(&sealed.key_id), contract_credential::sealed.eq(new_bytes)))
                 .execute(connection)?
         }
+        SealedValue::OperatorAuthenticator { .. } => diesel::update(operator::table.find(row))
+            .filter(operator::authenticator.eq(old_bytes))
+            .set(operator::authenticator.eq(new_bytes))
+            .execute(connection)?,
     })
 }

@@ -3,6 +3,7 @@ use dropin_contract::{ChargeTry, Contract, TryResult};
 use dropin_kernel::{Change, ContractId, MerchantId, OrderId, Timestamp};
 use dropin_order::Order;
 
+use crate::audit_log::NewAuditEntry;
 use crate::credential_vault::SealedCredential;
 use crate::idempotency::ResponseToStore;
 use crate::store::{Changed, NewEvent, NewHistoryEntry, StoreError};
@@ -86,6 +87,8 @@ pub struct ChangeContract {
     pub event: Option<NewEvent>,
     /// What a request with a key is answered.
     pub response: Option<ResponseToStore>,
+    /// The entry of the audit log, where a person, an API user or a command does this.
+    pub audit: Option<NewAuditEntry>,
 }
 
 /// How the merchant names a contract.

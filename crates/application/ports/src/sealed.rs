@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use dropin_access::SealedSecret;
-use dropin_kernel::{ContractId, EndpointId, MerchantId, OrderId};
+use dropin_kernel::{ContractId, EndpointId, MerchantId, OperatorId, OrderId};
 use uuid::Uuid;
 
 use crate::credential_vault::SealedCredential;
@@ -19,20 +19,24 @@ pub enum SealedKind {
     ContractCredential,
     /// What none is charged by, until it is deleted at its processor.
     DiscardedCredential,
+    /// The secret of an operator's authenticator.
+    OperatorAuthenticator,
 }
 
 impl SealedKind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::WebhookSecret,
         Self::PreviousWebhookSecret,
         Self::WalletCertificate,
         Self::ContractCredential,
         Self::DiscardedCredential,
+        Self::OperatorAuthenticator,
     ];
 
     /// Those of the master ring. The previous secrets come after the secrets: one that a merchant replaces during a rotation is still met.
-    pub const OF_MASTER_RING: [Self; 3] = [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate];
+    pub const OF_MASTER_RING: [Self; 4] =
+        [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate, Self::OperatorAuthenticator];
 
     /// Those of the ring of stored credentials. What is discarded during a rotation is still met.
     pub const OF_CREDENTIAL_RING: [Self; 2] = [Self::ContractCredential, Self::DiscardedCredential];
@@ -73,6 +77,13 @@ pub enum SealedValue {
         /// The credential.
         sealed: SealedCredential,
     },
+    /// [`SealedKind::OperatorAuthenticator`].
+    OperatorAuthenticator {
+        /// The operator.
+        operator: OperatorId,
+        /// The secret.
+        sealed: SealedSecret,
+    },
 }
 
 impl SealedValue {
@@ -84,6 +95,7 @@ impl SealedValue {
             Self::WalletCertificate { .. } => SealedKind::WalletCertificate,
             Self::ContractCredential { discarded: None, .. } => SealedKind::ContractCredential,
             Self::ContractCredential { discarded: Some(_), .. } => SealedKind::DiscardedCredential,
+            Self::OperatorAuthenticator { .. } => SealedKind::OperatorAuthenticator,
         }
     }
 
@@ -92,7 +104,8 @@ impl SealedValue {
         match self {
             Self::WebhookSecret { sealed, .. }
             | Self::PreviousWebhookSecret { sealed, .. }
-            | Self::WalletCertificate { sealed, .. } => &sealed.0,
+            | Self::WalletCertificate { sealed, .. }
+            | Self::OperatorAuthenticator { sealed, .. } => &sealed.0,
             Self::ContractCredential { sealed, .. } => &sealed.bytes,
         }
     }
@@ -104,6 +117,7 @@ impl SealedValue {
             Self::WalletCertificate { merchant, .. } => merchant.uuid(),
             Self::ContractCredential { contract, discarded: None, .. } => contract.uuid(),
             Self::ContractCredential { discarded: Some(order), .. } => order.uuid(),
+            Self::OperatorAuthenticator { operator, .. } => operator.uuid(),
         }
     }
 }

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use dropin_access::AuditAction;
 use dropin_contract::ContractStateKind;
 use dropin_kernel::{
-    BillingProfileId, Change, EventId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation, ViolationCode,
-    Violations,
+    BillingProfileId, Change, EventId, MerchantId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation,
+    ViolationCode, Violations,
 };
 use dropin_money::Currency;
 use dropin_order::Order;
 use dropin_ports::{
-    Actor, ChangeSession, Changed, Clock, ContractName, ContractStore, IdSource, Inserted, NewEvent, NewHistoryEntry,
-    NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError, Subject,
+    Actor, ChangeSession, Changed, Clock, ContractName, ContractStore, IdSource, Inserted, NewAuditEntry, NewEvent,
+    NewHistoryEntry, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError, Subject,
 };
 use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTransition, SessionTrigger, WrongState};
 use dropin_validation::{BillingProfile, UrlPolicy};
@@ -19,6 +20,7 @@ use dropin_wire::session::{DraftContext, RequestedBilling, RequestedRate, Sessio
 use dropin_wire::{RequestError, event};
 
 use crate::access::Caller;
+use crate::audit_log::{MerchantAct, session_document};
 use crate::idempotency::{Expected, IdempotentOutcome, Reply, Version};
 
 /// How often a decision is made again after somebody else changed the Session first.
@@ -234,22 +236,27 @@ impl Sessions {
     /// [`CancelSessionError`].
     pub async fn cancel(
         &self,
-        caller: &Caller,
+        act: &MerchantAct,
         id: SessionId,
         expected: Option<&Expected>,
         reply: Reply<Session>,
     ) -> Result<IdempotentOutcome, CancelSessionError> {
         for _ in 0..MAX_CAS_RETRIES {
             let now = self.clock.now();
-            let session = self.find(caller, id, now).await?.ok_or(CancelSessionError::NotFound)?;
+            let session = self.find_of(act.merchant, id, now).await?.ok_or(CancelSessionError::NotFound)?;
             let created = session.as_created().map_err(|WrongState { found }| CancelSessionError::WrongState(found))?;
             if !admitted(expected, &session) {
                 return Err(CancelSessionError::Unexpected);
             }
             let (change, row) = created.cancel(now);
-            let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
+            let history = step(&session, act.by.actor.clone(), &row, now);
             let (answer, response) = reply.tell(&change.next);
-            match self.store.change_session(ChangeSession { change, history, events: Vec::new(), response }).await? {
+            let (entry, merchant) = (self.ids.ordered(), Some(act.merchant));
+            let entry = NewAuditEntry::new(entry, now, act.by.clone(), merchant, AuditAction::SessionCancel, id);
+            let entry = entry.with_before(session_document(&session).finish());
+            let audit = Some(entry.with_after(session_document(&change.next).finish()));
+            let change = ChangeSession { change, history, events: Vec::new(), response, audit };
+            match self.store.change_session(change).await? {
                 Changed::Done => return Ok(IdempotentOutcome::Stored(answer)),
                 Changed::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 Changed::Stale => {}
@@ -273,7 +280,8 @@ impl Sessions {
             };
             let events = vec![self.cancelled(&change, now)];
             let history = step(&session, Actor::System, &row, now);
-            match self.store.change_session(ChangeSession { change, history, events, response: None }).await {
+            let change = ChangeSession { change, history, events, response: None, audit: None };
+            match self.store.change_session(change).await {
                 // Stale: somebody paid, replaced or cancelled it at the last moment, or another sweeper was faster. No key, so none is taken.
                 Ok(Changed::Done | Changed::Stale | Changed::KeyTaken) => done += 1,
                 Err(error @ (StoreError::Corrupt { .. } | StoreError::Refused(_))) => {
@@ -314,7 +322,16 @@ impl Sessions {
 
     /// The merchant's own Session as it is at `now`.
     async fn find(&self, caller: &Caller, id: SessionId, now: Timestamp) -> Result<Option<Session>, StoreError> {
-        let found = self.store.find_session(caller.merchant.id, id).await?;
+        self.find_of(caller.merchant.id, id, now).await
+    }
+
+    async fn find_of(
+        &self,
+        merchant: MerchantId,
+        id: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<Session>, StoreError> {
+        let found = self.store.find_session(merchant, id).await?;
         Ok(found.map(|found| as_of(found.session, now)))
     }
 

@@ -2,9 +2,11 @@
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod address;
+mod audit_log;
 mod credential;
 mod endpoint;
 mod merchant;
+pub mod operator;
 mod origin;
 mod permission;
 mod rates;
@@ -14,6 +16,7 @@ mod target;
 mod user;
 mod wallet;
 
+pub use audit_log::{AuditAction, AuditSubjectKind};
 pub use credential::{PasswordHash, Retiring, SealedSecret};
 pub use endpoint::{Endpoint, EndpointSettings};
 pub use merchant::{InvalidMerchant, Merchant, MerchantParts, SavedCardKind, SavedCardSettings};

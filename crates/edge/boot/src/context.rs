@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_http::{AuthState, Flows};
-use dropin_keyring::{CredentialKeys, CredentialKeysError, MasterKey, MasterKeyError, StashKeys};
-use dropin_ports::{Clock, ContractStore, IdSource, Secrets};
+use dropin_keyring::{
+    AuditKeys, AuditKeysError, CredentialKeys, CredentialKeysError, MasterKey, MasterKeyError, StashKeys,
+};
+use dropin_ports::{AuditSealStore, Clock, ContractStore, IdSource, Secrets};
 use dropin_store::Store;
 use dropin_usecases::access::Authenticator;
 use dropin_usecases::contracts::Contracts;
@@ -133,6 +135,15 @@ impl Context {
     /// Why they cannot be opened.
     pub async fn credential_keys(&self) -> Result<Arc<CredentialKeys>, CredentialKeysError> {
         let keys = CredentialKeys::of_deployment(&self.keys, self.store.has_credentials(), self.clock.now());
+        self.share(async || Ok(Arc::new(keys.await?))).await
+    }
+
+    /// The keys of the audit log's seals. Only the settler asks for them.
+    ///
+    /// # Errors
+    /// Why they cannot be opened.
+    pub async fn audit_keys(&self) -> Result<Arc<AuditKeys>, AuditKeysError> {
+        let keys = AuditKeys::of_deployment(&self.keys, self.store.has_audit_seals(), self.clock.now());
         self.share(async || Ok(Arc::new(keys.await?))).await
     }
 

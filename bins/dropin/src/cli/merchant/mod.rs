@@ -20,7 +20,7 @@ use dropin_usecases::access::{self, AccountError, MerchantAccount, Merchants};
 use dropin_usecases::rates::set_rates;
 use serde_json::{Map, Value, json};
 
-use super::{Cli, Output, merchants, say, say_lines};
+use super::{Cli, Output, acting, merchants, say, say_lines};
 use crate::demo;
 
 pub(crate) use args::MerchantCommand;
@@ -50,7 +50,7 @@ async fn open(cli: &Cli, store: &Store, creating: bool) -> Result<Merchants, Fai
         false => MasterKey::open(&folder)?.ok_or(MasterKeyError::Elsewhere(folder))?,
     };
     join_deployment(store, None, Some(key.id())).await?;
-    Ok(merchants(cli, store, Arc::new(key)))
+    Ok(merchants(cli, store, Arc::new(key), acting(cli)?))
 }
 
 /// Says what to do about it, in the words of the command line.
@@ -101,7 +101,7 @@ async fn create(merchants: &Merchants, store: &Store, wanted: &CreateMerchant) -
         .map_err(explain)?;
     let change = rate_change(wanted.rates, wanted.settlement_currency, &wanted.markups);
     if !change.is_empty() {
-        set_rates(store, created.merchant_id, change).await.map_err(explain)?;
+        set_rates(store, &merchants.writer(), created.merchant_id, change).await.map_err(explain)?;
     }
     let credentials = demo::credentials(created);
     if wanted.output.json {
@@ -181,7 +181,7 @@ async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMercha
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
     let change = rate_change(settings.rates, settings.settlement_currency, &settings.markups);
     let mut shown = of_merchant(&merchant);
-    shown["Rates"] = of_rates(&set_rates(store, wanted.id, change).await.map_err(explain)?);
+    shown["Rates"] = of_rates(&set_rates(store, &merchants.writer(), wanted.id, change).await.map_err(explain)?);
     say(&if wanted.output.json { shown.to_string() } else { serde_json::to_string_pretty(&shown)? })
 }
 

@@ -140,6 +140,7 @@ fn closing(contract: &Contract, now: Timestamp) -> ChangeContract {
         history: contract_history(contract, now),
         event: Some(contract_event(contract, "CONTRACT_CLOSED", now)),
         response: None,
+        audit: None,
     }
 }
 

@@ -29,18 +29,20 @@ mod transfer;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_access::AuditAction;
 use dropin_catalogue::{Catalogue, PaymentRules};
 use dropin_contract::Contract;
 use dropin_kernel::{Change, MerchantId, OpId, Timestamp};
 use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::{
-    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, ContractStore, CredentialVault, IdSource, KeyringError,
-    NewHistoryEntry, OperationQuery, Payment, PaymentStore, Processor, ProcessorReply, RefundRequest, Settled,
-    StoreError, StoredCredential, Subject, VoidRequest,
+    Acting, Actor, Applied, CaptureRequest, ChangeOrder, ClaimedOperation, Clock, ContractStore, CredentialVault,
+    IdSource, KeyringError, NewAuditEntry, NewHistoryEntry, OperationQuery, Payment, PaymentStore, Processor,
+    ProcessorReply, RefundRequest, Settled, StoreError, StoredCredential, Subject, VoidRequest,
 };
 use dropin_session::Session;
 
 use self::decide::DecisionPolicy;
+use crate::audit_log::order_document;
 
 pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
@@ -226,7 +228,7 @@ impl Payments {
         answer: ProcessorReply,
         policy: DecisionPolicy,
     ) -> Result<Conclusion, StoreError> {
-        self.conclude_from(key, None, answer, policy).await
+        self.conclude_from(key, None, answer, policy, None).await
     }
 
     /// The same for an operation that was written down a moment ago, so that it need not be read: whoever has changed anything since is found
@@ -237,7 +239,7 @@ impl Payments {
         answer: ProcessorReply,
         policy: DecisionPolicy,
     ) -> Result<Conclusion, StoreError> {
-        self.conclude_from(payment.operation.id, Some(payment), answer, policy).await
+        self.conclude_from(payment.operation.id, Some(payment), answer, policy, None).await
     }
 
     async fn conclude_from(
@@ -246,6 +248,7 @@ impl Payments {
         mut written: Option<Payment>,
         answer: ProcessorReply,
         policy: DecisionPolicy,
+        audit: Option<NewAuditEntry>,
     ) -> Result<Conclusion, StoreError> {
         let card = written.as_ref().and_then(|payment| payment.order.card);
         for round in 0..MAX_SETTLE_RETRIES {
@@ -294,6 +297,8 @@ impl Payments {
                 follow_up: decision.follow_up.clone(),
             };
             decision.answer = response::of(&payment.operation, &after, &self.catalogue);
+            let shown = order_document(&after.order).finish();
+            decision.audit = audit.clone().map(|entry| entry.with_after(shown));
             match self.store.settle(decision).await? {
                 Settled::Done => return Ok(after),
                 Settled::AlreadySettled | Settled::Stale => {}
@@ -312,7 +317,20 @@ impl Payments {
         Ok(matches!(authorization.state, OpState::Declined | OpState::Abandoned))
     }
 
-    /// Waits before the next try when requests contend for one Order: longer each round, with full jitter.
+    /// The change with the entry of the audit log that says who asked for it.
+    fn audited(&self, change: ChangeOrder, by: &Acting, action: AuditAction, before: &Order) -> ChangeOrder {
+        let entry = self.order_entry(by, action, before);
+        let entry = entry.with_after(order_document(&change.order.next).finish());
+        ChangeOrder { audit: Some(entry), ..change }
+    }
+
+    /// The entry of an act on an Order.
+    fn order_entry(&self, by: &Acting, action: AuditAction, before: &Order) -> NewAuditEntry {
+        let (id, at) = (self.ids.ordered(), self.clock.now());
+        let entry = NewAuditEntry::new(id, at, by.clone(), Some(before.merchant_id), action, before.id);
+        entry.with_before(order_document(before).finish())
+    }
+
     /// What a contract's card is charged by; `None` when it is gone: the contract was closed after it was read. Opened before anything is written: a
     /// payment that begins without it would fail, and its reference or attempt would be used up.
     async fn credential(
@@ -330,6 +348,7 @@ impl Payments {
         opened.map(Some).map_err(CredentialError::Keyring)
     }
 
+    /// Waits before the next try when requests contend for one Order: longer each round, with full jitter.
     async fn backoff(&self, round: u32) {
         if 0 < round {
             let most = Duration::from_millis(4).saturating_mul(round).min(MAX_BACKOFF);

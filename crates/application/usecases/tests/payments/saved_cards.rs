@@ -12,7 +12,7 @@ use dropin_ports::{
     ProcessorReply, SealedCredential, SessionStore, StoredCredential,
 };
 use dropin_session::{BillingChoice, SessionStateKind};
-use dropin_store_contract::{fresh, insertable_with};
+use dropin_store_contract::{audited, fresh, insertable_with};
 use dropin_usecases::payments::{Shopper, Submit, SubmitError, Submitted};
 use dropin_validation::BillingProfile;
 use dropin_wire::checkout::ConsentRequest;
@@ -71,7 +71,7 @@ impl Shop {
     async fn new() -> Self {
         let (world, ring) = (World::new().await, Arc::new(Ring::default()));
         let settings = MerchantSettings { saved_cards_offered: Some(true), ..MerchantSettings::default() };
-        world.store.set_merchant(world.caller.merchant.id, settings).await.unwrap();
+        world.store.set_merchant(world.caller.merchant.id, settings, audited()).await.unwrap();
         let mut shopper = world.shopper.clone();
         shopper.payments.credentials = Some(ring.clone());
         let new = insertable_with(world.caller.merchant.id, |terms| {

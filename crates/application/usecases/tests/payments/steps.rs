@@ -190,7 +190,7 @@ impl Payer {
     }
 
     async fn cancel(&self, program: &Program) -> Result<bool, StoreError> {
-        match program.sessions.cancel(&self.deployment.caller, self.session, None, reply()).await {
+        match program.sessions.cancel(&self.deployment.caller.act(None), self.session, None, reply()).await {
             Ok(_) => Ok(true),
             Err(CancelSessionError::Store(error)) => Err(error),
             Err(CancelSessionError::WrongState(_)) => Ok(false),

@@ -278,7 +278,7 @@ impl World {
 
     pub(crate) async fn capture(&self, id: OrderId, amount: Option<&str>) -> Result<StoredResponse, CaptureError> {
         let amount = amount.map(|text| Decimal::parse(text).unwrap());
-        self.payments.capture(&self.caller, id, amount.as_ref(), Channel::Order, None).await.map(answer)
+        self.payments.capture(&self.caller.act(None), id, amount.as_ref(), Channel::Order, None).await.map(answer)
     }
 
     pub(crate) async fn refund(
@@ -289,7 +289,7 @@ impl World {
     ) -> Result<StoredResponse, RefundError> {
         let amount = amount.map(|text| Decimal::parse(text).unwrap());
         let ask = RefundAsk { reference: name.to_owned(), amount, description: None };
-        self.payments.refund(&self.caller, id, &ask, None).await.map(answer)
+        self.payments.refund(&self.caller.act(None), id, &ask, None).await.map(answer)
     }
 
     pub(crate) async fn refunds(&self, id: OrderId) -> Vec<Refund> {
@@ -313,7 +313,7 @@ impl World {
             Actor::Merchant(_) => "MERCHANT".to_owned(),
             Actor::Shopper => "SHOPPER".to_owned(),
             Actor::System => "SYSTEM".to_owned(),
-            Actor::Operator(name) => format!("OPERATOR {name}"),
+            Actor::Operator(name) | Actor::CommandLine(name) => format!("OPERATOR {name}"),
         };
         details.history.iter().map(|step| format!("{} by {}", step.what, by(&step.actor))).collect()
     }
