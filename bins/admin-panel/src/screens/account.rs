@@ -2,7 +2,7 @@
 
 use askama::Template;
 use dropin_kernel::OperatorSessionId;
-use dropin_usecases::operators::CredentialsError;
+use dropin_usecases::operators::ReplaceCredentialsError;
 
 use super::accept::{recovery_page, replacement_page};
 use super::orders::sentence;
@@ -64,10 +64,10 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
     Ok(request.page(&page_of(&request, None).await?))
 }
 
-async fn again(request: &PanelRequest, error: CredentialsError) -> Answer {
+async fn again(request: &PanelRequest, error: ReplaceCredentialsError) -> Answer {
     match error {
-        CredentialsError::Store(error) => Err(error.into()),
-        CredentialsError::Keyring(error) => Err(error.into()),
+        ReplaceCredentialsError::Store(error) => Err(error.into()),
+        ReplaceCredentialsError::Keyring(error) => Err(error.into()),
         error => Ok(request.rejected(&page_of(request, Some(sentence(&error))).await?)),
     }
 }
@@ -101,7 +101,7 @@ pub(crate) async fn replace_authenticator(request: PanelRequest) -> Answer {
     let (sealed, code) = (fields.text("sealed"), fields.text("code"));
     match request.deps.operators.replace_authenticator(&request.operator, sealed, code, &request.client()).await {
         Ok(replaced) => Ok(with_session(recovery_page(replaced.recovery_codes), &replaced.signed_in.session_token)),
-        Err(error @ CredentialsError::WrongCode) => {
+        Err(error @ ReplaceCredentialsError::WrongCode) => {
             let (secret, uri) = (fields.text("secret").to_owned(), fields.text("uri").to_owned());
             Ok(replacement_page(&request.csrf, sealed.to_owned(), secret, uri, Some(sentence(&error))))
         }

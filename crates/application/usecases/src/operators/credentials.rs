@@ -27,7 +27,7 @@ pub struct CredentialsReplaced {
 
 /// Why a password or an authenticator is not replaced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CredentialsError {
+pub enum ReplaceCredentialsError {
     /// The password that was typed to prove who it is, is wrong.
     #[error("the present password is wrong")]
     WrongPassword,
@@ -64,18 +64,18 @@ impl Operators {
     /// Gives the operator a new password. All its sessions end, and this one goes on under a new token.
     ///
     /// # Errors
-    /// [`CredentialsError`].
+    /// [`ReplaceCredentialsError`].
     pub async fn change_password(
         &self,
         by: &CurrentOperator,
         old: &str,
         new: &str,
         client: &PanelClient,
-    ) -> Result<CredentialsReplaced, CredentialsError> {
+    ) -> Result<CredentialsReplaced, ReplaceCredentialsError> {
         let mut wrong = Violations::new();
         check_new_password(&mut wrong, new, by.operator.name.as_str(), by.operator.email.as_str());
         if !wrong.is_empty() {
-            return Err(CredentialsError::Invalid(wrong.into_sorted()));
+            return Err(ReplaceCredentialsError::Invalid(wrong.into_sorted()));
         }
         let old = self.prove(by, old, client).await?;
         let new = self.hashing.hash(new, self.ids.secret()).await?;
@@ -85,14 +85,14 @@ impl Operators {
     /// Gives the operator an authenticator to set up, in place of the one it has; nothing is written.
     ///
     /// # Errors
-    /// [`CredentialsError::WrongPassword`], [`CredentialsError::Throttled`], [`CredentialsError::Busy`], [`CredentialsError::Keyring`],
-    /// [`CredentialsError::Store`].
+    /// [`ReplaceCredentialsError::WrongPassword`], [`ReplaceCredentialsError::Throttled`], [`ReplaceCredentialsError::Busy`], [`ReplaceCredentialsError::Keyring`],
+    /// [`ReplaceCredentialsError::Store`].
     pub async fn begin_authenticator(
         &self,
         by: &CurrentOperator,
         password: &str,
         client: &PanelClient,
-    ) -> Result<Enrolment, CredentialsError> {
+    ) -> Result<Enrolment, ReplaceCredentialsError> {
         self.prove(by, password, client).await?;
         let secret = Zeroizing::new(totp::new_secret(&*self.ids));
         let (text, uri) = totp::setup(&secret, by.operator.email.as_str())?;
@@ -103,22 +103,23 @@ impl Operators {
     /// Puts an authenticator in place, once it shows the right code: with new recovery codes, and all other sessions end.
     ///
     /// # Errors
-    /// [`CredentialsError::EnrolmentOver`], [`CredentialsError::WrongCode`], [`CredentialsError::Changed`], [`CredentialsError::Keyring`],
-    /// [`CredentialsError::Store`].
+    /// [`ReplaceCredentialsError::EnrolmentOver`], [`ReplaceCredentialsError::WrongCode`], [`ReplaceCredentialsError::Changed`], [`ReplaceCredentialsError::Keyring`],
+    /// [`ReplaceCredentialsError::Store`].
     pub async fn replace_authenticator(
         &self,
         by: &CurrentOperator,
         sealed: &str,
         code: &str,
         client: &PanelClient,
-    ) -> Result<CredentialsReplaced, CredentialsError> {
-        let sealed = URL_SAFE_NO_PAD.decode(sealed.trim()).map_err(|_altered| CredentialsError::EnrolmentOver)?;
+    ) -> Result<CredentialsReplaced, ReplaceCredentialsError> {
+        let sealed =
+            URL_SAFE_NO_PAD.decode(sealed.trim()).map_err(|_altered| ReplaceCredentialsError::EnrolmentOver)?;
         let secret = match self.secrets.open_secret(&replacement_owner(by), &SealedSecret(sealed)) {
             Ok(secret) => Zeroizing::new(secret),
-            Err(KeyringError::CannotOpen) => return Err(CredentialsError::EnrolmentOver),
+            Err(KeyringError::CannotOpen) => return Err(ReplaceCredentialsError::EnrolmentOver),
             Err(unavailable) => return Err(unavailable.into()),
         };
-        let authenticator = self.confirm(by.operator.id, &secret, code)?.ok_or(CredentialsError::WrongCode)?;
+        let authenticator = self.confirm(by.operator.id, &secret, code)?.ok_or(ReplaceCredentialsError::WrongCode)?;
         let (codes, hashes) = self.new_recovery_codes(by.operator.id);
         let change = CredentialsChange::Authenticator { authenticator, recovery_codes: hashes };
         self.replace(by, change, codes, client).await
@@ -130,15 +131,16 @@ impl Operators {
         by: &CurrentOperator,
         password: &str,
         client: &PanelClient,
-    ) -> Result<PhcHash, CredentialsError> {
+    ) -> Result<PhcHash, ReplaceCredentialsError> {
         let guess = Guess::new(&*self.secrets, client.address, &email_key(by.operator.email.as_str()));
         self.throttle
             .take_password(&guess, Instant::now())
-            .map_err(|retry_after| CredentialsError::Throttled { retry_after })?;
+            .map_err(|retry_after| ReplaceCredentialsError::Throttled { retry_after })?;
         let account = self.store.find_operator(by.operator.id).await?;
-        let stored = account.and_then(|account| account.credentials.password).ok_or(CredentialsError::Changed)?;
+        let stored =
+            account.and_then(|account| account.credentials.password).ok_or(ReplaceCredentialsError::Changed)?;
         match self.hashing.verify(password, Some(stored.clone()), self.ids.secret()).await? {
-            PasswordVerdict::Wrong => Err(CredentialsError::WrongPassword),
+            PasswordVerdict::Wrong => Err(ReplaceCredentialsError::WrongPassword),
             PasswordVerdict::Right { .. } => {
                 self.throttle.give_back_password(&guess);
                 Ok(stored)
@@ -152,7 +154,7 @@ impl Operators {
         change: CredentialsChange,
         recovery_codes: Vec<String>,
         client: &PanelClient,
-    ) -> Result<CredentialsReplaced, CredentialsError> {
+    ) -> Result<CredentialsReplaced, ReplaceCredentialsError> {
         let (token, session) = self.new_session(by.operator.id, SessionStage::SignedIn, client);
         let action = match change {
             CredentialsChange::Password { .. } => AuditAction::OperatorPasswordChange,
@@ -164,7 +166,7 @@ impl Operators {
                 let signed_in = SignedIn::new(token, session.session, by.operator.clone());
                 Ok(CredentialsReplaced { signed_in, recovery_codes })
             }
-            SessionOpened::Changed => Err(CredentialsError::Changed),
+            SessionOpened::Changed => Err(ReplaceCredentialsError::Changed),
         }
     }
 }

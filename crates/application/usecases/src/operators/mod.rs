@@ -24,7 +24,7 @@ use dropin_ports::{Clock, IdSource, NewOperatorSession, OperatorStore, Secrets};
 use dropin_validation::{Email, Text};
 
 pub use accept::{AcceptError, AcceptanceForm, Accepted, Enrolment, InvitationView};
-pub use credentials::{CredentialsError, CredentialsReplaced};
+pub use credentials::{CredentialsReplaced, ReplaceCredentialsError};
 pub use invite::InvitationLink;
 pub use manage::{ManageError, ManagedBy, NewOperator, OperatorInvitation};
 pub use money::{MoneyError, RefundWish};

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::operator::{OperatorRights, SESSION_IDLE, SESSION_LIFETIME};
-use dropin_usecases::operators::{CredentialsError, ManagedBy, Operators, SessionError, SignInError};
+use dropin_usecases::operators::{ManagedBy, Operators, ReplaceCredentialsError, SessionError, SignInError};
 
 use crate::world::{PASSWORD, World, acting, client};
 
@@ -210,9 +210,9 @@ async fn a_new_password_ends_every_other_session() {
         let (operators, current) = (world.operators.clone(), current.clone());
         async move { operators.change_password(&current, old, new, &client(1)).await }
     };
-    let error = |refused: Result<_, CredentialsError>| refused.err().unwrap();
-    assert_eq!(error(change("four plain word", "another plain text").await), CredentialsError::WrongPassword);
-    assert!(matches!(error(change(PASSWORD, "short").await), CredentialsError::Invalid(_)));
+    let error = |refused: Result<_, ReplaceCredentialsError>| refused.err().unwrap();
+    assert_eq!(error(change("four plain word", "another plain text").await), ReplaceCredentialsError::WrongPassword);
+    assert!(matches!(error(change(PASSWORD, "short").await), ReplaceCredentialsError::Invalid(_)));
     let replaced = change(PASSWORD, "another plain text").await.map_err(|error| error.to_string()).unwrap();
     assert!(replaced.recovery_codes.is_empty());
     for gone in [&ana.signed_in, &other] {
