@@ -130,13 +130,14 @@ ${outputs.map(asset).join("\n")}
 }
 
 /** Parts that only some shoppers need, by what sources call their addresses. */
-const lazy = { WALLET: ["wallet.js", await script("src/wallet/wallet.ts", "wallet.js", "esm")], DIALOG: ["dialog.js", await script("src/dialog/dialog.ts", "dialog.js", "esm")] };
+const lazyPart = async (name) => [`${name}.js`, await script(`src/${name}/${name}.ts`, `${name}.js`, "esm")];
+const lazy = { WALLET: await lazyPart("wallet"), DIALOG: await lazyPart("dialog"), SAVED: await lazyPart("saved") };
 
 /** They are loaded by their content's name, so that a cached file of another build is never mixed in, and with its digest. */
 function loading(text) {
   const address = ([file, code]) => `./${file}?${tagOf(code)}`;
   const named = (name) => JSON.stringify([address(lazy[name]), `sha256-${hash("sha256", lazy[name][1], "base64")}`]);
-  return Buffer.from(text.replace(/\b(?:WALLET|DIALOG)\b(?=[,)])/g, named));
+  return Buffer.from(text.replace(/\b(?:WALLET|DIALOG|SAVED)\b(?=[,)])/g, named));
 }
 
 const parts = {

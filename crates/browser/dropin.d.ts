@@ -16,7 +16,7 @@ export interface DropinResult {
 }
 
 export interface DropinChange {
-  /** `CARD` for all card schemes, else the method's id; `null` while none is open. */
+  /** `CARD` for all card schemes and saved cards, else the method's id; `null` while none is open. */
   readonly method: string | null;
   /** Whether it can be submitted now. */
   readonly complete: boolean;

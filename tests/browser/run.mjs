@@ -3,9 +3,10 @@
 import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
 import * as merchantPages from "./scenarios.mjs";
+import * as adminPanel from "./admin.mjs";
 import * as demoShop from "./shop.mjs";
 
-const scenarios = { ...merchantPages, ...demoShop };
+const scenarios = { ...merchantPages, ...demoShop, ...adminPanel };
 
 const FLAGS = [
   "--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run",

@@ -51,6 +51,61 @@ export async function subscribe(browser, input) {
   return { label, agreement, described, ...(await ended(page)) };
 }
 
+/** The bank's page in the dialog says yes, where it is asked for. */
+async function confirm(page, input) {
+  if (input.challenged) await page.frameLocator("#pay dialog iframe").frameLocator("iframe").getByRole("button", { name: "Succeed" }).click();
+}
+
+/** A shopper who is asked whether the card is to be saved; `tick` is the answer. */
+export async function save(browser, input) {
+  const page = await open(await browser.newContext({ locale: "en-US" }), input);
+  await fill(page, input.number);
+  const box = frame(page).getByRole("checkbox", { name: "Save this card for next time" });
+  const ticked = await box.isChecked();
+  const described = await box.evaluate((element) => document.getElementById(element.getAttribute("aria-describedby")).innerText);
+  if (input.tick) await box.check();
+  await button(page).click();
+  await confirm(page, input);
+  return { ticked, described, ...(await ended(page)) };
+}
+
+/** The names of what cards there are to choose from, and of the one that is open. */
+async function cards(page) {
+  await page.locator("#pay .root:not(.loading)").waitFor();
+  const toggles = frame(page).locator(".accordion .toggle");
+  const nameOf = (all) => all.map((one) => (one.querySelector("[aria-hidden=true]:not(svg)") ?? one).innerText);
+  const open = frame(page).locator(".accordion .toggle[aria-expanded=true]");
+  return { names: await toggles.evaluateAll(nameOf), open: await open.evaluateAll(nameOf) };
+}
+
+const openForm = (page) => frame(page).locator(".entry:has([aria-expanded=true])");
+
+/** A returning shopper pays with the saved card that is open by its code; without `code` the shopper only looks. */
+export async function returns(browser, input) {
+  const page = await open(await browser.newContext({ locale: "en-US", viewport: input.viewport }), input);
+  const seen = await cards(page);
+  if (input.code === undefined) return { ...seen, problems: page.problems };
+  await openForm(page).getByLabel("Security code").fill(input.code);
+  await openForm(page).locator(".pay").click();
+  await confirm(page, input);
+  return { ...seen, ...(await ended(page)), paid: await page.evaluate(() => window.paid) };
+}
+
+/** A returning shopper removes the saved card that is open by keyboard, and pays with another one. */
+export async function removes(browser, input) {
+  const page = await open(await browser.newContext({ locale: "en-US" }), input);
+  const before = await cards(page);
+  await openForm(page).getByRole("button", { name: "Remove card" }).press("Enter");
+  await openForm(page).getByRole("group", { name: "Remove this card?" }).waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await frame(page).locator("#live", { hasText: "removed" }).waitFor({ state: "attached" });
+  const [after, focused] = [await cards(page), await frame(page).locator(":focus").innerText()];
+  await fill(page, input.number);
+  await openForm(page).locator(".pay").click();
+  return { before, after, focused, ...(await ended(page)) };
+}
+
 /** Ten clicks as fast as they come, and submitPayment() from the page beside them. */
 export async function clicks(browser, input) {
   const page = await open(await browser.newContext(), input);

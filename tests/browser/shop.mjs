@@ -316,6 +316,40 @@ export async function subscription(browser, input) {
   return { problems, price, agreement, methods, charged, ended: await panel.innerText(), later: await charges.count(), events, wide };
 }
 
+/** A customer who comes back: saves the card with the first purchase, pays the second with it by its code alone, and removes it before the third. */
+export async function returning(browser, input) {
+  const context = await browser.newContext({ viewport: input.viewport });
+  const problems = [];
+  const page = await visit(context, problems);
+  const picture = async (name) => input.pictures && page.screenshot({ path: `${input.pictures}/${name}-${input.viewport.width}.png`, fullPage: true });
+  const dropin = page.frameLocator("#dropin iframe");
+  const open = dropin.locator(".entry:has([aria-expanded=true])");
+  const paid = async () => {
+    await page.locator(".thanks.paid").waitFor();
+    return page.locator("#view").innerText();
+  };
+  const first = await checkOut(page, input.shop);
+  const pay = await fillCard(page, input.number);
+  await dropin.getByRole("checkbox", { name: "Save this card for next time" }).check();
+  await picture("save");
+  await pay.click();
+  const saved = await paid();
+  await checkOut(page, input.shop);
+  const offered = await open.locator(".toggle").innerText();
+  await picture("saved");
+  await open.getByLabel("Security code").fill("123");
+  await open.locator(".pay").click();
+  const again = await paid();
+  await checkOut(page, input.shop);
+  await open.getByRole("button", { name: "Remove card" }).click();
+  await open.getByRole("group", { name: "Remove this card?" }).getByRole("button", { name: /^Remove/ }).click();
+  await page.locator(`#stream [data-payment="${first}"] .event-type`, { hasText: "CONTRACT_CLOSED" }).waitFor();
+  await fillCard(page, input.number);
+  await open.locator(".pay").click();
+  const last = await paid();
+  return { problems, saved, offered, again, last, panels: await page.locator("#subscription").count() };
+}
+
 /** What stands in view after a payment, without scrolling; whether anything is wider than the window; and the test cards. */
 export async function inView(browser, input) {
   const seen = [];

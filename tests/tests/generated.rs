@@ -1,4 +1,4 @@
-//! The tables of docs/errors.md, docs/state-machines.md and docs/payment-methods.md, made from the code that decides.
+//! The tables of docs/errors.md, docs/state-machines.md, docs/payment-methods.md and docs/operator-roles.md, made from the code that decides.
 //!
 //! `cargo xtask docs` (this test with DROPIN_REGENERATE=1) writes them; without it, the test compares.
 
@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use dropin_access::operator::{ActionReach, OperatorRole, PANEL_ACTIONS};
 use dropin_catalogue::{Method, PayLaterRegion, PayOption, WindowFrom, methods};
 use dropin_contract::ContractStateKind;
 use dropin_kernel::ViolationCode;
@@ -73,6 +74,34 @@ fn errors() -> String {
     );
     for code in ViolationCode::ALL {
         writeln!(page, "| {} | {} |", code.as_str(), code.meaning()).unwrap();
+    }
+    page
+}
+
+fn operator_roles() -> String {
+    let mut page = String::from(
+        "# Operator roles\n\n\
+         Generated from the table of the admin panel's actions by `cargo xtask docs`; a test compares. Change the code, not this file.\n\n\
+         An operator has one role or several, for the whole deployment or for named merchants. `•` marks what a role allows. An action on a merchant needs that\n\
+         merchant in the operator's scope; an action on the deployment needs the whole deployment. [ADMIN.md](ADMIN.md) explains the rest.\n\n\
+         | Action | Lets an operator | On |",
+    );
+    for role in OperatorRole::ALL {
+        write!(page, " {role} |").unwrap();
+    }
+    page.push_str("\n|---|---|---|");
+    page.push_str(&"---|".repeat(OperatorRole::ALL.len()));
+    page.push('\n');
+    for rule in PANEL_ACTIONS {
+        let reach = match rule.reach {
+            ActionReach::Merchant => "merchant",
+            ActionReach::Deployment => "deployment",
+        };
+        write!(page, "| {} | {} | {reach} |", rule.action, rule.summary).unwrap();
+        for role in OperatorRole::ALL {
+            page.push_str(if rule.roles.contains(&role) { " • |" } else { " |" });
+        }
+        page.push('\n');
     }
     page
 }
@@ -223,6 +252,7 @@ fn the_table_of_errors() {
 #[test]
 fn the_state_machines() {
     committed("state-machines.md", &state_machines(), "docs");
+    committed("operator-roles.md", &operator_roles(), "docs");
 }
 
 #[test]

@@ -253,6 +253,8 @@ def pay_for_real(case, chance):
     session = new_session(AutoCapture=capture, OpenContract=opens)["SessionId"]
     case.path_parameters["SessionId"] = session
     case.body.pop("PaymentMethod", None)
+    # A guest has no saved card.
+    case.body.pop("ContractId", None)
     case.body.update(submission(session))
     if method:
         # What is paid without a card takes no StashId.
@@ -359,9 +361,8 @@ def follow_the_words(body, chance):
         discount["Amount"] = amount(discount["Amount"], least=10**-decimals, most=1)
     if body.get("TaxAmount") is not None:
         body["TaxAmount"] = amount(body["TaxAmount"])
-    for contract in ("AllowContract", "OpenContract"):
-        if body.get(contract):
-            body[contract] = False
+    # It would have to be one of the merchant's, in this currency, and not closed by another request meanwhile.
+    body.pop("ContractId", None)
     shipping = body.get("ShippingDetails")
     if shipping:
         shipping["ShippingAmount"] = amount(shipping["ShippingAmount"])

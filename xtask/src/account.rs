@@ -6,6 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::process::geteuid;
+
 use crate::failure::{Context, Failure, Outcome};
 
 /// A user and its main group, by number. `None` inside means "whoever runs this tool".
@@ -15,7 +17,7 @@ pub(crate) struct Account(Option<(u32, u32)>);
 impl Account {
     /// The account for the database server: ourselves, or `postgres` (else `nobody`) when run by root.
     pub(crate) fn for_server() -> Outcome<Self> {
-        if !is_root()? {
+        if !geteuid().is_root() {
             return Ok(Self(None));
         }
         let accounts = fs::read_to_string("/etc/passwd").context(|| "read /etc/passwd".to_owned())?;
@@ -45,14 +47,6 @@ impl Account {
             }
         }
     }
-}
-
-/// Whether this tool runs with the rights of root.
-pub(crate) fn is_root() -> Outcome<bool> {
-    let status = fs::read_to_string("/proc/self/status").context(|| "read /proc/self/status".to_owned())?;
-    // "Uid:  real  effective  saved  filesystem"
-    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    Ok(ids.and_then(|ids| ids.split_whitespace().nth(1)) == Some("0"))
 }
 
 /// User and group number of `name` in the text of /etc/passwd.

@@ -3,7 +3,7 @@
 use crate::command::{cargo, finished, workspace_root};
 use crate::failure::Outcome;
 
-/// Writes docs/errors.md, docs/state-machines.md and docs/payment-methods.md, then docs/settings.md and docs/metrics.md.
+/// Writes docs/errors.md, docs/state-machines.md, docs/payment-methods.md and docs/operator-roles.md, then docs/settings.md and docs/metrics.md.
 pub(crate) fn write_pages() -> Outcome<()> {
     write(&["--package", "dropin-tests", "--test", "generated"], "docs")?;
     write(&["--package", "dropin", "--test", "cli", "documents::the_page"], "docs")

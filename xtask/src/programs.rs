@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 
-use crate::command::{captured, succeeds, target_folder};
+use crate::command::{captured, target_folder};
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
 use crate::postgres;
@@ -113,7 +114,7 @@ impl Programs {
         let mut command = Command::new(target_folder().join(profile).join(name));
         command.env_clear().env(MARKER_VARIABLE, &self.marker).current_dir(&self.folder);
         // Nobody distributes requests to it.
-        command.env("DROPIN_DRAIN_DELAY", "0");
+        command.env("DROPIN_DRAIN_DELAY", "0").env("DROPIN_ADMIN_LISTEN", "127.0.0.1:0");
         command
     }
 
@@ -134,7 +135,8 @@ impl Programs {
             self.guard.forget(program.id())?;
             return Err(program.failure("it has ended by itself"));
         }
-        succeeds(Command::new("sh").args(["-c", "kill -s TERM \"$0\""]).arg(program.id().to_string()));
+        let asked = kill_process(Pid::from_child(&program.child), Signal::TERM);
+        asked.context(|| format!("ask {} to end", program.name))?;
         self.wait_for_end(program)
     }
 

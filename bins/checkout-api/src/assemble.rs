@@ -101,6 +101,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
             stash: store,
             vault: keys.clone(),
             payments,
+            contracts: context.contracts(),
             return_base,
             wallets,
             sandbox: context.is_sandbox(),

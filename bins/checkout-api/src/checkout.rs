@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
-use dropin_http::{ApiError, Authenticated, BasicAuthCaller, IdempotencyKey, JsonBody, json, respond_idempotently};
+use dropin_http::{
+    ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, JsonBody, json, respond_idempotently,
+};
 use dropin_kernel::MerchantId;
 use dropin_order::Channel;
 use dropin_ports::{ContractName, KeyUse, OrderName};
@@ -74,71 +76,77 @@ async fn run_pay(
 
 pub(crate) async fn capture(
     deps: web::Data<MerchantDeps>,
+    from: ClientAddress,
     Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run_capture(&deps, caller, &body, key_use).await;
+    let outcome = run_capture(&deps, &caller, from, &body, key_use).await;
     respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 async fn run_capture(
     deps: &MerchantDeps,
-    caller: Arc<access::Caller>,
+    caller: &access::Caller,
+    from: ClientAddress,
     body: &[u8],
     key_use: Option<KeyUse>,
 ) -> Result<IdempotentOutcome, ApiError> {
     let CheckoutCaptureRequest { merchant_id, order, amount } = CheckoutCaptureRequest::parse(body)?;
-    is_caller(&caller, &merchant_id)?;
-    let payments = deps.checkouts.payments.clone();
-    let flow = async move { payments.capture(&caller, order, amount.as_ref(), Channel::Checkout, key_use).await };
+    is_caller(caller, &merchant_id)?;
+    let (act, payments) = (caller.act(from.0), deps.checkouts.payments.clone());
+    let flow = async move { payments.capture(&act, order, amount.as_ref(), Channel::Checkout, key_use).await };
     Ok(deps.flows.run(flow).await??)
 }
 
 pub(crate) async fn cancel(
     deps: web::Data<MerchantDeps>,
+    from: ClientAddress,
     Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run_cancel(&deps, caller, &body, key_use).await;
+    let outcome = run_cancel(&deps, &caller, from, &body, key_use).await;
     respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 async fn run_cancel(
     deps: &MerchantDeps,
-    caller: Arc<access::Caller>,
+    caller: &access::Caller,
+    from: ClientAddress,
     body: &[u8],
     key_use: Option<KeyUse>,
 ) -> Result<IdempotentOutcome, ApiError> {
     let CancelRequest { merchant_id, order } = CancelRequest::parse(body)?;
-    is_caller(&caller, &merchant_id)?;
-    let payments = deps.checkouts.payments.clone();
-    Ok(deps.flows.run(async move { payments.cancel(&caller, order, Channel::Checkout, key_use).await }).await??)
+    is_caller(caller, &merchant_id)?;
+    let (act, payments) = (caller.act(from.0), deps.checkouts.payments.clone());
+    Ok(deps.flows.run(async move { payments.cancel(&act, order, Channel::Checkout, key_use).await }).await??)
 }
 
 pub(crate) async fn refund(
     deps: web::Data<MerchantDeps>,
+    from: ClientAddress,
     Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run_refund(&deps, caller, &body, key_use).await;
+    let outcome = run_refund(&deps, &caller, from, &body, key_use).await;
     respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 async fn run_refund(
     deps: &MerchantDeps,
-    caller: Arc<access::Caller>,
+    caller: &access::Caller,
+    from: ClientAddress,
     body: &[u8],
     key_use: Option<KeyUse>,
 ) -> Result<IdempotentOutcome, ApiError> {
     let CheckoutRefundRequest { merchant_id, order, refund } = CheckoutRefundRequest::parse(body)?;
-    is_caller(&caller, &merchant_id)?;
+    is_caller(caller, &merchant_id)?;
     let ask = RefundAsk {
         reference: refund.reference.into_string(),
         amount: refund.amount,
         description: refund.description.map(Text::into_string),
     };
-    let payments = deps.checkouts.payments.clone();
-    Ok(deps.flows.run(async move { payments.refund(&caller, order, &ask, key_use).await }).await??)
+    let (act, payments) = (caller.act(from.0), deps.checkouts.payments.clone());
+    Ok(deps.flows.run(async move { payments.refund(&act, order, &ask, key_use).await }).await??)
 }
 
 /// Changes nothing, so it needs no key.

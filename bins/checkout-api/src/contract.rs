@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use dropin_http::{ApiError, Authenticated, BasicAuthCaller, JsonBody, respond_idempotently};
+use dropin_http::{ApiError, Authenticated, BasicAuthCaller, ClientAddress, JsonBody, respond_idempotently};
 use dropin_ports::{KeyUse, StoredResponse};
 use dropin_usecases::access;
 use dropin_usecases::idempotency::{IdempotentOutcome, Reply};
@@ -52,22 +52,24 @@ async fn run_open(
 
 pub(crate) async fn close(
     deps: web::Data<MerchantDeps>,
+    from: ClientAddress,
     Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run_close(&deps, &caller, &body, key_use).await;
+    let outcome = run_close(&deps, &caller, from, &body, key_use).await;
     respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 async fn run_close(
     deps: &MerchantDeps,
     caller: &access::Caller,
+    from: ClientAddress,
     body: &[u8],
     key_use: Option<KeyUse>,
 ) -> Result<IdempotentOutcome, ApiError> {
     let CloseContractRequest { merchant_id, contract } = CloseContractRequest::parse(body)?;
     is_caller(caller, &merchant_id)?;
     let render = |contract: &_| StoredResponse { status: 200, etag: None, body: closed_contract(contract) };
-    let closed = deps.contracts.close(caller, contract, Reply { render, key_use }).await;
+    let closed = deps.contracts.close(&caller.act(from.0), contract, Reply { render, key_use }).await;
     closed.map_err(ApiError::of_named_contract)
 }

@@ -228,6 +228,14 @@ pub const SHOPPER_OPERATIONS: &[ApiOperation] = &[
         handler: || web::to(shopper::submit),
     },
     ApiOperation {
+        name: "removeSavedCard",
+        method: Method::DELETE,
+        path: "/v1/session/{SessionId}/contract/{ContractId}",
+        query: &[],
+        permission: None,
+        handler: || web::to(shopper::remove_card),
+    },
+    ApiOperation {
         name: "payAnotherWay",
         method: Method::POST,
         path: "/v1/shopper/session/{SessionId}/pay-another-way",

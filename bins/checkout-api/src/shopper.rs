@@ -5,8 +5,8 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, HeaderValue};
 use actix_web::{HttpResponse, web};
-use dropin_http::{ApiError, PathId, SmallJsonBody, json};
-use dropin_kernel::{SessionId, Violation, ViolationCode};
+use dropin_http::{ApiError, PathId, PathIds, SmallJsonBody, json};
+use dropin_kernel::{ContractId, SessionId, Violation, ViolationCode};
 use dropin_session::SessionStateKind;
 use dropin_usecases::payments::{AttemptFailure, Progress, ShopperError, ShopperView, Submit, SubmitError};
 use dropin_wire::RequestError;
@@ -16,7 +16,7 @@ use dropin_wire::shopper::{
 
 use crate::{CheckoutDeps, finish_later};
 
-/// Largest submit: seven members, none of them longer than 255 characters.
+/// Largest submit: eight members, none of them longer than 255 characters.
 const MAX_SUBMIT_BYTES: usize = 4 * 1024;
 /// Longest wait of one progress call; below the idle limit of common proxies.
 const MAX_PROGRESS_WAIT: Duration = Duration::from_secs(25);
@@ -33,6 +33,9 @@ pub(crate) fn view_body<'a>(deps: &'a CheckoutDeps, view: &'a ShopperView) -> Sh
         origins: &view.origins,
         methods: &view.methods,
         token_methods: &view.token_methods,
+        opens_contract: view.opens_contract,
+        allows_contract: view.allows_contract,
+        saved_cards: &view.saved_cards,
         stash_url: &deps.stash_url,
         sandbox: deps.shopper.sandbox,
         failed_attempt: view.failed_attempt.map(failed_attempt),
@@ -62,6 +65,14 @@ pub(crate) async fn submit(
         })
         .await??;
     Ok(progress_response(&progress))
+}
+
+pub(crate) async fn remove_card(
+    deps: web::Data<CheckoutDeps>,
+    PathIds(session, contract): PathIds<SessionId, ContractId>,
+) -> Result<HttpResponse, ApiError> {
+    deps.shopper.remove_card(session, contract).await?;
+    Ok(no_store(HttpResponse::NoContent().finish()))
 }
 
 pub(crate) async fn pay_another_way(

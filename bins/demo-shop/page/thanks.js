@@ -54,8 +54,8 @@ export function thanks(payment) {
   ];
 }
 
-function subscribed({ Subscription }) {
-  const text = SUBSCRIBED[Subscription?.State];
+function subscribed({ Subscription, Order }) {
+  const text = Subscription ? SUBSCRIBED[Subscription.State] : Order?.ContractId && "This card is saved: the next purchase can be paid with it.";
   return text ? h("p", { class: "aside" }, text) : "";
 }
 

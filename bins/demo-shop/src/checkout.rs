@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::catalogue::{BASE_CURRENCY, Currency, MAX_QUANTITY, PRODUCTS, Product, SHIPPING};
-use super::customers::{Country, Person};
+use super::customers::{Billing, Country, Person};
 use super::pricing::Pricing;
 use super::refusal::Refusal;
 
@@ -53,6 +53,9 @@ pub(super) struct SessionRequest {
     /// Whether the card is stored, so that the shop charges it again; left out where it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     open_contract: Option<bool>,
+    /// Whether the customer may have the card saved for the next purchase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allow_contract: Option<bool>,
     complete_url: String,
     cancel_url: String,
     /// Left out where an offer names it.
@@ -61,7 +64,8 @@ pub(super) struct SessionRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     rate_offer_id: Option<String>,
     items: Vec<Item>,
-    billing_profile: Person,
+    #[serde(flatten)]
+    billing: Billing,
     shipping_details: Shipping,
 }
 
@@ -98,7 +102,7 @@ impl Basket {
     /// # Errors
     /// [`Refusal::Invalid`], saying what to change.
     pub(super) fn check(&self) -> Result<(), Refusal> {
-        if Country::customer(self.country.as_deref()).is_none() {
+        if self.country().is_none() {
             return Err(invalid("The shop does not send to this country; choose another one."));
         }
         if self.lines.is_empty() {
@@ -110,8 +114,13 @@ impl Basket {
         self.lines.iter().try_for_each(|line| line.product().map(drop))
     }
 
+    /// Where the customer is.
+    pub(super) fn country(&self) -> Option<&'static Country> {
+        Country::find(self.country.as_deref())
+    }
+
     /// Prices the basket from the shop's own list and writes the request down. A Session that is replaced keeps its `reference`; a new one gets a
-    /// new one.
+    /// new one. A known customer is named, and may pay with a saved card.
     ///
     /// # Errors
     /// [`Refusal::Invalid`], saying what to change.
@@ -120,9 +129,10 @@ impl Basket {
         pricing: &Pricing,
         origin: &str,
         reference: Option<String>,
+        is_customer_known: bool,
     ) -> Result<SessionRequest, Refusal> {
         self.check()?;
-        let customer = Country::customer(self.country.as_deref()).ok_or_else(|| invalid("Choose a country."))?;
+        let country = self.country().ok_or_else(|| invalid("Choose a country."))?;
         let currency = &pricing.currency;
         let price = |cents| {
             pricing.convert(cents).ok_or_else(|| invalid("The shop cannot price in this currency now; choose another."))
@@ -139,16 +149,17 @@ impl Basket {
             merchant_reference: reference.unwrap_or_else(next_reference),
             auto_capture: self.auto_capture,
             open_contract: is_subscription.then_some(true),
+            allow_contract: (!is_subscription).then_some(true),
             complete_url: format!("{origin}/paid?session={{SessionId}}"),
             cancel_url: format!("{origin}/pay?session={{SessionId}}"),
             currency: pricing.offer.is_none().then(|| currency.code.clone()),
             rate_offer_id: pricing.offer.clone(),
             items,
-            billing_profile: customer,
+            billing: Billing::of(country, is_customer_known),
             shipping_details: Shipping {
                 shipping_amount: currency.number(price(SHIPPING)?),
                 duty_amount: currency.number(0),
-                to: customer,
+                to: country.customer(),
             },
         })
     }

@@ -1,4 +1,5 @@
-//! Who buys here: one person, at home in the country that the visitor chose. A real shop would take this from its customer's account.
+//! Who buys here: one person, at home in the country that the visitor chose, and known from the second purchase on. A real shop would take this from
+//! its customer's account, once the customer has signed in.
 
 use serde::Serialize;
 
@@ -23,6 +24,33 @@ pub(super) struct Person {
     email: &'static str,
     phone: &'static str,
     address: Address,
+}
+
+/// Who pays: as the payment service takes a new customer, or by what it knows a known one.
+#[derive(Debug, Serialize)]
+pub(super) enum Billing {
+    BillingProfile(NewCustomer),
+    BillingProfileReference(String),
+}
+
+/// A customer whom the payment service is to know by the shop's name from now on.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct NewCustomer {
+    billing_profile_reference: String,
+    #[serde(flatten)]
+    person: Person,
+}
+
+impl Billing {
+    /// The customer in a country.
+    pub(super) fn of(country: &Country, is_known: bool) -> Self {
+        let billing_profile_reference = country.customer_reference();
+        if is_known {
+            return Self::BillingProfileReference(billing_profile_reference);
+        }
+        Self::BillingProfile(NewCustomer { billing_profile_reference, person: country.customer() })
+    }
 }
 
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -93,9 +121,19 @@ const fn address(country: &'static str, [street, city, postcode]: [&'static str;
 }
 
 impl Country {
-    /// The customer in the country with this code; in the first one when none is named.
-    pub(super) fn customer(code: Option<&str>) -> Option<Person> {
+    /// The country with this code; the first one when none is named.
+    pub(super) fn find(code: Option<&str>) -> Option<&'static Self> {
         let wanted = code.unwrap_or(COUNTRIES[0].code);
-        COUNTRIES.iter().find(|country| country.code == wanted).map(|country| country.customer)
+        COUNTRIES.iter().find(|country| country.code == wanted)
+    }
+
+    /// The customer there.
+    pub(super) const fn customer(&self) -> Person {
+        self.customer
+    }
+
+    /// The shop's own name for the customer there, by which the payment service knows them: its BillingProfileReference.
+    pub(super) fn customer_reference(&self) -> String {
+        format!("robin-{}", self.code)
     }
 }

@@ -127,6 +127,8 @@ struct PurchaseRecords {
     charge_order: VecDeque<Uuid>,
     /// Of subscriptions that are being charged or ended now.
     subscriptions: BTreeMap<Uuid, Weak<AsyncMutex<()>>>,
+    /// References of customers whom the payment service knows.
+    customers: BTreeSet<String>,
     carts: BTreeMap<Uuid, CartSlot>,
     cart_order: VecDeque<Uuid>,
     entries: VecDeque<Arc<Entry>>,
@@ -164,6 +166,16 @@ impl Purchases {
             records.carts.remove(&oldest);
         }
         slot
+    }
+
+    /// Whether a Session of this customer was made before, so that the payment service knows them by this reference.
+    pub(super) fn is_known(&self, customer: &str) -> bool {
+        self.records().customers.contains(customer)
+    }
+
+    /// Remembers a customer of whom a Session was made.
+    pub(super) fn remember(&self, customer: String) {
+        self.records().customers.insert(customer);
     }
 
     /// Adds the purchase of a new Session; a known one stays as it is.

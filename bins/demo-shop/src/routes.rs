@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::api::{ApiClient, ApiError, Attempt, Order, Session};
 use super::catalogue::{BASE_CURRENCY, MAX_QUANTITY, MINOR_UNIT_EXCEPTIONS, PRODUCTS, Product, SHIPPING};
-use super::checkout::{Basket, CheckoutRequest};
+use super::checkout::{Basket, CheckoutRequest, SessionRequest};
 use super::customers::{COUNTRIES, Country};
 use super::pages::File;
 use super::pricing::Pricing;
@@ -210,8 +210,9 @@ async fn checkout(shop: Shop, api: Api, request: web::Json<CheckoutRequest>) -> 
             _ => {}
         }
     }
-    let pricing = price(&shop, &api, &basket).await?;
-    let session = api.create_session(&basket.request(&pricing, shop.site.origin(), None)?).await?;
+    let request = session_request(&shop, &api, &basket, None).await?;
+    let session = api.create_session(&request).await?;
+    remember(&shop, &basket);
     shop.purchases.add(session.session_id);
     *cart = Some(CartSession { session: session.session_id, basket: Some(basket) });
     Ok(shown(&shop, session, false))
@@ -219,12 +220,33 @@ async fn checkout(shop: Shop, api: Api, request: web::Json<CheckoutRequest>) -> 
 
 /// Replaces a Session that nobody pays yet; `None` when somebody does.
 async fn replace(shop: &Shop, api: &Api, basket: &Basket, session: &Session) -> Result<Option<Session>, Refusal> {
-    let pricing = price(shop, api, basket).await?;
-    let request = basket.request(&pricing, shop.site.origin(), Some(session.merchant_reference.clone()))?;
+    let request = session_request(shop, api, basket, Some(session.merchant_reference.clone())).await?;
     match api.replace_session(session.session_id, &request).await {
-        Ok(replaced) => Ok(Some(replaced)),
+        Ok(replaced) => {
+            remember(shop, basket);
+            Ok(Some(replaced))
+        }
         Err(error) if error.code() == "INVALID_SESSION_STATE" => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The request for a basket's Session, at the price of now.
+async fn session_request(
+    shop: &Shop,
+    api: &Api,
+    basket: &Basket,
+    reference: Option<String>,
+) -> Result<SessionRequest, Refusal> {
+    let pricing = price(shop, api, basket).await?;
+    let is_known = basket.country().is_some_and(|country| shop.purchases.is_known(&country.customer_reference()));
+    basket.request(&pricing, shop.site.origin(), reference, is_known)
+}
+
+/// The payment service knows the customer from now on.
+fn remember(shop: &Shop, basket: &Basket) {
+    if let Some(country) = basket.country() {
+        shop.purchases.remember(country.customer_reference());
     }
 }
 

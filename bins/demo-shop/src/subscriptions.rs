@@ -174,12 +174,9 @@ pub(super) async fn charge(
         return Err(Refusal::OutdatedCharge);
     }
     let billing = session.billing_profile.as_ref().and_then(|billing| billing.address.as_ref());
-    let customer = billing.and_then(|address| Country::customer(Some(&address.country)));
-    let consumer = customer.ok_or(Refusal::NoSubscription)?.into();
+    let country = billing.and_then(|address| Country::find(Some(&address.country)));
+    let consumer = country.ok_or(Refusal::NoSubscription)?.customer().into();
     let items = monthly(&session);
-    if items.is_empty() {
-        return Err(Refusal::NoSubscription);
-    }
     let request = ChargeRequest {
         merchant_id: &shop.merchant_id,
         reference_id: reference.clone(),
@@ -217,8 +214,10 @@ async fn opened(api: &ApiClient, id: Uuid) -> Result<(Session, Contract), Refusa
     Ok((session, contract))
 }
 
+/// The contract of a subscription; that of a saved card is none.
 fn contract_id(session: &Session) -> Option<Uuid> {
-    session.order.as_ref().and_then(|order| order.contract_id)
+    let is_subscription = session.items.iter().any(|item| Product::is_monthly(&item.name));
+    session.order.as_ref().and_then(|order| order.contract_id).filter(|_| is_subscription)
 }
 
 /// Number of the next charge. A declined one counts: another try needs a ReferenceId of its own. Not all charges are listed, but the newest are.

@@ -8,6 +8,7 @@ use dropin_boot::{Failure, Mode, is_json, json_text};
 
 use crate::cli::{Cli, Target};
 use crate::plan::{Addresses, Parts, merchant_file};
+use crate::serve::AdminAddress;
 
 /// Prints addresses, credentials and one command to try.
 pub(crate) fn print(
@@ -15,10 +16,11 @@ pub(crate) fn print(
     parts: &Parts,
     addresses: &Addresses,
     demo: Option<&Credentials>,
+    admin: Option<&AdminAddress>,
 ) -> Result<(), Failure> {
     let text = match is_json() {
-        true => compose_json(cli, parts, addresses, demo) + "\n",
-        false => compose(cli, parts, addresses, demo)?,
+        true => compose_json(cli, parts, addresses, demo, admin) + "\n",
+        false => compose(cli, parts, addresses, demo, admin)?,
     };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -29,7 +31,13 @@ const SANDBOX: &str = "Dropin runs as a sandbox: no money moves, and only publis
 const PRODUCTION: &str = "Dropin runs.";
 
 /// What runs where: a name for people, one for programs, and the address.
-fn address_rows(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Credentials>) -> Vec<[String; 3]> {
+fn address_rows(
+    cli: &Cli,
+    parts: &Parts,
+    addresses: &Addresses,
+    demo: Option<&Credentials>,
+    admin: Option<&AdminAddress>,
+) -> Vec<[String; 3]> {
     let Addresses { base, checkout, public, processor } = addresses;
     let row = |is_there: bool, name: &str, value: &str| {
         is_there.then(|| [name.to_owned(), name.to_lowercase().replace([' ', '-'], "_"), value.to_owned()])
@@ -37,6 +45,7 @@ fn address_rows(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&C
     let shop = demo.and_then(|demo| demo.shop_url.as_deref());
     let rows = [
         row(shop.is_some(), "Demo shop", shop.unwrap_or_default()),
+        row(admin.is_some(), "Admin panel", admin.map_or("", |admin| admin.url.as_str())),
         row(parts.has(Target::SessionApi), "Session API", base),
         row(parts.has(Target::CheckoutApi), "Checkout", checkout),
         row(parts.has(Target::CheckoutApi), "Drop-in script", &format!("{}/v1/dropin.js", public.asset)),
@@ -55,8 +64,15 @@ fn headline(cli: &Cli) -> &'static str {
 }
 
 /// One line for what collects logs. Other than on a terminal the password is not in it: the file that holds it is.
-fn compose_json(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Credentials>) -> String {
-    let address_rows = address_rows(cli, parts, addresses, demo).into_iter().map(|[_, name, value]| (name, value));
+fn compose_json(
+    cli: &Cli,
+    parts: &Parts,
+    addresses: &Addresses,
+    demo: Option<&Credentials>,
+    admin: Option<&AdminAddress>,
+) -> String {
+    let address_rows =
+        address_rows(cli, parts, addresses, demo, admin).into_iter().map(|[_, name, value]| (name, value));
     let mut members: serde_json::Map<_, _> = address_rows.map(|(name, value)| (name, value.into())).collect();
     if let Some(demo) = demo {
         members.insert("merchant_id".to_owned(), demo.merchant_id.clone().into());
@@ -65,10 +81,16 @@ fn compose_json(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&C
     json_text("INFO", headline(cli), members)
 }
 
-fn compose(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Credentials>) -> Result<String, Failure> {
+fn compose(
+    cli: &Cli,
+    parts: &Parts,
+    addresses: &Addresses,
+    demo: Option<&Credentials>,
+    admin: Option<&AdminAddress>,
+) -> Result<String, Failure> {
     let mut text = format!("{}\n\n", headline(cli));
     let mut row = |name: &str, value: &str| writeln!(text, "  {name:<16}{value}");
-    for [name, _, value] in address_rows(cli, parts, addresses, demo) {
+    for [name, _, value] in address_rows(cli, parts, addresses, demo, admin) {
         row(&name, &value)?;
     }
     if let Some(demo) = demo {
@@ -87,6 +109,9 @@ fn compose(cli: &Cli, parts: &Parts, addresses: &Addresses, demo: Option<&Creden
         }
     } else if parts.has(Target::SessionApi) {
         writeln!(text, "\nMerchants are created with `dropin merchant create --name NAME`.")?;
+    }
+    if let Some(link) = admin.and_then(|admin| admin.first_operator.as_deref()) {
+        writeln!(text, "\nBecome the first operator of the admin panel, by a link that works once:\n\n  {link}")?;
     }
     writeln!(text, "\nCtrl-c stops.")?;
     Ok(text)

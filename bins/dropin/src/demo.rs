@@ -107,7 +107,11 @@ pub(crate) async fn merchant(merchants: &Merchants, file: &Path, shop_url: &str)
         origins: vec![Origin::parse(shop_url)?],
         currencies: Currency::ALL.to_vec(),
     };
-    let made = Credentials { shop_url: Some(shop_url.to_owned()), ..credentials(merchants.create(wanted).await?) };
+    let created = merchants.create(wanted).await?;
+    // The shop knows its customer, and names them by reference.
+    let saved_cards = MerchantSettings { saved_cards_offered: Some(true), ..MerchantSettings::default() };
+    merchants.set(created.merchant_id, saved_cards).await?;
+    let made = Credentials { shop_url: Some(shop_url.to_owned()), ..credentials(created) };
     files::write_private(file, &serde_json::to_string_pretty(&made)?)?;
     Ok(made)
 }

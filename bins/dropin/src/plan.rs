@@ -18,13 +18,14 @@ pub(crate) const PREFIXES: Prefixes = Prefixes { checkout: "/checkout", asset: "
 pub(crate) const SANDBOX: &str = "/sandbox";
 
 /// Every part, in the order in which they start.
-const PARTS: [Target; 7] = [
+const PARTS: [Target; 8] = [
     Target::SandboxProcessor,
     Target::SessionApi,
     Target::StashApi,
     Target::CheckoutApi,
     Target::Settler,
     Target::Notifier,
+    Target::AdminPanel,
     Target::Shop,
 ];
 
@@ -60,7 +61,9 @@ impl Parts {
 
     /// Whether a part runs that calls the processor.
     pub(crate) fn need_processor(&self) -> bool {
-        [Target::SessionApi, Target::CheckoutApi, Target::Settler].into_iter().any(|part| self.has(part))
+        [Target::SessionApi, Target::CheckoutApi, Target::Settler, Target::AdminPanel]
+            .into_iter()
+            .any(|part| self.has(part))
     }
 
     /// Whether a part runs that stashes cards or pays with them: only those may open the stash's keys.
@@ -73,14 +76,16 @@ impl Parts {
         self.has(Target::CheckoutApi) || self.has(Target::Settler)
     }
 
-    /// Whether a part runs that checks API passwords, signs notifications, or makes the demo merchant: only those open the master key.
+    /// Whether a part runs that checks passwords, signs notifications, or makes merchants: only those open the master key.
     pub(crate) fn need_master_key(&self) -> bool {
-        [Target::SessionApi, Target::CheckoutApi, Target::Notifier, Target::Shop].into_iter().any(|part| self.has(part))
+        [Target::SessionApi, Target::CheckoutApi, Target::Notifier, Target::AdminPanel, Target::Shop]
+            .into_iter()
+            .any(|part| self.has(part))
     }
 
-    /// Whether anything but the shop runs, which listens for itself.
+    /// Whether anything but the shop and the admin panel runs, which have listeners of their own.
     pub(crate) fn need_listener(&self) -> bool {
-        self.0.iter().any(|part| *part != Target::Shop)
+        self.0.iter().any(|part| !matches!(part, Target::Shop | Target::AdminPanel))
     }
 }
 
@@ -153,7 +158,7 @@ impl Addresses {
 }
 
 /// Where a client on this machine finds a listener.
-fn reachable(address: SocketAddr) -> SocketAddr {
+pub(crate) fn reachable(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
         IpAddr::V6(ip) if ip.is_unspecified() => SocketAddr::from((Ipv4Addr::LOCALHOST, address.port())),
@@ -217,7 +222,7 @@ mod tests {
         assert_eq!(parts("dropin"), Ok(PARTS.to_vec()));
         assert!(!parts("dropin --no-demo").unwrap().contains(&Target::Shop));
         let production = parts("dropin --mode production").unwrap();
-        assert_eq!(production.len(), 5, "{production:?}");
+        assert_eq!(production.len(), 6, "{production:?}");
         assert!(parts("dropin --mode production --target shop").is_err());
         assert_eq!(parts("dropin --target notifier,session-api"), Ok(vec![Target::SessionApi, Target::Notifier]));
     }

@@ -1,16 +1,14 @@
 //! The Order API (docs/SPECIFICATION.md#order-api).
 
-use std::sync::Arc;
-
 use actix_web::{HttpResponse, web};
 use dropin_http::{
-    ApiError, Authenticated, BasicAuthCaller, IdempotencyKey, IfNoneMatch, OptionalJsonBody, PathId,
+    ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, IfNoneMatch, OptionalJsonBody, PathId,
     respond_idempotently,
 };
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_order::Channel;
 use dropin_ports::{Actor, KeyUse, OrderDetails, OrderName, StoredHistoryEntry};
-use dropin_usecases::access;
+use dropin_usecases::audit_log::MerchantAct;
 use dropin_usecases::idempotency::{IdempotentOutcome, Version};
 use dropin_validation::Text;
 use dropin_wire::RequestError;
@@ -64,7 +62,7 @@ fn step(past: &StoredHistoryEntry) -> HistoryEntry<'_> {
     let (actor, user) = match &past.actor {
         Actor::Merchant(user) => ("MERCHANT", Some(user.as_str())),
         Actor::Shopper => ("SHOPPER", None),
-        Actor::Operator(_) => ("OPERATOR", None),
+        Actor::Operator(_) | Actor::CommandLine(_) => ("OPERATOR", None),
         Actor::System => ("SYSTEM", None),
     };
     HistoryEntry { at: past.at, actor, user, what: &past.what, before: past.before.as_deref(), after: &past.after }
@@ -72,6 +70,7 @@ fn step(past: &StoredHistoryEntry) -> HistoryEntry<'_> {
 
 pub(crate) async fn capture(
     deps: web::Data<SessionApiDeps>,
+    from: ClientAddress,
     Authenticated(BasicAuthCaller(caller), (key, PathId(id), OptionalJsonBody(body))): Authenticated<(
         IdempotencyKey,
         PathId<OrderId>,
@@ -79,41 +78,42 @@ pub(crate) async fn capture(
     )>,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[body.as_deref().unwrap_or_default()]);
-    let outcome = run_capture(&deps, caller, id, body.as_deref(), key_use).await;
+    let outcome = run_capture(&deps, caller.act(from.0), id, body.as_deref(), key_use).await;
     respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 /// Runs on the flow runtime, where a client that disconnects cancels nothing.
 async fn run_capture(
     deps: &SessionApiDeps,
-    caller: Arc<access::Caller>,
+    act: MerchantAct,
     id: OrderId,
     body: Option<&[u8]>,
     key_use: Option<KeyUse>,
 ) -> Result<IdempotentOutcome, ApiError> {
     let request = OrderCaptureRequest::parse(body)?;
     let payments = deps.payments.clone();
-    let flow = async move { payments.capture(&caller, id, request.amount.as_ref(), Channel::Order, key_use).await };
+    let flow = async move { payments.capture(&act, id, request.amount.as_ref(), Channel::Order, key_use).await };
     Ok(deps.flows.run(flow).await??)
 }
 
 pub(crate) async fn cancel(
     deps: web::Data<SessionApiDeps>,
+    from: ClientAddress,
     Authenticated(BasicAuthCaller(caller), (key, PathId(id))): Authenticated<(IdempotencyKey, PathId<OrderId>)>,
 ) -> Result<HttpResponse, ApiError> {
     // A body has no meaning here and is not read.
     let key_use = key.used_by(&caller, &deps.answers, &[&[]]);
-    let outcome = run_cancel(&deps, caller, id, key_use).await;
+    let outcome = run_cancel(&deps, caller.act(from.0), id, key_use).await;
     respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 /// Runs on the flow runtime, where a client that disconnects cancels nothing.
 async fn run_cancel(
     deps: &SessionApiDeps,
-    caller: Arc<access::Caller>,
+    act: MerchantAct,
     id: OrderId,
     key_use: Option<KeyUse>,
 ) -> Result<IdempotentOutcome, ApiError> {
     let payments = deps.payments.clone();
-    Ok(deps.flows.run(async move { payments.cancel(&caller, id, Channel::Order, key_use).await }).await??)
+    Ok(deps.flows.run(async move { payments.cancel(&act, id, Channel::Order, key_use).await }).await??)
 }

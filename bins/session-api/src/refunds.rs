@@ -1,15 +1,14 @@
 //! Refunds of an Order (docs/SPECIFICATION.md#order-refund).
 
-use std::sync::Arc;
-
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use dropin_http::{
-    ApiError, Authenticated, BasicAuthCaller, IdempotencyKey, JsonBody, PathId, PathIds, json, respond_idempotently,
+    ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, JsonBody, PathId, PathIds, json,
+    respond_idempotently,
 };
 use dropin_kernel::{OrderId, RefundId};
 use dropin_ports::KeyUse;
-use dropin_usecases::access;
+use dropin_usecases::audit_log::MerchantAct;
 use dropin_usecases::idempotency::IdempotentOutcome;
 use dropin_usecases::payments::RefundAsk;
 use dropin_validation::Text;
@@ -19,6 +18,7 @@ use crate::SessionApiDeps;
 
 pub(crate) async fn create(
     deps: web::Data<SessionApiDeps>,
+    from: ClientAddress,
     Authenticated(BasicAuthCaller(caller), (key, PathId(id), JsonBody(body))): Authenticated<(
         IdempotencyKey,
         PathId<OrderId>,
@@ -26,14 +26,14 @@ pub(crate) async fn create(
     )>,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run(&deps, caller, id, &body, key_use).await;
+    let outcome = run(&deps, caller.act(from.0), id, &body, key_use).await;
     respond_idempotently(&deps.answers, key_use, outcome).await
 }
 
 /// Runs on the flow runtime, where a client that disconnects cancels nothing.
 async fn run(
     deps: &SessionApiDeps,
-    caller: Arc<access::Caller>,
+    act: MerchantAct,
     id: OrderId,
     body: &[u8],
     key_use: Option<KeyUse>,
@@ -41,7 +41,7 @@ async fn run(
     let OrderRefundRequest { reference, amount, description } = OrderRefundRequest::parse(body)?;
     let ask = RefundAsk { reference: reference.into_string(), amount, description: description.map(Text::into_string) };
     let payments = deps.payments.clone();
-    Ok(deps.flows.run(async move { payments.refund(&caller, id, &ask, key_use).await }).await??)
+    Ok(deps.flows.run(async move { payments.refund(&act, id, &ask, key_use).await }).await??)
 }
 
 pub(crate) async fn list(

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use dropin_access::Permission;
 use dropin_http::{
-    ApiError, Authenticated, BasicAuthCaller, IdempotencyKey, IfMatch, IfNoneMatch, JsonBody, PathId,
+    ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, IfMatch, IfNoneMatch, JsonBody, PathId,
     respond_idempotently, stored_response,
 };
 use dropin_kernel::SessionId;
@@ -61,6 +61,7 @@ pub(crate) async fn replace(
 
 pub(crate) async fn cancel(
     deps: web::Data<SessionApiDeps>,
+    from: ClientAddress,
     Authenticated(BasicAuthCaller(caller), (key, version, PathId(id))): Authenticated<(
         IdempotencyKey,
         IfMatch,
@@ -70,7 +71,7 @@ pub(crate) async fn cancel(
     // A body of a DELETE has no meaning and is not read.
     let key_use = key.used_by(&caller, &deps.answers, &[&[], version.sent()]);
     let reply = Reply { render: cancelled, key_use };
-    let outcome = deps.sessions.cancel(&caller, id, version.expected(), reply).await;
+    let outcome = deps.sessions.cancel(&caller.act(from.0), id, version.expected(), reply).await;
     respond_idempotently(&deps.answers, key_use, outcome).await
 }
 

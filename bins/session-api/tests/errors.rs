@@ -256,6 +256,8 @@ async fn what_is_not_offered_is_refused_and_not_ignored() {
     let api = Api::start().await;
     let mut body = request("order-1");
     body["RateOfferId"] = json!(NOBODY);
-    body["AllowContract"] = json!(true);
-    api.create(&api.ana, &body).await.is_refused_for(&["AllowContract VALUE_NOT_ALLOWED", "RateOfferId NOT_FOUND"]);
+    body["OpenContract"] = json!(true);
+    body["ContractId"] = json!(NOBODY);
+    let expected = ["ContractId CONFLICT", "OpenContract CONFLICT", "RateOfferId NOT_FOUND"];
+    api.create(&api.ana, &body).await.is_refused_for(&expected);
 }

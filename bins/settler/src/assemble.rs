@@ -4,6 +4,7 @@ use clap::Args;
 use dropin_boot::{Context, Failure, Parts, RateSourceArgs, keep_memory_private};
 use dropin_payments::{PaymentArgs, payments};
 use dropin_usecases::audit::OpenWork;
+use dropin_usecases::audit_log::Sealing;
 use dropin_usecases::contracts::CredentialDeletions;
 
 use crate::rate_source::rate_refresher;
@@ -37,6 +38,8 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         clock: context.clock.clone(),
         ids: context.ids.clone(),
     };
+    let audit_keys = context.audit_keys().await?;
+    let sealing = Arc::new(Sealing::new(context.store.clone(), audit_keys.clone(), context.clock.clone()));
     let deps = SettlerDeps {
         payments: payments(context, processor.clone(), catalogue.into(), Some(credentials.clone())),
         contracts: context.contracts(),
@@ -44,13 +47,16 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         answers: context.answers(),
         sessions: context.sessions(),
         rates: rates.clone(),
+        sealing: sealing.clone(),
         poll: POLL,
     };
     let open = OpenWork { payments: context.store.clone(), audit: context.store.clone(), clock: context.clock.clone() };
     let parts = Parts::new()
         .ready_with_keys(move || dropin_ports::CredentialVault::check(&*credentials))
+        .ready_with_keys(move || audit_keys.check())
         .run("settler", run(deps, context.stop.clone()))
         .register_metrics(Arc::new(open))
+        .register_metrics(sealing)
         .register_metrics(processor);
     Ok(match rates {
         Some(rates) => parts.register_metrics(Arc::new(rates)),

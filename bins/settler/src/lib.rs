@@ -4,8 +4,10 @@
 mod assemble;
 mod rate_source;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_usecases::audit_log::Sealing;
 use dropin_usecases::contracts::{Contracts, CredentialDeletions};
 use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::Payments;
@@ -20,6 +22,8 @@ pub use assemble::{SettlerArgs, assemble};
 const MAX_BATCH_ROWS: u32 = 64;
 /// Stored responses deleted in one transaction.
 const MAX_PURGE_ROWS: u32 = 1_000;
+/// Entries of the audit log sealed in one transaction.
+const MAX_SEALED_ENTRIES: u32 = 256;
 /// Operations looked after at the same time.
 const MAX_CONCURRENT_OPERATIONS: usize = 256;
 
@@ -41,6 +45,8 @@ pub struct SettlerDeps {
     pub answers: IdempotencyService,
     /// The feed of exchange rates, if there is one.
     pub rates: Option<RateRefresher>,
+    /// Entries of the audit log that wait for their seal.
+    pub sealing: Arc<Sealing>,
     /// How often to look for due work.
     pub poll: Duration,
 }
@@ -53,8 +59,9 @@ pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
     let answers = answers(&deps, stop.clone());
     let rates = rates(&deps, stop.clone());
     let contracts = contracts(&deps, stop.clone());
+    let seals = seals(&deps, stop.clone());
     log::info!("settler: looking for due work every {} ms", deps.poll.as_millis());
-    tokio::join!(operations, sessions, orders, answers, rates, contracts);
+    tokio::join!(operations, sessions, orders, answers, rates, contracts, seals);
     // The loops end with the signal; a closed channel means that whoever started us is gone.
     drop(stop.wait_for(|stopping| *stopping).await);
 }
@@ -130,6 +137,22 @@ async fn contracts(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
         };
         if !more {
             pause(deps.poll * 4, &mut stop).await;
+        }
+    }
+}
+
+/// Seals what was appended to the audit log, within a second.
+async fn seals(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let more = match deps.sealing.run_due(MAX_SEALED_ENTRIES).await {
+            Ok(sealed) => sealed == MAX_SEALED_ENTRIES,
+            Err(error) => {
+                log::warn!(error:% = error; "settler: cannot seal the audit log; trying again");
+                false
+            }
+        };
+        if !more {
+            pause(deps.poll, &mut stop).await;
         }
     }
 }

@@ -40,6 +40,7 @@ async fn make_merchant(url: &str) {
         origins: vec![],
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),
@@ -47,7 +48,7 @@ async fn make_merchant(url: &str) {
     let merchant = Merchant::restore(parts).unwrap();
     let id = ApiUserId::new(Uuid::from_u128(1));
     let user = ApiUser::new(id, MERCHANT, "api".to_owned(), PasswordHash(vec![0; 32]), Permissions::all());
-    store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.unwrap();
+    store.insert_merchant(NewMerchant { merchant, user, endpoint: None, audit: audited() }).await.unwrap();
     store.close();
 }
 
@@ -237,4 +238,11 @@ async fn no_number_stays_in_memory() {
     let limits = fs::read_to_string(format!("/proc/{}/limits", program.0.id())).unwrap();
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
     assert_eq!(core.split_whitespace().skip(4).take(2).collect::<Vec<_>>(), ["0", "0"]);
+}
+
+/// An entry of the audit log where it does not matter which.
+fn audited() -> dropin_ports::NewAuditEntry {
+    let (id, at) = (Uuid::from_u128(1), Timestamp::from_micros(0));
+    let (by, action) = (dropin_ports::Acting::system(), dropin_access::AuditAction::MerchantChange);
+    dropin_ports::NewAuditEntry::new(id, at, by, None, action, dropin_ports::AuditSubject::deployment())
 }

@@ -1,6 +1,6 @@
 // Dropin: frame.js. Built from crates/browser/src by `npm run build`; do not edit.
 (() => {
-var ADDRESSES = { "ar": "locales/ar.json?b577faeb06b3", "de": "locales/de.json?4f15c196f5f3", "en": "locales/en.json?6a5835a364a2" };
+var ADDRESSES = { "ar": "locales/ar.json?48eb747d9fbd", "de": "locales/de.json?9c76fbaee6fc", "en": "locales/en.json?7b9bbd0002ac" };
 function baseOf(source) {
 	const url = new URL(source);
 	const folder = /^.*\/v1\//.exec(url.pathname)?.[0];
@@ -88,6 +88,7 @@ function inkOn(background) {
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.185 ? "#11151c" : "#fff";
 }
 var members = (value) => Object(value);
+var fieldsOf = ({ FieldErrors }) => Array.isArray(FieldErrors) ? FieldErrors.map((one) => String(members(one)["Field"])) : [];
 function pause(ms, signal) {
 	return new Promise((resolve) => {
 		const timer = setTimeout(resolve, ms);
@@ -117,6 +118,9 @@ var Api = class {
 		const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ AttemptId: attempt }), keepalive: true };
 		return this.call(`${this.session}/pay-another-way`, request, 30, signal, "State");
 	}
+	removeCard(contract, signal) {
+		return this.persist(`${this.session.replace("shopper/", "")}/contract/${encodeURIComponent(contract)}`, { method: "DELETE" }, 15, signal, "");
+	}
 	stash(view, order, secret, signal) {
 		const address = `${view.StashUrl}/${view.MerchantId}/${order.AttemptId}`;
 		const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, SessionId: view.SessionId, ...secret });
@@ -137,10 +141,11 @@ var Api = class {
 		flow.addEventListener("abort", stop);
 		try {
 			const response = await fetch(new URL(path, this.base), { cache: "no-store", credentials: "omit", ...request, signal: limit.signal });
+			if (proof === "" && response.status === 204) return { kind: "ok", body: {} };
 			const body = members(await response.json());
-			if (response.ok && proof in body) return { kind: "ok", body };
+			if (response.ok && proof !== "" && proof in body) return { kind: "ok", body };
 			if (response.ok || response.status === 429 || response.status >= 500) return { kind: "unreachable" };
-			return { kind: "refused", status: response.status, code: String(body["Code"]), message: String(body["Message"] ?? "") };
+			return { kind: "refused", status: response.status, code: String(body["Code"]), message: String(body["Message"] ?? ""), fields: fieldsOf(body) };
 		} catch {
 			return { kind: "unreachable" };
 		} finally {
@@ -149,6 +154,44 @@ var Api = class {
 		}
 	}
 };
+var FOURS = [4, 8, 12, 16];
+var TABLE = [
+	"VISA|Visa|13 16 18 19|4",
+	"MC|Mastercard|16|51-55 2221-2720",
+	"AMEX|American Express|15|34 37",
+	"DISC|Discover|16 17 18 19|6011 644-649 65",
+	"JCB|JCB|16 17 18 19|3528-3589",
+	"DINERS|Diners Club|14 15 16 17 18 19|300-305 3095 36 38-39",
+	"UNIONPAY|UnionPay|14 15 16 17 18 19|62 81",
+	"MAESTRO|Maestro|12 13 14 15 16 17 18 19|5018 5020 5038 56-58 6304 67",
+	"ELO|Elo|16|401178-401179 438935 506699-506778 509000-509999 636368",
+	"HIPERCARD|Hipercard|16|606282",
+	"MIR|Mir|16 17 18 19|2200-2204",
+	"RUPAY|RuPay|16|508500-508999 6521-6522 60698-60699",
+	"TROY|Troy|16|9792",
+	"DANKORT|Dankort|16|5019"
+];
+var BRANDS = TABLE.map((row) => {
+	const [id = "", name = "", lengths = "", prefixes = ""] = row.split("|");
+	const asPrinted2 = id === "AMEX" || id === "DINERS" ? [4, 10] : FOURS;
+	const codeLength = id === "AMEX" ? 4 : 3;
+	return { id, name, lengths: lengths.split(" ").map(Number), gaps: asPrinted2, codeLength, prefixes: prefixes.split(" ") };
+});
+var brandNamed = (id) => BRANDS.find((brand) => brand.id === id) ?? null;
+function brandOf(digits) {
+	let best = null;
+	let longest = 0;
+	for (const brand of BRANDS) {
+		for (const prefix of brand.prefixes) {
+			const [low = "", high = low] = prefix.split("-");
+			const head = digits.slice(0, low.length);
+			if (low.length <= longest || head.length < low.length || head < low || head > high) continue;
+			best = brand;
+			longest = low.length;
+		}
+	}
+	return best;
+}
 var SVG = "http://www.w3.org/2000/svg";
 function fill(element, attributes, children) {
 	for (const [name, value] of Object.entries(attributes)) {
@@ -194,43 +237,6 @@ function shape(text) {
 	if (kind === "c") return svg("circle", { fill: fill2, cx: a, cy: b, r: c });
 	if (kind === "p") return svg("path", { fill: fill2, d: rest.join(" ") });
 	return svg("text", { fill: fill2, x: a, y: b, textLength: c, "font-size": d, "font-weight": "700", lengthAdjust: "spacingAndGlyphs" }, words);
-}
-var FOURS = [4, 8, 12, 16];
-var TABLE = [
-	"VISA|Visa|13 16 18 19|4",
-	"MC|Mastercard|16|51-55 2221-2720",
-	"AMEX|American Express|15|34 37",
-	"DISC|Discover|16 17 18 19|6011 644-649 65",
-	"JCB|JCB|16 17 18 19|3528-3589",
-	"DINERS|Diners Club|14 15 16 17 18 19|300-305 3095 36 38-39",
-	"UNIONPAY|UnionPay|14 15 16 17 18 19|62 81",
-	"MAESTRO|Maestro|12 13 14 15 16 17 18 19|5018 5020 5038 56-58 6304 67",
-	"ELO|Elo|16|401178-401179 438935 506699-506778 509000-509999 636368",
-	"HIPERCARD|Hipercard|16|606282",
-	"MIR|Mir|16 17 18 19|2200-2204",
-	"RUPAY|RuPay|16|508500-508999 6521-6522 60698-60699",
-	"TROY|Troy|16|9792",
-	"DANKORT|Dankort|16|5019"
-];
-var BRANDS = TABLE.map((row) => {
-	const [id = "", name = "", lengths = "", prefixes = ""] = row.split("|");
-	const asPrinted2 = id === "AMEX" || id === "DINERS" ? [4, 10] : FOURS;
-	const codeLength = id === "AMEX" ? 4 : 3;
-	return { id, name, lengths: lengths.split(" ").map(Number), gaps: asPrinted2, codeLength, prefixes: prefixes.split(" ") };
-});
-function brandOf(digits) {
-	let best = null;
-	let longest = 0;
-	for (const brand of BRANDS) {
-		for (const prefix of brand.prefixes) {
-			const [low = "", high = low] = prefix.split("-");
-			const head = digits.slice(0, low.length);
-			if (low.length <= longest || head.length < low.length || head < low || head > high) continue;
-			best = brand;
-			longest = low.length;
-		}
-	}
-	return best;
 }
 var ZEROS = [48, 1632, 1776, 2406, 65296];
 function toDigits(text) {
@@ -304,16 +310,17 @@ var Field = class {
 		this.digits = "";
 		this.kind = "insert";
 		this.refused = null;
-		const { id, mask, autocomplete } = setup;
+		const { mask, autocomplete } = setup;
+		const id = setup.id + (setup.suffix ?? "");
 		const forDigits = mask ? { inputmode: "numeric", dir: "ltr" } : { dir: "auto", autocapitalize: "words" };
 		const quiet = { autocorrect: "off", spellcheck: "false", enterkeyhint: "next" };
 		this.hint.id = `${id}-hint`;
 		this.error = h("p", { class: "error", id: `${id}-error`, hidden: true }, icon("warning", WARNING), this.errorText);
 		const placeholder = setup.placeholder ?? null;
-		this.input = h("input", { id, name: id, type: "text", autocomplete, placeholder, "aria-required": "true", ...forDigits, ...quiet });
+		this.input = h("input", { id, name: setup.id, type: "text", autocomplete, placeholder, "aria-required": "true", ...forDigits, ...quiet });
 		this.box = h("div", { class: "box" }, this.input);
-		const label = h("label", { for: id }, say(strings, id));
-		this.element = h("div", { class: `field ${id}` }, label, this.box, h("div", { class: "under" }, this.hint, this.error));
+		const label = h("label", { for: id }, say(strings, setup.id));
+		this.element = h("div", { class: `field ${setup.id}` }, label, this.box, h("div", { class: "under" }, this.hint, this.error));
 		this.listen();
 	}
 	get value() {
@@ -423,6 +430,89 @@ function watchHeight(tell) {
 	measure();
 	new ResizeObserver(measure).observe(app);
 }
+var PayForm = class {
+	constructor(strings, events, label, suffix = "") {
+		this.strings = strings;
+		this.events = events;
+		this.suffix = suffix;
+		this.buttonText = h("span");
+		this.total = h("p", { class: "total", hidden: true });
+		this.amount = "";
+		this.free = false;
+		this.busy = false;
+		this.notice = h("div", { class: "notice", id: `notice${suffix}`, hidden: true });
+		this.button = payButton("submit", this.buttonText);
+		this.element = h("form", { novalidate: true, autocomplete: "on", "aria-label": label });
+		this.element.addEventListener("submit", (event) => {
+			event.preventDefault();
+			events.submitted();
+		});
+	}
+	get valid() {
+		return this.all.every((field) => field.problem === null);
+	}
+	check() {
+		const wrong = this.all.filter((field) => field.show(field.problem) !== null);
+		if (wrong.length === 0) return this.read();
+		this.complain(wrong);
+		return null;
+	}
+	refuse(names) {
+		const keys = { number: "numberInvalid", expiry: "expiryRefused", code: "codeRefused", name: "nameNotName" };
+		const refused = names.flatMap((name) => this.fields[name] ?? []);
+		for (const name of names) this.fields[name]?.refuse({ key: keys[name] });
+		this.complain(refused);
+		this.events.changed();
+	}
+	setAmount(amount, free) {
+		[this.amount, this.free] = [amount, free];
+		this.total.textContent = say(this.strings, "total", { amount });
+		this.label();
+	}
+	hideButton(hidden) {
+		this.button.hidden = hidden;
+		this.button.disabled = hidden;
+		this.total.hidden = !hidden;
+	}
+	setBusy(busy) {
+		this.busy = busy;
+		for (const { input } of this.all) input.readOnly = busy;
+		this.element.setAttribute("aria-busy", String(busy));
+		this.label();
+	}
+	retry() {
+		const { code } = this.fields;
+		code.clear();
+		whenDrawn(() => code.input.focus());
+	}
+	rest(resting) {
+		setState(this.button, "aria-disabled", resting);
+	}
+	setNotice(text) {
+		setNotice(this.notice, text);
+	}
+	clear() {
+		for (const field of this.all) field.clear();
+		this.events.changed();
+	}
+	fill(...parts) {
+		this.element.append(...parts, this.notice, this.total, this.button);
+	}
+	get all() {
+		return Object.values(this.fields);
+	}
+	complain(wrong) {
+		const first = wrong[0];
+		if (first === void 0) return;
+		first.input.focus();
+		const message = say(this.strings, first.problem?.key ?? "", first.problem?.values);
+		this.events.announce(wrong.length > 1 ? `${say(this.strings, "fixFields")} ${message}` : message);
+	}
+	label() {
+		const key = this.free ? this.busy ? "saving" : "save" : this.busy ? "paying" : "pay";
+		this.buttonText.textContent = say(this.strings, key, { amount: this.amount });
+	}
+};
 var MAX_NUMBER_DIGITS = 19;
 var MIN_NUMBER_DIGITS = 12;
 var YEARS_AHEAD = 25;
@@ -462,9 +552,8 @@ function expiryProblem(digits, today) {
 	if (months < 0) return { key: "expiryPast" };
 	return months > YEARS_AHEAD * 12 ? { key: "expiryFar" } : null;
 }
-function codeProblem(code, number) {
+function codeProblem(code, length) {
 	if (code === "") return { key: "codeMissing" };
-	const length = brandOf(number)?.codeLength;
 	const fits = length === void 0 ? code.length === 3 || code.length === 4 : code.length === length;
 	return fits ? null : { key: length === 4 ? "codeShort4" : "codeShort3" };
 }
@@ -479,96 +568,55 @@ var NUMBER_MASK = {
 	max: (digits) => brandOf(digits)?.lengths.at(-1) ?? MAX_NUMBER_DIGITS,
 	show: (digits) => grouped(digits, brandOf(digits)?.gaps ?? FOURS)
 };
-var CardForm = class {
+var CardForm = class extends PayForm {
 	constructor(strings, accepted, events) {
-		this.strings = strings;
-		this.events = events;
+		super(strings, events, say(strings, "frameTitle"));
 		this.blank = icon("blank-card", CARD);
 		this.mark = this.blank;
-		this.notice = h("div", { class: "notice", id: "notice", hidden: true });
-		this.buttonText = h("span");
-		this.total = h("p", { class: "total", hidden: true });
-		this.agreement = h("p", { class: "agreement", id: "agreement", hidden: true });
-		this.amount = "";
-		this.free = false;
-		this.busy = false;
+		this.box = h("input", { type: "checkbox", id: "save", "aria-describedby": "agreement" });
+		this.agreement = h("p", { class: "agreement", id: "agreement" });
 		this.fields = this.buildFields(accepted);
 		const { number, expiry, code, name } = this.fields;
 		number.box.append(this.mark);
-		this.button = payButton("submit", this.buttonText);
-		const pair = h("div", { class: "pair" }, expiry.element, code.element);
-		const rows = [number.element, pair, name.element, this.agreement, this.notice, this.total, this.button];
-		this.element = h("form", { novalidate: true, autocomplete: "on", "aria-label": say(strings, "frameTitle") }, ...rows);
-		this.element.addEventListener("submit", (event) => {
-			event.preventDefault();
-			events.submitted();
-		});
+		this.choice = h("div", { class: "choice" }, this.box, h("label", { for: "save" }, say(strings, "saveCard")));
+		this.consent = h("div", { class: "consent", hidden: true }, this.choice, this.agreement);
+		this.fill(number.element, h("div", { class: "pair" }, expiry.element, code.element), name.element, this.consent);
 		this.numberChanged();
 	}
-	get valid() {
-		return Object.values(this.fields).every((field) => field.problem === null);
+	get ticked() {
+		return this.box.checked;
 	}
-	check() {
-		const wrong = Object.values(this.fields).filter((field) => field.show(field.problem) !== null);
-		const first = wrong[0];
-		if (first === void 0) return this.read();
-		this.complain(wrong);
-		return null;
-	}
-	refuse(names) {
-		const keys = { number: "numberInvalid", expiry: "expiryRefused", code: "codeRefused", name: "nameNotName" };
-		for (const name of names) this.fields[name].refuse({ key: keys[name] });
-		this.complain(names.map((name) => this.fields[name]));
-		this.events.changed();
-	}
-	setOrder(amount, agreement, free) {
-		[this.amount, this.free] = [amount, free];
-		this.total.textContent = say(this.strings, "total", { amount });
-		this.agreement.textContent = agreement;
-		this.agreement.hidden = agreement === "";
-		if (agreement === "") this.button.removeAttribute("aria-describedby");
+	setAgreement({ text, optional }) {
+		if (this.agreement.textContent !== text || !optional) this.box.checked = false;
+		this.agreement.textContent = text;
+		this.consent.hidden = text === "";
+		this.choice.hidden = !optional;
+		if (text === "" || optional) this.button.removeAttribute("aria-describedby");
 		else this.button.setAttribute("aria-describedby", "agreement");
-		this.label();
-	}
-	hideButton(hidden) {
-		this.button.hidden = hidden;
-		this.button.disabled = hidden;
-		this.total.hidden = !hidden;
 	}
 	setBusy(busy) {
-		this.busy = busy;
-		for (const field of Object.values(this.fields)) field.input.readOnly = busy;
-		this.element.setAttribute("aria-busy", String(busy));
-		this.label();
-	}
-	retry() {
-		const { code } = this.fields;
-		code.clear();
-		whenDrawn(() => code.input.focus());
-	}
-	rest(resting) {
-		setState(this.button, "aria-disabled", resting);
-	}
-	setNotice(text) {
-		setNotice(this.notice, text);
+		super.setBusy(busy);
+		setState(this.box, "aria-disabled", busy);
 	}
 	clear() {
-		for (const field of Object.values(this.fields)) field.clear();
+		super.clear();
+		this.box.checked = false;
 		this.numberChanged();
-		this.events.changed();
 	}
 	buildFields(accepted) {
 		const { strings, events } = this;
+		this.box.addEventListener("click", (event) => this.box.hasAttribute("aria-disabled") && event.preventDefault());
 		const changed = (field) => {
 			if (field.input.id === "number") this.numberChanged();
 			events.changed();
 		};
 		const make = (id, autocomplete, problem, mask, placeholder, note) => new Field({ id, autocomplete, problem, ...mask && { mask }, ...placeholder && { placeholder }, ...note && { note } }, strings, changed, events.announce);
-		const codeMask = { max: () => brandOf(this.fields.number.value)?.codeLength ?? 4, show: (digits) => digits };
+		const codeLength = () => brandOf(this.fields.number.value)?.codeLength;
+		const codeMask = { max: () => codeLength() ?? 4, show: (digits) => digits };
 		const fields = {
 			number: make("number", "cc-number", (value) => numberProblem(value, accepted), NUMBER_MASK),
 			expiry: make("expiry", "cc-exp", (value) => expiryProblem(value, new Date()), EXPIRY_MASK, say(strings, "expiryPlaceholder")),
-			code: make("code", "cc-csc", (value) => codeProblem(value, this.fields.number.value), codeMask, void 0, "notice"),
+			code: make("code", "cc-csc", (value) => codeProblem(value, codeLength()), codeMask, void 0, "notice"),
 			name: make("name", "cc-name", nameProblem)
 		};
 		fields.name.input.setAttribute("enterkeyhint", "go");
@@ -583,22 +631,11 @@ var CardForm = class {
 		const code = this.fields.code;
 		if (code.input.hasAttribute("aria-invalid")) code.show(code.problem);
 	}
-	complain(wrong) {
-		const first = wrong[0];
-		if (first === void 0) return;
-		first.input.focus();
-		const message = say(this.strings, first.problem?.key ?? "", first.problem?.values);
-		this.events.announce(wrong.length > 1 ? `${say(this.strings, "fixFields")} ${message}` : message);
-	}
 	read() {
 		const { number, expiry, code, name } = this.fields;
 		const date = expiryOf(expiry.value);
 		const Expiry = { Year: String(date?.year ?? ""), Month: String(date?.month ?? "").padStart(2, "0") };
 		return { Name: name.value.trim(), Number: number.value, VerificationCode: code.value, Expiry };
-	}
-	label() {
-		const key = this.free ? this.busy ? "saving" : "save" : this.busy ? "paying" : "pay";
-		this.buttonText.textContent = say(this.strings, key, { amount: this.amount });
 	}
 };
 var PROTOCOL = 2;
@@ -652,15 +689,25 @@ function detailsOf(strings, locale, view, bank) {
 		{ label: say(strings, "bankPlace"), text: place, copy: "" }
 	].filter(({ text }) => text !== "");
 }
-var TEXT_VERSION = "2026-11";
+var TEXT_VERSIONS = {
+	agree: "2026-11",
+	"allow.ONE_CLICK": "2026-11-one-click",
+	"allow.UNSCHEDULED": "2026-11-unscheduled"
+};
+function textOf({ OpensContract, AllowsContract }) {
+	const key = OpensContract === void 0 ? `allow.${AllowsContract}` : "agree";
+	return key in TEXT_VERSIONS ? key : "";
+}
 function agreementOf(strings, view) {
-	return view.OpensContract === void 0 ? "" : say(strings, "agree", { merchant: view.MerchantName });
+	const key = textOf(view);
+	return { text: key && say(strings, key, { merchant: view.MerchantName }), optional: view.OpensContract === void 0 };
 }
 var isFree = (view) => view.OpensContract !== void 0 && view.TotalAmount === 0;
-function consentOf(view, locale) {
-	if (view.OpensContract === void 0) return {};
+function consentOf(view, locale, ticked) {
+	const TextVersion = TEXT_VERSIONS[textOf(view)];
+	if (TextVersion === void 0 || view.OpensContract === void 0 && !ticked) return {};
 	const { language, region } = new Intl.Locale(locale.format).maximize();
-	return { Consent: { TextVersion: TEXT_VERSION, Locale: `${language}_${region}` } };
+	return { Consent: { TextVersion, Locale: `${language}_${region}` } };
 }
 var isCard = (method) => method.Class === "Card";
 function cardEntry(strings, schemes) {
@@ -683,7 +730,7 @@ function entry(strings, { Id, Name, Class }, amount) {
 		button: say(strings, transfer ? "transferButton" : keyOf(strings, "leaveButton", Id), { name, amount })
 	};
 }
-function viewModelOf(strings, locale, view) {
+function viewModelOf(strings, locale, { SavedCards: _saved, ...view }, listed) {
 	const amount = amountOf(view, locale.format);
 	const schemes = view.PaymentMethods.filter(isCard);
 	const others = view.PaymentMethods.filter((method) => !isCard(method)).map((method) => entry(strings, method, amount));
@@ -692,6 +739,7 @@ function viewModelOf(strings, locale, view) {
 		dir: locale.direction,
 		frameTitle: say(strings, "frameTitle"),
 		testMode: view.Sandbox ? say(strings, "testMode") : "",
+		listed,
 		methods: schemes.length > 0 ? [cardEntry(strings, schemes), ...others] : others,
 		view,
 		strings
@@ -736,11 +784,11 @@ var WARNED = {
 	CardVerificationCodeInvalid: "code"
 };
 var Checkout = class {
-	constructor(api, sessionId, link, form, strings, locale, view) {
+	constructor(api, sessionId, link, forms, strings, locale, view) {
 		this.api = api;
 		this.sessionId = sessionId;
 		this.link = link;
-		this.form = form;
+		this.forms = forms;
 		this.strings = strings;
 		this.locale = locale;
 		this.view = view;
@@ -748,7 +796,7 @@ var Checkout = class {
 		this.flow = new AbortController();
 		this.method = "";
 		this.resting = false;
-		this.cardSent = false;
+		this.sent = null;
 		this.away = "";
 		this.awayAttempt = "";
 		this.expiry = Infinity;
@@ -756,31 +804,43 @@ var Checkout = class {
 	begin(notice = this.failureOf(this.view.Attempt)) {
 		this.watchExpiry();
 		if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
-		this.form.setOrder(this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
-		this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view) });
+		const there = this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
+		this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view, this.forms.listed) });
+		this.forms.open(this.byCard);
+		if (!there) whenDrawn(() => this.forms.focusHeading());
 		if (this.view.State === "CREATED") this.openForm(notice);
 		else void this.follow(this.newFlow(), null);
 	}
 	select(method) {
 		this.method = method;
+		this.forms.open(this.byCard);
 		this.tellEnabled();
 	}
+	toggle(contract) {
+		if (this.phase !== "form") return;
+		const open = !this.byCard || this.forms.contract !== contract;
+		this.forms.contract = contract;
+		if (this.byCard && open) this.select(CARDS);
+		else this.link.send({ type: "choose", open });
+	}
 	tellEnabled() {
-		const enabled = this.phase === "form" && this.method !== "" && !this.resting && (!this.byCard || this.form.valid);
+		const enabled = this.phase === "form" && this.method !== "" && !this.resting && (!this.byCard || this.forms.chosen.valid);
 		this.link.sendEnabled(enabled, this.method);
 	}
 	async pay(token) {
 		if (this.phase !== "form" || this.method === "" && !token || this.resting) return;
-		const byCard = this.byCard && !token;
-		const card = byCard ? this.form.check() : null;
-		if (byCard && card === null) return;
+		const form = this.byCard && !token ? this.forms.chosen : null;
+		const card = form && form.check();
+		if (form !== null && card === null) return;
 		const signal = this.newFlow();
 		this.notify("");
 		this.setBusy(true, card === null ? this.paying : "");
 		if (card !== null) announce(this.paying);
-		this.cardSent = card !== null;
+		this.sent = form;
 		const AttemptId = openAttempt(this.sessionId);
-		const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...consentOf(this.view, this.locale) };
+		const ContractId = form === null ? "" : this.forms.contract;
+		const of = ContractId === "" ? consentOf(this.view, this.locale, form !== null && this.forms.ticked) : { ContractId };
+		const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...of };
 		const secret = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
 		const order = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
 		if (!secret || await this.stash(secret, order, signal)) await this.follow(signal, order);
@@ -792,6 +852,27 @@ var Checkout = class {
 		this.showStatus("stopping");
 		await this.follow(signal, null, () => this.api.payAnotherWay(this.awayAttempt, signal));
 	}
+	async remove(contract) {
+		if (this.phase !== "form" || this.resting) return false;
+		this.setResting(true);
+		const answer = await this.api.removeCard(contract, this.flow.signal);
+		this.setResting(false);
+		if (answer.kind === "refused" && answer.status === 409) void this.reload();
+		else if (answer.kind === "ok" || answer.kind === "refused" && answer.status === 404) this.forget(contract);
+		else return false;
+		return true;
+	}
+	forget(contract) {
+		const cards = this.view.SavedCards ?? [];
+		const place = cards.findIndex(({ ContractId }) => ContractId === contract);
+		const left = cards.filter(({ ContractId }) => ContractId !== contract);
+		this.view = { ...this.view, SavedCards: left };
+		this.forms.contract = (left[place] ?? left.at(-1))?.ContractId ?? "";
+		this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
+		this.select(this.method);
+		this.forms.focusHeading();
+		announce(this.say("removed"));
+	}
 	checkExpiry() {
 		if (this.phase === "form" && Date.now() > this.expiry) void this.reload();
 	}
@@ -799,7 +880,7 @@ var Checkout = class {
 		return this.method === CARDS;
 	}
 	get paying() {
-		return this.say(isFree(this.view) ? "saving" : "paying", { amount: this.amountOf(this.view) });
+		return this.say(isFree(this.view) && this.forms.contract === "" ? "saving" : "paying", { amount: this.amountOf(this.view) });
 	}
 	async reload(notice) {
 		if (this.phase === "over") return;
@@ -812,6 +893,8 @@ var Checkout = class {
 		}
 		if (signal.aborted || answer.kind === "unreachable") return;
 		if (answer.kind === "refused") return this.fail(answer.code);
+		await this.forms.prepare(answer.body, false);
+		if (signal.aborted) return;
 		const before = this.view;
 		this.view = answer.body;
 		if (notice !== void 0) this.rest();
@@ -820,11 +903,12 @@ var Checkout = class {
 	async stash(secret, order, signal) {
 		const answer = await this.api.stash(this.view, order, secret, signal);
 		if (signal.aborted) return false;
-		if (answer.kind === "ok" && answer.body.Warnings.length === 0) return true;
+		const warnings = (answer.kind === "ok" ? answer.body.Warnings : []).filter((warning) => order.ContractId === void 0 || WARNED[warning] === "code");
+		if (answer.kind === "ok" && warnings.length === 0) return true;
 		closeAttempt(this.sessionId);
-		const names = answer.kind === "ok" ? answer.body.Warnings.flatMap((warning) => WARNED[warning] ?? []) : [];
+		const names = warnings.flatMap((warning) => WARNED[warning] ?? []);
 		this.openForm(names.length > 0 ? void 0 : this.say(answer.kind === "unreachable" ? "notSent" : "retype"));
-		if (names.length > 0) this.form.refuse(names);
+		if (names.length > 0) this.forms.chosen.refuse(names);
 		return false;
 	}
 	async follow(signal, order, first) {
@@ -869,6 +953,8 @@ var Checkout = class {
 			void this.reload((before, now) => this.changeOf(before, now));
 		} else if (answer.status === 409) {
 			return false;
+		} else if (answer.fields.includes("ContractId")) {
+			void this.reload(() => this.say("savedGone"));
 		} else {
 			this.openForm(this.say(sent.StashId === void 0 ? "methodRefused" : "retype"));
 		}
@@ -904,9 +990,10 @@ var Checkout = class {
 			const changed = before.Version !== now.Version && this.amountOf(before) !== this.amountOf(now);
 			return [failure ?? this.failureOf(now.Attempt), changed && this.changeOf(before, now)].filter(Boolean).join(" ");
 		});
-		if (!this.cardSent || this.phase !== "form") return;
-		this.cardSent = false;
-		this.form.retry();
+		const { sent } = this;
+		if (sent === null || this.phase !== "form") return;
+		this.sent = null;
+		if (sent === this.forms.chosen) sent.retry();
 		this.tellEnabled();
 	}
 	failureOf(attempt) {
@@ -929,24 +1016,25 @@ var Checkout = class {
 		this.notify(notice ?? "");
 	}
 	notify(text) {
-		this.form.setNotice(this.byCard ? text : "");
+		this.forms.setNotice(this.byCard ? text : "");
 		if (this.byCard && text !== "") whenDrawn(() => this.phase === "form" && announce(text));
 		this.link.send({ type: "notice", text: this.byCard ? "" : text });
 	}
 	setBusy(busy, text = "") {
 		if (busy) this.phase = "paying";
-		this.form.setBusy(busy);
-		this.form.rest(busy || this.resting);
+		this.forms.setBusy(busy);
+		this.forms.rest(busy || this.resting);
 		this.link.send({ type: "busy", busy, text });
 		this.tellEnabled();
 	}
 	rest() {
-		this.resting = true;
-		setTimeout(() => {
-			this.resting = false;
-			this.form.rest(this.phase !== "form");
-			this.tellEnabled();
-		}, REST_MS);
+		this.setResting(true);
+		setTimeout(() => this.setResting(false), REST_MS);
+	}
+	setResting(resting) {
+		this.resting = resting;
+		this.forms.rest(resting || this.phase !== "form");
+		this.tellEnabled();
 	}
 	showProcessing() {
 		this.setBusy(true);
@@ -991,7 +1079,7 @@ var Checkout = class {
 		clearTimeout(this.expiryTimer);
 		this.phase = "over";
 		closeAttempt(this.sessionId);
-		this.form.clear();
+		this.forms.clear();
 		this.tellEnabled();
 	}
 	newFlow() {
@@ -1014,6 +1102,79 @@ var Checkout = class {
 	changeOf(before, now) {
 		const [was, amount] = [this.amountOf(before), this.amountOf(now)];
 		return this.say(was === amount ? "orderChanged" : "amountChanged", { was, amount });
+	}
+};
+var CodeForm = class extends PayForm {
+	constructor(strings, events, label, suffix, length) {
+		super(strings, events, label, suffix);
+		const mask = { max: () => length, show: (digits) => digits };
+		const problem = (code2) => codeProblem(code2, length);
+		const code = new Field({ id: "code", suffix, autocomplete: "cc-csc", mask, note: `notice${suffix}`, problem }, strings, events.changed, events.announce);
+		code.setHint(say(strings, `codeHint${length}`));
+		code.input.setAttribute("enterkeyhint", "go");
+		this.fields = { code };
+		this.fill(code.element);
+	}
+	read() {
+		return { VerificationCode: this.fields.code.value };
+	}
+};
+var Forms = class {
+	constructor(card, draw2) {
+		this.card = card;
+		this.draw = draw2;
+		this.contract = "";
+		this.list = null;
+		this.hidden = false;
+	}
+	get chosen() {
+		return this.list?.forms.get(this.contract) ?? this.card;
+	}
+	get ticked() {
+		return this.card.ticked;
+	}
+	get listed() {
+		return this.list !== null;
+	}
+	async prepare({ SavedCards: [card] = [] }, newest) {
+		if (this.list !== null || card === void 0) return;
+		this.list = await (this.drawing ??= this.draw());
+		if (newest && this.list !== null) this.contract = card.ContractId;
+	}
+	setOrder(view, amount, agreement, free) {
+		this.card.setAgreement(agreement);
+		this.list?.show(view);
+		for (const form of this.all) form.setAmount(amount, free && form === this.card);
+		this.hideButton(this.hidden);
+		if (this.contract === "" || this.chosen !== this.card) return true;
+		this.contract = "";
+		return false;
+	}
+	open(open) {
+		this.list?.open(open ? this.contract : null);
+	}
+	focusHeading() {
+		this.list?.focus(this.contract);
+	}
+	hideButton(hidden) {
+		this.hidden = hidden;
+		for (const form of this.all) form.hideButton(hidden);
+	}
+	setBusy(busy) {
+		this.list?.setBusy(busy);
+		for (const form of this.all) form.setBusy(busy);
+	}
+	rest(resting) {
+		for (const form of this.all) form.rest(resting);
+	}
+	setNotice(text) {
+		for (const form of this.all) form.setNotice(form === this.chosen ? text : "");
+	}
+	clear() {
+		for (const form of this.all) form.clear();
+	}
+	get all() {
+		return [...this.list?.forms.values() ?? [], this.card];
 	}
 };
 function portOffer() {
@@ -1050,8 +1211,9 @@ var Link = class {
 		this.send({ type: "fail", code, cause, title, text, lang, dir });
 	}
 };
-var frame_default = "html{background-color:var(--d-content);overflow-y:hidden;-webkit-text-size-adjust:100%}body{margin:0}#app{padding:4px}form{display:grid;gap:10px}.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(110px,1fr));column-gap:14px}label{display:block;margin-block-end:6px;font-size:14px;font-weight:500}.box{position:relative}input{inline-size:100%;block-size:48px;padding-inline:14px;border:0 solid var(--d-input-line);border-width:var(--input--border-top-width,1px) var(--input--border-right-width,1px) var(--input--border-bottom-width,1px) var(--input--border-left-width,1px);border-radius:var(--d-input-radius);background-color:var(--d-input);color:var(--d-input-text);font:inherit;font-variant-numeric:tabular-nums}[dir=rtl] input[dir=ltr]{text-align:end}input::placeholder{color:inherit;opacity:.68}input:focus-visible{outline:2px solid var(--d-primary);outline-offset:1px;border-color:var(--d-primary)}input[aria-invalid]{border-color:var(--d-error);box-shadow:inset 0 0 0 1px var(--d-error);outline-color:var(--d-error)}input:read-only{opacity:.72}input:autofill{-webkit-text-fill-color:var(--d-input-text);box-shadow:inset 0 0 0 48px color-mix(in srgb,var(--d-primary) 10%,var(--d-input))}.box .icon,.box .mark{position:absolute;inset-block:0;inset-inline-end:12px;margin-block:auto;color:var(--d-input-text);pointer-events:none}.box .icon{opacity:.55}.number input{padding-inline-end:60px}.under{min-block-size:22px;padding-block-start:4px;font-size:13px;line-height:18px}.hint{color:var(--d-muted)}.error{display:flex;gap:5px;color:var(--d-error)}.error .icon{inline-size:16px;block-size:16px;margin-block-start:1px;stroke-width:2.25}.agreement{color:var(--d-muted);font-size:13px;line-height:18px}.total{padding-block:8px 2px;font-weight:600}";
+var frame_default = "html{background-color:var(--d-content);overflow-y:hidden;-webkit-text-size-adjust:100%}body{margin:0}#app{padding:4px}form{display:grid;gap:10px}.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(110px,1fr));column-gap:14px}label{display:block;margin-block-end:6px;font-size:14px;font-weight:500}.box{position:relative}input{inline-size:100%;block-size:48px;padding-inline:14px;border:0 solid var(--d-input-line);border-width:var(--input--border-top-width,1px) var(--input--border-right-width,1px) var(--input--border-bottom-width,1px) var(--input--border-left-width,1px);border-radius:var(--d-input-radius);background-color:var(--d-input);color:var(--d-input-text);font:inherit;font-variant-numeric:tabular-nums}[dir=rtl] input[dir=ltr]{text-align:end}input::placeholder{color:inherit;opacity:.68}input:focus-visible{outline:2px solid var(--d-primary);outline-offset:1px;border-color:var(--d-primary)}input[aria-invalid]{border-color:var(--d-error);box-shadow:inset 0 0 0 1px var(--d-error);outline-color:var(--d-error)}input:read-only{opacity:.72}input:autofill{-webkit-text-fill-color:var(--d-input-text);box-shadow:inset 0 0 0 48px color-mix(in srgb,var(--d-primary) 10%,var(--d-input))}.box .icon,.box .mark{position:absolute;inset-block:0;inset-inline-end:12px;margin-block:auto;color:var(--d-input-text);pointer-events:none}.box .icon{opacity:.55}.number input{padding-inline-end:60px}.under{min-block-size:22px;padding-block-start:4px;font-size:13px;line-height:18px}.hint{color:var(--d-muted)}.error{display:flex;gap:5px;color:var(--d-error)}.error .icon{inline-size:16px;block-size:16px;margin-block-start:1px;stroke-width:2.25}.agreement{color:var(--d-muted);font-size:13px;line-height:18px}.total{padding-block:8px 2px;font-weight:600}.choice{display:flex;align-items:flex-start;gap:10px}.choice label{margin:0;line-height:20px;cursor:pointer}.choice input{flex:none;inline-size:20px;block-size:20px;margin:0;accent-color:var(--d-primary);opacity:1;cursor:pointer}.choice input[aria-disabled]{opacity:.72;cursor:default}.choice:not([hidden])+.agreement{padding-block-start:4px;padding-inline-start:30px}";
 var tokens_default = "[data-scheme]{color-scheme:light;--d-font:system-ui, sans-serif;--d-primary:var(--color-primary,#2b4acb);--d-hover:var(--color-hover,#2039a3);--d-header:var(--color-header,#fff);--d-content:var(--color-content,#fff);--d-text:var(--font-color,#1a2030);--d-muted:color-mix(in srgb, var(--d-text) 72%, transparent);--d-line:var(--accordion--border-color,#d5d9e2);--d-input:var(--input--background-color,#fff);--d-input-text:var(--input--font-color,#1a2030);--d-input-line:var(--input--border-color,#858d9f);--d-input-radius:var(--input--border-radius,8px);--d-button-radius:var(--button--border-radius,8px);--d-error:#b3261e;--d-good:#1b7a43;--d-notice:#fff6dc;--d-notice-line:#d9a514;--d-notice-text:#3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary:var(--color-primary,#9db4ff);--d-hover:var(--color-hover,#bccbff);--d-header:var(--color-header,#1b1f29);--d-content:var(--color-content,#1b1f29);--d-text:var(--font-color,#eceff6);--d-line:var(--accordion--border-color,#373e4d);--d-input:var(--input--background-color,#11141b);--d-input-text:var(--input--font-color,#eceff6);--d-input-line:var(--input--border-color,#798298);--d-error:#ffa199;--d-good:#7ddba0;--d-notice:#332a0d;--d-notice-line:#b98e1d;--d-notice-text:#ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;flex:none;inline-size:36px;block-size:24px;border-radius:4px;box-shadow:0 0 0 1px color-mix(in srgb,currentcolor 22%,transparent);direction:ltr}span.mark{inline-size:auto;padding-inline:6px;font-size:11px;font-weight:700}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary,#fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover,#fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
+var SAVED_TIMEOUT_MS = 5e3;
 var CAUSES = {
 	ORIGIN_NOT_ALLOWED: (origin) => `Pages of ${origin} may not embed the drop-in for this Session. Either the Session is another merchant's, or the origin is not registered: dropin merchant set MERCHANT_ID --origin ${origin} (repeat --origin for every origin of the shop: the list is replaced).`,
 	SESSION_NOT_FOUND: (_origin, message) => `${message} Pass the SessionId that POST {base_url}/v1/session answered, of this deployment, as \`id\`.`,
@@ -1070,26 +1232,48 @@ function refuse({ origin }, link, strings, code, message = "") {
 	const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
 	link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
 }
+var saved;
+function savedPart() {
+	const late = new Promise((resolve) => setTimeout(resolve, SAVED_TIMEOUT_MS, null));
+	return saved ??= Promise.race([load(["./saved.js?0b239eec3421","sha256-CyOe7DQhGyVrmcTppPKBcFsQCpONOH8X2tta8Zd3+E8="], location.href).catch(() => null), late]);
+}
 function start(offer, link, api, sessionId, strings, view, locale) {
-	const form = new CardForm(strings, view.PaymentMethods.filter(isCard).map((method) => method.Id), {
-		changed: () => checkout.tellEnabled(),
-		submitted: () => void checkout.pay(),
-		announce
+	const schemes = view.PaymentMethods.filter(isCard);
+	const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
+	const form = new CardForm(strings, schemes.map((method) => method.Id), events);
+	let headingLevel;
+	const forms = new Forms(form, async () => {
+		const part2 = await savedPart();
+		if (part2 === null || headingLevel === void 0) return null;
+		const list = new part2.SavedCards(strings, cardEntry(strings, schemes), form.element, {
+			codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
+			brandNamed,
+			drawingOf,
+			announce,
+			toggled: (contract) => checkout.toggle(contract),
+			remove: (contract) => checkout.remove(contract),
+			headingLevel
+		});
+		show(list.element);
+		return list;
 	});
 	show(form.element);
-	let begin = () => {
-		begin = () => {
+	let begin = async () => {
+		begin = async () => {
 		};
+		await forms.prepare(view, true);
 		checkout.begin();
 		watchHeight((height) => link.send({ type: "size", height }));
 	};
-	const checkout = new Checkout(api, sessionId, link, form, strings, locale, view);
+	const checkout = new Checkout(api, sessionId, link, forms, strings, locale, view);
 	link.listen((message) => {
-		if (message.type === "setup") form.hideButton(message.hideSubmitButton);
-		else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
+		if (message.type === "setup") {
+			forms.hideButton(message.hideSubmitButton);
+			({ headingLevel } = message);
+		} else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
 		else if (message.type === "select") {
 			checkout.select(message.method);
-			begin();
+			void begin();
 		} else if (message.type === "another") void checkout.payAnotherWay();
 		else if (message.type === "wallet") {
 			const answered = load(["./wallet.js?4bfe2477640a","sha256-S/4kd2QKcZ3T23/QP0xToEjy3pid/dicFMVd7vH2OVs="], location.href).then((part2) => part2.answer(message.ask, view, offer.origin, link, checkout));
@@ -1115,13 +1299,15 @@ async function boot(script) {
 	document.documentElement.lang = locale.format;
 	document.documentElement.dir = locale.direction;
 	const api = new Api(baseOf(script), sessionId);
+	const view = embedded();
+	if ("State" in view && view.SavedCards?.length) void savedPart();
 	const loading = api.strings(ADDRESSES[locale.file] ?? "", new AbortController().signal);
 	const offer = await offered;
 	const link = new Link(offer.port);
 	link.send({ type: "hello" });
 	const texts = await loading;
 	if (texts.kind !== "ok") return refuse(offer, link, {}, "SERVICE_UNAVAILABLE");
-	const [strings, view] = [texts.body, embedded()];
+	const strings = texts.body;
 	if (!("State" in view)) return refuse(offer, link, strings, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
 	if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, strings, "ORIGIN_NOT_ALLOWED");
 	document.title = say(strings, "frameTitle");

@@ -2,7 +2,7 @@
 
 use crate::Asset;
 
-pub(crate) const VERSION: &str = "230e957d50d1a95e";
+pub(crate) const VERSION: &str = "d5c33e58602850d1";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -38,8 +38,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.d.ts"),
         brotli: Some(include_bytes!("../dist/dropin.d.ts.br")),
         gzip: Some(include_bytes!("../dist/dropin.d.ts.gz")),
-        fingerprint: "a88e17d5bd20",
-        sha384: "DJwq49Upl49Ey7fZwMclA81RFlADYn2o6xvzy1HtFQnFFNP4bZuYmNbboWZfkVWv",
+        fingerprint: "ff1e4d1e9e34",
+        sha384: "OeeQ8+r0M1dHgXyseSHBlvhXUIWZJ6DhAfJwYyQ+4pVJBzOl+a4ctBzXycayddy4",
     },
     Asset {
         path: "dropin.js",
@@ -47,8 +47,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "1413bcdfd574",
-        sha384: "NLPpWysyYhbIJGPn1wSQ+pEoRJLMjm292zbCMQO36a1qQJrx9LSOciVZXp+R8FKc",
+        fingerprint: "0b63e5df8374",
+        sha384: "GAYJGu8a4TbCX9zqRceY/ST6hhETaSGfvf3EeGRbCt6C/Yh2jqn/J6lWqGGpMuEI",
     },
     Asset {
         path: "frame.html",
@@ -56,8 +56,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "e2a2b853c1b9",
-        sha384: "S8l6jLM+EIwx79LZdUTCQ2e94Kn7v1mdKIFfPsF50CEXcQ78WCVi8wbNq3WInsYn",
+        fingerprint: "46744159b67c",
+        sha384: "u2wrtPGRWbyQCIWrosD1Bl7LYjY+WToFDpYyVVzNjm5XHcRGGK4Z3267oulc0rn3",
     },
     Asset {
         path: "frame.js",
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "7d86a343b6f6",
-        sha384: "ET8FFyzj12Q1zbK4R1cloKQiSPw6Abh6vs58PKJo2cVOeqwJeQ30pnQOyqk2L5C2",
+        fingerprint: "219503ced737",
+        sha384: "n8YLs6NjAf8w983M9I7a2ODjYUvyjFKs9s3MVA3aO4+rDMIchBpSvRRGCXrhV1pJ",
     },
     Asset {
         path: "locales/ar.json",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/locales/ar.json"),
         brotli: Some(include_bytes!("../dist/locales/ar.json.br")),
         gzip: Some(include_bytes!("../dist/locales/ar.json.gz")),
-        fingerprint: "b577faeb06b3",
-        sha384: "UnC/afqieVQTnJhdJvIDzeuPDp2yHy34TeRv9pjvpEUOa9VIlWjtO6Iz+lm3T3iW",
+        fingerprint: "48eb747d9fbd",
+        sha384: "a6SXeF8RTwyfbidhNbKi0h2r753Fk550ofHpFzH6mdPEIdugorbuo9skQ0wXj01U",
     },
     Asset {
         path: "locales/de.json",
@@ -83,8 +83,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/locales/de.json"),
         brotli: Some(include_bytes!("../dist/locales/de.json.br")),
         gzip: Some(include_bytes!("../dist/locales/de.json.gz")),
-        fingerprint: "4f15c196f5f3",
-        sha384: "6zvciNsMcwy+iWdrkyqdbKDr0ONIjuYYSA1N0fdVzUdK7UsRNvU7pQ4AVuYccEOi",
+        fingerprint: "9c76fbaee6fc",
+        sha384: "AZgHjlkNsla/IEHp8BO3uA/e4KkKj/OMjPZb9PAA0BjRNy3IPGpPVRbS39MTw06Z",
     },
     Asset {
         path: "locales/en.json",
@@ -92,8 +92,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/locales/en.json"),
         brotli: Some(include_bytes!("../dist/locales/en.json.br")),
         gzip: Some(include_bytes!("../dist/locales/en.json.gz")),
-        fingerprint: "6a5835a364a2",
-        sha384: "sDsZOjF+YODgReL7TMiyxT0/7SKVEhQbX6w9qxueu0BaF7Bpw8jxQdDTfG+47ilx",
+        fingerprint: "7b9bbd0002ac",
+        sha384: "a6yQnTKQoPZZCO+mW2I9q6W6zYjofnVsai7XXYtbJbKauAzb6KgP2MOvPtq47gDK",
     },
     Asset {
         path: "manifest.json",
@@ -101,8 +101,17 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "f306a0dcbef4",
-        sha384: "fIaW4kbS0mO5JfpMJ/150vjZed3irUU9InRBrbChFSOqtgNHdHgMuBfTNgw6++Bf",
+        fingerprint: "345384ca942f",
+        sha384: "3tOHzfbWGxct0MDdMuqt8A5vHcGqTBY4BjViS2Kie11RJq09WLe2YWwforIMIOc4",
+    },
+    Asset {
+        path: "saved.js",
+        content_type: "text/javascript; charset=utf-8",
+        bytes: include_bytes!("../dist/saved.js"),
+        brotli: Some(include_bytes!("../dist/saved.js.br")),
+        gzip: Some(include_bytes!("../dist/saved.js.gz")),
+        fingerprint: "0b239eec3421",
+        sha384: "jfSeP/j7Almra1ocT1ScSq2xp+6nhGMchPSvdzL/HiyEsDLOw7NVmP9F/5R9vghT",
     },
     Asset {
         path: "wallet.js",

@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
-import { CHALLENGED } from "./mock-server.mjs";
+import { CHALLENGED, savedCard } from "./mock-server.mjs";
 
 useWorld();
 
@@ -45,6 +45,7 @@ async function clean(shop, what) {
 }
 
 const WIDTHS = { desk: { width: 1280, height: 900 }, phone: { width: 390, height: 800 } };
+const SMALLEST = { width: 320, height: 700 };
 const SCHEMES = ["light", "dark"];
 
 /** Draws the page and all of the drop-in in a scheme; the frame, where there still is one, hears of it from the shell. */
@@ -65,6 +66,24 @@ async function cleanEverywhere(shop, what) {
     }
     assert.equal(await shop.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true, `${what}, ${where}: overflow`);
   }
+}
+
+/** What is wider than its place on the narrowest of phones, in the page and in the frame. */
+async function cutOff(shop) {
+  await shop.page.setViewportSize(SMALLEST);
+  const wide = await Promise.all([shop.page, shop.frameOf()].map((one) => one.evaluate(() => {
+    const shadows = [...document.querySelectorAll("*")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
+    const all = [document, ...shadows].flatMap((root) => [...root.querySelectorAll("body, body *, .root *")]);
+    const shown = all.filter((element) => element.checkVisibility({ checkVisibilityCSS: true }) && !element.closest(".unseen, svg") && !element.querySelector("iframe"));
+    // A page that is wider than its window is cut off as well, and a word over the sign at the end of its line.
+    const over = shown.filter((element) => element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0 && getComputedStyle(element).display !== "inline");
+    const signs = shown.filter((element) => element.matches(".toggle > span")).filter((name) => {
+      const [a, b] = [name.getBoundingClientRect(), name.parentElement.querySelector(".chevron").getBoundingClientRect()];
+      return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    });
+    return [...over, ...signs].map((element) => `${element.tagName} ${element.className} ${element.innerText.slice(0, 30)}`).concat(document.documentElement.scrollWidth > innerWidth ? ["the page"] : []);
+  })));
+  return wide.flat();
 }
 
 for (const lang of locales) {
@@ -144,6 +163,38 @@ for (const lang of locales) {
     await shop.goOn.waitFor();
     await until(() => shop.page.frames().length === 2, "the bank's page to go");
     await cleanEverywhere(shop, "waiting");
+    await shop.context.close();
+  });
+}
+
+for (const lang of locales) {
+  test(`axe finds nothing in saved cards, and where a card may be saved, in ${lang}, and nothing is cut off on a small phone`, async () => {
+    const SavedCards = [savedCard("4242"), savedCard("0005", { PaymentMethod: "AMEX", Scheme: "AMEX" }), savedCard("4444", { PaymentMethod: "MC", Scheme: "MC" })];
+    const faults = { saved: [{ failed: "PAYMENT_DECLINED" }], remove: [503, 503, 503, 503] };
+    const session = world.mock.session({ Sandbox: true, others: true, AllowsContract: "UNSCHEDULED", SavedCards, faults });
+    const shop = await openShop({ session, lang, wait: false });
+    const entry = (index) => shop.frame.locator(".accordion .entry").nth(index);
+    const look = async (what) => {
+      await cleanEverywhere(shop, what);
+      assert.deepEqual(await cutOff(shop), [], `${what}, ${SMALLEST.width} pixels wide`);
+    };
+    await entry(0).locator(".toggle").waitFor();
+    await look("list");
+    await entry(0).locator(".pay").click();
+    await entry(0).locator(".begin").click();
+    await look("an error, and the question");
+    await entry(0).locator(".yes").click();
+    await entry(0).locator(".question .error").waitFor();
+    await look("not removed");
+    await entry(0).locator("input").fill("123");
+    await entry(0).locator(".pay").click();
+    await entry(0).locator(".notice p").waitFor();
+    await look("declined");
+    await entry(3).locator(".toggle").click();
+    await shop.frame.getByRole("checkbox").check();
+    await look("a new card that is to be saved");
+    await shop.method("paypal").click();
+    await look("all cards closed");
     await shop.context.close();
   });
 }

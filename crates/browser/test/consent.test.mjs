@@ -9,16 +9,24 @@ useWorld();
 const root = new URL("..", import.meta.url);
 
 /** The text of each language under the version that contracts name; a contract's consent is worth as much as this is true. */
-const AGREED = { "2026-11": "05049101ca9b273f" };
+const AGREED = { "2026-11": "05049101ca9b273f", "2026-11-one-click": "b8810b35252314fd", "2026-11-unscheduled": "5d6b6f42df323324" };
 
 const sent = (session) => JSON.parse(world.mock.calls("POST", `${session}/submit`)[0].body);
 
-test("what a version of the consent says never changes", () => {
-  const version = /TEXT_VERSION = "([^"]+)"/.exec(readFileSync(new URL("src/frame/consent.ts", root), "utf8"))[1];
+test("what a version of a consent says never changes", () => {
+  const source = readFileSync(new URL("src/frame/consent.ts", root), "utf8");
+  const versions = [...source.matchAll(/^ {2}"?([\w.]+)"?: "(2[^"]+)",$/gm)].map(([, key, version]) => [key, version]);
+  assert.deepEqual(versions.map(([, version]) => version), Object.keys(AGREED), "src/frame/consent.ts");
   const names = readdirSync(new URL("locales", root)).sort();
-  const texts = names.map((name) => `${name} ${JSON.parse(readFileSync(new URL(`locales/${name}`, root), "utf8")).agree}`);
-  const hash = createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 16);
-  assert.equal(AGREED[version], hash, "another text, or another language, is another version: src/frame/consent.ts, and a line here");
+  for (const [key, version] of versions) {
+    const texts = names.map((name) => {
+      const strings = JSON.parse(readFileSync(new URL(`locales/${name}`, root), "utf8"));
+      // What is ticked is read with its label.
+      return `${name} ${key === "agree" ? "" : `${strings.saveCard} `}${strings[key]}`;
+    });
+    const hash = createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 16);
+    assert.equal(hash, AGREED[version], "another text, or another language, is another version: src/frame/consent.ts, and a line here");
+  }
 });
 
 test("a payment that opens a contract: the shopper reads what is agreed, and it is sent", async () => {
@@ -58,6 +66,85 @@ test("a payment that opens no contract asks for no consent; one that came to ope
   await shop.button().click();
   await until(() => shop.frame.locator("#agreement").isVisible(), "the text");
   assert.equal(world.mock.entry(session).payments, 0);
+  assert.equal("Consent" in sent(session), false);
+  await shop.context.close();
+});
+
+const KINDS = {
+  ONE_CLICK: { locale: "de_AT", version: "2026-11-one-click", text: /Fern & Fjord.*nur belastet, wenn Sie eine Zahlung bestätigen/ },
+  UNSCHEDULED: { locale: "ar_EG", version: "2026-11-unscheduled", text: /Fern & Fjord.*بالخصم منها لاحقًا/ },
+};
+
+for (const [kind, { locale, version, text }] of Object.entries(KINDS)) {
+  test(`a card may be saved, ${kind}: the box is empty, is read with what it means, and only a ticked one is consent`, async () => {
+    for (const ticked of [false, true]) {
+      const session = world.mock.session({ AllowsContract: kind });
+      const shop = await openShop({ session, options: { locale } });
+      const box = shop.frame.getByRole("checkbox");
+      assert.equal(await box.isChecked(), false, "never ticked beforehand");
+      const described = await box.evaluate((element) => document.getElementById(element.getAttribute("aria-describedby")).innerText);
+      assert.match(described, text);
+      assert.equal(await shop.button().getAttribute("aria-describedby"), null, "the button agrees to nothing");
+      await fill(shop);
+      // By keyboard: it comes after the name and before the button.
+      await shop.field("name").press("Tab");
+      if (ticked) await shop.page.keyboard.press("Space");
+      assert.equal(await box.isChecked(), ticked);
+      await shop.page.keyboard.press("Tab");
+      await shop.page.keyboard.press("Enter");
+      await endPanel(shop, "done");
+      assert.deepEqual(sent(session).Consent, ticked ? { TextVersion: version, Locale: locale } : undefined);
+      assert.deepEqual(shop.problems, []);
+      await shop.context.close();
+    }
+  });
+}
+
+test("the ticked box stays ticked when a card is declined, and cannot be changed while it is paid with", async () => {
+  const session = world.mock.session({ AllowsContract: "ONE_CLICK", slow: true });
+  const shop = await openShop({ session });
+  const box = shop.frame.getByRole("checkbox");
+  await box.check();
+  await fill(shop);
+  await shop.button().click();
+  await until(() => world.mock.entry(session).payments === 1, "the payment");
+  await shop.frameOf().evaluate(() => document.getElementById("save").click());
+  world.mock.finish(session, { failed: "PAYMENT_DECLINED" });
+  await shop.frame.locator("#notice p").waitFor();
+  assert.equal(await box.isChecked(), true);
+  assert.equal(await shop.field("code").inputValue(), "");
+  await shop.context.close();
+});
+
+test("a text that comes in place of another one has not been agreed to", async () => {
+  const session = world.mock.session({ AllowsContract: "ONE_CLICK" });
+  const shop = await openShop({ session });
+  const box = shop.frame.getByRole("checkbox");
+  await box.check();
+  await fill(shop);
+  world.mock.entry(session).session.AllowsContract = "UNSCHEDULED";
+  world.mock.change(session, 31);
+  await shop.button().click();
+  await shop.frame.locator("#notice p").waitFor();
+  assert.match(await shop.frame.locator("#agreement").innerText(), /charge it later/);
+  assert.equal(await box.isChecked(), false);
+  await shop.context.close();
+});
+
+test("where the shopper is not asked, or in words that this drop-in does not have, there is no box", async () => {
+  for (const more of [{}, { OpensContract: "RECURRING" }, { AllowsContract: "SOMETHING_NEW" }]) {
+    const shop = await openShop({ session: world.mock.session(more) });
+    assert.equal(await shop.field("save").isVisible(), false, JSON.stringify(more));
+    await shop.context.close();
+  }
+});
+
+test("another method than a card is never saved", async () => {
+  const session = world.mock.session({ AllowsContract: "ONE_CLICK", others: true });
+  const shop = await openShop({ session });
+  await shop.frame.getByRole("checkbox").check();
+  await shop.payWith("banktransfer");
+  await endPanel(shop, "done");
   assert.equal("Consent" in sent(session), false);
   await shop.context.close();
 });

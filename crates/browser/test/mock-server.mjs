@@ -36,6 +36,9 @@ const RESULTS = {
 
 export const CHALLENGED = "4000000000003220";
 
+/** A saved card as the service tells of it: an AMEX or a Visa of this last four. */
+export const savedCard = (last4, more = {}) => ({ ContractId: randomUUID(), PaymentMethod: "VISA", Scheme: "VISA", Last4: last4, Expiry: "2031-12", Removable: true, ...more });
+
 /** The browser hears of all of them what it may: that the payment was declined. */
 const DECLINED = ["4000000000000002", "4000000000009995"];
 
@@ -153,6 +156,8 @@ export class Mock {
       if (url.pathname.startsWith("/stash/")) return this.stash(url, body, response);
       const call = /^\/asset\/v1\/shopper\/session\/([^/]+)(?:\/(submit|progress|pay-another-way))?$/.exec(url.pathname);
       if (call) return await this.shopper(call[1], call[2] ?? "view", url, body, request, response);
+      const removed = /^\/asset\/v1\/session\/([^/]+)\/contract\/([^/]+)$/.exec(url.pathname);
+      if (removed && request.method === "DELETE") return this.removeCard(removed[1], removed[2], request, response);
       const asked = /^\/asset\/v1\/session\/([^/]+)\/embeddable$/.exec(url.pathname);
       if (asked) return this.embeddable(asked[1], request, response);
       const wallet = /^\/asset\/wallet\/([^/]+)\/session$/.exec(url.pathname);
@@ -195,6 +200,21 @@ export class Mock {
     return { ...session, ...times, AttemptsLeft: tries, ...(session.State === "CREATED" && result?.Attempt && { Attempt: result.Attempt }) };
   }
 
+  /** The shopper removes a saved card; a `remove` fault is another answer. */
+  removeCard(id, contract, request, response) {
+    const { session, faults } = this.entry(id);
+    const fault = faults.remove?.shift();
+    if (fault === "reset") return request.socket.destroy();
+    if (typeof fault === "number") return this.error(response, fault, "SERVICE_UNAVAILABLE");
+    if (session.State !== "CREATED") return this.error(response, 409, "INVALID_SESSION_STATE");
+    const kept = (session.SavedCards ?? []).filter(({ ContractId, Removable }) => ContractId !== contract || !Removable);
+    const gone = kept.length === session.SavedCards?.length;
+    session.SavedCards = kept;
+    if (fault === "done-reset") return request.socket.destroy();
+    if (gone) return this.error(response, 404, "CONTRACT_NOT_FOUND");
+    response.writeHead(204).end();
+  }
+
   /** Whether pages of the caller's origin may embed the drop-in for the Session. */
   embeddable(id, request, response) {
     const any = { "Access-Control-Allow-Origin": "*" };
@@ -219,7 +239,9 @@ export class Mock {
     if (session.State !== "CREATED") return { status: 409, error: "INVALID_SESSION_STATE" };
     if (order.Version !== session.Version) return { status: 409, error: "SESSION_CHANGED" };
     if (entry.rateExpired) return { status: 409, error: "RATE_OFFER_EXPIRED" };
-    const result = order.PaymentMethod ? this.byMethod(session, order) : this.byStash(entry, order);
+    const consent = this.consentError(entry, order);
+    if (consent) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "Consent", Code: consent, Message: `mock: ${consent}` }] };
+    const result = order.ContractId ? this.bySavedCard(entry, order) : order.PaymentMethod ? this.byMethod(session, order) : this.byStash(entry, order);
     if (result.error) return result;
     attempts.set(order.AttemptId, order);
     Object.assign(entry, { attempt: order.AttemptId, orderId: randomUUID(), method: order.PaymentMethod ?? "VISA" });
@@ -228,6 +250,31 @@ export class Mock {
     if (entry.slow) session.State = "PROCESSING";
     else this.finish(session.SessionId, result);
     return this.progressOf(entry);
+  }
+
+  /** As the service: a contract that must be opened needs consent, one that may be opened takes it, and a saved card never. */
+  consentError({ session }, { Consent, ContractId }) {
+    const may = (session.OpensContract ?? session.AllowsContract) && !ContractId;
+    if (Consent && !may) return "VALUE_NOT_ALLOWED";
+    return session.OpensContract && !ContractId && !Consent ? "MISSING" : null;
+  }
+
+  /** `dead` are contracts that the next payment finds to be no more; `lost` ones are closed by the decline that they meet. */
+  bySavedCard({ session, dead = [], lost = [], ...entry }, order) {
+    const refused = (Field, Code) => ({ status: 400, error: "INVALID_REQUEST", fields: [{ Field, Code, Message: `mock: ${Code}` }] });
+    const drop = () => (session.SavedCards = session.SavedCards.filter(({ ContractId }) => ContractId !== order.ContractId));
+    if (dead.includes(order.ContractId)) drop();
+    const card = session.SavedCards?.find(({ ContractId }) => ContractId === order.ContractId);
+    if (!card) return refused("ContractId", "NOT_FOUND");
+    if (order.PaymentMethod) return refused("PaymentMethod", "VALUE_NOT_ALLOWED");
+    const key = `${session.MerchantId}/${order.StashId}/${order.DeviceFingerprint}`;
+    const stashed = this.stashed.get(key);
+    this.stashed.delete(key);
+    if (!stashed) return refused("StashId", "NOT_FOUND");
+    const length = card.Scheme === "AMEX" ? 4 : 3;
+    if (JSON.stringify(Object.keys(stashed)) !== '["VerificationCode"]' || stashed.VerificationCode.length !== length) return refused("StashId", "FIELD_INVALID");
+    if (lost.includes(order.ContractId)) drop();
+    return entry.faults.saved?.shift() ?? { State: "COMPLETED" };
   }
 
   byStash({ session, faults }, order) {
@@ -287,7 +334,7 @@ export class Mock {
     if (fault === "reset") return response.socket.destroy();
     const card = JSON.parse(form.get("card") ?? form.get("token_data"));
     this.stashed.set(`${merchant}/${id}/${form.get("DeviceFingerprint")}`, card);
-    this.json(response, 200, { StashId: id, Last4: card.Number?.slice(-4), Warnings: entry.faults.warnings?.shift() ?? [] }, headers);
+    this.json(response, 200, { StashId: id, Last4: card.Number?.slice(-4) ?? "", Warnings: entry.faults.warnings?.shift() ?? (card.Number || card.Type ? [] : ["CardNumberInvalid", "CardMonthInvalid"]) }, headers);
   }
 
   file(url, request, response) {
@@ -299,7 +346,7 @@ export class Mock {
       "Cross-Origin-Resource-Policy": "cross-origin",
       "X-Content-Type-Options": "nosniff",
     };
-    if (["dropin.js", "wallet.js", "dialog.js"].includes(name)) headers["Access-Control-Allow-Origin"] = "*";
+    if (["dropin.js", "wallet.js", "dialog.js", "saved.js"].includes(name)) headers["Access-Control-Allow-Origin"] = "*";
     if (name === "frame.html" || name === "challenge.html") {
       const form = name === "frame.html";
       const { origins, body } = this.document(url.searchParams.get("session"), form, request);

@@ -32,11 +32,13 @@ pub mod cards {
     pub const VISA: &str = "4242424242424242";
     /// The same, of another scheme.
     pub const MASTERCARD: &str = "5555555555554444";
+    /// The same, of the scheme whose codes have four digits.
+    pub const AMEX: &str = "378282246310005";
     /// The same of every scheme, with its id in the catalogue.
     pub const SCHEMES: [(&str, &str); 6] = [
         ("VISA", VISA),
         ("MC", MASTERCARD),
-        ("AMEX", "378282246310005"),
+        ("AMEX", AMEX),
         ("DISC", "6011111111111117"),
         ("JCB", "3530111333300000"),
         ("DINERS", "30569309025904"),

@@ -20,6 +20,8 @@ pub struct Stashed {
 pub struct Shopper {
     http: Http,
     address: String,
+    /// {asset_url}/v1/session/{SessionId}
+    session: String,
 }
 
 /// Puts a card into the stash, as the card frame and a merchant's own page do.
@@ -41,7 +43,8 @@ pub(super) async fn stash_card(
 
 impl Shopper {
     pub(super) fn new(http: Http, asset: &str, session: &str) -> Self {
-        Self { http, address: format!("{asset}/v1/shopper/session/{session}") }
+        let address = format!("{asset}/v1/shopper/session/{session}");
+        Self { http, address, session: format!("{asset}/v1/session/{session}") }
     }
 
     /// The view that the drop-in draws.
@@ -81,6 +84,21 @@ impl Shopper {
         self.post_card(like, number, "2031").await
     }
 
+    /// Stashes the verification code of a saved card under a new id; every call is another browser.
+    pub async fn stash_code(&self, name: &str, code: &str) -> Stashed {
+        let attempt = uuid::Uuid::new_v4().to_string();
+        let fingerprint = format!("browser {name} {}", uuid::Uuid::new_v4());
+        let stashed = Stashed { stash_id: attempt.clone(), attempt, fingerprint };
+        let view = self.view().await;
+        let text = |name: &str| view[name].as_str().unwrap_or_else(|| panic!("{name} in {view}"));
+        let card = json!({ "VerificationCode": code }).to_string();
+        let pairs = [("DeviceFingerprint", stashed.fingerprint.as_str()), ("card", &card)];
+        let url = format!("{}/{}/{}", text("StashUrl"), text("MerchantId"), stashed.stash_id);
+        let answer = self.http.post_form(&url, &pairs).await;
+        assert_eq!((answer.status, &answer.json()["Last4"]), (200, &json!("")), "{}", answer.text());
+        stashed
+    }
+
     async fn post_card(&self, stashed: &Stashed, number: &str, year: &str) -> Response {
         let view = self.view().await;
         let text = |name: &str| view[name].as_str().unwrap_or_else(|| panic!("{name} in {view}"));
@@ -101,6 +119,42 @@ impl Shopper {
     pub async fn submit_agreeing(&self, stashed: &Stashed) -> Response {
         let mut body = submission(self.view().await["Version"].as_i64().expect("a version"), stashed);
         body["Consent"] = json!({"TextVersion": "2026-11", "Locale": "de_AT"});
+        self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Submits the version that is shown with the saved card of a contract, whose code is stashed; any answer.
+    pub async fn submit_saved(&self, contract: &str, stashed: &Stashed) -> Response {
+        let body = self.saved_submission(contract, stashed).await;
+        self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same with a consent, which a saved card takes none of.
+    pub async fn submit_saved_agreeing(&self, contract: &str, stashed: &Stashed) -> Response {
+        let mut body = self.saved_submission(contract, stashed).await;
+        body["Consent"] = json!({"TextVersion": "2026-11", "Locale": "de_AT"});
+        self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    async fn saved_submission(&self, contract: &str, stashed: &Stashed) -> Value {
+        let mut body = submission(self.view().await["Version"].as_i64().expect("a version"), stashed);
+        body["ContractId"] = json!(contract);
+        body
+    }
+
+    /// Has a saved card forgotten; any answer.
+    pub async fn remove_saved(&self, contract: &str) -> Response {
+        let address = format!("{}/contract/{contract}", self.session);
+        let sent = self.http.send(actix_web::http::Method::DELETE, &address, &[], Vec::new()).await;
+        sent.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Submits as [`Shopper::submit_method`], agreeing to a contract.
+    pub async fn submit_method_agreeing(&self, method: &str) -> Response {
+        let body = json!({
+            "Version": self.view().await["Version"], "AttemptId": uuid::Uuid::new_v4().to_string(),
+            "PaymentMethod": method, "DeviceFingerprint": "a browser",
+            "Consent": {"TextVersion": "2026-11", "Locale": "de_AT"},
+        });
         self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}"))
     }
 

@@ -73,7 +73,9 @@ impl Programs {
     fn start_all_in_one(&mut self, folder: &Path) {
         let [listen, shop, processor, wallet] = free_ports();
         let mut command =
-            ["dropin", "--listen", &listen, "--shop-listen", &shop, "--no-demo"].map(str::to_owned).to_vec();
+            ["dropin", "--listen", &listen, "--shop-listen", &shop, "--admin-listen", "127.0.0.1:0", "--no-demo"]
+                .map(str::to_owned)
+                .to_vec();
         let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
         environment.push(("PROCESSOR_KEY".to_owned(), self.key.clone()));
         for (service, prefix) in [
@@ -268,7 +270,9 @@ impl Demo {
     pub async fn start() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let [listen, shop] = free_ports();
-        let command = ["dropin", "--listen", &listen, "--shop-listen", &shop].map(str::to_owned).to_vec();
+        let command = ["dropin", "--listen", &listen, "--shop-listen", &shop, "--admin-listen", "127.0.0.1:0"]
+            .map(str::to_owned)
+            .to_vec();
         let environment = vec![("DROPIN_DATA".to_owned(), folder.path().display().to_string())];
         let program = Program::start("dropin", command, environment, folder.path());
         let mut demo =
@@ -280,6 +284,21 @@ impl Demo {
         })
         .await;
         demo
+    }
+
+    /// The value of a line that it printed at its start.
+    pub fn shown(&self, name: &str) -> String {
+        let said = self.program.logged();
+        let line = said.lines().find_map(|line| line.trim_start().strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name} is not in\n{said}")).trim().to_owned()
+    }
+
+    /// The one-time link for the first operator of the admin panel.
+    pub fn first_operator(&self) -> String {
+        self.shown("Admin panel");
+        let said = self.program.logged();
+        let link = said.lines().map(str::trim).find(|line| line.contains("/accept?token="));
+        link.unwrap_or_else(|| panic!("there is no link in\n{said}")).to_owned()
     }
 
     /// Resident memory of the process, in KiB.

@@ -1,9 +1,16 @@
 //! Contracts that the merchant's server opens, charges and closes (docs/SPECIFICATION.md#contracts).
 
+use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use dropin_tests::{Response, World, cards, until};
+use dropin_boot::SystemClock;
+use dropin_kernel::{ContractId, MerchantId};
+use dropin_keyring::CredentialKeys;
+use dropin_ports::{Clock, ContractStore, CredentialVault, KeyringError, SealedCredential, StoredCredential};
+use dropin_store::{Role, Store, StoreConfig};
+use dropin_tests::{Response, Topology, World, cards, until};
 use serde_json::{Value, json};
 
 /// What a charge that is paid sends.
@@ -93,6 +100,93 @@ fn credential_keys(world: &World) -> Vec<(String, String, u64)> {
     keys.map(|key| (text(&key["KeyId"]), text(&key["State"]), key["Values"].as_u64().unwrap())).collect()
 }
 
+/// Everything that stands in the database: a dump of it, or its files.
+fn copy_of_database(world: &World) -> Vec<u8> {
+    let files = || {
+        ["dropin.db", "dropin.db-wal"]
+            .map(|name| fs::read(world.data.join(name)).expect("a file of the database"))
+            .concat()
+    };
+    world.dump().map_or_else(files, String::into_bytes)
+}
+
+/// Whether `bytes` stand in `copy`: as they are, in hexadecimal digits, or in base64.
+fn has(copy: &[u8], bytes: &[u8]) -> bool {
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let base64 = base64::Engine::encode(&base64::engine::general_purpose::STANDARD_NO_PAD, bytes);
+    [bytes, hex.as_bytes(), base64.as_bytes()]
+        .into_iter()
+        .any(|form| copy.windows(form.len()).any(|window| window == form))
+}
+
+/// What is sealed of a contract's stored credential.
+async fn sealed_credential(world: &World, contract: &str) -> SealedCredential {
+    let store = Store::open(StoreConfig::new(world.database_url(), Role::Tool)).expect("the deployment's database");
+    store.find_credential(contract.parse().unwrap()).await.unwrap().expect("a stored credential")
+}
+
+/// What a key folder makes of it.
+fn opened_by(
+    keys: &Path,
+    world: &World,
+    contract: &str,
+    sealed: &SealedCredential,
+) -> Result<StoredCredential, KeyringError> {
+    let (merchant, contract): (MerchantId, ContractId) =
+        (world.merchant.id.parse().unwrap(), contract.parse().unwrap());
+    CredentialKeys::open_or_create(keys, SystemClock.now()).unwrap().open(merchant, contract, sealed)
+}
+
+/// A copy of the database without the key ring neither has the credential in any form nor opens it, not even by a key of the same id; and a program with
+/// another ring asks the processor for nothing. With the ring again the same request is paid.
+async fn a_copy_of_the_database_charges_no_card(topology: Topology) {
+    let mut world = World::start(topology).await;
+    let contract = opened(&world, cards::VISA, json!({})).await;
+    let (keys, aside) = (world.data.join("keys"), world.data.join("aside"));
+    let sealed = sealed_credential(&world, &contract).await;
+    let credential = opened_by(&keys, &world, &contract, &sealed).expect("the deployment's ring opens it");
+    let copy = copy_of_database(&world);
+    assert!(has(&copy, &sealed.bytes), "the copy has what is sealed");
+    assert!(!has(&copy, credential.expose().as_bytes()), "the copy has the credential itself");
+
+    fs::rename(keys.join("credential"), &aside).unwrap();
+    let other = opened_by(&keys, &world, &contract, &sealed);
+    assert!(matches!(other, Err(KeyringError::Unavailable(_))), "a key of another id: {other:?}");
+    let foreign = fs::read_dir(keys.join("credential")).unwrap().map(|entry| entry.unwrap().path());
+    let foreign: Vec<_> = foreign.filter(|path| path.extension().is_some_and(|end| end == "key")).collect();
+    fs::rename(&foreign[0], keys.join(format!("credential/{}.key", sealed.key_id))).unwrap();
+    assert_eq!(opened_by(&keys, &world, &contract, &sealed), Err(KeyringError::CannotOpen), "a key of the same id");
+
+    let restarted = async |world: &mut World| {
+        let program = world.programs.process_of("checkout-api");
+        program.kill();
+        program.restart();
+        world.programs.wait_until_ready().await;
+    };
+    restarted(&mut world).await;
+    let (request, before) = (to_charge(&world, &contract, json!({})), world.journal().await.orders().len());
+    is_refused(&world.merchant.post_checkout("", None, &request).await, 503, "SERVICE_UNAVAILABLE");
+    assert_eq!((world.journal().await.orders().len(), &shown(&world, &contract).await["Orders"]), (before, &json!([])));
+
+    fs::remove_dir_all(keys.join("credential")).unwrap();
+    fs::rename(&aside, keys.join("credential")).unwrap();
+    restarted(&mut world).await;
+    let paid = world.merchant.post_checkout("", None, &request).await;
+    assert_eq!((paid.status, &paid.json()["Captured"]), (200, &json!(true)), "{}", paid.text());
+    world.receiver.expect(paid.json()["OrderId"].as_str().unwrap(), &CHARGED).await;
+    world.finish().await;
+}
+
+#[actix_web::test]
+async fn a_copy_of_the_database_charges_no_card_on_sqlite() {
+    a_copy_of_the_database_charges_no_card(Topology::AllInOne).await;
+}
+
+#[actix_web::test]
+async fn a_copy_of_the_database_charges_no_card_on_postgresql() {
+    a_copy_of_the_database_charges_no_card(Topology::Split).await;
+}
+
 crate::both! {
     /// Opened, charged three times, closed: the processor keeps the card until then and no longer.
     async fn a_subscription_is_charged_until_it_is_closed(world: &World) {
@@ -152,7 +246,7 @@ crate::both! {
         let keys = credential_keys(world);
         let new = printed["KeyId"].as_str().unwrap().to_owned();
         assert_eq!(keys, [(old[0].0.clone(), "OPENS".to_owned(), 0), (new, "SEALS".to_owned(), 3)]);
-        std::fs::remove_file(world.data.join(format!("keys/credential/{}.key", old[0].0))).unwrap();
+        fs::remove_file(world.data.join(format!("keys/credential/{}.key", old[0].0))).unwrap();
         for contract in &contracts {
             let answer = charge(world, contract, json!({})).await;
             assert_eq!((answer.status, &answer.json()["Captured"]), (200, &json!(true)), "{}", answer.text());

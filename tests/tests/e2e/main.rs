@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod admin;
+mod audit_log;
 mod browser;
 mod canary;
 mod cancels;
@@ -26,6 +28,8 @@ mod refused_cards;
 mod repeats;
 mod reviews;
 mod sample;
+mod saved_cards;
+mod saved_cards_drop_in;
 mod session;
 mod settler;
 mod shop;

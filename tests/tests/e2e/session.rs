@@ -108,10 +108,12 @@ crate::both! {
         let expected = ["AutoCapture FIELD_INVALID", "Items[0].Name FIELD_MISSING", "Items[0].Quantity FIELD_MISSING", "ViaAgent FIELD_INVALID"];
         assert_eq!(fields(&types), expected);
         let items = json!([{"Name": "a\u{7}", "Amount": -1, "Quantity": 0}]);
-        let meanings = create(&world.merchant, 400, json!({"Currency": "XXX", "Items": items, "AllowContract": true, "CancelUrl": "/"})).await;
+        let meanings = create(&world.merchant, 400, json!({"Currency": "XXX", "Items": items, "AllowContract": true, "ContractId": "x", "CancelUrl": "/"})).await;
         let expected = [
-            "AllowContract VALUE_NOT_ALLOWED",
+            "AllowContract CONFLICT",
             "CancelUrl FIELD_INVALID",
+            "ContractId FIELD_INVALID",
+            "ContractId CONFLICT",
             "Currency VALUE_NOT_ALLOWED",
             "Items[0].Amount VALUE_OUT_OF_RANGE",
             "Items[0].Name FIELD_INVALID",

@@ -139,6 +139,19 @@ async fn a_subscription_is_charged_again_and_ended() {
     demo.finish().await;
 }
 
+/// The shop knows its customer from the second purchase on: the saved card is offered, pays by its code, and is removed. None of it is a subscription.
+#[actix_web::test]
+async fn a_returning_customer_pays_with_the_card_that_was_saved() {
+    let demo = Demo::start().await;
+    for seen in played(&demo, "returning").await {
+        let says_saved = |page: &str| seen[page].as_str().unwrap().contains("This card is saved");
+        assert_eq!((says_saved("saved"), says_saved("last"), &seen["panels"]), (true, false, &json!(0)), "{seen}");
+        assert!(seen["offered"].as_str().unwrap().contains("4242"), "{seen}");
+        assert!(seen["again"].as_str().unwrap().contains("Paid. Thank you."), "{seen}");
+    }
+    demo.finish().await;
+}
+
 /// Notifications stand in view beside the payment, and nothing is wider than a phone. Every published number is listed.
 #[actix_web::test]
 async fn everything_stands_in_view() {

@@ -140,6 +140,8 @@ const ROWS: &[(&str, Row)] = &[
     // By SessionId and origin; see checkout-api's frame.rs.
     ("checkEmbedding", Row::Case),
     ("submitPayment", Row::Case),
+    // By SessionId; a contract that its Session does not show is none; in saved_cards.rs.
+    ("removeSavedCard", Row::Case),
     // By SessionId alone; in hosted.rs.
     ("payAnotherWay", Row::Case),
     ("stashCard", Row::Case),
@@ -154,6 +156,11 @@ const ROWS: &[(&str, Row)] = &[
 const SESSION_BODIES: &[Ask] = &[
     Ask { about: "BillingProfileId", status: 400, body: with_profile },
     Ask { about: "BillingProfileReference", status: 400, body: with_profile_reference },
+    Ask {
+        about: "ContractId",
+        status: 400,
+        body: |merchant, ids| Some(merchant.session_request(json!({"ContractId": ids.contract}))),
+    },
     Ask {
         about: "MerchantReference",
         status: 201,

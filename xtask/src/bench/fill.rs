@@ -24,7 +24,7 @@ const SESSION_COPIED: &str =
     "merchant_id, revision, state, currency, total_minor, terms, created_at, updated_at, expires_at";
 const HISTORY_COPIED: &str =
     "merchant_id, subject_kind, actor_kind, actor_name, what, state_before, state_after, happened_at";
-const SQLITE_ID: &str = "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' \
+pub(super) const SQLITE_ID: &str = "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' \
                          || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))";
 
 /// One size's figures.

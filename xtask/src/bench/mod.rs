@@ -1,6 +1,7 @@
 //! `cargo xtask bench …`: how fast everything is, beside what the machine and simpler programs give. docs/PERFORMANCE.md explains it.
 
 mod compare;
+mod contracts;
 pub(crate) mod deployment;
 mod figures;
 mod fill;
@@ -38,6 +39,8 @@ pub(crate) enum Task {
     Sessions(sessions::Options),
     /// How many whole payments per second, and what each costs
     Payments(payments::Options),
+    /// How many charges of contracts per second, beside checkouts by card, and how fast contracts are listed
+    Contracts(contracts::Options),
     /// How fast notifications are delivered, and what happens to them when things go wrong
     Notifier(notifier::Options),
     /// How often per second a merchant's exchange rates are shown
@@ -58,6 +61,7 @@ pub(crate) fn task(task: &Task) -> Outcome<()> {
     match task {
         Task::Sessions(options) => sessions::task(options),
         Task::Payments(options) => payments::task(options),
+        Task::Contracts(options) => contracts::task(options),
         Task::Notifier(options) => notifier::task(options),
         Task::Rates(options) => throughput::task(options, &throughput::RATES),
         Task::Stash(options) => throughput::task(options, &throughput::STASH),

@@ -14,8 +14,17 @@ use check::Rules;
 use tree::Tree;
 
 /// The programs that are shipped.
-const SHIPPED: [&str; 8] =
-    ["dropin", "session-api", "checkout-api", "stash-api", "notifier", "settler", "sandbox-processor", "demo-shop"];
+const SHIPPED: [&str; 9] = [
+    "dropin",
+    "session-api",
+    "checkout-api",
+    "stash-api",
+    "notifier",
+    "settler",
+    "admin-panel",
+    "sandbox-processor",
+    "demo-shop",
+];
 
 /// Holds licenses, sources and bans against deny.toml. Needs no network and no tool but cargo.
 pub(crate) fn check() -> Outcome<()> {

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::account::is_root;
+use rustix::process::geteuid;
+
 use crate::command::{captured, cargo, finished, rendered, succeeds, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 use crate::{fuzz, history, package, postgres};
@@ -125,7 +126,7 @@ fn install_with_apt(missing: &[&Need]) -> Outcome<()> {
 
 /// `apt-get` with the rights it needs.
 fn apt(arguments: &[&str]) -> Outcome<Command> {
-    let mut command = if is_root()? {
+    let mut command = if geteuid().is_root() {
         Command::new("env")
     } else if answers("sudo", "--version") {
         let mut sudo = Command::new("sudo");

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::command::succeeds;
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::process_status::ProcessStatus;
 
 /// Everything a watched program starts inherits this variable, so it is found even after it left its process group.
@@ -67,8 +67,8 @@ impl Wanted {
 
     /// Asks the processes to end, then ends them.
     pub(crate) fn end(&self) {
-        signal("TERM", &self.alive());
-        signal("KILL", &self.alive_after_grace());
+        signal(Signal::TERM, &self.alive());
+        signal(Signal::KILL, &self.alive_after_grace());
         self.alive_after_grace();
     }
 
@@ -112,20 +112,16 @@ fn listening_socket(line: &str) -> Option<(String, u16)> {
     Some((format!("socket:[{inode}]"), u16::from_str_radix(port, 16).ok()?))
 }
 
-/// The shell's own `kill`: a bare Debian has no other.
-fn signal(name: &str, processes: &[Process]) {
-    if processes.is_empty() {
-        return;
+fn signal(signal: Signal, processes: &[Process]) {
+    for id in processes.iter().filter_map(|process| Pid::from_raw(process.id.try_into().ok()?)) {
+        // It fails for one that ended in between, which is what was wanted.
+        let _ = kill_process(id, signal);
     }
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "for id; do kill -s \"$0\" \"$id\"; done", name]);
-    // One that ended in between makes `kill` fail, which is what was wanted.
-    succeeds(shell.args(processes.iter().map(|process| process.id.to_string())));
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::Stdio;
+    use std::process::{Command, Stdio};
 
     use super::*;
 

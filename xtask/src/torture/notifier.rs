@@ -1,6 +1,8 @@
 //! Notifiers and the server die at random moments while notifications come and a tenth of all tries is refused.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
 
 use super::Options;
 use crate::bench::deployment::Database;
@@ -80,20 +82,22 @@ fn kill_at_random(
     running: &mut [RunningNotifier],
     time: Duration,
 ) -> Outcome<Deaths> {
-    let (began, mut random, mut deaths) = (Instant::now(), Random::new(), Deaths::default());
+    let (began, mut random, mut deaths) = (Instant::now(), Rng::new(), Deaths::default());
+    // So that a run can be told from others.
+    println!("seed {}", random.get_seed());
     loop {
-        let pause = Duration::from_millis(200 + random.below(3_000));
+        let pause = Duration::from_millis(200 + random.u64(..3_000));
         if time < began.elapsed() + pause {
             return Ok(deaths);
         }
         std::thread::sleep(pause);
         let at = testbed.delivery_log.now();
-        if testbed.deployment.is_postgres() && random.below(DEATHS_PER_CRASH) == 0 {
+        if testbed.deployment.is_postgres() && random.u64(..DEATHS_PER_CRASH) == 0 {
             bench.crash_server()?;
             deaths.crashes.push((at, testbed.delivery_log.now()));
             continue;
         }
-        let which = random.below(running.len() as u64) as usize;
+        let which = random.usize(..running.len());
         running[which].kill(bench)?;
         deaths.kills.push(Kill { at, leased: testbed.leased(bench)? });
         running[which] = testbed.start(bench)?;
@@ -130,26 +134,6 @@ fn wait_until_idle(bench: &Bench, testbed: &Testbed, sample: &mut Sample) -> Out
     Ok(())
 }
 
-/// Numbers that nobody foresees; the seed is printed so that a run can be told from others.
-struct Random(u64);
-
-impl Random {
-    fn new() -> Self {
-        let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_nanos() as u64 | 1);
-        println!("seed {seed}");
-        Self(seed)
-    }
-
-    /// From 0 to `end`, without it.
-    fn below(&mut self, end: u64) -> u64 {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % end.max(1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,12 +145,5 @@ mod tests {
         let deaths = Deaths { kills, crashes: vec![(10_000_000, 11_000_000)] };
         let receipts = [receipt(7_000_000), receipt(9_000_000), receipt(10_500_000), receipt(14_000_000)];
         assert_eq!(deaths.explained(&receipts), 4);
-    }
-
-    #[test]
-    fn chance_reaches_everything() {
-        let mut random = Random(7);
-        let seen: std::collections::BTreeSet<u64> = (0..200).map(|_| random.below(6)).collect();
-        assert_eq!(seen.len(), 6);
     }
 }

@@ -24,7 +24,7 @@ const SERVICE: ServiceDocs = ServiceDocs {
 
 /// The document, with these exchanges as its examples, as JSON text.
 pub fn document(exchanges: &[Exchange]) -> String {
-    let operations = [view(), submit(), pay_another_way(), progress(), embedding()];
+    let operations = [view(), submit(), remove_card(), pay_another_way(), progress(), embedding()];
     dropin_http::document(SERVICE, SHOPPER_OPERATIONS, &operations, exchanges)
 }
 
@@ -46,7 +46,8 @@ fn view() -> OperationDocs {
 }
 
 fn submit() -> OperationDocs {
-    let text = "Pays the Session with a stashed card (StashId) or a method without one (PaymentMethod). It names no amount: what is paid is the total of the \
+    let text = "Pays the Session with a stashed card (StashId), a method without one (PaymentMethod) or a saved card (ContractId, with the StashId of its \
+        verification code). It names no amount: what is paid is the total of the \
         Version that was shown. Repeating it with the same AttemptId is harmless and answers how the first one stands, or how it ended: an AttemptId \
         never starts a second attempt. While CREATED, Attempt tells of the attempt that failed last, and another may be made.";
     OperationDocs::new(TAG, "submitPayment", "Pay", text)
@@ -59,6 +60,16 @@ fn submit() -> OperationDocs {
             "$request.path.SessionId",
         ))
         .refuses(&[ErrorCode::SessionNotFound, ErrorCode::InvalidSessionState, ErrorCode::SessionChanged])
+}
+
+fn remove_card() -> OperationDocs {
+    let text = "Has a saved card forgotten that the view lists with Removable true: its contract is closed, and the processor deletes the card. Of a removal \
+        and a submit with the card at the same time one wins.";
+    OperationDocs::new(TAG, "removeSavedCard", "Remove a saved card", text)
+        .id(SESSION_ID.0, SESSION_ID.1)
+        .id("ContractId", "Identifier of the contract, from SavedCards.")
+        .answers(ResponseDocs::empty(204, "It is gone."))
+        .refuses(&[ErrorCode::SessionNotFound, ErrorCode::InvalidSessionState, ErrorCode::ContractNotFound])
 }
 
 fn pay_another_way() -> OperationDocs {

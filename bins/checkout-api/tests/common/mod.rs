@@ -184,6 +184,7 @@ impl Api {
             clock: clock.clone(),
             ids: ids.clone(),
             targets: TargetPolicy::production(),
+            by: dropin_ports::Acting::system(),
         };
         let (ana, bob) = (create(&merchants, "Ana's mugs").await, create(&merchants, "Bob's books").await);
         let (bank, flows) = (Arc::new(ProcessorStub::default()), Flows::start().unwrap());
@@ -197,7 +198,13 @@ impl Api {
             catalogue: catalogue.clone(),
             timing: Timing::default(),
         };
-        let sessions = Sessions { store: shared.clone(), clock: clock.clone(), ids, url_policy: UrlPolicy::Production };
+        let sessions = Sessions {
+            store: shared.clone(),
+            contracts: shared.clone(),
+            clock: clock.clone(),
+            ids,
+            url_policy: UrlPolicy::Production,
+        };
         let return_base = "https://assets.example".to_owned();
         let vault = Arc::new(SingleCardVault);
         let gateway = Arc::new(Gateway::default());
@@ -206,6 +213,8 @@ impl Api {
             secrets: secrets.clone(),
             provider: gateway.clone(),
             clock: clock.clone(),
+            ids: Arc::new(SystemIds),
+            by: dropin_ports::Acting::system(),
             sandbox: false,
         };
         let asset_origin = Origin::parse("https://assets.example").unwrap();
@@ -260,6 +269,7 @@ impl Api {
                 stash: shared.clone(),
                 vault: vault.clone(),
                 payments,
+                contracts: Contracts { store: shared.clone(), clock: clock.clone(), ids: Arc::new(SystemIds) },
                 return_base,
                 sandbox,
             },

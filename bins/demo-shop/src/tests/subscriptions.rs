@@ -59,9 +59,61 @@ async fn a_basket_with_a_subscription_opens_a_contract_and_no_other_does() {
     assert_eq!(world.post("/api/checkout", basket(&["mug", "tea"])).await.0, 200);
     let (line, _, body) = world.asked().pop().unwrap();
     assert!(line.starts_with("PUT ") && !body.contains("OpenContract"), "{line} {body}");
+    assert!(body.contains(r#""AllowContract":true"#), "{body}");
     let catalogue: Value = serde_json::from_str(&world.get("/api/catalogue").await.2).unwrap();
     let monthly = catalogue["Things"].as_array().unwrap().iter().filter(|thing| thing["Monthly"] == true);
     assert_eq!(monthly.map(|thing| thing["Id"].as_str().unwrap()).collect::<Vec<_>>(), ["teabox"]);
+}
+
+/// The first purchase makes the customer known; the next one names them, whatever is in it. In another country it is another customer.
+#[actix_web::test]
+async fn a_known_customer_is_named_and_may_save_a_card() {
+    let world = World::open().await;
+    let mut bodies = Vec::new();
+    for (country, product) in [("IE", "mug"), ("IE", "mug"), ("IE", "teabox"), ("SE", "mug")] {
+        world.answers(201, session("CREATED", None));
+        let lines = [json!({"Id": product, "Quantity": 1})];
+        let basket =
+            json!({"CartId": fresh_id(), "Currency": "EUR", "Country": country, "AutoCapture": true, "Lines": lines});
+        assert_eq!(world.post("/api/checkout", basket).await.0, 200);
+        bodies.push(serde_json::from_str::<Value>(&world.asked().pop().unwrap().2).unwrap());
+    }
+    let seen: Vec<_> = bodies
+        .iter()
+        .map(|body| {
+            let profile = &body["BillingProfile"];
+            (
+                &body["AllowContract"],
+                &body["OpenContract"],
+                &body["BillingProfileReference"],
+                &profile["BillingProfileReference"],
+            )
+        })
+        .collect();
+    let (yes, none, robin) = (json!(true), Value::Null, json!("robin-IE"));
+    let expected = [
+        (&yes, &none, &none, &robin),
+        (&yes, &none, &robin, &none),
+        (&none, &yes, &robin, &none),
+        (&yes, &none, &none, &json!("robin-SE")),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!((&bodies[0]["BillingProfile"]["Name"], &bodies[1]["BillingProfile"]), (&json!("Robin Example"), &none));
+}
+
+/// A card that was saved is no subscription: nothing is charged without the customer.
+#[actix_web::test]
+async fn a_saved_card_is_not_charged_behind_the_counter() {
+    let world = World::open().await;
+    let mut saved = sold();
+    saved["Items"] = json!([{"Name": "Tidepool mug", "Amount": 24, "Quantity": 1}]);
+    for _ in 0..2 {
+        world.answers(200, saved.clone());
+    }
+    let shown: Value = serde_json::from_str(&world.get(&format!("/api/payment/{SESSION}")).await.2).unwrap();
+    assert_eq!((&shown["Subscription"], &shown["Order"]["ContractId"]), (&Value::Null, &json!(CONTRACT)), "{shown}");
+    let (status, answer) = charge(&world, 2).await;
+    assert_eq!((status, &answer["Code"]), (409, &json!("NO_SUBSCRIPTION")), "{answer}");
 }
 
 /// At the price that it was sold at, in the digits of the service; and once, however often the button is pressed.

@@ -6,14 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use dropin_access::{AuditAction, AuditSubjectKind};
 use dropin_boot::{Failure, SystemClock, join_deployment};
-use dropin_keyring::{CredentialKeys, KeyFileError, KeyInfo, MasterKey, MasterKeyError, RELOAD_INTERVAL};
-use dropin_ports::{Clock, KeyringError, SealedValue};
+use dropin_keyring::{AuditKeys, CredentialKeys, KeyFileError, KeyInfo, MasterKey, MasterKeyError, RELOAD_INTERVAL};
+use dropin_ports::{AuditLog, AuditSealStore, AuditSubject, Clock, KeyringError, SealedValue};
 use dropin_store::Store;
+use dropin_usecases::audit_log::AuditWriter;
 use dropin_usecases::key_rotation::{KeyRotation, KeyUsage, SealedRing};
+use dropin_wire::audit_log::Document;
 use serde_json::{Value, json};
 
-use super::{Cli, Output, say, say_lines};
+use super::{Cli, Output, acting, say, say_lines};
 
 /// How long a rotation waits for the programs that run: twice what they take to look at the key folder again. A value that one of them seals with an
 /// older key even so is met by the next rotation.
@@ -48,6 +51,8 @@ enum Ring {
     Master,
     /// Contracts' stored credentials
     Credential,
+    /// Seals of the audit log: a new key seals from now on, and old ones stay
+    Audit,
 }
 
 impl Ring {
@@ -55,6 +60,7 @@ impl Ring {
         match self {
             Self::Master => "master",
             Self::Credential => "credential",
+            Self::Audit => "audit",
         }
     }
 }
@@ -115,6 +121,7 @@ impl OpenRing {
         match self.ring {
             Ring::Master => "dropin keys rotate",
             Ring::Credential => "dropin keys rotate --ring credential",
+            Ring::Audit => "dropin keys rotate --ring audit",
         }
     }
 }
@@ -127,12 +134,69 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &KeysCommand) -> Resu
     let credential = RingKeys::Credential(Arc::new(CredentialKeys::open(&folder)?));
     let master = OpenRing::new(Ring::Master, &folder, RingKeys::Master(Arc::new(master)), store);
     let credential = OpenRing::new(Ring::Credential, &folder, credential, store);
+    let audit_keys = AuditKeys::open(&folder)?;
+    let acts = Acts { store, writer: acting::writer(cli)? };
     match command {
-        KeysCommand::List(output) => list(&[master, credential], *output).await.map(|()| ExitCode::SUCCESS),
-        KeysCommand::Rotate(Rotate { ring: Ring::Master, output }) => rotate(&master, *output).await,
-        KeysCommand::Rotate(Rotate { ring: Ring::Credential, output }) => rotate(&credential, *output).await,
-        KeysCommand::Prune(output) => prune(&[master, credential], *output).await,
+        KeysCommand::List(output) => {
+            let of_audit = audit_lines(audit_keys.list_keys()?, &store.count_seals_by_key().await?);
+            list(&[master, credential], of_audit, *output).await.map(|()| ExitCode::SUCCESS)
+        }
+        KeysCommand::Rotate(Rotate { ring: Ring::Master, output }) => rotate(&master, &acts, *output).await,
+        KeysCommand::Rotate(Rotate { ring: Ring::Credential, output }) => rotate(&credential, &acts, *output).await,
+        KeysCommand::Rotate(Rotate { ring: Ring::Audit, output }) => {
+            rotate_audit(&audit_keys, &folder.join(Ring::Audit.name()), &acts, *output).await
+        }
+        KeysCommand::Prune(output) => prune(&[master, credential], &acts, *output).await,
     }
+}
+
+/// Writes acts on keys into the audit log. A key is a file, so the entry comes before it is made or destroyed.
+struct Acts<'a> {
+    store: &'a Store,
+    writer: AuditWriter,
+}
+
+impl Acts<'_> {
+    async fn append(&self, action: AuditAction, subject: String, newest: Option<&KeyInfo>) -> Result<(), Failure> {
+        let entry = self.writer.entry(None, action, AuditSubject::new(AuditSubjectKind::Key, subject));
+        let before = Document::new().optional("Newest", newest.map(|key| &key.id));
+        Ok(self.store.append_audit_entry(entry.with_before(before.finish())).await?)
+    }
+}
+
+/// A new key for the seals to come. Old seals stay as they are, and so do their keys.
+async fn rotate_audit(keys: &AuditKeys, folder: &Path, acts: &Acts<'_>, output: Output) -> Result<ExitCode, Failure> {
+    let there = keys.list_keys()?;
+    let Some(newest) = there.last() else {
+        return Err(format!("there is no key in {}: the settler makes the first one", folder.display()).into());
+    };
+    acts.append(AuditAction::KeyRotate, Ring::Audit.name().to_owned(), Some(newest)).await?;
+    let made = keys.make_key(SystemClock.now())?;
+    tell_rotated(Ring::Audit, &made, true, 0, &[], output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The keys of the audit log, with how many seals each made.
+fn audit_lines(keys: Vec<KeyInfo>, seals: &[(String, u64)]) -> Vec<Line> {
+    let newest = keys.len();
+    let count = |id: &str| seals.iter().find(|(key, _)| key == id).map_or(0, |(_, count)| *count);
+    let lost: Vec<_> = seals.iter().filter(|(id, _)| keys.iter().all(|key| key.id != *id)).collect();
+    let lost = lost.into_iter().map(|(id, values)| Line {
+        ring: Ring::Audit,
+        id: id.clone(),
+        made_at: None,
+        state: "LOST",
+        values: *values,
+    });
+    let lost: Vec<_> = lost.collect();
+    let there = keys.into_iter().enumerate().map(|(number, key)| Line {
+        ring: Ring::Audit,
+        values: count(&key.id),
+        id: key.id,
+        made_at: key.made_at.map(|at| at.to_string()),
+        state: if number + 1 == newest { "SEALS" } else { "OPENS" },
+    });
+    there.chain(lost).collect()
 }
 
 /// A line of `keys list`.
@@ -172,11 +236,12 @@ impl Line {
     }
 }
 
-async fn list(rings: &[OpenRing], output: Output) -> Result<(), Failure> {
+async fn list(rings: &[OpenRing], of_audit: Vec<Line>, output: Output) -> Result<(), Failure> {
     let mut lines = Vec::new();
     for ring in rings {
         lines.extend(Line::of_ring(ring.ring, ring.keys.list()?, &ring.rotation.usage().await?));
     }
+    lines.extend(of_audit);
     if output.json {
         return say(&Value::from_iter(lines.iter().map(Line::json)).to_string());
     }
@@ -189,7 +254,7 @@ fn lost(there: &[KeyInfo], usage: &KeyUsage) -> Vec<String> {
     usage.key_ids().filter(|id| there.iter().all(|key| key.id != *id)).map(str::to_owned).collect()
 }
 
-async fn rotate(ring: &OpenRing, output: Output) -> Result<ExitCode, Failure> {
+async fn rotate(ring: &OpenRing, acts: &Acts<'_>, output: Output) -> Result<ExitCode, Failure> {
     let there = ring.keys.list()?;
     let lost = lost(&there, &ring.rotation.usage().await?);
     if !lost.is_empty() {
@@ -200,6 +265,7 @@ async fn rotate(ring: &OpenRing, output: Output) -> Result<ExitCode, Failure> {
             match ring.ring {
                 Ring::Master => "replace those values first",
                 Ring::Credential => "close the contracts that cannot be charged any more first",
+                Ring::Audit => "",
             }
         )
         .into());
@@ -208,6 +274,7 @@ async fn rotate(ring: &OpenRing, output: Output) -> Result<ExitCode, Failure> {
         let folder = ring.folder.display();
         return Err(format!("there is no key in {folder}: checkout-api or the settler makes the first one").into());
     }
+    acts.append(AuditAction::KeyRotate, ring.ring.name().to_owned(), there.last()).await?;
     // What an older key sealed is left of a rotation that was interrupted. To finish that one needs no further key.
     let left = ring.rotation.reseal().await?;
     let is_new = left.count == 0;
@@ -249,6 +316,7 @@ fn tell_rotated(
     let advice = match ring {
         Ring::Master => "Set a new one in its place",
         Ring::Credential => "Close that contract: it cannot be charged",
+        Ring::Audit => "",
     };
     for (value, why) in failed {
         say(&format!("NOT SEALED ANEW: {:?} of {}: {why}. {advice}.", value.kind(), value.row()))?;
@@ -264,10 +332,10 @@ struct Pruned {
     needed: Vec<(String, u64)>,
 }
 
-async fn prune(rings: &[OpenRing], output: Output) -> Result<ExitCode, Failure> {
+async fn prune(rings: &[OpenRing], acts: &Acts<'_>, output: Output) -> Result<ExitCode, Failure> {
     let (mut destroyed, mut needed, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
     for ring in rings {
-        match prune_ring(ring).await {
+        match prune_ring(ring, acts).await {
             Err(refusal) => refusals.push(refusal.to_string()),
             Ok(pruned) => {
                 if !pruned.needed.is_empty() {
@@ -294,7 +362,7 @@ async fn prune(rings: &[OpenRing], output: Output) -> Result<ExitCode, Failure> 
     if refusals.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(refusals.join("; ").into()) }
 }
 
-async fn prune_ring(ring: &OpenRing) -> Result<Pruned, Failure> {
+async fn prune_ring(ring: &OpenRing, acts: &Acts<'_>) -> Result<Pruned, Failure> {
     let (there, usage) = (ring.keys.list()?, ring.rotation.usage().await?);
     if 0 < usage.damaged {
         return Err(format!("{} sealed values name no key: nothing was destroyed", usage.damaged).into());
@@ -318,6 +386,7 @@ async fn prune_ring(ring: &OpenRing) -> Result<Pruned, Failure> {
     for key in older {
         match usage.count(&key.id) {
             0 => {
+                acts.append(AuditAction::KeyDestroy, format!("{}/{}", ring.ring.name(), key.id), Some(newest)).await?;
                 ring.keys.destroy(&key.id)?;
                 pruned.destroyed.push(key.id.clone());
             }

@@ -1,5 +1,7 @@
 //! The command line: what it takes, and the commands beside serving. Scripts rely on it: what is here stays.
 
+mod acting;
+mod audit_log;
 mod client;
 mod contract;
 mod doctor;
@@ -9,6 +11,7 @@ mod listen;
 mod merchant;
 mod notification;
 mod operations;
+mod operator;
 mod order;
 mod output;
 mod processor;
@@ -21,6 +24,7 @@ mod wallet;
 use clap::{Args, Parser, Subcommand};
 use dropin_boot::{ConfigArgs, KeyArgs, LogArgs, ModeArgs, StoreArgs};
 
+use audit_log::AuditCommand;
 use contract::ContractCommand;
 use doctor::Doctor;
 use keys::KeysCommand;
@@ -29,12 +33,14 @@ use listen::Listen;
 use merchant::MerchantCommand;
 use notification::NotificationCommand;
 use operations::OpCommand;
+use operator::OperatorCommand;
 use order::OrderCommand;
 use output::{Output, say, say_lines};
 use rates::RatesCommand;
 use trigger::Trigger;
 use wallet::WalletCommand;
 
+pub(crate) use acting::acting;
 pub(crate) use run::{merchants, run};
 pub(crate) use serve_args::{ServeArgs, Target};
 pub(crate) use wallet::setup as wallet_setup;
@@ -57,6 +63,9 @@ pub(crate) struct Cli {
     pub(crate) logs: LogArgs,
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+    /// Why, for the audit log; of commands that change something
+    #[arg(long, global = true, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -92,6 +101,12 @@ pub(crate) enum Command {
     /// A merchant's contracts, over HTTP with its credentials as its server has them
     #[command(subcommand)]
     Contract(ContractCommand),
+    /// Operators: the people who sign in to the admin panel
+    #[command(subcommand)]
+    Operator(OperatorCommand),
+    /// The audit log: who changed what, and proving that nothing of it was altered
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// The books
     #[command(subcommand)]
     Ledger(LedgerCommand),
@@ -124,6 +139,10 @@ pub(crate) struct Grants {
 }
 
 #[cfg(test)]
+#[path = "../../tests/cli/audited_commands.rs"]
+mod audited_commands;
+
+#[cfg(test)]
 mod tests {
     use std::path::PathBuf;
 
@@ -134,6 +153,26 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// The commands that do something, by their words.
+    fn leaves(command: &clap::Command, words: &str) -> Vec<String> {
+        let mut below = command.get_subcommands().peekable();
+        if below.peek().is_none() {
+            return vec![words.trim_start().to_owned()];
+        }
+        below.flat_map(|one| leaves(one, &format!("{words} {}", one.get_name()))).collect()
+    }
+
+    #[test]
+    fn every_command_says_what_it_leaves_in_the_audit_log() {
+        let mut rows: Vec<_> = audited_commands::COMMANDS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let mut commands = leaves(&Cli::command(), "");
+        (rows.sort(), commands.sort());
+        assert_eq!(commands, rows, "commands on the left, rows of tests/cli/audited_commands.rs on the right");
+        for action in audited_commands::COMMANDS.iter().flat_map(|(_, actions)| *actions) {
+            assert!(action.parse::<dropin_access::AuditAction>().is_ok(), "{action}");
+        }
     }
 
     #[test]

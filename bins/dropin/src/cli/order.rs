@@ -13,7 +13,7 @@ use dropin_validation::Text;
 use serde_json::{Map, Value, json};
 
 use super::processor::{self, ProcessorFlags};
-use super::{Cli, Output, operations, say};
+use super::{Cli, Output, acting, operations, say};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum OrderCommand {
@@ -100,7 +100,7 @@ pub(super) async fn decide(
     let processor = Arc::new(processor::open(cli, processor)?);
     let (store, clock, ids) = (Arc::new(store.clone()), Arc::new(SystemClock), Arc::new(SystemIds));
     let payments = Payments { store, processor, clock, ids, credentials: None, catalogue, timing: Timing::default() };
-    payments.review(id, approve, operator).await.map_err(|error| explain(id, error))
+    payments.review(id, approve, operator, &acting(cli)?).await.map_err(|error| explain(id, error))
 }
 
 fn explain(id: OrderId, error: ReviewError) -> Failure {
@@ -199,7 +199,7 @@ fn step_line(step: &StoredHistoryEntry) -> String {
     let who = match &step.actor {
         Actor::Merchant(username) => format!("merchant's user {username}"),
         Actor::Shopper => "shopper".to_owned(),
-        Actor::Operator(name) => format!("operator {name}"),
+        Actor::Operator(name) | Actor::CommandLine(name) => format!("operator {name}"),
         Actor::System => "system".to_owned(),
     };
     format!("{at}  {what}  {}{after}  by {who}", before.unwrap_or_default())
@@ -274,7 +274,7 @@ fn of_step(step: &StoredHistoryEntry) -> Value {
     let (kind, name) = match &step.actor {
         Actor::Merchant(username) => ("MERCHANT", Some(username)),
         Actor::Shopper => ("SHOPPER", None),
-        Actor::Operator(name) => ("OPERATOR", Some(name)),
+        Actor::Operator(name) | Actor::CommandLine(name) => ("OPERATOR", Some(name)),
         Actor::System => ("SYSTEM", None),
     };
     let mut shown = Map::new();

@@ -4,17 +4,23 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use dropin_access::AuditAction;
 use dropin_boot::{Failure, SystemClock, SystemIds, report_failure};
-use dropin_ports::{Secrets, StoreHealth};
+use dropin_ports::{Acting, AuditSubject, Secrets, StoreHealth};
 use dropin_store::{Deployment, Role, Store};
 use dropin_usecases::access::Merchants;
+use dropin_wire::audit_log::Document;
 
 use super::ledger::{self, LedgerCommand};
 use super::merchant::{self, MerchantCommand};
 use super::operations::{self, OpCommand};
+use super::operator::{self, OperatorCommand};
 use super::order::{self, OrderCommand};
 use super::rates::{self, RatesCommand};
-use super::{Cli, Command, DeploymentCommand, contract, doctor, keys, listen, notification, say, trigger, wallet};
+use super::{
+    Cli, Command, DeploymentCommand, acting, audit_log, contract, doctor, keys, listen, notification, say, trigger,
+    wallet,
+};
 use crate::files;
 
 /// Runs one command.
@@ -42,17 +48,20 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         Command::Ledger(LedgerCommand::Verify(wanted)) => {
             return with_ready(open(cli, command)?, async |store| ledger::verify(cli, store, wanted).await).await;
         }
+        Command::Audit(wanted) => {
+            return with_ready(open(cli, command)?, async |store| audit_log::run(cli, store, wanted).await).await;
+        }
         Command::Keys(wanted) => {
             return with_ready(open(cli, command)?, async |store| keys::run(cli, store, wanted).await).await;
         }
         Command::Deployment(wanted) => {
-            with_ready(open(cli, command)?, async |store| deployment(store, *wanted).await).await
+            with_ready(open(cli, command)?, async |store| deployment(cli, store, *wanted).await).await
         }
         Command::Merchant(wanted) => {
             with_ready(open(cli, command)?, async |store| merchant::run(cli, store, wanted).await).await
         }
         Command::Notification(wanted) => {
-            with_ready(open(cli, command)?, async |store| notification::run(store, wanted).await).await
+            with_ready(open(cli, command)?, async |store| notification::run(cli, store, wanted).await).await
         }
         Command::Trigger(wanted) => {
             with_ready(open(cli, command)?, async |store| trigger::run(cli, store, wanted).await).await
@@ -65,6 +74,9 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         }
         Command::Order(OrderCommand::Review(wanted)) => {
             with_ready(open(cli, command)?, async |store| order::review(cli, store, wanted).await).await
+        }
+        Command::Operator(wanted) => {
+            with_ready(open(cli, command)?, async |store| operator::run(cli, store, wanted).await).await
         }
         Command::Wallet(wanted) => {
             with_ready(open(cli, command)?, async |store| wallet::run(cli, store, wanted).await).await
@@ -94,7 +106,12 @@ async fn with_ready<T>(store: Store, run: impl AsyncFnOnce(&Store) -> Result<T, 
 
 /// Whether the command may be the first one on a deployment. Any other that finds no database was given a wrong place.
 fn may_be_first(command: &Command) -> bool {
-    matches!(command, Command::Migrate | Command::Merchant(MerchantCommand::Create(_)))
+    matches!(
+        command,
+        Command::Migrate
+            | Command::Merchant(MerchantCommand::Create(_))
+            | Command::Operator(OperatorCommand::Invite(_))
+    )
 }
 
 pub(super) fn no_database(path: &str) -> Failure {
@@ -122,7 +139,7 @@ fn open(cli: &Cli, command: &Command) -> Result<Store, Failure> {
 }
 
 /// The operator's side of merchant accounts, on this deployment.
-pub(crate) fn merchants(cli: &Cli, store: &Store, secrets: Arc<dyn Secrets>) -> Merchants {
+pub(crate) fn merchants(cli: &Cli, store: &Store, secrets: Arc<dyn Secrets>, by: Acting) -> Merchants {
     Merchants {
         store: Arc::new(store.clone()),
         outbox: Arc::new(store.clone()),
@@ -130,6 +147,7 @@ pub(crate) fn merchants(cli: &Cli, store: &Store, secrets: Arc<dyn Secrets>) -> 
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         targets: cli.serve.delivery.webhook.policy(cli.mode.mode()),
+        by,
     }
 }
 
@@ -140,8 +158,17 @@ fn migrate(store: &Store) -> Result<(), Failure> {
     }
 }
 
-async fn deployment(store: &Store, wanted: DeploymentCommand) -> Result<(), Failure> {
-    store.forget_deployment(wanted.forget_mode, wanted.forget_key).await?;
+async fn deployment(cli: &Cli, store: &Store, wanted: DeploymentCommand) -> Result<(), Failure> {
+    let DeploymentCommand { forget_mode, forget_key } = wanted;
+    if forget_mode || forget_key {
+        let Deployment { mode, master_key } = store.find_deployment().await?;
+        let writer = acting::writer(cli)?;
+        let entry = writer.entry(None, AuditAction::DeploymentForget, AuditSubject::deployment());
+        let before = Document::new().optional("Mode", mode).optional("MasterKeyFingerprint", master_key);
+        let after = Document::new().flag("ForgetMode", forget_mode).flag("ForgetKey", forget_key);
+        let entry = entry.with_before(before.finish()).with_after(after.finish());
+        store.forget_deployment(forget_mode, forget_key, entry).await?;
+    }
     let Deployment { mode, master_key } = store.find_deployment().await?;
     let unknown = "none yet: the next service that starts writes it down";
     let unchosen = "none yet: the next service that starts with DROPIN_MODE writes it down";

@@ -24,6 +24,8 @@ pub(crate) enum Target {
     Notifier,
     /// Settles unknown outcomes and expires Sessions
     Settler,
+    /// What operators do in a browser
+    AdminPanel,
     /// A payment processor that moves no money
     SandboxProcessor,
     /// The demo shop
@@ -47,6 +49,12 @@ pub(crate) struct ServeArgs {
         value_parser = socket_address
     )]
     pub(crate) shop_listen: SocketAddr,
+    /// Address of the admin panel, an origin of its own
+    #[arg(
+        long, env = "DROPIN_ADMIN_LISTEN", default_value = "127.0.0.1:8082", value_name = "ADDRESS",
+        value_parser = socket_address
+    )]
+    pub(crate) admin_listen: SocketAddr,
     /// Leave out the demo merchant and the demo shop
     #[arg(
         long, env = "DROPIN_NO_DEMO", value_name = "true|false", default_value_t = false,

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use dropin_access::{RegisteredDomain, WalletIdentity};
-use dropin_boot::{Failure, Mode, SystemClock, join_deployment};
+use dropin_boot::{Failure, Mode, SystemClock, SystemIds, join_deployment};
 use dropin_kernel::MerchantId;
 use dropin_keyring::{MasterKey, MasterKeyError};
-use dropin_ports::{Secrets, WalletCredentials};
+use dropin_ports::{Acting, Secrets, WalletCredentials};
 use dropin_store::Store;
 use dropin_usecases::wallet::{self, WalletSetup, WalletSetupError};
 use serde_json::{Value, json};
 
-use super::{Cli, Output, say, say_lines};
+use super::{Cli, Output, acting, say, say_lines};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WalletCommand {
@@ -99,7 +99,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &WalletCommand) -> Re
     let key = MasterKey::open(&folder)?.ok_or(MasterKeyError::Elsewhere(folder))?;
     // What is asked of a domain and of its provider depends on the mode, and what is kept on the key.
     join_deployment(store, Some(&cli.mode), Some(key.id())).await?;
-    let setup = setup(cli, store, Arc::new(key))?;
+    let setup = setup(cli, store, Arc::new(key), acting(cli)?)?;
     match command {
         WalletCommand::Set(wanted) => set(&setup, wanted).await,
         WalletCommand::Show { id, output } => show(&setup, *id, *output).await,
@@ -113,10 +113,11 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &WalletCommand) -> Re
 }
 
 /// The use cases, on this deployment.
-pub(crate) fn setup(cli: &Cli, store: &Store, secrets: Arc<dyn Secrets>) -> Result<WalletSetup, Failure> {
+pub(crate) fn setup(cli: &Cli, store: &Store, secrets: Arc<dyn Secrets>, by: Acting) -> Result<WalletSetup, Failure> {
     let sandbox = cli.mode.mode() == Mode::Sandbox;
     let provider = Arc::new(checkout_api::wallet_client(&cli.serve.wallet, cli.mode.mode(), &cli.store.data)?);
-    Ok(WalletSetup { store: Arc::new(store.clone()), secrets, provider, clock: Arc::new(SystemClock), sandbox })
+    let (store, clock, ids) = (Arc::new(store.clone()), Arc::new(SystemClock), Arc::new(SystemIds));
+    Ok(WalletSetup { store, secrets, provider, clock, ids, by, sandbox })
 }
 
 /// Says what to do about it, in the words of the command line.

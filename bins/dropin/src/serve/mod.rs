@@ -1,5 +1,6 @@
 //! Serving: the parts are composed here, from the same libraries as the small programs.
 
+mod admin;
 mod services;
 mod storefront;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 use actix_web::web::ServiceConfig;
 use dropin_boot::{Context, Failure, Process, join_deployment, keep_memory_private, watch_database};
 use dropin_http::Server;
+use dropin_ports::Acting;
 use dropin_store::{Role, Store};
 use sandbox_processor::{Hosting, SandboxProcessor};
 
@@ -20,6 +22,8 @@ use crate::wallet::{self, WalletSandbox};
 use crate::{banner, demo, files};
 use storefront::open_shop;
 
+pub(crate) use admin::AdminAddress;
+
 /// How long the sandbox processor stays silent where a test number asks for it: longer than [`dropin_usecases::payments::PROCESSOR_DEADLINE`], and short
 /// enough that a stop of this process is not held up by it.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -28,6 +32,9 @@ const SILENCE: Duration = Duration::from_secs(10);
 pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     let parts = Parts::chosen(cli)?;
     cli.mode.of_service(cli.serve.listen, cli.serve.listener.behind_proxy)?;
+    if parts.has(Target::AdminPanel) {
+        cli.mode.of_service(cli.serve.admin_listen, cli.serve.listener.behind_proxy)?;
+    }
     files::make_folder(&cli.store.data)?;
     let keeps_database =
         parts.need_store() && cli.store.database_url.is_none() && cli.store.database_url_file.is_none();
@@ -80,6 +87,12 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         let server = server.ready_until(process.draining.clone()).metrics_on(cli.serve.listener.metrics_listen)?;
         assembled = Some((server, background));
     }
+    let admin = match &context {
+        Some(context) if parts.has(Target::AdminPanel) => {
+            Some(admin::open(cli, &parts, &addresses, context, &process).await?)
+        }
+        _ => None,
+    };
     // After everything that can be refused: a start that a wrong setting ends must not write its mode down.
     if let Some(store) = &store {
         let master_key = secrets.as_ref().map(|secrets| secrets.id());
@@ -90,6 +103,10 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         process.add_server(server.start()?);
         background.run_in(&mut process);
     }
+    let admin = match admin {
+        Some(admin) => Some(admin.start(&mut process).await?),
+        None => None,
+    };
     let demo_wallet = store.as_ref().zip(secrets.clone()).zip(wallet.as_ref().map(|wallet| wallet.authority.clone()));
     let demo_wallet = demo_wallet.map(|((store, secrets), authority)| (store.clone(), secrets, authority));
     let shop = match parts.has(Target::Shop) {
@@ -97,13 +114,13 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         false => None,
     };
     let demo = shop.as_ref().map(|(_, credentials)| credentials);
-    banner::print(cli, &parts, &addresses, demo)?;
+    banner::print(cli, &parts, &addresses, demo, admin.as_ref())?;
     if let Some(wallet) = wallet {
         process.add_local_service("wallet provider", wallet::run(wallet.serve()?, process.stop.clone()));
     }
     if let Some((shop, credentials)) = shop {
         if let Some((store, secrets, authority)) = demo_wallet {
-            let setup = cli::wallet_setup(cli, &store, secrets)?;
+            let setup = cli::wallet_setup(cli, &store, secrets, Acting::system())?;
             demo::wallet(&setup, &authority, &credentials).await?;
             let stop = process.stop.clone();
             process.add_service("demo wallet", async move { demo::prove_domain(setup, credentials, stop).await });

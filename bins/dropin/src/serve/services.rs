@@ -19,8 +19,7 @@ pub(super) async fn assemble(
     context: &Context,
 ) -> Result<Services, Failure> {
     let serve = cli.serve.clone();
-    let processor = ProcessorArgs { processor_url: addresses.processor.clone(), ..plan::processor_args(cli) };
-    let payments = PaymentArgs { processor, limits: serve.processor_limits, methods: serve.methods };
+    let payments = payments(cli, addresses);
     if parts.need_processor() {
         // Before a service asks for it: the key may be one of our own.
         payments.open_with(context, || plan::processor_key(cli, parts)).await?;
@@ -66,6 +65,13 @@ pub(super) async fn assemble(
         services = services.join(notifier::assemble(context, serve.delivery).await?);
     }
     Ok(services)
+}
+
+/// The processor and the payments over it.
+pub(super) fn payments(cli: &Cli, addresses: &Addresses) -> PaymentArgs {
+    let serve = &cli.serve;
+    let processor = ProcessorArgs { processor_url: addresses.processor.clone(), ..plan::processor_args(cli) };
+    PaymentArgs { processor, limits: serve.processor_limits.clone(), methods: serve.methods.clone() }
 }
 
 /// Payment methods. The sandbox processor's script is found where browsers find the service, however we reach the processor ourselves.

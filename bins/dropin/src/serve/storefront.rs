@@ -6,7 +6,7 @@ use std::sync::Arc;
 use demo_shop::{Credentials, Shop, ShopConfig, TestCard};
 use dropin_boot::{Failure, Process};
 use dropin_keyring::MasterKey;
-use dropin_ports::StoreHealth;
+use dropin_ports::{Acting, StoreHealth};
 use dropin_store::Store;
 use sandbox_processor::TEST_CARDS;
 
@@ -28,7 +28,7 @@ pub(super) async fn open_shop(
         Some((store, secrets)) => {
             // Says what to do about a schema that is missing or too old.
             store.ready().await?;
-            demo::merchant(&cli::merchants(cli, store, secrets), &file, &shop_url).await?
+            demo::merchant(&cli::merchants(cli, store, secrets, Acting::system()), &file, &shop_url).await?
         }
         None => Credentials::read(&file)?.ok_or_else(|| {
             let file = file.display();

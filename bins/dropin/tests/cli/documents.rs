@@ -11,12 +11,13 @@ use sandbox_processor::Arguments;
 use crate::program::{Data, Dropin, call};
 
 /// The small services, with the variables that each reads.
-const SERVICES: [(&str, &str); 5] = [
+const SERVICES: [(&str, &str); 6] = [
     ("session-api", include_str!("../../../session-api/example.env")),
     ("checkout-api", include_str!("../../../checkout-api/example.env")),
     ("stash-api", include_str!("../../../stash-api/example.env")),
     ("notifier", include_str!("../../../notifier/example.env")),
     ("settler", include_str!("../../../settler/example.env")),
+    ("admin-panel", include_str!("../../../admin-panel/example.env")),
 ];
 
 /// The page's parts, each with the groups in it that clap makes of our structs. Of a struct with others in it clap makes an empty group.
@@ -36,10 +37,11 @@ const SECTIONS: [(&str, &[&str]); 9] = [
 const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 
 /// The part of the deployment that tells of a metric, by the beginning of its name.
-const TELLERS: [(&str, &str); 7] = [
+const TELLERS: [(&str, &str); 8] = [
+    ("dropin_audit_", "settler"),
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
-    ("dropin_processor_", "session-api, checkout-api, settler"),
+    ("dropin_processor_", "session-api, checkout-api, settler, admin-panel"),
     ("dropin_operations_", "settler"),
     ("dropin_rates_", "settler"),
     ("dropin_notif", "notifier"),

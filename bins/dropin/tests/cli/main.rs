@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod accounts;
+mod audit_log;
+mod audited_commands;
 mod commands;
 mod configuration;
 mod doctor;
@@ -9,6 +11,7 @@ mod documents;
 mod keys;
 mod ledger;
 mod methods;
+mod operators;
 mod paying;
 mod program;
 mod serving;

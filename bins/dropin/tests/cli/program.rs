@@ -15,7 +15,12 @@ pub(crate) const LONG: Duration = Duration::from_secs(30);
 /// The program with nothing in its environment but this.
 pub(crate) fn command(arguments: &[&str], environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dropin"));
-    command.args(arguments).env_clear().envs(environment.iter().copied()).stdin(Stdio::null());
+    command
+        .args(arguments)
+        .env_clear()
+        .env("DROPIN_ADMIN_LISTEN", "127.0.0.1:0")
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null());
     command
 }
 

@@ -16,7 +16,7 @@ use dropin_usecases::deliver::DeliverySettings;
 use tokio::sync::Notify;
 
 use crate::receiver::{Arrival, Receiver};
-use crate::world::{KINDS, World, until};
+use crate::world::{KINDS, World, audited, until};
 
 fn settings() -> DeliverySettings {
     DeliverySettings { per_endpoint: 8, poll: Duration::from_millis(5), ..DeliverySettings::default() }
@@ -93,6 +93,7 @@ async fn a_removed_endpoint_is_sent_nothing_and_loses_nothing() {
         wanted: "all".to_owned(),
         gap: None,
         dry_run: false,
+        audit: audited(),
     };
     let replayed = world.store.replay(other.endpoint_id, items, asked, now).await.expect("replayed");
     assert_eq!(replayed.queued, 3);

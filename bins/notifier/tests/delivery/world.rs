@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_boot::{SystemClock, SystemIds};
-use dropin_kernel::{EventId, MerchantId};
+use dropin_kernel::{EventId, MerchantId, Timestamp};
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_notification::Schedule;
@@ -75,6 +75,7 @@ impl World {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             targets: TargetPolicy::sandbox(),
+            by: dropin_ports::Acting::system(),
         }
     }
 
@@ -100,6 +101,7 @@ impl World {
         let (store, now): (Arc<dyn SessionStore>, _) = (Arc::new(self.store.clone()), SystemClock.now());
         let sessions = Sessions {
             store: store.clone(),
+            contracts: Arc::new(self.store.clone()),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             url_policy: UrlPolicy::Sandbox,
@@ -136,7 +138,7 @@ impl World {
         let events: Vec<NewEvent> = KINDS.into_iter().map(event).collect();
         let ids = events.iter().map(|event| event.id.to_string()).collect();
         assert_eq!(
-            store.change_session(ChangeSession { change, history, events, response: None }).await,
+            store.change_session(ChangeSession { change, history, events, response: None, audit: None }).await,
             Ok(Changed::Done)
         );
         ids
@@ -205,4 +207,11 @@ pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
         }
     });
     assert!(waited.await.is_ok(), "never happened: {what}");
+}
+
+/// An entry of the audit log where it does not matter which.
+pub(crate) fn audited() -> dropin_ports::NewAuditEntry {
+    let (id, at) = (IdSource::ordered(&SystemIds), Timestamp::from_micros(0));
+    let (by, action) = (dropin_ports::Acting::system(), dropin_access::AuditAction::MerchantChange);
+    dropin_ports::NewAuditEntry::new(id, at, by, None, action, dropin_ports::AuditSubject::deployment())
 }

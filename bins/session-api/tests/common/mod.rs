@@ -186,12 +186,14 @@ impl Api {
             clock: clock.clone(),
             ids: ids.clone(),
             targets: dropin_access::TargetPolicy::production(),
+            by: dropin_ports::Acting::system(),
         };
         let ana = create(&merchants, "Ana's mugs").await;
         let bob = create(&merchants, "Bob's books").await;
         let store = Arc::new(FaultInjectingStore::new(inner.clone()));
         let sessions = Sessions {
             store: store.clone(),
+            contracts: Arc::new(inner.clone()),
             clock: clock.clone(),
             ids: ids.clone(),
             url_policy: UrlPolicy::Production,
@@ -347,4 +349,11 @@ pub(crate) fn request(reference: &str) -> Value {
 
 pub(crate) fn session_id(text: &str) -> SessionId {
     text.parse().unwrap()
+}
+
+/// An entry of the audit log where it does not matter which.
+pub(crate) fn audited() -> dropin_ports::NewAuditEntry {
+    let (id, at) = (dropin_ports::IdSource::ordered(&SystemIds), Timestamp::from_micros(0));
+    let (by, action) = (dropin_ports::Acting::system(), dropin_access::AuditAction::MerchantChange);
+    dropin_ports::NewAuditEntry::new(id, at, by, None, action, dropin_ports::AuditSubject::deployment())
 }

@@ -153,6 +153,7 @@ impl FaultInjectingStore {
             history: vec![history(&session, row.trigger.as_str(), row.to)],
             answer: None,
             now,
+            audit: None,
         };
         assert_eq!(self.inner.settle(settlement).await, Ok(Settled::Done));
     }

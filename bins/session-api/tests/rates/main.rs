@@ -11,7 +11,7 @@ mod shown;
 use std::time::Duration;
 
 use actix_web::http::Method;
-use common::{Answer, Api};
+use common::{Answer, Api, audited};
 use dropin_access::{RateChange, RateForm};
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_money::Currency;
@@ -67,7 +67,7 @@ pub(crate) async fn guaranteed(api: &Api) -> MerchantId {
         settlement: Some(Currency::Gbp),
         markups: [(Currency::Usd, Markup::from_basis_points(100).unwrap())].into(),
     };
-    assert_eq!(api.outbox.change_rates(id, change).await, Ok(AccountChanged::Done));
+    assert_eq!(api.outbox.change_rates(id, change, audited()).await, Ok(AccountChanged::Done));
     id
 }
 

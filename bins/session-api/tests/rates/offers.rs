@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use dropin_access::RateChange;
 use dropin_ports::{Clock, MerchantSettings, RateStore};
 
-use crate::common::Api;
+use crate::common::{Api, audited};
 use crate::{Currency, HOUR, TODAY, guaranteed, offer, publish_rates, rates, shown, until};
 
 #[actix_web::test]
@@ -53,7 +53,7 @@ async fn a_new_setting_counts_from_the_next_set_on() {
     let ana = guaranteed(&api).await;
     let first = rates(&api, ana).await;
     let change = RateChange { settlement: Some(Currency::Eur), ..RateChange::default() };
-    api.outbox.change_rates(ana, change).await.unwrap();
+    api.outbox.change_rates(ana, change, audited()).await.unwrap();
     let currencies = Some(vec![Currency::Usd, Currency::Jpy]);
     api.merchants.set(ana, MerchantSettings { currencies, ..MerchantSettings::default() }).await.unwrap();
     // What is not enabled any more is not shown; what is new has no offer yet.

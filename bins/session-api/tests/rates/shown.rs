@@ -2,7 +2,7 @@ use actix_web::http::Method;
 use dropin_access::RateChange;
 use dropin_ports::RateStore;
 
-use crate::common::{Answer, Api};
+use crate::common::{Answer, Api, audited};
 use crate::{Currency, HOUR, TODAY, get, guaranteed, id_of, publish_rates, rates, until};
 
 /// Pages of every origin may read it.
@@ -56,7 +56,7 @@ async fn a_change_of_the_settings_shows_by_itself() {
     let ana = id_of(&api, "Ana").await;
     assert!(rates(&api, ana).await.text.contains(r#"{"Currency":"EUR","Rate":1}"#));
     let change = RateChange { settlement: Some(Currency::Usd), ..RateChange::default() };
-    api.outbox.change_rates(ana, change).await.unwrap();
+    api.outbox.change_rates(ana, change, audited()).await.unwrap();
     let answer = until(&api, ana, |answer| answer.text.contains(r#"{"Currency":"USD","Rate":1}"#)).await;
     // 1 / 1.1172, to ten significant digits.
     assert!(answer.text.contains(r#"{"Currency":"EUR","Rate":0.8950948801}"#), "{answer:?}");

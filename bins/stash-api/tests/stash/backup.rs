@@ -12,7 +12,9 @@ use dropin_access::Origin;
 use dropin_card::{Card, StashedData};
 use dropin_kernel::Timestamp;
 use dropin_keyring::StashKeys;
-use dropin_ports::{Clock, StashEntry, StashFound, StashKey, StashStore, StashUsage, StashVault, StoreError};
+use dropin_ports::{
+    Clock, SealedCard, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StashVault, StoreError,
+};
 use dropin_store::Store;
 use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::stash::{KEY_PERIOD, NewEntry, STASH_LIFETIME, StashLimits, StashQuota, Stashing};
@@ -48,6 +50,14 @@ impl StashStore for Watched {
 
     async fn peek_stash(&self, key: &StashKey, now: Timestamp) -> Result<Option<StashFound>, StoreError> {
         self.0.peek_stash(key, now).await
+    }
+
+    async fn read_stash(
+        &self,
+        key: &StashKey,
+        now: Timestamp,
+    ) -> Result<Option<(StashSummary, SealedCard)>, StoreError> {
+        self.0.read_stash(key, now).await
     }
 
     async fn stash_usage(&self, now: Timestamp) -> Result<Vec<StashUsage>, StoreError> {

@@ -146,7 +146,7 @@ impl World {
         let caller = Caller { username: "api".to_owned(), merchant, permissions: Permissions::all() };
         let store = Arc::new(self.store.clone());
         let (clock, ids) = (Arc::new(SystemClock), Arc::new(SystemIds));
-        let sessions = Sessions { store, clock, ids, url_policy: UrlPolicy::Sandbox };
+        let sessions = Sessions { contracts: store.clone(), store, clock, ids, url_policy: UrlPolicy::Sandbox };
         let body = serde_json::json!({
             "MerchantReference": Uuid::new_v4(), "AutoCapture": true, "Currency": "USD",
             "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",
@@ -175,7 +175,7 @@ impl World {
             expires_at: now.plus(Duration::from_secs(3_600)),
             set_at: now,
         };
-        self.store.put_wallet(identity).await.expect("the store");
+        self.store.put_wallet(identity, audited()).await.expect("the store");
     }
 
     pub(crate) async fn stashed(&self, stash_id: &str, fingerprint: &str) -> Option<StashSummary> {
@@ -200,6 +200,7 @@ pub(crate) async fn insert_merchant(store: &Store) {
         origins: vec![Origin::parse(SHOP).expect("an origin")],
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),
@@ -207,7 +208,7 @@ pub(crate) async fn insert_merchant(store: &Store) {
     let merchant = Merchant::restore(parts).expect("a merchant");
     let (id, password) = (ApiUserId::new(Uuid::from_u128(1)), PasswordHash(vec![0; 32]));
     let user = ApiUser::new(id, MERCHANT, "api".to_owned(), password, Permissions::all());
-    store.insert_merchant(NewMerchant { merchant, user, endpoint: None }).await.expect("a merchant");
+    store.insert_merchant(NewMerchant { merchant, user, endpoint: None, audit: audited() }).await.expect("a merchant");
 }
 
 /// The address of a stash entry of the merchant.
@@ -229,4 +230,11 @@ pub(crate) fn token_form(wallet: &str, data: &str) -> String {
 
 fn percent(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// An entry of the audit log where it does not matter which.
+pub(crate) fn audited() -> dropin_ports::NewAuditEntry {
+    let (id, at) = (dropin_ports::IdSource::ordered(&SystemIds), Timestamp::from_micros(0));
+    let (by, action) = (dropin_ports::Acting::system(), dropin_access::AuditAction::MerchantChange);
+    dropin_ports::NewAuditEntry::new(id, at, by, None, action, dropin_ports::AuditSubject::deployment())
 }

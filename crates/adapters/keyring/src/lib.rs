@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod audit;
 mod credential;
 mod files;
 mod master;
@@ -8,6 +9,7 @@ mod ring;
 mod sealing;
 mod stash;
 
+pub use audit::{AuditKeys, AuditKeysError};
 pub use credential::{CredentialKeys, CredentialKeysError};
 pub use files::KeyFileError;
 pub use master::{MasterKey, MasterKeyError};

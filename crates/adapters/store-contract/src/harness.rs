@@ -6,11 +6,12 @@ use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Tim
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
 use dropin_ports::{
-    AccessStore, AttemptResult, AuditStore, AuthorizationPrepared, BacklogStore, ChangeOrder, ChangeSession, Changed,
-    ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent,
-    NewHistoryEntry, NewSession, NotificationStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore,
-    PrepareAuthorization, RateStore, ResponseStore, SealedStore, SessionStore, Settled, Settlement, StashEntry,
-    StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
+    AccessStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared, BackOfficeStore,
+    BacklogStore, ChangeOrder, ChangeSession, Changed, ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog,
+    Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry, NewSession, NotificationStore, OperatorStore,
+    OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, ResponseStore,
+    SealedStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError,
+    StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -41,6 +42,10 @@ pub struct Harness {
     pub payments: Arc<dyn PaymentStore>,
     /// All records, for the audit.
     pub audit: Arc<dyn AuditStore>,
+    /// The log of acts.
+    pub audit_log: Arc<dyn AuditLog>,
+    /// Its seals.
+    pub seals: Arc<dyn AuditSealStore>,
     /// Responses to requests with a key.
     pub responses: Arc<dyn ResponseStore>,
     /// Cards.
@@ -51,10 +56,14 @@ pub struct Harness {
     pub contracts: Arc<dyn ContractStore>,
     /// What is sealed under a long-lived key.
     pub sealed: Arc<dyn SealedStore>,
+    /// Operators of the admin panel.
+    pub operators: Arc<dyn OperatorStore>,
     /// Exchange rates.
     pub rates: Arc<dyn RateStore>,
     /// Notifications.
     pub outbox: Arc<dyn OutboxStore>,
+    /// Searches of those who run the deployment.
+    pub back_office: Arc<dyn BackOfficeStore>,
     /// The state of the queue.
     pub backlog: Arc<dyn BacklogStore>,
     /// Notifications as people see them.
@@ -76,13 +85,17 @@ impl Harness {
             + SessionStore
             + PaymentStore
             + AuditStore
+            + AuditLog
+            + AuditSealStore
             + ResponseStore
             + StashStore
             + WalletStore
             + ContractStore
             + SealedStore
+            + OperatorStore
             + RateStore
             + OutboxStore
+            + BackOfficeStore
             + BacklogStore
             + NotificationStore
             + EventLog
@@ -96,13 +109,17 @@ impl Harness {
             sessions: store.clone(),
             payments: store.clone(),
             audit: store.clone(),
+            audit_log: store.clone(),
+            seals: store.clone(),
             responses: store.clone(),
             stash: store.clone(),
             wallets: store.clone(),
             contracts: store.clone(),
             sealed: store.clone(),
+            operators: store.clone(),
             rates: store.clone(),
             outbox: store.clone(),
+            back_office: store.clone(),
             backlog: store.clone(),
             notifications: store.clone(),
             event_log: store.clone(),
@@ -193,7 +210,7 @@ impl Harness {
     }
 
     /// A payment that was authorized and told to the merchant: SESSION_COMPLETED, ORDER_AUTHORIZED.
-    pub(crate) async fn authorized(&self, merchant: MerchantId) -> Payment {
+    pub async fn authorized(&self, merchant: MerchantId) -> Payment {
         let payment = self.submitted(merchant).await;
         self.settle_authorized(&payment).await
     }
@@ -240,7 +257,7 @@ impl Harness {
 
 /// A change that nobody asked for with a key.
 pub(crate) fn changing(change: Change<Session>, history: NewHistoryEntry, events: Vec<NewEvent>) -> ChangeSession {
-    ChangeSession { change, history, events, response: None }
+    ChangeSession { change, history, events, response: None, audit: None }
 }
 
 /// What follows from the approval of a payment's authorization.
@@ -267,6 +284,7 @@ pub fn approval(payment: &Payment) -> Settlement {
         session: Some(session_change),
         answer: None,
         now,
+        audit: None,
     }
 }
 
@@ -290,6 +308,7 @@ impl From<Asking> for ChangeOrder {
             history: asking.history,
             events: vec![],
             key_use: asking.key_use,
+            audit: None,
         }
     }
 }
@@ -320,6 +339,7 @@ pub(crate) fn outcome(operation: OpId, state: OpState, due_at: Timestamp) -> Set
         history: vec![],
         answer: None,
         now: due_at,
+        audit: None,
     }
 }
 

@@ -8,7 +8,7 @@ mod steps;
 mod values;
 
 pub use harness::{Harness, Raw, approval};
-pub use values::{fresh, insertable, insertable_with, new_merchant};
+pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_merchant};
 
 /// Runs one case on an empty store, on a runtime with several threads.
 pub fn run<C, F>(open: impl FnOnce() -> Harness, case: C)
@@ -145,6 +145,13 @@ macro_rules! all_cases {
                 the_database_guards_the_amounts
                 the_database_guards_the_states
             }
+            back_office {
+                orders_come_newest_first_in_pages
+                orders_fit_every_filter
+                orders_are_found_by_what_they_are_named_by
+                sessions_are_searched_like_orders
+                orders_are_summed
+            }
             idempotency {
                 an_answer_is_kept_with_its_effect
                 a_key_is_used_once
@@ -183,7 +190,9 @@ macro_rules! all_cases {
                 of_charges_at_once_one_is_written
                 a_credential_is_kept_until_it_is_deleted_at_its_processor
                 a_credential_of_a_contract_that_nobody_may_charge_is_only_deleted
+                a_replaced_credential_is_kept_aside_until_it_is_deleted
                 contracts_of_a_profile_are_listed_oldest_first
+                saved_cards_are_listed_by_their_last_use
                 a_contract_is_due_when_its_card_ends
                 what_a_session_opens_is_not_found_before_it_is_open
                 the_database_refuses_what_the_domain_does
@@ -195,10 +204,40 @@ macro_rules! all_cases {
                 a_change_of_the_merchants_wins_over_a_replacement
                 of_many_replacements_of_a_sealed_value_one_wins
             }
+            operators {
+                the_first_operator_comes_by_a_link_of_nobody
+                an_operator_is_invited_and_accepts
+                an_address_of_an_operator_is_taken_once
+                of_many_who_accept_a_link_one_does
+                rights_of_an_operator_are_replaced_whole
+                the_last_owner_stays
+                of_owners_who_shut_each_other_out_one_stays
+                a_disabled_operator_comes_back_as_it_was
+                a_reset_leaves_a_link_alone
+                new_credentials_end_every_other_session
+                authenticators_are_sealed_anew
+                a_damaged_operator_is_corrupt
+            }
+            operator_sessions {
+                a_session_is_opened_for_the_password_that_was_compared
+                a_request_of_a_session_is_written_down
+                a_code_and_the_ones_before_it_are_used_once
+                of_many_who_use_a_factor_one_does
+                wrong_codes_end_a_sign_in
+                sessions_are_listed_and_ended_by_their_operator
+            }
+            money_requests {
+                requests_are_counted_by_order_and_operator
+                of_many_requests_decided_alike_one_is_written
+                a_request_is_settled_once
+                the_database_wants_a_second_operator
+                approval_limits_are_replaced_whole
+            }
             stash {
                 posts_at_once_are_all_there
                 live_entries_are_counted_with_their_bytes
                 an_entry_is_replaced_by_the_next
+                an_entry_is_read_and_stays
                 only_the_exact_key_finds_an_entry
                 purging_takes_expired_entries_only
             }
@@ -246,6 +285,16 @@ macro_rules! all_cases {
             backlog {
                 what_waits_is_told_by_endpoint
                 what_is_parked_and_sent_again_is_told
+            }
+            audit_log {
+                an_act_and_its_entry_are_written_together
+                an_orders_change_brings_its_entry
+                an_entry_comes_back_whole
+                the_log_is_searched_in_pages
+                what_was_logged_cannot_be_changed
+                seals_are_chained_by_merchant
+                of_many_sealers_one_seals
+                what_is_done_past_the_log_shows
             }
             endpoint_status {
                 endpoints_have_the_status_of_their_queues

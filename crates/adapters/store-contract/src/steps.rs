@@ -11,7 +11,7 @@ use crate::values::{at, authorization, checkout_order, fresh, of_order, order_ev
 
 impl Harness {
     /// A payment all of whose money was captured, found by its authorization.
-    pub(crate) async fn processed(&self, merchant: MerchantId) -> Payment {
+    pub async fn processed(&self, merchant: MerchantId) -> Payment {
         let payment = self.authorized(merchant).await;
         let taken = capture(&payment, None, at(30));
         assert_eq!(self.ask(&taken).await, Ok(OrderChanged::Done));

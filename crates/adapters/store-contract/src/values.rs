@@ -5,17 +5,19 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use dropin_access::{ApiUser, Endpoint, Merchant, MerchantParts, Origin, PasswordHash, Permissions, SealedSecret};
+use dropin_access::{
+    ApiUser, AuditAction, Endpoint, Merchant, MerchantParts, Origin, PasswordHash, Permissions, SealedSecret,
+};
 use dropin_card::{Scheme, StashedKind};
 use dropin_kernel::{
-    ApiUserId, BillingProfileId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId, RateOfferId,
-    SessionId, Timestamp,
+    ApiUserId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId, MerchantId, OpId, OrderId,
+    RateOfferId, SessionId, Timestamp,
 };
 use dropin_money::{Amount, Currency};
 use dropin_order::{BankDetails, NewOrder, Operation, Order, OrderParts};
 use dropin_ports::{
-    Actor, NewEvent, NewHistoryEntry, NewMerchant, NewSession, SealedCard, StashEntry, StashFound, StashKey,
-    StashSummary, Subject,
+    Acting, Actor, AuditSubject, NewAuditEntry, NewEvent, NewHistoryEntry, NewMerchant, NewSession, SealedCard,
+    StashEntry, StashFound, StashKey, StashSummary, Subject,
 };
 use dropin_rates::ExchangeRate;
 use dropin_session::{BillingChoice, SaleRate, SaleRateParts, Session, SessionParts, SessionTerms, SessionTermsParts};
@@ -54,6 +56,21 @@ pub(crate) fn minor(currency: Currency, minor: i64) -> Amount {
     Amount::from_minor(currency, minor).unwrap()
 }
 
+/// An entry of the audit log, by a command.
+pub fn audit_entry(
+    action: AuditAction,
+    merchant: Option<MerchantId>,
+    subject: impl Into<AuditSubject>,
+) -> NewAuditEntry {
+    let by = Acting::new(Actor::CommandLine("root".to_owned()), None);
+    NewAuditEntry::new(fresh(), at(0), by, merchant, action, subject)
+}
+
+/// An entry of the audit log where it does not matter which.
+pub fn audited() -> NewAuditEntry {
+    audit_entry(AuditAction::MerchantChange, None, AuditSubject::deployment())
+}
+
 /// A merchant with a user, and an endpoint on request.
 pub fn new_merchant(endpoint: bool) -> NewMerchant {
     let id = MerchantId::new(fresh());
@@ -64,12 +81,14 @@ pub fn new_merchant(endpoint: bool) -> NewMerchant {
         origins: ["https://shop.example", "http://localhost:8081"].map(|raw| Origin::parse(raw).unwrap()).to_vec(),
         session_lifetime: Duration::from_micros(86_400_000_001),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: START,
     };
     let merchant = Merchant::restore(parts).unwrap();
-    NewMerchant { merchant, user: new_user(id), endpoint: endpoint.then(|| new_endpoint(id)) }
+    let audit = audit_entry(AuditAction::MerchantCreate, Some(id), id);
+    NewMerchant { merchant, user: new_user(id), endpoint: endpoint.then(|| new_endpoint(id)), audit }
 }
 
 /// A user with every permission.
@@ -159,6 +178,7 @@ pub(crate) fn terms() -> SessionTerms {
         tax: None,
         discounts: None,
         allow_contract: None,
+        contract_id: None,
         open_contract: None,
         total: Amount::zero(usd),
         rate: None,
@@ -203,6 +223,7 @@ pub(crate) fn full_terms() -> SessionTerms {
         tax: Some(minor(kwd, 1_001)),
         discounts: Some(vec![Discount { name: text("Spring"), amount: minor(kwd, 2) }]),
         allow_contract: Some(false),
+        contract_id: Some(ContractId::new(fresh())),
         open_contract: Some(false),
         rate: Some(sale_rate(kwd)),
         billing: profile(Some("customer-1")),

@@ -7,10 +7,11 @@ use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
 use dropin_ports::{
-    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, StoreError,
-    UserChange, UserInserted,
+    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewAuditEntry, NewMerchant,
+    StoreError, UserChange, UserInserted,
 };
 
+use crate::audit_log;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::rows::{
@@ -50,8 +51,17 @@ impl AccessStore for Store {
         self.read(list_merchants).await
     }
 
-    async fn set_merchant(&self, id: MerchantId, settings: MerchantSettings) -> Result<AccountChanged, StoreError> {
-        self.write(move |connection| set_merchant(connection, id, &settings).map(TxOutcome::Commit)).await
+    async fn set_merchant(
+        &self,
+        id: MerchantId,
+        settings: MerchantSettings,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
+        self.write(move |connection| {
+            let changed = set_merchant(connection, id, &settings)?;
+            audited(connection, changed, &audit)
+        })
+        .await
     }
 
     async fn find_user(&self, username: &str) -> Result<Option<ApiUser>, StoreError> {
@@ -68,9 +78,13 @@ impl AccessStore for Store {
         .await
     }
 
-    async fn insert_user(&self, user: ApiUser) -> Result<UserInserted, StoreError> {
+    async fn insert_user(&self, user: ApiUser, audit: NewAuditEntry) -> Result<UserInserted, StoreError> {
         self.write(move |connection| match insert_user(connection, &user) {
-            Ok(inserted) => Ok(TxOutcome::Commit(inserted)),
+            Ok(UserInserted::Done) => {
+                audit_log::append(connection, &audit)?;
+                Ok(TxOutcome::Commit(UserInserted::Done))
+            }
+            Ok(other) => Ok(TxOutcome::Rollback(other)),
             Err(fault) if is_taken(&fault) => Ok(TxOutcome::Rollback(UserInserted::DuplicateUsername)),
             Err(fault) => Err(fault),
         })
@@ -90,18 +104,27 @@ impl AccessStore for Store {
         .await
     }
 
-    async fn change_user(&self, username: &str, change: UserChange) -> Result<AccountChanged, StoreError> {
+    async fn change_user(
+        &self,
+        username: &str,
+        change: UserChange,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
         let username = username.to_owned();
-        self.write(move |connection| change_user(connection, &username, &change).map(TxOutcome::Commit)).await
+        self.write(move |connection| {
+            let changed = change_user(connection, &username, &change)?;
+            audited(connection, changed, &audit)
+        })
+        .await
     }
 
-    async fn insert_endpoint(&self, new: Endpoint) -> Result<AccountChanged, StoreError> {
+    async fn insert_endpoint(&self, new: Endpoint, audit: NewAuditEntry) -> Result<AccountChanged, StoreError> {
         self.write(move |connection| {
             if !is_merchant(connection, Id(new.merchant_id.uuid()))? {
                 return Ok(TxOutcome::Commit(AccountChanged::Missing));
             }
             diesel::insert_into(endpoint::table).values(EndpointRow::new(&new)).execute(connection)?;
-            Ok(TxOutcome::Commit(AccountChanged::Done))
+            audited(connection, AccountChanged::Done, &audit)
         })
         .await
     }
@@ -120,9 +143,44 @@ impl AccessStore for Store {
         .await
     }
 
-    async fn change_endpoint(&self, id: EndpointId, change: EndpointChange) -> Result<AccountChanged, StoreError> {
-        self.write(move |connection| change_endpoint(connection, Id(id.uuid()), &change).map(TxOutcome::Commit)).await
+    async fn find_endpoint(&self, id: EndpointId) -> Result<Option<Endpoint>, StoreError> {
+        self.read(move |connection| {
+            let found: Option<EndpointRow> = endpoint::table
+                .find(Id(id.uuid()))
+                .select(EndpointRow::as_select())
+                .first(connection)
+                .optional()
+                .in_table("endpoint")?;
+            found.map(EndpointRow::restore).transpose()
+        })
+        .await
     }
+
+    async fn change_endpoint(
+        &self,
+        id: EndpointId,
+        change: EndpointChange,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
+        self.write(move |connection| {
+            let changed = change_endpoint(connection, Id(id.uuid()), &change)?;
+            audited(connection, changed, &audit)
+        })
+        .await
+    }
+}
+
+/// Appends the entry of a change that was written.
+pub(crate) fn audited(
+    connection: &mut AnyConnection,
+    changed: AccountChanged,
+    audit: &NewAuditEntry,
+) -> Result<TxOutcome<AccountChanged>, Fault> {
+    if changed != AccountChanged::Done {
+        return Ok(TxOutcome::Rollback(changed));
+    }
+    audit_log::append(connection, audit)?;
+    Ok(TxOutcome::Commit(changed))
 }
 
 fn is_taken(fault: &Fault) -> bool {
@@ -135,15 +193,15 @@ fn is_merchant(connection: &mut AnyConnection, id: Id) -> Result<bool, Fault> {
 }
 
 fn insert_merchant(connection: &mut AnyConnection, new: &NewMerchant) -> Result<(), Fault> {
-    let merchant = &new.merchant;
+    let NewMerchant { merchant, user, endpoint: endpoint_row, audit } = new;
     diesel::insert_into(merchant::table).values(MerchantRow::new(merchant)?).execute(connection)?;
     insert_currencies(connection, merchant.id, &merchant.currencies)?;
     insert_origins(connection, merchant.id, &merchant.origins)?;
-    diesel::insert_into(api_user::table).values(UserRow::new(&new.user)).execute(connection)?;
-    if let Some(new) = &new.endpoint {
+    diesel::insert_into(api_user::table).values(UserRow::new(user)).execute(connection)?;
+    if let Some(new) = endpoint_row {
         diesel::insert_into(endpoint::table).values(EndpointRow::new(new)).execute(connection)?;
     }
-    Ok(())
+    audit_log::append(connection, audit)
 }
 
 fn insert_user(connection: &mut AnyConnection, user: &ApiUser) -> Result<UserInserted, Fault> {
@@ -176,6 +234,14 @@ fn set_merchant(
     if let Some(attempts) = settings.attempts_allowed {
         let number = merchant::attempts_allowed.eq(attempts_stored(attempts)?);
         diesel::update(merchant::table.find(key)).set(number).execute(connection)?;
+    }
+    if let Some(offered) = settings.saved_cards_offered {
+        let offered = merchant::saved_cards_offered.eq(offered);
+        diesel::update(merchant::table.find(key)).set(offered).execute(connection)?;
+    }
+    if let Some(kind) = settings.saved_card_kind {
+        let kind = merchant::saved_card_kind.eq(kind.as_str());
+        diesel::update(merchant::table.find(key)).set(kind).execute(connection)?;
     }
     if let Some(methods) = &settings.methods {
         let document = merchant::methods.eq(methods_document(methods)?);

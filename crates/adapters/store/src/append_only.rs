@@ -114,7 +114,7 @@ pub(crate) fn history_row(step: &NewHistoryEntry) -> HistoryRow<'_> {
     let (actor_kind, actor_name) = match &step.actor {
         Actor::Merchant(username) => ("MERCHANT", Some(username.as_str())),
         Actor::Shopper => ("SHOPPER", None),
-        Actor::Operator(name) => ("OPERATOR", Some(name.as_str())),
+        Actor::Operator(name) | Actor::CommandLine(name) => ("OPERATOR", Some(name.as_str())),
         Actor::System => ("SYSTEM", None),
     };
     HistoryRow {

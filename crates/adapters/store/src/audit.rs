@@ -19,7 +19,8 @@ use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{OpRow, OrderRow, RefundRow};
 use crate::schema::{
-    checkout, contract_credential, ledger_entry, ledger_transaction, merchant, processor_op, purchase_order, refund,
+    checkout, contract_credential, discarded_credential, ledger_entry, ledger_transaction, merchant, processor_op,
+    purchase_order, refund,
 };
 use crate::sql::{Document, Id, Instant, SqlInstant};
 use crate::statement::{on_each, statement};
@@ -92,35 +93,44 @@ impl AuditStore for Store {
     }
 
     async fn trace_credentials(&self, opened_by: Vec<OpId>) -> Result<Vec<CredentialTrace>, StoreError> {
-        self.read(move |connection| {
-            let ids: Vec<_> = opened_by.iter().map(|id| Id(id.uuid())).collect();
-            let credential = contract_credential::contract_id.nullable().eq(purchase_order::contract_id);
-            let found: Vec<(Id, Id, String, Option<Id>)> = processor_op::table
-                .inner_join(purchase_order::table.on(purchase_order::id.eq(processor_op::order_id)))
-                .left_join(contract_credential::table.on(credential))
-                .filter(processor_op::id.eq_any(ids))
-                .select((
-                    processor_op::id,
-                    processor_op::order_id,
-                    processor_op::state,
-                    contract_credential::contract_id.nullable(),
-                ))
-                .load(connection)
-                .in_table("processor_op")?;
-            found.into_iter().map(trace).collect()
-        })
-        .await
+        self.read(move |connection| trace_credentials(connection, &opened_by)).await
     }
 }
 
-fn trace((operation, order, state, credential): (Id, Id, String, Option<Id>)) -> Result<CredentialTrace, Fault> {
-    let state: OpState = state.parse().map_err(|_unknown| corrupt("processor_op", "the state is unknown"))?;
-    Ok(CredentialTrace {
-        operation: OpId::new(operation.0),
-        order: OrderId::new(order.0),
-        is_open: state.is_open(),
-        has_credential: credential.is_some(),
-    })
+/// A credential is here that its Order stored: the contract's, or one that is kept aside. What a program of before stored is told by its contract alone.
+fn trace_credentials(connection: &mut AnyConnection, opened_by: &[OpId]) -> Result<Vec<CredentialTrace>, Fault> {
+    let ids: Vec<_> = opened_by.iter().map(|id| Id(id.uuid())).collect();
+    let found: Vec<(Id, Id, String, Option<Id>)> = processor_op::table
+        .inner_join(purchase_order::table.on(purchase_order::id.eq(processor_op::order_id)))
+        .filter(processor_op::id.eq_any(ids))
+        .select((processor_op::id, processor_op::order_id, processor_op::state, purchase_order::contract_id))
+        .load(connection)
+        .in_table("processor_op")?;
+    let contracts: Vec<Id> = found.iter().filter_map(|row| row.3).collect();
+    let orders: Vec<Id> = found.iter().map(|row| row.1).collect();
+    let charged: Vec<(Id, Option<Id>)> = contract_credential::table
+        .filter(contract_credential::contract_id.eq_any(contracts))
+        .select((contract_credential::contract_id, contract_credential::order_id))
+        .load(connection)
+        .in_table("contract_credential")?;
+    let aside: Vec<Id> = discarded_credential::table
+        .filter(discarded_credential::order_id.eq_any(orders))
+        .select(discarded_credential::order_id)
+        .load(connection)
+        .in_table("discarded_credential")?;
+    let trace = |(operation, order, state, contract): (Id, Id, String, Option<Id>)| {
+        let state: OpState = state.parse().map_err(|_unknown| corrupt("processor_op", "the state is unknown"))?;
+        let is_charged = charged.iter().any(|(of, stored_by)| {
+            Some(of.0) == contract.map(|id| id.0) && stored_by.is_none_or(|stored_by| stored_by.0 == order.0)
+        });
+        Ok(CredentialTrace {
+            operation: OpId::new(operation.0),
+            order: OrderId::new(order.0),
+            is_open: state.is_open(),
+            has_credential: is_charged || aside.iter().any(|stored_by| stored_by.0 == order.0),
+        })
+    };
+    found.into_iter().map(trace).collect()
 }
 
 /// One Order with all that is kept about it.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_contract::{ChargeTry, Contract, ContractOrigin, CredentialDecline, DeclineCategory, TryResult};
-use dropin_kernel::{Change, ContractId, MerchantId, Timestamp};
+use dropin_kernel::{Change, ContractId, MerchantId, OrderId, Timestamp};
 use dropin_order::Order;
 use dropin_ports::{
     ChangeContract, Changed, ChargeOutcome, ConcludedCharge, ContractName, ContractSettlement, ContractStore,
@@ -14,11 +14,11 @@ use std::time::Duration;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{ContractRow, OrderRow};
-use crate::schema::{contract, contract_credential, contract_try, purchase_order};
+use crate::schema::{contract, contract_credential, contract_try, discarded_credential, processor_op, purchase_order};
 use crate::sql::{Id, Instant};
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
-use crate::{append_only, idempotency};
+use crate::{append_only, audit_log, idempotency};
 
 const TABLE: &str = "contract";
 
@@ -60,6 +60,16 @@ impl ContractStore for Store {
             Ok(all?.into_iter().filter(Contract::is_shown).collect())
         })
         .await
+    }
+
+    async fn list_saved_cards(
+        &self,
+        merchant: MerchantId,
+        billing_profile_reference: &str,
+        limit: u32,
+    ) -> Result<Vec<Contract>, StoreError> {
+        let (merchant, reference) = (Id(merchant.uuid()), billing_profile_reference.to_owned());
+        self.read(move |connection| saved_cards(connection, merchant, &reference, limit)).await
     }
 
     async fn list_contract_orders(
@@ -150,9 +160,13 @@ impl ContractStore for Store {
         .await
     }
 
-    async fn remove_deleted_credential(&self, id: ContractId) -> Result<(), StoreError> {
+    async fn remove_deleted_credential(&self, id: ContractId, discarded: Option<OrderId>) -> Result<(), StoreError> {
         let id = Id(id.uuid());
         self.write(move |connection| {
+            if let Some(order) = discarded {
+                diesel::delete(discarded_credential::table.find(Id(order.uuid()))).execute(connection)?;
+                return Ok(TxOutcome::Commit(()));
+            }
             diesel::delete(contract_credential::table.find(id))
                 .filter(contract_credential::delete_at.is_not_null())
                 .execute(connection)?;
@@ -168,10 +182,51 @@ impl ContractStore for Store {
                 .first(connection)
                 .optional()
                 .in_table("contract_credential")?;
-            Ok(any.is_some())
+            let discarded: Option<Id> = discarded_credential::table
+                .select(discarded_credential::order_id)
+                .first(connection)
+                .optional()
+                .in_table("discarded_credential")?;
+            Ok(any.or(discarded).is_some())
         })
         .await
     }
+}
+
+/// The words are in the statement, so that the partial index serves it.
+const SAVED_CARD: &str = "kind = 'ONE_CLICK' AND state = 'ACTIVE' AND billing_profile_reference IS NOT NULL";
+
+fn saved_cards(
+    connection: &mut AnyConnection,
+    merchant: Id,
+    reference: &str,
+    limit: u32,
+) -> Result<Vec<Contract>, Fault> {
+    let rows: Vec<ContractRow> = contract::table
+        .filter(contract::merchant_id.eq(merchant))
+        .filter(contract::billing_profile_reference.eq(reference))
+        .filter(diesel::dsl::sql::<diesel::sql_types::Bool>(SAVED_CARD))
+        .order((contract::created_at.desc(), contract::id.desc()))
+        .limit(i64::from(limit))
+        .select(ContractRow::as_select())
+        .load(connection)
+        .in_table(TABLE)?;
+    let mut cards = rows.into_iter().map(ContractRow::restore).collect::<Result<Vec<_>, _>>()?;
+    let ids: Vec<Id> = cards.iter().map(|card| Id(card.id.uuid())).collect();
+    let paid: Vec<(Id, Instant)> = contract_try::table
+        .filter(contract_try::contract_id.eq_any(ids))
+        .filter(contract_try::result.eq("APPROVED"))
+        .order(contract_try::tried_at.desc())
+        .limit(i64::from(limit))
+        .select((contract_try::contract_id, contract_try::tried_at))
+        .load(connection)
+        .in_table("contract_try")?;
+    let used = |card: &Contract| {
+        let last = paid.iter().find(|(contract, _)| contract.0 == card.id.uuid()).map(|(_, at)| at.0);
+        last.unwrap_or(card.created_at).max(card.created_at)
+    };
+    cards.sort_by_key(|card| std::cmp::Reverse(used(card)));
+    Ok(cards)
 }
 
 /// A contract that an Order names, which must be there.
@@ -197,7 +252,7 @@ pub(crate) fn use_by(connection: &mut AnyConnection, using: &ContractUse, order:
             diesel::insert_into(contract::table).values(ContractRow::new(contract)).execute(connection)?;
             Ok(true)
         }
-        ContractUse::Charges(change) => apply(connection, change),
+        ContractUse::Charges(change) | ContractUse::Replaces(change) => apply(connection, change),
     }
 }
 
@@ -214,6 +269,17 @@ pub(crate) fn insert_try(connection: &mut AnyConnection, id: ContractId, order: 
     Ok(())
 }
 
+/// Whether an Order is a try to charge its contract's card.
+pub(crate) fn is_charge(connection: &mut AnyConnection, order: OrderId) -> Result<bool, Fault> {
+    let found: Option<Id> = contract_try::table
+        .find(Id(order.uuid()))
+        .select(contract_try::order_id)
+        .first(connection)
+        .optional()
+        .in_table("contract_try")?;
+    Ok(found.is_some())
+}
+
 /// Writes what a settlement changes of its contract; `false` when that changed since it was decided.
 pub(crate) fn settle(
     connection: &mut AnyConnection,
@@ -223,7 +289,14 @@ pub(crate) fn settle(
     if !apply(connection, &settled.change)? {
         return Ok(false);
     }
-    change_credential(connection, &settled.change.next, &settled.credential, settlement.now)?;
+    if settled.credential != CredentialChange::Keep {
+        let order: Id = processor_op::table
+            .find(Id(settlement.operation.uuid()))
+            .select(processor_op::order_id)
+            .first(connection)
+            .in_table("processor_op")?;
+        change_credential(connection, &settled.change.next, &settled.credential, Some(order), settlement.now)?;
+    }
     if let Some(ConcludedCharge { order, outcome }) = settled.charge {
         conclude_try(connection, Id(order.uuid()), outcome)?;
     }
@@ -286,33 +359,105 @@ fn apply(connection: &mut AnyConnection, change: &Change<Contract>) -> Result<bo
     Ok(written == 1)
 }
 
+/// `stored_by` is the Order whose authorization gave a credential.
 fn change_credential(
     connection: &mut AnyConnection,
     contract: &Contract,
     change: &CredentialChange,
+    stored_by: Option<Id>,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let (sealed, delete_at) = match change {
-        CredentialChange::Keep => return Ok(()),
+    let of_contract = contract_credential::table.find(Id(contract.id.uuid()));
+    match change {
+        CredentialChange::Keep => {}
         CredentialChange::Delete => {
-            diesel::update(contract_credential::table.find(Id(contract.id.uuid())))
+            diesel::update(of_contract)
                 .filter(contract_credential::delete_at.is_null())
                 .set(contract_credential::delete_at.eq(Instant(now)))
                 .execute(connection)?;
-            return Ok(());
         }
-        CredentialChange::Store(sealed) => (sealed, None),
-        CredentialChange::StoreToDelete(sealed) => (sealed, Some(Instant(now))),
-    };
+        CredentialChange::Store(sealed) => {
+            let written = diesel::update(of_contract)
+                .set((
+                    contract_credential::key_id.eq(&sealed.key_id),
+                    contract_credential::sealed.eq(&sealed.bytes),
+                    contract_credential::delete_at.eq(None::<Instant>),
+                ))
+                .execute(connection)?;
+            if written == 0 {
+                insert_credential(connection, contract, sealed, stored_by)?;
+            }
+        }
+        CredentialChange::Replace(sealed) => {
+            discard(connection, contract, now)?;
+            insert_credential(connection, contract, sealed, stored_by)?;
+        }
+        CredentialChange::StoreToDelete(sealed) => {
+            let order = stored_by.ok_or_else(|| Fault::Refused("a credential is given to an Order".to_owned()))?;
+            let bytes = (sealed.key_id.clone(), sealed.bytes.clone());
+            insert_discarded(connection, contract, order, bytes, now)?;
+        }
+    }
+    Ok(())
+}
+
+fn insert_credential(
+    connection: &mut AnyConnection,
+    contract: &Contract,
+    sealed: &SealedCredential,
+    stored_by: Option<Id>,
+) -> Result<(), Fault> {
     let row = (
         contract_credential::contract_id.eq(Id(contract.id.uuid())),
         contract_credential::merchant_id.eq(Id(contract.merchant_id.uuid())),
         contract_credential::key_id.eq(&sealed.key_id),
         contract_credential::sealed.eq(&sealed.bytes),
-        contract_credential::delete_at.eq(delete_at),
+        contract_credential::order_id.eq(stored_by),
     );
-    diesel::delete(contract_credential::table.find(Id(contract.id.uuid()))).execute(connection)?;
     diesel::insert_into(contract_credential::table).values(row).execute(connection)?;
+    Ok(())
+}
+
+/// Keeps the contract's credential aside, if it has one. What a program of before stored came with the contract's first Order.
+fn discard(connection: &mut AnyConnection, contract: &Contract, now: Timestamp) -> Result<(), Fault> {
+    let id = Id(contract.id.uuid());
+    let old: Option<(Option<Id>, String, Vec<u8>)> = contract_credential::table
+        .find(id)
+        .select((contract_credential::order_id, contract_credential::key_id, contract_credential::sealed))
+        .first(connection)
+        .optional()
+        .in_table("contract_credential")?;
+    let Some((stored_by, key_id, bytes)) = old else { return Ok(()) };
+    let order = match stored_by {
+        Some(order) => order,
+        None => purchase_order::table
+            .filter(purchase_order::contract_id.eq(id))
+            .order((purchase_order::created_at, purchase_order::id))
+            .select(purchase_order::id)
+            .first(connection)
+            .in_table("purchase_order")?,
+    };
+    insert_discarded(connection, contract, order, (key_id, bytes), now)?;
+    diesel::delete(contract_credential::table.find(id)).execute(connection)?;
+    Ok(())
+}
+
+fn insert_discarded(
+    connection: &mut AnyConnection,
+    contract: &Contract,
+    order: Id,
+    (key_id, bytes): (String, Vec<u8>),
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let row = (
+        discarded_credential::order_id.eq(order),
+        discarded_credential::contract_id.eq(Id(contract.id.uuid())),
+        discarded_credential::merchant_id.eq(Id(contract.merchant_id.uuid())),
+        discarded_credential::key_id.eq(key_id),
+        discarded_credential::sealed.eq(bytes),
+        discarded_credential::delete_at.eq(Instant(now)),
+    );
+    diesel::insert_into(discarded_credential::table).values(row).execute(connection)?;
     Ok(())
 }
 
@@ -324,8 +469,8 @@ fn change_contract(connection: &mut AnyConnection, change: &ChangeContract) -> R
         return Ok(TxOutcome::Rollback(Changed::Stale));
     }
     let next = &change.change.next;
-    change_credential(connection, next, &change.credential, next.updated_at)?;
-    append_only::append_history(connection, &change.history)?;
+    change_credential(connection, next, &change.credential, None, next.updated_at)?;
+    audit_log::append_with_history(connection, std::slice::from_ref(&change.history), change.audit.as_ref())?;
     append_only::enqueue_events(connection, change.event.as_slice())?;
     Ok(TxOutcome::Commit(Changed::Done))
 }
@@ -361,6 +506,46 @@ fn claim_to_delete(
     let task = |(contract, merchant, key_id, bytes): Row| CredentialToDelete {
         contract: ContractId::new(contract.0),
         merchant: MerchantId::new(merchant.0),
+        discarded: None,
+        sealed: SealedCredential { key_id, bytes },
+    };
+    let mut tasks: Vec<_> = rows.into_iter().map(task).collect();
+    let left = limit.saturating_sub(u32::try_from(tasks.len()).unwrap_or(limit));
+    tasks.extend(claim_discarded(connection, now, lease_until, left)?);
+    Ok(tasks)
+}
+
+fn claim_discarded(
+    connection: &mut AnyConnection,
+    now: Instant,
+    lease_until: Instant,
+    limit: u32,
+) -> Result<Vec<CredentialToDelete>, Fault> {
+    let due = discarded_credential::table
+        .filter(discarded_credential::delete_at.le(now))
+        .order(discarded_credential::delete_at)
+        .limit(i64::from(limit))
+        .select((
+            discarded_credential::order_id,
+            discarded_credential::contract_id,
+            discarded_credential::merchant_id,
+            discarded_credential::key_id,
+            discarded_credential::sealed,
+        ));
+    type Row = (Id, Id, Id, String, Vec<u8>);
+    let rows: Vec<Row> = match connection {
+        AnyConnection::Postgres(inner) => due.for_update().skip_locked().load(inner),
+        AnyConnection::Sqlite(inner) => due.load(inner),
+    }
+    .in_table("discarded_credential")?;
+    let orders: Vec<Id> = rows.iter().map(|row| row.0).collect();
+    diesel::update(discarded_credential::table.filter(discarded_credential::order_id.eq_any(orders)))
+        .set(discarded_credential::delete_at.eq(lease_until))
+        .execute(connection)?;
+    let task = |(order, contract, merchant, key_id, bytes): Row| CredentialToDelete {
+        contract: ContractId::new(contract.0),
+        merchant: MerchantId::new(merchant.0),
+        discarded: Some(OrderId::new(order.0)),
         sealed: SealedCredential { key_id, bytes },
     };
     Ok(rows.into_iter().map(task).collect())

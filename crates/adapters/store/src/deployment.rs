@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
-use dropin_ports::StoreError;
+use dropin_ports::{NewAuditEntry, StoreError};
 
+use crate::audit_log;
 use crate::config::{Role, Target};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, corrupt};
@@ -243,11 +244,16 @@ impl Store {
             .map(|_remembered| ())
     }
 
-    /// Forgets the mode, the master key or both: the next service that starts writes down its own.
+    /// Forgets the mode, the master key or both: the next service that starts writes down its own. Written with its entry of the audit log.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn forget_deployment(&self, forget_mode: bool, forget_key: bool) -> Result<(), StoreError> {
+    pub async fn forget_deployment(
+        &self,
+        forget_mode: bool,
+        forget_key: bool,
+        audit: NewAuditEntry,
+    ) -> Result<(), StoreError> {
         self.write(move |connection| {
             if forget_mode {
                 diesel::update(deployment::table).set(deployment::mode.eq(None::<String>)).execute(connection)?;
@@ -255,6 +261,7 @@ impl Store {
             if forget_key {
                 diesel::update(deployment::table).set(deployment::master_key.eq(None::<String>)).execute(connection)?;
             }
+            audit_log::append(connection, &audit)?;
             Ok(TxOutcome::Commit(()))
         })
         .await

@@ -4,6 +4,8 @@
 mod access;
 mod append_only;
 mod audit;
+mod audit_log;
+mod back_office;
 mod batch_queues;
 mod checks;
 mod clock;
@@ -20,6 +22,7 @@ mod grants;
 mod idempotency;
 mod migrate;
 mod notifications;
+mod operator;
 mod outbox;
 mod payment;
 mod pooler;

@@ -7,11 +7,13 @@ use dropin_access::{RateChange, RateSettings};
 use dropin_kernel::{MerchantId, RateOfferId, SessionId};
 use dropin_money::Currency;
 use dropin_ports::{
-    AccountChanged, Applied, OfferSet, OffersInserted, RateSourceCheck, RateStore, RatesInForce, StoreError,
+    AccountChanged, Applied, NewAuditEntry, OfferSet, OffersInserted, RateSourceCheck, RateStore, RatesInForce,
+    StoreError,
 };
 use dropin_rates::{Offer, Table};
 use dropin_session::SaleRate;
 
+use crate::access::audited;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{OfferRow, OfferSetRow, RateDocument, RateSourceRow, RatesRow, TableDocument};
@@ -128,7 +130,12 @@ impl RateStore for Store {
         self.read(move |connection| settings(connection, merchant)).await
     }
 
-    async fn change_rates(&self, merchant: MerchantId, change: RateChange) -> Result<AccountChanged, StoreError> {
+    async fn change_rates(
+        &self,
+        merchant: MerchantId,
+        change: RateChange,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
         self.write(move |connection| {
             let row = merchant::table.find(Id(merchant.uuid())).select(merchant::id);
             // Two who set them at once come one after the other.
@@ -147,7 +154,7 @@ impl RateStore for Store {
                 markups: &row.markups,
             };
             on_each!(connection, inner => set.execute(inner))?;
-            Ok(TxOutcome::Commit(AccountChanged::Done))
+            audited(connection, AccountChanged::Done, &audit)
         })
         .await
     }

@@ -26,6 +26,8 @@ tables! {
         sandbox -> Bool,
         methods -> Nullable<SqlDocument>,
         attempts_allowed -> Integer,
+        saved_cards_offered -> Bool,
+        saved_card_kind -> Text,
     }
     merchant_currency (merchant_id, currency) {
         merchant_id -> SqlId,
@@ -161,6 +163,15 @@ tables! {
         key_id -> Text,
         sealed -> Binary,
         delete_at -> Nullable<SqlInstant>,
+        order_id -> Nullable<SqlId>,
+    }
+    discarded_credential (order_id) {
+        order_id -> SqlId,
+        contract_id -> SqlId,
+        merchant_id -> SqlId,
+        key_id -> Text,
+        sealed -> Binary,
+        delete_at -> SqlInstant,
     }
     contract_try (order_id) {
         order_id -> SqlId,
@@ -330,6 +341,67 @@ tables! {
         currency -> Text,
         rate -> Text,
     }
+    operator (id) {
+        id -> SqlId,
+        name -> Text,
+        email -> Text,
+        email_key -> Text,
+        state -> Text,
+        roles -> Text,
+        is_of_deployment -> Bool,
+        password -> Nullable<Text>,
+        authenticator -> Nullable<Binary>,
+        used_step -> Nullable<BigInt>,
+        created_at -> SqlInstant,
+    }
+    operator_merchant (operator_id, merchant_id) {
+        operator_id -> SqlId,
+        merchant_id -> SqlId,
+    }
+    operator_refund_limit (operator_id, currency) {
+        operator_id -> SqlId,
+        currency -> Text,
+        limit_minor -> BigInt,
+    }
+    operator_invitation (token_hash) {
+        token_hash -> Binary,
+        operator_id -> Nullable<SqlId>,
+        expires_at -> SqlInstant,
+    }
+    operator_session (id) {
+        id -> SqlId,
+        operator_id -> SqlId,
+        token_hash -> Binary,
+        stage -> Text,
+        wrong_codes -> Integer,
+        created_at -> SqlInstant,
+        seen_at -> SqlInstant,
+        client -> Text,
+        user_agent -> Text,
+    }
+    operator_recovery_code (operator_id, code_hash) {
+        operator_id -> SqlId,
+        code_hash -> Binary,
+    }
+    merchant_approval_limit (merchant_id, currency) {
+        merchant_id -> SqlId,
+        currency -> Text,
+        limit_minor -> BigInt,
+    }
+    money_request (id) {
+        id -> SqlId,
+        kind -> Text,
+        merchant_id -> SqlId,
+        order_id -> SqlId,
+        currency -> Text,
+        amount_minor -> BigInt,
+        note -> Text,
+        requested_by -> SqlId,
+        requested_at -> SqlInstant,
+        state -> Text,
+        decided_by -> Nullable<SqlId>,
+        decided_at -> Nullable<SqlInstant>,
+    }
     answer (merchant_id, digest) {
         merchant_id -> SqlId,
         digest -> Binary,
@@ -340,6 +412,37 @@ tables! {
         body -> Nullable<Binary>,
         created_at -> SqlInstant,
         expires_at -> SqlInstant,
+    }
+    audit_log (position) {
+        position -> BigInt,
+        id -> SqlId,
+        merchant_id -> Nullable<SqlId>,
+        actor_kind -> Text,
+        actor_name -> Nullable<Text>,
+        address -> Nullable<Text>,
+        note -> Nullable<Text>,
+        action -> Text,
+        subject_kind -> Text,
+        subject_id -> Text,
+        value_before -> Nullable<Text>,
+        value_after -> Nullable<Text>,
+        happened_at -> SqlInstant,
+    }
+    audit_seal (entry_id) {
+        entry_id -> SqlId,
+        chain_id -> SqlId,
+        sequence -> BigInt,
+        key_id -> Text,
+        mac -> Binary,
+        sealed_at -> SqlInstant,
+    }
+    audit_unsealed (position) {
+        position -> BigInt,
+    }
+    audit_sealer (id) {
+        id -> Integer,
+        epoch -> BigInt,
+        lease_until -> SqlInstant,
     }
 }
 
@@ -360,3 +463,4 @@ diesel::allow_tables_to_appear_in_same_query!(
     outbox_parked,
     contract_credential,
 );
+diesel::allow_tables_to_appear_in_same_query!(audit_log, audit_seal, audit_unsealed);

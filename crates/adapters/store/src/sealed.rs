@@ -1,13 +1,13 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_access::SealedSecret;
-use dropin_kernel::{ContractId, EndpointId, MerchantId};
+use dropin_kernel::{ContractId, EndpointId, MerchantId, OperatorId, OrderId};
 use dropin_ports::{Applied, SealedCredential, SealedKind, SealedStore, SealedValue, StoreError};
 use uuid::Uuid;
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::schema::{contract_credential, endpoint, wallet_identity};
+use crate::schema::{contract_credential, discarded_credential, endpoint, operator, wallet_identity};
 use crate::sql::Id;
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
@@ -26,6 +26,8 @@ impl SealedStore for Store {
             SealedKind::PreviousWebhookSecret => previous_webhook_secrets(connection, after, limit),
             SealedKind::WalletCertificate => wallet_certificates(connection, after, limit),
             SealedKind::ContractCredential => contract_credentials(connection, after, limit),
+            SealedKind::DiscardedCredential => discarded_credentials(connection, after, limit),
+            SealedKind::OperatorAuthenticator => operator_authenticators(connection, after, limit),
         })
         .await
     }
@@ -107,7 +109,47 @@ fn contract_credentials(connection: &mut AnyConnection, after: Id, limit: u32) -
     let value = |(contract, merchant, key_id, bytes): (Id, Id, _, _)| SealedValue::ContractCredential {
         merchant: MerchantId::new(merchant.0),
         contract: ContractId::new(contract.0),
+        discarded: None,
         sealed: SealedCredential { key_id, bytes },
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
+fn discarded_credentials(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
+    let rows: Vec<(Id, Id, Id, String, Vec<u8>)> = discarded_credential::table
+        .filter(discarded_credential::order_id.gt(after))
+        .order(discarded_credential::order_id)
+        .limit(i64::from(limit))
+        .select((
+            discarded_credential::order_id,
+            discarded_credential::contract_id,
+            discarded_credential::merchant_id,
+            discarded_credential::key_id,
+            discarded_credential::sealed,
+        ))
+        .load(connection)
+        .in_table("discarded_credential")?;
+    let value = |(order, contract, merchant, key_id, bytes): (Id, Id, Id, _, _)| SealedValue::ContractCredential {
+        merchant: MerchantId::new(merchant.0),
+        contract: ContractId::new(contract.0),
+        discarded: Some(OrderId::new(order.0)),
+        sealed: SealedCredential { key_id, bytes },
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
+fn operator_authenticators(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
+    let rows: Vec<(Id, Vec<u8>)> = operator::table
+        .filter(operator::id.gt(after))
+        .filter(operator::authenticator.is_not_null())
+        .order(operator::id)
+        .limit(i64::from(limit))
+        .select((operator::id, operator::authenticator.assume_not_null()))
+        .load(connection)
+        .in_table("operator")?;
+    let value = |(id, sealed): (Id, _)| SealedValue::OperatorAuthenticator {
+        operator: OperatorId::new(id.0),
+        sealed: SealedSecret(sealed),
     };
     Ok(rows.into_iter().map(value).collect())
 }
@@ -129,9 +171,21 @@ fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue)
             .filter(wallet_identity::sealed.eq(old_bytes))
             .set(wallet_identity::sealed.eq(new_bytes))
             .execute(connection)?,
-        SealedValue::ContractCredential { sealed, .. } => diesel::update(contract_credential::table.find(row))
-            .filter(contract_credential::sealed.eq(old_bytes))
-            .set((contract_credential::key_id.eq(&sealed.key_id), contract_credential::sealed.eq(new_bytes)))
+        SealedValue::ContractCredential { sealed, discarded: Some(_), .. } => {
+            diesel::update(discarded_credential::table.find(row))
+                .filter(discarded_credential::sealed.eq(old_bytes))
+                .set((discarded_credential::key_id.eq(&sealed.key_id), discarded_credential::sealed.eq(new_bytes)))
+                .execute(connection)?
+        }
+        SealedValue::ContractCredential { sealed, discarded: None, .. } => {
+            diesel::update(contract_credential::table.find(row))
+                .filter(contract_credential::sealed.eq(old_bytes))
+                .set((contract_credential::key_id.eq(&sealed.key_id), contract_credential::sealed.eq(new_bytes)))
+                .execute(connection)?
+        }
+        SealedValue::OperatorAuthenticator { .. } => diesel::update(operator::table.find(row))
+            .filter(operator::authenticator.eq(old_bytes))
+            .set(operator::authenticator.eq(new_bytes))
             .execute(connection)?,
     })
 }

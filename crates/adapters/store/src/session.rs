@@ -20,7 +20,7 @@ use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
-use crate::{append_only, idempotency, rates};
+use crate::{append_only, audit_log, idempotency, rates};
 
 #[async_trait]
 impl SessionStore for Store {
@@ -63,7 +63,8 @@ impl SessionStore for Store {
             if !apply_state(connection, &change.change)? {
                 return Ok(TxOutcome::Rollback(Changed::Stale));
             }
-            append_only::append_history(connection, &change.history)?;
+            let history = std::slice::from_ref(&change.history);
+            audit_log::append_with_history(connection, history, change.audit.as_ref())?;
             append_only::enqueue_events(connection, &change.events)?;
             Ok(TxOutcome::Commit(Changed::Done))
         })

@@ -252,6 +252,30 @@ impl StashStore for Store {
         self.run_batched(Peek { key: key.clone(), now }).await
     }
 
+    async fn read_stash(
+        &self,
+        key: &StashKey,
+        now: Timestamp,
+    ) -> Result<Option<(StashSummary, SealedCard)>, StoreError> {
+        let key = key.clone();
+        self.read(move |connection| {
+            let found: Option<(Option<String>, bool, String, Vec<u8>)> = stash::table
+                .filter(stash::merchant_id.eq(Id(key.merchant_id.uuid())))
+                .filter(stash::stash_id.eq(&key.stash_id))
+                .filter(stash::fingerprint.eq(&key.fingerprint))
+                .filter(stash::expires_at.gt(Instant(now)))
+                .select((stash::scheme, stash::usable, stash::key_id, stash::ciphertext))
+                .first(connection)
+                .optional()
+                .in_table("stash")?;
+            let found = found.map(|(scheme, usable, key_id, bytes)| {
+                Ok((StashSummary { kind: read_kind(scheme)?, usable }, SealedCard { key_id, bytes }))
+            });
+            found.transpose()
+        })
+        .await
+    }
+
     async fn purge_stash(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {
         self.write(move |connection| {
             let purge = Purge { now: Instant(now), again: Instant(now), limit: i64::from(limit) };

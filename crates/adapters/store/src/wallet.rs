@@ -2,8 +2,9 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_access::{DomainCheck, MerchantIdentifier, RegisteredDomain, SealedSecret, WalletDomain, WalletIdentity};
 use dropin_kernel::{MerchantId, Timestamp};
-use dropin_ports::{AccountChanged, StoreError, WalletStore};
+use dropin_ports::{AccountChanged, NewAuditEntry, StoreError, WalletStore};
 
+use crate::access::audited;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{merchant, wallet_domain, wallet_identity};
@@ -95,7 +96,7 @@ impl DomainRow {
 
 #[async_trait]
 impl WalletStore for Store {
-    async fn put_wallet(&self, identity: WalletIdentity) -> Result<AccountChanged, StoreError> {
+    async fn put_wallet(&self, identity: WalletIdentity, audit: NewAuditEntry) -> Result<AccountChanged, StoreError> {
         let row = IdentityRow::new(identity);
         self.write(move |connection| {
             if !is_merchant(connection, row.merchant_id)? {
@@ -103,7 +104,7 @@ impl WalletStore for Store {
             }
             diesel::delete(wallet_identity::table.find(row.merchant_id)).execute(connection)?;
             diesel::insert_into(wallet_identity::table).values(row.clone()).execute(connection)?;
-            Ok(TxOutcome::Commit(AccountChanged::Done))
+            audited(connection, AccountChanged::Done, &audit)
         })
         .await
     }
@@ -121,10 +122,10 @@ impl WalletStore for Store {
         .await
     }
 
-    async fn remove_wallet(&self, merchant: MerchantId) -> Result<AccountChanged, StoreError> {
+    async fn remove_wallet(&self, merchant: MerchantId, audit: NewAuditEntry) -> Result<AccountChanged, StoreError> {
         self.write(move |connection| {
             let removed = diesel::delete(wallet_identity::table.find(Id(merchant.uuid()))).execute(connection)?;
-            Ok(TxOutcome::Commit(changed(removed)))
+            audited(connection, changed(removed), &audit)
         })
         .await
     }
@@ -142,7 +143,11 @@ impl WalletStore for Store {
         .await
     }
 
-    async fn put_wallet_domain(&self, domain: RegisteredDomain) -> Result<AccountChanged, StoreError> {
+    async fn put_wallet_domain(
+        &self,
+        domain: RegisteredDomain,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
         let row = DomainRow::new(domain);
         self.write(move |connection| {
             if !is_merchant(connection, row.merchant_id)? {
@@ -150,7 +155,7 @@ impl WalletStore for Store {
             }
             diesel::delete(wallet_domain::table.find((row.merchant_id, &row.domain))).execute(connection)?;
             diesel::insert_into(wallet_domain::table).values(row.clone()).execute(connection)?;
-            Ok(TxOutcome::Commit(AccountChanged::Done))
+            audited(connection, AccountChanged::Done, &audit)
         })
         .await
     }

@@ -10,8 +10,8 @@ use common::{RawPostgres, RawSqlite};
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
-use dropin_access::DomainState;
-use dropin_access::RateForm;
+use dropin_access::operator::{MoneyKind, MoneyRequestState, OperatorState, SessionStage};
+use dropin_access::{DomainState, RateForm, SavedCardKind};
 use dropin_order::{Account, Channel, FailureReason, OpKind, OpState, OrderState, RefundState, VoidCause};
 use dropin_session::{CancelReason, SessionStateKind};
 use dropin_store_contract::Raw;
@@ -111,8 +111,13 @@ fn check_lists_are_the_domains() {
     both.assert_list("processor_op_kind_known", OpKind::ALL.map(OpKind::as_str));
     both.assert_list("processor_op_channel_known", Channel::ALL.map(Channel::as_str));
     both.assert_list("merchant_rates_form_known", RateForm::ALL.map(RateForm::as_str));
+    both.assert_list("merchant_saved_card_kind_known", SavedCardKind::ALL.map(SavedCardKind::as_str));
     both.assert_list("refund_state_known", RefundState::ALL.map(RefundState::as_str));
     both.assert_list("purchase_order_voiding_known", VoidCause::ALL.map(VoidCause::as_str));
+    both.assert_list("operator_state_known", OperatorState::ALL.map(OperatorState::as_str));
+    both.assert_list("operator_session_stage_known", SessionStage::ALL.map(SessionStage::as_str));
+    both.assert_list("money_request_kind_known", MoneyKind::ALL.map(MoneyKind::as_str));
+    both.assert_list("money_request_state_known", MoneyRequestState::ALL.map(MoneyRequestState::as_str));
     both.assert_list("wallet_domain_state_known", DomainState::ALL.map(DomainState::as_str));
     // Every actor of the port is written and read by a case of crates/adapters/store-contract.
     both.assert_list("history_actor_known", ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);

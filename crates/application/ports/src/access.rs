@@ -1,12 +1,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SealedSecret};
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SavedCardKind, SealedSecret};
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{EndpointId, MerchantId, Timestamp};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
 
+use crate::audit_log::NewAuditEntry;
 use crate::store::StoreError;
 
 /// A merchant account to create, whole.
@@ -18,6 +19,8 @@ pub struct NewMerchant {
     pub user: ApiUser,
     /// Its webhook endpoint, if it has one.
     pub endpoint: Option<Endpoint>,
+    /// The entry of the audit log.
+    pub audit: NewAuditEntry,
 }
 
 /// What came of creating a merchant.
@@ -64,6 +67,10 @@ pub struct MerchantSettings {
     pub session_lifetime: Option<Duration>,
     /// How many attempts to pay a Session allows, for Sessions created from now on.
     pub attempts_allowed: Option<u32>,
+    /// Whether returning shoppers are offered the cards that they saved.
+    pub saved_cards_offered: Option<bool>,
+    /// What AllowContract opens, for cards that are saved from now on.
+    pub saved_card_kind: Option<SavedCardKind>,
     /// What is particular about its payment methods, in place of all that was.
     pub methods: Option<MerchantMethods>,
 }
@@ -104,7 +111,7 @@ pub enum EndpointChange {
     Removed(Timestamp),
 }
 
-/// Merchants, their users and their endpoints.
+/// Merchants, their users and their endpoints. A change is written with its entry of the audit log, or neither is.
 #[async_trait]
 pub trait AccessStore: Send + Sync {
     /// Creates a merchant with its user and endpoint.
@@ -117,26 +124,44 @@ pub trait AccessStore: Send + Sync {
     async fn list_merchants(&self) -> Result<Vec<Merchant>, StoreError>;
 
     /// Sets what is given; [`AccountChanged::Missing`] when there is no such merchant.
-    async fn set_merchant(&self, id: MerchantId, settings: MerchantSettings) -> Result<AccountChanged, StoreError>;
+    async fn set_merchant(
+        &self,
+        id: MerchantId,
+        settings: MerchantSettings,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError>;
 
     /// The user of that name, also one that was revoked: its row alone, so that a wrong password costs what an unknown user costs.
     async fn find_user(&self, username: &str) -> Result<Option<ApiUser>, StoreError>;
 
     /// Adds a user to a merchant.
-    async fn insert_user(&self, user: ApiUser) -> Result<UserInserted, StoreError>;
+    async fn insert_user(&self, user: ApiUser, audit: NewAuditEntry) -> Result<UserInserted, StoreError>;
 
     /// The merchant's users, revoked ones too, oldest first.
     async fn list_users(&self, merchant: MerchantId) -> Result<Vec<ApiUser>, StoreError>;
 
     /// Changes the user of that name.
-    async fn change_user(&self, username: &str, change: UserChange) -> Result<AccountChanged, StoreError>;
+    async fn change_user(
+        &self,
+        username: &str,
+        change: UserChange,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError>;
 
     /// Adds an endpoint to a merchant; [`AccountChanged::Missing`] when there is no such merchant.
-    async fn insert_endpoint(&self, endpoint: Endpoint) -> Result<AccountChanged, StoreError>;
+    async fn insert_endpoint(&self, endpoint: Endpoint, audit: NewAuditEntry) -> Result<AccountChanged, StoreError>;
 
     /// The merchant's webhook endpoints, without those that were removed, oldest first.
     async fn list_endpoints(&self, merchant: MerchantId) -> Result<Vec<Endpoint>, StoreError>;
 
+    /// An endpoint, also one that was removed.
+    async fn find_endpoint(&self, id: EndpointId) -> Result<Option<Endpoint>, StoreError>;
+
     /// Changes an endpoint. What waits for one that is removed is parked by [`OutboxStore::park_removed`](crate::OutboxStore::park_removed).
-    async fn change_endpoint(&self, id: EndpointId, change: EndpointChange) -> Result<AccountChanged, StoreError>;
+    async fn change_endpoint(
+        &self,
+        id: EndpointId,
+        change: EndpointChange,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError>;
 }

@@ -3,6 +3,7 @@ use dropin_contract::{ChargeTry, Contract, TryResult};
 use dropin_kernel::{Change, ContractId, MerchantId, OrderId, Timestamp};
 use dropin_order::Order;
 
+use crate::audit_log::NewAuditEntry;
 use crate::credential_vault::SealedCredential;
 use crate::idempotency::ResponseToStore;
 use crate::store::{Changed, NewEvent, NewHistoryEntry, StoreError};
@@ -12,8 +13,11 @@ use crate::store::{Changed, NewEvent, NewHistoryEntry, StoreError};
 pub enum ContractUse {
     /// Its payment, or the verification of its card, opens this new contract.
     Opens(Box<Contract>),
-    /// The merchant charges it. Of two charges that were decided at the same time, or of a charge and an end, one finds the other's revision.
+    /// Its card is charged, by the merchant or by the shopper. Of two charges that were decided at the same time, or of a charge and an end, one
+    /// finds the other's revision.
     Charges(Box<Change<Contract>>),
+    /// Its payment brings another card, which takes the place of the contract's when it is stored.
+    Replaces(Box<Change<Contract>>),
 }
 
 impl ContractUse {
@@ -21,7 +25,7 @@ impl ContractUse {
     pub fn contract(&self) -> &Contract {
         match self {
             Self::Opens(contract) => contract,
-            Self::Charges(change) => &change.next,
+            Self::Charges(change) | Self::Replaces(change) => &change.next,
         }
     }
 }
@@ -33,6 +37,8 @@ pub enum CredentialChange {
     Keep,
     /// The processor gave this one, in the place of any before.
     Store(SealedCredential),
+    /// The processor gave this one for another card: the one before is kept aside until it is deleted at the processor.
+    Replace(SealedCredential),
     /// The processor gave this one for a contract that nobody may charge: it is kept until it is deleted at the processor.
     StoreToDelete(SealedCredential),
     /// Nobody may charge it any more: it is kept until it is deleted at the processor.
@@ -81,6 +87,8 @@ pub struct ChangeContract {
     pub event: Option<NewEvent>,
     /// What a request with a key is answered.
     pub response: Option<ResponseToStore>,
+    /// The entry of the audit log, where a person, an API user or a command does this.
+    pub audit: Option<NewAuditEntry>,
 }
 
 /// How the merchant names a contract.
@@ -99,6 +107,8 @@ pub struct CredentialToDelete {
     pub contract: ContractId,
     /// The merchant.
     pub merchant: MerchantId,
+    /// The Order that stored it, where it is kept aside: no contract ends with it.
+    pub discarded: Option<OrderId>,
     /// The credential.
     pub sealed: SealedCredential,
 }
@@ -112,6 +122,15 @@ pub trait ContractStore: Send + Sync {
 
     /// The merchant's contracts of one billing profile that it knows of, oldest first, at most `limit`.
     async fn list_contracts(
+        &self,
+        merchant: MerchantId,
+        billing_profile_reference: &str,
+        limit: u32,
+    ) -> Result<Vec<Contract>, StoreError>;
+
+    /// The contracts by which a returning shopper may pay, of one billing profile: ONE_CLICK and ACTIVE, those paid with or opened last first. At
+    /// most `limit` of those opened last.
+    async fn list_saved_cards(
         &self,
         merchant: MerchantId,
         billing_profile_reference: &str,
@@ -146,8 +165,12 @@ pub trait ContractStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<CredentialToDelete>, StoreError>;
 
-    /// Forgets a credential that is gone at its processor. One that must be kept is left.
-    async fn remove_deleted_credential(&self, contract: ContractId) -> Result<(), StoreError>;
+    /// Forgets a credential that is gone at its processor: the one that is kept aside of this Order, or the contract's own. One that must be kept is left.
+    async fn remove_deleted_credential(
+        &self,
+        contract: ContractId,
+        discarded: Option<OrderId>,
+    ) -> Result<(), StoreError>;
 
     /// Whether any sealed credential is kept, so that the key ring knows whether one must be there.
     async fn has_credentials(&self) -> Result<bool, StoreError>;

@@ -3,6 +3,8 @@
 
 mod access;
 mod audit;
+mod audit_log;
+mod back_office;
 mod backlog;
 mod contract;
 mod credential;
@@ -12,6 +14,7 @@ mod idempotency;
 mod keyring;
 mod metric;
 mod notifications;
+mod operator;
 mod outbox;
 mod payment;
 mod processor;
@@ -32,6 +35,14 @@ pub use access::{
 pub use audit::{
     AuditStore, AuditedOrder, Balance, CredentialTrace, OrderAuditTrail, OrderRecords, PositionedOperation,
 };
+pub use audit_log::{
+    Acting, AuditChain, AuditCursor, AuditEntry, AuditHead, AuditLog, AuditPage, AuditQuery, AuditScope, AuditSeal,
+    AuditSealStore, AuditSealer, AuditSubject, ExportSignature, NewAuditEntry, SealedAuditEntry, SealingLease,
+    SealsWritten, Unsealed, UnsealedAuditEntry, UnsealedCount,
+};
+pub use back_office::{
+    BackOfficeStore, MAX_FOUND, OrderSearch, PaymentTotals, SearchCursor, SearchFilter, SearchPage, SessionSearch,
+};
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
 pub use contract::{
     ChangeContract, ChargeOutcome, ConcludedCharge, ContractName, ContractSettlement, ContractStore, ContractUse,
@@ -51,6 +62,12 @@ pub use metric::{Histogram, Metric, MetricSample, MetricSource, MetricValues};
 pub use notifications::{
     DeliveryState, DeliveryStatus, DiscardRequest, EventsPurged, Notification, NotificationDetails, NotificationFilter,
     NotificationPage, NotificationQuery, NotificationStore, PastAttempt, ReplayCounts, ReplayItem, ReplayRequest,
+};
+pub use operator::{
+    AcceptInvitation, CredentialsChange, FirstInvitation, Invitation, InvitationAccepted, MoneyBasis, MoneyRequested,
+    NewInvitation, NewOperatorSession, OperatorAccount, OperatorChange, OperatorChanged, OperatorCredentials,
+    OperatorInvited, OperatorStore, PhcHash, RecoveryCodeHash, SecondFactor, SecondFactorUsed, SessionOpened,
+    SessionsToEnd, TokenHash, TotpAuthenticator,
 };
 pub use outbox::{
     AttemptRecord, AttemptResult, Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, OutboxStore,

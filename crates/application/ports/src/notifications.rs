@@ -5,6 +5,7 @@ use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::EventFilter;
 use uuid::Uuid;
 
+use crate::audit_log::NewAuditEntry;
 use crate::store::StoreError;
 
 /// The delivery state of a notification at one endpoint. It is not stored: it is derived from the streams of the endpoint, from what is parked or
@@ -167,6 +168,8 @@ pub struct ReplayRequest {
     pub gap: Option<Duration>,
     /// Only counts what would come of it.
     pub dry_run: bool,
+    /// The entry of the audit log, written where anything is queued or hurried.
+    pub audit: NewAuditEntry,
 }
 
 /// A notification that is to be sent again.
@@ -207,6 +210,8 @@ pub struct DiscardRequest {
     pub by: String,
     /// Only counts them.
     pub dry_run: bool,
+    /// The entry of the audit log, written where anything is discarded.
+    pub audit: NewAuditEntry,
 }
 
 /// What was deleted of old events.

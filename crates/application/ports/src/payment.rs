@@ -4,6 +4,7 @@ use dropin_kernel::{Change, MerchantId, OpId, OrderId, RefundId, Timestamp};
 use dropin_order::{LedgerTransaction, OpKind, OpState, Operation, Order, Refund};
 use dropin_session::{SaleRate, Session};
 
+use crate::audit_log::NewAuditEntry;
 use crate::contract::{ContractSettlement, ContractUse};
 use crate::idempotency::{KeyUse, StoredResponse};
 use crate::keyring::SealedCard;
@@ -86,6 +87,8 @@ pub struct ChangeOrder {
     pub events: Vec<NewEvent>,
     /// The request's key, if it carried one: answered when the operation's outcome, or that it is not known yet, is written.
     pub key_use: Option<KeyUse>,
+    /// The entry of the audit log, where a person, an API user or a command does this.
+    pub audit: Option<NewAuditEntry>,
 }
 
 /// What came of a change of an Order.
@@ -114,6 +117,8 @@ pub struct Payment {
     pub refund: Option<Refund>,
     /// The contract that the Order opens or is made under.
     pub contract: Option<Contract>,
+    /// Whether its Order is a try to charge the contract's card; else the Order brings the contract a card.
+    pub is_charge: bool,
 }
 
 /// Everything that follows from an operation's outcome, written in one transaction.
@@ -147,6 +152,8 @@ pub struct Settlement {
     pub answer: Option<StoredResponse>,
     /// When it was settled.
     pub now: Timestamp,
+    /// The entry of the audit log, where an operator accepts what the processor did.
+    pub audit: Option<NewAuditEntry>,
 }
 
 /// What came of settling.

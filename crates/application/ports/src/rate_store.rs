@@ -5,6 +5,7 @@ use dropin_money::Currency;
 use dropin_rates::{Offer, OfferSetId, RefusedQuote, Table};
 
 use crate::access::AccountChanged;
+use crate::audit_log::NewAuditEntry;
 use crate::store::{Applied, StoreError};
 
 /// The state of the rate source at its last check, and what its limits say of the table in force.
@@ -95,7 +96,12 @@ pub trait RateStore: Send + Sync {
     async fn find_rate_settings(&self, merchant: MerchantId) -> Result<RateSettings, StoreError>;
 
     /// Sets what is given; [`AccountChanged::Missing`] when there is no such merchant.
-    async fn change_rates(&self, merchant: MerchantId, change: RateChange) -> Result<AccountChanged, StoreError>;
+    async fn change_rates(
+        &self,
+        merchant: MerchantId,
+        change: RateChange,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError>;
 
     /// The merchant's newest set of offers, expired or not.
     async fn find_newest_offers(&self, merchant: MerchantId) -> Result<Option<OfferSet>, StoreError>;

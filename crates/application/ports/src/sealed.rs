@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use dropin_access::SealedSecret;
-use dropin_kernel::{ContractId, EndpointId, MerchantId};
+use dropin_kernel::{ContractId, EndpointId, MerchantId, OperatorId, OrderId};
 use uuid::Uuid;
 
 use crate::credential_vault::SealedCredential;
@@ -17,15 +17,29 @@ pub enum SealedKind {
     WalletCertificate,
     /// What a contract is charged by.
     ContractCredential,
+    /// What none is charged by, until it is deleted at its processor.
+    DiscardedCredential,
+    /// The secret of an operator's authenticator.
+    OperatorAuthenticator,
 }
 
 impl SealedKind {
     /// Every kind.
-    pub const ALL: [Self; 4] =
-        [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate, Self::ContractCredential];
+    pub const ALL: [Self; 6] = [
+        Self::WebhookSecret,
+        Self::PreviousWebhookSecret,
+        Self::WalletCertificate,
+        Self::ContractCredential,
+        Self::DiscardedCredential,
+        Self::OperatorAuthenticator,
+    ];
 
     /// Those of the master ring. The previous secrets come after the secrets: one that a merchant replaces during a rotation is still met.
-    pub const OF_MASTER_RING: [Self; 3] = [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate];
+    pub const OF_MASTER_RING: [Self; 4] =
+        [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate, Self::OperatorAuthenticator];
+
+    /// Those of the ring of stored credentials. What is discarded during a rotation is still met.
+    pub const OF_CREDENTIAL_RING: [Self; 2] = [Self::ContractCredential, Self::DiscardedCredential];
 }
 
 /// A sealed value, and whose it is.
@@ -52,14 +66,23 @@ pub enum SealedValue {
         /// Certificate and key.
         sealed: SealedSecret,
     },
-    /// [`SealedKind::ContractCredential`].
+    /// [`SealedKind::ContractCredential`], or [`SealedKind::DiscardedCredential`].
     ContractCredential {
         /// The contract's merchant.
         merchant: MerchantId,
         /// The contract.
         contract: ContractId,
+        /// The Order that stored it, where it is discarded.
+        discarded: Option<OrderId>,
         /// The credential.
         sealed: SealedCredential,
+    },
+    /// [`SealedKind::OperatorAuthenticator`].
+    OperatorAuthenticator {
+        /// The operator.
+        operator: OperatorId,
+        /// The secret.
+        sealed: SealedSecret,
     },
 }
 
@@ -70,7 +93,9 @@ impl SealedValue {
             Self::WebhookSecret { .. } => SealedKind::WebhookSecret,
             Self::PreviousWebhookSecret { .. } => SealedKind::PreviousWebhookSecret,
             Self::WalletCertificate { .. } => SealedKind::WalletCertificate,
-            Self::ContractCredential { .. } => SealedKind::ContractCredential,
+            Self::ContractCredential { discarded: None, .. } => SealedKind::ContractCredential,
+            Self::ContractCredential { discarded: Some(_), .. } => SealedKind::DiscardedCredential,
+            Self::OperatorAuthenticator { .. } => SealedKind::OperatorAuthenticator,
         }
     }
 
@@ -79,7 +104,8 @@ impl SealedValue {
         match self {
             Self::WebhookSecret { sealed, .. }
             | Self::PreviousWebhookSecret { sealed, .. }
-            | Self::WalletCertificate { sealed, .. } => &sealed.0,
+            | Self::WalletCertificate { sealed, .. }
+            | Self::OperatorAuthenticator { sealed, .. } => &sealed.0,
             Self::ContractCredential { sealed, .. } => &sealed.bytes,
         }
     }
@@ -89,7 +115,9 @@ impl SealedValue {
         match self {
             Self::WebhookSecret { endpoint, .. } | Self::PreviousWebhookSecret { endpoint, .. } => endpoint.uuid(),
             Self::WalletCertificate { merchant, .. } => merchant.uuid(),
-            Self::ContractCredential { contract, .. } => contract.uuid(),
+            Self::ContractCredential { contract, discarded: None, .. } => contract.uuid(),
+            Self::ContractCredential { discarded: Some(order), .. } => order.uuid(),
+            Self::OperatorAuthenticator { operator, .. } => operator.uuid(),
         }
     }
 }

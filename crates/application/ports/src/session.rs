@@ -5,6 +5,7 @@ use dropin_rates::Offer;
 use dropin_session::Session;
 use dropin_validation::{BillingProfile, Text};
 
+use crate::audit_log::NewAuditEntry;
 use crate::idempotency::ResponseToStore;
 use crate::store::{Changed, NewEvent, NewHistoryEntry, StoreError};
 
@@ -65,6 +66,8 @@ pub struct ChangeSession {
     pub events: Vec<NewEvent>,
     /// The answer to keep, when a request that carried a key asked for it.
     pub response: Option<ResponseToStore>,
+    /// The entry of the audit log, where a person, an API user or a command does this.
+    pub audit: Option<NewAuditEntry>,
 }
 
 /// A Session and the Order it led to.

@@ -80,6 +80,13 @@ pub trait StashStore: Send + Sync {
     /// What may be known of the live entry; `None` when unseen, used or expired.
     async fn peek_stash(&self, key: &StashKey, now: Timestamp) -> Result<Option<StashFound>, StoreError>;
 
+    /// The live entry, which stays, with what it was sealed to; `None` when unseen, used or expired.
+    async fn read_stash(
+        &self,
+        key: &StashKey,
+        now: Timestamp,
+    ) -> Result<Option<(StashSummary, SealedCard)>, StoreError>;
+
     /// What each merchant has there that is alive; merchants that have nothing are left out.
     async fn stash_usage(&self, now: Timestamp) -> Result<Vec<StashUsage>, StoreError>;
 

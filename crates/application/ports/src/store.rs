@@ -53,6 +53,8 @@ pub enum Actor {
     Shopper,
     /// An operator of this deployment, by name.
     Operator(String),
+    /// A command on the deployment's own machine, by the name of the OS user who ran it. History keeps it as an operator.
+    CommandLine(String),
     /// Dropin itself: settler, sweepers.
     System,
 }

@@ -4,25 +4,30 @@ use dropin_kernel::{MerchantId, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::access::AccountChanged;
+use crate::audit_log::NewAuditEntry;
 use crate::store::StoreError;
 
 /// What merchants need for the wallet's button.
 #[async_trait]
 pub trait WalletStore: Send + Sync {
     /// Sets a merchant's identity, in place of the one before; [`AccountChanged::Missing`] when there is no such merchant.
-    async fn put_wallet(&self, identity: WalletIdentity) -> Result<AccountChanged, StoreError>;
+    async fn put_wallet(&self, identity: WalletIdentity, audit: NewAuditEntry) -> Result<AccountChanged, StoreError>;
 
     /// A merchant's identity.
     async fn find_wallet(&self, merchant: MerchantId) -> Result<Option<WalletIdentity>, StoreError>;
 
     /// Takes a merchant's identity away.
-    async fn remove_wallet(&self, merchant: MerchantId) -> Result<AccountChanged, StoreError>;
+    async fn remove_wallet(&self, merchant: MerchantId, audit: NewAuditEntry) -> Result<AccountChanged, StoreError>;
 
     /// Which merchants' certificates end first, and when; at most `limit`.
     async fn wallet_expiries(&self, limit: u32) -> Result<Vec<(MerchantId, Timestamp)>, StoreError>;
 
     /// Registers a domain, in place of what was known of it; [`AccountChanged::Missing`] when there is no such merchant.
-    async fn put_wallet_domain(&self, domain: RegisteredDomain) -> Result<AccountChanged, StoreError>;
+    async fn put_wallet_domain(
+        &self,
+        domain: RegisteredDomain,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError>;
 
     /// One of a merchant's domains.
     async fn find_wallet_domain(

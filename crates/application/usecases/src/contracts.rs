@@ -4,17 +4,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_access::AuditAction;
 use dropin_contract::{Contract, ContractStateKind, ContractStep, WrongState};
 use dropin_kernel::{ContractId, EventId, OpId};
 use dropin_order::Order;
 use dropin_ports::{
-    Actor, ChangeContract, Changed, Clock, ContractName, ContractStore, CredentialChange, CredentialDeletion,
-    CredentialToDelete, CredentialVault, DeleteCredentialRequest, IdSource, NewEvent, NewHistoryEntry, Processor,
-    ResponseToStore, StoreError, Subject,
+    Acting, Actor, ChangeContract, Changed, Clock, ContractName, ContractStore, CredentialChange, CredentialDeletion,
+    CredentialToDelete, CredentialVault, DeleteCredentialRequest, IdSource, NewAuditEntry, NewEvent, NewHistoryEntry,
+    Processor, ResponseToStore, StoreError, Subject,
 };
 use dropin_wire::event::contract_changed;
 
 use crate::access::Caller;
+use crate::audit_log::{MerchantAct, contract_document};
 use crate::idempotency::{IdempotentOutcome, Reply};
 
 /// How often a decision is made again after somebody else changed the contract first.
@@ -89,16 +91,17 @@ impl Contracts {
     /// [`ContractError`]; WrongState unless ACTIVE or SUSPENDED.
     pub async fn close(
         &self,
-        caller: &Caller,
+        act: &MerchantAct,
         id: ContractId,
         reply: Reply<Contract>,
     ) -> Result<IdempotentOutcome, ContractError> {
         for _ in 0..MAX_CAS_RETRIES {
-            let contract = self.find(caller, &ContractName::Id(id)).await?;
+            let contract = self.store.find_contract(act.merchant, &ContractName::Id(id)).await?;
+            let contract = contract.ok_or(ContractError::NotFound)?;
             let step = contract.close_by_merchant(self.clock.now())?;
             let (answer, response) = reply.tell(&step.change.next);
-            let actor = Actor::Merchant(caller.username.clone());
-            let change = self.change(&contract, actor, step, CredentialChange::Delete, response);
+            let change = self.change(&contract, act.by.actor.clone(), step, CredentialChange::Delete, response);
+            let change = self.audited(change, &contract, &act.by);
             match self.store.change_contract(change).await? {
                 Changed::Done => return Ok(IdempotentOutcome::Stored(answer)),
                 Changed::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
@@ -126,7 +129,7 @@ impl Contracts {
         Ok(done)
     }
 
-    fn change(
+    pub(crate) fn change(
         &self,
         contract: &Contract,
         actor: Actor,
@@ -153,7 +156,16 @@ impl Contracts {
             body: contract_changed(event, next),
             at,
         });
-        ChangeContract { change, credential, history, event, response }
+        ChangeContract { change, credential, history, event, response, audit: None }
+    }
+
+    /// With the entry of the audit log that says who closes it.
+    fn audited(&self, change: ChangeContract, before: &Contract, by: &Acting) -> ChangeContract {
+        let (id, at, merchant) = (self.ids.ordered(), self.clock.now(), Some(before.merchant_id));
+        let entry = NewAuditEntry::new(id, at, by.clone(), merchant, AuditAction::ContractClose, before.id);
+        let entry = entry.with_before(contract_document(before).finish());
+        let entry = entry.with_after(contract_document(&change.change.next).finish());
+        ChangeContract { audit: Some(entry), ..change }
     }
 }
 
@@ -189,7 +201,7 @@ impl CredentialDeletions {
     }
 
     async fn delete(&self, one: CredentialToDelete) -> Result<(), StoreError> {
-        let CredentialToDelete { contract, merchant, sealed } = one;
+        let CredentialToDelete { contract, merchant, discarded, sealed } = one;
         let id = contract.to_string();
         let credential = match self.vault.open(merchant, contract, &sealed) {
             Ok(credential) => credential,
@@ -201,7 +213,7 @@ impl CredentialDeletions {
         let key = OpId::new(self.ids.ordered());
         match self.processor.delete_credential(DeleteCredentialRequest { key, merchant_id: merchant, credential }).await
         {
-            CredentialDeletion::Gone => self.store.remove_deleted_credential(contract).await,
+            CredentialDeletion::Gone => self.store.remove_deleted_credential(contract, discarded).await,
             CredentialDeletion::Unknown { why } => {
                 log::warn!(contract = id.as_str(), why = why.as_str(); "a stored card may not be deleted at the processor yet; trying again");
                 Ok(())

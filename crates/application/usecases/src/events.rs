@@ -86,6 +86,7 @@ mod tests {
             origins: vec![],
             session_lifetime: Duration::from_secs(1),
             attempts_allowed: 5,
+            saved_cards: Default::default(),
             methods: Default::default(),
             sandbox: true,
             created_at: Timestamp::from_micros(0),

@@ -9,7 +9,7 @@ use dropin_ports::{
 };
 use zeroize::Zeroizing;
 
-use crate::wallet;
+use crate::{operators, wallet};
 
 /// Values that are read at once.
 const PAGE: u32 = 200;
@@ -65,7 +65,7 @@ pub struct Resealed {
 /// A ring of long-lived keys. Its values name the keys that sealed them.
 #[derive(Clone)]
 pub enum SealedRing {
-    /// Of webhook secrets and wallet certificates.
+    /// Of webhook secrets, wallet certificates and operators' authenticators.
     Master(Arc<dyn SecretKeys>),
     /// Of contracts' stored credentials.
     Credential(Arc<dyn CredentialVault>),
@@ -75,7 +75,7 @@ impl SealedRing {
     const fn kinds(&self) -> &'static [SealedKind] {
         match self {
             Self::Master(_) => &SealedKind::OF_MASTER_RING,
-            Self::Credential(_) => &[SealedKind::ContractCredential],
+            Self::Credential(_) => &SealedKind::OF_CREDENTIAL_RING,
         }
     }
 
@@ -93,7 +93,8 @@ impl SealedRing {
                 Self::Master(secrets),
                 SealedValue::WebhookSecret { sealed, .. }
                 | SealedValue::PreviousWebhookSecret { sealed, .. }
-                | SealedValue::WalletCertificate { sealed, .. },
+                | SealedValue::WalletCertificate { sealed, .. }
+                | SealedValue::OperatorAuthenticator { sealed, .. },
             ) => secrets.key_id(sealed),
             (Self::Credential(_), SealedValue::ContractCredential { sealed, .. }) => Ok(sealed.key_id.clone()),
             _ => Err(KeyringError::CannotOpen),
@@ -119,11 +120,21 @@ impl SealedRing {
                     sealed: seal_secret_anew(&**secrets, &wallet::owner(*merchant), sealed)?,
                 }
             }
-            (Self::Credential(vault), &SealedValue::ContractCredential { merchant, contract, ref sealed }) => {
+            (Self::Master(secrets), SealedValue::OperatorAuthenticator { operator, sealed }) => {
+                SealedValue::OperatorAuthenticator {
+                    operator: *operator,
+                    sealed: seal_secret_anew(&**secrets, &operators::authenticator_owner(*operator), sealed)?,
+                }
+            }
+            (
+                Self::Credential(vault),
+                &SealedValue::ContractCredential { merchant, contract, discarded, ref sealed },
+            ) => {
                 let credential = vault.open(merchant, contract, sealed)?;
                 SealedValue::ContractCredential {
                     merchant,
                     contract,
+                    discarded,
                     sealed: vault.seal(merchant, contract, &credential)?,
                 }
             }

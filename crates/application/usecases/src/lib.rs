@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod audit_log;
 pub mod catalogue;
 pub mod contracts;
 pub mod deliver;
@@ -10,6 +11,7 @@ pub mod events;
 pub mod idempotency;
 pub mod key_rotation;
 pub mod notifications;
+pub mod operators;
 pub mod payments;
 mod random;
 pub mod rates;

@@ -9,9 +9,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use dropin_kernel::EventId;
+use dropin_access::AuditAction;
+use dropin_kernel::{EventId, MerchantId};
 use dropin_ports::{
-    Clock, IdSource, NotificationDetails, NotificationPage, NotificationQuery, NotificationStore, StoreError,
+    Acting, AuditSubject, Clock, IdSource, NewAuditEntry, NotificationDetails, NotificationPage, NotificationQuery,
+    NotificationStore, StoreError,
 };
 
 pub use discard::{DiscardError, DiscardOrder, DiscardWhich};
@@ -33,6 +35,16 @@ pub struct Notifications {
 }
 
 impl Notifications {
+    fn entry(
+        &self,
+        by: &Acting,
+        merchant: Option<MerchantId>,
+        action: AuditAction,
+        subject: AuditSubject,
+    ) -> NewAuditEntry {
+        NewAuditEntry::new(self.ids.ordered(), self.clock.now(), by.clone(), merchant, action, subject)
+    }
+
     /// A page of them. It may be short, or empty, though there is more: [`NotificationPage::next`] says so.
     ///
     /// # Errors

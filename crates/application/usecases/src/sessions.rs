@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use dropin_access::AuditAction;
+use dropin_contract::ContractStateKind;
 use dropin_kernel::{
-    BillingProfileId, Change, EventId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation, ViolationCode,
+    BillingProfileId, Change, EventId, MerchantId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation,
+    ViolationCode, Violations,
 };
 use dropin_money::Currency;
 use dropin_order::Order;
 use dropin_ports::{
-    Actor, ChangeSession, Changed, Clock, IdSource, Inserted, NewEvent, NewHistoryEntry, NewSession, ReplaceSession,
-    Replaced, SessionStore, SessionWithOrder, StoreError, Subject,
+    Actor, ChangeSession, Changed, Clock, ContractName, ContractStore, IdSource, Inserted, NewAuditEntry, NewEvent,
+    NewHistoryEntry, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError, Subject,
 };
 use dropin_session::{Session, SessionEvent, SessionStateKind, SessionTransition, SessionTrigger, WrongState};
 use dropin_validation::{BillingProfile, UrlPolicy};
@@ -17,6 +20,7 @@ use dropin_wire::session::{DraftContext, RequestedBilling, RequestedRate, Sessio
 use dropin_wire::{RequestError, event};
 
 use crate::access::Caller;
+use crate::audit_log::{MerchantAct, session_document};
 use crate::idempotency::{Expected, IdempotentOutcome, Reply, Version};
 
 /// How often a decision is made again after somebody else changed the Session first.
@@ -27,6 +31,8 @@ const MAX_CAS_RETRIES: usize = 8;
 pub struct Sessions {
     /// Where they are kept.
     pub store: Arc<dyn SessionStore>,
+    /// Contracts, which a request may name.
+    pub contracts: Arc<dyn ContractStore>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// New ids.
@@ -140,6 +146,7 @@ impl Sessions {
         let now = self.clock.now();
         let draft = self.draft(caller, body, now).await??;
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
+        self.check_contract(caller, &draft).await??;
         if !caller.merchant.accepts(draft.currency()) {
             return Err(CreateSessionError::CurrencyNotEnabled(draft.currency()));
         }
@@ -208,6 +215,7 @@ impl Sessions {
             return Err(ReplaceSessionError::Unexpected);
         }
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
+        self.check_contract(caller, &draft).await??;
         if !caller.merchant.accepts(draft.currency()) {
             return Err(ReplaceSessionError::CurrencyNotEnabled(draft.currency()));
         }
@@ -228,22 +236,27 @@ impl Sessions {
     /// [`CancelSessionError`].
     pub async fn cancel(
         &self,
-        caller: &Caller,
+        act: &MerchantAct,
         id: SessionId,
         expected: Option<&Expected>,
         reply: Reply<Session>,
     ) -> Result<IdempotentOutcome, CancelSessionError> {
         for _ in 0..MAX_CAS_RETRIES {
             let now = self.clock.now();
-            let session = self.find(caller, id, now).await?.ok_or(CancelSessionError::NotFound)?;
+            let session = self.find_of(act.merchant, id, now).await?.ok_or(CancelSessionError::NotFound)?;
             let created = session.as_created().map_err(|WrongState { found }| CancelSessionError::WrongState(found))?;
             if !admitted(expected, &session) {
                 return Err(CancelSessionError::Unexpected);
             }
             let (change, row) = created.cancel(now);
-            let history = step(&session, Actor::Merchant(caller.username.clone()), &row, now);
+            let history = step(&session, act.by.actor.clone(), &row, now);
             let (answer, response) = reply.tell(&change.next);
-            match self.store.change_session(ChangeSession { change, history, events: Vec::new(), response }).await? {
+            let (entry, merchant) = (self.ids.ordered(), Some(act.merchant));
+            let entry = NewAuditEntry::new(entry, now, act.by.clone(), merchant, AuditAction::SessionCancel, id);
+            let entry = entry.with_before(session_document(&session).finish());
+            let audit = Some(entry.with_after(session_document(&change.next).finish()));
+            let change = ChangeSession { change, history, events: Vec::new(), response, audit };
+            match self.store.change_session(change).await? {
                 Changed::Done => return Ok(IdempotentOutcome::Stored(answer)),
                 Changed::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 Changed::Stale => {}
@@ -267,7 +280,8 @@ impl Sessions {
             };
             let events = vec![self.cancelled(&change, now)];
             let history = step(&session, Actor::System, &row, now);
-            match self.store.change_session(ChangeSession { change, history, events, response: None }).await {
+            let change = ChangeSession { change, history, events, response: None, audit: None };
+            match self.store.change_session(change).await {
                 // Stale: somebody paid, replaced or cancelled it at the last moment, or another sweeper was faster. No key, so none is taken.
                 Ok(Changed::Done | Changed::Stale | Changed::KeyTaken) => done += 1,
                 Err(error @ (StoreError::Corrupt { .. } | StoreError::Refused(_))) => {
@@ -308,7 +322,16 @@ impl Sessions {
 
     /// The merchant's own Session as it is at `now`.
     async fn find(&self, caller: &Caller, id: SessionId, now: Timestamp) -> Result<Option<Session>, StoreError> {
-        let found = self.store.find_session(caller.merchant.id, id).await?;
+        self.find_of(caller.merchant.id, id, now).await
+    }
+
+    async fn find_of(
+        &self,
+        merchant: MerchantId,
+        id: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<Session>, StoreError> {
+        let found = self.store.find_session(merchant, id).await?;
         Ok(found.map(|found| as_of(found.session, now)))
     }
 
@@ -331,6 +354,38 @@ impl Sessions {
         };
         let why = "names no billing profile of an earlier Session; send BillingProfile in its place";
         Ok(found.ok_or_else(|| Violation::new(field, ViolationCode::NotFound, why)))
+    }
+
+    /// Whether a shopper can be brought back to the contract that is named, if one is (docs/SPECIFICATION.md#contract-return).
+    async fn check_contract(
+        &self,
+        caller: &Caller,
+        draft: &SessionDraft,
+    ) -> Result<Result<(), RequestError>, StoreError> {
+        let Some(id) = draft.contract_id else { return Ok(Ok(())) };
+        let found = self.contracts.find_contract(caller.merchant.id, &ContractName::Id(id)).await?;
+        let (code, why) = match &found {
+            None => (ViolationCode::NotFound, "names no contract of yours"),
+            Some(contract) => match contract.state.kind() {
+                ContractStateKind::Opening => (ViolationCode::NotAllowed, "names a contract that is OPENING still"),
+                ContractStateKind::Closed => {
+                    (ViolationCode::NotAllowed, "names a contract that is CLOSED, which is for ever: open another")
+                }
+                _ if !contract.kind.allows_merchant_charges() => (
+                    ViolationCode::NotAllowed,
+                    "names a ONE_CLICK contract: leave it out, and name the billing profile for its saved cards",
+                ),
+                _ if contract.currency != draft.currency() => {
+                    let why = format!("must both name {}, the currency of the contract", contract.currency.code());
+                    let mut both = Violations::new();
+                    both.push("ContractId", ViolationCode::Conflict, &why);
+                    both.push("Currency", ViolationCode::Conflict, why);
+                    return Ok(Err(both.into()));
+                }
+                ContractStateKind::Active | ContractStateKind::Suspended => return Ok(Ok(())),
+            },
+        };
+        Ok(Err(Violation::new("ContractId", code, why).into()))
     }
 
     /// Who was faster than a replacement: the state tells.

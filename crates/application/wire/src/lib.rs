@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+pub mod audit_log;
 mod bank;
 pub mod catalogue;
 pub mod checkout;

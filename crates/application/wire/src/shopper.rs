@@ -1,8 +1,8 @@
 //! What the drop-in in the shopper's browser sees and sends: nothing of billing, nothing of the merchant's credentials.
 
 use dropin_catalogue::{Catalogue, Class, Offered};
-use dropin_contract::ContractKind;
-use dropin_kernel::{AttemptId, OrderId, Revision, Timestamp, Violation, ViolationCode, Violations};
+use dropin_contract::{Contract, ContractKind};
+use dropin_kernel::{AttemptId, ContractId, OrderId, Revision, Timestamp, Violation, ViolationCode, Violations};
 use dropin_money::Decimal;
 use dropin_order::{BankDetails, OrderState, ShopperCode};
 use dropin_session::{Session, SessionStateKind};
@@ -35,6 +35,12 @@ pub struct ViewSource<'a> {
     pub methods: &'a [Offered],
     /// The wallets that it may be paid with.
     pub token_methods: &'a [TokenMethodBody],
+    /// The contract that a payment by a new card opens, or whose card it replaces.
+    pub opens_contract: Option<ContractKind>,
+    /// The contract that a payment by a new card opens where the shopper wants it.
+    pub allows_contract: Option<ContractKind>,
+    /// The stored cards that it may be paid with.
+    pub saved_cards: &'a [SavedCardBody],
     /// {stash_url}: where the card goes.
     pub stash_url: &'a str,
     /// Whether the deployment is a sandbox.
@@ -93,10 +99,17 @@ pub struct ShopperViewBody<'a> {
     #[schema(value_type = Vec<DiscountBody>)]
     discounts: Option<Vec<DiscountBody<'a>>>,
     payment_methods: Vec<MethodBody<'a>>,
-    /// The Kind of the contract that the payment opens: the shopper is shown what that means, and submit carries Consent.
+    /// The Kind of the contract that a payment by a new card opens, or whose card it replaces: the shopper is shown what that means, and submit
+    /// carries Consent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::ContractKindName)]
     opens_contract: Option<&'static str>,
+    /// The Kind of the contract that a payment by a new card opens when submit carries Consent: the shopper may choose to save the card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::ContractKindName)]
+    allows_contract: Option<&'static str>,
+    /// Stored cards that submit may name by ContractId, those used last first; often empty.
+    saved_cards: &'a [SavedCardBody],
     /// Wallets, for whose button the page itself has to be asked; empty when there is none.
     token_methods: &'a [TokenMethodBody],
     /// {stash_url}: where the card goes.
@@ -171,7 +184,9 @@ impl<'a> ShopperViewBody<'a> {
             duty_amount: terms.shipping.as_ref().map(|shipping| (&shipping.duty_amount).into()),
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(DiscountBody::from).collect()),
             payment_methods: source.methods.iter().filter(|method| !method.is_token()).map(method).collect(),
-            opens_contract: session.opens_contract().then_some(ContractKind::Recurring.as_str()),
+            opens_contract: source.opens_contract.map(ContractKind::as_str),
+            allows_contract: source.allows_contract.map(ContractKind::as_str),
+            saved_cards: source.saved_cards,
             token_methods: source.token_methods,
             stash_url: source.stash_url,
             sandbox: source.sandbox,
@@ -180,6 +195,43 @@ impl<'a> ShopperViewBody<'a> {
             attempts_left: session.attempts.left(),
             attempt: source.failed_attempt.map(FailedAttemptBody::from),
         }
+    }
+}
+
+/// A stored card, as its shopper may see it (docs/SPECIFICATION.md#one-click).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = SavedCard)]
+pub struct SavedCardBody {
+    /// Names it in submit.
+    #[schema(value_type = schema::Id)]
+    contract_id: String,
+    #[schema(value_type = schema::MethodId)]
+    payment_method: String,
+    #[schema(value_type = schema::CardSchemeName)]
+    scheme: &'static str,
+    /// The last four digits of its number.
+    #[schema(pattern = "^[0-9]{4}$")]
+    last4: String,
+    /// The last month that it is good for, `yyyy-MM`.
+    #[schema(pattern = "^20[0-9]{2}-(0[1-9]|1[0-2])$")]
+    expiry: String,
+    /// Whether the shopper may have it forgotten.
+    removable: bool,
+}
+
+impl SavedCardBody {
+    /// The card of a contract; `None` where it has none.
+    pub fn of(contract: &Contract, removable: bool) -> Option<Self> {
+        let card = contract.card?.summary;
+        Some(Self {
+            contract_id: contract.id.to_string(),
+            payment_method: contract.payment_method.clone(),
+            scheme: card.scheme.as_str(),
+            last4: card.last_four.to_string(),
+            expiry: card.expiry.to_string(),
+            removable,
+        })
     }
 }
 
@@ -205,6 +257,13 @@ pub enum SubmitMeans {
     Stash(String),
     /// A method of the catalogue without a card, by its id; whether it may be used for this Session is not known yet.
     Method(String),
+    /// The stored card of this contract, whose verification code waits under the StashId.
+    SavedCard {
+        /// The contract; whether it may be paid with here is not known yet.
+        contract: ContractId,
+        /// Where the code waits.
+        stash_id: String,
+    },
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -222,10 +281,14 @@ struct SubmitDto {
     /// In place of StashId for a method without a card. Beside it the card's scheme may stand, and need not.
     #[schema(value_type = Option<schema::MethodId>)]
     payment_method: Member<String>,
+    /// In place of PaymentMethod: the saved card of this contract, whose verification code waits under StashId.
+    #[schema(value_type = Option<schema::Id>)]
+    contract_id: Member<String>,
     /// The one that the card was stashed with.
     #[schema(value_type = schema::Text)]
     device_fingerprint: Member<String>,
-    /// Which text about the contract the shopper read: required exactly where the view has OpensContract.
+    /// Which text about the contract the shopper read: required of a new card where the view has OpensContract, and the shopper's choice where it has
+    /// AllowsContract. Never beside ContractId.
     #[schema(value_type = Option<ConsentDto>)]
     consent: Member<Object<ConsentDto>>,
 }
@@ -246,11 +309,18 @@ impl SubmitRequest {
         let dto: SubmitDto = read_object(body, &mut all)?;
         let version = dto.version.required("", "Version", &mut all);
         let attempt = dto.attempt_id.required("", "AttemptId", &mut all);
-        if !dto.stash_id.is_there() && !dto.payment_method.is_there() {
+        if dto.contract_id.is_there() && !dto.stash_id.is_there() {
+            all.push(
+                "StashId",
+                ViolationCode::Missing,
+                "is required beside ContractId: the verification code waits there",
+            );
+        } else if !dto.stash_id.is_there() && !dto.payment_method.is_there() {
             all.push("StashId", ViolationCode::Missing, "is required, or PaymentMethod in its place");
         }
         let stash_id = dto.stash_id.optional("", "StashId", &mut all);
         let method = dto.payment_method.optional("", "PaymentMethod", &mut all);
+        let contract = dto.contract_id.optional("", "ContractId", &mut all);
         let fingerprint = dto.device_fingerprint.required("", "DeviceFingerprint", &mut all);
         let consent = dto.consent.optional("", "Consent", &mut all);
         let consent = consent.and_then(|consent| consent.shape("Consent", &mut all));
@@ -261,7 +331,10 @@ impl SubmitRequest {
         let version = version.to_whole_u32().map(|number| Revision::new(number.into()));
         let version = all.check(version.ok_or_else(|| invalid("Version", "must be the Version that the view gave")));
         let attempt = all.check(attempt.parse().map_err(|_invalid| invalid("AttemptId", "must be a UUID")));
-        let means = means(stash_id, method, catalogue, &mut all);
+        let means = match contract {
+            Some(contract) => saved_card(&contract, stash_id, method, &mut all),
+            None => means(stash_id, method, catalogue, &mut all),
+        };
         let fingerprint = all.check(Text::parse("DeviceFingerprint", &fingerprint));
         let consent = consent.and_then(|consent| consent.parse(&mut all));
         let whole = match (version, attempt, means, fingerprint) {
@@ -308,6 +381,24 @@ impl PayAnotherWayRequest {
             attempt.map_err(|_invalid| Violation::new("AttemptId", ViolationCode::Invalid, "must be a UUID"))?;
         Ok(Self { attempt })
     }
+}
+
+/// A stored card, with the stash of its code; no method beside it.
+fn saved_card(
+    contract: &str,
+    stash_id: Option<String>,
+    method: Option<String>,
+    all: &mut Violations,
+) -> Option<SubmitMeans> {
+    if method.is_some() {
+        for name in ["ContractId", "PaymentMethod"] {
+            all.push(name, ViolationCode::Conflict, "a saved card has its method: send one of them");
+        }
+    }
+    let invalid = |_no_uuid| Violation::new("ContractId", ViolationCode::Invalid, "must be one that the view lists");
+    let contract = all.check(contract.parse().map_err(invalid));
+    let stash_id = stash_id.filter(|id| all.check(check_stash_id(id)).is_some());
+    contract.zip(stash_id).map(|(contract, stash_id)| SubmitMeans::SavedCard { contract, stash_id })
 }
 
 /// A card by its stash, or a method without a card by its id; never both.

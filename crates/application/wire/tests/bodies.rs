@@ -5,7 +5,8 @@ mod common;
 
 use common::{LARGEST, SMALLEST, completed, expired, failed, id, session};
 use dropin_catalogue::{Ask, Catalogue, Class, MerchantMethods, Method, SalesChannel};
-use dropin_kernel::{AttemptId, Revision};
+use dropin_contract::ContractKind;
+use dropin_kernel::{AttemptId, ContractId, Revision};
 use dropin_order::{FailureReason, OrderEvent, OrderState, ShopperCode};
 use dropin_session::{BillingChoice, Session, SessionStateKind};
 use dropin_validation::Text;
@@ -180,6 +181,9 @@ fn view(session: &Session) -> String {
             "DE",
             "https://pay.example/s".to_owned(),
         )],
+        opens_contract: None,
+        allows_contract: Some(ContractKind::OneClick),
+        saved_cards: &[],
         stash_url: "http://127.0.0.1:8080/stash",
         sandbox: true,
         failed_attempt: None,
@@ -197,6 +201,7 @@ fn the_shoppers_view() {
             "MerchantOrigins":["https://shop.example"],"Currency":"USD","MinorUnits":2,"TotalAmount":29.90,
             "Items":[{"Name":"Mug","Amount":29.90,"Quantity":1}],
             "PaymentMethods":[{"Id":"VISA","Name":"Visa","Class":"Card"}],
+            "AllowsContract":"ONE_CLICK","SavedCards":[],
             "TokenMethods":[{"Type":"APPLEPAY","Parameters":{"MerchantIdentifier":"merchant.m","SupportedNetworks":["visa"],
             "MerchantCapabilities":["supports3DS"],"PaymentSessionUrl":"https://pay.example/s","CountryCode":"DE"}}],
             "StashUrl":"http://127.0.0.1:8080/stash","Sandbox":true,"ExpiresAt":"2026-11-19T11:06:40.000000Z",
@@ -261,6 +266,19 @@ fn submits_name_a_card_or_another_method() {
     assert_eq!(refused(r#""PaymentMethod":"BITCOIN","StashId":"s","#), ["PaymentMethod VALUE_NOT_ALLOWED"]);
     assert_eq!(refused(r#""PaymentMethod":"IDEAL","StashId":"s","#), ["PaymentMethod CONFLICT", "StashId CONFLICT"]);
     assert_eq!(refused(r#""PaymentMethod":7,"#), ["PaymentMethod FIELD_INVALID"]);
+}
+
+#[test]
+fn submits_name_a_saved_card_and_where_its_code_waits() {
+    let id = id::<ContractId>(7);
+    let with = |members: &str| submit("3", &format!(r#""ContractId":"{id}",{members}"#));
+    let saved = SubmitMeans::SavedCard { contract: id, stash_id: "s".to_owned() };
+    assert_eq!(read_submit(&with(r#""StashId":"s","#)).unwrap().means, saved);
+    assert_eq!(refused_submit(&with("")), ["StashId FIELD_MISSING"]);
+    assert_eq!(refused_submit(&with(r#""StashId":"a b","#)), ["StashId FIELD_INVALID"]);
+    let both = with(r#""StashId":"s","PaymentMethod":"VISA","#);
+    assert_eq!(refused_submit(&both), ["ContractId CONFLICT", "PaymentMethod CONFLICT"]);
+    assert_eq!(refused_submit(&submit("3", r#""ContractId":"x","StashId":"s","#)), ["ContractId FIELD_INVALID"]);
 }
 
 #[test]

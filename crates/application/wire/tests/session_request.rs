@@ -90,18 +90,20 @@ fn wrong_meanings_are_reported_together() {
         "ShippingDetails": {"ShippingAmount": 1000000000000, "DutyAmount": 0, "Name": "Ana", "Email": "ana", "Phone": "1",
             "Address": {"Street": "x", "City": "x", "Country": "US", "Region": "XX"}},
         "BillingProfile": {"Name": "Ana", "Email": "ana@", "Address": {"Street": "x", "City": "x", "Country": "BR"}},
-        "AllowContract": true, "OpenContract": false, "RateOfferId": "x"
+        "AllowContract": true, "OpenContract": false, "ContractId": "x", "RateOfferId": "x"
     }"#;
     assert_eq!(
         refused(body),
         [
-            "AllowContract VALUE_NOT_ALLOWED",
+            "AllowContract CONFLICT",
             "BillingProfile.Address.Postcode FIELD_MISSING",
             "BillingProfile.BirthDate FIELD_MISSING",
             "BillingProfile.Email FIELD_INVALID",
             "BillingProfile.NationalIdentifier FIELD_MISSING",
             "CancelUrl FIELD_INVALID",
             "CompleteUrl FIELD_INVALID",
+            "ContractId FIELD_INVALID",
+            "ContractId CONFLICT",
             "Discounts[0].Amount VALUE_OUT_OF_RANGE",
             "Items[0].Amount FIELD_INVALID",
             "Items[0].Quantity VALUE_OUT_OF_RANGE",
@@ -234,12 +236,22 @@ fn numbers_out_of_range_and_long_lists_are_wrong_meanings_and_not_wrong_types() 
 fn a_zero_total_is_at_fault_unless_a_contract_is_opened() {
     let free = SMALLEST.replace("29.90", "0");
     assert_eq!(refused(free.replacen('{', "{\"OpenContract\": false,", 1)), ["Items VALUE_OUT_OF_RANGE"]);
-    assert_eq!(
-        refused(free.replacen('{', "{\"AllowContract\": true,", 1)),
-        ["AllowContract VALUE_NOT_ALLOWED", "Items VALUE_OUT_OF_RANGE"]
-    );
+    assert_eq!(refused(free.replacen('{', "{\"AllowContract\": true,", 1)), ["Items VALUE_OUT_OF_RANGE"]);
     let opens = parse(free.replacen('{', "{\"OpenContract\": true, \"AllowContract\": true,", 1));
     assert!(opens.is_ok(), "OpenContract decides, and a total of zero only verifies the card");
+}
+
+#[test]
+fn a_session_opens_a_contract_or_brings_back_to_one() {
+    let with = |members: &str| SMALLEST.replacen('{', &format!("{{{members},"), 1);
+    let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809107";
+    let draft = parse(with(&format!("\"ContractId\": \"{id}\", \"AllowContract\": false"))).unwrap();
+    assert_eq!(draft.contract_id.map(|id| id.to_string()).as_deref(), Some(id));
+    assert!(parse(with("\"AllowContract\": true")).unwrap().contract_id.is_none());
+    let beside = |member: &str| refused(with(&format!("\"ContractId\": \"{id}\", \"{member}\": true")));
+    assert_eq!(beside("AllowContract"), ["AllowContract CONFLICT", "ContractId CONFLICT"]);
+    assert_eq!(beside("OpenContract"), ["ContractId CONFLICT", "OpenContract CONFLICT"]);
+    assert_eq!(refused(with("\"ContractId\": \"seven\"")), ["ContractId FIELD_INVALID"]);
 }
 
 #[test]

@@ -26,6 +26,10 @@ export interface View {
   readonly TotalAmount: number;
   /** The kind of the contract that the payment opens. */
   readonly OpensContract?: string;
+  /** The kind of the contract that the payment opens if the shopper wants the card to be stored. */
+  readonly AllowsContract?: string;
+  /** Newest first; a service of before there were any tells none. */
+  readonly SavedCards?: readonly SavedCard[];
   readonly PaymentMethods: readonly { readonly Id: string; readonly Name: string; readonly Class: string }[];
   /** Wallets that hand over a token. */
   readonly TokenMethods?: readonly TokenMethod[];
@@ -36,6 +40,16 @@ export interface View {
   readonly ServerTime?: string;
   /** The latest attempt, when it failed and another one may follow. */
   readonly Attempt?: FailedAttempt;
+}
+
+/** A card of the shopper that a contract holds. */
+export interface SavedCard {
+  readonly ContractId: string;
+  readonly PaymentMethod: string;
+  readonly Last4: string;
+  /** As 2031-12. */
+  readonly Expiry: string;
+  readonly Removable: boolean;
 }
 
 /** An attempt that another one may follow. */
@@ -76,8 +90,10 @@ export interface Submission {
   readonly Version: number;
   readonly AttemptId: string;
   readonly DeviceFingerprint: string;
-  /** Of a card. */
+  /** Of a card, or of a saved card's security code. */
   readonly StashId?: string;
+  /** Of a saved card. */
+  readonly ContractId?: string;
   /** Id of any other method. */
   readonly PaymentMethod?: string;
   /** Where the payment opens a contract: the text that the shopper read. */
@@ -93,15 +109,17 @@ export interface Consent {
 /** What only the stash may see, as JSON: a card, or what a wallet handed over. */
 export type Secret = { readonly card: string } | { readonly token_data: string };
 
-/** `refused` is the service's word; `unreachable` means nobody knows whether the request arrived: repeat or ask. */
+/** `refused` is the service's word, `fields` the members that it refused; `unreachable` means nobody knows whether the request arrived: repeat or ask. */
 export type ApiResult<T> =
   | { readonly kind: "ok"; readonly body: T }
-  | { readonly kind: "refused"; readonly status: number; readonly code: string; readonly message: string }
+  | { readonly kind: "refused"; readonly status: number; readonly code: string; readonly message: string; readonly fields: readonly string[] }
   | { readonly kind: "unreachable" };
 
 type Members = Record<string, unknown>;
 
 const members = (value: unknown): Members => Object(value) as Members;
+
+const fieldsOf = ({ FieldErrors }: Members): string[] => (Array.isArray(FieldErrors) ? FieldErrors.map((one) => String(members(one)["Field"])) : []);
 
 /** Resolves after `ms`, or at once when the flow it belongs to was given up. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -147,6 +165,11 @@ export class Api {
     return this.call(`${this.session}/pay-another-way`, request, 30, signal, "State");
   }
 
+  /** Closes the contract of a saved card. */
+  removeCard(contract: string, signal: AbortSignal): Promise<ApiResult<object>> {
+    return this.persist(`${this.session.replace("shopper/", "")}/contract/${encodeURIComponent(contract)}`, { method: "DELETE" }, 15, signal, "");
+  }
+
   /** The one way card data leaves the frame. */
   stash(view: View, order: Submission, secret: Secret, signal: AbortSignal): Promise<ApiResult<{ Warnings: string[] }>> {
     const address = `${view.StashUrl}/${view.MerchantId}/${order.AttemptId}`;
@@ -164,7 +187,7 @@ export class Api {
     return this.call(path, request, seconds, flow, proof);
   }
 
-  /** `proof` is a member that the expected answer surely has; anything else that answers is not our service. */
+  /** `proof` is a member that the expected answer surely has, "" where it has no body; anything else that answers is not our service. */
   private async call<T>(path: string, request: RequestInit, seconds: number, flow: AbortSignal, proof: string): Promise<ApiResult<T>> {
     const limit = new AbortController();
     const stop = (): void => limit.abort();
@@ -172,10 +195,11 @@ export class Api {
     flow.addEventListener("abort", stop);
     try {
       const response = await fetch(new URL(path, this.base), { cache: "no-store", credentials: "omit", ...request, signal: limit.signal });
+      if (proof === "" && response.status === 204) return { kind: "ok", body: {} as T };
       const body = members(await response.json());
-      if (response.ok && proof in body) return { kind: "ok", body: body as T };
+      if (response.ok && proof !== "" && proof in body) return { kind: "ok", body: body as T };
       if (response.ok || response.status === 429 || response.status >= 500) return { kind: "unreachable" };
-      return { kind: "refused", status: response.status, code: String(body["Code"]), message: String(body["Message"] ?? "") };
+      return { kind: "refused", status: response.status, code: String(body["Code"]), message: String(body["Message"] ?? ""), fields: fieldsOf(body) };
     } catch {
       return { kind: "unreachable" };
     } finally {

@@ -39,6 +39,9 @@ const BRANDS = TABLE.map((row): Brand => {
   return { id, name, lengths: lengths.split(" ").map(Number), gaps: asPrinted, codeLength, prefixes: prefixes.split(" ") };
 });
 
+/** The brand by its id; null where this table does not know it. */
+export const brandNamed = (id: string): Brand | null => BRANDS.find((brand) => brand.id === id) ?? null;
+
 /** The brand whose longest prefix fits what has been typed; null while (or when) none does. */
 export function brandOf(digits: string): Brand | null {
   let best: Brand | null = null;

@@ -8,8 +8,9 @@ import { CARDS } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
 import { pause, PAUSES, type ApiResult, type Api, type FailedAttempt, type Submission, type Progress, type Secret, type State, type View } from "./api";
 import { detailsOf } from "./bank";
-import type { CardForm, FieldName } from "./card-form";
 import { agreementOf, consentOf, isFree } from "./consent";
+import type { Forms } from "./forms";
+import type { FieldName, PayForm } from "./pay-form";
 import { viewModelOf } from "./view-model";
 import type { Link } from "./link";
 import { closeAttempt, deviceFingerprint, openAttempt } from "./attempt-storage";
@@ -44,8 +45,8 @@ export class Checkout {
   /** The method that is open in the accordion; "" when none is. */
   private method = "";
   private resting = false;
-  /** Whether the card as it stands in the form was sent. */
-  private cardSent = false;
+  /** The form whose card was sent as it stands there. */
+  private sent: PayForm | null = null;
   /** Where the shell was last told that the shopper has to go. */
   private away = "";
   /** The attempt that waits there. */
@@ -58,7 +59,7 @@ export class Checkout {
     private readonly api: Api,
     private readonly sessionId: string,
     private readonly link: Link,
-    private readonly form: CardForm,
+    private readonly forms: Forms,
     private readonly strings: Strings,
     private readonly locale: Locale,
     private view: View,
@@ -68,19 +69,32 @@ export class Checkout {
   begin(notice = this.failureOf(this.view.Attempt)): void {
     this.watchExpiry();
     if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
-    this.form.setOrder(this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
-    this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view) });
+    const there = this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
+    this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view, this.forms.listed) });
+    this.forms.open(this.byCard);
+    if (!there) whenDrawn(() => this.forms.focusHeading());
     if (this.view.State === "CREATED") this.openForm(notice);
     else void this.follow(this.newFlow(), null);
   }
 
   select(method: string): void {
     this.method = method;
+    this.forms.open(this.byCard);
     this.tellEnabled();
   }
 
+  /** The heading of a saved card, or "" of a new one, was pressed. */
+  toggle(contract: string): void {
+    if (this.phase !== "form") return;
+    const open = !this.byCard || this.forms.contract !== contract;
+    this.forms.contract = contract;
+    if (this.byCard && open) this.select(CARDS);
+    // The shell knows what else is open.
+    else this.link.send({ type: "choose", open });
+  }
+
   tellEnabled(): void {
-    const enabled = this.phase === "form" && this.method !== "" && !this.resting && (!this.byCard || this.form.valid);
+    const enabled = this.phase === "form" && this.method !== "" && !this.resting && (!this.byCard || this.forms.chosen.valid);
     this.link.sendEnabled(enabled, this.method);
   }
 
@@ -90,16 +104,18 @@ export class Checkout {
    */
   async pay(token?: object): Promise<void> {
     if (this.phase !== "form" || (this.method === "" && !token) || this.resting) return;
-    const byCard = this.byCard && !token;
-    const card = byCard ? this.form.check() : null;
-    if (byCard && card === null) return;
+    const form = this.byCard && !token ? this.forms.chosen : null;
+    const card = form && form.check();
+    if (form !== null && card === null) return;
     const signal = this.newFlow();
     this.notify("");
     this.setBusy(true, card === null ? this.paying : "");
     if (card !== null) announce(this.paying);
-    this.cardSent = card !== null;
+    this.sent = form;
     const AttemptId = openAttempt(this.sessionId);
-    const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...consentOf(this.view, this.locale) };
+    const ContractId = form === null ? "" : this.forms.contract;
+    const of = ContractId === "" ? consentOf(this.view, this.locale, form !== null && this.forms.ticked) : { ContractId };
+    const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...of };
     const secret: Secret | null = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
     const order: Submission = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
     if (!secret || (await this.stash(secret, order, signal))) await this.follow(signal, order);
@@ -114,6 +130,31 @@ export class Checkout {
     await this.follow(signal, null, () => this.api.payAnotherWay(this.awayAttempt, signal));
   }
 
+  /** The shopper does not want a saved card to be kept. False when it still is, and the shopper may try again. */
+  async remove(contract: string): Promise<boolean> {
+    if (this.phase !== "form" || this.resting) return false;
+    this.setResting(true);
+    const answer = await this.api.removeCard(contract, this.flow.signal);
+    this.setResting(false);
+    if (answer.kind === "refused" && answer.status === 409) void this.reload();
+    else if (answer.kind === "ok" || (answer.kind === "refused" && answer.status === 404)) this.forget(contract);
+    else return false;
+    return true;
+  }
+
+  private forget(contract: string): void {
+    const cards = this.view.SavedCards ?? [];
+    const place = cards.findIndex(({ ContractId }) => ContractId === contract);
+    const left = cards.filter(({ ContractId }) => ContractId !== contract);
+    this.view = { ...this.view, SavedCards: left };
+    // The next one, else the last; else a new card.
+    this.forms.contract = (left[place] ?? left.at(-1))?.ContractId ?? "";
+    this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
+    this.select(this.method);
+    this.forms.focusHeading();
+    announce(this.say("removed"));
+  }
+
   /** Looks at a Session that expired meanwhile, as when the page was out of sight or the computer slept. */
   checkExpiry(): void {
     if (this.phase === "form" && Date.now() > this.expiry) void this.reload();
@@ -124,7 +165,7 @@ export class Checkout {
   }
 
   private get paying(): string {
-    return this.say(isFree(this.view) ? "saving" : "paying", { amount: this.amountOf(this.view) });
+    return this.say(isFree(this.view) && this.forms.contract === "" ? "saving" : "paying", { amount: this.amountOf(this.view) });
   }
 
   /** Looks at the Session again, as after the back button brought the page back; `notice` explains what changed. */
@@ -139,6 +180,8 @@ export class Checkout {
     }
     if (signal.aborted || answer.kind === "unreachable") return;
     if (answer.kind === "refused") return this.fail(answer.code);
+    await this.forms.prepare(answer.body, false);
+    if (signal.aborted) return;
     const before = this.view;
     this.view = answer.body;
     if (notice !== undefined) this.rest();
@@ -149,11 +192,13 @@ export class Checkout {
   private async stash(secret: Secret, order: Submission, signal: AbortSignal): Promise<boolean> {
     const answer = await this.api.stash(this.view, order, secret, signal);
     if (signal.aborted) return false;
-    if (answer.kind === "ok" && answer.body.Warnings.length === 0) return true;
+    // Of a saved card nothing but the code is in the stash, which misses the rest.
+    const warnings = (answer.kind === "ok" ? answer.body.Warnings : []).filter((warning) => order.ContractId === undefined || WARNED[warning] === "code");
+    if (answer.kind === "ok" && warnings.length === 0) return true;
     closeAttempt(this.sessionId);
-    const names = answer.kind === "ok" ? answer.body.Warnings.flatMap((warning) => WARNED[warning] ?? []) : [];
+    const names = warnings.flatMap((warning) => WARNED[warning] ?? []);
     this.openForm(names.length > 0 ? undefined : this.say(answer.kind === "unreachable" ? "notSent" : "retype"));
-    if (names.length > 0) this.form.refuse(names);
+    if (names.length > 0) this.forms.chosen.refuse(names);
     return false;
   }
 
@@ -209,6 +254,8 @@ export class Checkout {
       void this.reload((before, now) => this.changeOf(before, now));
     } else if (answer.status === 409) {
       return false;
+    } else if (answer.fields.includes("ContractId")) {
+      void this.reload(() => this.say("savedGone"));
     } else {
       this.openForm(this.say(sent.StashId === undefined ? "methodRefused" : "retype"));
     }
@@ -251,9 +298,11 @@ export class Checkout {
       const changed = before.Version !== now.Version && this.amountOf(before) !== this.amountOf(now);
       return [failure ?? this.failureOf(now.Attempt), changed && this.changeOf(before, now)].filter(Boolean).join(" ");
     });
-    if (!this.cardSent || this.phase !== "form") return;
-    this.cardSent = false;
-    this.form.retry();
+    const { sent } = this;
+    if (sent === null || this.phase !== "form") return;
+    this.sent = null;
+    // A saved card that its bank declined for good is there no more.
+    if (sent === this.forms.chosen) sent.retry();
     this.tellEnabled();
   }
 
@@ -283,7 +332,7 @@ export class Checkout {
 
   /** What to read before the next press stands where that press will be. */
   private notify(text: string): void {
-    this.form.setNotice(this.byCard ? text : "");
+    this.forms.setNotice(this.byCard ? text : "");
     // A shopper who has pressed again meanwhile hears of that press.
     if (this.byCard && text !== "") whenDrawn(() => this.phase === "form" && announce(text));
     this.link.send({ type: "notice", text: this.byCard ? "" : text });
@@ -291,19 +340,21 @@ export class Checkout {
 
   private setBusy(busy: boolean, text = ""): void {
     if (busy) this.phase = "paying";
-    this.form.setBusy(busy);
-    this.form.rest(busy || this.resting);
+    this.forms.setBusy(busy);
+    this.forms.rest(busy || this.resting);
     this.link.send({ type: "busy", busy, text });
     this.tellEnabled();
   }
 
   private rest(): void {
-    this.resting = true;
-    setTimeout(() => {
-      this.resting = false;
-      this.form.rest(this.phase !== "form");
-      this.tellEnabled();
-    }, REST_MS);
+    this.setResting(true);
+    setTimeout(() => this.setResting(false), REST_MS);
+  }
+
+  private setResting(resting: boolean): void {
+    this.resting = resting;
+    this.forms.rest(resting || this.phase !== "form");
+    this.tellEnabled();
   }
 
   private showProcessing(): void {
@@ -357,7 +408,7 @@ export class Checkout {
     clearTimeout(this.expiryTimer);
     this.phase = "over";
     closeAttempt(this.sessionId);
-    this.form.clear();
+    this.forms.clear();
     this.tellEnabled();
   }
 

@@ -8,6 +8,8 @@ import type { Problem } from "./validate";
 export interface FieldSetup {
   /** Also the key of the label's text. */
   readonly id: string;
+  /** Tells it from the same field of another form. */
+  readonly suffix?: string;
   readonly autocomplete: string;
   /** Without a mask the field takes any text. */
   readonly mask?: Mask;
@@ -35,16 +37,17 @@ export class Field {
     private readonly changed: (field: Field) => void,
     private readonly complained: (message: string) => void,
   ) {
-    const { id, mask, autocomplete } = setup;
+    const { mask, autocomplete } = setup;
+    const id = setup.id + (setup.suffix ?? "");
     const forDigits = mask ? { inputmode: "numeric", dir: "ltr" } : { dir: "auto", autocapitalize: "words" };
     const quiet = { autocorrect: "off", spellcheck: "false", enterkeyhint: "next" };
     this.hint.id = `${id}-hint`;
     this.error = h("p", { class: "error", id: `${id}-error`, hidden: true }, icon("warning", WARNING), this.errorText);
     const placeholder = setup.placeholder ?? null;
-    this.input = h("input", { id, name: id, type: "text", autocomplete, placeholder, "aria-required": "true", ...forDigits, ...quiet });
+    this.input = h("input", { id, name: setup.id, type: "text", autocomplete, placeholder, "aria-required": "true", ...forDigits, ...quiet });
     this.box = h("div", { class: "box" }, this.input);
-    const label = h("label", { for: id }, say(strings, id));
-    this.element = h("div", { class: `field ${id}` }, label, this.box, h("div", { class: "under" }, this.hint, this.error));
+    const label = h("label", { for: id }, say(strings, setup.id));
+    this.element = h("div", { class: `field ${setup.id}` }, label, this.box, h("div", { class: "under" }, this.hint, this.error));
     this.listen();
   }
 

@@ -7,14 +7,22 @@ import { load } from "../shared/lazy-module";
 import { say, type Strings } from "../shared/strings";
 import { applyTheme } from "../shared/theme";
 import { Api, type View } from "./api";
+import { brandNamed } from "./brands";
 import { CardForm } from "./card-form";
 import { Checkout } from "./checkout";
-import { isCard } from "./view-model";
+import { CodeForm } from "./code-form";
+import { Forms } from "./forms";
+import { drawingOf } from "./marks";
+import { cardEntry, isCard } from "./view-model";
 import { Link, portOffer, type Offer } from "./link";
 import { announce, show, watchHeight } from "./screen";
+import type * as Saved from "../saved/saved";
 import type * as Wallet from "../wallet/wallet";
 import frameCss from "./frame.css";
 import tokensCss from "../shared/tokens.css";
+
+/** The shopper does not wait longer than this for the list of saved cards. */
+const SAVED_TIMEOUT_MS = 5_000;
 
 /** What the service wrote into the page: the Session, or why there is none to show. */
 type Embedded = View | { readonly Code: string; readonly Message: string };
@@ -45,26 +53,52 @@ function refuse({ origin }: Offer, link: Link, strings: Strings, code: string, m
   link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
 }
 
+let saved: Promise<typeof Saved | null> | undefined;
+
+/** The part that draws saved cards. Without it, or where it does not come in time, there is a new card to pay with. */
+function savedPart(): Promise<typeof Saved | null> {
+  const late = new Promise<null>((resolve) => setTimeout(resolve, SAVED_TIMEOUT_MS, null));
+  return (saved ??= Promise.race([load<typeof Saved>(SAVED, location.href).catch(() => null), late]));
+}
+
 function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: Strings, view: View, locale: Locale): void {
-  const form = new CardForm(strings, view.PaymentMethods.filter(isCard).map((method) => method.Id), {
-    changed: () => checkout.tellEnabled(),
-    submitted: () => void checkout.pay(),
-    announce,
+  const schemes = view.PaymentMethods.filter(isCard);
+  const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
+  const form = new CardForm(strings, schemes.map((method) => method.Id), events);
+  let headingLevel: number | undefined;
+  const forms = new Forms(form, async () => {
+    const part = await savedPart();
+    if (part === null || headingLevel === undefined) return null;
+    const list = new part.SavedCards(strings, cardEntry(strings, schemes), form.element, {
+      codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
+      brandNamed,
+      drawingOf,
+      announce,
+      toggled: (contract) => checkout.toggle(contract),
+      remove: (contract) => checkout.remove(contract),
+      headingLevel,
+    });
+    show(list.element);
+    return list;
   });
   show(form.element);
   // What there is to say has its place once the open method is known; the shell tells it first of all.
-  let begin = (): void => {
-    begin = () => {};
+  let begin = async (): Promise<void> => {
+    begin = async () => {};
+    await forms.prepare(view, true);
     checkout.begin();
     watchHeight((height) => link.send({ type: "size", height }));
   };
-  const checkout = new Checkout(api, sessionId, link, form, strings, locale, view);
+  const checkout = new Checkout(api, sessionId, link, forms, strings, locale, view);
   link.listen((message) => {
-    if (message.type === "setup") form.hideButton(message.hideSubmitButton);
+    if (message.type === "setup") {
+      forms.hideButton(message.hideSubmitButton);
+      ({ headingLevel } = message);
+    }
     else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
     else if (message.type === "select") {
       checkout.select(message.method);
-      begin();
+      void begin();
     }
     else if (message.type === "another") void checkout.payAnotherWay();
     else if (message.type === "wallet") {
@@ -96,13 +130,16 @@ async function boot(script: string): Promise<void> {
   document.documentElement.lang = locale.format;
   document.documentElement.dir = locale.direction;
   const api = new Api(baseOf(script), sessionId);
+  const view = embedded();
+  // Beside the texts, which are waited for as well.
+  if ("State" in view && view.SavedCards?.length) void savedPart();
   const loading = api.strings(ADDRESSES[locale.file] ?? "", new AbortController().signal);
   const offer = await offered;
   const link = new Link(offer.port);
   link.send({ type: "hello" });
   const texts = await loading;
   if (texts.kind !== "ok") return refuse(offer, link, {}, "SERVICE_UNAVAILABLE");
-  const [strings, view] = [texts.body, embedded()];
+  const strings = texts.body;
   if (!("State" in view)) return refuse(offer, link, strings, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
   if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, strings, "ORIGIN_NOT_ALLOWED");
   document.title = say(strings, "frameTitle");

@@ -57,10 +57,9 @@ export function expiryProblem(digits: string, today: Date): Problem | null {
   return months > YEARS_AHEAD * 12 ? { key: "expiryFar" } : null;
 }
 
-/** The code's length follows the brand; without one, three or four digits may be right. */
-export function codeProblem(code: string, number: string): Problem | null {
+/** The code's length follows the brand; where that is not known, three or four digits may be right. */
+export function codeProblem(code: string, length: number | undefined): Problem | null {
   if (code === "") return { key: "codeMissing" };
-  const length = brandOf(number)?.codeLength;
   const fits = length === undefined ? code.length === 3 || code.length === 4 : code.length === length;
   return fits ? null : { key: length === 4 ? "codeShort4" : "codeShort3" };
 }

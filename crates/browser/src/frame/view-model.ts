@@ -11,7 +11,8 @@ type Offered = View["PaymentMethods"][number];
 
 export const isCard = (method: Offered): boolean => method.Class === "Card";
 
-function cardEntry(strings: Strings, schemes: readonly Offered[]): Method {
+/** All card schemes together. */
+export function cardEntry(strings: Strings, schemes: readonly Offered[]): Method {
   const names = schemes.map((method) => method.Name).join(", ");
   const marks = schemes.map((method) => [drawingOf(method.Id), method.Name] as const);
   return { id: CARDS, name: say(strings, "card"), icon: "card", drawing: "", marks, accepted: say(strings, "acceptedCards", { names }), line: "", button: "" };
@@ -35,8 +36,8 @@ function entry(strings: Strings, { Id, Name, Class }: Offered, amount: string): 
   };
 }
 
-/** All card schemes are one entry, the first; the others follow in the Session's order. */
-export function viewModelOf(strings: Strings, locale: Locale, view: View): ViewModel {
+/** All card schemes are one entry, the first; the others follow in the Session's order. `listed` are entries that the frame draws. */
+export function viewModelOf(strings: Strings, locale: Locale, { SavedCards: _saved, ...view }: View, listed: boolean): ViewModel {
   const amount = amountOf(view, locale.format);
   const schemes = view.PaymentMethods.filter(isCard);
   const others = view.PaymentMethods.filter((method) => !isCard(method)).map((method) => entry(strings, method, amount));
@@ -45,6 +46,7 @@ export function viewModelOf(strings: Strings, locale: Locale, view: View): ViewM
     dir: locale.direction,
     frameTitle: say(strings, "frameTitle"),
     testMode: view.Sandbox ? say(strings, "testMode") : "",
+    listed,
     methods: schemes.length > 0 ? [cardEntry(strings, schemes), ...others] : others,
     view,
     strings,

@@ -7,6 +7,7 @@ declare module "*.css" {
 
 /** The parts that only some shoppers need (`LazyModule` in lazy-module.ts); their addresses have what tells this build's from any other's. */
 declare const WALLET: readonly [string, string];
+declare const SAVED: readonly [string, string];
 declare const DIALOG: readonly [string, string];
 
 declare module "virtual:locales" {

@@ -9,7 +9,7 @@ import type { Theme } from "./theme";
 
 export const PROTOCOL = 2;
 
-/** The entry of all card schemes together; every other method has an entry under its own id. */
+/** The entry of all card schemes together, saved cards included; every other method has an entry under its own id. */
 export const CARDS = "CARD";
 
 /** The one window message, shell to frame, carrying one port. */
@@ -20,7 +20,8 @@ export interface PortOffer {
 
 /** Shell to frame. */
 export type ShellMessage =
-  | { readonly type: "setup"; readonly hideSubmitButton: boolean }
+  /** `headingLevel` is that of the entries, 0 for none. A shell of before there were saved cards tells none, and shows no saved cards. */
+  | { readonly type: "setup"; readonly hideSubmitButton: boolean; readonly headingLevel?: number }
   | { readonly type: "theme"; readonly theme: Theme }
   | { readonly type: "select"; readonly method: string }
   | { readonly type: "submit" }
@@ -57,7 +58,9 @@ export interface ViewModel {
   /** "" unless this is a sandbox. */
   readonly testMode: string;
   readonly methods: readonly Method[];
-  /** What the service tells of the Session, for a wallet's sheet. */
+  /** The frame draws the entries of cards, saved ones first: the shell hides the one around it. */
+  readonly listed: boolean;
+  /** What the service tells of the Session, for a wallet's sheet; without the saved cards, of which the page learns nothing. */
   readonly view: View;
   /** The frame's texts, for what the shell draws by itself. */
   readonly strings: Strings;
@@ -85,6 +88,8 @@ export type FrameMessage =
   /** Also again, when the Session was loaded again. */
   | { readonly type: "ready"; readonly model: ViewModel }
   | { readonly type: "size"; readonly height: number }
+  /** The shopper opens one of the frame's own entries, or closes the one that is open. */
+  | { readonly type: "choose"; readonly open: boolean }
   /** Whether the open method (`""` when none is) can be submitted. */
   | { readonly type: "enabled"; readonly enabled: boolean; readonly method: string }
   /** `text` is what to say of it, if the frame does not. Not busy means: the methods are there to choose from. */
@@ -108,6 +113,7 @@ const FRAME_SHAPES: Shapes = {
   hello: {},
   ready: { model: {} },
   size: { height: 0 },
+  choose: { open: true },
   enabled: { enabled: true, method: "" },
   busy: { busy: true, text: "" },
   notice: { text: "" },

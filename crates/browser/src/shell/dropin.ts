@@ -130,7 +130,8 @@ export class Dropin {
     const offer: PortOffer = { type: "dropin-port", protocol: PROTOCOL };
     this.view.frame.contentWindow?.postMessage(offer, origin, [channel.port2]);
     this.hello = setTimeout(() => void this.findCause(), HELLO_MS);
-    this.send({ type: "setup", hideSubmitButton: this.options.hideSubmitButton === true });
+    const { hideSubmitButton, headingLevel } = this.options;
+    this.send({ type: "setup", hideSubmitButton: hideSubmitButton === true, headingLevel });
     this.send({ type: "select", method: this.selected });
     this.sentTheme = "";
     this.relayTheme();
@@ -205,6 +206,8 @@ export class Dropin {
         return this.show(message.model);
       case "size":
         return this.view.setHeight(message.height);
+      case "choose":
+        return this.select(message.open ? CARDS : "");
       case "enabled":
         return this.setEnabled(message.enabled, message.method);
       case "busy":

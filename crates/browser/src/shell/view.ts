@@ -6,9 +6,10 @@ import { load } from "../shared/lazy-module";
 import { CARDS, type Detail, type ViewModel, type Method } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
 import { detailList } from "./bank";
-import { Entry, heading, type Drawn, type EntryEvents } from "./entry";
-import shellCss from "./shell.css";
+import { Entry, heading, type Drawn, type EntryEvents } from "../shared/entry";
+import accordionCss from "../shared/accordion.css";
 import tokensCss from "../shared/tokens.css";
+import shellCss from "./shell.css";
 import type * as Dialog from "../dialog/dialog";
 
 let sheet: CSSStyleSheet | undefined;
@@ -17,7 +18,7 @@ let sheet: CSSStyleSheet | undefined;
 function styles(): CSSStyleSheet {
   if (sheet === undefined) {
     sheet = new CSSStyleSheet();
-    sheet.replaceSync(tokensCss + shellCss);
+    sheet.replaceSync(tokensCss + accordionCss + shellCss);
   }
   return sheet;
 }
@@ -79,6 +80,7 @@ export class View {
     this.test.textContent = model.testMode;
     this.test.hidden = model.testMode === "";
     this.showMethods(model.methods);
+    this.entries.get(CARDS)?.setBare(model.listed);
   }
 
   speak(lang: string, dir: string): void {
@@ -208,6 +210,6 @@ export class View {
     this.element.classList.remove("waiting");
     const shown = [...this.entries.values()].filter(({ element }) => !element.hidden);
     const entry = shown.find(({ open }) => open) ?? shown[0];
-    if (focused) entry?.toggle.focus({ preventScroll: true });
+    if (focused) (entry?.bare ? this.frame : entry?.toggle)?.focus({ preventScroll: true });
   }
 }

@@ -2,9 +2,11 @@
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod address;
+mod audit_log;
 mod credential;
 mod endpoint;
 mod merchant;
+pub mod operator;
 mod origin;
 mod permission;
 mod rates;
@@ -14,9 +16,10 @@ mod target;
 mod user;
 mod wallet;
 
+pub use audit_log::{AuditAction, AuditSubjectKind};
 pub use credential::{PasswordHash, Retiring, SealedSecret};
 pub use endpoint::{Endpoint, EndpointSettings};
-pub use merchant::{InvalidMerchant, Merchant, MerchantParts};
+pub use merchant::{InvalidMerchant, Merchant, MerchantParts, SavedCardKind, SavedCardSettings};
 pub use origin::{InvalidOrigin, Origin};
 pub use permission::{Permission, Permissions};
 pub use rates::{RateChange, RateForm, RateSettings};

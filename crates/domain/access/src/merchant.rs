@@ -2,10 +2,37 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use dropin_catalogue::MerchantMethods;
-use dropin_kernel::{MerchantId, Timestamp};
+use dropin_kernel::{MerchantId, Timestamp, coded_enum};
 use dropin_money::Currency;
 
 use crate::origin::Origin;
+
+coded_enum! {
+    /// The kind of contract under which a shopper saves a card by choice (docs/SPECIFICATION.md#allow-contract).
+    ///
+    /// ```
+    /// use dropin_access::SavedCardKind;
+    ///
+    /// assert_eq!(SavedCardKind::default().as_str(), "ONE_CLICK");
+    /// ```
+    #[derive(Default)]
+    pub enum SavedCardKind: "kind of saved card" {
+        /// The shopper alone pays with it.
+        #[default]
+        OneClick = "ONE_CLICK",
+        /// The merchant may charge it later, too; the text that the shopper agrees to says so.
+        Unscheduled = "UNSCHEDULED",
+    }
+}
+
+/// What a merchant has set for cards that shoppers save. By default none is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SavedCardSettings {
+    /// Whether returning shoppers are offered the cards that they saved: a BillingProfileReference then stands for a customer who is logged in.
+    pub offered: bool,
+    /// What AllowContract opens.
+    pub kind: SavedCardKind,
+}
 
 /// Everything that a [`Merchant`] consists of, to be read, and to be stored and restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +49,8 @@ pub struct MerchantParts {
     pub session_lifetime: Duration,
     /// How many attempts to pay a Session allows, the failed ones included: 1 to 20, 5 unless configured.
     pub attempts_allowed: u32,
+    /// Cards that its shoppers save (docs/SPECIFICATION.md#one-click).
+    pub saved_cards: SavedCardSettings,
     /// What is particular about the payment methods it offers.
     pub methods: MerchantMethods,
     /// Whether it was made in a sandbox; fixed for ever, so that nobody charges real cards with an account made for trying out.
@@ -46,6 +75,7 @@ pub struct MerchantParts {
 ///     origins: vec!["https://shop.example".parse().unwrap()],
 ///     session_lifetime: Duration::from_secs(86_400),
 ///     attempts_allowed: 5,
+///     saved_cards: Default::default(),
 ///     methods: Default::default(),
 ///     sandbox: false,
 ///     created_at: Timestamp::from_micros(0),
@@ -165,6 +195,7 @@ mod tests {
             origins: vec![Origin::parse("https://shop.example").unwrap()],
             session_lifetime: Duration::from_secs(60),
             attempts_allowed: 1,
+            saved_cards: SavedCardSettings::default(),
             methods: MerchantMethods::default(),
             sandbox: false,
             created_at: Timestamp::from_micros(0),

@@ -92,6 +92,18 @@ impl Card {
         &self.verification_code
     }
 
+    /// Whether nothing but a verification code was typed, as for a card that is stored (docs/SPECIFICATION.md#saved-card-payment).
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// assert!(Card::new("", "", "123", "", "").is_code_alone());
+    /// assert!(!Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12").is_code_alone());
+    /// ```
+    pub fn is_code_alone(&self) -> bool {
+        let others = [&self.name, &self.number, &self.expiry_year, &self.expiry_month];
+        !self.verification_code.is_empty() && others.into_iter().all(String::is_empty)
+    }
+
     /// The cardholder's name as typed.
     ///
     /// ```

@@ -68,7 +68,11 @@ impl Scheme {
     }
 
     /// How many digits its verification codes have.
-    pub(crate) const fn code_length(self) -> usize {
+    ///
+    /// ```
+    /// assert_eq!(dropin_card::Scheme::AmericanExpress.code_length(), 4);
+    /// ```
+    pub const fn code_length(self) -> usize {
         match self {
             Self::AmericanExpress => 4,
             _ => 3,

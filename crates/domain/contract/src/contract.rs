@@ -375,6 +375,22 @@ impl Contract {
         Change { next: self.clone().at_revision(self.revision.next()), expected: self.revision }
     }
 
+    /// The shopper agrees anew, and pays with a card that is to take the place of its own: until that is stored nothing changes but the consent.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use {common::*, dropin_contract::ContractKind, dropin_contract::Consent};
+    /// # let contract = active(ContractKind::Recurring);
+    /// let consent = Consent { text_version: "2027-01".parse().unwrap(), ..contract.consent.clone() };
+    /// let change = contract.replacement_begun(consent.clone());
+    /// assert_eq!((change.expected, &change.next.consent), (contract.revision, &consent));
+    /// ```
+    pub fn replacement_begun(&self, consent: Consent) -> Change<Self> {
+        let mut change = self.charge_begun();
+        change.next.edit(|parts| parts.consent = consent);
+        change
+    }
+
     /// Its card, while that may be charged.
     pub(crate) fn active_card(&self) -> Option<&StoredCard> {
         self.card.as_ref().filter(|_| self.state.kind() == ContractStateKind::Active)

@@ -229,6 +229,7 @@ impl Contract {
         }
         step.change.next.edit(|parts| {
             parts.card = parts.card.map(|stored| stored.updated(card, now));
+            parts.payment_method = card.scheme.as_str().to_owned();
             if network_transaction_id.is_some() {
                 parts.network_transaction_id = network_transaction_id;
             }

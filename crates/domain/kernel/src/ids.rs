@@ -85,6 +85,14 @@ id! {
     RateOfferId,
     /// A contract to charge a shopper's stored card again (docs/SPECIFICATION.md#contracts).
     ContractId,
+    /// A person who operates the deployment by the admin panel.
+    OperatorId,
+    /// One session of an operator in the admin panel; public among its operator's own, for the token is something else.
+    OperatorSessionId,
+    /// A refund that an operator asks for, until it is made, refused or over.
+    MoneyRequestId,
+    /// One entry of the audit log (docs/SPECIFICATION.md#audit-log).
+    AuditEntryId,
 }
 
 impl From<ContractId> for PaymentId {

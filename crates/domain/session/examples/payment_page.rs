@@ -65,6 +65,7 @@ fn request(price: &str) -> SessionInput {
         discounts: None,
         rate_offer_id: None,
         allow_contract: None,
+        contract_id: None,
         open_contract: None,
     }
 }

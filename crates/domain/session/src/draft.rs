@@ -1,4 +1,4 @@
-use dropin_kernel::{BillingProfileId, Violation, ViolationCode, Violations};
+use dropin_kernel::{BillingProfileId, ContractId, Violation, ViolationCode, Violations};
 use dropin_money::{Amount, Currency};
 use dropin_validation::{
     BillingDetails, BillingInput, BillingProfile, Discount, DiscountInput, Item, ItemInput, SentNumber,
@@ -53,6 +53,8 @@ pub struct SessionInput {
     pub allow_contract: Option<bool>,
     /// OpenContract
     pub open_contract: Option<bool>,
+    /// ContractId; what it names is looked up later
+    pub contract_id: Option<String>,
 }
 
 /// How the merchant named the billing profile; a reference or id is not looked up yet.
@@ -71,6 +73,8 @@ pub enum RequestedBilling {
 pub struct SessionDraft {
     /// How the billing profile was named.
     pub billing: RequestedBilling,
+    /// ContractId; not looked up yet.
+    pub contract_id: Option<ContractId>,
     merchant_reference: Text,
     auto_capture: bool,
     complete_url: WebUrl,
@@ -110,7 +114,7 @@ impl SessionDraft {
             currency.zip(money.as_ref()).and_then(|(currency, money)| all.check(money.total(currency, open_contract)));
         let rate = total.as_ref().and_then(|total| all.check(rate.sale(total)));
         let billing = input.billing(&mut all, context.today);
-        input.refuse_what_is_not_offered(&mut all);
+        let contract_id = input.contract(&mut all);
         let whole = match (merchant_reference, complete_url, cancel_url, money, total, rate, billing) {
             (
                 Some(merchant_reference),
@@ -122,6 +126,7 @@ impl SessionDraft {
                 Some(billing),
             ) => Some(Self {
                 billing,
+                contract_id,
                 merchant_reference,
                 auto_capture: input.auto_capture,
                 complete_url,
@@ -164,6 +169,7 @@ impl SessionDraft {
             discounts: self.money.discounts,
             allow_contract: self.allow_contract,
             open_contract: self.open_contract,
+            contract_id: self.contract_id,
             total: self.total,
             rate: self.rate,
             billing_choice,
@@ -253,12 +259,20 @@ impl SessionInput {
         supplied.or(reference).or(id)
     }
 
-    /// What this deployment cannot do is refused, never silently left out: no card is saved by the shopper's choice
-    /// (docs/SPECIFICATION.md#contracts-refused). `false` asks for nothing, and beside OpenContract nothing is left to choose.
-    fn refuse_what_is_not_offered(&self, all: &mut Violations) {
-        if self.allow_contract == Some(true) && self.open_contract != Some(true) {
-            let why = "the shopper cannot choose to save a card yet; leave it out, or send OpenContract true";
-            all.push("AllowContract", ViolationCode::NotAllowed, why);
+    /// A contract that there is, or none: a payment does not open one beside it (docs/SPECIFICATION.md#contract-return).
+    fn contract(&self, all: &mut Violations) -> Option<ContractId> {
+        let id = self.contract_id.as_ref()?;
+        let both = [("AllowContract", self.allow_contract), ("OpenContract", self.open_contract)];
+        let mut beside: Vec<_> = both.into_iter().filter(|one| one.1 == Some(true)).map(|one| one.0).collect();
+        if !beside.is_empty() {
+            beside.push("ContractId");
         }
+        for field in beside {
+            let why =
+                "a Session opens a contract or brings the shopper back to one: send ContractId without the others";
+            all.push(field, ViolationCode::Conflict, why);
+        }
+        let invalid = |_no_uuid| Violation::new("ContractId", ViolationCode::Invalid, "must be the UUID of a contract");
+        all.check(id.parse().map_err(invalid))
     }
 }

@@ -1,7 +1,7 @@
 use std::iter;
 use std::ops::Deref;
 
-use dropin_kernel::{MerchantId, PaymentId, Revision, SessionId, Timestamp};
+use dropin_kernel::{ContractId, MerchantId, PaymentId, Revision, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_validation::{
     BillingProfile, Discount, Item, MAX_ITEMS, ShippingDetails, Text, Totals, WebUrl, total_amount,
@@ -51,10 +51,12 @@ pub struct SessionTermsParts {
     pub tax: Option<Amount>,
     /// Each subtracted from the total; `None` when not supplied.
     pub discounts: Option<Vec<Discount>>,
-    /// AllowContract as it was supplied, to be echoed; true beside OpenContract alone, which decides.
+    /// AllowContract as it was supplied: whether the shopper may save the card (docs/SPECIFICATION.md#allow-contract).
     pub allow_contract: Option<bool>,
     /// OpenContract as it was supplied: whether the payment opens a contract (docs/SPECIFICATION.md#open-contract-session).
     pub open_contract: Option<bool>,
+    /// ContractId: the contract that the merchant brings the shopper back to (docs/SPECIFICATION.md#contract-return).
+    pub contract_id: Option<ContractId>,
     /// The exact sum of the above (docs/SPECIFICATION.md#total-amount); positive, unless a contract is opened.
     pub total: Amount,
     /// The guaranteed rate that it is priced by, when a RateOfferId was supplied.
@@ -301,6 +303,16 @@ impl Session {
     /// Whether the attempt that pays it stores its card for charges to come (docs/SPECIFICATION.md#open-contract-session).
     pub fn opens_contract(&self) -> bool {
         self.terms.open_contract == Some(true)
+    }
+
+    /// Whether the shopper may choose to save the card (docs/SPECIFICATION.md#allow-contract); OpenContract and ContractId leave nothing to choose.
+    pub fn allows_contract(&self) -> bool {
+        self.terms.allow_contract == Some(true) && !self.opens_contract() && self.terms.contract_id.is_none()
+    }
+
+    /// Whether nothing but a card pays it, since it is stored for charges to come or was before.
+    pub fn takes_cards_alone(&self) -> bool {
+        self.opens_contract() || self.terms.contract_id.is_some()
     }
 
     /// `{SessionId}` inside CompleteUrl and CancelUrl replaced (docs/SPECIFICATION.md#session-id-in-urls): (complete, cancel).

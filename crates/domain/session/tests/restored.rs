@@ -60,6 +60,7 @@ fn terms() -> SessionTerms {
         discounts: Some(vec![DiscountInput { name: "Sale".to_owned(), amount: Decimal::parse("7") }]),
         rate_offer_id: None,
         allow_contract: None,
+        contract_id: None,
         open_contract: None,
     };
     let offer = Offer {

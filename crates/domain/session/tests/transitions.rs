@@ -59,6 +59,7 @@ fn terms(reference: &str, price: &str) -> SessionTerms {
         tax: None,
         discounts: None,
         allow_contract: None,
+        contract_id: None,
         open_contract: None,
         total: Amount::from_decimal(Currency::Usd, &Decimal::parse(price).unwrap()).unwrap(),
         rate: None,

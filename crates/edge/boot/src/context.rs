@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_http::{AuthState, Flows};
-use dropin_keyring::{CredentialKeys, CredentialKeysError, MasterKey, MasterKeyError, StashKeys};
-use dropin_ports::{Clock, ContractStore, IdSource, Secrets};
+use dropin_keyring::{
+    AuditKeys, AuditKeysError, CredentialKeys, CredentialKeysError, MasterKey, MasterKeyError, StashKeys,
+};
+use dropin_ports::{AuditSealStore, Clock, ContractStore, IdSource, Secrets};
 use dropin_store::Store;
 use dropin_usecases::access::Authenticator;
 use dropin_usecases::contracts::Contracts;
@@ -136,6 +138,15 @@ impl Context {
         self.share(async || Ok(Arc::new(keys.await?))).await
     }
 
+    /// The keys of the audit log's seals. Only the settler asks for them.
+    ///
+    /// # Errors
+    /// Why they cannot be opened.
+    pub async fn audit_keys(&self) -> Result<Arc<AuditKeys>, AuditKeysError> {
+        let keys = AuditKeys::of_deployment(&self.keys, self.store.has_audit_seals(), self.clock.now());
+        self.share(async || Ok(Arc::new(keys.await?))).await
+    }
+
     /// Contracts.
     pub fn contracts(&self) -> Contracts {
         let (store, clock, ids) = (self.store.clone(), self.clock.clone(), self.ids.clone());
@@ -153,8 +164,9 @@ impl Context {
 
     /// Sessions.
     pub fn sessions(&self) -> Sessions {
-        let (store, clock, ids) = (self.store.clone(), self.clock.clone(), self.ids.clone());
-        Sessions { store, clock, ids, url_policy: self.mode.url_policy() }
+        let (store, contracts) = (self.store.clone(), self.store.clone());
+        let (clock, ids) = (self.clock.clone(), self.ids.clone());
+        Sessions { store, contracts, clock, ids, url_policy: self.mode.url_policy() }
     }
 
     /// Stored responses to repeated requests.

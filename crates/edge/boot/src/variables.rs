@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use strsim::damerau_levenshtein;
 
 /// One file may hold the environment of all programs, so what one of them knows is unknown to none.
-const EXAMPLES: [&str; 8] = [
+const EXAMPLES: [&str; 9] = [
     include_str!("../../../../bins/dropin/example.env"),
     include_str!("../../../../bins/session-api/example.env"),
     include_str!("../../../../bins/checkout-api/example.env"),
     include_str!("../../../../bins/stash-api/example.env"),
     include_str!("../../../../bins/notifier/example.env"),
     include_str!("../../../../bins/settler/example.env"),
+    include_str!("../../../../bins/admin-panel/example.env"),
     include_str!("../../../../bins/sandbox-processor/example.env"),
     include_str!("../../../../bins/demo-shop/example.env"),
 ];

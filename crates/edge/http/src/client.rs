@@ -1,6 +1,10 @@
+use std::convert::Infallible;
+use std::future::{Ready, ready};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use actix_web::dev::Payload;
 use actix_web::http::header::{HeaderMap, HeaderName};
+use actix_web::{FromRequest, HttpMessage, HttpRequest};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Headers that a proxy adds to the requests that it forwards.
@@ -34,6 +38,28 @@ pub(crate) fn address(peer: Option<SocketAddr>, headers: &HeaderMap, behind_prox
     let forwarded = if behind_proxy { forwarded(headers) } else { None };
     let address = forwarded.or(peer.map(|peer| peer.ip())).unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
     address.to_canonical()
+}
+
+/// Where a request comes from, for the audit log: the client's address as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientAddress(
+    /// `None` when nothing tells it.
+    pub Option<IpAddr>,
+);
+
+impl ClientAddress {
+    pub(crate) fn new(address: IpAddr) -> Self {
+        Self(Some(address).filter(|address| !address.is_unspecified()))
+    }
+}
+
+impl FromRequest for ClientAddress {
+    type Error = Infallible;
+    type Future = Ready<Result<Self, Infallible>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(request.extensions().get().copied().unwrap_or(Self(None))))
+    }
 }
 
 impl Client {

@@ -11,7 +11,7 @@ use dropin_usecases::catalogue::MethodsError;
 use dropin_usecases::contracts::ContractError;
 use dropin_usecases::idempotency::RepeatError;
 use dropin_usecases::payments::{
-    CancelError, CaptureError, CheckoutError, OrderError, RefundError, ShopperError, SubmitError,
+    CancelError, CaptureError, CheckoutError, OrderError, RefundError, RemoveCardError, ShopperError, SubmitError,
 };
 use dropin_usecases::rates::RatesError;
 use dropin_usecases::sessions::{CancelSessionError, CreateSessionError, GetSessionError, ReplaceSessionError};
@@ -241,11 +241,32 @@ impl From<SubmitError> for ApiError {
                 ErrorCode::RateOfferExpired,
                 "The exchange rate of this payment was guaranteed for a while that is over. The shop has to price it anew: go back to it.",
             ),
-            SubmitError::Card(violation) | SubmitError::Method(violation) | SubmitError::Consent(violation) => {
-                fields(vec![violation])
-            }
+            SubmitError::Card(violation)
+            | SubmitError::Method(violation)
+            | SubmitError::Consent(violation)
+            | SubmitError::SavedCard(violation) => fields(vec![violation]),
             SubmitError::Keyring(_) => Self::unavailable(error),
             SubmitError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RemoveCardError> for ApiError {
+    fn from(error: RemoveCardError) -> Self {
+        match error {
+            RemoveCardError::NotFound => session_not_found(),
+            RemoveCardError::WrongState(state) => Self::new(
+                ErrorCode::InvalidSessionState,
+                format!(
+                    "The Session is {}: a saved card can be removed while it is CREATED. Remove the card in another Session.",
+                    state.as_str()
+                ),
+            ),
+            RemoveCardError::NoCard => Self::new(
+                ErrorCode::ContractNotFound,
+                "The Session shows no saved card with this id that its shopper may remove. Load the Session again: the card may be gone already.",
+            ),
+            RemoveCardError::Store(error) => error.into(),
         }
     }
 }

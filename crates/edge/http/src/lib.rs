@@ -36,6 +36,7 @@ mod tls;
 pub use body::{BodyLimit, FormBody, JsonBody, OptionalJsonBody, SmallJsonBody};
 pub use caching::cacheable_json;
 pub use caller::{AuthState, Authenticated, BasicAuthCaller};
+pub use client::ClientAddress;
 pub use cors::{Parameters, mount_with_cors};
 pub use error::ApiError;
 pub use flows::{FlowError, Flows};

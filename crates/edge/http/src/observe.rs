@@ -26,7 +26,7 @@ use futures_util::FutureExt;
 
 use crate::ApiError;
 use crate::body_guard::BodyGuard;
-use crate::client::{self, Client};
+use crate::client::{self, Client, ClientAddress};
 use crate::connections::{Connection, RequestGuard};
 use crate::head;
 use crate::health;
@@ -276,6 +276,7 @@ pub(crate) async fn observe(
     let connection = request.conn_data::<Rc<Connection>>().cloned();
     let running = connection.as_ref().map(Connection::begin);
     let address = client::address(request.peer_addr(), request.headers(), observer.behind_proxy);
+    request.extensions_mut().insert(ClientAddress::new(address));
     let (quota, admitted) = observer.admit(&request, address.into(), connection.as_deref());
     let id = RequestId::choose(request.headers());
     // Also where it is refused for another reason: what is not looked at is not kept.

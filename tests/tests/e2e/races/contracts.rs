@@ -17,6 +17,11 @@ both_databases! {
     subscribers_race_each_other: super::subscribers_race_each_other => ["mastercard", "visa"]
 }
 
+both_databases! {
+    /// The removal of a saved card against submits with it.
+    removals_race_submits: super::removals_race_submits => ["paid", "removed"]
+}
+
 /// Browsers with an attempt of their own.
 const BROWSERS: usize = 4;
 
@@ -106,6 +111,55 @@ async fn subscribers_race_each_other(world: &World, round: usize) -> &'static st
         Some("VISA") => "visa",
         _ => "mastercard",
     }
+}
+
+async fn removals_race_submits(world: &World, round: usize) -> &'static str {
+    if round == 0 {
+        world.programs.run_dropin(&["merchant", "set", &world.merchant.id, "--saved-cards", "on"]);
+        tokio::time::sleep(Duration::from_millis(2_100)).await;
+    }
+    let before = stored(world).await.len();
+    let mut request = world.merchant.session_request(json!({"AllowContract": true}));
+    request["BillingProfile"]["BillingProfileReference"] = json!(format!("customer-{round}"));
+    let opening = world.merchant.create_session(request.clone()).await;
+    let shopper = world.shopper(&opening);
+    assert_eq!(shopper.submit_agreeing(&shopper.stash("saver", cards::VISA).await).await.status, 200);
+    let opened = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "CONTRACT_OPENED", "ORDER_PROCESSED"];
+    world.receiver.expect(&opening, &opened).await;
+    let contract = world.merchant.order_of(&opening).await["ContractId"].as_str().expect("an id").to_owned();
+
+    let change = json!({"BillingProfile": null, "BillingProfileReference": format!("customer-{round}")});
+    let session = world.merchant.create_session(change).await;
+    let shopper = world.shopper(&session);
+    let mut attempts = Vec::new();
+    for browser in 0..BROWSERS {
+        attempts.push(shopper.stash_code(&format!("browser-{browser}"), "123").await);
+    }
+    let submits = attempts.iter().cycle().take(CLIENTS / 2).map(|one| shopper.submit_saved(&contract, one)).collect();
+    let removals = (0..CLIENTS / 2).map(|_| shopper.remove_saved(&contract)).collect();
+    let (submits, removals) = race(round, submits, removals).await;
+    let (removed, refused): (Vec<_>, Vec<_>) = removals.into_iter().partition(|answer| answer.status == 204);
+    only(&refused, &[(404, "CONTRACT_NOT_FOUND"), (409, "INVALID_SESSION_STATE")]);
+    let codes = [
+        (200, "COMPLETED"),
+        (200, "PROCESSING"),
+        (400, "INVALID_REQUEST"),
+        (409, "SESSION_CHANGED"),
+        (409, "INVALID_SESSION_STATE"),
+    ];
+    only(&submits, &codes);
+    let is_paid = submits.iter().any(|answer| answer.status == 200);
+    assert!(removed.len() < 2 && removed.is_empty() == is_paid, "one side alone: {} removed it", removed.len());
+    if is_paid {
+        world.receiver.expect(&session, &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"]).await;
+        assert_eq!(world.merchant.order_of(&session).await["ContractId"], json!(contract));
+        assert_eq!(stored(world).await.len(), before + 1);
+        return "paid";
+    }
+    assert_eq!(world.merchant.session(&session).await["State"], "CREATED");
+    world.receiver.expect(&opening, &[&opened[..], &["CONTRACT_CLOSED"]].concat()).await;
+    no_card_is_left(world, before).await;
+    "removed"
 }
 
 /// Half of the clients: every browser sends its attempt several times.

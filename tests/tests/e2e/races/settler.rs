@@ -54,7 +54,11 @@ impl Settler {
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
         };
-        Self { store, payments, sessions: Sessions { store: shared, clock, ids, url_policy: UrlPolicy::Sandbox } }
+        Self {
+            store,
+            payments,
+            sessions: Sessions { store: shared.clone(), contracts: shared, clock, ids, url_policy: UrlPolicy::Sandbox },
+        }
     }
 
     /// What that clock finds due for a payment: also what was written by it, for which the program's own notifier may wait for days. By webhook-id.

@@ -1,5 +1,7 @@
 //! What happens in the examples, in this order, in one deployment: a merchant's and a shopper's scenarios.
 
+use std::time::Duration;
+
 use actix_web::http::Method;
 use dropin_http::Exchange;
 use dropin_tests::{World, cards};
@@ -30,6 +32,7 @@ pub(crate) async fn run(world: &World) -> Vec<Exchange> {
     scenarios.a_session_is_read_replaced_and_cancelled(&session).await;
     scenarios.a_shopper_pays().await;
     scenarios.a_shopper_pays_elsewhere().await;
+    scenarios.a_shopper_returns().await;
     scenarios.orders_are_captured().await;
     scenarios.orders_are_cancelled_and_refunded().await;
     scenarios.a_server_pays().await;
@@ -269,6 +272,63 @@ impl ScenarioRun<'_> {
                 self.another_way(&session, &attempt).await;
             }
         }
+    }
+
+    /// With a card that was saved before.
+    async fn a_shopper_returns(&mut self) {
+        let world = self.world;
+        world.programs.run_dropin(&["merchant", "set", &world.merchant.id, "--saved-cards", "on"]);
+        // Running services follow within two seconds.
+        tokio::time::sleep(Duration::from_millis(2_100)).await;
+        let mut first = with(request("order-2005"), json!({"AllowContract": true}));
+        first["BillingProfile"]["BillingProfileReference"] = json!("customer-8");
+        let first = world.merchant.create_session(first).await;
+        let shopper = world.shopper(&first);
+        assert_eq!(shopper.submit_agreeing(&shopper.stash("saver", cards::VISA).await).await.status, 200);
+        let contract = text(&world.merchant.order_of(&first).await, "ContractId");
+        let again = |reference| {
+            with(request(reference), json!({"BillingProfile": null, "BillingProfileReference": "customer-8"}))
+        };
+        let session = world.merchant.create_session(again("order-2006")).await;
+        let view = ("viewSession", "savedCard", "A saved card may pay it");
+        let view = self.shopper(view, (Method::GET, &session), None, 200).await;
+        let attempt = uuid::Uuid::new_v4().to_string();
+        let form = json!({"DeviceFingerprint": "b7c41f", "card": json!({"VerificationCode": "123"}).to_string()});
+        let address = format!("{}/{attempt}", text(&view, "MerchantId"));
+        self.stash("code", "The verification code of a saved card", &address, form, 200).await;
+        let submit = json!({
+            "Version": view["Version"], "AttemptId": attempt, "ContractId": contract, "StashId": attempt, "DeviceFingerprint": "b7c41f",
+        });
+        let path = format!("{session}/submit");
+        let other = with(submit.clone(), json!({"ContractId": UNKNOWN}));
+        let unknown = ("submitPayment", "noSavedCard", "The Session is not offered this card");
+        self.shopper(unknown, (Method::POST, &path), Some(other), 400).await;
+        let paid = ("submitPayment", "savedCard", "The saved card is charged");
+        self.shopper(paid, (Method::POST, &path), Some(submit), 200).await;
+        self.removing("over", "The Session is paid already", &session, &contract, 409).await;
+        let session = world.merchant.create_session(again("order-2007")).await;
+        self.removing(
+            "removed",
+            "The contract is closed, and its card deleted at the processor",
+            &session,
+            &contract,
+            204,
+        )
+        .await;
+        self.removing("again", "It is gone already", &session, &contract, 404).await;
+    }
+
+    async fn removing(
+        &mut self,
+        name: &'static str,
+        summary: &'static str,
+        session: &str,
+        contract: &str,
+        status: u16,
+    ) {
+        let url = format!("{}/v1/session/{session}/contract/{contract}", self.world.asset);
+        let (operation, method) = ("removeSavedCard", Method::DELETE);
+        self.recorder.make(Call { operation, name, summary, method, url, headers: vec![], body: None }, status).await;
     }
 
     async fn another_way(&mut self, session: &str, attempt: &str) {

@@ -6,6 +6,8 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
 
 use super::Anomalies;
 use super::delivery_log::reference;
@@ -33,20 +35,32 @@ const FORM: &str = "&card=%7B%22Name%22%3A%22Wilhelmina%20Featherstonehaugh%22%2
 
 /// How a payment comes about.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum PaymentFlow {
+pub(crate) enum PaymentFlow {
     /// A Session that the shopper pays in the drop-in.
     #[default]
     DropIn,
     /// The merchant's server sends the whole payment.
     Checkout,
+    /// The same of a stored card: each client opens a contract and charges it again and again.
+    Contract,
 }
 
 impl PaymentFlow {
+    /// How a payment comes about, in words.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::DropIn => "by the drop-in",
+            Self::Checkout => "by checkout with a card",
+            Self::Contract => "by charge of a contract",
+        }
+    }
+
     /// The calls, in their order.
     pub(super) fn calls(self) -> &'static [&'static str] {
         match self {
             Self::DropIn => &["create", "view", "stash", "submit"],
             Self::Checkout => &["stash", "checkout"],
+            Self::Contract => &["charge"],
         }
     }
 
@@ -54,7 +68,7 @@ impl PaymentFlow {
     pub(super) fn events(self) -> &'static [&'static str] {
         match self {
             Self::DropIn => &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"],
-            Self::Checkout => &["ORDER_AUTHORIZED", "ORDER_PROCESSED"],
+            Self::Checkout | Self::Contract => &["ORDER_AUTHORIZED", "ORDER_PROCESSED"],
         }
     }
 }
@@ -110,12 +124,20 @@ pub(crate) struct Client<'a> {
     /// References begin with it.
     run: &'a str,
     number: usize,
+    /// The contract that this client charges, once it is open.
+    contract: Option<String>,
     /// One connection to each address.
     connections: Vec<(SocketAddr, http1::Client)>,
     /// Before each call.
     pub(crate) pause: Duration,
     /// So many were sent.
     pub(crate) requests: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct OpenedContract {
+    contract_id: String,
 }
 
 #[derive(Deserialize)]
@@ -127,7 +149,8 @@ struct View {
 
 impl<'a> Client<'a> {
     pub(crate) fn new(addresses: Addresses, shop: &'a Shop, run: &'a str, number: usize) -> Self {
-        Self { addresses, shop, run, number, connections: Vec::new(), pause: Duration::ZERO, requests: 0 }
+        let (connections, pause) = (Vec::new(), Duration::ZERO);
+        Self { addresses, shop, run, number, contract: None, connections, pause, requests: 0 }
     }
 
     /// Pays until it is told to stop; the payment under way is finished. The numbers of those that are done come through `completed`.
@@ -140,6 +163,7 @@ impl<'a> Client<'a> {
             let submitted = match flow {
                 PaymentFlow::DropIn => self.by_drop_in(number).map(|(moments, _)| moments),
                 PaymentFlow::Checkout => self.by_checkout(number),
+                PaymentFlow::Contract => self.by_contract(number),
             };
             match submitted {
                 Ok(moments) => {
@@ -175,7 +199,7 @@ impl<'a> Client<'a> {
         let View { version, merchant_id } = read(&self.call(asset, "GET", &path, "", "", 200)?)?;
         moments.push(Instant::now());
 
-        let attempt = new_uuid()?;
+        let attempt = Uuid::new_v4().to_string();
         let fingerprint = self.stash(&merchant_id, &attempt)?;
         moments.push(Instant::now());
 
@@ -197,17 +221,60 @@ impl<'a> Client<'a> {
     /// Pays from server to server; the moments before, between and after the calls.
     fn by_checkout(&mut self, number: u64) -> Outcome<Vec<Instant>> {
         let mut moments = vec![Instant::now()];
-        let (merchant_id, stash_id) = (&self.shop.merchant_id, new_uuid()?);
-        let fingerprint = self.stash(merchant_id, &stash_id)?;
+        let stash_id = Uuid::new_v4().to_string();
+        let fingerprint = self.stash(&self.shop.merchant_id, &stash_id)?;
         moments.push(Instant::now());
 
         let reference = reference(self.run, self.number, number);
-        let body = CHECKOUT.trim_end().replace("@MERCHANT@", merchant_id).replace("@REFERENCE@", &reference);
-        let body = body.replace("@NUMBER@", &number.to_string()).replace("@STASH@", &stash_id);
-        let body = body.replace("@FINGERPRINT@", &fingerprint);
+        let body = self.checkout_body(&reference, number, &stash_id, &fingerprint);
         self.call(self.addresses.checkout, "POST", "/v2.21", &self.headers(&reference), &body, 200)?;
         moments.push(Instant::now());
         Ok(moments)
+    }
+
+    /// Charges this client's contract, which is opened before the first charge; the moments before and after the call.
+    fn by_contract(&mut self, number: u64) -> Outcome<Vec<Instant>> {
+        let contract = match self.contract.take() {
+            Some(open) => open,
+            None => self.open_contract()?,
+        };
+        let (reference, began) = (reference(self.run, self.number, number), Instant::now());
+        let mut body: Value = read(&self.checkout_body(&reference, number, "", ""))?;
+        if let Some(members) = body.as_object_mut() {
+            members.retain(|name, _| {
+                !matches!(name.as_str(), "PaymentMethod" | "StashId" | "DeviceFingerprint" | "Return")
+            });
+        }
+        body["ContractId"] = contract.as_str().into();
+        self.contract = Some(contract);
+        self.call(self.addresses.checkout, "POST", "/v2.21", &self.headers(&reference), &body.to_string(), 200)?;
+        Ok(vec![began, Instant::now()])
+    }
+
+    fn open_contract(&mut self) -> Outcome<String> {
+        let stash_id = Uuid::new_v4().to_string();
+        let fingerprint = self.stash(&self.shop.merchant_id, &stash_id)?;
+        let reference = format!("{}.{}.contract", self.run, self.number);
+        let mut body: Value = read(&self.checkout_body(&reference, 0, &stash_id, &fingerprint))?;
+        if let Some(members) = body.as_object_mut() {
+            members.retain(|name, _| !matches!(name.as_str(), "Items" | "Capture"));
+        }
+        body["Kind"] = "RECURRING".into();
+        let headers = self.headers(&reference);
+        let path = "/v2.21/openContract";
+        let opened = self.call(self.addresses.checkout, "POST", path, &headers, &body.to_string(), 200)?;
+        Ok(read::<OpenedContract>(&opened)?.contract_id)
+    }
+
+    fn checkout_body(&self, reference: &str, number: u64, stash_id: &str, fingerprint: &str) -> String {
+        let places = [
+            ("@MERCHANT@", self.shop.merchant_id.as_str()),
+            ("@REFERENCE@", reference),
+            ("@NUMBER@", &number.to_string()),
+            ("@STASH@", stash_id),
+            ("@FINGERPRINT@", fingerprint),
+        ];
+        places.iter().fold(CHECKOUT.trim_end().to_owned(), |body, (place, with)| body.replace(place, with))
     }
 
     /// Stashes a card as the card frame does; the fingerprint of the browser.
@@ -279,13 +346,6 @@ fn read<'a, T: Deserialize<'a>>(answer: &'a str) -> Outcome<T> {
     serde_json::from_str(answer).context(|| format!("understand {answer}"))
 }
 
-/// A random one; the kernel makes them.
-fn new_uuid() -> Outcome<String> {
-    let path = "/proc/sys/kernel/random/uuid";
-    let text = std::fs::read_to_string(path).context(|| format!("read {path}"))?;
-    Ok(text.trim_end().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -301,16 +361,10 @@ mod tests {
 
     #[test]
     fn the_body_of_a_checkout_is_json_with_its_places() {
-        let body: serde_json::Value = serde_json::from_str(CHECKOUT).unwrap();
+        let body: Value = serde_json::from_str(CHECKOUT).unwrap();
         assert_eq!((&body["Capture"], &body["ReferenceId"]), (&true.into(), &"@REFERENCE@".into()));
         for place in ["@MERCHANT@", "@REFERENCE@", "@NUMBER@", "@STASH@", "@FINGERPRINT@"] {
             assert_eq!(CHECKOUT.matches(place).count(), 1, "{place}");
         }
-    }
-
-    #[test]
-    fn ids_differ_and_look_like_ids() {
-        let (one, two) = (new_uuid().unwrap(), new_uuid().unwrap());
-        assert!(one != two && one.len() == 36, "{one} {two}");
     }
 }

@@ -81,6 +81,13 @@ impl DeliveryLog {
         }
     }
 
+    /// Counts a notification that is of no payment, unless it tells that a client's contract is open.
+    pub(super) fn record_without_order(&self, event: &str) {
+        if self.flow != PaymentFlow::Contract || event != "CONTRACT_OPENED" {
+            count(&self.strange);
+        }
+    }
+
     /// Counts a notification whose signature is wrong.
     pub(super) fn record_forged(&self) {
         count(&self.forged);
@@ -146,6 +153,11 @@ mod tests {
         assert_eq!((completed.try_recv(), delivery_log.anomalies()), (Ok(41), Anomalies::default()));
         record(&delivery_log, "SESSION_COMPLETED", "3");
         assert_eq!(delivery_log.anomalies().strange, 1);
+        delivery_log.record_without_order("CONTRACT_OPENED");
+        assert_eq!(delivery_log.anomalies().strange, 2, "there are no contracts");
+        let of_contracts = DeliveryLog::new(PaymentFlow::Contract, Vec::new());
+        of_contracts.record_without_order("CONTRACT_OPENED");
+        assert_eq!(of_contracts.anomalies(), Anomalies::default());
     }
 
     #[test]

@@ -20,6 +20,7 @@ use super::usage::{self, cpu_by_thread};
 use super::{RunOptions, SELF, describe, goal, receiver, run_with};
 use crate::failure::{Context, Failure, Outcome};
 use crate::programs::Build;
+use crate::test::install::Need;
 use client::{Addresses, Client, Done, Paid, PaymentFlow};
 use delivery_log::DeliveryLog;
 use site::{Site, Topology};
@@ -41,7 +42,17 @@ const POSTGRES: &str = "PostgreSQL";
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     #[command(flatten)]
-    run: RunOptions,
+    site: SiteOptions,
+    /// The server-to-server checkout in place of Session, view and submit: two notifications
+    #[arg(long)]
+    checkout: bool,
+}
+
+// What pays, and where. No doc comment: clap would take it for that of the task.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SiteOptions {
+    #[command(flatten)]
+    pub(crate) run: RunOptions,
     /// Payments under way at once, 1 to 400
     #[arg(long, default_value_t = 64, value_parser = value_parser!(u16).range(1..=400))]
     clients: u16,
@@ -51,41 +62,63 @@ pub(crate) struct Options {
     /// The all-in-one on PostgreSQL, too
     #[arg(long)]
     all_in_one: bool,
-    /// The server-to-server checkout in place of Session, view and submit: two notifications
-    #[arg(long)]
-    checkout: bool,
     /// Has PostgreSQL count what each statement takes; costs a little
     #[arg(long)]
     statements: bool,
 }
 
-impl Options {
-    fn rounds(&self) -> Rounds {
+impl SiteOptions {
+    pub(crate) fn rounds(&self) -> Rounds {
         self.run.rounds(10, 2)
-    }
-
-    fn flow(&self) -> PaymentFlow {
-        if self.checkout { PaymentFlow::Checkout } else { PaymentFlow::DropIn }
     }
 }
 
 /// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
+    let flow = if options.checkout { PaymentFlow::Checkout } else { PaymentFlow::DropIn };
+    run(&options.site, &[], &[flow], |_, site, rates| {
+        if site.deployment.is_postgres() {
+            let [rate] = rates else { return Ok(()) };
+            print!(
+                "{}",
+                goal(*rate >= POSTGRES_MIN, &format!("{rate:.0} payments per second; wanted: {POSTGRES_MIN}"))
+            );
+        }
+        Ok(())
+    })
+}
+
+/// Measures each flow in turn on each database, checks what they left, and has `afterwards` look at the site and at the payments per second of each
+/// flow; the programs run still.
+pub(crate) fn run(
+    options: &SiteOptions,
+    needs: &[Need],
+    flows: &[PaymentFlow],
+    afterwards: impl Fn(&mut Bench, &mut Site, &[f64]) -> Outcome<()>,
+) -> Outcome<()> {
     let programs = [&SERVICES[..], &[ALL_IN_ONE, SELF]].concat();
-    run_with(Build::Release, options.run.databases.skip_build, &[], &programs, |bench| {
+    run_with(Build::Release, options.run.databases.skip_build, needs, &programs, |bench| {
         if options.statements {
             statements::load(bench)?;
         }
         options.rounds().describe();
         describe(bench)?;
         println!("{} payments under way at once, of {} merchants.", options.clients, options.merchants);
-        let databases = options.run.databases.databases();
-        databases.into_iter().try_for_each(|database| measure(bench, options, database))?;
+        for database in options.run.databases.databases() {
+            let (mut site, rates) = measure(bench, options, flows, database)?;
+            afterwards(bench, &mut site, &rates)?;
+            site.stop(bench)?;
+        }
         Ok(Vec::new())
     })
 }
 
-fn measure(bench: &mut Bench, options: &Options, database: Database) -> Outcome<()> {
+fn measure(
+    bench: &mut Bench,
+    options: &SiteOptions,
+    flows: &[PaymentFlow],
+    database: Database,
+) -> Outcome<(Site, Vec<f64>)> {
     let (name, topology) = match database {
         Database::Postgres if options.all_in_one => ("PostgreSQL, the all-in-one", Topology::AllInOne),
         Database::Postgres => ("PostgreSQL, every service a program of its own", Topology::Split),
@@ -96,29 +129,32 @@ fn measure(bench: &mut Bench, options: &Options, database: Database) -> Outcome<
     counted.iter().try_for_each(|database| statements::prepare(bench, database))?;
     let site = Site::start(bench, deployment, topology, options.merchants.into())?;
     eprintln!("{name}");
-    let (mut samples, mut paid) = (Vec::new(), Vec::new());
-    let rounds = options.rounds();
+    let mut measured: Vec<(PaymentFlow, Vec<Sample>)> = flows.iter().map(|flow| (*flow, Vec::new())).collect();
+    let (mut paid, rounds) = (Vec::new(), options.rounds());
     for round in 1..=rounds.count {
-        let sample = run_once(bench, options, &site, counted.as_deref(), &mut paid)?;
-        eprintln!("round {round} of {}: {:.0} payments/s", rounds.count, sample.figures[0].1);
-        samples.push(sample);
+        for (flow, samples) in &mut measured {
+            let sample = run_once(bench, options, *flow, &site, counted.as_deref(), &mut paid)?;
+            let (count, rate) = (rounds.count, sample.figures[0].1);
+            eprintln!("round {round} of {count}: {rate:.0} payments/s {}", flow.name());
+            samples.push(sample);
+        }
     }
-    println!("\n### Payments on {name}\n\n{}", show_figures(&samples));
-    println!("{}{}", show_programs(bench, &site, &samples)?, show_threads(&samples));
-    if let Some(last) = samples.last().filter(|sample| !sample.statements.is_empty()) {
-        print!("\n{}", statements::show(&last.statements, last.payments));
-    }
-    samples.iter().enumerate().for_each(|(at, sample)| print!("{}", sample.anomalies.warnings(at + 1)));
-    if database == Database::Postgres {
-        let rate = Spread::of(samples.iter().map(|sample| sample.figures[0].1)).map_or(0.0, |spread| spread.median);
-        print!("{}", goal(rate >= POSTGRES_MIN, &format!("{rate:.0} payments per second; wanted: {POSTGRES_MIN}")));
+    for (flow, samples) in &measured {
+        println!("\n### Payments {} on {name}\n\n{}", flow.name(), show_figures(samples));
+        println!("{}{}", show_programs(bench, &site, samples)?, show_threads(samples));
+        if let Some(last) = samples.last().filter(|sample| !sample.statements.is_empty()) {
+            print!("\n{}", statements::show(&last.statements, last.payments));
+        }
+        samples.iter().enumerate().for_each(|(at, sample)| print!("{}", sample.anomalies.warnings(at + 1)));
     }
     check::run(bench, &site, &paid)?;
     println!(
         "All {} payments, warm-up included, stand once in the Orders and once in the processor's journal; the ledger fits.",
         paid.len()
     );
-    site.stop(bench)
+    let rate =
+        |samples: &[Sample]| Spread::of(samples.iter().map(|one| one.figures[0].1)).map_or(0.0, |spread| spread.median);
+    Ok((site, measured.iter().map(|(_, samples)| rate(samples)).collect()))
 }
 
 /// Names and figures, always in the same order.
@@ -193,12 +229,13 @@ fn spent(bench: &Bench, site: &Site) -> Outcome<[Vec<(String, Duration)>; 2]> {
 /// Every client pays one after the other, each waiting for the ORDER_PROCESSED of its last. Adds what is paid to `all_paid`.
 fn run_once(
     bench: &Bench,
-    options: &Options,
+    options: &SiteOptions,
+    flow: PaymentFlow,
     site: &Site,
     counted: Option<&str>,
     all_paid: &mut Vec<(String, String)>,
 ) -> Outcome<Sample> {
-    let (flow, run, load1) = (options.flow(), bench.new_name(), usage::load1()?);
+    let (run, load1) = (bench.new_name(), usage::load1()?);
     let (completions, completed): (Vec<_>, Vec<_>) = (0..options.clients).map(|_| mpsc::channel()).unzip();
     let delivery_log = Arc::new(DeliveryLog::new(flow, completions));
     *site.delivery_log.lock().expect("nothing under this lock panics") = delivery_log.clone();

@@ -37,12 +37,12 @@ pub(crate) struct Shop {
 }
 
 /// What runs, and how it is reached.
-pub(super) struct Site {
-    pub(super) deployment: Deployment,
-    pub(super) services: Vec<Service>,
+pub(crate) struct Site {
+    pub(crate) deployment: Deployment,
+    pub(crate) services: Vec<Service>,
     topology: Topology,
     /// Clients are spread over them; their endpoints are `/hook/0`, `/hook/1`, …
-    pub(super) shops: Vec<Shop>,
+    pub(crate) shops: Vec<Shop>,
     /// Where notifications are recorded.
     pub(super) delivery_log: Arc<Mutex<Arc<DeliveryLog>>>,
     _receiver: Receiver,
@@ -102,8 +102,8 @@ impl Site {
     }
 
     /// Stops the programs.
-    pub(super) fn stop(self, bench: &mut Bench) -> Outcome<()> {
-        self.services.into_iter().try_for_each(|service| bench.end(service.program))
+    pub(crate) fn stop(&mut self, bench: &mut Bench) -> Outcome<()> {
+        self.services.drain(..).try_for_each(|service| bench.end(service.program))
     }
 }
 
@@ -128,8 +128,9 @@ fn start_split(bench: &mut Bench, deployment: &Deployment) -> Outcome<Vec<Servic
 #[serde(rename_all = "PascalCase")]
 struct Notification<'a> {
     event_type: &'a str,
+    /// Not of those that tell of a contract.
     #[serde(borrow)]
-    order: Order<'a>,
+    order: Option<Order<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -144,6 +145,10 @@ fn record(request: Request<'_>, secrets: &[Webhook], delivery_log: &DeliveryLog)
     let Some(Notification { event_type: event, order }) = verified(request, secrets) else {
         delivery_log.record_forged();
         return Answer::Reject;
+    };
+    let Some(order) = order else {
+        delivery_log.record_without_order(event);
+        return Answer::Acknowledge;
     };
     let (sequence, reference) = (request.header("webhook-sequence"), order.merchant_reference);
     delivery_log.record(&ReceivedNotification { event, sequence, reference, order: order.order_id });

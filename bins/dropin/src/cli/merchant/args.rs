@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use dropin_access::{Origin, Permission, RateForm};
+use dropin_access::{Origin, Permission, RateForm, SavedCardKind};
 use dropin_catalogue::PayLaterRegion;
 use dropin_kernel::{EndpointId, MerchantId, parse_span};
 use dropin_money::Currency;
@@ -82,6 +82,19 @@ pub(crate) struct SetMerchant {
     pub(crate) output: Output,
 }
 
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+impl Switch {
+    pub(crate) fn is_on(self) -> bool {
+        self == Self::On
+    }
+}
+
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub(crate) struct MerchantSettings {
@@ -116,6 +129,14 @@ pub(crate) struct MerchantSettings {
     /// How many attempts to pay each of its Sessions allows, 1 to 20 (5 unless set); for Sessions created from now on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(crate) attempts: Option<u32>,
+    /// Whether returning shoppers are offered the cards that they saved (off unless set); with on, a BillingProfileReference stands for a customer
+    /// who is logged in to the shop
+    #[arg(long, value_name = "SWITCH")]
+    pub(crate) saved_cards: Option<Switch>,
+    /// What AllowContract opens: one-click (the shopper alone pays with the card; unless set), or unscheduled (the merchant may charge it later,
+    /// too, and the consent text says so); for cards saved from now on
+    #[arg(long, value_name = "KIND", value_parser = saved_card_kind)]
+    pub(crate) saved_card_kind: Option<SavedCardKind>,
     /// Form of its exchange rates: spot (indications) or guaranteed (offers that Sessions are priced by)
     #[arg(long, value_name = "FORM", value_parser = rate_form)]
     pub(crate) rates: Option<RateForm>,
@@ -261,6 +282,12 @@ fn markup(text: &str) -> Result<(Currency, Markup), String> {
     Ok((currency, Markup::from_basis_points(points).map_err(|error| error.to_string())?))
 }
 
+/// The kind of contract that a word names.
+fn saved_card_kind(word: &str) -> Result<SavedCardKind, &'static str> {
+    let named = SavedCardKind::ALL.into_iter().find(|kind| kind.as_str().to_lowercase().replace('_', "-") == word);
+    named.ok_or("must be one-click or unscheduled")
+}
+
 /// The form of rates that a word names.
 fn rate_form(word: &str) -> Result<RateForm, &'static str> {
     let named = RateForm::ALL.into_iter().find(|form| form.as_str().to_lowercase() == word);
@@ -327,6 +354,20 @@ mod tests {
         };
         assert_eq!(set.settings.session_lifetime, Some(Duration::from_secs(5_400)));
         assert!(parse("user set api-1").is_err());
+    }
+
+    #[test]
+    fn saved_cards_are_switched_by_words() {
+        let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+        let line = format!("set {id} --saved-cards on --saved-card-kind unscheduled");
+        let Ok(MerchantCommand::Set(set)) = parse(&line) else { panic!() };
+        assert_eq!(set.settings.saved_cards, Some(Switch::On));
+        assert_eq!(set.settings.saved_card_kind, Some(SavedCardKind::Unscheduled));
+        for wrong in
+            ["--saved-cards yes", "--saved-cards", "--saved-card-kind recurring", "--saved-card-kind ONE_CLICK"]
+        {
+            assert!(parse(&format!("set {id} {wrong}")).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -20,11 +20,11 @@ use dropin_usecases::access::{self, AccountError, MerchantAccount, Merchants};
 use dropin_usecases::rates::set_rates;
 use serde_json::{Map, Value, json};
 
-use super::{Cli, Output, merchants, say, say_lines};
+use super::{Cli, Output, acting, merchants, say, say_lines};
 use crate::demo;
 
 pub(crate) use args::MerchantCommand;
-use args::{CreateMerchant, SecretCommand, SetMerchant, UserCommand};
+use args::{CreateMerchant, SecretCommand, SetMerchant, Switch, UserCommand};
 
 /// Runs one command.
 pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> Result<(), Failure> {
@@ -50,7 +50,7 @@ async fn open(cli: &Cli, store: &Store, creating: bool) -> Result<Merchants, Fai
         false => MasterKey::open(&folder)?.ok_or(MasterKeyError::Elsewhere(folder))?,
     };
     join_deployment(store, None, Some(key.id())).await?;
-    Ok(merchants(cli, store, Arc::new(key)))
+    Ok(merchants(cli, store, Arc::new(key), acting(cli)?))
 }
 
 /// Says what to do about it, in the words of the command line.
@@ -101,7 +101,7 @@ async fn create(merchants: &Merchants, store: &Store, wanted: &CreateMerchant) -
         .map_err(explain)?;
     let change = rate_change(wanted.rates, wanted.settlement_currency, &wanted.markups);
     if !change.is_empty() {
-        set_rates(store, created.merchant_id, change).await.map_err(explain)?;
+        set_rates(store, &merchants.writer(), created.merchant_id, change).await.map_err(explain)?;
     }
     let credentials = demo::credentials(created);
     if wanted.output.json {
@@ -174,12 +174,14 @@ async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMercha
         origins: some(settings.no_origins || !settings.origins.is_empty()).map(|()| settings.origins.clone()),
         session_lifetime: settings.session_lifetime,
         attempts_allowed: settings.attempts,
+        saved_cards_offered: settings.saved_cards.map(Switch::is_on),
+        saved_card_kind: settings.saved_card_kind,
         methods: methods_of(cli, store, wanted).await?,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
     let change = rate_change(settings.rates, settings.settlement_currency, &settings.markups);
     let mut shown = of_merchant(&merchant);
-    shown["Rates"] = of_rates(&set_rates(store, wanted.id, change).await.map_err(explain)?);
+    shown["Rates"] = of_rates(&set_rates(store, &merchants.writer(), wanted.id, change).await.map_err(explain)?);
     say(&if wanted.output.json { shown.to_string() } else { serde_json::to_string_pretty(&shown)? })
 }
 
@@ -270,6 +272,8 @@ fn of_merchant(merchant: &Merchant) -> Value {
         "CreatedAt": merchant.created_at.to_string(),
         "SessionLifetimeSeconds": merchant.session_lifetime.as_secs(),
         "Attempts": merchant.attempts_allowed,
+        "SavedCards": merchant.saved_cards.offered,
+        "SavedCardKind": merchant.saved_cards.kind.as_str(),
         "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),
         "Origins": Value::from_iter(merchant.origins.iter().map(|origin| origin.as_str())),
         "Methods": Value::from_iter(merchant.methods.adjustments.iter().map(|(id, one)| (id.to_owned(), of_adjustment(one)))),

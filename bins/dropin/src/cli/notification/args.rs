@@ -265,7 +265,7 @@ fn event_filter(text: &str) -> Result<EventFilter, String> {
 const MAX_LOOKBACK: Duration = Duration::from_secs(36_500 * 86_400);
 
 /// A moment as people write it.
-fn moment(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
     if let Ok(moment) = OffsetDateTime::parse(text, &Rfc3339) {
         return Ok(Timestamp::from(moment));
     }

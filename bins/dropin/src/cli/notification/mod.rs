@@ -5,28 +5,35 @@ mod replay;
 
 use std::sync::Arc;
 
+use dropin_access::AuditAction;
 use dropin_boot::{Failure, SystemClock, SystemIds};
-use dropin_ports::{DeliveryState, DeliveryStatus, Notification, NotificationDetails, NotificationQuery, PastAttempt};
+use dropin_ports::{
+    Acting, AuditLog, AuditSubject, DeliveryState, DeliveryStatus, Notification, NotificationDetails,
+    NotificationQuery, PastAttempt,
+};
 use dropin_store::Store;
+use dropin_usecases::audit_log::AuditWriter;
 use dropin_usecases::notifications::{DiscardError, DiscardOrder, DiscardWhich, Notifications};
 use dropin_validation::Text;
 use serde_json::{Map, Value, json};
 
-use super::{say, say_lines};
+use super::acting::writer;
+use super::{Cli, acting, say, say_lines};
 
 pub(crate) use args::NotificationCommand;
+pub(super) use args::moment;
 use args::{Discard, ListNotifications, Purge, ShowNotification};
 
 /// Runs one of the commands.
-pub(super) async fn run(store: &Store, command: &NotificationCommand) -> Result<(), Failure> {
+pub(super) async fn run(cli: &Cli, store: &Store, command: &NotificationCommand) -> Result<(), Failure> {
     let notifications =
         Notifications { store: Arc::new(store.clone()), clock: Arc::new(SystemClock), ids: Arc::new(SystemIds) };
     match command {
         NotificationCommand::List(wanted) => list(&notifications, wanted).await,
         NotificationCommand::Show(wanted) => show(&notifications, wanted).await,
-        NotificationCommand::Replay(wanted) => replay::run(&notifications, wanted).await,
-        NotificationCommand::Discard(wanted) => discard(&notifications, wanted).await,
-        NotificationCommand::Purge(wanted) => purge(&notifications, wanted).await,
+        NotificationCommand::Replay(wanted) => replay::run(&notifications, acting(cli)?, wanted).await,
+        NotificationCommand::Discard(wanted) => discard(&notifications, acting(cli)?, wanted).await,
+        NotificationCommand::Purge(wanted) => purge(&notifications, store, &writer(cli)?, wanted).await,
     }
 }
 
@@ -146,14 +153,14 @@ fn operator(given: Option<&str>) -> Result<String, Failure> {
     Ok(name.as_str().to_owned())
 }
 
-async fn discard(notifications: &Notifications, wanted: &Discard) -> Result<(), Failure> {
+async fn discard(notifications: &Notifications, acting: Acting, wanted: &Discard) -> Result<(), Failure> {
     wanted.check()?;
     let which = match wanted.id {
         Some(event) => DiscardWhich::One { event, endpoint: wanted.chosen.endpoint },
         None => DiscardWhich::All(wanted.chosen.filter()),
     };
     let by = operator(wanted.operator.as_deref())?;
-    let order = DiscardOrder { which, by, dry_run: wanted.dry_run };
+    let order = DiscardOrder { which, by, acting, dry_run: wanted.dry_run };
     let (done, broke_off) = match (notifications.discard(&order).await, wanted.id) {
         (Ok(done), _) => (done, None),
         (Err(DiscardError::NotFound), Some(id)) => return Err(unknown(&id)),
@@ -176,7 +183,17 @@ async fn discard(notifications: &Notifications, wanted: &Discard) -> Result<(), 
     }
 }
 
-async fn purge(notifications: &Notifications, wanted: &Purge) -> Result<(), Failure> {
+async fn purge(
+    notifications: &Notifications,
+    store: &Store,
+    writer: &AuditWriter,
+    wanted: &Purge,
+) -> Result<(), Failure> {
+    if !wanted.dry_run {
+        // Deleting is many transactions: the entry comes before the first.
+        let entry = writer.entry(None, AuditAction::NotificationPurge, AuditSubject::deployment());
+        store.append_audit_entry(entry).await?;
+    }
     let purged = notifications.purge(wanted.retention.retention(), wanted.dry_run).await?;
     if wanted.output.json {
         let shown = json!({ "DryRun": wanted.dry_run, "Events": purged.events, "Attempts": purged.tries });

@@ -1,14 +1,14 @@
 //! `dropin notification replay`
 
 use dropin_boot::Failure;
-use dropin_ports::{DeliveryState, StoreError};
+use dropin_ports::{Acting, DeliveryState, StoreError};
 use dropin_usecases::notifications::{Notifications, ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich};
 use serde_json::{Map, Value, json};
 
 use super::args::Replay;
 use super::{operator, say, unknown};
 
-pub(super) async fn run(notifications: &Notifications, wanted: &Replay) -> Result<(), Failure> {
+pub(super) async fn run(notifications: &Notifications, acting: Acting, wanted: &Replay) -> Result<(), Failure> {
     wanted.check()?;
     let filter = wanted.chosen.filter();
     let which = match wanted.id {
@@ -21,6 +21,7 @@ pub(super) async fn run(notifications: &Notifications, wanted: &Replay) -> Resul
         to: wanted.to,
         rate: Some(wanted.rate).filter(|_| !at_once),
         by: operator(wanted.operator.as_deref())?,
+        acting,
         dry_run: wanted.dry_run,
     };
     let (outcome, broke_off) = match (notifications.replay(&order).await, wanted.id) {

@@ -55,9 +55,9 @@ impl TriggerRun<'_> {
         let mut request = self.checkout_request(event);
         request["ContractId"] = contract.to_string().into();
         request["Items"] = json!([{ "Description": event, "ConsumerPrice": 29.90, "Quantity": 1 }]);
-        let standing = self.fault_switch("GET", None).await?;
-        if standing["Mode"] != "none" {
-            return Err(format!("the sandbox's fault switch is in use ({standing}): switch it off first").into());
+        let current = self.fault_switch("GET", None).await?;
+        if current["Mode"] != "none" {
+            return Err(format!("the sandbox's fault switch is in use ({current}): switch it off first").into());
         }
         let refuse = json!({
             "Mode": "refuse", "Remaining": 1, "Kinds": ["AUTHORIZE"], "ResponseCode": INVALID_CARD, "MerchantId": self.merchant_id(),

@@ -260,6 +260,7 @@ impl TriggerRun<'_> {
         caller.merchant = caller.merchant.edited(|parts| parts.session_lifetime = EXPIRING_SESSION_LIFETIME)?;
         let sessions = Sessions {
             store: Arc::new(self.store.clone()),
+            contracts: Arc::new(self.store.clone()),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             url_policy: UrlPolicy::Sandbox,

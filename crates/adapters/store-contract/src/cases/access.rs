@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use dropin_access::{
     ApiUser, Endpoint, EndpointSettings, Merchant, MerchantParts, Origin, PasswordHash, Permission, Permissions,
-    Retiring, SealedSecret,
+    Retiring, SavedCardKind, SavedCardSettings, SealedSecret,
 };
 use dropin_catalogue::{
     Adjustment, AdjustmentParts, Adjustments, MerchantMethods, PayLaterRegion, Range, SalesChannel, find_method,
@@ -13,7 +13,7 @@ use dropin_money::Currency;
 use dropin_ports::{AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, UserChange, UserInserted};
 
 use crate::Harness;
-use crate::values::{at, fresh, new_endpoint, new_merchant, new_user};
+use crate::values::{at, audited, fresh, new_endpoint, new_merchant, new_user};
 
 use AccountChanged::{Done, Ended, Missing};
 
@@ -63,7 +63,7 @@ pub async fn a_user_name_is_taken_once(harness: Arc<Harness>) {
     assert_eq!(harness.access.list_endpoints(second.merchant.id).await, Ok(vec![]));
     let mut third = new_user(first.merchant.id);
     third.username = first.user.username.clone();
-    assert_eq!(harness.access.insert_user(third).await, Ok(UserInserted::DuplicateUsername));
+    assert_eq!(harness.access.insert_user(third, audited()).await, Ok(UserInserted::DuplicateUsername));
     assert_eq!(harness.access.list_users(first.merchant.id).await, Ok(vec![first.user]));
 }
 
@@ -91,12 +91,12 @@ pub async fn what_does_not_exist_is_not_found(harness: Arc<Harness>) {
     assert_eq!(harness.access.find_user("nobody").await, Ok(None));
     assert_eq!(harness.access.list_users(nobody).await, Ok(vec![]));
     assert_eq!(harness.access.list_endpoints(nobody).await, Ok(vec![]));
-    assert_eq!(harness.access.insert_user(new_user(nobody)).await, Ok(UserInserted::NoMerchant));
-    assert_eq!(harness.access.insert_endpoint(new_endpoint(nobody)).await, Ok(Missing));
-    assert_eq!(harness.access.set_merchant(nobody, MerchantSettings::default()).await, Ok(Missing));
-    assert_eq!(harness.access.change_user("nobody", UserChange::Revoked(at(1))).await, Ok(Missing));
+    assert_eq!(harness.access.insert_user(new_user(nobody), audited()).await, Ok(UserInserted::NoMerchant));
+    assert_eq!(harness.access.insert_endpoint(new_endpoint(nobody), audited()).await, Ok(Missing));
+    assert_eq!(harness.access.set_merchant(nobody, MerchantSettings::default(), audited()).await, Ok(Missing));
+    assert_eq!(harness.access.change_user("nobody", UserChange::Revoked(at(1)), audited()).await, Ok(Missing));
     let removed = EndpointChange::Removed(at(1));
-    assert_eq!(harness.access.change_endpoint(EndpointId::new(fresh()), removed).await, Ok(Missing));
+    assert_eq!(harness.access.change_endpoint(EndpointId::new(fresh()), removed, audited()).await, Ok(Missing));
     // User names are compared exactly.
     let new = new_merchant(false);
     harness.access.insert_merchant(new.clone()).await.unwrap();
@@ -113,7 +113,7 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
     harness.access.insert_merchant(new.clone()).await.unwrap();
     let id = new.merchant.id;
     let set = async |settings| {
-        assert_eq!(harness.access.set_merchant(id, settings).await, Ok(Done));
+        assert_eq!(harness.access.set_merchant(id, settings, audited()).await, Ok(Done));
         harness.access.find_merchant(id).await.unwrap().unwrap()
     };
     assert_eq!(set(MerchantSettings::default()).await, new.merchant, "nothing was to be set");
@@ -126,6 +126,8 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         origins: Some(origin("https://new.example")),
         session_lifetime: Some(Duration::from_micros(61_000_001)),
         attempts_allowed: Some(20),
+        saved_cards_offered: Some(true),
+        saved_card_kind: Some(SavedCardKind::Unscheduled),
         methods: Some(particular_methods()),
     };
     let expected = MerchantParts {
@@ -133,11 +135,15 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         origins: origin("https://new.example"),
         session_lifetime: Duration::from_micros(61_000_001),
         attempts_allowed: 20,
+        saved_cards: SavedCardSettings { offered: true, kind: SavedCardKind::Unscheduled },
         methods: particular_methods(),
         ..named.into_parts()
     };
     let changed = Merchant::restore(expected).unwrap();
     assert_eq!(set(whole).await, changed);
+    let off = MerchantSettings { saved_cards_offered: Some(false), ..MerchantSettings::default() };
+    let changed = changed.edited(|parts| parts.saved_cards.offered = false).unwrap();
+    assert_eq!(set(off).await, changed);
     let bare = MerchantSettings { origins: Some(vec![]), ..MerchantSettings::default() };
     let changed = changed.edited(|parts| parts.origins.clear()).unwrap();
     assert_eq!(set(bare).await, changed);
@@ -154,7 +160,7 @@ pub async fn of_many_who_set_a_merchant_the_last_one_wins_whole(harness: Arc<Har
         .map(|number| {
             let (harness, id) = (harness.clone(), merchant.id);
             let settings = MerchantSettings { currencies: Some(lists[number % 2].clone()), ..Default::default() };
-            tokio::spawn(async move { harness.access.set_merchant(id, settings).await })
+            tokio::spawn(async move { harness.access.set_merchant(id, settings, audited()).await })
         })
         .collect();
     for setter in setters {
@@ -170,10 +176,10 @@ pub async fn a_merchant_has_several_users(harness: Arc<Harness>) {
     let mut second = new_user(new.merchant.id);
     second.permissions = [Permission::OrderRead, Permission::Checkout].into_iter().collect();
     second.previous = Some(Retiring { credential: PasswordHash(vec![9]), until: at(7) });
-    assert_eq!(harness.access.insert_user(second.clone()).await, Ok(UserInserted::Done));
+    assert_eq!(harness.access.insert_user(second.clone(), audited()).await, Ok(UserInserted::Done));
     assert_eq!(harness.access.list_users(new.merchant.id).await, Ok(vec![new.user, second.clone()]));
     let one: Permissions = [Permission::SessionRead].into_iter().collect();
-    assert_eq!(harness.access.change_user(&second.username, UserChange::Permissions(one)).await, Ok(Done));
+    assert_eq!(harness.access.change_user(&second.username, UserChange::Permissions(one), audited()).await, Ok(Done));
     let changed = ApiUser { permissions: one, ..second };
     assert_eq!(harness.access.find_user(&changed.username).await, Ok(Some(changed)));
 }
@@ -184,7 +190,7 @@ pub async fn a_password_retires_the_one_before(harness: Arc<Harness>) {
     let username = &new.user.username;
     let rotate = async |byte: u8, old_until| {
         let change = UserChange::Password { new: PasswordHash(vec![byte]), old_until };
-        assert_eq!(harness.access.change_user(username, change).await, Ok(Done));
+        assert_eq!(harness.access.change_user(username, change, audited()).await, Ok(Done));
         harness.access.find_user(username).await.unwrap().unwrap()
     };
     let retired = |credential, until| Some(Retiring { credential, until });
@@ -203,13 +209,13 @@ pub async fn a_password_retires_the_one_before(harness: Arc<Harness>) {
 pub async fn a_revoked_user_stays_revoked(harness: Arc<Harness>) {
     let new = new_merchant(false);
     harness.access.insert_merchant(new.clone()).await.unwrap();
-    let revoke = |second| harness.access.change_user(&new.user.username, UserChange::Revoked(at(second)));
+    let revoke = |second| harness.access.change_user(&new.user.username, UserChange::Revoked(at(second)), audited());
     assert_eq!((revoke(5).await, revoke(6).await), (Ok(Done), Ok(Ended)));
     for change in [
         UserChange::Permissions([Permission::Checkout].into_iter().collect()),
         UserChange::Password { new: PasswordHash(vec![1]), old_until: None },
     ] {
-        assert_eq!(harness.access.change_user(&new.user.username, change).await, Ok(Ended));
+        assert_eq!(harness.access.change_user(&new.user.username, change, audited()).await, Ok(Ended));
     }
     let revoked = ApiUser { revoked_at: Some(at(5)), ..new.user.clone() };
     assert_eq!(harness.access.find_user(&new.user.username).await, Ok(Some(revoked.clone())));
@@ -223,9 +229,9 @@ pub async fn endpoints_are_added_moved_and_removed(harness: Arc<Harness>) {
         settings: EndpointSettings { events: "REFUND_*".parse().ok(), retry: "7s;8m".parse().ok() },
         ..new_endpoint(merchant.id)
     };
-    assert_eq!(harness.access.insert_endpoint(second.clone()).await, Ok(Done));
+    assert_eq!(harness.access.insert_endpoint(second.clone(), audited()).await, Ok(Done));
     assert_eq!(harness.access.list_endpoints(merchant.id).await, Ok(vec![first.clone(), second.clone()]));
-    let change = async |change| harness.access.change_endpoint(first.id, change).await.unwrap();
+    let change = async |change| harness.access.change_endpoint(first.id, change, audited()).await.unwrap();
     let url = "https://elsewhere.example/".to_owned();
     assert_eq!(change(EndpointChange::Url(url.clone())).await, Done);
     let new = SealedSecret(vec![1]);

@@ -4,7 +4,7 @@ use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_ports::{Backlog, DeliveryResult, EndpointBacklog, ReplayItem, ReplayRequest};
 
 use crate::Harness;
-use crate::values::{at, fresh};
+use crate::values::{at, audited, fresh};
 
 /// What waits for the endpoint, and since when it is due.
 fn waiting(backlog: &Backlog, endpoint: EndpointId) -> Option<(u64, Timestamp)> {
@@ -50,8 +50,14 @@ pub async fn what_is_parked_and_sent_again_is_told(harness: Arc<Harness>) {
     let backlog = harness.backlog.find_backlog().await.unwrap();
     assert_eq!((backlog.endpoints.len(), backlog.parked, backlog.replaying), (0, 2, 0));
     let items = parked.iter().map(|event| ReplayItem { event: *event, from: endpoint.id, state: None }).collect();
-    let asked =
-        ReplayRequest { id: fresh(), by: "ada".to_owned(), wanted: "all".to_owned(), gap: None, dry_run: false };
+    let asked = ReplayRequest {
+        id: fresh(),
+        by: "ada".to_owned(),
+        wanted: "all".to_owned(),
+        gap: None,
+        dry_run: false,
+        audit: audited(),
+    };
     harness.notifications.replay(endpoint.id, items, asked, at(200)).await.unwrap();
     let backlog = harness.backlog.find_backlog().await.unwrap();
     assert_eq!((waiting(&backlog, endpoint.id), backlog.parked, backlog.replaying), (Some((2, at(200))), 0, 2));

@@ -36,8 +36,14 @@ pub async fn a_checkout_is_prepared_whole(harness: Arc<Harness>) {
     let (order, operation) = (prepare.order.clone(), prepare.operation.clone());
     let prepared = harness.payments.prepare_authorization(prepare).await.unwrap();
     assert!(matches!(prepared, AuthorizationPrepared::Done(None)), "{prepared:?}");
-    let expected =
-        Payment { operation: operation.clone(), order: order.clone(), session: None, refund: None, contract: None };
+    let expected = Payment {
+        operation: operation.clone(),
+        order: order.clone(),
+        session: None,
+        refund: None,
+        contract: None,
+        is_charge: false,
+    };
     assert_eq!(harness.payment(operation.id).await, expected);
     assert_eq!(harness.find_order(merchant.id, order.id).await, Ok(Some(order.clone())), "shown from the start");
     let CheckoutRecord { document } = harness.payments.find_checkout(order.id).await.unwrap().unwrap();

@@ -11,7 +11,7 @@ use dropin_order::{FailureReason, NewOrder, OpState, Order, OrderState};
 use dropin_ports::{
     Actor, AuthorizationPrepared, ChangeContract, Changed, ChargeOutcome, ConcludedCharge, ContractName,
     ContractSettlement, ContractUse, CredentialChange, CredentialTrace, NewEvent, NewHistoryEntry, Payment,
-    PrepareAuthorization, SealedCredential, Settled, Settlement, Subject,
+    PrepareAuthorization, SealedCredential, SealedKind, SealedValue, Settled, Settlement, Subject,
 };
 
 use crate::Harness;
@@ -140,6 +140,7 @@ fn closing(contract: &Contract, now: Timestamp) -> ChangeContract {
         history: contract_history(contract, now),
         event: Some(contract_event(contract, "CONTRACT_CLOSED", now)),
         response: None,
+        audit: None,
     }
 }
 
@@ -275,7 +276,7 @@ pub async fn a_credential_is_kept_until_it_is_deleted_at_its_processor(harness: 
         async move { contracts.claim_credentials_to_delete(at(from), at(until), 10).await.unwrap() }
     };
     assert!(lease(100, 200).await.is_empty(), "it may be charged");
-    assert_eq!(harness.contracts.remove_deleted_credential(contract.id).await, Ok(()));
+    assert_eq!(harness.contracts.remove_deleted_credential(contract.id, None).await, Ok(()));
     assert_eq!(harness.contracts.find_credential(contract.id).await, Ok(Some(sealed(1))), "it may be charged");
 
     assert_eq!(harness.contracts.change_contract(closing(&contract, at(5))).await, Ok(Changed::Done));
@@ -288,7 +289,7 @@ pub async fn a_credential_is_kept_until_it_is_deleted_at_its_processor(harness: 
     assert_eq!(claimed, [(contract.id, merchant.id, &sealed(1))]);
     assert!(lease(29, 60).await.is_empty(), "somebody is at it");
     assert_eq!(lease(30, 60).await.len(), 1, "whoever was at it has died");
-    assert_eq!(harness.contracts.remove_deleted_credential(contract.id).await, Ok(()));
+    assert_eq!(harness.contracts.remove_deleted_credential(contract.id, None).await, Ok(()));
     assert!(lease(100, 200).await.is_empty());
     assert_eq!(harness.contracts.has_credentials().await, Ok(false));
     assert_eq!(harness.count("outbox_event", "event_type = 'CONTRACT_CLOSED'"), 1);
@@ -313,7 +314,7 @@ pub async fn an_auditor_finds_what_is_here_of_a_stored_card(harness: Arc<Harness
     let contract = found(&harness, &contract).await;
     assert_eq!(harness.contracts.change_contract(closing(&contract, at(2))).await, Ok(Changed::Done));
     assert_eq!(trace().await, expected(false, true), "to be deleted");
-    harness.contracts.remove_deleted_credential(contract.id).await.unwrap();
+    harness.contracts.remove_deleted_credential(contract.id, None).await.unwrap();
     assert_eq!(trace().await, expected(false, false), "deleted");
 }
 
@@ -334,6 +335,57 @@ pub async fn a_credential_of_a_contract_that_nobody_may_charge_is_only_deleted(h
     assert_eq!(found(&harness, &failed.change.next).await, failed.change.next);
     assert_eq!(harness.contracts.find_credential(failed.change.next.id).await, Ok(None));
     assert_eq!(harness.contracts.claim_credentials_to_delete(at(2), at(9), 1).await.unwrap().len(), 1);
+}
+
+pub async fn a_replaced_credential_is_kept_aside_until_it_is_deleted(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let contract = new_contract(merchant.id, "subscription-7", at(1));
+    let opening = prepared(&harness, opening(&contract, at(1))).await;
+    assert!(!opening.is_charge);
+    assert_eq!(harness.payments.settle(stored(&opening, at(1))).await, Ok(Settled::Done));
+    let contract = found(&harness, &contract).await;
+    let charge = prepared(&harness, charging(&contract, "charge-1", at(2))).await;
+    assert!(charge.is_charge);
+    assert_eq!(harness.payments.settle(charged(&charge, TryResult::Approved, at(2))).await, Ok(Settled::Done));
+
+    let contract = found(&harness, &contract).await;
+    let order = checkout_order(merchant.id, "another-card", at(3)).with_contract(contract.id);
+    let agreed = Consent { text_version: "2027-01".parse().unwrap(), ..contract.consent.clone() };
+    let replaces = ContractUse::Replaces(Box::new(contract.replacement_begun(agreed.clone())));
+    let payment = prepared(&harness, preparing(order, replaces, at(3))).await;
+    assert!(!payment.is_charge && payment.contract.as_ref().unwrap().consent == agreed);
+    assert_eq!(tries(&harness, &contract).await.len(), 1, "the contract's card is not tried");
+    let newer = CardSummary { scheme: dropin_card::Scheme::Mastercard, last_four: "4444".parse().unwrap(), ..card() };
+    let updated = payment.contract.as_ref().unwrap().card_updated(newer, None, at(4)).unwrap();
+    let mut settlement = charged(&payment, TryResult::Approved, at(4));
+    settlement.contract = Some(Box::new(ContractSettlement {
+        change: updated.change.clone(),
+        credential: CredentialChange::Replace(sealed(2)),
+        charge: None,
+    }));
+    assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+
+    let now = found(&harness, &contract).await;
+    assert_eq!((&now, now.payment_method.as_str()), (&updated.change.next, "MC"));
+    assert_eq!(harness.contracts.find_credential(contract.id).await, Ok(Some(sealed(2))));
+    let aside = SealedValue::ContractCredential {
+        merchant: merchant.id,
+        contract: contract.id,
+        discarded: Some(opening.order.id),
+        sealed: sealed(1),
+    };
+    let listed = harness.sealed.list_sealed(SealedKind::DiscardedCredential, None, 9).await;
+    assert_eq!(listed, Ok(vec![aside.clone()]), "it is sealed anew, too");
+    let trace = async |operation| harness.audit.trace_credentials(vec![operation]).await.unwrap()[0].has_credential;
+    assert_eq!((trace(opening.operation.id).await, trace(payment.operation.id).await), (true, true));
+    let claimed = harness.contracts.claim_credentials_to_delete(at(5), at(30), 10).await.unwrap();
+    let claimed: Vec<_> = claimed.iter().map(|one| (one.contract, one.discarded, &one.sealed)).collect();
+    assert_eq!(claimed, [(contract.id, Some(opening.order.id), &sealed(1))]);
+    assert!(harness.contracts.claim_credentials_to_delete(at(29), at(60), 10).await.unwrap().is_empty());
+    assert_eq!(harness.contracts.remove_deleted_credential(contract.id, Some(opening.order.id)).await, Ok(()));
+    assert_eq!((trace(opening.operation.id).await, trace(payment.operation.id).await), (false, true));
+    assert_eq!(harness.contracts.find_credential(contract.id).await, Ok(Some(sealed(2))), "the new one stays");
+    assert!(harness.contracts.claim_credentials_to_delete(at(99), at(100), 10).await.unwrap().is_empty());
 }
 
 pub async fn contracts_of_a_profile_are_listed_oldest_first(harness: Arc<Harness>) {
@@ -372,37 +424,85 @@ pub async fn a_contract_is_due_when_its_card_ends(harness: Arc<Harness>) {
     assert!(due(end).await.is_empty());
 }
 
-pub async fn what_a_session_opens_is_not_found_before_it_is_open(harness: Arc<Harness>) {
-    let (merchant, _) = harness.merchant().await;
-    let session = harness.submitted(merchant.id).await.session.unwrap();
-    let mut contract = new_contract(merchant.id, "subscription-7", at(1));
+/// A contract that a Session opens with its Order, about to be asked.
+async fn opening_in_session(
+    harness: &Harness,
+    merchant: MerchantId,
+    kind: ContractKind,
+    now: Timestamp,
+) -> (Contract, PrepareAuthorization) {
+    let session = harness.submitted(merchant).await.session.unwrap();
+    let contract = new_contract(merchant, "of-a-session", now);
     let order = Order::start(
         NewOrder {
             id: dropin_kernel::OrderId::new(fresh()),
-            merchant_id: merchant.id,
+            merchant_id: merchant,
             session_id: None,
             attempt_id: None,
-            merchant_reference: "of-a-session".to_owned(),
+            merchant_reference: format!("of-{}", session.id),
             total: Amount::zero(Currency::Usd),
             auto_capture: true,
             payment_method: "VISA".to_owned(),
             return_url: None,
         },
-        at(1),
+        now,
     )
     .with_contract(contract.id);
-    contract = contract
-        .edited(|parts| {
-            parts.origin = ContractOrigin::Session { session: SessionId::new(session.id.uuid()), order: order.id }
-        })
-        .unwrap();
-    let payment = prepared(&harness, preparing(order, ContractUse::Opens(Box::new(contract.clone())), at(1))).await;
+    let origin = ContractOrigin::Session { session: SessionId::new(session.id.uuid()), order: order.id };
+    let contract = contract.edited(|parts| (parts.origin, parts.kind) = (origin, kind)).unwrap();
+    let opens = ContractUse::Opens(Box::new(contract.clone()));
+    (contract, preparing(order, opens, now))
+}
+
+pub async fn what_a_session_opens_is_not_found_before_it_is_open(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (contract, prepare) = opening_in_session(&harness, merchant.id, ContractKind::Recurring, at(1)).await;
+    let payment = prepared(&harness, prepare).await;
     assert_eq!(payment.contract, Some(contract.clone()));
     let name = ContractName::Id(contract.id);
     assert_eq!(harness.contracts.find_contract(merchant.id, &name).await, Ok(None));
     assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-7", 10).await, Ok(vec![]));
     assert_eq!(harness.payments.settle(stored(&payment, at(2))).await, Ok(Settled::Done));
     assert_eq!(found(&harness, &contract).await.origin, contract.origin);
+}
+
+pub async fn saved_cards_are_listed_by_their_last_use(harness: Arc<Harness>) {
+    let ((merchant, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let save = async |kind, second| {
+        let (contract, prepare) = opening_in_session(&harness, merchant.id, kind, at(second)).await;
+        let payment = prepared(&harness, prepare).await;
+        assert_eq!(harness.payments.settle(stored(&payment, at(second))).await, Ok(Settled::Done));
+        found(&harness, &contract).await
+    };
+    let listed = async |limit| {
+        let cards = harness.contracts.list_saved_cards(merchant.id, "customer-7", limit).await.unwrap();
+        cards.into_iter().map(|card| card.id).collect::<Vec<_>>()
+    };
+    assert!(listed(10).await.is_empty());
+    let (oldest, middle, newest) = (
+        save(ContractKind::OneClick, 1).await,
+        save(ContractKind::OneClick, 2).await,
+        save(ContractKind::OneClick, 3).await,
+    );
+    // What the merchant charges is no saved card; nor is what still opens, or belongs to another.
+    save(ContractKind::Unscheduled, 4).await;
+    let (_, opening) = opening_in_session(&harness, merchant.id, ContractKind::OneClick, at(5)).await;
+    prepared(&harness, opening).await;
+    assert_eq!(listed(10).await, [newest.id, middle.id, oldest.id]);
+    assert_eq!(listed(2).await, [newest.id, middle.id]);
+    assert_eq!(harness.contracts.list_saved_cards(merchant.id, "customer-8", 10).await, Ok(vec![]));
+    assert_eq!(harness.contracts.list_saved_cards(other.id, "customer-7", 10).await, Ok(vec![]));
+
+    for (card, second, result) in [(&oldest, 6, TryResult::Approved), (&middle, 7, TryResult::Unknown)] {
+        let payment = prepared(&harness, charging(card, &format!("again-{second}"), at(second))).await;
+        if result == TryResult::Approved {
+            assert_eq!(harness.payments.settle(charged(&payment, result, at(second))).await, Ok(Settled::Done));
+        }
+    }
+    assert_eq!(listed(10).await, [oldest.id, newest.id, middle.id], "only what was paid counts as use");
+    let closed = found(&harness, &newest).await;
+    assert_eq!(harness.contracts.change_contract(closing(&closed, at(8))).await, Ok(Changed::Done));
+    assert_eq!(listed(10).await, [oldest.id, middle.id]);
 }
 
 pub async fn the_database_refuses_what_the_domain_does(harness: Arc<Harness>) {

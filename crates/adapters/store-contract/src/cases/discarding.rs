@@ -6,7 +6,7 @@ use dropin_ports::{DeliveryResult, DeliveryState, DiscardRequest, NotificationFi
 use super::notifications::{events, finish, ids, queued, replay, states, told};
 use super::retention::purge;
 use crate::Harness;
-use crate::values::at;
+use crate::values::{at, audited};
 
 use DeliveryResult::{Acknowledged, Parked};
 use DeliveryState::{Delivered, Pending};
@@ -22,7 +22,7 @@ pub async fn what_is_discarded_has_that_status(harness: Arc<Harness>) {
     }
     let ask = async |events: &[EventId], at_endpoint, dry_run| {
         let items = events.iter().map(|event| (*event, at_endpoint)).collect();
-        let asked = DiscardRequest { items, by: "ada".to_owned(), dry_run };
+        let asked = DiscardRequest { items, by: "ada".to_owned(), dry_run, audit: audited() };
         harness.notifications.discard(asked, at(200)).await.unwrap()
     };
     let parked = Some(DeliveryState::Parked);
@@ -34,6 +34,7 @@ pub async fn what_is_discarded_has_that_status(harness: Arc<Harness>) {
     let discarded = Some(DeliveryState::Discarded);
     assert_eq!(states(&harness, &all, endpoint.id).await, [discarded, discarded, Some(Pending)]);
     assert_eq!(harness.count("outbox_discarded", "discarded_by = 'ada'"), 2);
+    assert_eq!(harness.count("audit_log", "action = 'MERCHANT_CHANGE'"), 1, "an entry for what was discarded alone");
     let by_state = NotificationFilter { state: discarded, endpoint: Some(endpoint.id), ..Default::default() };
     assert_eq!(ids(&harness, by_state).await, all[..2]);
     // Sent again it is like any other, parked or delivered.
@@ -60,7 +61,8 @@ pub async fn what_was_discarded_goes_with_its_event(harness: Arc<Harness>) {
     let next = finish(&harness, &first, Parked, Some(500), at(101)).await.remove(0);
     finish(&harness, &next, Acknowledged, Some(200), at(102)).await;
     assert_eq!(purge(&harness, at(9_999), 100).await, (0, 0), "it is parked");
-    let asked = DiscardRequest { items: vec![(all[0], endpoint.id)], by: "ada".to_owned(), dry_run: false };
+    let asked =
+        DiscardRequest { items: vec![(all[0], endpoint.id)], by: "ada".to_owned(), dry_run: false, audit: audited() };
     assert_eq!(harness.notifications.discard(asked, at(200)).await, Ok(1));
     assert_eq!(purge(&harness, at(9_999), 100).await, (1, 1));
     assert_eq!(harness.count("outbox_discarded", "1 = 1"), 0);

@@ -8,7 +8,7 @@ use dropin_ports::{
 };
 
 use crate::Harness;
-use crate::values::{at, new_endpoint, seconds};
+use crate::values::{at, audited, new_endpoint, seconds};
 
 fn idle(endpoint_id: EndpointId) -> EndpointStatus {
     EndpointStatus { endpoint_id, waiting: 0, oldest_due: None, parked: 0, last_attempt: None }
@@ -22,7 +22,7 @@ pub async fn endpoints_have_the_status_of_their_queues(harness: Arc<Harness>) {
     let ((merchant, endpoint), (other, _)) = (harness.merchant().await, harness.merchant().await);
     assert_eq!(statuses(&harness, merchant.id).await, [idle(endpoint.id)]);
     let sister = new_endpoint(merchant.id);
-    harness.access.insert_endpoint(sister.clone()).await.unwrap();
+    harness.access.insert_endpoint(sister.clone(), audited()).await.unwrap();
     for of in [merchant.id, merchant.id, other.id] {
         harness.authorized(of).await;
     }
@@ -63,7 +63,7 @@ pub async fn endpoints_have_the_status_of_their_queues(harness: Arc<Harness>) {
     let mut both = [own, other.clone()];
     both.sort_by_key(|one| one.endpoint_id);
     assert_eq!(statuses(&harness, merchant.id).await, both);
-    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(200))).await.unwrap();
+    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(200)), audited()).await.unwrap();
     assert_eq!(statuses(&harness, merchant.id).await, [other]);
 }
 

@@ -60,7 +60,7 @@ pub async fn an_answer_is_kept_with_its_effect(harness: Arc<Harness>) {
     let cancelled = ResponseToStore { key_use: key_use(merchant.id, 6), answer: bare };
     let (change, _) = session.as_created().unwrap().cancel(at(6));
     let history = of_session(&change.next, "CANCEL", at(6));
-    let cancel = ChangeSession { change, history, events: vec![], response: Some(cancelled.clone()) };
+    let cancel = ChangeSession { change, history, events: vec![], response: Some(cancelled.clone()), audit: None };
     assert_eq!(harness.sessions.change_session(cancel).await, Ok(Changed::Done));
     assert_eq!(found(&harness, &cancelled.key_use).await, known(&cancelled));
     let refused = response(key_use(merchant.id, 7), "refused");
@@ -87,7 +87,7 @@ pub async fn a_key_is_used_once(harness: Arc<Harness>) {
     assert_eq!(harness.sessions.replace_session(replacement).await, Ok(Replaced::KeyTaken));
     let (change, _) = session.as_created().unwrap().cancel(at(5));
     let history = of_session(&change.next, "CANCEL", at(5));
-    let cancel = ChangeSession { change, history, events: vec![], response: Some(again.clone()) };
+    let cancel = ChangeSession { change, history, events: vec![], response: Some(again.clone()), audit: None };
     assert_eq!(harness.sessions.change_session(cancel).await, Ok(Changed::KeyTaken));
     let payment = harness.authorized(merchant.id).await;
     let taken = capture(&payment, None, at(30));
@@ -142,7 +142,7 @@ pub async fn an_effect_that_is_undone_frees_its_key(harness: Arc<Harness>) {
     assert_eq!(harness.sessions.replace_session(stale).await, Ok(Replaced::Stale));
     let (change, _) = taken.as_created().unwrap().cancel(at(5));
     let history = of_session(&change.next, "CANCEL", at(5));
-    let stale = ChangeSession { change, history, events: vec![], response: Some(kept.clone()) };
+    let stale = ChangeSession { change, history, events: vec![], response: Some(kept.clone()), audit: None };
     assert_eq!(harness.sessions.change_session(stale).await, Ok(Changed::Stale));
     let payment = harness.authorized(merchant.id).await;
     let first = capture(&payment, None, at(30));

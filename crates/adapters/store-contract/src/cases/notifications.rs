@@ -11,7 +11,7 @@ use dropin_ports::{
 
 use crate::Harness;
 use crate::harness::{capture, outcome};
-use crate::values::{at, event, fresh, new_endpoint, seconds};
+use crate::values::{at, audited, event, fresh, new_endpoint, seconds};
 
 use DeliveryResult::{Acknowledged, Parked, Retry};
 use DeliveryState::{Delivered, Moved, NotWanted, Pending};
@@ -97,7 +97,14 @@ pub(super) async fn states(harness: &Harness, events: &[EventId], endpoint: Endp
 }
 
 pub(super) fn asked(gap: Option<Duration>) -> ReplayRequest {
-    ReplayRequest { id: fresh(), by: "ada".to_owned(), wanted: "a test".to_owned(), gap, dry_run: false }
+    ReplayRequest {
+        id: fresh(),
+        by: "ada".to_owned(),
+        wanted: "a test".to_owned(),
+        gap,
+        dry_run: false,
+        audit: audited(),
+    }
 }
 
 /// Asks for events that were meant for `endpoint` to be sent there again, whatever became of them.
@@ -123,7 +130,7 @@ pub(super) fn sent(deliveries: &[Delivery]) -> Vec<EventId> {
 pub async fn notifications_have_the_status_of_their_streams(harness: Arc<Harness>) {
     let (merchant, endpoint) = harness.merchant().await;
     let choosy = new_endpoint(merchant.id);
-    harness.access.insert_endpoint(choosy.clone()).await.unwrap();
+    harness.access.insert_endpoint(choosy.clone(), audited()).await.unwrap();
     wants(&harness, &choosy, "LATER");
     let payment = told(&harness, merchant.id, 3).await;
     let all = events(&harness, payment.order.payment_id()).await;
@@ -188,9 +195,9 @@ pub async fn what_went_elsewhere_has_moved(harness: Arc<Harness>) {
     let all = events(&harness, payment.order.payment_id()).await;
     let first = harness.claim(at(100)).await.remove(0);
     finish(&harness, &first, Parked, Some(500), at(101)).await;
-    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(102))).await.unwrap();
+    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(102)), audited()).await.unwrap();
     harness.outbox.park_removed(endpoint.id, at(102), 10).await.unwrap();
-    harness.access.insert_endpoint(heir.clone()).await.unwrap();
+    harness.access.insert_endpoint(heir.clone(), audited()).await.unwrap();
     assert!(status(&harness, all[0], endpoint.id).await.unwrap().removed);
     let parked = Some(DeliveryState::Parked);
     assert_eq!(states(&harness, &all, endpoint.id).await, [parked, parked]);
@@ -209,9 +216,9 @@ pub async fn what_was_never_tried_and_went_elsewhere_is_listed(harness: Arc<Harn
     let heir = new_endpoint(merchant.id);
     let payment = told(&harness, merchant.id, 3).await;
     let all = events(&harness, payment.order.payment_id()).await;
-    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(60))).await.unwrap();
+    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(60)), audited()).await.unwrap();
     assert_eq!(harness.outbox.park_removed(endpoint.id, at(60), 10).await, Ok((3, false)));
-    harness.access.insert_endpoint(heir.clone()).await.unwrap();
+    harness.access.insert_endpoint(heir.clone(), audited()).await.unwrap();
     let at_endpoint = |state| NotificationFilter { endpoint: Some(endpoint.id), state, ..Default::default() };
     let parked = Some(DeliveryState::Parked);
     assert_eq!(ids(&harness, at_endpoint(parked)).await, all);
@@ -337,7 +344,7 @@ pub async fn notifications_are_listed_by_what_they_are(harness: Arc<Harness>) {
 pub async fn notifications_are_listed_by_their_status(harness: Arc<Harness>) {
     let (merchant, endpoint) = harness.merchant().await;
     let second = new_endpoint(merchant.id);
-    harness.access.insert_endpoint(second.clone()).await.unwrap();
+    harness.access.insert_endpoint(second.clone(), audited()).await.unwrap();
     for _ in 0..3 {
         told(&harness, merchant.id, 2).await;
     }

@@ -17,7 +17,16 @@ use crate::values::{at, bank_details, fresh, minor, new_session, of_order, order
 
 /// A change that no operation goes with.
 pub(super) fn changing(order: dropin_kernel::Change<Order>) -> ChangeOrder {
-    ChangeOrder { order, session: None, operation: None, refund: None, history: vec![], events: vec![], key_use: None }
+    ChangeOrder {
+        order,
+        session: None,
+        operation: None,
+        refund: None,
+        history: vec![],
+        events: vec![],
+        key_use: None,
+        audit: None,
+    }
 }
 
 /// The shopper of a payment that was submitted is sent to a hosted page until second 900; the operation stays open until 60.

@@ -24,6 +24,7 @@ pub async fn an_authorization_is_prepared_whole(harness: Arc<Harness>) {
         session: prepare.session.clone().map(|change| change.next),
         refund: None,
         contract: None,
+        is_charge: false,
     };
     let prepared = harness.payments.prepare_authorization(prepare).await.unwrap();
     assert!(matches!(prepared, AuthorizationPrepared::Done(Some(card)) if card == stash.sealed));

@@ -11,7 +11,7 @@ use time::macros::date;
 
 use crate::Harness;
 use crate::steps::refund;
-use crate::values::{at, fresh, minor, sale_rate, terms_with};
+use crate::values::{at, audited, fresh, minor, sale_rate, terms_with};
 
 fn quote(rate: &str, dated: Dated, source: Source) -> Quote {
     Quote { rate: rate.parse().unwrap(), dated, source }
@@ -106,17 +106,17 @@ pub async fn rate_settings_are_set_in_parts(harness: Arc<Harness>) {
     let markup = |points| Markup::from_basis_points(points).unwrap();
     let markups = [(Currency::Usd, markup(2_000)), (Currency::Brl, markup(1))];
     let change = RateChange { form: Some(RateForm::Guaranteed), settlement: None, markups: markups.into() };
-    assert_eq!(harness.rates.change_rates(merchant.id, change.clone()).await, Ok(AccountChanged::Done));
+    assert_eq!(harness.rates.change_rates(merchant.id, change.clone(), audited()).await, Ok(AccountChanged::Done));
     let mut settings = RateSettings::default().changed(&change);
     assert_eq!(harness.rates.find_rate_settings(merchant.id).await, Ok(settings.clone()));
     let more =
         RateChange { form: None, settlement: Some(Currency::Jpy), markups: [(Currency::Usd, Markup::NONE)].into() };
-    assert_eq!(harness.rates.change_rates(merchant.id, more.clone()).await, Ok(AccountChanged::Done));
+    assert_eq!(harness.rates.change_rates(merchant.id, more.clone(), audited()).await, Ok(AccountChanged::Done));
     settings = settings.changed(&more);
     assert_eq!(harness.rates.find_rate_settings(merchant.id).await, Ok(settings));
     assert_eq!(harness.rates.find_rate_settings(other.id).await, Ok(RateSettings::default()));
     let nobody = MerchantId::new(fresh());
-    assert_eq!(harness.rates.change_rates(nobody, change).await, Ok(AccountChanged::Missing));
+    assert_eq!(harness.rates.change_rates(nobody, change, audited()).await, Ok(AccountChanged::Missing));
 }
 
 pub async fn of_many_who_set_rates_none_is_lost(harness: Arc<Harness>) {
@@ -127,7 +127,7 @@ pub async fn of_many_who_set_rates_none_is_lost(harness: Arc<Harness>) {
             let (rates, id) = (harness.rates.clone(), merchant.id);
             let markups = [(currency, Markup::from_basis_points(points).unwrap())].into();
             let change = RateChange { markups, ..RateChange::default() };
-            tokio::spawn(async move { rates.change_rates(id, change).await })
+            tokio::spawn(async move { rates.change_rates(id, change, audited()).await })
         })
         .collect();
     for racer in racers {

@@ -10,7 +10,7 @@ use super::notifications::{
     asked, deliver_all, events, finish, ids, queued, replay, sent, states, status, told, wants,
 };
 use crate::Harness;
-use crate::values::{at, fresh, seconds};
+use crate::values::{at, audited, fresh, seconds};
 
 use DeliveryResult::{Acknowledged, Parked, Retry};
 use DeliveryState::{Delivered, Pending};
@@ -257,7 +257,8 @@ pub async fn replays_come_at_their_rate(harness: Arc<Harness>) {
     let ask = async |events: &[EventId], asked: &ReplayRequest, now| {
         let item = |event: &EventId| ReplayItem { event: *event, from: endpoint.id, state: Some(Delivered) };
         let items = events.iter().map(item).collect();
-        assert_eq!(harness.notifications.replay(endpoint.id, items, asked.clone(), now).await, Ok(queued(10)));
+        let step = ReplayRequest { audit: audited(), ..asked.clone() };
+        assert_eq!(harness.notifications.replay(endpoint.id, items, step, now).await, Ok(queued(10)));
     };
     let one = asked(Some(seconds(1)));
     // In two steps, as a long list is, each of five payments with two events.
@@ -302,7 +303,7 @@ pub async fn replays_are_only_for_endpoints_of_the_merchant(harness: Arc<Harness
     wants(&harness, &endpoint, "ORDER_*");
     assert_eq!(ask(endpoint.id).await, ReplayCounts { queued: 1, unwanted: 1, ..Default::default() });
     assert_eq!(sent(&deliver_all(&harness, at(201)).await), all[1..]);
-    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(202))).await.unwrap();
+    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(202)), audited()).await.unwrap();
     assert_eq!(ask(endpoint.id).await, refused, "removed");
     let unknown = ReplayItem { event: EventId::new(fresh()), from: stranger.id, state: None };
     let outcome = harness.notifications.replay(stranger.id, vec![unknown], asked(None), at(203)).await;
@@ -330,7 +331,7 @@ pub async fn what_a_removed_endpoint_was_asked_to_get_is_parked(harness: Arc<Har
         deliver_all(&harness, at(100)).await;
         let all = events(&harness, payment.order.payment_id()).await;
         replay(&harness, endpoint.id, &all, at(200)).await;
-        harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(201))).await.unwrap();
+        harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(201)), audited()).await.unwrap();
         if by_claim {
             assert_eq!(harness.claim(at(202)).await, []);
         } else {

@@ -7,15 +7,15 @@ use dropin_ports::{Applied, EndpointChange, SealedCredential, SealedKind, Sealed
 
 use super::contract::opened;
 use crate::Harness;
-use crate::values::{at, fresh, new_endpoint};
+use crate::values::{at, audited, fresh, new_endpoint};
 
 /// An endpoint with a previous secret, and a wallet's certificate, of a merchant of their own.
 async fn merchant_with_secrets(harness: &Harness) -> (MerchantId, Endpoint, WalletIdentity) {
     let (merchant, _) = harness.merchant().await;
     let endpoint = new_endpoint(merchant.id);
-    harness.access.insert_endpoint(endpoint.clone()).await.unwrap();
+    harness.access.insert_endpoint(endpoint.clone(), audited()).await.unwrap();
     let change = EndpointChange::Secret { new: SealedSecret(vec![7, 0, 255]), old_until: Some(at(9)) };
-    assert_eq!(harness.access.change_endpoint(endpoint.id, change).await, Ok(Done));
+    assert_eq!(harness.access.change_endpoint(endpoint.id, change, audited()).await, Ok(Done));
     let identity = WalletIdentity {
         merchant_id: merchant.id,
         identifier: MerchantIdentifier::parse("merchant.example.shop").unwrap(),
@@ -24,7 +24,7 @@ async fn merchant_with_secrets(harness: &Harness) -> (MerchantId, Endpoint, Wall
         expires_at: at(50),
         set_at: at(1),
     };
-    harness.wallets.put_wallet(identity.clone()).await.unwrap();
+    harness.wallets.put_wallet(identity.clone(), audited()).await.unwrap();
     (merchant.id, endpoint_now(harness, merchant.id, endpoint.id).await, identity)
 }
 
@@ -60,9 +60,10 @@ fn with(value: &SealedValue, sealed: SealedSecret) -> SealedValue {
         SealedValue::WebhookSecret { endpoint, .. } => SealedValue::WebhookSecret { endpoint, sealed },
         SealedValue::PreviousWebhookSecret { endpoint, .. } => SealedValue::PreviousWebhookSecret { endpoint, sealed },
         SealedValue::WalletCertificate { merchant, .. } => SealedValue::WalletCertificate { merchant, sealed },
-        SealedValue::ContractCredential { merchant, contract, .. } => {
+        SealedValue::OperatorAuthenticator { operator, .. } => SealedValue::OperatorAuthenticator { operator, sealed },
+        SealedValue::ContractCredential { merchant, contract, discarded, .. } => {
             let sealed = SealedCredential { key_id: "1732406401-0badcafe".to_owned(), bytes: sealed.0 };
-            SealedValue::ContractCredential { merchant, contract, sealed }
+            SealedValue::ContractCredential { merchant, contract, discarded, sealed }
         }
     }
 }
@@ -84,9 +85,9 @@ pub async fn sealed_values_of_every_kind_are_listed_in_pages(harness: Arc<Harnes
         expected[0].push(SealedValue::WebhookSecret { endpoint: plain.id, sealed: plain.secret });
         let removed = merchant_with_secrets(&harness).await;
         for endpoint in harness.access.list_endpoints(removed.0).await.unwrap() {
-            harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(3))).await.unwrap();
+            harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(3)), audited()).await.unwrap();
         }
-        harness.wallets.remove_wallet(removed.0).await.unwrap();
+        harness.wallets.remove_wallet(removed.0, audited()).await.unwrap();
     }
     for (kind, mut expected) in SealedKind::ALL.into_iter().zip(expected) {
         expected.sort_by_key(SealedValue::row);
@@ -102,7 +103,7 @@ pub async fn stored_credentials_are_listed_in_pages_and_sealed_anew(harness: Arc
     for number in 0..5 {
         let contract = opened(&harness, merchant.id, &format!("contract-{number}"), at(1)).await.id;
         let sealed = harness.contracts.find_credential(contract).await.unwrap().unwrap();
-        expected.push(SealedValue::ContractCredential { merchant: merchant.id, contract, sealed });
+        expected.push(SealedValue::ContractCredential { merchant: merchant.id, contract, discarded: None, sealed });
     }
     expected.sort_by_key(SealedValue::row);
     for limit in [1, 3, 100] {
@@ -154,9 +155,9 @@ pub async fn a_change_of_the_merchants_wins_over_a_replacement(harness: Arc<Harn
     let (merchant, endpoint, identity) = merchant_with_secrets(&harness).await;
     let old = values(&endpoint, &identity);
     let change = EndpointChange::Secret { new: SealedSecret(vec![8]), old_until: Some(at(11)) };
-    harness.access.change_endpoint(endpoint.id, change).await.unwrap();
+    harness.access.change_endpoint(endpoint.id, change, audited()).await.unwrap();
     let identity = WalletIdentity { sealed: SealedSecret(vec![9]), ..identity };
-    harness.wallets.put_wallet(identity.clone()).await.unwrap();
+    harness.wallets.put_wallet(identity.clone(), audited()).await.unwrap();
     for old in &old {
         let late = harness.sealed.replace_sealed(old, &with(old, SealedSecret(vec![2, 1]))).await;
         assert_eq!(late, Ok(Applied::Stale), "{:?}", old.kind());

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use dropin_card::{Scheme, StashedKind, Wallet};
-use dropin_ports::{AuthorizationPrepared, SealedCard, StashEntry, StashSummary, StashUse};
+use dropin_ports::{AuthorizationPrepared, SealedCard, StashEntry, StashKey, StashSummary, StashUse};
 
 use crate::Harness;
 use crate::values::{at, entry, found};
@@ -39,6 +39,19 @@ pub async fn an_entry_is_replaced_by_the_next(harness: Arc<Harness>) {
         harness.stash.put_stash(one.clone()).await.unwrap();
         assert_eq!(harness.stash.peek_stash(&one.key, at(0)).await, Ok(Some(found(&one))));
     }
+}
+
+pub async fn an_entry_is_read_and_stays(harness: Arc<Harness>) {
+    let ((merchant, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let kept = entry(merchant.id, at(100));
+    harness.stash.put_stash(kept.clone()).await.unwrap();
+    for _ in 0..2 {
+        let read = harness.stash.read_stash(&kept.key, at(99)).await;
+        assert_eq!(read, Ok(Some((kept.summary, kept.sealed.clone()))));
+    }
+    assert_eq!(harness.stash.read_stash(&kept.key, at(100)).await, Ok(None), "expired");
+    let others = StashKey { merchant_id: other.id, ..kept.key };
+    assert_eq!(harness.stash.read_stash(&others, at(0)).await, Ok(None));
 }
 
 pub async fn only_the_exact_key_finds_an_entry(harness: Arc<Harness>) {

@@ -7,7 +7,7 @@ use dropin_kernel::MerchantId;
 use dropin_ports::AccountChanged::{Done, Missing};
 
 use crate::Harness;
-use crate::values::{at, fresh};
+use crate::values::{at, audited, fresh};
 
 fn identity(merchant: MerchantId, ends: u64) -> WalletIdentity {
     WalletIdentity {
@@ -33,22 +33,22 @@ fn domain(merchant: MerchantId, name: &str, registered: u64) -> RegisteredDomain
 pub async fn an_identity_is_replaced_and_removed(harness: Arc<Harness>) {
     let (merchant, _) = harness.merchant().await;
     assert_eq!(harness.wallets.find_wallet(merchant.id).await, Ok(None));
-    assert_eq!(harness.wallets.remove_wallet(merchant.id).await, Ok(Missing));
+    assert_eq!(harness.wallets.remove_wallet(merchant.id, audited()).await, Ok(Missing));
     for ends in [50, 40] {
         let identity = identity(merchant.id, ends);
-        assert_eq!(harness.wallets.put_wallet(identity.clone()).await, Ok(Done));
+        assert_eq!(harness.wallets.put_wallet(identity.clone(), audited()).await, Ok(Done));
         assert_eq!(harness.wallets.find_wallet(merchant.id).await, Ok(Some(identity)));
     }
-    assert_eq!(harness.wallets.remove_wallet(merchant.id).await, Ok(Done));
+    assert_eq!(harness.wallets.remove_wallet(merchant.id, audited()).await, Ok(Done));
     assert_eq!(harness.wallets.find_wallet(merchant.id).await, Ok(None));
-    assert_eq!(harness.wallets.put_wallet(identity(MerchantId::new(fresh()), 1)).await, Ok(Missing));
+    assert_eq!(harness.wallets.put_wallet(identity(MerchantId::new(fresh()), 1), audited()).await, Ok(Missing));
 }
 
 pub async fn certificates_that_end_first_come_first(harness: Arc<Harness>) {
     let mut expected = vec![];
     for ends in [30, 10, 20] {
         let (merchant, _) = harness.merchant().await;
-        harness.wallets.put_wallet(identity(merchant.id, ends)).await.unwrap();
+        harness.wallets.put_wallet(identity(merchant.id, ends), audited()).await.unwrap();
         expected.push((merchant.id, at(ends)));
     }
     expected.sort_by_key(|(_, ends)| *ends);
@@ -59,7 +59,7 @@ pub async fn certificates_that_end_first_come_first(harness: Arc<Harness>) {
 pub async fn a_domain_is_registered_checked_and_registered_anew(harness: Arc<Harness>) {
     let (merchant, _) = harness.merchant().await;
     let first = domain(merchant.id, "shop.example", 1);
-    assert_eq!(harness.wallets.put_wallet_domain(first.clone()).await, Ok(Done));
+    assert_eq!(harness.wallets.put_wallet_domain(first.clone(), audited()).await, Ok(Done));
     assert_eq!(harness.wallets.find_wallet_domain(merchant.id, &first.domain).await, Ok(Some(first.clone())));
     for failure in [Some("404".to_owned()), None] {
         let check = DomainCheck { at: at(5), failure };
@@ -68,13 +68,13 @@ pub async fn a_domain_is_registered_checked_and_registered_anew(harness: Arc<Har
         assert_eq!(found, RegisteredDomain { check: Some(check), ..first.clone() });
     }
     let second = domain(merchant.id, "shop.example", 2);
-    harness.wallets.put_wallet_domain(second.clone()).await.unwrap();
+    harness.wallets.put_wallet_domain(second.clone(), audited()).await.unwrap();
     let late = harness.wallets.check_wallet_domain(&first, DomainCheck { at: at(6), failure: None }).await;
     assert_eq!(late, Ok(Missing), "what was found of another file says nothing of this one");
     let found = harness.wallets.find_wallet_domain(merchant.id, &second.domain).await.unwrap().unwrap();
     assert_eq!((found.state(), found), (DomainState::Registered, second));
     let nobodys = domain(MerchantId::new(fresh()), "shop.example", 3);
-    assert_eq!(harness.wallets.put_wallet_domain(nobodys.clone()).await, Ok(Missing));
+    assert_eq!(harness.wallets.put_wallet_domain(nobodys.clone(), audited()).await, Ok(Missing));
     let check = DomainCheck { at: at(6), failure: None };
     assert_eq!(harness.wallets.check_wallet_domain(&nobodys, check).await, Ok(Missing));
 }
@@ -84,7 +84,7 @@ pub async fn domains_are_the_merchants_own(harness: Arc<Harness>) {
     let [b, a, of_bob] =
         [domain(ana.id, "b.example", 1), domain(ana.id, "a.example", 2), domain(bob.id, "b.example", 3)];
     for one in [&b, &a, &of_bob] {
-        harness.wallets.put_wallet_domain(one.clone()).await.unwrap();
+        harness.wallets.put_wallet_domain(one.clone(), audited()).await.unwrap();
     }
     assert_eq!(harness.wallets.list_wallet_domains(ana.id).await, Ok(vec![a.clone(), b.clone()]));
     assert_eq!(harness.wallets.find_wallet_domain(bob.id, &a.domain).await, Ok(None));

@@ -18,14 +18,19 @@ mod replay;
 mod status;
 
 use async_trait::async_trait;
-use dropin_kernel::{EndpointId, EventId, Timestamp};
+use diesel::prelude::*;
+use dropin_kernel::{EndpointId, EventId, MerchantId, Timestamp};
 use dropin_ports::{
-    DiscardRequest, EventsPurged, NotificationDetails, NotificationPage, NotificationQuery, NotificationStore,
-    ReplayCounts, ReplayItem, ReplayRequest, StoreError,
+    DiscardRequest, EventsPurged, NewAuditEntry, NotificationDetails, NotificationPage, NotificationQuery,
+    NotificationStore, ReplayCounts, ReplayItem, ReplayRequest, StoreError,
 };
 
 use purge::Step;
 
+use crate::audit_log;
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable};
+use crate::schema::endpoint;
 use crate::sql::Id;
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
@@ -49,6 +54,10 @@ impl NotificationStore for Store {
     ) -> Result<ReplayCounts, StoreError> {
         self.write(move |connection| {
             let queued = replay::replay(connection, to, &items, &asked, now)?;
+            if 0 < queued.queued + queued.hurried {
+                let entry = of_merchant_of(connection, to, &asked.audit)?;
+                audit_log::append(connection, &entry)?;
+            }
             Ok(if asked.dry_run { TxOutcome::Rollback(queued) } else { TxOutcome::Commit(queued) })
         })
         .await
@@ -57,6 +66,9 @@ impl NotificationStore for Store {
     async fn discard(&self, asked: DiscardRequest, now: Timestamp) -> Result<u32, StoreError> {
         self.write(move |connection| {
             let count = discard::discard(connection, &asked, now)?;
+            if 0 < count {
+                audit_log::append(connection, &asked.audit)?;
+            }
             Ok(if asked.dry_run { TxOutcome::Rollback(count) } else { TxOutcome::Commit(count) })
         })
         .await
@@ -90,6 +102,22 @@ impl NotificationStore for Store {
         let step = Step { before, after, look_at };
         self.read(move |connection| step.count(connection, tries_since)).await
     }
+}
+
+/// The entry as one of the endpoint's merchant.
+fn of_merchant_of(
+    connection: &mut AnyConnection,
+    id: EndpointId,
+    entry: &NewAuditEntry,
+) -> Result<NewAuditEntry, Fault> {
+    let merchant: Option<Id> = endpoint::table
+        .find(Id(id.uuid()))
+        .select(endpoint::merchant_id)
+        .first(connection)
+        .optional()
+        .in_table("endpoint")?;
+    let merchant_id = merchant.map(|merchant| MerchantId::new(merchant.0));
+    Ok(NewAuditEntry { merchant_id, ..entry.clone() })
 }
 
 /// Ids as the statements take a list of them.

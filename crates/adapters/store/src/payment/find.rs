@@ -189,7 +189,8 @@ pub(super) fn payment(connection: &mut AnyConnection, operation: OpId) -> Result
         return Err(corrupt("processor_op", "its refund is missing or another's"));
     }
     let contract = order.contract_id.map(|id| contract::load(connection, id)).transpose()?;
-    Ok(Some(Payment { operation, order, session, refund, contract }))
+    let is_charge = order.contract_id.is_some() && contract::is_charge(connection, order.id)?;
+    Ok(Some(Payment { operation, order, session, refund, contract, is_charge }))
 }
 
 /// The Session of an Order, if it has one.

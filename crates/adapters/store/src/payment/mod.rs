@@ -22,7 +22,7 @@ use crate::fault::Fault;
 use crate::session::apply_state;
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
-use crate::{append_only, idempotency};
+use crate::{append_only, audit_log, idempotency};
 
 pub(crate) use operation::tries;
 pub(crate) use prepare::{EligiblePreparation, Preparation};
@@ -149,7 +149,7 @@ fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<
             return Ok(TxOutcome::Rollback(OrderChanged::KeyTaken));
         }
     }
-    append_only::append_history_all(connection, &change.history)?;
+    audit_log::append_with_history(connection, &change.history, change.audit.as_ref())?;
     append_only::enqueue_events(connection, &change.events)?;
     Ok(TxOutcome::Commit(OrderChanged::Done))
 }

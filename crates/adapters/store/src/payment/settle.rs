@@ -12,7 +12,7 @@ use crate::connection::AnyConnection;
 use crate::fault::Fault;
 use crate::session::apply_state;
 use crate::worker_pool::{Batchable, TxOutcome, Work};
-use crate::{append_only, contract, idempotency, postgres};
+use crate::{append_only, audit_log, contract, idempotency, postgres};
 
 /// A settlement to be written.
 pub(crate) struct Settling(pub(crate) Settlement);
@@ -44,6 +44,7 @@ impl Settling {
             history: _,
             answer,
             now: _,
+            audit,
         } = &self.0;
         let order = order.as_ref()?;
         let OrderParts {
@@ -87,6 +88,7 @@ impl Settling {
             && refund.is_none()
             && new_refund.is_none()
             && answer.is_none()
+            && audit.is_none()
             && follow_up.as_ref().is_none_or(|next| next.channel == Channel::Nobody && next.refund.is_none());
         (plain && counts_on && own && unasked).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
     }
@@ -118,7 +120,7 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<TxO
         operation::insert(connection, operation)?;
     }
     append_only::post_ledger(connection, &settlement.ledger)?;
-    append_only::append_history_all(connection, &settlement.history)?;
+    audit_log::append_with_history(connection, &settlement.history, settlement.audit.as_ref())?;
     append_only::enqueue_events(connection, &settlement.events)?;
     match (&settlement.answer, &settlement.follow_up) {
         (None, Some(next)) if next.channel != Channel::Nobody => {

@@ -4,9 +4,10 @@ use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_order::LedgerTransaction;
-use dropin_ports::{NewEvent, NewHistoryEntry};
+use dropin_ports::{NewAuditEntry, NewEvent, NewHistoryEntry};
 
 use crate::append_only::{entry_count, history_row};
+use crate::audit_log::EntryColumns;
 use crate::fault::Fault;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{rows, statement, statement_about};
@@ -56,6 +57,67 @@ pub(super) fn step(number: i64, step: &NewHistoryEntry) -> Step<'_> {
 /// Appends steps to the history, in their order.
 pub(crate) fn append_history(connection: &mut PgConnection, steps: &[NewHistoryEntry]) -> Result<(), Fault> {
     AppendHistory { steps: steps.iter().map(|one| step(0, one)).collect() }.execute(connection)?;
+    Ok(())
+}
+
+rows! {
+    /// An entry of the audit log.
+    AuditEntries of AuditRow<'a> as "entry" {
+        id: Id => SqlId,
+        merchant_id: Option<Id> => Nullable<SqlId>,
+        actor_kind: &'a str => Text,
+        actor_name: Option<&'a str> => Nullable<Text>,
+        address: Option<String> => Nullable<Text>,
+        note: Option<&'a str> => Nullable<Text>,
+        action: &'a str => Text,
+        subject_kind: &'a str => Text,
+        subject_id: &'a str => Text,
+        value_before: Option<&'a str> => Nullable<Text>,
+        value_after: Option<&'a str> => Nullable<Text>,
+        happened_at: Instant => SqlInstant,
+    }
+}
+
+statement_about! {
+    /// Appends steps, in their order, and what the audit log says of them.
+    AppendHistoryWithAudit<'a> { entries: AuditEntries<'a>, steps: Steps<'a>, }
+    "WITH audited AS ( \
+            INSERT INTO audit_log (id, merchant_id, actor_kind, actor_name, address, note, action, subject_kind, subject_id, \
+                value_before, value_after, happened_at) \
+            SELECT entry.id, entry.merchant_id, entry.actor_kind, entry.actor_name, entry.address, entry.note, entry.action, \
+                entry.subject_kind, entry.subject_id, entry.value_before, entry.value_after, entry.happened_at FROM ? \
+        ) INSERT INTO history \
+            (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
+        SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
+            step.state_before, step.state_after, step.happened_at FROM ?";
+}
+
+/// Appends steps to the history and an entry to the audit log.
+pub(crate) fn append_history_with_audit(
+    connection: &mut PgConnection,
+    steps: &[NewHistoryEntry],
+    entry: &NewAuditEntry,
+) -> Result<(), Fault> {
+    let columns = EntryColumns::new(entry)?;
+    let row = AuditRow {
+        id: columns.id,
+        merchant_id: columns.merchant_id,
+        actor_kind: columns.actor_kind,
+        actor_name: columns.actor_name,
+        address: columns.address,
+        note: columns.note,
+        action: columns.action,
+        subject_kind: columns.subject_kind,
+        subject_id: columns.subject_id,
+        value_before: columns.before,
+        value_after: columns.after,
+        happened_at: columns.happened_at,
+    };
+    let append = AppendHistoryWithAudit {
+        entries: std::iter::once(row).collect(),
+        steps: steps.iter().map(|one| step(0, one)).collect(),
+    };
+    append.execute(connection)?;
     Ok(())
 }
 

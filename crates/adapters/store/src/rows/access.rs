@@ -4,7 +4,7 @@ use std::time::Duration;
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_access::{
     ApiUser, Endpoint, EndpointSettings, Merchant, MerchantParts, Origin, PasswordHash, Permission, Permissions,
-    Retiring, SealedSecret,
+    Retiring, SavedCardSettings, SealedSecret,
 };
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
@@ -25,6 +25,8 @@ pub(crate) struct MerchantRow {
     sandbox: bool,
     methods: Option<Document>,
     attempts_allowed: i32,
+    saved_cards_offered: bool,
+    saved_card_kind: String,
 }
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -83,6 +85,8 @@ impl MerchantRow {
             sandbox: merchant.sandbox,
             methods: methods::write(&merchant.methods)?,
             attempts_allowed: attempts_stored(merchant.attempts_allowed)?,
+            saved_cards_offered: merchant.saved_cards.offered,
+            saved_card_kind: merchant.saved_cards.kind.as_str().to_owned(),
         })
     }
 
@@ -101,6 +105,10 @@ impl MerchantRow {
             session_lifetime: Duration::from_micros(lifetime),
             attempts_allowed: u32::try_from(self.attempts_allowed)
                 .map_err(|_negative| missing("merchant", "attempts_allowed"))?,
+            saved_cards: SavedCardSettings {
+                offered: self.saved_cards_offered,
+                kind: self.saved_card_kind.parse().map_err(|_unknown| missing("merchant", "saved_card_kind"))?,
+            },
             methods: methods::read(self.methods.as_ref())?,
             sandbox: self.sandbox,
             created_at: self.created_at.0,

@@ -1,9 +1,11 @@
 //! The document that holds a Session's terms. Amounts are whole minor units of the row's currency.
 
+use dropin_kernel::ContractId;
 use dropin_money::Currency;
 use dropin_session::{BillingChoice, SessionTerms, SessionTermsParts};
 use dropin_validation::{BillingProfile, Discount, Item, MAX_QUANTITY, ShippingDetails, WebUrl};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::billing::RecipientDocument;
 use super::rates::RateDocument;
@@ -27,6 +29,8 @@ pub(super) struct TermsDocument {
     allow_contract: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     open_contract: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    contract_id: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rate: Option<RateDocument>,
     billing: BillingDocument,
@@ -88,6 +92,7 @@ impl TermsDocument {
             discounts: terms.discounts.as_ref().map(|discounts| discounts.iter().map(discount).collect()),
             allow_contract: terms.allow_contract,
             open_contract: terms.open_contract,
+            contract_id: terms.contract_id.map(ContractId::uuid),
             rate: terms.rate.as_ref().map(RateDocument::new),
             billing: match &terms.billing_choice {
                 BillingChoice::Supplied => BillingDocument::Supplied,
@@ -118,6 +123,7 @@ impl TermsDocument {
             discounts: discounts.map(Iterator::collect::<Result<_, _>>).transpose()?,
             allow_contract: self.allow_contract,
             open_contract: self.open_contract,
+            contract_id: self.contract_id.map(ContractId::new),
             rate: self.rate.as_ref().map(|rate| rate.restore(currency)).transpose()?,
             total: amount(TABLE, currency, total_minor)?,
             billing_choice: match &self.billing {

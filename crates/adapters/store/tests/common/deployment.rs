@@ -36,9 +36,9 @@ pub(crate) async fn belongs_to_one(url: &str) {
     assert_eq!(start(Some(Production), Some("bb")).await, Err(other_key));
     let other_mode = StartRefused::Mode { remembered: Production, configured: Sandbox };
     assert_eq!(start(Some(Sandbox), Some("aa")).await, Err(other_mode));
-    tool.forget_deployment(false, true).await.unwrap();
+    tool.forget_deployment(false, true, dropin_store_contract::audited()).await.unwrap();
     assert_eq!(start(Some(Production), Some("bb")).await, Ok(()));
-    tool.forget_deployment(true, false).await.unwrap();
+    tool.forget_deployment(true, false, dropin_store_contract::audited()).await.unwrap();
     assert_eq!(start(Some(Sandbox), Some("bb")).await, Ok(()));
     assert_eq!(remembered().await, Deployment { mode: Some(Sandbox), master_key: Some("bb".to_owned()) });
 }
@@ -65,7 +65,7 @@ pub(crate) async fn remembers_what_was_chosen_and_fits(url: &str) {
     store.close();
     let (store, checked) = start(production, true, "aa").await;
     assert_eq!((checked, remembered().await.mode), (Ok(()), production));
-    open(url, Role::Tool, None, None).forget_deployment(true, true).await.unwrap();
+    open(url, Role::Tool, None, None).forget_deployment(true, true, dropin_store_contract::audited()).await.unwrap();
     assert_eq!(store.ready().await, Ok(()));
     assert_eq!(remembered().await, Deployment::default(), "it runs on, and writes nothing back");
     store.close();

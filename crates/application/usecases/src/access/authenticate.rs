@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use dropin_access::{ApiUser, Merchant, Permission, Permissions};
 use dropin_kernel::Timestamp;
-use dropin_ports::{AccessStore, Clock, Fingerprint, Secrets, StoreError};
+use dropin_ports::{AccessStore, Acting, Actor, Clock, Fingerprint, Secrets, StoreError};
 
 use super::failures::{FailureLimit, Failures, ThrottleDecision};
+use crate::audit_log::MerchantAct;
 use crate::recent::{Recalled, Recent};
 
 /// An authenticated API user and its merchant.
@@ -31,6 +32,12 @@ pub struct NotPermitted(
 );
 
 impl Caller {
+    /// An act of this caller's on its merchant's affairs; `address` is where the request comes from.
+    pub fn act(&self, address: Option<IpAddr>) -> MerchantAct {
+        let by = Acting::new(Actor::Merchant(self.username.clone()), address);
+        MerchantAct { merchant: self.merchant.id, by }
+    }
+
     /// Whether it may do that.
     ///
     /// # Errors
@@ -196,10 +203,14 @@ impl Authenticator {
     }
 
     fn pair(&self, client: IpAddr, username: &str) -> Fingerprint {
-        match client {
-            IpAddr::V4(address) => self.secrets.fingerprint(&[&address.octets(), username.as_bytes()]),
-            // One subscriber has a whole /64.
-            IpAddr::V6(address) => self.secrets.fingerprint(&[&address.octets()[..8], username.as_bytes()]),
-        }
+        self.secrets.fingerprint(&[&client_network(client), username.as_bytes()])
+    }
+}
+
+/// What of a client's address is counted together: an IPv4 address, or a /64, which one subscriber has whole.
+pub(crate) fn client_network(client: IpAddr) -> Vec<u8> {
+    match client {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets()[..8].to_vec(),
     }
 }

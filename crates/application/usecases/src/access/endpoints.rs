@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use dropin_access::{Endpoint, EndpointSettings, SealedSecret, TargetRefused};
+use dropin_access::{AuditAction, Endpoint, EndpointSettings, SealedSecret, TargetRefused};
 use dropin_kernel::{EndpointId, MerchantId, Timestamp, Violation, ViolationCode};
 use dropin_notification::{EventFilter, Schedule};
-use dropin_ports::{AccountChanged, EndpointChange, KeyringError};
+use dropin_ports::{AccountChanged, EndpointChange, KeyringError, NewAuditEntry};
 use dropin_validation::{UrlPolicy, WebUrl};
+use dropin_wire::audit_log::Document;
 use dropin_wire::event;
 
 use super::{AccountError, Merchants, of_endpoint};
+use crate::audit_log::endpoint_document;
 
 /// Payments whose waiting notifications are parked in one transaction.
 const PARK_BATCH: u32 = 200;
@@ -59,7 +61,9 @@ impl Merchants {
         let (endpoint, webhook_secret) = self.new_endpoint(merchant, url.clone())?;
         let endpoint = Endpoint { settings, ..endpoint };
         let endpoint_id = endpoint.id;
-        match self.store.insert_endpoint(endpoint).await? {
+        let entry = self.entry(merchant, AuditAction::EndpointAdd, endpoint_id);
+        let entry = entry.with_after(endpoint_document(&endpoint).finish());
+        match self.store.insert_endpoint(endpoint, entry).await? {
             AccountChanged::Done => Ok(EndpointAdded { endpoint_id, url, webhook_secret }),
             AccountChanged::Missing | AccountChanged::Ended => Err(AccountError::NoMerchant),
         }
@@ -89,7 +93,14 @@ impl Merchants {
             update.retry.map(EndpointChange::Retry),
         ];
         for change in changes.into_iter().flatten() {
-            of_endpoint(self.store.change_endpoint(id, change).await?)?;
+            let after = match &change {
+                EndpointChange::Url(url) => Document::new().text("Url", url),
+                EndpointChange::Events(events) => Document::new().optional("Events", events.as_ref()),
+                EndpointChange::Retry(retry) => Document::new().optional("Retry", retry.as_ref()),
+                EndpointChange::Secret { .. } | EndpointChange::Removed(_) => Document::new(),
+            };
+            let entry = self.endpoint_entry(id, AuditAction::EndpointChange, after).await?;
+            of_endpoint(self.store.change_endpoint(id, change, entry).await?)?;
         }
         Ok(())
     }
@@ -101,7 +112,9 @@ impl Merchants {
     /// [`AccountError::NoEndpoint`], [`AccountError::Store`]; when parking failed, what is left is parked when it is due.
     pub async fn remove_endpoint(&self, id: EndpointId) -> Result<u32, AccountError> {
         let now = self.clock.now();
-        match self.store.change_endpoint(id, EndpointChange::Removed(now)).await? {
+        let after = Document::new().text("RemovedAt", now);
+        let entry = self.endpoint_entry(id, AuditAction::EndpointRemove, after).await?;
+        match self.store.change_endpoint(id, EndpointChange::Removed(now), entry).await? {
             AccountChanged::Missing => return Err(AccountError::NoEndpoint),
             AccountChanged::Done | AccountChanged::Ended => {}
         }
@@ -124,8 +137,22 @@ impl Merchants {
     pub async fn rotate_secret(&self, id: EndpointId, overlap: Duration) -> Result<SecretRotated, AccountError> {
         let old_until = self.end_of(overlap)?;
         let (new, webhook_secret) = self.webhook_secret(id)?;
-        of_endpoint(self.store.change_endpoint(id, EndpointChange::Secret { new, old_until }).await?)?;
+        let after = Document::new().optional("OldSecretUntil", old_until);
+        let entry = self.endpoint_entry(id, AuditAction::EndpointSecretRotate, after).await?;
+        of_endpoint(self.store.change_endpoint(id, EndpointChange::Secret { new, old_until }, entry).await?)?;
         Ok(SecretRotated { webhook_secret, old_until })
+    }
+
+    /// The entry of a change of an endpoint.
+    async fn endpoint_entry(
+        &self,
+        id: EndpointId,
+        action: AuditAction,
+        after: Document,
+    ) -> Result<NewAuditEntry, AccountError> {
+        let endpoint = self.store.find_endpoint(id).await?.ok_or(AccountError::NoEndpoint)?;
+        let entry = self.entry(endpoint.merchant_id, action, id);
+        Ok(entry.with_before(endpoint_document(&endpoint).finish()).with_after(after.finish()))
     }
 
     pub(super) fn new_endpoint(&self, merchant: MerchantId, url: String) -> Result<(Endpoint, String), KeyringError> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dropin_access::{ApiUser, Endpoint, Merchant, MerchantParts, Origin, Permissions};
+use dropin_access::{ApiUser, AuditAction, Endpoint, Merchant, MerchantParts, Origin, Permissions, SavedCardSettings};
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
 use dropin_money::Currency;
@@ -11,6 +11,7 @@ use dropin_session::{DEFAULT_ATTEMPTS, MAX_ATTEMPTS};
 use dropin_validation::Text;
 
 use super::{AccountError, DRAWS, Merchants, unlucky};
+use crate::audit_log::{merchant_document, settings_document};
 
 /// How long an unpaid Session lives unless configured (docs/SPECIFICATION.md#session-lifetime).
 const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -89,6 +90,7 @@ impl Merchants {
             origins,
             session_lifetime: SESSION_LIFETIME,
             attempts_allowed: DEFAULT_ATTEMPTS,
+            saved_cards: SavedCardSettings::default(),
             methods: MerchantMethods::default(),
             sandbox: self.targets.is_sandbox(),
             created_at: self.clock.now(),
@@ -100,7 +102,10 @@ impl Merchants {
             let hash = self.secrets.hash_password(&password);
             let user_id = ApiUserId::new(self.ids.ordered());
             let user = ApiUser::new(user_id, id, username.clone(), hash, Permissions::all());
-            let new = NewMerchant { merchant: merchant.clone(), user, endpoint: endpoint.clone() };
+            let after = merchant_document(&merchant).text("Username", &username);
+            let after = after.optional("EndpointId", endpoint.as_ref().map(|endpoint| endpoint.id));
+            let audit = self.entry(id, AuditAction::MerchantCreate, id).with_after(after.finish());
+            let new = NewMerchant { merchant: merchant.clone(), user, endpoint: endpoint.clone(), audit };
             match self.store.insert_merchant(new).await? {
                 MerchantInserted::Done => {
                     return Ok(MerchantCreated { merchant_id: id, username, password, webhook_secret });
@@ -123,6 +128,8 @@ impl Merchants {
             origins: wanted.origins.map(|origins| self.check_origins(&mut wrong, origins)),
             session_lifetime: wanted.session_lifetime,
             attempts_allowed: wanted.attempts_allowed,
+            saved_cards_offered: wanted.saved_cards_offered,
+            saved_card_kind: wanted.saved_card_kind,
             methods: wanted.methods,
         };
         if settings.session_lifetime.is_some_and(|lifetime| !(SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lifetime))
@@ -135,7 +142,14 @@ impl Merchants {
         if !wrong.is_empty() {
             return Err(AccountError::Invalid(wrong.into_sorted()));
         }
-        match self.store.set_merchant(id, settings).await? {
+        let before = self.merchant(id).await?;
+        if settings == MerchantSettings::default() {
+            return Ok(before);
+        }
+        let entry = self.entry(id, AuditAction::MerchantChange, id);
+        let entry = entry.with_before(merchant_document(&before).finish());
+        let entry = entry.with_after(settings_document(&settings).finish());
+        match self.store.set_merchant(id, settings, entry).await? {
             AccountChanged::Done => self.merchant(id).await,
             AccountChanged::Missing | AccountChanged::Ended => Err(AccountError::NoMerchant),
         }

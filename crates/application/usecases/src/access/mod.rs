@@ -10,10 +10,16 @@ mod users;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_access::{InvalidMerchant, TargetPolicy};
-use dropin_kernel::{Timestamp, Violation, ViolationCode};
-use dropin_ports::{AccessStore, AccountChanged, Clock, IdSource, KeyringError, OutboxStore, Secrets, StoreError};
+use dropin_access::{AuditAction, InvalidMerchant, TargetPolicy};
+use dropin_kernel::{MerchantId, Timestamp, Violation, ViolationCode};
+use dropin_ports::{
+    AccessStore, AccountChanged, Acting, AuditSubject, Clock, IdSource, KeyringError, NewAuditEntry, OutboxStore,
+    Secrets, StoreError,
+};
 
+use crate::audit_log::AuditWriter;
+
+pub(crate) use authenticate::client_network;
 pub use authenticate::{AuthenticateError, Authenticator, Caller, NotPermitted, authenticate};
 pub use endpoints::{EndpointAdded, EndpointUpdate, SecretRotated};
 pub use failures::FailureLimit;
@@ -27,7 +33,7 @@ const LONGEST_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// How often a user name that is taken is drawn again; one draw has 48 random bits.
 const DRAWS: usize = 4;
 
-/// The operator's side of merchant accounts: the command line today, a panel later. The rules are here.
+/// The operator's side of merchant accounts, in the name of one who acts. The rules are here.
 #[derive(Clone)]
 pub struct Merchants {
     /// Where accounts are kept.
@@ -42,6 +48,8 @@ pub struct Merchants {
     pub ids: Arc<dyn IdSource>,
     /// Where notifications may go, in a sandbox or in production, as the deployment's new merchants then are.
     pub targets: TargetPolicy,
+    /// Who acts. A server that serves many makes one of these for each request.
+    pub by: Acting,
 }
 
 /// Why something about an account was not done.
@@ -77,6 +85,15 @@ pub enum AccountError {
 }
 
 impl Merchants {
+    /// Makes the entries of the audit log.
+    pub fn writer(&self) -> AuditWriter {
+        AuditWriter { by: self.by.clone(), clock: self.clock.clone(), ids: self.ids.clone() }
+    }
+
+    fn entry(&self, merchant: MerchantId, action: AuditAction, subject: impl Into<AuditSubject>) -> NewAuditEntry {
+        self.writer().entry(Some(merchant), action, subject)
+    }
+
     /// 256 random bits as a password.
     fn password(&self) -> String {
         hex(&self.ids.secret())

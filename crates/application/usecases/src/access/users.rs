@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use dropin_access::{ApiUser, Permissions};
+use dropin_access::{ApiUser, AuditAction, AuditSubjectKind, Permission, Permissions};
 use dropin_kernel::{ApiUserId, MerchantId, Timestamp, ViolationCode};
-use dropin_ports::{UserChange, UserInserted};
+use dropin_ports::{AuditSubject, NewAuditEntry, UserChange, UserInserted};
+use dropin_wire::audit_log::Document;
 
 use super::{AccountError, DRAWS, Merchants, invalid, of_user, unlucky};
+use crate::audit_log::user_document;
 
 /// A new API user's credentials, shown this once. No Debug: they are secret.
 pub struct UserAdded {
@@ -38,7 +40,9 @@ impl Merchants {
             let (id, username) = (ApiUserId::new(self.ids.ordered()), self.username());
             let hash = self.secrets.hash_password(&password);
             let user = ApiUser::new(id, merchant, username.clone(), hash, permissions);
-            match self.store.insert_user(user).await? {
+            let entry = self.entry(merchant, AuditAction::UserAdd, subject(&username));
+            let entry = entry.with_after(user_document(&user).finish());
+            match self.store.insert_user(user, entry).await? {
                 UserInserted::Done => return Ok(UserAdded { username, password, permissions }),
                 UserInserted::NoMerchant => return Err(AccountError::NoMerchant),
                 UserInserted::DuplicateUsername => {}
@@ -62,7 +66,9 @@ impl Merchants {
     /// [`AccountError::Invalid`] (Permissions), [`AccountError::NoUser`], [`AccountError::Revoked`], [`AccountError::Store`].
     pub async fn set_permissions(&self, username: &str, permissions: Permissions) -> Result<(), AccountError> {
         check(permissions)?;
-        of_user(self.store.change_user(username, UserChange::Permissions(permissions)).await?)
+        let after = Document::new().texts("Permissions", permissions.iter().map(Permission::as_str));
+        let entry = self.user_entry(username, AuditAction::UserPermissionsChange, after).await?;
+        of_user(self.store.change_user(username, UserChange::Permissions(permissions), entry).await?)
     }
 
     /// Shuts an API user out for ever, with every password it has; in force within two seconds.
@@ -71,7 +77,8 @@ impl Merchants {
     /// [`AccountError::NoUser`], [`AccountError::Revoked`], [`AccountError::Store`].
     pub async fn revoke_user(&self, username: &str) -> Result<(), AccountError> {
         let now = self.clock.now();
-        of_user(self.store.change_user(username, UserChange::Revoked(now)).await?)
+        let entry = self.user_entry(username, AuditAction::UserRevoke, Document::new().text("RevokedAt", now)).await?;
+        of_user(self.store.change_user(username, UserChange::Revoked(now), entry).await?)
     }
 
     /// Gives an API user a new password. The one of before counts for `overlap` more (zero ends it now); one that was replaced
@@ -83,9 +90,27 @@ impl Merchants {
         let old_until = self.end_of(overlap)?;
         let password = self.password();
         let change = UserChange::Password { new: self.secrets.hash_password(&password), old_until };
-        of_user(self.store.change_user(username, change).await?)?;
+        let after = Document::new().optional("OldPasswordUntil", old_until);
+        let entry = self.user_entry(username, AuditAction::UserPasswordRotate, after).await?;
+        of_user(self.store.change_user(username, change, entry).await?)?;
         Ok(PasswordRotated { password, old_until })
     }
+
+    /// The entry of a change of a user.
+    async fn user_entry(
+        &self,
+        username: &str,
+        action: AuditAction,
+        after: Document,
+    ) -> Result<NewAuditEntry, AccountError> {
+        let user = self.store.find_user(username).await?.ok_or(AccountError::NoUser)?;
+        let entry = self.entry(user.merchant_id, action, subject(username));
+        Ok(entry.with_before(user_document(&user).finish()).with_after(after.finish()))
+    }
+}
+
+fn subject(username: &str) -> AuditSubject {
+    AuditSubject::new(AuditSubjectKind::User, username)
 }
 
 fn check(permissions: Permissions) -> Result<(), AccountError> {

@@ -17,6 +17,7 @@ fn merchant(methods: MerchantMethods) -> Merchant {
         origins: vec![],
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
+        saved_cards: Default::default(),
         methods,
         sandbox: true,
         created_at: Timestamp::from_micros(0),

@@ -1,7 +1,12 @@
 //! Saying of what is parked that it need not arrive any more.
 
-use dropin_kernel::{EndpointId, EventId};
-use dropin_ports::{DeliveryState, DeliveryStatus, DiscardRequest, NotificationFilter, NotificationQuery, StoreError};
+use dropin_access::{AuditAction, AuditSubjectKind};
+use dropin_kernel::{EndpointId, EventId, MerchantId};
+use dropin_ports::{
+    Acting, AuditSubject, DeliveryState, DeliveryStatus, DiscardRequest, NotificationFilter, NotificationQuery,
+    StoreError,
+};
+use dropin_wire::audit_log::Document;
 
 use super::{MAX_STEP_EVENTS, Notifications};
 
@@ -24,8 +29,10 @@ pub enum DiscardWhich {
 pub struct DiscardOrder {
     /// Which.
     pub which: DiscardWhich,
-    /// Who asks.
+    /// Who asks, by the name that is kept with what is discarded.
     pub by: String,
+    /// Who asks, for the audit log.
+    pub acting: Acting,
     /// Only counts them.
     pub dry_run: bool,
 }
@@ -70,16 +77,18 @@ impl Notifications {
                 let file = self.store.find_notification(*event).await?.ok_or(None)?;
                 let mut statuses = file.notification.statuses;
                 statuses.retain(|status| endpoint.is_none_or(|endpoint| status.endpoint_id == endpoint));
-                *done += self.discard_parked(order, parked(*event, &statuses).collect()).await?;
+                let merchant = Some(file.notification.merchant_id);
+                *done += self.discard_parked(order, merchant, parked(*event, &statuses).collect()).await?;
             }
             DiscardWhich::All(filter) => {
-                let filter = NotificationFilter { state: Some(DeliveryState::Parked), ..filter.clone() };
-                let mut query = NotificationQuery { filter, after: None, oldest_first: true, limit: MAX_STEP_EVENTS };
+                let fitting = NotificationFilter { state: Some(DeliveryState::Parked), ..filter.clone() };
+                let mut query =
+                    NotificationQuery { filter: fitting, after: None, oldest_first: true, limit: MAX_STEP_EVENTS };
                 loop {
                     let page = self.store.list_notifications(query.clone()).await?;
                     let found = page.notifications.iter();
                     let items = found.flat_map(|one| parked(one.event_id, &one.statuses)).collect();
-                    *done += self.discard_parked(order, items).await?;
+                    *done += self.discard_parked(order, filter.merchant, items).await?;
                     query.after = page.next;
                     if query.after.is_none() {
                         break;
@@ -90,11 +99,26 @@ impl Notifications {
         Ok(())
     }
 
-    async fn discard_parked(&self, order: &DiscardOrder, items: Vec<(EventId, EndpointId)>) -> Result<u64, StoreError> {
+    async fn discard_parked(
+        &self,
+        order: &DiscardOrder,
+        merchant: Option<MerchantId>,
+        items: Vec<(EventId, EndpointId)>,
+    ) -> Result<u64, StoreError> {
         if items.is_empty() {
             return Ok(0);
         }
-        let asked = DiscardRequest { items, by: order.by.clone(), dry_run: order.dry_run };
+        let subject = match (&order.which, merchant) {
+            (DiscardWhich::One { event, .. }, _) => {
+                AuditSubject::new(AuditSubjectKind::Notification, event.to_string())
+            }
+            (DiscardWhich::All(_), Some(merchant)) => merchant.into(),
+            (DiscardWhich::All(_), None) => AuditSubject::deployment(),
+        };
+        let audit = self.entry(&order.acting, merchant, AuditAction::NotificationDiscard, subject);
+        let after = Document::new().text("By", &order.by).number("Notifications", items.len() as u64);
+        let audit = audit.with_after(after.finish());
+        let asked = DiscardRequest { items, by: order.by.clone(), dry_run: order.dry_run, audit };
         self.store.discard(asked, self.clock.now()).await.map(u64::from)
     }
 }

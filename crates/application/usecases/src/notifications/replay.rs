@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use dropin_kernel::{EndpointId, EventId, Timestamp};
+use dropin_access::{AuditAction, AuditSubjectKind};
+use dropin_kernel::{AuditEntryId, EndpointId, EventId, Timestamp};
 use dropin_ports::{
-    DeliveryState, DeliveryStatus, NotificationFilter, NotificationQuery, ReplayItem, ReplayRequest, StoreError,
+    Acting, AuditSubject, DeliveryState, DeliveryStatus, NotificationFilter, NotificationQuery, ReplayItem,
+    ReplayRequest, StoreError,
 };
+use dropin_wire::audit_log::Document;
 
 use super::{MAX_STEP_EVENTS, Notifications};
 
@@ -43,8 +46,10 @@ pub struct ReplayOrder {
     pub to: Option<EndpointId>,
     /// How many are due in a second at one endpoint, behind what was asked for before; `None` for all at once.
     pub rate: Option<NonZeroU32>,
-    /// Who asks.
+    /// Who asks, by the name that is kept with the request.
     pub by: String,
+    /// Who asks, for the audit log.
+    pub acting: Acting,
     /// Only counts what would be done.
     pub dry_run: bool,
 }
@@ -127,7 +132,10 @@ impl Notifications {
     pub async fn replay(&self, order: &ReplayOrder) -> Result<ReplayOutcome, ReplayError> {
         let gap = order.rate.map(|rate| Duration::from_secs(1) / rate.get());
         let (by, wanted) = (order.by.clone(), in_words(&order.which));
-        let asked = ReplayRequest { id: self.ids.ordered(), by, wanted, gap, dry_run: order.dry_run };
+        let id = self.ids.ordered();
+        let subject = AuditSubject::new(AuditSubjectKind::NotificationRequest, id.to_string());
+        let audit = self.entry(&order.acting, None, AuditAction::NotificationReplay, subject);
+        let asked = ReplayRequest { id, by, wanted, gap, dry_run: order.dry_run, audit };
         let mut progress = Progress::default();
         let outcome = self.go_through(order, &asked, &mut progress).await;
         let Progress { outcome: done, since } = progress;
@@ -228,7 +236,12 @@ impl Notifications {
         outcome: &mut ReplayOutcome,
     ) -> Result<(), StoreError> {
         for (to, items) in plan {
-            let done = self.store.replay(to, items, asked.clone(), self.clock.now()).await?;
+            let mut asked = asked.clone();
+            // An entry for each step, in the transaction of the step.
+            asked.audit.id = AuditEntryId::new(self.ids.ordered());
+            let after = Document::new().text("By", &asked.by).text("Wanted", &asked.wanted).text("Endpoint", to);
+            asked.audit = asked.audit.with_after(after.number("Notifications", items.len() as u64).finish());
+            let done = self.store.replay(to, items, asked, self.clock.now()).await?;
             if 0 < done.queued {
                 *outcome.queued.entry(to).or_default() += u64::from(done.queued);
             }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_ports::{
-    DeliveryState, DeliveryStatus, DiscardRequest, EventsPurged, Notification, NotificationFilter, ReplayCounts,
-    ReplayItem, ReplayRequest,
+    Acting, DeliveryState, DeliveryStatus, DiscardRequest, EventsPurged, Notification, NotificationFilter,
+    ReplayCounts, ReplayItem, ReplayRequest,
 };
 use tokio::sync::watch;
 use uuid::Uuid;
@@ -206,7 +206,7 @@ fn playing(store: Played) -> (Notifications, Arc<Played>) {
 }
 
 fn order(which: ReplayWhich) -> ReplayOrder {
-    ReplayOrder { which, to: None, rate: None, by: "ada".to_owned(), dry_run: false }
+    ReplayOrder { which, to: None, rate: None, by: "ada".to_owned(), acting: Acting::system(), dry_run: false }
 }
 
 fn all(state: DeliveryState) -> ReplayWhich {
@@ -309,7 +309,7 @@ async fn what_is_parked_is_discarded_where_it_is_parked() {
         notification(2, vec![status(5, Delivered)]),
         notification(3, vec![status(8, Parked)]),
     ];
-    let order = |which| DiscardOrder { which, by: "ada".to_owned(), dry_run: false };
+    let order = |which| DiscardOrder { which, by: "ada".to_owned(), acting: Acting::system(), dry_run: false };
     let all = || DiscardWhich::All(NotificationFilter { state: Some(Pending), ..NotificationFilter::default() });
     let one = |number, at: Option<u128>| DiscardWhich::One { event: event(number), endpoint: at.map(endpoint) };
     let first = [(event(1), endpoint(5)), (event(1), endpoint(6))];

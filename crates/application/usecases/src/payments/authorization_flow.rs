@@ -1,18 +1,18 @@
 //! The authorization flow of the drop-in and of server-to-server checkouts: resolve the payment instrument, prepare, call, settle.
 
-use dropin_card::{CardHash, StashedData, StashedKind};
+use dropin_card::{CardHash, Scheme, StashedData, StashedKind};
 use dropin_catalogue::{Class, MethodRefusal, Offered};
-use dropin_contract::{Contract, ContractStateKind, ContractTrigger};
+use dropin_contract::{Consent, Contract, ContractStateKind, ContractTrigger};
 use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
 use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger, transfer_reference};
 use dropin_ports::{
     Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, ContractUse, KeyUse, KeyringError, NewHistoryEntry,
     Payment, PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore,
-    StashUse, StashVault, StoreError, StoredCredentialPayment, Subject,
+    StashUse, StashVault, StoreError, StoredCredentialPayment, Subject, VerificationCode,
 };
 use dropin_session::{Session, SessionTransition};
 
-use super::decide::{DecisionPolicy, is_opened_by};
+use super::decide::DecisionPolicy;
 use super::{Asker, Conclusion, Payments, after_asking};
 use crate::catalogue::Purchase;
 use crate::wallet::WalletOffers;
@@ -81,6 +81,13 @@ pub(super) enum AttemptContract {
         /// What the card is charged by.
         payment: Box<StoredCredentialPayment>,
     },
+    /// Its card takes the place of this one's.
+    Replaces {
+        /// As it was when this was decided.
+        contract: Box<Contract>,
+        /// What the shopper agreed to.
+        consent: Consent,
+    },
 }
 
 /// The outcome of preparing an attempt.
@@ -119,16 +126,10 @@ impl AuthorizationFlow<'_> {
         stash_id: &str,
         now: Timestamp,
     ) -> Result<PaymentInstrument, PaymentInstrumentError> {
-        let key = StashKey {
-            merchant_id: buyer.purchase.merchant.id,
-            stash_id: stash_id.to_owned(),
-            fingerprint: buyer.fingerprint.to_owned(),
-        };
+        let key = buyer.stash_key(stash_id);
         let found = self.stash.peek_stash(&key, now).await.map_err(PaymentInstrumentError::Store)?;
         let refuse = |code, why: &str| PaymentInstrumentError::Card(Violation::new("StashId", code, why));
-        let StashFound { summary, key_id } = found.ok_or_else(|| {
-            refuse(ViolationCode::NotFound, "is not stashed for this browser, was used before, or has expired")
-        })?;
+        let StashFound { summary, key_id } = found.ok_or_else(not_stashed)?;
         if !summary.usable {
             let why = "the card's number, expiry or code is not valid: stash it again, corrected";
             return Err(refuse(ViolationCode::Invalid, why));
@@ -149,6 +150,29 @@ impl AuthorizationFlow<'_> {
         // A payment that begins with a card that cannot be opened would fail, and its reference would be used up.
         self.vault.check_key(&key_id).map_err(PaymentInstrumentError::Keyring)?;
         Ok(PaymentInstrument { method, stash: Some(StashUse { key, summary }) })
+    }
+
+    /// The verification code that waits for a stored card of this scheme (docs/SPECIFICATION.md#saved-card-payment).
+    pub(super) async fn code(
+        &self,
+        buyer: &Buyer<'_>,
+        stash_id: &str,
+        scheme: Scheme,
+        now: Timestamp,
+    ) -> Result<StashUse, PaymentInstrumentError> {
+        let key = buyer.stash_key(stash_id);
+        let found = self.stash.read_stash(&key, now).await.map_err(PaymentInstrumentError::Store)?;
+        let (summary, sealed) = found.ok_or_else(not_stashed)?;
+        let opened = self.vault.open(&sealed, &key).map_err(PaymentInstrumentError::Keyring)?;
+        let code = code_alone(&opened).filter(|code| code.expose().len() == scheme.code_length());
+        if code.is_none() {
+            let why = format!(
+                "must hold the {} digits of the saved card's verification code, and nothing else: stash {{\"VerificationCode\"}} again",
+                scheme.code_length()
+            );
+            return Err(PaymentInstrumentError::Card(Violation::new("StashId", ViolationCode::Invalid, why)));
+        }
+        Ok(StashUse { key, summary })
     }
 
     /// The method without a card that has this id, which must be usable here.
@@ -193,6 +217,9 @@ impl AuthorizationFlow<'_> {
             Some(AttemptContract::Charges { contract, payment }) => {
                 (Some(ContractUse::Charges(Box::new(contract.charge_begun()))), Some(payment))
             }
+            Some(AttemptContract::Replaces { contract, consent }) => {
+                (Some(ContractUse::Replaces(Box::new(contract.replacement_begun(consent)))), None)
+            }
         };
         let order = match &contract {
             Some(using) => order.with_contract(using.contract().id),
@@ -225,6 +252,7 @@ impl AuthorizationFlow<'_> {
             session: session.as_ref().map(|(change, _row)| change.next.clone()),
             refund: None,
             contract: contract.as_ref().map(|using| using.contract().clone()),
+            is_charge: stored.is_some(),
         };
         if let Some(ContractUse::Opens(opened)) = &contract {
             let to = ContractStateKind::Opening.as_str();
@@ -281,7 +309,10 @@ impl AuthorizationFlow<'_> {
     /// What the Order is paid with. The hash of a card becomes known here and nowhere before, so that none is stored of a card that is paid with.
     fn open(&self, prepared: &mut Prepared) -> Result<PaymentMethodData, KeyringError> {
         if let Some(payment) = prepared.stored.take() {
-            return Ok(PaymentMethodData::StoredCredential(payment));
+            let Some((sealed, key)) = &prepared.card else { return Ok(PaymentMethodData::StoredCredential(payment)) };
+            // Another entry may have taken the place of the one that was looked at.
+            let code = code_alone(&self.vault.open(sealed, key)?).ok_or(KeyringError::CannotOpen)?;
+            return Ok(PaymentMethodData::StoredCredential(Box::new(payment.with_verification_code(code))));
         }
         let order = &mut prepared.payment.order;
         let Some((sealed, key)) = &prepared.card else {
@@ -307,17 +338,35 @@ impl AuthorizationFlow<'_> {
             order_id: order.id,
             amount: operation.amount,
             method_data,
-            store: prepared
-                .payment
-                .contract
-                .as_ref()
-                .filter(|contract| is_opened_by(contract, order))
-                .map(|one| one.kind),
+            store: prepared.payment.contract.as_ref().filter(|_| !prepared.payment.is_charge).map(|one| one.kind),
             payment_reference: order.transfer_reference.clone(),
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
             country: Some(prepared.country.clone()),
         };
         self.payments.processor.authorize(request).await
+    }
+}
+
+impl Buyer<'_> {
+    fn stash_key(&self, stash_id: &str) -> StashKey {
+        StashKey {
+            merchant_id: self.purchase.merchant.id,
+            stash_id: stash_id.to_owned(),
+            fingerprint: self.fingerprint.to_owned(),
+        }
+    }
+}
+
+fn not_stashed() -> PaymentInstrumentError {
+    let why = "is not stashed for this browser, was used before, or has expired";
+    PaymentInstrumentError::Card(Violation::new("StashId", ViolationCode::NotFound, why))
+}
+
+/// The code of an entry that holds nothing else.
+fn code_alone(data: &StashedData) -> Option<VerificationCode> {
+    match data {
+        StashedData::Card(card) if card.is_code_alone() => card.expose_verification_code().parse().ok(),
+        StashedData::Card(_) | StashedData::WalletToken(_) => None,
     }
 }
 

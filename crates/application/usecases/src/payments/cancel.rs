@@ -1,12 +1,13 @@
 //! The merchant ends an Order before it is captured (docs/SPECIFICATION.md#order-cancel).
 
+use dropin_access::AuditAction;
 use dropin_kernel::OrderId;
 use dropin_order::{Channel, Operation, Order, OrderState, Step, VoidPlan};
-use dropin_ports::{Actor, KeyUse, OrderChanged, OrderName, StoreError};
+use dropin_ports::{KeyUse, OrderChanged, OrderName, StoreError};
 
 use super::capture::change;
 use super::{Asker, MAX_CAS_RETRIES, Payments, busy, response};
-use crate::access::Caller;
+use crate::audit_log::MerchantAct;
 use crate::idempotency::IdempotentOutcome;
 
 /// Why nothing was cancelled.
@@ -32,15 +33,14 @@ impl Payments {
     /// [`CancelError`].
     pub async fn cancel(
         &self,
-        caller: &Caller,
+        act: &MerchantAct,
         id: OrderId,
         channel: Channel,
         key_use: Option<KeyUse>,
     ) -> Result<IdempotentOutcome, CancelError> {
-        let actor = Actor::Merchant(caller.username.clone());
         for round in 0..MAX_CAS_RETRIES {
             self.backoff(round).await;
-            let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
+            let found = self.store.find_order(act.merchant, &OrderName::Id(id)).await?;
             let order = found.ok_or(CancelError::NotFound)?;
             let plan = order.plan_cancel(self.clock.now()).map_err(|wrong| CancelError::WrongState(wrong.found))?;
             let step = match plan {
@@ -50,7 +50,8 @@ impl Payments {
                 }
             };
             let operation = self.prepare_void(&order, &step).await?.through(channel);
-            let change = change(&order, &actor, *step, Some(operation.clone()), key_use);
+            let change = change(&order, &act.by.actor, *step, Some(operation.clone()), key_use);
+            let change = self.audited(change, &act.by, AuditAction::OrderCancel, &order);
             match self.store.change_order(change).await? {
                 OrderChanged::Done => {
                     let conclusion = self.ask(order.merchant_id, &operation, Asker::Waiting).await?;

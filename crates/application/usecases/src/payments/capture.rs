@@ -1,12 +1,13 @@
 //! The merchant captures (docs/SPECIFICATION.md#order-capture).
 
+use dropin_access::AuditAction;
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
 use dropin_order::{CapturePlan, CaptureRefused, Channel, OpKind, OpState, Operation, Order, OrderState, Step};
 use dropin_ports::{Actor, ChangeOrder, KeyUse, OrderChanged, OrderName, StoreError};
 
 use super::{Asker, MAX_CAS_RETRIES, Payments, busy, corrupt, history_row, response};
-use crate::access::Caller;
+use crate::audit_log::MerchantAct;
 use crate::idempotency::IdempotentOutcome;
 
 /// What came of a capture, for the merchant (docs/SPECIFICATION.md#order-capture).
@@ -57,16 +58,15 @@ impl Payments {
     /// [`CaptureError`].
     pub async fn capture(
         &self,
-        caller: &Caller,
+        act: &MerchantAct,
         id: OrderId,
         amount: Option<&Decimal>,
         channel: Channel,
         key_use: Option<KeyUse>,
     ) -> Result<IdempotentOutcome, CaptureError> {
-        let actor = Actor::Merchant(caller.username.clone());
         for round in 0..MAX_CAS_RETRIES {
             self.backoff(round).await;
-            let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
+            let found = self.store.find_order(act.merchant, &OrderName::Id(id)).await?;
             let order = found.ok_or(CaptureError::NotFound)?;
             let asked = amount.map(|number| parse_amount(&order, number)).transpose().map_err(CaptureError::Amount)?;
             let plan = order.plan_capture(asked.as_ref(), self.clock.now()).map_err(|refused| match refused {
@@ -82,7 +82,8 @@ impl Payments {
             let (reason, promise) = match plan {
                 CapturePlan::Ask { step, amount } => {
                     let operation = self.prepare_capture(&order, &step, amount).await?.through(channel);
-                    let change = change(&order, &actor, *step, Some(operation.clone()), key_use);
+                    let change = change(&order, &act.by.actor, *step, Some(operation.clone()), key_use);
+                    let change = self.audited(change, &act.by, AuditAction::OrderCapture, &order);
                     match self.store.change_order(change).await? {
                         OrderChanged::Done => {
                             let conclusion = self.ask(order.merchant_id, &operation, Asker::Waiting).await?;
@@ -99,7 +100,9 @@ impl Payments {
             if let Some(step) = promise {
                 let told = response::accepted(channel, &step.change.next, reason);
                 // Without the key: the answer is kept like a refusal, by a step of its own.
-                match self.store.change_order(change(&order, &actor, *step, None, None)).await? {
+                let change = change(&order, &act.by.actor, *step, None, None);
+                let change = self.audited(change, &act.by, AuditAction::OrderCapture, &order);
+                match self.store.change_order(change).await? {
                     OrderChanged::Done => return Ok(IdempotentOutcome::Unstored(told)),
                     _ => continue,
                 }
@@ -139,7 +142,8 @@ pub(super) fn change(
     key_use: Option<KeyUse>,
 ) -> ChangeOrder {
     let history = vec![history_row(order, actor, &step)];
-    ChangeOrder { order: step.change, session: None, operation, refund: None, history, events: Vec::new(), key_use }
+    let (order, events) = (step.change, Vec::new());
+    ChangeOrder { order, session: None, operation, refund: None, history, events, key_use, audit: None }
 }
 
 /// An amount in the Order's currency (docs/SPECIFICATION.md#decimals).

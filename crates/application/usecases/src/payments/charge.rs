@@ -2,17 +2,14 @@
 //! keeps.
 
 use dropin_catalogue::SalesChannel;
-use dropin_contract::Contract;
 use dropin_kernel::{ContractId, OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::NewOrder;
-use dropin_ports::{
-    Actor, CheckoutRecord, ContractName, KeyUse, KeyringError, StoreError, StoredCredential, StoredCredentialPayment,
-};
+use dropin_ports::{Actor, CheckoutRecord, ContractName, KeyUse, StoreError, StoredCredentialPayment};
 
 use super::authorization_flow::{Attempt, AttemptContract, PaymentInstrument, PrepareOutcome, not_offered};
 use super::checkout::{CheckoutError, Checkouts};
-use super::{Conclusion, MAX_CAS_RETRIES, busy, response};
+use super::{Conclusion, CredentialError, MAX_CAS_RETRIES, busy, response};
 use crate::access::Caller;
 use crate::catalogue::Purchase;
 use crate::idempotency::IdempotentOutcome;
@@ -96,7 +93,12 @@ impl Checkouts {
         };
         let method = purchase.offer(&self.payments.catalogue, &contract.payment_method);
         let method = method.map_err(|refusal| CheckoutError::Method(not_offered(refusal)))?;
-        let Some(credential) = self.credential(&contract).await? else { return Ok(None) };
+        let credential = self.payments.credential(self.contracts.as_ref(), &contract).await;
+        let credential = credential.map_err(|error| match error {
+            CredentialError::Keyring(error) => CheckoutError::Keyring(error),
+            CredentialError::Store(error) => CheckoutError::Store(error),
+        });
+        let Some(credential) = credential? else { return Ok(None) };
         let payment = StoredCredentialPayment::new(credential, mark);
         let order = NewOrder {
             id: OrderId::new(self.payments.ids.random()),
@@ -122,16 +124,6 @@ impl Checkouts {
             now,
             round: 0,
         }))
-    }
-
-    /// Opened before anything is written: a charge that begins without it would fail, and its reference would be used up.
-    async fn credential(&self, contract: &Contract) -> Result<Option<StoredCredential>, CheckoutError> {
-        let Some(sealed) = self.contracts.find_credential(contract.id).await? else { return Ok(None) };
-        let vault = self.payments.credentials.as_ref();
-        let vault =
-            vault.ok_or_else(|| KeyringError::Unavailable("this program has no key to stored cards".to_owned()));
-        let opened = vault.and_then(|vault| vault.open(contract.merchant_id, contract.id, &sealed));
-        opened.map(Some).map_err(CheckoutError::Keyring)
     }
 
     /// Asks for what was prepared, and for the capture that follows; how things stand then.

@@ -20,6 +20,7 @@ mod recover;
 mod refund;
 mod response;
 mod review;
+mod saved_cards;
 mod shopper;
 mod shopper_return;
 mod submit;
@@ -28,18 +29,20 @@ mod transfer;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_access::AuditAction;
 use dropin_catalogue::{Catalogue, PaymentRules};
 use dropin_contract::Contract;
 use dropin_kernel::{Change, MerchantId, OpId, Timestamp};
 use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, OrderState, Refund};
 use dropin_ports::{
-    Actor, Applied, CaptureRequest, ClaimedOperation, Clock, CredentialVault, IdSource, NewHistoryEntry,
-    OperationQuery, Payment, PaymentStore, Processor, ProcessorReply, RefundRequest, Settled, StoreError, Subject,
-    VoidRequest,
+    Acting, Actor, Applied, CaptureRequest, ChangeOrder, ClaimedOperation, Clock, ContractStore, CredentialVault,
+    IdSource, KeyringError, NewAuditEntry, NewHistoryEntry, OperationQuery, Payment, PaymentStore, Processor,
+    ProcessorReply, RefundRequest, Settled, StoreError, StoredCredential, Subject, VoidRequest,
 };
 use dropin_session::Session;
 
 use self::decide::DecisionPolicy;
+use crate::audit_log::order_document;
 
 pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
@@ -50,6 +53,7 @@ pub use orders::OrderError;
 pub use poll_throttle::PollThrottle;
 pub use refund::{RefundAsk, RefundError};
 pub use review::{ReviewError, ReviewOutcome};
+pub use saved_cards::RemoveCardError;
 pub use shopper::{AttemptFailure, Page, Progress, Shopper, ShopperError, ShopperView, ShownOrder};
 pub use shopper_return::ReturnDestination;
 pub use submit::{Submit, SubmitError, Submitted};
@@ -129,6 +133,14 @@ pub struct Payments {
     pub timing: Timing,
 }
 
+/// Why a stored card cannot be charged now.
+enum CredentialError {
+    /// Its key cannot be used.
+    Keyring(KeyringError),
+    /// The store failed.
+    Store(StoreError),
+}
+
 /// How things stand after an answer was written down.
 #[derive(Debug, Clone)]
 pub(crate) struct Conclusion {
@@ -149,7 +161,7 @@ pub(crate) struct Conclusion {
 impl Conclusion {
     /// How things stand when nothing follows.
     fn of(payment: Payment) -> Self {
-        let Payment { operation, order, session, refund, contract } = payment;
+        let Payment { operation, order, session, refund, contract, is_charge: _ } = payment;
         Self { state: operation.state, order, session, refund, contract, follow_up: None }
     }
 
@@ -158,7 +170,8 @@ impl Conclusion {
         let Self { order, session, refund, contract, follow_up, .. } = self;
         follow_up.map(|operation| {
             let refund = refund.filter(|refund| operation.refund == Some(refund.id));
-            Payment { operation, order, session, refund, contract }
+            // Only an authorization charges.
+            Payment { operation, order, session, refund, contract, is_charge: false }
         })
     }
 }
@@ -215,7 +228,7 @@ impl Payments {
         answer: ProcessorReply,
         policy: DecisionPolicy,
     ) -> Result<Conclusion, StoreError> {
-        self.conclude_from(key, None, answer, policy).await
+        self.conclude_from(key, None, answer, policy, None).await
     }
 
     /// The same for an operation that was written down a moment ago, so that it need not be read: whoever has changed anything since is found
@@ -226,7 +239,7 @@ impl Payments {
         answer: ProcessorReply,
         policy: DecisionPolicy,
     ) -> Result<Conclusion, StoreError> {
-        self.conclude_from(payment.operation.id, Some(payment), answer, policy).await
+        self.conclude_from(payment.operation.id, Some(payment), answer, policy, None).await
     }
 
     async fn conclude_from(
@@ -235,6 +248,7 @@ impl Payments {
         mut written: Option<Payment>,
         answer: ProcessorReply,
         policy: DecisionPolicy,
+        audit: Option<NewAuditEntry>,
     ) -> Result<Conclusion, StoreError> {
         let card = written.as_ref().and_then(|payment| payment.order.card);
         for round in 0..MAX_SETTLE_RETRIES {
@@ -283,6 +297,8 @@ impl Payments {
                 follow_up: decision.follow_up.clone(),
             };
             decision.answer = response::of(&payment.operation, &after, &self.catalogue);
+            let shown = order_document(&after.order).finish();
+            decision.audit = audit.clone().map(|entry| entry.with_after(shown));
             match self.store.settle(decision).await? {
                 Settled::Done => return Ok(after),
                 Settled::AlreadySettled | Settled::Stale => {}
@@ -299,6 +315,37 @@ impl Payments {
         }
         let authorization = self.authorization_of(&payment.order).await?;
         Ok(matches!(authorization.state, OpState::Declined | OpState::Abandoned))
+    }
+
+    /// The change with the entry of the audit log that says who asked for it.
+    fn audited(&self, change: ChangeOrder, by: &Acting, action: AuditAction, before: &Order) -> ChangeOrder {
+        let entry = self.order_entry(by, action, before);
+        let entry = entry.with_after(order_document(&change.order.next).finish());
+        ChangeOrder { audit: Some(entry), ..change }
+    }
+
+    /// The entry of an act on an Order.
+    fn order_entry(&self, by: &Acting, action: AuditAction, before: &Order) -> NewAuditEntry {
+        let (id, at) = (self.ids.ordered(), self.clock.now());
+        let entry = NewAuditEntry::new(id, at, by.clone(), Some(before.merchant_id), action, before.id);
+        entry.with_before(order_document(before).finish())
+    }
+
+    /// What a contract's card is charged by; `None` when it is gone: the contract was closed after it was read. Opened before anything is written: a
+    /// payment that begins without it would fail, and its reference or attempt would be used up.
+    async fn credential(
+        &self,
+        contracts: &dyn ContractStore,
+        contract: &Contract,
+    ) -> Result<Option<StoredCredential>, CredentialError> {
+        let Some(sealed) = contracts.find_credential(contract.id).await.map_err(CredentialError::Store)? else {
+            return Ok(None);
+        };
+        let vault = self.credentials.as_ref();
+        let vault =
+            vault.ok_or_else(|| KeyringError::Unavailable("this program has no key to stored cards".to_owned()));
+        let opened = vault.and_then(|vault| vault.open(contract.merchant_id, contract.id, &sealed));
+        opened.map(Some).map_err(CredentialError::Keyring)
     }
 
     /// Waits before the next try when requests contend for one Order: longer each round, with full jitter.

@@ -1,13 +1,14 @@
 //! The merchant gives captured money back (docs/SPECIFICATION.md#order-refund).
 
+use dropin_access::AuditAction;
 use dropin_kernel::{OrderId, RefundId, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
 use dropin_order::{Channel, Operation, Order, OrderState, Refund, RefundRefused, RefundState, Step};
-use dropin_ports::{Actor, KeyUse, OrderChanged, OrderName, StoreError};
+use dropin_ports::{KeyUse, OrderChanged, OrderName, StoreError};
 
 use super::capture::{change, parse_amount};
 use super::{Asker, MAX_CAS_RETRIES, Payments, busy, corrupt, response};
-use crate::access::Caller;
+use crate::audit_log::{MerchantAct, refund_document};
 use crate::idempotency::IdempotentOutcome;
 
 /// A refund as it is asked for.
@@ -53,15 +54,14 @@ impl Payments {
     /// [`RefundError`].
     pub async fn refund(
         &self,
-        caller: &Caller,
+        act: &MerchantAct,
         id: OrderId,
         ask: &RefundAsk,
         key_use: Option<KeyUse>,
     ) -> Result<IdempotentOutcome, RefundError> {
-        let actor = Actor::Merchant(caller.username.clone());
         for round in 0..MAX_CAS_RETRIES {
             self.backoff(round).await;
-            let found = self.store.find_order(caller.merchant.id, &OrderName::Id(id)).await?;
+            let found = self.store.find_order(act.merchant, &OrderName::Id(id)).await?;
             let order = found.ok_or(RefundError::NotFound)?;
             let number = ask.amount.as_ref();
             let amount = number.map(|number| parse_amount(&order, number)).transpose().map_err(RefundError::Amount)?;
@@ -78,8 +78,11 @@ impl Payments {
             let settlement = self.share(&order, &amount).await?;
             let (operation, mut refund) = self.prepare_refund(&order, &step, amount, ask).await?;
             refund.settlement = settlement;
-            let mut change = change(&order, &actor, step, Some(operation.clone()), key_use);
+            let mut change = change(&order, &act.by.actor, step, Some(operation.clone()), key_use);
+            let after = refund_document(&change.order.next, &refund).finish();
             change.refund = Some(refund);
+            let mut change = self.audited(change, &act.by, AuditAction::OrderRefund, &order);
+            change.audit = change.audit.map(|entry| entry.with_after(after));
             match self.store.change_order(change).await? {
                 OrderChanged::Done => {
                     let conclusion = self.ask(order.merchant_id, &operation, Asker::Waiting).await?;

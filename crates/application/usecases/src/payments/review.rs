@@ -1,8 +1,9 @@
 //! The operator decides about an Order that is held for review (docs/SPECIFICATION.md#order-transitions).
 
+use dropin_access::AuditAction;
 use dropin_kernel::{EventId, OrderId};
 use dropin_order::{OpKind, OpState, Operation, Order, OrderState, ReviewRefused, Step, VoidPlan};
-use dropin_ports::{Actor, ChangeOrder, NewEvent, OrderChanged, ProcessorReply, StatusReply, StoreError};
+use dropin_ports::{Acting, Actor, ChangeOrder, NewEvent, OrderChanged, ProcessorReply, StatusReply, StoreError};
 
 use super::capture::change;
 use super::decide::DecisionPolicy;
@@ -41,22 +42,30 @@ pub enum ReviewError {
 
 impl Payments {
     /// Approves or declines. An approved Order is captured at once when it was to be (AutoCapture, or asked for meanwhile); a declined one is voided,
-    /// then DECLINED. Repeating it is harmless.
+    /// then DECLINED. Repeating it is harmless. The Order's history names `operator`, the audit log who acts.
     ///
     /// # Errors
     /// [`ReviewError`].
-    pub async fn review(&self, id: OrderId, approve: bool, operator: &str) -> Result<ReviewOutcome, ReviewError> {
+    pub async fn review(
+        &self,
+        id: OrderId,
+        approve: bool,
+        operator: &str,
+        by: &Acting,
+    ) -> Result<ReviewOutcome, ReviewError> {
         let actor = Actor::Operator(operator.to_owned());
         for round in 0..MAX_CAS_RETRIES {
             self.backoff(round).await;
             let (order, _session) = self.store.find_order_anywhere(id).await?.ok_or(ReviewError::NotFound)?;
             if let Some(operation) = self.differing(&order).await? {
-                return if approve { self.accept(&order, &operation).await } else { Err(ReviewError::MoneyMoved) };
+                return if approve { self.accept(&order, &operation, by).await } else { Err(ReviewError::MoneyMoved) };
             }
             let (change, operation) = match self.review_step(&order, approve, &actor).await? {
                 Some(prepared) => prepared,
                 None => return Ok(ReviewOutcome { pending: order.voiding.is_some(), order }),
             };
+            let action = if approve { AuditAction::ReviewApprove } else { AuditAction::ReviewDecline };
+            let change = self.audited(change, by, action, &order);
             let after = change.order.next.clone();
             match (self.store.change_order(change).await?, operation) {
                 (OrderChanged::Done, Some(operation)) => {
@@ -108,6 +117,7 @@ impl Payments {
             history,
             events,
             key_use: None,
+            audit: None,
         };
         Ok(Some((change, operation)))
     }
@@ -140,14 +150,15 @@ impl Payments {
     }
 
     /// Takes what the processor did as it is, as long as it is less than was asked, or nobody's business any more.
-    async fn accept(&self, order: &Order, operation: &Operation) -> Result<ReviewOutcome, ReviewError> {
+    async fn accept(&self, order: &Order, operation: &Operation, by: &Acting) -> Result<ReviewOutcome, ReviewError> {
         let answer = match self.processor.status(question(order.merchant_id, operation)).await {
             StatusReply::Known(answer @ ProcessorReply::Approved { .. }) => answer,
             StatusReply::Unreachable { why } => return Err(ReviewError::NotAcceptable(why)),
             other => return Err(ReviewError::NotAcceptable(said(&other).to_owned())),
         };
         let policy = DecisionPolicy { accept: true, ..DecisionPolicy::of(Asker::Nobody) };
-        let conclusion = self.conclude(operation.id, answer, policy).await?;
+        let entry = self.order_entry(by, AuditAction::ReviewApprove, order);
+        let conclusion = self.conclude_from(operation.id, None, answer, policy, Some(entry)).await?;
         if conclusion.state.is_open() {
             let why = "it did more than was asked, or in another currency".to_owned();
             return Err(ReviewError::NotAcceptable(why));

@@ -6,16 +6,19 @@ use std::time::Duration;
 
 use dropin_access::Merchant;
 use dropin_catalogue::{Catalogue, Offered, SalesChannel};
+use dropin_contract::ContractKind;
 use dropin_kernel::{AttemptId, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_order::{BankDetails, OpKind, OpState, Order, OrderState, ShopperCode};
 use dropin_ports::{SessionStore, SessionWithOrder, StashStore, StashVault, StoreError};
 use dropin_session::{CancelReason, FailedAttempt, Session, SessionState, SessionStateKind};
+use dropin_wire::shopper::SavedCardBody;
 use dropin_wire::wallet::TokenMethodBody;
 
 use super::authorization_flow::AuthorizationFlow;
 use super::{Payments, PollThrottle};
 use crate::access::KnownMerchants;
 use crate::catalogue::Purchase;
+use crate::contracts::Contracts;
 use crate::sessions::as_of;
 use crate::wallet::WalletOffers;
 
@@ -40,6 +43,8 @@ pub struct Shopper {
     pub vault: Arc<dyn StashVault>,
     /// The money flows.
     pub payments: Payments,
+    /// Contracts, whose cards returning shoppers pay with.
+    pub contracts: Contracts,
     /// {asset_url}: hosted pages send the shopper back below it.
     pub return_base: String,
     /// Says which merchants may offer the wallet.
@@ -63,6 +68,12 @@ pub struct ShopperView {
     pub methods: Vec<Offered>,
     /// The wallets that it may be paid with.
     pub token_methods: Vec<TokenMethodBody>,
+    /// The contract that a payment by a new card opens, or whose card it replaces.
+    pub opens_contract: Option<ContractKind>,
+    /// The contract that a payment by a new card opens where the shopper wants it.
+    pub allows_contract: Option<ContractKind>,
+    /// The stored cards that it may be paid with.
+    pub saved_cards: Vec<SavedCardBody>,
     /// Origins whose pages may embed the drop-in for it.
     pub origins: Vec<String>,
     /// The attempt that failed last, while another may follow.
@@ -211,7 +222,20 @@ impl Shopper {
         let methods = purchase(&session, &merchant).offers(&self.payments.catalogue);
         let token_methods = self.wallets.of(merchant.id, &methods).await?;
         let origins = self.origins(&session, &merchant);
-        Ok(ShopperView { session, merchant, methods, token_methods, origins, failed_attempt, now })
+        let offer = self.contract_offer(&session, &merchant).await?;
+        let saved_cards = self.saved_cards(&session, &merchant, now).await?;
+        Ok(ShopperView {
+            session,
+            merchant,
+            methods,
+            token_methods,
+            opens_contract: offer.opens(),
+            allows_contract: offer.allows(),
+            saved_cards,
+            origins,
+            failed_attempt,
+            now,
+        })
     }
 
     /// Lists the origins whose pages may embed the drop-in for a Session, as browsers write them.
@@ -286,7 +310,7 @@ pub(super) fn purchase<'a>(session: &'a Session, merchant: &'a Merchant) -> Purc
         merchant,
         country: terms.billing.details.address.country.code(),
         total: &terms.total,
-        recurring: session.opens_contract(),
+        recurring: session.takes_cards_alone(),
         capture_later: !terms.auto_capture,
         channel: SalesChannel::DropIn,
     }

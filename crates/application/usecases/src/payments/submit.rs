@@ -1,18 +1,23 @@
 //! The shopper pays: prepare, call, settle.
 
+use dropin_access::Merchant;
 use dropin_card::CardHash;
 use dropin_contract::{Consent, Contract, ContractKind, ContractOrigin, NewContract};
 use dropin_kernel::{AttemptId, ContractId, OrderId, Revision, SessionId, Timestamp, Violation, ViolationCode};
 use dropin_order::{FailureReason, NewOrder, OpState};
-use dropin_ports::{Actor, KeyringError, Payment, SessionWithOrder, StoreError};
+use dropin_ports::{Actor, KeyringError, Payment, SessionWithOrder, StoreError, StoredCredentialPayment};
 use dropin_session::{FailedAttempt, Session, SessionStateKind, SubmitRefused, WrongState};
 use dropin_wire::RequestError;
 use dropin_wire::checkout::ConsentRequest;
 use dropin_wire::shopper::SubmitMeans;
 
-use super::authorization_flow::{Attempt, AttemptContract, Buyer, PaymentInstrumentError, PrepareOutcome, Prepared};
+use super::authorization_flow::{
+    Attempt, AttemptContract, Buyer, PaymentInstrument, PaymentInstrumentError, PrepareOutcome, Prepared,
+};
+use super::saved_cards::ContractOffer;
 use super::shopper::{AttemptFailure, Progress, Shopper, purchase};
-use super::{MAX_CAS_RETRIES, corrupt};
+use super::{CredentialError, MAX_CAS_RETRIES, corrupt};
+use crate::catalogue::Purchase;
 
 /// What the shopper's browser sends: no money fields at all, the total is the one of the version it names.
 #[derive(Debug, Clone)]
@@ -65,6 +70,9 @@ pub enum SubmitError {
     /// A contract is opened exactly by consent.
     #[error("the consent does not fit the Session")]
     Consent(Violation),
+    /// The Session cannot be paid with that saved card.
+    #[error("the saved card cannot be used")]
+    SavedCard(Violation),
     /// The key of the stashed card, or the one for the card that is to be stored, cannot be used now.
     #[error("the key of the card cannot be used: {0}")]
     Keyring(KeyringError),
@@ -119,10 +127,10 @@ impl Shopper {
                 Ok(Some(prepared)) => return Ok(self.authorize(prepared).await?),
                 Ok(None) => {}
                 // The entry may be gone because this very attempt, sent before, has used it: then its Session has moved.
-                Err(SubmitError::Card(violation)) => {
+                Err(gone @ (SubmitError::Card(_) | SubmitError::SavedCard(_))) => {
                     let now = self.load(id).await?.ok_or(SubmitError::NotFound)?.session;
                     if now.revision == session.revision {
-                        return Err(SubmitError::Card(violation));
+                        return Err(gone);
                     }
                 }
                 Err(error) => return Err(error),
@@ -172,20 +180,39 @@ impl Shopper {
                 SubmitRefused::RateExpired => SubmitError::RateExpired,
                 other => SubmitError::Store(corrupt(&other.to_string())),
             })?;
-        let consent = self.consent(session, submit, now)?;
-        let (authorization_flow, terms) = (self.authorization_flow(), &session.terms);
         let merchant = self.merchant(session.merchant_id).await?;
+        let offer = self.contract_offer(session, &merchant).await?;
+        self.check_consent(submit, &offer)?;
+        let (authorization_flow, terms) = (self.authorization_flow(), &session.terms);
         let buyer = Buyer { purchase: purchase(session, &merchant), fingerprint: &submit.fingerprint };
-        let instrument = match &submit.means {
-            SubmitMeans::Stash(stash_id) => authorization_flow.card(&buyer, stash_id, now).await?,
-            SubmitMeans::Method(id) => authorization_flow.method(&buyer, id)?,
+        let (instrument, contract) = match &submit.means {
+            SubmitMeans::Stash(stash_id) => {
+                let instrument = authorization_flow.card(&buyer, stash_id, now).await?;
+                let contract = self.agreed(session, order_id, submit, offer, &buyer, &instrument, now)?;
+                (instrument, contract)
+            }
+            SubmitMeans::Method(id) => {
+                let instrument = authorization_flow.method(&buyer, id)?;
+                let contract = self.agreed(session, order_id, submit, offer, &buyer, &instrument, now)?;
+                (instrument, contract)
+            }
+            SubmitMeans::SavedCard { contract, stash_id } => {
+                match self.saved_card(session, &merchant, *contract, &buyer, stash_id, now).await? {
+                    Some((instrument, charge)) => (instrument, Some(charge)),
+                    // Removed a moment ago: it is looked at again.
+                    None => return Ok(None),
+                }
+            }
         };
-        let refused_cards = match &instrument.stash {
-            Some(_) if 0 < session.attempts.failed() => self.refused_cards(session.id).await?,
+        let refused_cards = match (&instrument.stash, &contract) {
+            (Some(_), None | Some(AttemptContract::Opens(_) | AttemptContract::Replaces { .. }))
+                if 0 < session.attempts.failed() =>
+            {
+                self.refused_cards(session.id).await?
+            }
             _ => Vec::new(),
         };
         let method_id = instrument.method.id();
-        let contract = consent.map(|consent| self.opening(session, order_id, method_id, consent)).transpose()?;
         let order = NewOrder {
             id: order_id,
             merchant_id: session.merchant_id,
@@ -219,21 +246,85 @@ impl Shopper {
         })
     }
 
-    /// What the shopper agrees to, where the Session opens a contract. The processor stores the card before its credential is sealed: it is not
-    /// asked while there is no key to seal with.
-    fn consent(&self, session: &Session, submit: &Submit, now: Timestamp) -> Result<Option<Consent>, SubmitError> {
-        let refuse = |code, why: &str| SubmitError::Consent(Violation::new("Consent", code, why));
-        match (&submit.consent, session.opens_contract()) {
-            (None, false) => Ok(None),
-            (None, true) => Err(refuse(ViolationCode::Missing, "is required: this payment opens a contract")),
-            (Some(_), false) => Err(refuse(ViolationCode::NotAllowed, "is of no use: this payment opens no contract")),
-            (Some(consent), true) => {
-                if let Some(vault) = &self.payments.credentials {
-                    vault.check().map_err(SubmitError::Keyring)?;
-                }
-                Ok(Some(consent.clone().given_at(now)))
+    /// Whether the consent fits what a payment by these means does with a contract, as far as that is known before the card is.
+    fn check_consent(&self, submit: &Submit, offer: &ContractOffer) -> Result<(), SubmitError> {
+        let refuse = |code, why: &str| Err(SubmitError::Consent(Violation::new("Consent", code, why)));
+        let is_saved_card = matches!(submit.means, SubmitMeans::SavedCard { .. });
+        match (&submit.consent, offer.opens(), offer.allows()) {
+            (None, Some(_), _) if !is_saved_card => {
+                refuse(ViolationCode::Missing, "is required: this payment opens a contract, or gives one another card")
             }
+            (Some(_), _, _) if is_saved_card => {
+                refuse(ViolationCode::NotAllowed, "is of no use: a saved card opens no contract")
+            }
+            (Some(_), None, None) => refuse(ViolationCode::NotAllowed, "is of no use: this payment opens no contract"),
+            _ => Ok(()),
         }
+    }
+
+    /// What the shopper agreed to, and what follows for a contract. The processor stores the card before its credential is sealed: it is not asked
+    /// while there is no key to seal with.
+    #[expect(clippy::too_many_arguments, reason = "each is decided before, and used once")]
+    fn agreed(
+        &self,
+        session: &Session,
+        order: OrderId,
+        submit: &Submit,
+        offer: ContractOffer,
+        buyer: &Buyer<'_>,
+        instrument: &PaymentInstrument,
+        now: Timestamp,
+    ) -> Result<Option<AttemptContract>, SubmitError> {
+        let Some(consent) = &submit.consent else { return Ok(None) };
+        let method = instrument.method.id();
+        let storable = Purchase { recurring: true, ..buyer.purchase }.stashed(&self.payments.catalogue, method);
+        if storable.is_err() {
+            let why = "is of no use: what is paid with cannot be saved";
+            return Err(SubmitError::Consent(Violation::new("Consent", ViolationCode::NotAllowed, why)));
+        }
+        if let Some(vault) = &self.payments.credentials {
+            vault.check().map_err(SubmitError::Keyring)?;
+        }
+        let consent = consent.clone().given_at(now);
+        Ok(match offer {
+            ContractOffer::Opens(kind) | ContractOffer::Allows(kind) => {
+                Some(self.opening(session, order, method, kind, consent)?)
+            }
+            ContractOffer::Replaces(contract) => Some(AttemptContract::Replaces { contract, consent }),
+            ContractOffer::None => None,
+        })
+    }
+
+    /// The payment by a saved card, once its verification code waits in the stash; `None` when the card is gone since it was looked for. Its credential is
+    /// opened before anything is written.
+    async fn saved_card(
+        &self,
+        session: &Session,
+        merchant: &Merchant,
+        contract: ContractId,
+        buyer: &Buyer<'_>,
+        stash_id: &str,
+        now: Timestamp,
+    ) -> Result<Option<(PaymentInstrument, AttemptContract)>, SubmitError> {
+        let refuse = || {
+            let why = "names no saved card that this Session may be paid with now: load the Session again";
+            SubmitError::SavedCard(Violation::new("ContractId", ViolationCode::NotFound, why))
+        };
+        let contract = self.payable(session, merchant, contract, now).await?.ok_or_else(refuse)?;
+        let mark = contract.plan_shopper_payment(&session.terms.total, now).map_err(|_refused| refuse())?;
+        let card = contract.card.ok_or_else(refuse)?.summary;
+        let purchase = Purchase { recurring: true, ..buyer.purchase };
+        let method = purchase.offer(&self.payments.catalogue, &contract.payment_method).map_err(|_refused| refuse())?;
+        let stash = self.authorization_flow().code(buyer, stash_id, card.scheme, now).await?;
+        let credential = self.payments.credential(self.contracts.store.as_ref(), &contract).await;
+        let credential = credential.map_err(|error| match error {
+            CredentialError::Keyring(error) => SubmitError::Keyring(error),
+            CredentialError::Store(error) => SubmitError::Store(error),
+        });
+        let Some(credential) = credential? else { return Ok(None) };
+        let payment = Box::new(StoredCredentialPayment::new(credential, mark));
+        let instrument = PaymentInstrument { method, stash: Some(stash) };
+        Ok(Some((instrument, AttemptContract::Charges { contract: Box::new(contract), payment })))
     }
 
     /// The contract that an attempt opens.
@@ -242,13 +333,14 @@ impl Shopper {
         session: &Session,
         order: OrderId,
         method: &str,
+        kind: ContractKind,
         consent: Consent,
     ) -> Result<AttemptContract, StoreError> {
         let at = consent.at;
         let new = NewContract {
             id: ContractId::new(self.payments.ids.random()),
             merchant_id: session.merchant_id,
-            kind: ContractKind::Recurring,
+            kind,
             origin: ContractOrigin::Session { session: session.id, order },
             payment_method: method.to_owned(),
             currency: session.terms.currency,

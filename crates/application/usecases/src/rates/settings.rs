@@ -1,10 +1,11 @@
 //! The operator's side: which rates a merchant is given.
 
-use dropin_access::{RateChange, RateSettings};
+use dropin_access::{AuditAction, RateChange, RateSettings};
 use dropin_kernel::MerchantId;
 use dropin_ports::{AccountChanged, RateStore};
 
 use crate::access::AccountError;
+use crate::audit_log::{AuditWriter, rates_document};
 
 /// Sets what is given of a merchant's rates. Spot rates follow within two seconds, offers with the next set that is made; those that were made
 /// keep their rate and currency.
@@ -13,10 +14,18 @@ use crate::access::AccountError;
 /// [`AccountError::NoMerchant`], [`AccountError::Store`].
 pub async fn set_rates(
     store: &dyn RateStore,
+    writer: &AuditWriter,
     merchant: MerchantId,
     change: RateChange,
 ) -> Result<RateSettings, AccountError> {
-    match store.change_rates(merchant, change).await? {
+    let before = store.find_rate_settings(merchant).await?;
+    if change.is_empty() {
+        return Ok(before);
+    }
+    let entry = writer.entry(Some(merchant), AuditAction::RatesChange, merchant);
+    let entry = entry.with_before(rates_document(&before).finish());
+    let entry = entry.with_after(rates_document(&before.changed(&change)).finish());
+    match store.change_rates(merchant, change, entry).await? {
         AccountChanged::Done => Ok(store.find_rate_settings(merchant).await?),
         AccountChanged::Missing | AccountChanged::Ended => Err(AccountError::NoMerchant),
     }

@@ -262,7 +262,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     use async_trait::async_trait;
-    use dropin_ports::{StashEntry, StashFound, StashKey};
+    use dropin_ports::{SealedCard, StashEntry, StashFound, StashKey, StashSummary};
     use uuid::Uuid;
 
     use super::*;
@@ -286,6 +286,14 @@ mod tests {
         }
 
         async fn peek_stash(&self, _: &StashKey, _: Timestamp) -> Result<Option<StashFound>, StoreError> {
+            Ok(None)
+        }
+
+        async fn read_stash(
+            &self,
+            _: &StashKey,
+            _: Timestamp,
+        ) -> Result<Option<(StashSummary, SealedCard)>, StoreError> {
             Ok(None)
         }
 

@@ -1,15 +1,20 @@
 use std::sync::Arc;
 
-use dropin_access::{DomainCheck, MerchantIdentifier, RegisteredDomain, WalletDomain, WalletIdentity};
+use dropin_access::{
+    AuditAction, AuditSubjectKind, DomainCheck, MerchantIdentifier, RegisteredDomain, WalletDomain, WalletIdentity,
+};
 use dropin_kernel::{MerchantId, Violation, ViolationCode, Violations};
 use dropin_ports::{
-    AccountChanged, Clock, KeyringError, Secrets, StoreError, WalletCredentials, WalletFailure, WalletProvider,
-    WalletStore,
+    AccountChanged, Acting, AuditSubject, Clock, IdSource, KeyringError, Secrets, StoreError, WalletCredentials,
+    WalletFailure, WalletProvider, WalletStore,
 };
 
 use zeroize::Zeroizing;
 
+use dropin_wire::audit_log::Document;
+
 use super::owner;
+use crate::audit_log::{AuditWriter, wallet_document};
 
 /// Stands between certificate and key where they are sealed; neither can contain it.
 const BETWEEN: u8 = 0;
@@ -59,6 +64,10 @@ pub struct WalletSetup {
     pub provider: Arc<dyn WalletProvider>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// New ids.
+    pub ids: Arc<dyn IdSource>,
+    /// Who acts. A server that serves many makes one of these for each request.
+    pub by: Acting,
     /// Whether domains of this machine count.
     pub sandbox: bool,
 }
@@ -90,7 +99,11 @@ impl WalletSetup {
         let bundle = bundle(&wanted.credentials);
         let sealed = self.secrets.seal_secret(&owner(merchant), &bundle)?;
         let identity = WalletIdentity { merchant_id: merchant, identifier, country, sealed, expires_at, set_at: now };
-        match self.store.put_wallet(identity.clone()).await? {
+        let before = self.store.find_wallet(merchant).await?;
+        let mut entry = self.writer().entry(Some(merchant), AuditAction::WalletSet, merchant);
+        entry = entry.with_after(wallet_document(&identity).finish());
+        entry.before = before.map(|before| wallet_document(&before).finish());
+        match self.store.put_wallet(identity.clone(), entry).await? {
             AccountChanged::Done => Ok(identity),
             AccountChanged::Missing | AccountChanged::Ended => Err(WalletSetupError::NoMerchant),
         }
@@ -101,7 +114,10 @@ impl WalletSetup {
     /// # Errors
     /// [`WalletSetupError::NoWallet`], [`WalletSetupError::Store`].
     pub async fn remove(&self, merchant: MerchantId) -> Result<(), WalletSetupError> {
-        match self.store.remove_wallet(merchant).await? {
+        let before = self.identity(merchant).await?;
+        let entry = self.writer().entry(Some(merchant), AuditAction::WalletRemove, merchant);
+        let entry = entry.with_before(wallet_document(&before).finish());
+        match self.store.remove_wallet(merchant, entry).await? {
             AccountChanged::Done => Ok(()),
             AccountChanged::Missing | AccountChanged::Ended => Err(WalletSetupError::NoWallet),
         }
@@ -142,7 +158,10 @@ impl WalletSetup {
         };
         let registered_at = self.clock.now();
         let registered = RegisteredDomain { merchant_id: merchant, domain, file, check: None, registered_at };
-        match self.store.put_wallet_domain(registered.clone()).await? {
+        let subject = AuditSubject::new(AuditSubjectKind::WalletDomain, registered.domain.as_str());
+        let entry = self.writer().entry(Some(merchant), AuditAction::WalletDomainAdd, subject);
+        let entry = entry.with_after(Document::new().text("Domain", registered.domain.as_str()).finish());
+        match self.store.put_wallet_domain(registered.clone(), entry).await? {
             AccountChanged::Done => Ok(registered),
             AccountChanged::Missing | AccountChanged::Ended => Err(WalletSetupError::NoMerchant),
         }
@@ -166,6 +185,10 @@ impl WalletSetup {
             AccountChanged::Done => Ok(RegisteredDomain { check: Some(check), ..registered }),
             AccountChanged::Missing | AccountChanged::Ended => Err(WalletSetupError::NoDomain),
         }
+    }
+
+    fn writer(&self) -> AuditWriter {
+        AuditWriter { by: self.by.clone(), clock: self.clock.clone(), ids: self.ids.clone() }
     }
 
     fn domain(&self, text: &str) -> Result<WalletDomain, Violation> {

@@ -12,7 +12,7 @@ use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_ports::{
     AccessStore, AccountChanged, Clock, EndpointChange, Fingerprint, IdSource, KeyringError, MerchantInserted,
-    MerchantSettings, NewMerchant, Secrets, StoreError, UserChange, UserInserted,
+    MerchantSettings, NewAuditEntry, NewMerchant, Secrets, StoreError, UserChange, UserInserted,
 };
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{
@@ -109,8 +109,13 @@ impl AccessStore for CountingStore {
         self.inner.list_merchants().await
     }
 
-    async fn set_merchant(&self, id: MerchantId, settings: MerchantSettings) -> Result<AccountChanged, StoreError> {
-        self.inner.set_merchant(id, settings).await
+    async fn set_merchant(
+        &self,
+        id: MerchantId,
+        settings: MerchantSettings,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
+        self.inner.set_merchant(id, settings, audit).await
     }
 
     async fn find_user(&self, username: &str) -> Result<Option<ApiUser>, StoreError> {
@@ -118,28 +123,42 @@ impl AccessStore for CountingStore {
         self.inner.find_user(username).await
     }
 
-    async fn insert_user(&self, user: ApiUser) -> Result<UserInserted, StoreError> {
-        self.inner.insert_user(user).await
+    async fn insert_user(&self, user: ApiUser, audit: NewAuditEntry) -> Result<UserInserted, StoreError> {
+        self.inner.insert_user(user, audit).await
     }
 
     async fn list_users(&self, merchant: MerchantId) -> Result<Vec<ApiUser>, StoreError> {
         self.inner.list_users(merchant).await
     }
 
-    async fn change_user(&self, username: &str, change: UserChange) -> Result<AccountChanged, StoreError> {
-        self.inner.change_user(username, change).await
+    async fn change_user(
+        &self,
+        username: &str,
+        change: UserChange,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
+        self.inner.change_user(username, change, audit).await
     }
 
-    async fn insert_endpoint(&self, endpoint: Endpoint) -> Result<AccountChanged, StoreError> {
-        self.inner.insert_endpoint(endpoint).await
+    async fn insert_endpoint(&self, endpoint: Endpoint, audit: NewAuditEntry) -> Result<AccountChanged, StoreError> {
+        self.inner.insert_endpoint(endpoint, audit).await
     }
 
     async fn list_endpoints(&self, merchant: MerchantId) -> Result<Vec<Endpoint>, StoreError> {
         self.inner.list_endpoints(merchant).await
     }
 
-    async fn change_endpoint(&self, id: EndpointId, change: EndpointChange) -> Result<AccountChanged, StoreError> {
-        self.inner.change_endpoint(id, change).await
+    async fn find_endpoint(&self, id: EndpointId) -> Result<Option<Endpoint>, StoreError> {
+        self.inner.find_endpoint(id).await
+    }
+
+    async fn change_endpoint(
+        &self,
+        id: EndpointId,
+        change: EndpointChange,
+        audit: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
+        self.inner.change_endpoint(id, change, audit).await
     }
 }
 
@@ -183,6 +202,7 @@ impl Harness {
             clock: clock.clone(),
             ids: Arc::new(CountingIds { next: AtomicUsize::new(1), same }),
             targets: TargetPolicy::sandbox(),
+            by: dropin_ports::Acting::system(),
         };
         let zero = || AtomicUsize::new(0);
         let counting = Arc::new(CountingStore { inner: store.clone(), users: zero(), merchants: zero() });

@@ -39,7 +39,7 @@ impl Account {
             expires_at: harness.clock.now(),
             set_at: harness.clock.now(),
         };
-        harness.store.put_wallet(identity).await.unwrap();
+        harness.store.put_wallet(identity, dropin_store_contract::audited()).await.unwrap();
         Self { merchant, endpoint, secrets }
     }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use dropin_kernel::OrderId;
 use dropin_order::{BankDetails, Channel, NewOrder, OpKind, Operation, Order, OrderState, Stuck};
 use dropin_ports::{
-    AuthorizationPrepared, CheckoutRecord, PaymentStore, PrepareAuthorization, ProcessorReply, StatusReply, Waiting,
+    Acting, AuthorizationPrepared, CheckoutRecord, PaymentStore, PrepareAuthorization, ProcessorReply, StatusReply,
+    Waiting,
 };
 use dropin_session::SessionStateKind;
 use dropin_usecases::payments::{RefundError, ReturnDestination, ReviewError};
@@ -26,7 +27,7 @@ fn paid() -> ProcessorReply {
 }
 
 async fn cancel(world: &World, id: OrderId) -> u16 {
-    world.payments.cancel(&world.caller, id, Channel::Order, None).await.map(answer).unwrap().status
+    world.payments.cancel(&world.caller.act(None), id, Channel::Order, None).await.map(answer).unwrap().status
 }
 
 async fn open(world: &World) -> Vec<Operation> {
@@ -49,9 +50,9 @@ async fn money_for_an_order_whose_life_is_over_is_in_sight_until_somebody_gave_i
         let [late] = &open(&world).await[..] else { panic!("it is out of sight") };
         assert_eq!((late.kind, late.stuck(world.now())), (OpKind::Authorize, Some(Stuck::Unknown)));
     }
-    assert_eq!(world.payments.review(id, false, "ana").await, Err(ReviewError::MoneyMoved));
+    assert_eq!(world.payments.review(id, false, "ana", &Acting::system()).await, Err(ReviewError::MoneyMoved));
     world.script.know(too_much());
-    let outcome = world.payments.review(id, true, "ana").await.unwrap();
+    let outcome = world.payments.review(id, true, "ana", &Acting::system()).await.unwrap();
     assert_eq!((outcome.order.state, outcome.pending), (OrderState::Cancelled, false));
     assert!(open(&world).await.is_empty());
     assert_eq!(world.events().await, ["ORDER_PROCESSING", "ORDER_CANCELLED"], "nothing changed for the merchant");
@@ -84,7 +85,7 @@ async fn a_second_cancel_finds_the_refusal_of_the_void_in_the_life_of_the_order(
         async move { cancel(&world, id).await }
     });
     gate.arrived.notified().await;
-    let second = world.payments.cancel(&world.caller, id, Channel::Order, None).await.map(answer).unwrap();
+    let second = world.payments.cancel(&world.caller.act(None), id, Channel::Order, None).await.map(answer).unwrap();
     assert!(body(&second).contains("PendingNotification"), "{}", body(&second));
     gate.open.notify_one();
     assert_eq!(first.await.unwrap(), 409);
@@ -187,7 +188,7 @@ async fn a_refund_that_was_accepted_smaller_is_the_one_that_was_asked_for() {
     world.script.say(OpKind::Refund, approved(&usd(300)));
     drop(world.refund(id, "r1", Some("4.00")).await.unwrap());
     world.script.know(approved(&usd(300)));
-    drop(world.payments.review(id, true, "ana").await.unwrap());
+    drop(world.payments.review(id, true, "ana", &Acting::system()).await.unwrap());
     for asked in [Some("4.00"), Some("3.00"), None] {
         let again = world.refund(id, "r1", asked).await.unwrap();
         assert_eq!(again.status, 200);
@@ -285,7 +286,10 @@ async fn what_a_processor_says_otherwise_is_said_in_words() {
         StatusReply::Absent,
     ] {
         world.script.know_status(otherwise);
-        let Err(ReviewError::NotAcceptable(why)) = world.payments.review(id, true, "ana").await else { panic!() };
+        let Err(ReviewError::NotAcceptable(why)) = world.payments.review(id, true, "ana", &Acting::system()).await
+        else {
+            panic!()
+        };
         assert!(why.contains(' ') && !why.contains(['{', '(', ':']), "{why}");
     }
 }

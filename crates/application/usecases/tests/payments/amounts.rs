@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dropin_order::{OpKind, RefundState};
-use dropin_ports::ProcessorReply;
+use dropin_ports::{Acting, ProcessorReply};
 use dropin_usecases::payments::ReviewError;
 
 use crate::script::{approved, declined};
@@ -17,7 +17,7 @@ async fn an_authorization_of_less_is_held_and_captured_as_it_is_once_approved() 
     let held = world.order(id).await;
     assert_eq!((held.state.as_str(), held.under_review), ("PAYMENT_AUTHORIZED", true));
     assert!(body(&world.capture(id, None).await.unwrap()).contains("UnderReview"));
-    let outcome = world.payments.review(id, true, "ana").await.unwrap();
+    let outcome = world.payments.review(id, true, "ana", &Acting::system()).await.unwrap();
     assert_eq!((outcome.order.state.as_str(), outcome.order.amounts.captured()), ("PROCESSED", &usd(900)));
     assert_eq!(world.events().await, ["ORDER_AUTHORIZED", "ORDER_REVIEW_APPROVED", "ORDER_PROCESSED"]);
     let life = world.store_history(id).await;
@@ -31,7 +31,7 @@ async fn an_authorization_of_more_is_held_and_voided_once_declined() {
     world.script.say(OpKind::Authorize, approved(&usd(1_100)));
     let (id, _) = world.checkout("PAYPAL", false).await;
     assert_eq!(world.order(id).await.amounts.total_authorized(), &usd(1_000), "never more than the total is ours");
-    let outcome = world.payments.review(id, false, "ana").await.unwrap();
+    let outcome = world.payments.review(id, false, "ana", &Acting::system()).await.unwrap();
     assert_eq!(outcome.order.state.as_str(), "DECLINED");
     assert_eq!(world.script.asked(OpKind::Void).len(), 1);
     assert_eq!(world.events().await, ["ORDER_AUTHORIZED", "ORDER_DECLINED"]);
@@ -49,10 +49,10 @@ async fn a_capture_of_less_is_held_until_somebody_accepts_it() {
     world.script.know(approved(&usd(900)));
     assert_eq!(world.settle_after(Duration::from_secs(61)).await, 1);
     assert_eq!(world.order(id).await.revision, held.revision);
-    let declined = world.payments.review(id, false, "ana").await;
+    let declined = world.payments.review(id, false, "ana", &Acting::system()).await;
     assert_eq!(declined, Err(ReviewError::MoneyMoved));
     world.script.know(approved(&usd(900)));
-    let outcome = world.payments.review(id, true, "ana").await.unwrap();
+    let outcome = world.payments.review(id, true, "ana", &Acting::system()).await.unwrap();
     assert_eq!((outcome.order.state.as_str(), outcome.order.amounts.captured()), ("PROCESSED", &usd(900)));
     assert_eq!(world.events().await, ["ORDER_AUTHORIZED", "ORDER_PROCESSED"]);
 }
@@ -66,7 +66,7 @@ async fn a_capture_of_more_or_in_another_currency_is_never_accepted() {
         world.script.say(OpKind::Capture, approved(&wrong));
         drop(world.capture(id, None).await.unwrap());
         world.script.know(approved(&wrong));
-        let refused = world.payments.review(id, true, "ana").await;
+        let refused = world.payments.review(id, true, "ana", &Acting::system()).await;
         assert!(matches!(refused, Err(ReviewError::NotAcceptable(_))), "{refused:?}");
         assert_eq!(world.state(id).await, "PAYMENT_AUTHORIZED");
     }
@@ -86,7 +86,7 @@ async fn a_payment_of_less_is_held_until_somebody_accepts_it() {
     assert_eq!((answer.status, world.state(id).await), (200, "PROCESSING"));
     assert!(world.order(id).await.under_review);
     world.script.know(paid(900));
-    let outcome = world.payments.review(id, true, "ana").await.unwrap();
+    let outcome = world.payments.review(id, true, "ana", &Acting::system()).await.unwrap();
     assert_eq!((outcome.order.state.as_str(), outcome.order.amounts.captured()), ("PROCESSED", &usd(900)));
 }
 
@@ -110,7 +110,7 @@ async fn a_refund_of_less_is_held_until_somebody_accepts_it() {
     assert!(body(&world.refund(id, "r1", Some("4.00")).await.unwrap()).contains("IN_PROGRESS"));
     assert!(world.order(id).await.under_review);
     world.script.know(approved(&usd(300)));
-    drop(world.payments.review(id, true, "ana").await.unwrap());
+    drop(world.payments.review(id, true, "ana", &Acting::system()).await.unwrap());
     let order = world.order(id).await;
     assert_eq!((order.amounts.refunded(), order.amounts.refund_pending()), (&usd(300), &usd(0)));
     assert_eq!(world.refunds(id).await[0].amount, usd(300));
@@ -142,7 +142,7 @@ async fn a_refund_as_asked_ends_no_hold_of_another() {
         assert!(world.order(id).await.under_review, "r1 is not decided after {name}");
     }
     world.script.know(approved(&usd(300)));
-    drop(world.payments.review(id, true, "ana").await.unwrap());
+    drop(world.payments.review(id, true, "ana", &Acting::system()).await.unwrap());
     let order = world.order(id).await;
     assert_eq!((order.under_review, order.amounts.refunded()), (false, &usd(400)));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dropin_kernel::{AttemptId, OrderId, SessionId};
 use dropin_order::{DeclineReason, OpKind, Stuck};
-use dropin_ports::{ProcessorReply, SessionStore, StatusReply, Waiting};
+use dropin_ports::{Acting, ProcessorReply, SessionStore, StatusReply, Waiting};
 use dropin_session::SessionStateKind;
 use dropin_store_contract::fresh;
 use dropin_usecases::audit::Audit;
@@ -352,7 +352,7 @@ async fn a_refund_of_late_money_by_another_amount_waits_for_the_operator() {
     let [open] = &world.payments.store.list_open_operations(10).await.unwrap()[..] else { panic!("out of sight") };
     assert_eq!((open.kind, open.stuck(world.now())), (OpKind::Refund, Some(Stuck::Unknown)));
     world.script.know(given());
-    drop(world.payments.review(order, true, "ana").await.unwrap());
+    drop(world.payments.review(order, true, "ana", &Acting::system()).await.unwrap());
     let late = world.order(order).await;
     assert_eq!((late.amounts.refunded(), late.amounts.refund_pending()), (&usd(TOTAL - 1_000), &usd(0)));
     assert!(nothing_is_open(&world).await);

@@ -26,10 +26,13 @@ struct Case {
 struct Sort {
     attempts_allowed: u32,
     opens_contract: bool,
+    /// Whether it brings the shopper back to a contract, whose card is replaced.
+    brings_back: bool,
 }
 
-const PLAIN: Sort = Sort { attempts_allowed: 5, opens_contract: false };
+const PLAIN: Sort = Sort { attempts_allowed: 5, opens_contract: false, brings_back: false };
 const SUBSCRIPTION: Sort = Sort { opens_contract: true, ..PLAIN };
+const RETURN: Sort = Sort { brings_back: true, ..PLAIN };
 
 const IN_NAME_ONLY: Step = Step::EndPages { in_name_only: true };
 
@@ -86,8 +89,11 @@ async fn run(
     of: Sort,
     point: &Arc<FaultPoint>,
 ) -> Program {
-    let Sort { attempts_allowed, opens_contract } = of;
-    let mut payer = Payer::new(deployment, &program, attempts_allowed, true, opens_contract).await;
+    let Sort { attempts_allowed, opens_contract, brings_back } = of;
+    let mut payer = match brings_back {
+        true => Payer::brought_back(deployment, &program, attempts_allowed).await,
+        false => Payer::new(deployment, &program, attempts_allowed, true, opens_contract).await,
+    };
     for step in case.before {
         payer.prepare(&program, *step).await;
         payer.take(&program, *step).await.unwrap();
@@ -185,4 +191,19 @@ async fn an_answer_that_is_lost_while_a_contract_is_opened_orphans_no_card() {
 #[tokio::test]
 async fn a_request_that_is_lost_while_a_contract_is_opened_orphans_no_card() {
     everywhere(Fault::RequestLost, SUBSCRIPTION).await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_while_a_card_is_replaced_orphans_none() {
+    everywhere(Fault::Killed, RETURN).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_lost_while_a_card_is_replaced_orphans_none() {
+    everywhere(Fault::AnswerLost, RETURN).await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_lost_while_a_card_is_replaced_orphans_none() {
+    everywhere(Fault::RequestLost, RETURN).await;
 }

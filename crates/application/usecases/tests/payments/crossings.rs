@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dropin_kernel::OrderId;
 use dropin_order::{BankDetails, Channel, DeclineReason, OpKind};
-use dropin_ports::{ProcessorReply, Waiting};
+use dropin_ports::{Acting, ProcessorReply, Waiting};
 use dropin_usecases::payments::{CancelError, CaptureError};
 
 use crate::script::{approved, declined, unclear};
@@ -34,7 +34,7 @@ async fn cancelled_after(world: &World, age: Duration) -> OrderId {
     let (id, _) = world.checkout("PAYLATER", false).await;
     world.advance(age);
     world.script.say(OpKind::Void, unclear());
-    drop(world.payments.cancel(&world.caller, id, Channel::Order, None).await.map(answer).unwrap());
+    drop(world.payments.cancel(&world.caller.act(None), id, Channel::Order, None).await.map(answer).unwrap());
     assert!(world.order(id).await.voiding.is_some());
     id
 }
@@ -120,13 +120,13 @@ async fn a_transfer_of_less_is_neither_cancelled_nor_lapses_before_somebody_deci
     world.script.know(paid(900));
     world.settle_after(Duration::from_secs(60)).await;
     assert!(world.order(id).await.under_review);
-    let cancelled = world.payments.cancel(&world.caller, id, Channel::Order, None).await.map(answer);
+    let cancelled = world.payments.cancel(&world.caller.act(None), id, Channel::Order, None).await.map(answer);
     assert!(matches!(cancelled, Err(CancelError::WrongState(_))), "{cancelled:?}");
     world.advance(15 * DAY);
     assert_eq!(world.payments.expire_orders(10).await.unwrap(), 0);
     assert!(world.script.asked(OpKind::Void).is_empty());
     world.script.know(paid(900));
-    let outcome = world.payments.review(id, true, "ana").await.unwrap();
+    let outcome = world.payments.review(id, true, "ana", &Acting::system()).await.unwrap();
     assert_eq!((outcome.order.state.as_str(), outcome.order.amounts.captured()), ("PROCESSED", &usd(900)));
     assert_eq!(world.events().await, ["ORDER_PROCESSING", "ORDER_PROCESSED"]);
 }

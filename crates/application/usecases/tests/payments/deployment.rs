@@ -16,7 +16,7 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable_with, new_merchant};
 use dropin_usecases::access::{Caller, KnownMerchants};
 use dropin_usecases::audit::Audit;
-use dropin_usecases::contracts::CredentialDeletions;
+use dropin_usecases::contracts::{Contracts, CredentialDeletions};
 use dropin_usecases::payments::{Payments, PollThrottle, Shopper, Timing};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::wallet::WalletOffers;
@@ -181,11 +181,13 @@ impl Deployment {
             stash,
             vault: Arc::new(PlainVault),
             payments: payments.clone(),
+            contracts: Contracts { store: Arc::new(store.clone()), clock: clock.clone(), ids: ids.clone() },
             return_base: checkout_url.clone(),
             wallets: WalletOffers::new(Arc::new(store.clone()), clock.clone(), checkout_url),
             sandbox: true,
         };
-        let sessions = Sessions { store: session_store, clock, ids, url_policy: UrlPolicy::Sandbox };
+        let contracts = Arc::new(store.clone());
+        let sessions = Sessions { store: session_store, contracts, clock, ids, url_policy: UrlPolicy::Sandbox };
         let deletions = CredentialDeletions {
             store: Arc::new(store.clone()),
             vault: Arc::new(PlainCredentials),
@@ -205,9 +207,11 @@ impl Program {
         attempts_allowed: u32,
         auto_capture: bool,
         opens_contract: bool,
+        brings_back_to: Option<ContractId>,
     ) -> SessionId {
         let mut new = insertable_with(deployment.caller.merchant.id, |terms| {
             (terms.auto_capture, terms.open_contract) = (auto_capture, Some(opens_contract));
+            terms.contract_id = brings_back_to;
         });
         let now = deployment.clock.now();
         let edited = new.session.edited(|parts| {

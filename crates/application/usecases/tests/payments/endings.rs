@@ -12,7 +12,7 @@ use crate::world::{World, answer, body, usd};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 async fn cancel(world: &World, id: dropin_kernel::OrderId) -> Result<StoredResponse, CancelError> {
-    world.payments.cancel(&world.caller, id, Channel::Order, None).await.map(answer)
+    world.payments.cancel(&world.caller.act(None), id, Channel::Order, None).await.map(answer)
 }
 
 fn transfer() -> ProcessorReply {

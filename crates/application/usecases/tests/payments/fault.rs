@@ -10,9 +10,9 @@ use dropin_ports::{
     Applied, AuthorizationPrepared, AuthorizeRequest, CaptureRequest, ChangeOrder, ChangeSession, Changed,
     CheckoutRecord, ClaimedOperation, CredentialDeletion, DeleteCredentialRequest, Inserted, LapsedOrder, NewSession,
     OpenOperations, OperationQuery, OrderChanged, OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization,
-    Processor, ProcessorReply, RefundRequest, ReplaceSession, Replaced, SessionStore, SessionWithOrder, Settled,
-    Settlement, StashEntry, StashFound, StashKey, StashStore, StashUsage, StatusReply, StoreError, StoredResponse,
-    VoidRequest,
+    Processor, ProcessorReply, RefundRequest, ReplaceSession, Replaced, SealedCard, SessionStore, SessionWithOrder,
+    Settled, Settlement, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply,
+    StoreError, StoredResponse, VoidRequest,
 };
 use dropin_rates::Offer;
 use dropin_session::Session;
@@ -148,6 +148,7 @@ faulty! {
     StashStore {
         fn put_stash(entry: StashEntry) -> ();
         fn peek_stash(key: &StashKey, now: Timestamp) -> Option<StashFound>;
+        fn read_stash(key: &StashKey, now: Timestamp) -> Option<(StashSummary, SealedCard)>;
         fn stash_usage(now: Timestamp) -> Vec<StashUsage>;
         fn purge_stash(now: Timestamp, limit: u32) -> u32;
     }

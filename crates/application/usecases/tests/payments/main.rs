@@ -16,6 +16,7 @@ mod own_methods;
 mod processor;
 mod promises;
 mod refused_cards;
+mod saved_cards;
 mod script;
 mod shopping;
 mod steps;

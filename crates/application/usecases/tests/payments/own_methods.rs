@@ -121,7 +121,7 @@ async fn it_is_refunded_when_it_says_so() {
     // A program whose file has no such method leaves it to the processor.
     let forgotten = elsewhere(&world, Catalogue::of_sandbox());
     let ask = RefundAsk { reference: "r1".to_owned(), amount: None, description: None };
-    assert_eq!(answer(forgotten.refund(&world.caller, cash, &ask, None).await.unwrap()).status, 201);
+    assert_eq!(answer(forgotten.refund(&world.caller.act(None), cash, &ask, None).await.unwrap()).status, 201);
 }
 
 /// session-api and the settler offer nothing: they know the methods of the file.
@@ -138,7 +138,7 @@ async fn a_program_that_offers_nothing_knows_the_same_rules() {
     settle(&elsewhere).await;
     assert_eq!(end(&world, id).await, created.plus(DAY * 3));
     let part = Decimal::parse("4.00").unwrap();
-    let refused = elsewhere.capture(&world.caller, id, Some(&part), Channel::Order, None).await.unwrap_err();
+    let refused = elsewhere.capture(&world.caller.act(None), id, Some(&part), Channel::Order, None).await.unwrap_err();
     assert!(matches!(refused, CaptureError::Amount(_)), "{refused:?}");
 }
 
@@ -154,6 +154,6 @@ async fn a_payment_outlasts_its_method() {
     settle(&forgotten).await;
     assert_eq!((world.state(id).await, end(&world, id).await), ("PAYMENT_AUTHORIZED", world.now().plus(DAY * 7)));
     let part = Decimal::parse("4.00").unwrap();
-    let told = answer(forgotten.capture(&world.caller, id, Some(&part), Channel::Order, None).await.unwrap());
+    let told = answer(forgotten.capture(&world.caller.act(None), id, Some(&part), Channel::Order, None).await.unwrap());
     assert_eq!((told.status, world.state(id).await), (200, "PROCESSED"), "the processor refuses what it cannot do");
 }

@@ -139,7 +139,9 @@ async fn a_transfer_carries_the_merchants_number_which_is_unique_among_the_open_
     assert_eq!((&written[1].1, &written[2].1), (&tail(written[1].0), &tail(written[2].0)));
     let asked = world.script.payment_references();
     assert_eq!(asked, written.iter().map(|(_, text)| Some(text.clone())).collect::<Vec<_>>(), "the processor is told");
-    drop(world.payments.cancel(&world.caller, written[0].0, dropin_order::Channel::Order, None).await.unwrap());
+    drop(
+        world.payments.cancel(&world.caller.act(None), written[0].0, dropin_order::Channel::Order, None).await.unwrap(),
+    );
     world.script.say(OpKind::Authorize, awaited());
     let (id, _) = world.checkout_named("order&7", "BANKTRANSFER", true, None).await;
     assert_eq!(world.order(id).await.transfer_reference.as_deref(), Some("order-7"), "free again");

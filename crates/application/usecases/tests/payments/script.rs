@@ -5,12 +5,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use dropin_contract::StoredCredentialUse;
 use dropin_kernel::OpId;
 use dropin_money::Amount;
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, Processor,
-    ProcessorReply, RefundRequest, StatusReply, VoidRequest,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, PaymentMethodData,
+    Processor, ProcessorReply, RefundRequest, StatusReply, StoredCredentialPayment, VoidRequest,
 };
 use tokio::sync::Notify;
 
@@ -22,8 +23,29 @@ pub(crate) struct Script {
     questions: AtomicUsize,
     calls: Mutex<Vec<(OpKind, OpId)>>,
     references: Mutex<Vec<Option<String>>>,
+    paid_by_credential: Mutex<Vec<PaidByCredential>>,
     /// While it is there, the next authorization, capture or void waits for it.
     pub(crate) gate: Mutex<Option<std::sync::Arc<Gate>>>,
+}
+
+/// What it was given to charge a stored card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PaidByCredential {
+    pub(crate) credential: String,
+    pub(crate) credential_use: StoredCredentialUse,
+    pub(crate) linked: Option<String>,
+    pub(crate) code: Option<String>,
+}
+
+impl From<&StoredCredentialPayment> for PaidByCredential {
+    fn from(payment: &StoredCredentialPayment) -> Self {
+        Self {
+            credential: payment.credential().expose().to_owned(),
+            credential_use: payment.mark().credential_use,
+            linked: payment.mark().network_transaction_id.as_ref().map(ToString::to_string),
+            code: payment.verification_code().map(|code| code.expose().to_owned()),
+        }
+    }
 }
 
 /// Holds a call until the case lets it go.
@@ -75,6 +97,11 @@ impl Script {
         self.references.lock().unwrap().clone()
     }
 
+    /// The stored cards that it was to charge, as it was told.
+    pub(crate) fn paid_by_credential(&self) -> Vec<PaidByCredential> {
+        self.paid_by_credential.lock().unwrap().clone()
+    }
+
     /// How often something was asked, and the keys.
     pub(crate) fn asked(&self, kind: OpKind) -> Vec<OpId> {
         let calls = self.calls.lock().unwrap();
@@ -105,7 +132,9 @@ impl Script {
 #[async_trait]
 impl Processor for Script {
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
-        assert_eq!(request.store, None, "no card is stored here");
+        if let PaymentMethodData::StoredCredential(payment) = &request.method_data {
+            self.paid_by_credential.lock().unwrap().push((&**payment).into());
+        }
         self.references.lock().unwrap().push(request.payment_reference.clone());
         self.pass().await;
         self.answer(OpKind::Authorize, request.key, Some(&request.amount))
@@ -136,6 +165,6 @@ impl Processor for Script {
     }
 
     async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
-        panic!("{request:?}: no card is stored here")
+        panic!("{request:?}: no card is deleted here")
     }
 }

@@ -72,6 +72,8 @@ pub(crate) struct Payer {
     pub(crate) session: SessionId,
     attempts: Vec<Attempt>,
     received: Vec<String>,
+    /// The Order that opened the contract which the Session brings the shopper back to.
+    opened_by: Option<OrderId>,
 }
 
 impl Payer {
@@ -82,8 +84,20 @@ impl Payer {
         auto_capture: bool,
         opens_contract: bool,
     ) -> Self {
-        let session = program.session(deployment, attempts_allowed, auto_capture, opens_contract).await;
-        Self { deployment: deployment.clone(), session, attempts: Vec::new(), received: Vec::new() }
+        let session = program.session(deployment, attempts_allowed, auto_capture, opens_contract, None).await;
+        Self { deployment: deployment.clone(), session, attempts: Vec::new(), received: Vec::new(), opened_by: None }
+    }
+
+    /// Of a Session that brings the shopper back to a contract, each of whose cards is to take the place of the contract's.
+    pub(crate) async fn brought_back(deployment: &Arc<Deployment>, program: &Program, attempts_allowed: u32) -> Self {
+        let mut subscriber = Self::new(deployment, program, attempts_allowed, true, true).await;
+        let step = Step::Submit(Verdict::Approve);
+        subscriber.prepare(program, step).await;
+        assert!(subscriber.take(program, step).await.unwrap(), "a contract is opened");
+        let opening = subscriber.orders(program).await.remove(0);
+        program.take_events(deployment.clock.now(), subscriber.session).await;
+        let session = program.session(deployment, attempts_allowed, true, false, opening.contract_id).await;
+        Self { session, attempts: Vec::new(), opened_by: Some(opening.id), ..subscriber }
     }
 
     /// What the browser does before it can take the step: a card is stashed for each attempt, under an id of its own.
@@ -145,7 +159,7 @@ impl Payer {
         let consent = self
             .stored(program)
             .await
-            .opens_contract()
+            .takes_cards_alone()
             .then(|| ConsentRequest { text_version: "2026-11".parse().unwrap(), locale: "de_AT".parse().unwrap() });
         let submit = Submit { version: *version, attempt: *id, means, fingerprint: BROWSER.to_owned(), consent };
         match program.shopper.submit(self.session, submit).await {
@@ -176,7 +190,7 @@ impl Payer {
     }
 
     async fn cancel(&self, program: &Program) -> Result<bool, StoreError> {
-        match program.sessions.cancel(&self.deployment.caller, self.session, None, reply()).await {
+        match program.sessions.cancel(&self.deployment.caller.act(None), self.session, None, reply()).await {
             Ok(_) => Ok(true),
             Err(CancelSessionError::Store(error)) => Err(error),
             Err(CancelSessionError::WrongState(_)) => Ok(false),
@@ -285,6 +299,20 @@ impl Payer {
     /// The processor has the card of the attempt that paid, and we what it is charged by; of no other attempt is anything left on either side.
     async fn only_the_paid_card_is_stored(&self, program: &Program, orders: &[Order]) {
         let with_credential = self.deployment.processor.orders_with_credential();
+        if let Some(opened_by) = self.opened_by {
+            let session = self.stored(program).await;
+            let id = session.terms.contract_id.unwrap();
+            let kept = orders.iter().find(|order| order.shown).map_or(opened_by, |order| order.id);
+            let own: Vec<_> = orders.iter().map(|order| order.id).chain([opened_by]).collect();
+            let stored: Vec<_> = own.into_iter().filter(|order| with_credential.contains(order)).collect();
+            assert_eq!(stored, [kept], "cards at the processor");
+            let sealed = program.store.find_credential(id).await.unwrap().unwrap();
+            let authorization = program.store.list_operations(kept).await.unwrap().remove(0).id;
+            assert_eq!(sealed.bytes, authorization.to_string().into_bytes(), "what the contract is charged by");
+            let contract = program.store.find_contract(session.merchant_id, &ContractName::Id(id)).await.unwrap();
+            assert_eq!(contract.map(|contract| contract.state), Some(ContractState::Active));
+            return;
+        }
         for order in orders {
             let Some(id) = order.contract_id else {
                 assert!(!with_credential.contains(&order.id), "a card is stored for no contract");

@@ -19,6 +19,7 @@ use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable, new_merchant};
 use dropin_usecases::access::{Caller, KnownMerchants};
+use dropin_usecases::contracts::Contracts;
 use dropin_usecases::idempotency::IdempotentOutcome;
 use dropin_usecases::payments::{
     CaptureError, CheckoutAsk, Checkouts, Payments, PollThrottle, RefundAsk, RefundError, Shopper, Submit, SubmitError,
@@ -118,6 +119,7 @@ impl World {
             stash: shared.clone(),
             vault: vault.clone(),
             payments: payments.clone(),
+            contracts: Contracts { store: shared.clone(), clock: clock.clone(), ids: Arc::new(FreshIds) },
             return_base: return_base.clone(),
             wallets: wallets.clone(),
             sandbox: true,
@@ -246,15 +248,20 @@ impl World {
         id: SessionId,
         number: &str,
     ) -> Result<Submitted, SubmitError> {
-        let (stash_id, fingerprint) = (fresh().to_string(), "browser".to_owned());
-        let data = StashedData::Card(Card::new("Ana", number, "123", "2099", "12"));
-        let entry =
-            NewEntry { client: 1, session: None, stash_id: stash_id.clone(), fingerprint: fingerprint.clone(), data };
-        self.stashing.put(&self.caller.merchant, entry).await.unwrap();
+        let stash_id = self.stash(StashedData::Card(Card::new("Ana", number, "123", "2099", "12"))).await;
+        let fingerprint = "browser".to_owned();
         let (version, attempt) = (self.stored(id).await.revision, AttemptId::new(fresh()));
         shopper
             .submit(id, Submit { version, attempt, means: SubmitMeans::Stash(stash_id), fingerprint, consent: None })
             .await
+    }
+
+    /// Stashes it in the browser; its StashId.
+    pub(crate) async fn stash(&self, data: StashedData) -> String {
+        let (stash_id, fingerprint) = (fresh().to_string(), "browser".to_owned());
+        let entry = NewEntry { client: 1, session: None, stash_id: stash_id.clone(), fingerprint, data };
+        self.stashing.put(&self.caller.merchant, entry).await.unwrap();
+        stash_id
     }
 
     pub(crate) async fn stored(&self, id: SessionId) -> Session {
@@ -271,7 +278,7 @@ impl World {
 
     pub(crate) async fn capture(&self, id: OrderId, amount: Option<&str>) -> Result<StoredResponse, CaptureError> {
         let amount = amount.map(|text| Decimal::parse(text).unwrap());
-        self.payments.capture(&self.caller, id, amount.as_ref(), Channel::Order, None).await.map(answer)
+        self.payments.capture(&self.caller.act(None), id, amount.as_ref(), Channel::Order, None).await.map(answer)
     }
 
     pub(crate) async fn refund(
@@ -282,7 +289,7 @@ impl World {
     ) -> Result<StoredResponse, RefundError> {
         let amount = amount.map(|text| Decimal::parse(text).unwrap());
         let ask = RefundAsk { reference: name.to_owned(), amount, description: None };
-        self.payments.refund(&self.caller, id, &ask, None).await.map(answer)
+        self.payments.refund(&self.caller.act(None), id, &ask, None).await.map(answer)
     }
 
     pub(crate) async fn refunds(&self, id: OrderId) -> Vec<Refund> {
@@ -306,7 +313,7 @@ impl World {
             Actor::Merchant(_) => "MERCHANT".to_owned(),
             Actor::Shopper => "SHOPPER".to_owned(),
             Actor::System => "SYSTEM".to_owned(),
-            Actor::Operator(name) => format!("OPERATOR {name}"),
+            Actor::Operator(name) | Actor::CommandLine(name) => format!("OPERATOR {name}"),
         };
         details.history.iter().map(|step| format!("{} by {}", step.what, by(&step.actor))).collect()
     }

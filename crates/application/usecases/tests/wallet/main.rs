@@ -30,6 +30,23 @@ const PAGE: &str = "https://shop.example";
 const ASSETS: &str = "https://assets.example";
 const GOOD: &str = "https://apple-pay-gateway.apple.com/paymentservices/startSession";
 
+/// Ids that nobody had before.
+struct FreshIds;
+
+impl dropin_ports::IdSource for FreshIds {
+    fn random(&self) -> uuid::Uuid {
+        dropin_store_contract::fresh()
+    }
+
+    fn ordered(&self) -> uuid::Uuid {
+        dropin_store_contract::fresh()
+    }
+
+    fn secret(&self) -> [u8; 32] {
+        [7; 32]
+    }
+}
+
 struct TestClock(AtomicI64);
 
 impl Clock for TestClock {
@@ -122,6 +139,8 @@ impl World {
             secrets,
             provider: provider.clone(),
             clock: clock.clone(),
+            ids: Arc::new(FreshIds),
+            by: dropin_ports::Acting::system(),
             sandbox: false,
         };
         let (bob, ana) = (merchants.pop().unwrap(), merchants.pop().unwrap());

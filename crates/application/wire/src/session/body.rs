@@ -79,6 +79,10 @@ pub struct SessionBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool)]
     open_contract: Option<bool>,
+    /// When it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = schema::Id)]
+    contract_id: Option<String>,
     /// While REDIRECTED: the hosted page that the shopper has to visit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String)]
@@ -168,6 +172,7 @@ impl<'a> SessionBody<'a> {
             via_agent: terms.via_agent,
             allow_contract: terms.allow_contract,
             open_contract: terms.open_contract,
+            contract_id: terms.contract_id.map(|id| id.to_string()),
             redirect_url: None,
             payment_method: shown.map(|order| order.payment_method.as_str()),
             order: None,

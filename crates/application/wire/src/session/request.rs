@@ -118,12 +118,15 @@ struct SessionDto {
     /// The Id of a rate offer that getRates lists: fixes the exchange rate, and the Currency when that is left out.
     #[schema(value_type = Option<schema::Text>)]
     rate_offer_id: Member<String>,
-    /// Contracts are not offered yet: true is refused with VALUE_NOT_ALLOWED.
+    /// true: the shopper may choose to save the card, which opens a contract.
     #[schema(value_type = Option<bool>)]
     allow_contract: Member<bool>,
-    /// Contracts are not offered yet: true is refused with VALUE_NOT_ALLOWED.
+    /// true: the payment opens a contract, whatever AllowContract says; the total may be zero.
     #[schema(value_type = Option<bool>)]
     open_contract: Member<bool>,
+    /// Brings the shopper back to this contract: to pay with its card, or with another that takes its place. Not beside OpenContract or AllowContract.
+    #[schema(value_type = Option<schema::Id>)]
+    contract_id: Member<String>,
 }
 
 impl Known for SessionDto {
@@ -238,6 +241,7 @@ impl Shape for SessionDto {
         let rate_offer_id = self.rate_offer_id.optional(path, "RateOfferId", all);
         let allow_contract = self.allow_contract.optional(path, "AllowContract", all);
         let open_contract = self.open_contract.optional(path, "OpenContract", all);
+        let contract_id = self.contract_id.optional(path, "ContractId", all);
         Some(SessionInput {
             merchant_reference: merchant_reference?,
             auto_capture: auto_capture?,
@@ -255,6 +259,7 @@ impl Shape for SessionDto {
             rate_offer_id,
             allow_contract,
             open_contract,
+            contract_id,
         })
     }
 }

@@ -13,7 +13,7 @@ use dropin_kernel::{ApiUserId, EndpointId, MerchantId, Timestamp};
 use dropin_money::Currency;
 use dropin_ports::{
     AccessStore, AccountChanged, Clock, EndpointChange, Fingerprint, KeyringError, MerchantInserted, MerchantSettings,
-    NewMerchant, Secrets, StoreError, UserChange, UserInserted,
+    NewAuditEntry, NewMerchant, Secrets, StoreError, UserChange, UserInserted,
 };
 use dropin_usecases::access::{Authenticator, FailureLimit};
 use uuid::Uuid;
@@ -63,6 +63,7 @@ impl AccessStore for Users {
             methods,
             session_lifetime,
             attempts_allowed: 5,
+            saved_cards: Default::default(),
             sandbox: true,
             created_at: EPOCH,
         };
@@ -77,11 +78,16 @@ impl AccessStore for Users {
         elsewhere()
     }
 
-    async fn set_merchant(&self, _: MerchantId, _: MerchantSettings) -> Result<AccountChanged, StoreError> {
+    async fn set_merchant(
+        &self,
+        _: MerchantId,
+        _: MerchantSettings,
+        _: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
         elsewhere()
     }
 
-    async fn insert_user(&self, _: ApiUser) -> Result<UserInserted, StoreError> {
+    async fn insert_user(&self, _: ApiUser, _: NewAuditEntry) -> Result<UserInserted, StoreError> {
         elsewhere()
     }
 
@@ -89,11 +95,11 @@ impl AccessStore for Users {
         elsewhere()
     }
 
-    async fn change_user(&self, _: &str, _: UserChange) -> Result<AccountChanged, StoreError> {
+    async fn change_user(&self, _: &str, _: UserChange, _: NewAuditEntry) -> Result<AccountChanged, StoreError> {
         elsewhere()
     }
 
-    async fn insert_endpoint(&self, _: Endpoint) -> Result<AccountChanged, StoreError> {
+    async fn insert_endpoint(&self, _: Endpoint, _: NewAuditEntry) -> Result<AccountChanged, StoreError> {
         elsewhere()
     }
 
@@ -101,7 +107,16 @@ impl AccessStore for Users {
         elsewhere()
     }
 
-    async fn change_endpoint(&self, _: EndpointId, _: EndpointChange) -> Result<AccountChanged, StoreError> {
+    async fn find_endpoint(&self, _: EndpointId) -> Result<Option<Endpoint>, StoreError> {
+        elsewhere()
+    }
+
+    async fn change_endpoint(
+        &self,
+        _: EndpointId,
+        _: EndpointChange,
+        _: NewAuditEntry,
+    ) -> Result<AccountChanged, StoreError> {
         elsewhere()
     }
 }

@@ -5,7 +5,7 @@ use dropin_ports::{AccountChanged, DeliveryResult, EndpointChange};
 
 use super::Replayed;
 use crate::Harness;
-use crate::values::{at, new_endpoint};
+use crate::values::{at, audited, new_endpoint};
 
 use DeliveryResult::Acknowledged;
 use Replayed::NoEndpoint;
@@ -15,7 +15,7 @@ pub async fn both_secrets_sign_while_one_retires(harness: Arc<Harness>) {
     harness.authorized(merchant.id).await;
     let new = SealedSecret(vec![1, 2, 3]);
     let change = EndpointChange::Secret { new: new.clone(), old_until: Some(at(200)) };
-    assert_eq!(harness.access.change_endpoint(endpoint.id, change).await, Ok(AccountChanged::Done));
+    assert_eq!(harness.access.change_endpoint(endpoint.id, change, audited()).await, Ok(AccountChanged::Done));
     let first = harness.claim(at(199)).await.remove(0);
     assert_eq!(first.secrets, [new.clone(), endpoint.secret], "the new one first");
     let second = harness.finish(first.key, Acknowledged, at(200)).await.remove(0);
@@ -27,7 +27,7 @@ pub async fn an_endpoint_that_moves_takes_along_what_waits(harness: Arc<Harness>
     harness.authorized(merchant.id).await;
     let moved = "https://elsewhere.example/hook".to_owned();
     let change = EndpointChange::Url(moved.clone());
-    assert_eq!(harness.access.change_endpoint(endpoint.id, change).await, Ok(AccountChanged::Done));
+    assert_eq!(harness.access.change_endpoint(endpoint.id, change, audited()).await, Ok(AccountChanged::Done));
     let claimed = harness.claim(at(100)).await;
     assert_eq!(claimed.iter().map(|one| &one.url).collect::<Vec<_>>(), [&moved]);
 }
@@ -41,9 +41,9 @@ pub async fn what_waits_for_a_removed_endpoint_is_parked(harness: Arc<Harness>) 
     let claimed = harness.claim(at(100)).await;
     assert_eq!(claimed.len(), 3);
     assert_eq!(harness.outbox.park_removed(endpoint.id, at(101), 10).await, Ok((0, false)), "it was not removed");
-    harness.access.insert_endpoint(other.clone()).await.unwrap();
+    harness.access.insert_endpoint(other.clone(), audited()).await.unwrap();
     let removed = EndpointChange::Removed(at(101));
-    assert_eq!(harness.access.change_endpoint(endpoint.id, removed).await, Ok(AccountChanged::Done));
+    assert_eq!(harness.access.change_endpoint(endpoint.id, removed, audited()).await, Ok(AccountChanged::Done));
     // Two notifications of each payment, in steps of two payments.
     assert_eq!(harness.outbox.park_removed(endpoint.id, at(102), 2).await, Ok((4, true)));
     assert_eq!(harness.outbox.park_removed(endpoint.id, at(102), 2).await, Ok((2, false)));
@@ -66,7 +66,7 @@ pub async fn what_waits_for_a_removed_endpoint_is_parked(harness: Arc<Harness>) 
 
 pub async fn a_removed_endpoint_is_told_nothing_new(harness: Arc<Harness>) {
     let (merchant, endpoint) = harness.merchant().await;
-    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(1))).await.unwrap();
+    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(1)), audited()).await.unwrap();
     harness.authorized(merchant.id).await;
     assert_eq!(harness.count("outbox_event", "1 = 1"), 2, "events exist all the same");
     assert_eq!(harness.count("outbox_stream", "1 = 1"), 0);
@@ -76,7 +76,7 @@ pub async fn what_was_queued_while_its_endpoint_was_removed_is_parked_by_the_cla
     let (merchant, endpoint) = harness.merchant().await;
     harness.authorized(merchant.id).await;
     // The removal ran while the event was being written and saw nothing of it.
-    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(1))).await.unwrap();
+    harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(1)), audited()).await.unwrap();
     assert_eq!(harness.claim(at(100)).await, vec![]);
     let parked = harness.list_parked(10).await;
     assert_eq!(parked.iter().map(|one| one.attempts).collect::<Vec<_>>(), [0, 0], "never tried");

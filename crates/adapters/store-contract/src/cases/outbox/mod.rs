@@ -27,7 +27,7 @@ use dropin_ports::{
 
 use crate::Harness;
 use crate::harness::{capture, outcome};
-use crate::values::{event, fresh, new_endpoint, seconds};
+use crate::values::{audited, event, fresh, new_endpoint, seconds};
 
 fn keys(deliveries: &[Delivery]) -> Vec<DeliveryKey> {
     deliveries.iter().map(|one| one.key).collect()
@@ -40,7 +40,7 @@ fn sequences(deliveries: &[Delivery]) -> Vec<i64> {
 /// One more endpoint of a merchant.
 async fn another_endpoint(harness: &Harness, merchant: MerchantId) -> EndpointId {
     let new = new_endpoint(merchant);
-    harness.access.insert_endpoint(new.clone()).await.unwrap();
+    harness.access.insert_endpoint(new.clone(), audited()).await.unwrap();
     new.id
 }
 
@@ -118,8 +118,14 @@ impl Harness {
     /// Asks for one that is parked at `from` to be sent to `to`.
     async fn replay_parked(&self, event: EventId, from: EndpointId, to: EndpointId, now: Timestamp) -> Replayed {
         let items = vec![ReplayItem { event, from, state: Some(DeliveryState::Parked) }];
-        let asked =
-            ReplayRequest { id: fresh(), by: "ada".to_owned(), wanted: "one".to_owned(), gap: None, dry_run: false };
+        let asked = ReplayRequest {
+            id: fresh(),
+            by: "ada".to_owned(),
+            wanted: "one".to_owned(),
+            gap: None,
+            dry_run: false,
+            audit: audited(),
+        };
         match self.notifications.replay(to, items, asked, now).await.unwrap() {
             ReplayCounts { queued: 1, .. } => Replayed::Done,
             ReplayCounts { refused: 1, .. } => Replayed::NoEndpoint,

@@ -5,7 +5,7 @@ use dropin_ports::{AccountChanged, AttemptResult, DeliveryResult, EndpointChange
 
 use super::{ParkedEvent, Replayed, sequences};
 use crate::Harness;
-use crate::values::{at, fresh, new_endpoint};
+use crate::values::{at, audited, fresh, new_endpoint};
 
 use DeliveryResult::{Acknowledged, Parked, Retry};
 use Replayed::{NoEndpoint, NotParked};
@@ -50,7 +50,7 @@ pub async fn a_parked_notification_can_be_replayed(harness: Arc<Harness>) {
 async fn parked_at_both(harness: &Harness) -> (EventId, EndpointId, EndpointId) {
     let (merchant, one) = harness.merchant().await;
     let other = new_endpoint(merchant.id);
-    harness.access.insert_endpoint(other.clone()).await.unwrap();
+    harness.access.insert_endpoint(other.clone(), audited()).await.unwrap();
     harness.authorized(merchant.id).await;
     let first = harness.claim(at(100)).await;
     for delivery in &first {
@@ -89,7 +89,7 @@ pub async fn what_a_removed_endpoint_was_to_get_again_is_parked_again(harness: A
         let (event, one, other) = parked_at_both(&harness).await;
         assert_eq!(harness.replay_parked(event, one, other, at(200)).await, Replayed::Done);
         let removed = EndpointChange::Removed(at(201));
-        assert_eq!(harness.access.change_endpoint(other, removed).await, Ok(AccountChanged::Done));
+        assert_eq!(harness.access.change_endpoint(other, removed, audited()).await, Ok(AccountChanged::Done));
         if by_claim {
             assert_eq!(harness.claim(at(202)).await, vec![]);
         } else {

@@ -4,7 +4,7 @@ use dropin_contract::{
     Contract, ContractOrigin, ContractStateKind, ContractStep, CredentialDecline, DeclineCategory, DeclineEffect,
     TryResult,
 };
-use dropin_order::{FailureReason, OpKind, Order, OrderState};
+use dropin_order::{DeclineReason, FailureReason, OpKind, Order, OrderState};
 use dropin_ports::{
     ChargeOutcome, ConcludedCharge, CredentialApproval, CredentialChange, ProcessorReply, StoreError, StoredCredential,
 };
@@ -24,11 +24,15 @@ pub(super) fn follow(draft: &mut Draft<'_>, answer: &ProcessorReply) -> Result<(
             opening(draft, &contract, approval_of(answer).filter(|_| is_authorization))
         };
     }
-    if is_authorization { charge(draft, &contract, answer) } else { Ok(()) }
+    match (is_authorization, draft.payment.is_charge) {
+        (false, _) => Ok(()),
+        (true, true) => charge(draft, &contract, answer),
+        (true, false) => replacement(draft, &contract, answer),
+    }
 }
 
 /// Whether this is the Order by which the contract comes into being, not one that is made under it.
-pub(in super::super) fn is_opened_by(contract: &Contract, order: &Order) -> bool {
+fn is_opened_by(contract: &Contract, order: &Order) -> bool {
     match contract.origin {
         ContractOrigin::Session { order: opens, .. } => opens == order.id,
         ContractOrigin::Server { .. } => order.is_verification(),
@@ -101,6 +105,32 @@ fn delete(
     Ok(())
 }
 
+/// Another card takes the place of the contract's once it is stored; whatever else becomes of the payment changes nothing of the contract. A credential that comes
+/// for a contract that has ended, or with a payment that nobody wants, is deleted at the processor.
+fn replacement(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -> Result<(), StoreError> {
+    if draft.settlement.state.is_open() {
+        return Ok(());
+    }
+    let Some(CredentialApproval { stored: Some(given), card, network_transaction_id }) = approval_of(answer) else {
+        if matches!(answer, ProcessorReply::Approved { .. }) {
+            let id = contract.id.to_string();
+            log::error!(contract = id.as_str(); "the processor approved the payment that brings a contract another card, and stored none: it keeps its card");
+        }
+        return Ok(());
+    };
+    let (order, now) = (draft.order(), draft.settlement.now);
+    let is_paid = matches!(order.state, OrderState::PaymentAuthorized | OrderState::Processed);
+    let updated = card.filter(|_| is_paid).map(|card| contract.card_updated(card, network_transaction_id.clone(), now));
+    match updated {
+        Some(Ok(step)) => {
+            let credential = CredentialChange::Replace(draft.seal(contract, given)?);
+            draft.contract_step(contract, Some(step), credential, None);
+            Ok(())
+        }
+        Some(Err(_)) | None => delete(draft, contract, None, given),
+    }
+}
+
 /// What the issuer said of the card, once it has.
 fn charge(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -> Result<(), StoreError> {
     if draft.settlement.state.is_open() {
@@ -115,8 +145,7 @@ fn charge(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -
             approved(draft, contract, approval_of(answer), charge)
         }
         ProcessorReply::Declined { reason, credential, .. } => {
-            let known = DeclineCategory::of_reason(*reason).map(CredentialDecline::from);
-            let Some(decline) = credential.or(known) else {
+            let Some(decline) = credential.or_else(|| coarse_decline(order, *reason)) else {
                 let charge = concluded(ChargeOutcome::Tried(TryResult::Unknown));
                 draft.contract_step(contract, None, CredentialChange::Keep, charge);
                 return Ok(());
@@ -137,7 +166,19 @@ fn charge(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -
     }
 }
 
-/// An approval may tell of a newer card. One that comes after the contract's end changes nothing of it.
+/// What a reason says of the stored card where the issuer says no more. A shopper may have mistyped the verification code: that a card is not valid is
+/// not held against it then.
+fn coarse_decline(order: &Order, reason: DeclineReason) -> Option<CredentialDecline> {
+    let is_by_shopper = order.session_id.is_some();
+    let category = match DeclineCategory::of_reason(reason) {
+        Some(DeclineCategory::CardInvalid) if is_by_shopper => Some(DeclineCategory::DoNotHonor),
+        category => category,
+    };
+    category.map(CredentialDecline::from)
+}
+
+/// An approval may tell of a newer card. The shopper whom the merchant brought back has authenticated for the charges to come, which name this payment from
+/// now on. One that comes after the contract's end changes nothing of it.
 fn approved(
     draft: &mut Draft<'_>,
     contract: &Contract,
@@ -147,8 +188,11 @@ fn approved(
     let now = draft.settlement.now;
     let is_over = contract.state.kind().is_final();
     let known = contract.card.as_ref().map(|card| card.summary);
-    let newer = approval.and_then(|approval| approval.card).filter(|card| Some(*card) != known && !is_over);
-    let step = newer.and_then(|card| contract.card_updated(card, None, now).ok());
+    let told = approval.and_then(|approval| approval.card);
+    let is_return = draft.payment.order.session_id.is_some() && contract.kind.allows_merchant_charges();
+    let transaction = approval.and_then(|approval| approval.network_transaction_id.clone()).filter(|_| is_return);
+    let current = told.or(known).filter(|card| (is_return || Some(*card) != known) && !is_over);
+    let step = current.and_then(|card| contract.card_updated(card, transaction, now).ok());
     let given = approval.and_then(|approval| approval.stored.as_ref()).filter(|_| !is_over);
     let credential = match given {
         Some(given) => CredentialChange::Store(draft.seal(contract, given)?),

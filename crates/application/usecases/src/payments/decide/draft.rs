@@ -37,6 +37,7 @@ impl<'a> Draft<'a> {
             history: Vec::new(),
             answer: None,
             now,
+            audit: None,
         };
         Self { with, payment, policy, settlement }
     }

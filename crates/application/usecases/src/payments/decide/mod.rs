@@ -13,7 +13,6 @@ use dropin_money::Amount;
 use dropin_order::{OpKind, OpState, OrderState};
 use dropin_ports::{Payment, ProcessorReply, Settlement, StoreError};
 
-pub(super) use self::contract::is_opened_by;
 use self::draft::Draft;
 use super::{Asker, Payments};
 

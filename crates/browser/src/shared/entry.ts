@@ -1,9 +1,9 @@
-// One entry of the accordion: a heading that opens and closes a panel. The card's panel holds the frame; that of any other method
-// says what will happen and has a button.
+// One entry of the accordion: a heading that opens and closes a panel. The card's panel holds the frame, and a saved card's its form; that of
+// any other method says what will happen and has a button.
 
-import { BANK, CARD, CHEVRON, h, icon, LATER, LEAVE, payButton, setNotice, setState, type Attributes, type Child } from "../shared/dom";
-import { draw } from "../shared/mark";
-import type { Method } from "../shared/protocol";
+import { BANK, CARD, CHEVRON, h, icon, LATER, LEAVE, payButton, setNotice, setState, type Attributes, type Child } from "./dom";
+import { draw } from "./mark";
+import type { Method } from "./protocol";
 
 const ICONS: Readonly<Record<Method["icon"], string>> = { card: CARD, leave: LEAVE, bank: BANK, later: LATER };
 
@@ -53,16 +53,30 @@ export class Entry {
   }
 
   show(method: Method): void {
-    this.name.className = "";
-    this.name.textContent = method.name;
+    this.setName(method.name);
     this.marks.setAttribute("aria-label", method.accepted);
     this.marks.replaceChildren(...method.marks.map(([drawing, name]) => draw(drawing, name)));
     this.line.textContent = method.line;
     this.label.textContent = method.button;
   }
 
+  setName(...name: Child[]): void {
+    this.name.className = "";
+    this.name.replaceChildren(...name.map((part) => part ?? ""));
+  }
+
   get open(): boolean {
-    return !this.panel.inert;
+    return this.toggle.getAttribute("aria-expanded") === "true";
+  }
+
+  /** Without heading and border: what is in the panel draws entries of its own, and is always in sight. */
+  setBare(bare: boolean): void {
+    this.element.classList.toggle("bare", bare);
+    this.setOpen(this.open);
+  }
+
+  get bare(): boolean {
+    return this.element.classList.contains("bare");
   }
 
   /** Puts a word beside the name. */
@@ -72,7 +86,7 @@ export class Entry {
 
   setOpen(open: boolean): void {
     this.toggle.setAttribute("aria-expanded", String(open));
-    this.panel.inert = !open;
+    this.panel.inert = !open && !this.bare;
   }
 
   setBusy(busy: boolean): void {

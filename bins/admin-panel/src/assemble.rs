@@ -1,0 +1,109 @@
+use clap::Args;
+use dropin_boot::{Context, Failure, Parts, WebhookArgs};
+use dropin_payments::{PaymentArgs, payments};
+use dropin_ports::{Acting, StoreError};
+use dropin_usecases::access::Merchants;
+use dropin_usecases::notifications::Notifications;
+use dropin_usecases::operators::{Operators, PasswordCost, SecondFactorPolicy};
+
+use crate::{PanelDeps, configure};
+
+/// The settings of the admin panel.
+#[derive(Debug, Clone, Args)]
+pub struct AdminPanelArgs {
+    /// The payment processor.
+    #[command(flatten)]
+    pub payments: PaymentArgs,
+    /// Where endpoints of merchants may be.
+    #[command(flatten)]
+    pub webhook: WebhookArgs,
+}
+
+/// Finds out whether anybody can sign in.
+pub struct FirstOperator(Operators);
+
+impl FirstOperator {
+    /// The path of a one-time link for the first operator; `None` once there is one. The link of before ends.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn invite(&self) -> Result<Option<String>, StoreError> {
+        let link = self.0.invite_first().await?;
+        Ok(link.map(|link| format!("/accept?token={}", link.token)))
+    }
+}
+
+/// The panel, built from its settings, as a program of its own. Its log has the link for the first operator.
+///
+/// # Errors
+/// Which setting is wrong, or why a key cannot be opened.
+pub async fn assemble(context: &Context, settings: AdminPanelArgs) -> Result<Parts, Failure> {
+    let (parts, first) = assemble_with(context, settings, false).await?;
+    let invite = async move {
+        match first.invite().await {
+            Ok(Some(path)) => log::warn!("nobody can sign in yet: open {path} on the panel's address, once"),
+            Ok(None) => {}
+            Err(error) => {
+                log::warn!("whether there is an operator cannot be found out yet: {error}; `dropin operator` makes one")
+            }
+        }
+        // The panel serves on, whatever came of it.
+        std::future::pending::<()>().await;
+    };
+    let mut stop = context.stop.clone();
+    Ok(parts.run("first operator", async move {
+        tokio::select! {
+            () = invite => {}
+            _ = stop.wait_for(|stop| *stop) => {}
+        }
+    }))
+}
+
+/// The same, and who invites the first operator. `is_https` says whether browsers reach it over TLS.
+///
+/// # Errors
+/// As [`assemble`].
+pub async fn assemble_with(
+    context: &Context,
+    settings: AdminPanelArgs,
+    is_https: bool,
+) -> Result<(Parts, FirstOperator), Failure> {
+    let store = context.store.clone();
+    let (clock, ids) = (context.clock.clone(), context.ids.clone());
+    let catalogue = settings.payments.methods.known()?;
+    let processor = settings.payments.open(context).await?;
+    let secrets = context.master_key().await?;
+    let policy = if context.is_sandbox() { SecondFactorPolicy::Optional } else { SecondFactorPolicy::Required };
+    let operators =
+        Operators::new(store.clone(), secrets.clone(), clock.clone(), ids.clone(), policy, PasswordCost::OWASP);
+    let merchants = Merchants {
+        store: store.clone(),
+        outbox: store.clone(),
+        secrets: secrets.clone(),
+        clock: clock.clone(),
+        ids: ids.clone(),
+        targets: settings.webhook.policy(context.mode),
+        by: Acting::system(),
+    };
+    let deps = PanelDeps {
+        operators: operators.clone(),
+        payments: payments(context, processor.clone(), catalogue.into(), None),
+        contracts: context.contracts(),
+        notifications: Notifications { store: store.clone(), clock: clock.clone(), ids: ids.clone() },
+        merchants,
+        access: store.clone(),
+        sessions: store.clone(),
+        audit: store.clone(),
+        audit_log: store.clone(),
+        back_office: store.clone(),
+        backlog: store.clone(),
+        rates: store,
+        flows: context.flows.clone(),
+        clock,
+        ids,
+        sandbox: context.is_sandbox(),
+        is_https,
+    };
+    let parts = Parts::new().with_master_key(secrets.id()).mount("", configure(deps)).register_metrics(processor);
+    Ok((parts, FirstOperator(operators)))
+}

@@ -1,0 +1,98 @@
+//! What a browser sends: the query of a page or the fields of a form. A name that the route does not have is refused, so that no form can set what it
+//! does not show.
+
+use url::form_urlencoded;
+
+/// Most fields of one form.
+const MAX_FIELDS: usize = 100;
+
+/// The fields of a request, each of a name that its route has.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields(Vec<(String, String)>);
+
+/// Why fields are refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FieldsRefused {
+    /// The route has no such field.
+    #[error("This page has no field \"{0}\".")]
+    Unknown(String),
+    /// There are too many.
+    #[error("There are more fields than any page has.")]
+    TooMany,
+}
+
+impl Fields {
+    /// Reads `application/x-www-form-urlencoded`, as a query or a body. `known` are the names that may come; one that ends in `[]` may come several times,
+    /// of any other one the last counts.
+    pub(crate) fn parse(encoded: &[u8], known: &[&str]) -> Result<Self, FieldsRefused> {
+        let mut fields = Vec::new();
+        for (name, value) in form_urlencoded::parse(encoded) {
+            if !known.contains(&&*name) {
+                return Err(FieldsRefused::Unknown(name.chars().take(40).collect()));
+            }
+            if fields.len() == MAX_FIELDS {
+                return Err(FieldsRefused::TooMany);
+            }
+            // Browsers write line breaks of a text area as CR LF.
+            fields.push((name.into_owned(), value.replace("\r\n", "\n")));
+        }
+        Ok(Self(fields))
+    }
+
+    /// The field as it was typed, without spaces around; empty when it did not come.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.0.iter().rev().find(|(known, _)| known == name).map_or("", |(_, value)| value.trim())
+    }
+
+    /// The same; `None` when it is empty.
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+        Some(self.text(name)).filter(|value| !value.is_empty())
+    }
+
+    /// Whether a box was ticked.
+    pub(crate) fn is_ticked(&self, name: &str) -> bool {
+        self.given(name).is_some()
+    }
+
+    /// Every value of a name that may come several times.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All of them, as they came.
+    pub(crate) fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+
+    /// A query with these fields but `without`, and with `extra`; empty fields are left out. Begins with `?` unless nothing is left.
+    pub(crate) fn query(&self, without: &[&str], extra: &[(&str, &str)]) -> String {
+        let kept = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let kept = kept.filter(|(name, value)| !without.contains(name) && !value.trim().is_empty());
+        query(kept.chain(extra.iter().copied()))
+    }
+}
+
+/// A query of these pairs; begins with `?` unless there is none.
+pub(crate) fn query<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut encoded = form_urlencoded::Serializer::new(String::new());
+    encoded.extend_pairs(pairs);
+    let encoded = encoded.finish();
+    if encoded.is_empty() { encoded } else { format!("?{encoded}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_fields_of_a_route_are_read() {
+        let fields = Fields::parse(b"a=1&b=+x+&tag[]=1&tag[]=2&a=2", &["a", "b", "tag[]"]).unwrap();
+        assert_eq!((fields.text("a"), fields.text("b"), fields.given("c")), ("2", "x", None));
+        assert_eq!(fields.all("tag[]").collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(fields.query(&["tag[]"], &[("after", "é&")]), "?a=1&b=+x+&a=2&after=%C3%A9%26");
+        let unknown = Fields::parse(b"a=1&role=owner", &["a"]).unwrap_err();
+        assert_eq!(unknown, FieldsRefused::Unknown("role".to_owned()));
+        let many = "a=1&".repeat(MAX_FIELDS + 1);
+        assert_eq!(Fields::parse(many.as_bytes(), &["a"]).unwrap_err(), FieldsRefused::TooMany);
+    }
+}

@@ -1,0 +1,229 @@
+//! Who makes a request, and whether it may: the one way from a route's row to its handler.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use actix_web::http::header::{COOKIE as COOKIE_HEADER, HOST, HeaderName, HeaderValue, ORIGIN, SET_COOKIE, USER_AGENT};
+use actix_web::http::{Method, Uri};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, Route, web};
+use dropin_access::operator::{ActionReach, PanelAction};
+use dropin_http::{ClientAddress, FormBody};
+use dropin_usecases::operators::{CurrentOperator, Operators, PanelClient, SessionError};
+
+use crate::PanelDeps;
+use crate::fields::Fields;
+use crate::refusal::Refusal;
+use crate::request::PanelRequest;
+use crate::routes::{Access, PanelRoute, current_route};
+
+/// The cookie that holds the session's token. Its prefix makes browsers take it with Secure, for this host alone and for every path.
+const COOKIE: &str = "__Host-dropin-admin";
+/// It is no script's, goes with requests of our own pages alone, and ends with the browser.
+const COOKIE_ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
+
+/// What a handler answers.
+pub(crate) type Answer = Result<HttpResponse, Refusal>;
+
+/// A request of anybody: signing in, and what leads there.
+pub(crate) struct OpenRequest {
+    pub(crate) deps: web::Data<PanelDeps>,
+    pub(crate) http: HttpRequest,
+    pub(crate) fields: Fields,
+}
+
+impl OpenRequest {
+    /// From where it comes.
+    pub(crate) fn client(&self) -> PanelClient {
+        client(&self.http)
+    }
+
+    /// The token of the session, if the browser has one.
+    pub(crate) fn session_token(&self) -> Option<String> {
+        token_of(&self.http)
+    }
+}
+
+/// From where a request comes.
+pub(crate) fn client(http: &HttpRequest) -> PanelClient {
+    let user_agent = http.headers().get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let address = client_address(http).unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    PanelClient { address, user_agent: user_agent.to_owned() }
+}
+
+/// The client's address, where it is known.
+pub(crate) fn client_address(http: &HttpRequest) -> Option<IpAddr> {
+    http.extensions().get::<ClientAddress>().and_then(|address| address.0)
+}
+
+pub(crate) fn token_of(http: &HttpRequest) -> Option<String> {
+    let lines = http.headers().get_all(COOKIE_HEADER).filter_map(|line| line.to_str().ok());
+    let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    cookies.find(|(name, token)| *name == COOKIE && !token.is_empty()).map(|(_, token)| token.to_owned())
+}
+
+/// Gives the browser a session's token.
+pub(crate) fn with_session(response: HttpResponse, token: &str) -> HttpResponse {
+    with_cookie(response, &format!("{COOKIE}={token}; {COOKIE_ATTRIBUTES}"))
+}
+
+/// Takes the token away from the browser.
+pub(crate) fn without_session(response: HttpResponse) -> HttpResponse {
+    with_cookie(response, &format!("{COOKIE}=; Max-Age=0; {COOKIE_ATTRIBUTES}"))
+}
+
+fn with_cookie(mut response: HttpResponse, cookie: &str) -> HttpResponse {
+    match HeaderValue::from_str(cookie) {
+        Ok(cookie) => {
+            response.headers_mut().insert(SET_COOKIE, cookie);
+        }
+        Err(error) => log::error!("a session cannot be given to a browser: {error}"),
+    }
+    response
+}
+
+/// A route for an operator who is signed in.
+pub(crate) fn to<F: Future<Output = Answer> + 'static>(handler: fn(PanelRequest) -> F) -> Route {
+    web::to(move |http: HttpRequest, payload: web::Payload, deps: web::Data<PanelDeps>| async move {
+        let (route, fields) = match read(&http, payload).await {
+            Ok(read) => read,
+            Err(refusal) => return refusal.response(&http, &Fields::default()),
+        };
+        let answer = match admit(&deps, &http, route, &fields).await {
+            Ok((operator, csrf)) => {
+                handler(PanelRequest { deps, operator, csrf, route, fields: fields.clone(), http: http.clone() }).await
+            }
+            Err(refusal) => Err(refusal),
+        };
+        answer.unwrap_or_else(|refusal| refusal.response(&http, &fields))
+    })
+}
+
+/// A route for anybody.
+pub(crate) fn to_anybody<F: Future<Output = Answer> + 'static>(handler: fn(OpenRequest) -> F) -> Route {
+    web::to(move |http: HttpRequest, payload: web::Payload, deps: web::Data<PanelDeps>| async move {
+        let fields = match read(&http, payload).await {
+            Ok((_, fields)) => fields,
+            Err(refusal) => return refusal.response(&http, &Fields::default()),
+        };
+        let request = OpenRequest { deps, http: http.clone(), fields: fields.clone() };
+        handler(request).await.unwrap_or_else(|refusal| refusal.response(&http, &fields))
+    })
+}
+
+/// The route of a request and its fields. A form has to come from a page of ours.
+async fn read(http: &HttpRequest, payload: web::Payload) -> Result<(&'static PanelRoute, Fields), Refusal> {
+    let route =
+        current_route(http).ok_or_else(|| Refusal::Internal("a handler outside the table of routes".to_owned()))?;
+    if route.method != Method::POST {
+        return Ok((route, Fields::parse(http.query_string().as_bytes(), route.fields)?));
+    }
+    if !is_from_own_page(http) {
+        return Err(Refusal::Forged);
+    }
+    let body = FormBody::from_request(http, &mut payload.into_inner()).await;
+    let FormBody(body) = body.map_err(|error| Refusal::Invalid(error.message.into_owned()))?;
+    Ok((route, Fields::parse(&body, route.fields)?))
+}
+
+/// Whether a browser says that a page of this origin sends the form. Sec-Fetch-Site is its own word, which no page can write; `Origin` is `null` where
+/// pages tell no referrer, as ours do. A browser that says neither is none: all send `Origin` with a form since 2020.
+fn is_from_own_page(http: &HttpRequest) -> bool {
+    const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+    let headers = http.headers();
+    let mut origins = headers.get_all(ORIGIN);
+    let (Some(origin), None) = (origins.next(), origins.next()) else { return false };
+    let names_us = names_host(origin, headers.get(HOST).or(authority(http).as_ref()));
+    match headers.get(FETCH_SITE) {
+        Some(site) => site == "same-origin" && (names_us || origin == "null"),
+        None => names_us,
+    }
+}
+
+/// HTTP/2 has the host in its address.
+fn authority(http: &HttpRequest) -> Option<HeaderValue> {
+    HeaderValue::from_str(http.uri().authority()?.as_str()).ok()
+}
+
+fn names_host(origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {
+    let origin = origin.to_str().ok().and_then(|text| text.parse::<Uri>().ok());
+    let authority = origin.as_ref().and_then(Uri::authority).map(|authority| authority.as_str().to_ascii_lowercase());
+    let host = host.and_then(|host| host.to_str().ok()).map(str::to_ascii_lowercase);
+    authority.is_some() && authority == host
+}
+
+/// The operator of a request, who may do what the route does, somewhere; and the token for its forms. About whose things, the handler finds out
+/// ([`PanelRequest::own`]).
+async fn admit(
+    deps: &PanelDeps,
+    http: &HttpRequest,
+    route: &PanelRoute,
+    fields: &Fields,
+) -> Result<(CurrentOperator, String), Refusal> {
+    let token = token_of(http).ok_or(Refusal::SignIn(""))?;
+    let operator = deps.operators.current(&token).await.map_err(|error| match error {
+        SessionError::None => Refusal::SignIn(""),
+        SessionError::Idle => Refusal::SignIn("idle"),
+        SessionError::Over => Refusal::SignIn("over"),
+        SessionError::SecondFactorMissing => Refusal::SecondFactor,
+        SessionError::Store(error) => error.into(),
+    })?;
+    if route.method == Method::POST && !Operators::check_csrf(&token, fields.text("csrf")) {
+        return Err(Refusal::Forged);
+    }
+    match route.access {
+        Access::Anybody | Access::SignedIn => {}
+        Access::Allowed(action) if may(&operator, action) => {}
+        Access::Allowed(action) => {
+            let roles = action.rule().role_list();
+            return Err(Refusal::NotAllowed(format!(
+                "This needs a role of {roles}. An owner of the deployment gives roles."
+            )));
+        }
+    }
+    Ok((operator, Operators::csrf_token(&token)))
+}
+
+/// Whether the operator may do it about anything at all.
+pub(crate) fn may(operator: &CurrentOperator, action: PanelAction) -> bool {
+    match action.rule().reach {
+        ActionReach::Merchant => operator.operator.rights.roles.allow(action),
+        ActionReach::Deployment => operator.require(action, None).is_ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    fn own(pairs: &[(&'static str, &'static str)]) -> bool {
+        let mut request = TestRequest::post().uri("/orders");
+        for (name, value) in pairs {
+            request = request.insert_header((*name, *value));
+        }
+        is_from_own_page(&request.to_http_request())
+    }
+
+    #[test]
+    fn only_a_page_of_this_origin_sends_a_form() {
+        let here = ("host", "panel.example:8443");
+        assert!(own(&[here, ("origin", "https://panel.example:8443"), ("sec-fetch-site", "same-origin")]));
+        assert!(own(&[here, ("origin", "https://PANEL.example:8443")]));
+        for other in [
+            "https://panel.example",
+            "https://evil.example:8443",
+            "null",
+            "https://panel.example:8443.evil.example",
+            "?",
+        ] {
+            assert!(!own(&[here, ("origin", other)]), "{other}");
+        }
+        for site in ["cross-site", "same-site", "none"] {
+            assert!(!own(&[here, ("origin", "https://panel.example:8443"), ("sec-fetch-site", site)]), "{site}");
+        }
+        assert!(own(&[here, ("origin", "null"), ("sec-fetch-site", "same-origin")]), "a page that tells no referrer");
+        let foreign = [here, ("origin", "https://evil.example"), ("sec-fetch-site", "same-origin")];
+        assert!(!own(&foreign), "the two do not agree");
+        assert!(!own(&[here]) && !own(&[here, ("sec-fetch-site", "same-origin")]), "without an Origin");
+    }
+}

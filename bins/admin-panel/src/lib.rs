@@ -1,0 +1,81 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+
+mod assemble;
+mod assets;
+mod escape;
+mod fields;
+mod guard;
+mod page;
+mod refusal;
+mod request;
+mod routes;
+mod screens;
+mod show;
+mod totals;
+
+use std::sync::Arc;
+
+use actix_web::web;
+use dropin_http::Flows;
+use dropin_ports::{
+    AccessStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource, RateStore, SessionStore,
+};
+use dropin_usecases::access::Merchants;
+use dropin_usecases::contracts::Contracts;
+use dropin_usecases::notifications::Notifications;
+use dropin_usecases::operators::Operators;
+use dropin_usecases::payments::Payments;
+
+pub use assemble::{AdminPanelArgs, FirstOperator, assemble, assemble_with};
+pub use routes::{Access, PanelRoute, ROUTES};
+
+use totals::DayTotals;
+
+/// What the panel works with.
+#[derive(Clone)]
+pub struct PanelDeps {
+    /// Who signs in.
+    pub operators: Operators,
+    /// Orders and what is asked of them.
+    pub payments: Payments,
+    /// Contracts.
+    pub contracts: Contracts,
+    /// Notifications.
+    pub notifications: Notifications,
+    /// Merchants' accounts.
+    pub merchants: Merchants,
+    /// The same, to be read.
+    pub access: Arc<dyn AccessStore>,
+    /// Sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Everything about one Order.
+    pub audit: Arc<dyn AuditStore>,
+    /// Who did what.
+    pub audit_log: Arc<dyn AuditLog>,
+    /// Searches.
+    pub back_office: Arc<dyn BackOfficeStore>,
+    /// What waits for endpoints.
+    pub backlog: Arc<dyn BacklogStore>,
+    /// Exchange rates.
+    pub rates: Arc<dyn RateStore>,
+    /// Where money flows run.
+    pub flows: Flows,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// New ids.
+    pub ids: Arc<dyn IdSource>,
+    /// Whether no money moves.
+    pub sandbox: bool,
+    /// Whether browsers reach the panel over TLS.
+    pub is_https: bool,
+}
+
+/// Mounts the panel.
+pub fn configure(deps: PanelDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
+    let totals = web::Data::new(DayTotals::new(deps.back_office.clone()));
+    move |config| {
+        config.app_data(web::Data::new(deps.clone())).app_data(totals.clone());
+        routes::mount(config);
+    }
+}

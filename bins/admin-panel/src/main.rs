@@ -1,0 +1,7 @@
+//! The admin panel as a program of its own.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    dropin_boot::serve("admin-panel", 8088, admin_panel::assemble)
+}

@@ -1,0 +1,222 @@
+//! A request of an operator who is signed in.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use actix_web::http::{Method, StatusCode};
+use actix_web::{HttpRequest, HttpResponse, web};
+use askama::Template;
+use dropin_access::operator::{OperatorScope, PanelAction};
+use dropin_kernel::MerchantId;
+use dropin_usecases::operators::{CurrentOperator, PanelClient};
+
+use crate::assets::{ICON, STYLE};
+use crate::fields::Fields;
+use crate::refusal::Refusal;
+use crate::routes::{Access, NAVIGATION, PanelRoute};
+use crate::{PanelDeps, guard, page};
+
+/// A request with who makes it.
+pub(crate) struct PanelRequest {
+    pub(crate) deps: web::Data<PanelDeps>,
+    pub(crate) operator: CurrentOperator,
+    /// The token of the forms on its page.
+    pub(crate) csrf: String,
+    pub(crate) route: &'static PanelRoute,
+    pub(crate) fields: Fields,
+    pub(crate) http: HttpRequest,
+}
+
+impl PanelRequest {
+    /// The identifier in the address.
+    pub(crate) fn id<T: FromStr>(&self, what: &'static str) -> Result<T, Refusal> {
+        self.path_part(what)?.parse().map_err(|_not_an_id| Refusal::NotFound(what))
+    }
+
+    /// The last part of the address that stands for something.
+    pub(crate) fn path_part(&self, what: &'static str) -> Result<&str, Refusal> {
+        self.http.match_info().iter().last().map(|(_, value)| value).ok_or(Refusal::NotFound(what))
+    }
+
+    /// Refuses a thing of a merchant that the operator does not see, as if there were none.
+    pub(crate) fn own(&self, merchant: MerchantId, what: &'static str) -> Result<(), Refusal> {
+        if !self.operator.operator.rights.scope.covers(merchant) {
+            return Err(Refusal::NotFound(what));
+        }
+        match self.route.access {
+            Access::Allowed(action) => self
+                .operator
+                .require(action, Some(merchant))
+                .map_err(|refused| Refusal::NotAllowed(refused.to_string())),
+            Access::Anybody | Access::SignedIn => Ok(()),
+        }
+    }
+
+    /// Whether a button for it is shown.
+    pub(crate) fn may(&self, action: PanelAction, merchant: MerchantId) -> bool {
+        self.operator.require(action, Some(merchant)).is_ok()
+    }
+
+    /// Whether the operator sees one merchant alone.
+    pub(crate) fn merchants(&self) -> Option<Vec<MerchantId>> {
+        match &self.operator.operator.rights.scope {
+            OperatorScope::Deployment => None,
+            OperatorScope::Merchants(merchants) => Some(merchants.iter().copied().collect()),
+        }
+    }
+
+    /// The merchants that a list is of: the one that is chosen, else all that the operator sees.
+    pub(crate) fn chosen_merchants(&self) -> Result<Option<Vec<MerchantId>>, Refusal> {
+        let Some(chosen) = self.fields.given("merchant") else { return Ok(self.merchants()) };
+        let chosen = chosen.parse().map_err(|_no_id| Refusal::NotFound("merchant"))?;
+        if !self.operator.operator.rights.scope.covers(chosen) {
+            return Err(Refusal::NotFound("merchant"));
+        }
+        Ok(Some(vec![chosen]))
+    }
+
+    /// Who it is, for people.
+    pub(crate) fn name(&self) -> String {
+        self.operator.operator.name.as_str().to_owned()
+    }
+
+    /// The same person as histories and the audit log name it: by its e-mail address, which is one person's.
+    pub(crate) fn actor(&self) -> String {
+        self.operator.operator.email.as_str().to_owned()
+    }
+
+    /// From where.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        guard::client_address(&self.http)
+    }
+
+    /// The same with the browser.
+    pub(crate) fn client(&self) -> PanelClient {
+        guard::client(&self.http)
+    }
+
+    /// The frame of a page.
+    pub(crate) fn shell(&self, title: impl Into<String>) -> Shell {
+        let section = section(self.route.path);
+        let nav = NAVIGATION.iter().filter(|item| guard::may(&self.operator, item.action));
+        let nav =
+            nav.map(|item| ShownItem { path: item.path, name: item.name, current: section == item.path }).collect();
+        Shell {
+            title: title.into(),
+            style: &STYLE.path,
+            icon: &ICON.path,
+            sandbox: self.deps.sandbox,
+            search: if self.route.path == "/find" { self.fields.text("q").to_owned() } else { String::new() },
+            operator: self.name(),
+            role: self.operator.operator.rights.roles.to_string().replace(',', ", "),
+            csrf: self.csrf.clone(),
+            nav,
+            notice: self.notice(),
+        }
+    }
+
+    /// What the act of before came to; only texts of ours, whatever the address says.
+    fn notice(&self) -> Option<Notice> {
+        if self.route.method != Method::GET {
+            return None;
+        }
+        let done = self.fields.given("done")?;
+        NOTICES.iter().find(|(code, ..)| *code == done).map(|(_, kind, text)| Notice { kind, text })
+    }
+
+    /// A page.
+    pub(crate) fn page(&self, page: &impl Template) -> HttpResponse {
+        page::html(StatusCode::OK, page)
+    }
+
+    /// A page with a form that was not accepted.
+    pub(crate) fn rejected(&self, page: &impl Template) -> HttpResponse {
+        page::html(StatusCode::UNPROCESSABLE_ENTITY, page)
+    }
+}
+
+/// The item of the navigation that an address is below.
+fn section(path: &str) -> &str {
+    let end = path[1..].find(['/', '.']).map_or(path.len(), |end| end + 1);
+    &path[..end]
+}
+
+/// What acts came to, by the code in the address that they lead to.
+const NOTICES: &[(&str, &str, &str)] = &[
+    ("refunded", "good", "The refund was made."),
+    (
+        "refund-pending",
+        "wait",
+        "The refund was asked for; the processor has not decided yet. This page shows when it has.",
+    ),
+    ("refund-failed", "bad", "The processor refused the refund. Nothing was given back."),
+    ("refund-waits", "wait", "The refund waits for a second operator, who finds it under Approvals."),
+    ("approved", "good", "Approved."),
+    ("refused", "good", "Refused. Nothing was moved."),
+    ("captured", "good", "The capture was made."),
+    (
+        "capture-pending",
+        "wait",
+        "The capture was asked for; the processor has not decided yet. This page shows when it has.",
+    ),
+    ("capture-held", "wait", "The Order is under review: it is captured as soon as the review is approved."),
+    ("capture-refused", "bad", "The processor refused the capture."),
+    ("cancelled", "good", "The Order was cancelled."),
+    ("cancel-pending", "wait", "The cancellation was asked for; the processor has still to void the authorization."),
+    ("cancel-refused", "bad", "The processor could not void the authorization: the Order goes on."),
+    ("review-approved", "good", "The review was approved."),
+    ("review-declined", "good", "The review was declined."),
+    ("review-pending", "wait", "Decided; the processor has still to do its part."),
+    ("closed", "good", "The contract was closed. Nobody can charge it any more."),
+    ("queued", "good", "It is sent again."),
+    ("hurried", "good", "It was waiting for its next try, and is due now."),
+    ("not-queued", "wait", "Nothing was sent again: it waits already, or its endpoint is not told of such events."),
+    ("discarded", "good", "Discarded. It can still be sent again until it is deleted by age."),
+    ("not-discarded", "wait", "Nothing was discarded: it is not parked any more."),
+    ("saved", "good", "Saved. Running programs follow within two seconds."),
+    ("removed", "good", "Removed."),
+    ("revoked", "good", "The API user was revoked, for ever."),
+    ("ended", "good", "The session was ended."),
+    ("changed", "good", "Changed."),
+];
+
+/// A line above a page.
+pub(crate) struct Notice {
+    pub(crate) kind: &'static str,
+    pub(crate) text: &'static str,
+}
+
+/// An item of the navigation.
+pub(crate) struct ShownItem {
+    pub(crate) path: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) current: bool,
+}
+
+/// The frame of a page.
+pub(crate) struct Shell {
+    pub(crate) title: String,
+    pub(crate) style: &'static str,
+    pub(crate) icon: &'static str,
+    pub(crate) sandbox: bool,
+    pub(crate) search: String,
+    pub(crate) operator: String,
+    pub(crate) role: String,
+    pub(crate) csrf: String,
+    pub(crate) nav: Vec<ShownItem>,
+    pub(crate) notice: Option<Notice>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_belongs_to_an_item_of_the_navigation() {
+        for (path, item) in
+            [("/", "/"), ("/orders", "/orders"), ("/orders/{id}/refund", "/orders"), ("/orders.csv", "/orders")]
+        {
+            assert_eq!(section(path), item);
+        }
+    }
+}

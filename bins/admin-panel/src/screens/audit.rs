@@ -1,0 +1,130 @@
+//! The audit log: who did what, when, from where and why.
+
+use askama::Template;
+use dropin_kernel::Timestamp;
+use dropin_kernel::uuid::Uuid;
+use dropin_ports::{AuditCursor, AuditEntry, AuditQuery, AuditScope};
+
+use super::{Choice, MerchantNames, PAGE_ROWS, day, merchant_choices, visible_merchants};
+use crate::guard::Answer;
+use crate::refusal::Refusal;
+use crate::request::{PanelRequest, Shell};
+use crate::show::{self, Html};
+
+struct EntryRow {
+    at: Html,
+    who: String,
+    from: String,
+    action: String,
+    subject: String,
+    link: Option<String>,
+    merchant: String,
+    note: String,
+    before: String,
+    after: String,
+}
+
+#[derive(Template)]
+#[template(path = "audit.html")]
+struct AuditLogPage {
+    shell: Shell,
+    merchants: Vec<Choice>,
+    action: String,
+    actor: String,
+    subject: String,
+    since: String,
+    until: String,
+    rows: Vec<EntryRow>,
+    wrong: Vec<String>,
+    next: Option<String>,
+}
+
+/// A search, newest first. An operator of named merchants chooses one.
+pub(crate) async fn list(request: PanelRequest) -> Answer {
+    let merchants = visible_merchants(&request).await?;
+    let fields = &request.fields;
+    let mut wrong = Vec::new();
+    let scope = match request.chosen_merchants()?.as_deref() {
+        None => Some(AuditScope::All),
+        Some([one]) => Some(AuditScope::Merchant(*one)),
+        Some(_) => {
+            wrong.push("Choose a merchant: the log is shown for one of yours at a time.".to_owned());
+            None
+        }
+    };
+    let since = day(fields, "since", 0).map_err(|why| wrong.push(why)).unwrap_or_default();
+    let until = day(fields, "until", 1).map_err(|why| wrong.push(why)).unwrap_or_default();
+    let text = |name: &str| fields.text(name).to_owned();
+    let query = AuditQuery {
+        scope: scope.unwrap_or_default(),
+        since,
+        until,
+        action: fields.given("action").map(str::to_ascii_uppercase),
+        actor_name: fields.given("actor").map(str::to_owned),
+        subject_id: fields.given("subject").map(str::to_owned),
+        after: cursor(fields.given("after"))?,
+        oldest_first: false,
+        limit: PAGE_ROWS,
+    };
+    let (entries, next) = match wrong.is_empty() {
+        true => {
+            let page = request.deps.audit_log.search_audit_log(query).await?;
+            (page.entries, page.next)
+        }
+        false => (Vec::new(), None),
+    };
+    let names = MerchantNames::of(&merchants);
+    let page = AuditLogPage {
+        shell: request.shell("Audit log"),
+        merchants: merchant_choices(&merchants, fields.text("merchant")),
+        action: text("action"),
+        actor: text("actor"),
+        subject: text("subject"),
+        since: text("since"),
+        until: text("until"),
+        rows: entries.iter().map(|entry| row(entry, &names)).collect(),
+        wrong,
+        next: next.map(|next| {
+            let after = format!("{}.{}", next.at.micros(), next.position);
+            format!("/audit{}", fields.query(&["after"], &[("after", &after)]))
+        }),
+    };
+    Ok(request.page(&page))
+}
+
+fn cursor(text: Option<&str>) -> Result<Option<AuditCursor>, Refusal> {
+    let Some(text) = text else { return Ok(None) };
+    let parsed = text.split_once('.').and_then(|(at, position)| {
+        let at = Timestamp::from_micros(at.parse().ok()?);
+        Some(AuditCursor {
+            at: Some(at).filter(|at| (Timestamp::MIN..=Timestamp::MAX).contains(at))?,
+            position: position.parse().ok()?,
+        })
+    });
+    parsed
+        .map(Some)
+        .ok_or_else(|| Refusal::Invalid("The address of this page is damaged; begin again with the log.".to_owned()))
+}
+
+fn row(entry: &AuditEntry, names: &MerchantNames) -> EntryRow {
+    let id = &entry.subject_id;
+    let link = match entry.subject_kind.as_str() {
+        "ORDER" => Some(format!("/orders/{id}")),
+        "SESSION" => Some(format!("/sessions/{id}")),
+        "MERCHANT" => Some(format!("/merchants/{id}")),
+        "OPERATOR" => Some(format!("/operators/{id}")),
+        _ => None,
+    };
+    EntryRow {
+        at: show::instant(entry.at),
+        who: show::actor(&entry.acting.actor),
+        from: entry.acting.address.map(|address| address.to_string()).unwrap_or_default(),
+        action: show::words(&entry.action),
+        subject: format!("{} {id}", show::words(&entry.subject_kind)),
+        link: link.filter(|_| id.parse::<Uuid>().is_ok()),
+        merchant: entry.merchant_id.map(|id| names.name(id)).unwrap_or_default(),
+        note: entry.acting.note.clone().unwrap_or_default(),
+        before: entry.before.clone().unwrap_or_default(),
+        after: entry.after.clone().unwrap_or_default(),
+    }
+}

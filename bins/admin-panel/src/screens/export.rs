@@ -1,0 +1,130 @@
+//! Orders as a file: comma-separated, streamed, and without a cell that a spreadsheet would run as a formula.
+
+use actix_web::HttpResponse;
+use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use actix_web::web::Bytes;
+use dropin_access::AuditAction;
+use dropin_kernel::AuditEntryId;
+use dropin_order::Order;
+use dropin_ports::{AuditSubject, NewAuditEntry, OrderSearch};
+use futures_util::stream;
+
+use super::acting;
+use super::orders::search_of;
+use crate::PanelDeps;
+use crate::guard::Answer;
+use crate::refusal::Refusal;
+use crate::request::PanelRequest;
+
+/// Rows that are read at once.
+const CHUNK_ROWS: u32 = 500;
+/// Most rows of one file.
+const MAX_ROWS: usize = 1_000_000;
+
+const HEAD: &str = "OrderId,MerchantId,MerchantReference,State,UnderReview,PaymentMethod,Currency,Total,Authorized,Captured,Refunded,Failure,CreatedAt,UpdatedAt\r\n";
+
+/// Where a file that is being written stands.
+enum Position {
+    Head(OrderSearch),
+    Rows(OrderSearch, usize),
+    End,
+}
+
+/// The Orders that the filters of the list leave. That they were taken away is on the record before the first of them leaves.
+pub(crate) async fn orders(request: PanelRequest) -> Answer {
+    let search = search_of(&request, CHUNK_ROWS)?.map_err(|wrong| Refusal::Invalid(wrong.join(" ")))?;
+    let deps = request.deps.clone().into_inner();
+    let only_merchant = match search.filter.merchants.as_deref() {
+        Some([one]) => Some(*one),
+        _ => None,
+    };
+    let entry = NewAuditEntry {
+        id: AuditEntryId::new(deps.ids.ordered()),
+        merchant_id: only_merchant,
+        acting: acting(&request),
+        action: AuditAction::DataExport,
+        subject: only_merchant.map_or_else(AuditSubject::deployment, AuditSubject::from),
+        before: None,
+        after: None,
+        at: deps.clock.now(),
+    };
+    deps.audit_log.append_audit_entry(entry).await?;
+    let rows = stream::unfold((deps, Position::Head(search)), |(deps, position)| async move {
+        let (bytes, position) = next(&deps, position).await?;
+        Some((bytes, (deps, position)))
+    });
+    Ok(HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, "text/csv; charset=utf-8"))
+        .insert_header((CONTENT_DISPOSITION, "attachment; filename=\"orders.csv\""))
+        .insert_header(("cache-control", "no-store"))
+        .streaming(rows))
+}
+
+/// The next piece of the file. A failure breaks the answer off, so that nobody takes a part for the whole.
+async fn next(deps: &PanelDeps, position: Position) -> Option<(Result<Bytes, actix_web::Error>, Position)> {
+    match position {
+        Position::Head(search) => Some((Ok(Bytes::from_static(HEAD.as_bytes())), Position::Rows(search, 0))),
+        Position::End => None,
+        Position::Rows(mut search, written) => match deps.back_office.search_orders(search.clone()).await {
+            Ok(page) => {
+                let text: String = page.found.iter().map(line).collect();
+                let written = written + page.found.len();
+                search.after = page.next;
+                let position = if search.after.is_some() && written < MAX_ROWS {
+                    Position::Rows(search, written)
+                } else {
+                    Position::End
+                };
+                Some((Ok(Bytes::from(text)), position))
+            }
+            Err(error) => {
+                log::error!("an export of Orders broke off: {error}");
+                Some((Err(actix_web::error::ErrorServiceUnavailable("the export broke off")), Position::End))
+            }
+        },
+    }
+}
+
+fn line(order: &Order) -> String {
+    let amounts = &order.amounts;
+    let cells = [
+        order.id.to_string(),
+        order.merchant_id.to_string(),
+        cell(&order.merchant_reference),
+        order.state.as_str().to_owned(),
+        order.under_review.to_string(),
+        cell(&order.payment_method),
+        order.total.currency().code().to_owned(),
+        order.total.to_string(),
+        amounts.total_authorized().to_string(),
+        amounts.captured().to_string(),
+        amounts.refunded().to_string(),
+        order.failure.map(|reason| reason.as_str().to_owned()).unwrap_or_default(),
+        order.created_at.to_string(),
+        order.updated_at.to_string(),
+    ];
+    cells.join(",") + "\r\n"
+}
+
+/// A text as a cell (RFC 4180). One that a spreadsheet would read as a formula begins with an apostrophe, which makes it text.
+fn cell(text: &str) -> String {
+    let is_formula =
+        text.trim_start().starts_with(['=', '+', '-', '@', '\t', '\r', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
+    let text = if is_formula { format!("'{text}") } else { text.to_owned() };
+    format!("\"{}\"", text.replace('"', "\"\"").replace(['\r', '\n'], " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cell_is_a_formula_or_ends_its_row() {
+        assert_eq!(cell("order-1"), "\"order-1\"");
+        assert_eq!(cell("say \"hi\", you"), "\"say \"\"hi\"\", you\"");
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", " =cmd|'/C calc'!A0", "\t=1", "\u{ff1d}1"] {
+            assert!(cell(formula).starts_with("\"'"), "{formula}");
+        }
+        assert_eq!(cell("a\r\nb"), "\"a  b\"");
+    }
+}

@@ -1,0 +1,469 @@
+//! Merchants, their API users, endpoints and origins.
+
+use std::time::Duration;
+
+use askama::Template;
+use dropin_access::operator::PanelAction;
+use dropin_access::{Endpoint, EndpointSettings, MerchantParts, Origin, Permission, Permissions};
+use dropin_kernel::{EndpointId, MerchantId};
+use dropin_money::Currency;
+use dropin_ports::{EndpointStatus, MerchantSettings};
+use dropin_usecases::access::{AccountError, CreateMerchant, MerchantAccount, Merchants};
+use dropin_usecases::operators::MoneyError;
+
+use super::operators::{limits, write_limits};
+use super::orders::sentence;
+use super::{acting, secret, visible_merchants};
+use crate::guard::Answer;
+use crate::page::see;
+use crate::refusal::Refusal;
+use crate::request::{PanelRequest, Shell};
+use crate::show::{self, Html};
+
+/// The fields of the form that makes a merchant.
+pub(crate) const NEW_FIELDS: &[&str] = &["csrf", "name", "webhook_url", "origins", "currency[]", "note"];
+
+/// For how long an old password or secret may go on, as the form offers it, in hours.
+const OVERLAPS: &[(&str, &str)] =
+    &[("0", "ends at once"), ("1", "goes on for an hour"), ("24", "goes on for a day"), ("168", "goes on for a week")];
+
+struct MerchantRow {
+    path: String,
+    name: String,
+    id: String,
+    currencies: String,
+    created: Html,
+}
+
+#[derive(Template)]
+#[template(path = "merchants.html")]
+struct MerchantsPage {
+    shell: Shell,
+    rows: Vec<MerchantRow>,
+    may_create: bool,
+}
+
+/// The merchants that the operator sees.
+pub(crate) async fn list(request: PanelRequest) -> Answer {
+    let merchants = visible_merchants(&request).await?;
+    let rows = merchants.iter().map(|merchant| MerchantRow {
+        path: format!("/merchants/{}", merchant.id),
+        name: merchant.name.clone(),
+        id: merchant.id.to_string(),
+        currencies: codes(&merchant.currencies),
+        created: show::instant(merchant.created_at),
+    });
+    let may_create = crate::guard::may(&request.operator, PanelAction::CreateMerchant);
+    let page = MerchantsPage { shell: request.shell("Merchants"), rows: rows.collect(), may_create };
+    Ok(request.page(&page))
+}
+
+fn codes(currencies: &[Currency]) -> String {
+    match currencies.len() == Currency::ALL.len() {
+        true => "all".to_owned(),
+        false => currencies.iter().map(|one| one.code()).collect::<Vec<_>>().join(", "),
+    }
+}
+
+struct CurrencyBox {
+    code: &'static str,
+    ticked: bool,
+}
+
+#[derive(Template)]
+#[template(path = "merchant_new.html")]
+struct NewMerchantPage {
+    shell: Shell,
+    name: String,
+    webhook_url: String,
+    origins: String,
+    note: String,
+    currencies: Vec<CurrencyBox>,
+    wrong: Vec<String>,
+}
+
+fn new_page(request: &PanelRequest, wrong: Vec<String>) -> NewMerchantPage {
+    let fields = &request.fields;
+    let ticked: Vec<_> = fields.all("currency[]").collect();
+    let text = |name: &str| fields.text(name).to_owned();
+    NewMerchantPage {
+        shell: request.shell("New merchant"),
+        name: text("name"),
+        webhook_url: text("webhook_url"),
+        origins: text("origins"),
+        note: text("note"),
+        currencies: Currency::ALL
+            .iter()
+            .map(|one| CurrencyBox { code: one.code(), ticked: ticked.contains(&one.code()) })
+            .collect(),
+        wrong,
+    }
+}
+
+/// The form that makes one.
+pub(crate) async fn new(request: PanelRequest) -> Answer {
+    Ok(request.page(&new_page(&request, Vec::new())))
+}
+
+/// Makes one, and shows its secrets once.
+pub(crate) async fn create(request: PanelRequest) -> Answer {
+    let fields = &request.fields;
+    let mut wrong = Vec::new();
+    let currencies: Vec<Currency> = fields.all("currency[]").filter_map(|code| code.parse().ok()).collect();
+    let origins = origins(fields.text("origins"), &mut wrong);
+    let wanted = CreateMerchant {
+        name: fields.text("name").to_owned(),
+        webhook_url: fields.given("webhook_url").map(str::to_owned),
+        origins,
+        currencies: if currencies.is_empty() { Currency::ALL.to_vec() } else { currencies },
+    };
+    if !wrong.is_empty() {
+        return Ok(request.rejected(&new_page(&request, wrong)));
+    }
+    match merchants(&request).create(wanted).await {
+        Ok(made) => {
+            let mut secrets = vec![("API user name", made.username), ("API password", made.password)];
+            secrets.extend(made.webhook_secret.map(|secret| ("Webhook secret", secret)));
+            let back = format!("/merchants/{}", made.merchant_id);
+            secret::page(
+                &request,
+                "Merchant created",
+                "Hand these to the merchant's server by a safe way. They are shown this once.",
+                secrets,
+                back,
+            )
+        }
+        Err(AccountError::Invalid(violations)) => {
+            let wrong = violations.iter().map(|one| format!("{} {}.", one.field, one.message)).collect();
+            Ok(request.rejected(&new_page(&request, wrong)))
+        }
+        Err(error) => Err(refusal(error)),
+    }
+}
+
+/// One origin a line.
+fn origins(text: &str, wrong: &mut Vec<String>) -> Vec<Origin> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines
+        .filter_map(|line| {
+            Origin::parse(line)
+                .map_err(|_no_origin| wrong.push(format!("{line} is no origin; write it as https://shop.example.")))
+                .ok()
+        })
+        .collect()
+}
+
+/// Merchants' accounts, changed by this operator.
+fn merchants(request: &PanelRequest) -> Merchants {
+    Merchants { by: acting(request), ..request.deps.merchants.clone() }
+}
+
+fn refusal(error: AccountError) -> Refusal {
+    match error {
+        AccountError::Store(error) => error.into(),
+        AccountError::Keyring(error) => error.into(),
+        AccountError::NoMerchant => Refusal::NotFound("merchant"),
+        AccountError::NoUser => Refusal::NotFound("API user"),
+        AccountError::NoEndpoint => Refusal::NotFound("endpoint"),
+        AccountError::Revoked | AccountError::Removed => Refusal::Changed(sentence(&error)),
+        AccountError::Invalid(_) | AccountError::Merchant(_) => Refusal::Invalid(sentence(&error)),
+    }
+}
+
+struct UserRow {
+    username: String,
+    permissions: String,
+    revoked: bool,
+    retiring: Option<Html>,
+}
+
+struct EndpointRow {
+    id: String,
+    url: String,
+    events: String,
+    waiting: String,
+    parked: String,
+    last: Html,
+    retiring: Option<Html>,
+}
+
+#[derive(Template)]
+#[template(path = "merchant.html")]
+struct MerchantPage {
+    shell: Shell,
+    id: String,
+    name: String,
+    created: Html,
+    currencies: String,
+    lifetime: String,
+    attempts: u32,
+    methods: String,
+    origins: String,
+    users: Vec<UserRow>,
+    endpoints: Vec<EndpointRow>,
+    permissions: Vec<&'static str>,
+    overlaps: &'static [(&'static str, &'static str)],
+    limits: String,
+    may_limits: bool,
+    may_users: bool,
+    may_endpoints: bool,
+    may_origins: bool,
+    may_notifications: bool,
+    url: String,
+    events: String,
+    wrong: Vec<String>,
+}
+
+async fn load(request: &PanelRequest) -> Result<MerchantAccount, Refusal> {
+    let id: MerchantId =
+        request.http.match_info().get("id").and_then(|text| text.parse().ok()).ok_or(Refusal::NotFound("merchant"))?;
+    request.own(id, "merchant")?;
+    MerchantAccount::load(&*request.deps.access, id).await.map_err(refusal)
+}
+
+async fn page_of(
+    request: &PanelRequest,
+    account: &MerchantAccount,
+    wrong: Vec<String>,
+) -> Result<MerchantPage, Refusal> {
+    let MerchantParts {
+        id, name, currencies, origins, session_lifetime, attempts_allowed, methods, created_at, ..
+    } = &*account.merchant;
+    let may = |action| request.may(action, *id);
+    let may_notifications = may(PanelAction::ViewNotifications);
+    let statuses = if may_notifications { request.deps.backlog.endpoint_statuses(*id).await? } else { Vec::new() };
+    let now = request.deps.clock.now();
+    let users = account.users.iter().map(|user| UserRow {
+        username: user.username.clone(),
+        permissions: user.permissions.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(", "),
+        revoked: user.revoked_at.is_some(),
+        retiring: user.previous.as_ref().filter(|old| now < old.until).map(|old| show::instant(old.until)),
+    });
+    let endpoints = account.endpoints.iter().map(|endpoint| {
+        let status = statuses.iter().find(|status| status.endpoint_id == endpoint.id);
+        endpoint_row(endpoint, status, now)
+    });
+    let limits = match request.fields.given("limits") {
+        Some(typed) => typed.to_owned(),
+        None => {
+            write_limits(&request.deps.operators.approval_limits(&request.operator, *id).await.map_err(money_refusal)?)
+        }
+    };
+    let typed = request.fields.given("origins").map(str::to_owned);
+    let text = |name: &str| request.fields.text(name).to_owned();
+    Ok(MerchantPage {
+        shell: request.shell(name.clone()),
+        id: id.to_string(),
+        name: name.clone(),
+        created: show::instant(*created_at),
+        currencies: codes(currencies),
+        lifetime: dropin_kernel::write_span(*session_lifetime),
+        attempts: *attempts_allowed,
+        methods: if *methods == dropin_catalogue::MerchantMethods::default() {
+            "as the deployment has them".to_owned()
+        } else {
+            "with changes of its own".to_owned()
+        },
+        origins: typed.unwrap_or_else(|| origins.iter().map(Origin::as_str).collect::<Vec<_>>().join("\n")),
+        users: users.collect(),
+        endpoints: endpoints.collect(),
+        permissions: Permission::ALL.iter().map(|one| one.as_str()).collect(),
+        overlaps: OVERLAPS,
+        limits,
+        may_limits: may(PanelAction::ChangeMerchant),
+        may_users: may(PanelAction::ManageApiUsers),
+        may_endpoints: may(PanelAction::ManageEndpoints),
+        may_origins: may(PanelAction::ManageOrigins),
+        may_notifications,
+        url: text("url"),
+        events: text("events"),
+        wrong,
+    })
+}
+
+fn endpoint_row(endpoint: &Endpoint, status: Option<&EndpointStatus>, now: dropin_kernel::Timestamp) -> EndpointRow {
+    let last = status.and_then(|status| status.last_attempt.as_ref()).map(|last| match (last.status, &last.why) {
+        (Some(200), _) => show::badge("good", "Answers"),
+        (Some(status), _) => show::badge("bad", &format!("Answered {status}")),
+        (None, why) => show::badge("bad", why.as_deref().unwrap_or("No answer")),
+    });
+    EndpointRow {
+        id: endpoint.id.to_string(),
+        url: endpoint.url.clone(),
+        events: endpoint.settings.events.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string),
+        waiting: status.map(|status| status.waiting.to_string()).unwrap_or_default(),
+        parked: status.map(|status| status.parked.to_string()).unwrap_or_default(),
+        last: last.unwrap_or_else(|| show::badge("", "Nothing failed")),
+        retiring: endpoint.previous.as_ref().filter(|old| now < old.until).map(|old| show::instant(old.until)),
+    }
+}
+
+/// One merchant.
+pub(crate) async fn show(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let page = page_of(&request, &account, Vec::new()).await?;
+    Ok(request.page(&page))
+}
+
+/// The page again with what is wrong, or why there is none.
+async fn again(request: &PanelRequest, account: &MerchantAccount, error: AccountError) -> Answer {
+    match error {
+        AccountError::Invalid(violations) => {
+            let wrong = violations.iter().map(|one| format!("{} {}.", one.field, one.message)).collect();
+            Ok(request.rejected(&page_of(request, account, wrong).await?))
+        }
+        error => Err(refusal(error)),
+    }
+}
+
+/// Sets the origins that may embed the drop-in.
+pub(crate) async fn set_origins(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let mut wrong = Vec::new();
+    let origins = origins(request.fields.text("origins"), &mut wrong);
+    if !wrong.is_empty() {
+        return Ok(request.rejected(&page_of(&request, &account, wrong).await?));
+    }
+    let settings = MerchantSettings { origins: Some(origins), ..MerchantSettings::default() };
+    match merchants(&request).set(account.merchant.id, settings).await {
+        Ok(_) => Ok(see(format!("/merchants/{}?done=saved", account.merchant.id))),
+        Err(error) => again(&request, &account, error).await,
+    }
+}
+
+/// Sets above which amounts refunds need a second operator.
+pub(crate) async fn set_limits(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let id = account.merchant.id;
+    let wrong = match limits(&request.fields) {
+        Err(why) => why,
+        Ok(limits) => match request.deps.operators.set_approval_limits(&request.operator, id, limits).await {
+            Ok(()) => return Ok(see(format!("/merchants/{id}?done=saved"))),
+            Err(error @ MoneyError::Invalid(_)) => sentence(&error),
+            Err(error) => return Err(money_refusal(error)),
+        },
+    };
+    Ok(request.rejected(&page_of(&request, &account, vec![wrong]).await?))
+}
+
+fn money_refusal(error: MoneyError) -> Refusal {
+    match error {
+        MoneyError::Store(error) => error.into(),
+        MoneyError::NotAllowed(refused) => Refusal::NotAllowed(sentence(&refused)),
+        error => Refusal::Invalid(sentence(&error)),
+    }
+}
+
+/// Adds an API user, and shows its password once.
+pub(crate) async fn add_user(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let permissions: Permissions =
+        request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
+    match merchants(&request).add_user(account.merchant.id, permissions).await {
+        Ok(added) => {
+            let secrets = vec![("API user name", added.username), ("API password", added.password)];
+            secret::page(&request, "API user added", SHOWN_ONCE, secrets, format!("/merchants/{}", account.merchant.id))
+        }
+        Err(error) => again(&request, &account, error).await,
+    }
+}
+
+const SHOWN_ONCE: &str = "Hand it to the merchant's server by a safe way. It is shown this once.";
+
+/// One of the overlaps that the form offers.
+fn overlap(request: &PanelRequest) -> Result<Duration, Refusal> {
+    let chosen = request.fields.text("overlap");
+    let known = OVERLAPS.iter().any(|(hours, _)| *hours == chosen);
+    let hours = chosen.parse::<u64>().ok().filter(|_| known);
+    hours
+        .map(|hours| Duration::from_secs(hours * 60 * 60))
+        .ok_or_else(|| Refusal::Invalid("Choose for how long the old one goes on.".to_owned()))
+}
+
+/// The API user of the address, who is the merchant's.
+fn user<'a>(request: &'a PanelRequest, account: &MerchantAccount) -> Result<&'a str, Refusal> {
+    let username = request.http.match_info().get("user").unwrap_or_default();
+    match account.users.iter().any(|user| user.username == username) {
+        true => Ok(username),
+        false => Err(Refusal::NotFound("API user")),
+    }
+}
+
+/// The endpoint of the address, which is the merchant's.
+fn endpoint(request: &PanelRequest, account: &MerchantAccount) -> Result<EndpointId, Refusal> {
+    let id = request.http.match_info().get("endpoint").and_then(|text| text.parse().ok());
+    id.filter(|id| account.endpoints.iter().any(|endpoint| endpoint.id == *id)).ok_or(Refusal::NotFound("endpoint"))
+}
+
+/// Gives an API user a new password, shown once.
+pub(crate) async fn rotate_password(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let username = user(&request, &account)?;
+    match merchants(&request).rotate_password(username, overlap(&request)?).await {
+        Ok(rotated) => {
+            let secrets = vec![("API user name", username.to_owned()), ("New API password", rotated.password)];
+            secret::page(
+                &request,
+                "New API password",
+                SHOWN_ONCE,
+                secrets,
+                format!("/merchants/{}", account.merchant.id),
+            )
+        }
+        Err(error) => again(&request, &account, error).await,
+    }
+}
+
+/// Shuts an API user out for ever.
+pub(crate) async fn revoke_user(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let username = user(&request, &account)?;
+    merchants(&request).revoke_user(username).await.map_err(refusal)?;
+    Ok(see(format!("/merchants/{}?done=revoked", account.merchant.id)))
+}
+
+/// Adds an endpoint, and shows its secret once.
+pub(crate) async fn add_endpoint(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let events = match request.fields.given("events").map(|text| text.to_ascii_uppercase().parse()).transpose() {
+        Ok(events) => events,
+        Err(_no_filter) => {
+            let wrong = vec!["Write the events as ORDER_PROCESSED, ORDER_* or several of them with commas.".to_owned()];
+            return Ok(request.rejected(&page_of(&request, &account, wrong).await?));
+        }
+    };
+    let settings = EndpointSettings { events, retry: None };
+    match merchants(&request).add_endpoint(account.merchant.id, request.fields.text("url"), settings).await {
+        Ok(added) => {
+            let secrets = vec![("Endpoint", added.url), ("Webhook secret", added.webhook_secret)];
+            secret::page(&request, "Endpoint added", SHOWN_ONCE, secrets, format!("/merchants/{}", account.merchant.id))
+        }
+        Err(error) => again(&request, &account, error).await,
+    }
+}
+
+/// Gives an endpoint a new secret, shown once.
+pub(crate) async fn rotate_secret(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let id = endpoint(&request, &account)?;
+    match merchants(&request).rotate_secret(id, overlap(&request)?).await {
+        Ok(rotated) => {
+            let secrets = vec![("New webhook secret", rotated.webhook_secret)];
+            secret::page(
+                &request,
+                "New webhook secret",
+                SHOWN_ONCE,
+                secrets,
+                format!("/merchants/{}", account.merchant.id),
+            )
+        }
+        Err(error) => again(&request, &account, error).await,
+    }
+}
+
+/// Removes an endpoint; what waits for it is parked.
+pub(crate) async fn remove_endpoint(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    merchants(&request).remove_endpoint(endpoint(&request, &account)?).await.map_err(refusal)?;
+    Ok(see(format!("/merchants/{}?done=removed", account.merchant.id)))
+}

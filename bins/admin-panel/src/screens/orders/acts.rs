@@ -1,0 +1,199 @@
+//! What an operator does about an Order, each by the use case of the API.
+
+use dropin_access::operator::MoneyRequestState;
+use dropin_kernel::{MerchantId, MoneyRequestId, OrderId};
+use dropin_money::{Amount, Currency, Decimal};
+use dropin_order::{Channel, Order, OrderState, RefundState};
+use dropin_usecases::operators::{MoneyError, RefundWish};
+use dropin_usecases::payments::{CancelError, CaptureError, RefundAsk, RefundError};
+
+use super::page::{ActForm, Form, load, page_of};
+use crate::fields::Fields;
+use crate::guard::Answer;
+use crate::page::see;
+use crate::refusal::Refusal;
+use crate::request::PanelRequest;
+use crate::screens::{merchant_act, required_note};
+
+/// The page again, with the form as it was typed and what is wrong with it.
+async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<String>) -> Answer {
+    let form = ActForm {
+        amount: request.fields.text("amount").to_owned(),
+        note: request.fields.text("note").to_owned(),
+        wrong,
+    };
+    let (trail, session) = load(request).await?;
+    let page = page_of(request, trail, session, wrap(form)).await?;
+    Ok(request.rejected(&page))
+}
+
+/// The amount of a form in the Order's currency; `None` when it is left empty.
+fn typed_amount(fields: &Fields, currency: Currency) -> Result<Option<Amount>, String> {
+    let Some(text) = fields.given("amount") else { return Ok(None) };
+    let number = Decimal::parse(&text.replace(',', ""))
+        .map_err(|_no_number| format!("{text} is no amount; write it as 29.90."))?;
+    let amount = Amount::from_decimal(currency, &number).map_err(|error| format!("{text} {currency}: {error}."))?;
+    if amount.minor() <= 0 { Err("The amount must be above zero.".to_owned()) } else { Ok(Some(amount)) }
+}
+
+/// Refunds a part or all. The form names the request, so that one that is sent twice is one refund.
+pub(crate) async fn refund(request: PanelRequest) -> Answer {
+    let (trail, _) = load(&request).await?;
+    let order = &trail.records.order;
+    let key = request.fields.text("key").parse::<MoneyRequestId>();
+    let key = key.map_err(|_no_id| Refusal::Invalid("The form is damaged: load the page again.".to_owned()))?;
+    let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
+    let amount =
+        typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
+    if !wrong.is_empty() {
+        return again(&request, Form::Refund, wrong).await;
+    }
+    let amount = amount.unwrap_or_else(|| order.amounts.refundable());
+    let wish = RefundWish {
+        id: key,
+        merchant: order.merchant_id,
+        order: order.id,
+        amount,
+        note: request.fields.text("note").to_owned(),
+    };
+    let granted = match request.deps.operators.request_refund(&request.operator, &wish).await {
+        Ok(asked) => asked,
+        Err(MoneyError::Store(error)) => return Err(error.into()),
+        Err(error) => return again(&request, Form::Refund, vec![sentence(&error)]).await,
+    };
+    let path = format!("/orders/{}", order.id);
+    match granted.state {
+        MoneyRequestState::Waiting => Ok(see(format!("{path}?done=refund-waits"))),
+        _ => match make_refund(&request, order.merchant_id, order.id, key, &granted.amount).await {
+            Ok(done) => Ok(see(format!("{path}?done={done}"))),
+            Err(RefundFailed::Refused(why)) => again(&request, Form::Refund, vec![why]).await,
+            Err(RefundFailed::Other(refusal)) => Err(refusal),
+        },
+    }
+}
+
+/// Why a refund that may be made is not.
+pub(crate) enum RefundFailed {
+    /// Surely not, and why.
+    Refused(String),
+    /// Something else.
+    Other(Refusal),
+}
+
+/// Makes a refund that was granted; what came of it, as a code of a notice. One that was surely refused does not count against any limit.
+pub(crate) async fn make_refund(
+    request: &PanelRequest,
+    merchant: MerchantId,
+    order: OrderId,
+    id: MoneyRequestId,
+    amount: &Amount,
+) -> Result<&'static str, RefundFailed> {
+    let deps = &request.deps;
+    let ask = RefundAsk { reference: id.to_string(), amount: Some(amount.to_decimal()), description: None };
+    let (payments, act) = (deps.payments.clone(), merchant_act(request, merchant));
+    let flow = async move { payments.refund(&act, order, &ask, None).await };
+    let outcome = deps.flows.run(flow).await.map_err(|error| RefundFailed::Other(error.into()))?;
+    match outcome {
+        Ok(_) => {}
+        Err(RefundError::Store(error)) => return Err(RefundFailed::Other(error.into())),
+        Err(refused) => {
+            let released = deps.operators.release_money(&request.operator, id).await;
+            if let Err(error) = released {
+                log::warn!("a refund that was refused still counts against limits: {error}");
+            }
+            return Err(RefundFailed::Refused(sentence(&refused)));
+        }
+    }
+    let made = deps.payments.store.find_refund_by_reference(order, &id.to_string()).await;
+    Ok(match made.map_err(|error| RefundFailed::Other(error.into()))?.map(|refund| refund.state) {
+        Some(RefundState::Succeeded) => "refunded",
+        Some(RefundState::Failed) => "refund-failed",
+        Some(RefundState::InProgress) | None => "refund-pending",
+    })
+}
+
+/// An error as a sentence.
+pub(crate) fn sentence(error: &impl std::fmt::Display) -> String {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+/// Refuses a form of a page that shows the Order as it was before another change.
+fn fresh(request: &PanelRequest, order: &Order) -> Result<(), Refusal> {
+    if request.fields.text("revision") == order.revision.number().to_string() {
+        return Ok(());
+    }
+    Err(Refusal::Changed(
+        "The Order changed after the page was loaded, perhaps by this very form. This request did nothing. Look at the Order as it stands now.".to_owned(),
+    ))
+}
+
+/// Captures a part or all.
+pub(crate) async fn capture(request: PanelRequest) -> Answer {
+    let (trail, _) = load(&request).await?;
+    let order = &trail.records.order;
+    fresh(&request, order)?;
+    let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
+    let amount =
+        typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
+    if !wrong.is_empty() {
+        return again(&request, Form::Capture, wrong).await;
+    }
+    let (payments, act, id) = (request.deps.payments.clone(), merchant_act(&request, order.merchant_id), order.id);
+    let number = amount.map(|amount| amount.to_decimal());
+    let flow = async move { payments.capture(&act, id, number.as_ref(), Channel::Order, None).await };
+    match request.deps.flows.run(flow).await? {
+        Ok(_) => {}
+        Err(CaptureError::Store(error)) => return Err(error.into()),
+        Err(CaptureError::Amount(violation)) => {
+            return again(&request, Form::Capture, vec![format!("The amount {}.", violation.message)]).await;
+        }
+        Err(refused) => return again(&request, Form::Capture, vec![sentence(&refused)]).await,
+    }
+    let after = request.deps.payments.store.find_order_anywhere(id).await?.map(|(order, _)| order);
+    let done = match after {
+        Some(order) if order.state == OrderState::Processed => "captured",
+        Some(order) if order.under_review => "capture-held",
+        Some(order) if order.amounts.capture_pending().is_zero() => "capture-refused",
+        _ => "capture-pending",
+    };
+    Ok(see(format!("/orders/{id}?done={done}")))
+}
+
+/// Cancels before the capture.
+pub(crate) async fn cancel(request: PanelRequest) -> Answer {
+    let (trail, _) = load(&request).await?;
+    let order = &trail.records.order;
+    fresh(&request, order)?;
+    if let Err(why) = required_note(&request.fields) {
+        return again(&request, Form::Cancel, vec![why]).await;
+    }
+    let (payments, act, id) = (request.deps.payments.clone(), merchant_act(&request, order.merchant_id), order.id);
+    let flow = async move { payments.cancel(&act, id, Channel::Order, None).await };
+    match request.deps.flows.run(flow).await? {
+        Ok(_) => {}
+        Err(CancelError::Store(error)) => return Err(error.into()),
+        Err(refused) => return again(&request, Form::Cancel, vec![sentence(&refused)]).await,
+    }
+    let after = request.deps.payments.store.find_order_anywhere(id).await?.map(|(order, _)| order);
+    let done = match after {
+        Some(order) if order.state == OrderState::Cancelled => "cancelled",
+        Some(order) if order.voiding.is_some() => "cancel-pending",
+        _ => "cancel-refused",
+    };
+    Ok(see(format!("/orders/{id}?done={done}")))
+}
+
+/// The Order of a review's form, fresh; and how its page comes back.
+pub(crate) async fn reviewed(request: &PanelRequest) -> Result<OrderId, Refusal> {
+    let (trail, _) = load(request).await?;
+    fresh(request, &trail.records.order)?;
+    Ok(trail.records.order.id)
+}
+
+/// The Order's page again, because the decision was not accepted.
+pub(crate) async fn review_again(request: &PanelRequest, why: String) -> Answer {
+    again(request, Form::Review, vec![why]).await
+}

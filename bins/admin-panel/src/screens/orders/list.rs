@@ -1,0 +1,166 @@
+//! The list of Orders, and what its filters mean.
+
+use askama::Template;
+use dropin_access::operator::PanelAction;
+use dropin_money::{Amount, Currency, Decimal};
+use dropin_order::{Order, OrderState};
+use dropin_ports::{OrderSearch, SearchFilter};
+
+use crate::fields::Fields;
+use crate::guard::Answer;
+use crate::refusal::Refusal;
+use crate::request::{PanelRequest, Shell};
+use crate::screens::{
+    Choice, MerchantNames, PAGE_ROWS, day, merchant_choices, read_cursor, visible_merchants, write_cursor,
+};
+use crate::show::{self, Html};
+
+/// The fields of the list's filters.
+pub(crate) const FILTERS: &[&str] =
+    &["merchant", "state", "method", "currency", "amount", "reference", "email", "since", "until", "after", "held"];
+
+/// A row of the list.
+pub(crate) struct OrderRow {
+    pub(crate) path: String,
+    pub(crate) created: Html,
+    pub(crate) reference: String,
+    pub(crate) merchant: String,
+    pub(crate) method: String,
+    pub(crate) total: String,
+    pub(crate) state: Html,
+}
+
+impl OrderRow {
+    pub(crate) fn new(order: &Order, names: &MerchantNames) -> Self {
+        Self {
+            path: format!("/orders/{}", order.id),
+            created: show::instant(order.created_at),
+            reference: order.merchant_reference.clone(),
+            merchant: names.name(order.merchant_id),
+            method: order.payment_method.clone(),
+            total: show::money(&order.total),
+            state: show::order_badges(order),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "orders.html")]
+struct OrdersPage {
+    shell: Shell,
+    filters: Filters,
+    rows: Vec<OrderRow>,
+    wrong: Vec<String>,
+    next: Option<String>,
+    export: Option<String>,
+    sessions: String,
+    is_filtered: bool,
+    is_continued: bool,
+}
+
+/// What was typed into the filters.
+struct Filters {
+    merchants: Vec<Choice>,
+    states: Vec<Choice>,
+    currencies: Vec<Choice>,
+    method: String,
+    amount: String,
+    reference: String,
+    email: String,
+    since: String,
+    until: String,
+}
+
+/// The list.
+pub(crate) async fn list(request: PanelRequest) -> Answer {
+    let merchants = visible_merchants(&request).await?;
+    let names = MerchantNames::of(&merchants);
+    let (found, next, wrong) = match search_of(&request, PAGE_ROWS)? {
+        Ok(search) => {
+            let page = request.deps.back_office.search_orders(search).await?;
+            (page.found, page.next, Vec::new())
+        }
+        Err(wrong) => (Vec::new(), None, wrong),
+    };
+    let fields = &request.fields;
+    let text = |name: &str| fields.text(name).to_owned();
+    let states = OrderState::ALL.into_iter();
+    let filters = Filters {
+        merchants: merchant_choices(&merchants, fields.text("merchant")),
+        states: states
+            .map(|state| Choice::new(state.as_str(), show::order_state(state).1, fields.text("state")))
+            .collect(),
+        currencies: Currency::ALL
+            .iter()
+            .map(|one| Choice::new(one.code(), one.code(), fields.text("currency")))
+            .collect(),
+        method: text("method"),
+        amount: text("amount"),
+        reference: text("reference"),
+        email: text("email"),
+        since: text("since"),
+        until: text("until"),
+    };
+    let may_export = crate::guard::may(&request.operator, PanelAction::ExportPayments);
+    let page = OrdersPage {
+        shell: request.shell("Orders"),
+        filters,
+        rows: found.iter().map(|order| OrderRow::new(order, &names)).collect(),
+        wrong,
+        next: next.map(|cursor| format!("/orders{}", fields.query(&["after"], &[("after", &write_cursor(&cursor))]))),
+        export: may_export.then(|| format!("/orders.csv{}", fields.query(&["after"], &[]))),
+        sessions: format!("/sessions{}", fields.query(&["after", "state", "method", "held"], &[])),
+        is_filtered: fields.pairs().iter().any(|(name, value)| name != "after" && !value.trim().is_empty()),
+        is_continued: fields.given("after").is_some(),
+    };
+    Ok(request.page(&page))
+}
+
+/// What the filters ask for; every one that makes no sense.
+pub(crate) fn search_of(request: &PanelRequest, limit: u32) -> Result<Result<OrderSearch, Vec<String>>, Refusal> {
+    let fields = &request.fields;
+    let mut wrong = Vec::new();
+    let filter = filter_of(request, &mut wrong)?;
+    let state = fields.given("state").and_then(|code| {
+        code.parse::<OrderState>().map_err(|_unknown| wrong.push(format!("{code} is no state of an Order."))).ok()
+    });
+    let search = OrderSearch {
+        filter,
+        state,
+        under_review: fields.is_ticked("held"),
+        payment_method: fields.given("method").map(str::to_ascii_uppercase),
+        after: read_cursor(fields)?,
+        limit,
+    };
+    Ok(if wrong.is_empty() { Ok(search) } else { Err(wrong) })
+}
+
+/// What the filters of Orders and Sessions have in common.
+pub(crate) fn filter_of(request: &PanelRequest, wrong: &mut Vec<String>) -> Result<SearchFilter, Refusal> {
+    let fields = &request.fields;
+    let currency = fields.given("currency").and_then(|code| {
+        code.parse::<Currency>().map_err(|_unknown| wrong.push(format!("{code} is no currency here."))).ok()
+    });
+    let totals = totals(fields, currency).map_err(|why| wrong.push(why)).unwrap_or_default();
+    let since = day(fields, "since", 0).map_err(|why| wrong.push(why)).unwrap_or_default();
+    let until = day(fields, "until", 1).map_err(|why| wrong.push(why)).unwrap_or_default();
+    Ok(SearchFilter {
+        merchants: request.chosen_merchants()?,
+        currency,
+        totals,
+        since,
+        until,
+        reference: fields.given("reference").map(str::to_owned),
+        email: fields.given("email").map(str::to_owned),
+    })
+}
+
+/// The totals that a typed amount stands for: one in a currency, else one in each currency that can have it.
+fn totals(fields: &Fields, currency: Option<Currency>) -> Result<Option<Vec<Amount>>, String> {
+    let Some(text) = fields.given("amount") else { return Ok(None) };
+    let number = Decimal::parse(&text.replace(',', ""))
+        .map_err(|_no_number| format!("{text} is no amount; write it as 29.90."))?;
+    let currencies = currency.map_or_else(|| Currency::ALL.to_vec(), |one| vec![one]);
+    let totals: Vec<_> = currencies.into_iter().filter_map(|one| Amount::from_decimal(one, &number).ok()).collect();
+    if totals.is_empty() { Err(format!("No total can be {text}.")) } else { Ok(Some(totals)) }
+}

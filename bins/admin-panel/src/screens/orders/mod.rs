@@ -1,0 +1,9 @@
+//! Orders: the list, one Order with everything that happened to it, and what an operator does about it.
+
+mod acts;
+mod list;
+mod page;
+
+pub(crate) use acts::{RefundFailed, cancel, capture, make_refund, refund, review_again, reviewed, sentence};
+pub(crate) use list::{FILTERS, OrderRow, filter_of, list, search_of};
+pub(crate) use page::show;

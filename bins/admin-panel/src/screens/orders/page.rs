@@ -1,0 +1,360 @@
+//! One Order: amounts, timeline, refunds, operations, and the forms that fit its state.
+
+use askama::Template;
+use dropin_access::operator::PanelAction;
+use dropin_kernel::{OrderId, Timestamp};
+use dropin_money::Amount;
+use dropin_order::{CapturePlan, OpState, Operation, Order, Refund, VoidPlan};
+use dropin_ports::{DeliveryState, NotificationFilter, NotificationQuery, OrderAuditTrail};
+use dropin_session::Session;
+
+use crate::guard::Answer;
+use crate::refusal::Refusal;
+use crate::request::{PanelRequest, Shell};
+use crate::show::{self, Html};
+
+/// Something that happened.
+pub(crate) struct Happening {
+    at: Timestamp,
+    kind: &'static str,
+    when: Html,
+    title: String,
+    detail: String,
+    link: Option<String>,
+}
+
+impl Happening {
+    fn new(at: Timestamp, kind: &'static str, title: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { at, kind, when: show::instant(at), title: title.into(), detail: detail.into(), link: None }
+    }
+}
+
+struct OperationRow {
+    id: String,
+    kind: String,
+    amount: String,
+    state: Html,
+    created: Html,
+    open: String,
+}
+
+struct RefundRow {
+    reference: String,
+    amount: String,
+    state: Html,
+    created: Html,
+    description: String,
+}
+
+struct BalanceRow {
+    account: String,
+    amount: String,
+}
+
+struct AttemptRow {
+    path: String,
+    method: String,
+    state: Html,
+    failure: String,
+    created: Html,
+    current: bool,
+}
+
+/// A form for an amount with a note, and what was wrong with it.
+#[derive(Default)]
+pub(super) struct ActForm {
+    pub(super) amount: String,
+    pub(super) note: String,
+    pub(super) wrong: Vec<String>,
+}
+
+/// The forms of the page, as far as the operator and the Order's state allow them.
+#[derive(Default)]
+struct Acts {
+    refund: Option<ActForm>,
+    capture: Option<ActForm>,
+    cancel: Option<ActForm>,
+    review: Option<ActForm>,
+}
+
+impl Acts {
+    fn is_empty(&self) -> bool {
+        self.refund.is_none() && self.capture.is_none() && self.cancel.is_none() && self.review.is_none()
+    }
+}
+
+#[derive(Template)]
+#[template(path = "order.html")]
+pub(super) struct OrderPage {
+    shell: Shell,
+    id: String,
+    reference: String,
+    total: String,
+    state: Html,
+    merchant: String,
+    merchant_path: Option<String>,
+    session: Option<String>,
+    contract: Option<String>,
+    method: String,
+    created: Html,
+    updated: Html,
+    ends: Option<Html>,
+    failure: String,
+    shown: bool,
+    auto_capture: bool,
+    authorized: String,
+    captured: String,
+    capture_pending: Option<String>,
+    refunded: String,
+    refund_pending: Option<String>,
+    refundable: String,
+    shopper: Option<Shopper>,
+    attempts: Vec<AttemptRow>,
+    timeline: Vec<Happening>,
+    operations: Vec<OperationRow>,
+    refunds: Vec<RefundRow>,
+    balances: Vec<BalanceRow>,
+    unbalanced: bool,
+    checkout: Option<String>,
+    acts: Acts,
+    key: String,
+    revision: i64,
+    currency: String,
+}
+
+/// Who pays.
+struct Shopper {
+    name: String,
+    email: String,
+    address: String,
+}
+
+/// One Order.
+pub(crate) async fn show(request: PanelRequest) -> Answer {
+    let (trail, session) = load(&request).await?;
+    let page = page_of(&request, trail, session, Form::None).await?;
+    Ok(request.page(&page))
+}
+
+/// Which form comes back with what was typed.
+pub(super) enum Form {
+    None,
+    Refund(ActForm),
+    Capture(ActForm),
+    Cancel(ActForm),
+    Review(ActForm),
+}
+
+/// The Order of the address, which the operator sees.
+pub(super) async fn load(request: &PanelRequest) -> Result<(OrderAuditTrail, Option<Session>), Refusal> {
+    let id: OrderId = request.id("Order")?;
+    let trail = request.deps.audit.find_audit_trail(id).await?.ok_or(Refusal::NotFound("Order"))?;
+    request.own(trail.records.order.merchant_id, "Order")?;
+    let found = request.deps.payments.store.find_order_anywhere(id).await?;
+    Ok((trail, found.and_then(|(_, session)| session)))
+}
+
+pub(super) async fn page_of(
+    request: &PanelRequest,
+    trail: OrderAuditTrail,
+    session: Option<Session>,
+    form: Form,
+) -> Result<OrderPage, Refusal> {
+    let order = &trail.records.order;
+    let merchant = order.merchant_id;
+    let name = request
+        .deps
+        .access
+        .find_merchant(merchant)
+        .await?
+        .map_or_else(|| merchant.to_string(), |found| found.name.clone());
+    let attempts = match &session {
+        Some(session) => request.deps.sessions.list_attempts(session.id).await?,
+        None => Vec::new(),
+    };
+    let attempts =
+        if 1 < attempts.len() { attempts.iter().map(|one| attempt_row(one, order)).collect() } else { Vec::new() };
+    let amounts = &order.amounts;
+    let pending = |amount: &Amount| (!amount.is_zero()).then(|| show::money(amount));
+    let mut acts = acts_of(request, order);
+    match form {
+        Form::None => {}
+        Form::Refund(form) => acts.refund = Some(form),
+        Form::Capture(form) => acts.capture = Some(form),
+        Form::Cancel(form) => acts.cancel = Some(form),
+        Form::Review(form) => acts.review = Some(form),
+    }
+    let timeline = timeline(request, &trail, session.as_ref()).await?;
+    Ok(OrderPage {
+        shell: request.shell(format!("Order {}", order.merchant_reference)),
+        id: order.id.to_string(),
+        reference: order.merchant_reference.clone(),
+        total: show::money(&order.total),
+        state: show::order_badges(order),
+        merchant: name,
+        merchant_path: request.may(PanelAction::ViewMerchants, merchant).then(|| format!("/merchants/{merchant}")),
+        session: order.session_id.map(|id| id.to_string()),
+        contract: order.contract_id.map(|id| format!("/contracts/{id}?merchant={merchant}")),
+        method: order.payment_method.clone(),
+        created: show::instant(order.created_at),
+        updated: show::instant(order.updated_at),
+        ends: order.expires_at.filter(|_| !order.state.is_final()).map(show::instant),
+        failure: order.failure.map(|reason| show::words(reason.as_str())).unwrap_or_default(),
+        shown: order.shown,
+        auto_capture: order.auto_capture,
+        authorized: show::money(amounts.total_authorized()),
+        captured: show::money(amounts.captured()),
+        capture_pending: pending(amounts.capture_pending()),
+        refunded: show::money(amounts.refunded()),
+        refund_pending: pending(amounts.refund_pending()),
+        refundable: show::money(&amounts.refundable()),
+        shopper: session.as_ref().map(shopper_of),
+        attempts,
+        timeline,
+        operations: trail.records.operations.iter().map(|placed| operation_row(&placed.operation)).collect(),
+        refunds: trail.records.refunds.iter().map(refund_row).collect(),
+        balances: trail
+            .records
+            .balances
+            .iter()
+            .map(|one| BalanceRow {
+                account: show::words(one.account.as_str()),
+                amount: show::minor_units(one.minor, one.currency),
+            })
+            .collect(),
+        unbalanced: !trail.records.unbalanced.is_empty(),
+        checkout: trail.checkout.as_ref().map(|checkout| checkout.document.clone()),
+        acts,
+        key: request.deps.ids.random().to_string(),
+        revision: order.revision.number(),
+        currency: order.total.currency().code().to_owned(),
+    })
+}
+
+fn attempt_row(attempt: &Order, current: &Order) -> AttemptRow {
+    AttemptRow {
+        path: format!("/orders/{}", attempt.id),
+        method: attempt.payment_method.clone(),
+        state: show::order_badges(attempt),
+        failure: attempt.failure.map(|reason| show::words(reason.as_str())).unwrap_or_default(),
+        created: show::instant(attempt.created_at),
+        current: attempt.id == current.id,
+    }
+}
+
+fn shopper_of(session: &Session) -> Shopper {
+    let details = &session.terms.billing.details;
+    let address = &details.address;
+    let parts = [Some(&address.street), Some(&address.city), address.postcode.as_ref()];
+    let parts = parts.into_iter().flatten().map(|text| text.as_str().to_owned());
+    let address = parts.chain([address.country.code().to_owned()]).collect::<Vec<_>>().join(", ");
+    Shopper { name: details.name.as_str().to_owned(), email: details.email.as_str().to_owned(), address }
+}
+
+fn operation_row(operation: &Operation) -> OperationRow {
+    let open = operation.state.is_open().then(|| {
+        let due = show::instant_text(operation.due_at);
+        format!("{} tries, next at {due}", operation.tries)
+    });
+    OperationRow {
+        id: operation.id.to_string(),
+        kind: show::words(operation.kind.as_str()),
+        amount: show::money(&operation.amount),
+        state: show::operation_badge(operation.state),
+        created: show::instant(operation.created_at),
+        open: open.unwrap_or_default(),
+    }
+}
+
+fn refund_row(refund: &Refund) -> RefundRow {
+    RefundRow {
+        reference: refund.reference.clone(),
+        amount: show::money(&refund.amount),
+        state: show::refund_badge(refund.state),
+        created: show::instant(refund.created_at),
+        description: refund.description.clone().unwrap_or_default(),
+    }
+}
+
+/// History, operations and notifications in the order of time.
+async fn timeline(
+    request: &PanelRequest,
+    trail: &OrderAuditTrail,
+    session: Option<&Session>,
+) -> Result<Vec<Happening>, Refusal> {
+    let order = &trail.records.order;
+    let mut all = Vec::new();
+    if let Some(session) = session {
+        let mut created = Happening::new(session.created_at, "", "Session created", "");
+        created.link = Some(format!("/sessions/{}", session.id));
+        all.push(created);
+    }
+    for step in &trail.history {
+        let state = match step.before.as_deref().filter(|before| !before.is_empty() && *before != step.after) {
+            Some(before) => format!("{} → {}", show::words(before), show::words(&step.after)),
+            None => show::words(&step.after),
+        };
+        let kind = match step.after.as_str() {
+            "PROCESSED" => "good",
+            "PROCESSING_FAILED" | "DECLINED" => "bad",
+            _ => "",
+        };
+        let what = if step.what == "START" { "Payment begun".to_owned() } else { show::words(&step.what) };
+        all.push(Happening::new(step.at, kind, what, format!("{state}, by {}", show::actor(&step.actor))));
+    }
+    for placed in &trail.records.operations {
+        let operation = &placed.operation;
+        let kind = match operation.state {
+            OpState::Approved => "good",
+            OpState::Declined | OpState::Abandoned => "bad",
+            _ => "wait",
+        };
+        let title = format!("{} asked of the processor", show::words(operation.kind.as_str()));
+        let detail =
+            format!("{}, {}", show::money(&operation.amount), show::words(operation.state.as_str()).to_lowercase());
+        all.push(Happening::new(operation.created_at, kind, title, detail));
+    }
+    if request.may(PanelAction::ViewNotifications, order.merchant_id) {
+        let filter = NotificationFilter {
+            payment: Some(order.payment_id()),
+            merchant: Some(order.merchant_id),
+            ..NotificationFilter::default()
+        };
+        let query = NotificationQuery { filter, after: None, oldest_first: true, limit: 100 };
+        for one in request.deps.notifications.list(query).await?.notifications {
+            let states: Vec<_> =
+                one.statuses.iter().map(|status| show::words(status.state.as_str()).to_lowercase()).collect();
+            let is_parked = one.statuses.iter().any(|status| status.state == DeliveryState::Parked);
+            let detail = if states.is_empty() { "told to no endpoint".to_owned() } else { states.join(", ") };
+            let kind = if is_parked { "bad" } else { "" };
+            let mut happening =
+                Happening::new(one.happened_at, kind, format!("Notification {}", one.event_type), detail);
+            happening.link = Some(format!("/notifications/{}", one.event_id));
+            all.push(happening);
+        }
+    }
+    all.sort_by_key(|one| one.at);
+    Ok(all)
+}
+
+/// What can be done now, by this operator.
+fn acts_of(request: &PanelRequest, order: &Order) -> Acts {
+    let (merchant, now) = (order.merchant_id, request.deps.clock.now());
+    let may = |action| request.may(action, merchant);
+    let form = |allowed: bool, amount: Option<Amount>| {
+        allowed.then(|| ActForm {
+            amount: amount.map(|amount| amount.to_string()).unwrap_or_default(),
+            ..ActForm::default()
+        })
+    };
+    let refundable = order.amounts.refundable();
+    let can_capture =
+        matches!(order.plan_capture(None, now), Ok(CapturePlan::Ask { .. } | CapturePlan::UnderReview(_)));
+    let can_cancel = matches!(order.plan_cancel(now), Ok(VoidPlan::Ask(_)));
+    Acts {
+        refund: form(may(PanelAction::RefundOrder) && order.shown && !refundable.is_zero(), Some(refundable)),
+        capture: form(may(PanelAction::CaptureOrder) && order.shown && can_capture, Some(order.amounts.capturable())),
+        cancel: form(may(PanelAction::CancelOrder) && order.shown && can_cancel, None),
+        review: form(may(PanelAction::ReviewOrder) && order.under_review, None),
+    }
+}

@@ -1,0 +1,359 @@
+//! The panel as browsers meet it: who gets in, what a role and a scope let an operator do, and what no request gets past.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod common;
+
+use actix_web::http::{Method, StatusCode};
+use admin_panel::{Access, ROUTES};
+use common::{PASSWORD, World, request, session_of};
+use dropin_access::operator::{ActionReach, OperatorRole};
+use dropin_usecases::operators::Operators;
+
+/// An address of the table with ids in it: of Bob's things where there are some.
+fn address(world: &World, path: &str) -> String {
+    let id = match path.split('/').nth(1).unwrap_or_default() {
+        "orders" => world.order_of_bob.to_string(),
+        "sessions" => world.session_of_bob.to_string(),
+        "merchants" => world.bob.to_string(),
+        _ => world.deps.ids.random().to_string(),
+    };
+    let other = world.deps.ids.random().to_string();
+    let path = path.replace("{id}", &id).replace("{user}", "api-user").replace("{endpoint}", &other);
+    if path.starts_with("/contracts/") { format!("{path}?merchant={}", world.bob) } else { path }
+}
+
+#[actix_web::test]
+async fn nobody_gets_in_without_signing_in() {
+    let world = World::new().await;
+    for route in ROUTES.iter().filter(|route| route.access != Access::Anybody) {
+        let path = address(&world, route.path);
+        for session in [None, Some("0".repeat(43))] {
+            let request = request(route.method.clone(), &path, session.as_deref())
+                .insert_header(("origin", "https://panel.example"));
+            let request = if route.method == Method::POST { request.set_form([("csrf", "x")]) } else { request };
+            let page = world.send(request).await;
+            assert_eq!(page.status, StatusCode::SEE_OTHER, "{} {path}", route.method);
+            assert!(page.location().starts_with("/sign-in"), "{path}: {}", page.location());
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_role_opens_its_routes_and_no_other() {
+    let world = World::new().await;
+    for role in OperatorRole::ALL {
+        let session = world.operator(role, None).await;
+        for route in ROUTES {
+            let Access::Allowed(action) = route.access else { continue };
+            let allowed = action.rule().roles.contains(&role);
+            let path = address(&world, route.path);
+            let page = match route.method == Method::POST {
+                true => world.post(&session, &path, &[]).await,
+                false => world.get(Some(&session), &path).await,
+            };
+            let refused = page.status == StatusCode::FORBIDDEN;
+            assert_eq!(refused, !allowed, "{} {} {path}: {}", role.as_str(), route.method, page.status);
+            assert_ne!(page.status, StatusCode::INTERNAL_SERVER_ERROR, "{path}: {}", page.text);
+        }
+    }
+}
+
+#[actix_web::test]
+async fn another_merchants_things_are_not_there() {
+    let world = World::new().await;
+    let session = world.operator(OperatorRole::Owner, Some(world.ana)).await;
+    for route in ROUTES {
+        let Access::Allowed(action) = route.access else { continue };
+        let path = address(&world, route.path);
+        let page = match route.method == Method::POST {
+            true => world.post(&session, &path, &[]).await,
+            false => world.get(Some(&session), &path).await,
+        };
+        if action.rule().reach == ActionReach::Deployment {
+            assert_eq!(page.status, StatusCode::FORBIDDEN, "{path} is for the whole deployment");
+        } else if route.path.contains('{') {
+            assert_eq!(page.status, StatusCode::NOT_FOUND, "{} {path}: {}", route.method, page.text);
+        }
+        // What an id in the address names may stand there; nothing else of Bob's does.
+        for foreign in [world.order_of_bob.to_string(), world.session_of_bob.to_string()] {
+            assert!(!page.text.contains(&foreign), "{path} shows {foreign}");
+        }
+        assert!(!page.text.contains(&format!("/merchants/{}", world.bob)), "{path}");
+    }
+    for list in ["/orders", "/sessions", "/orders.csv", "/notifications", "/audit"] {
+        let page = world.get(Some(&session), &format!("{list}?merchant={}", world.bob)).await;
+        assert_eq!(page.status, StatusCode::NOT_FOUND, "{list}");
+    }
+    let orders = world.get(Some(&session), "/orders").await.text;
+    assert!(orders.contains(&world.order_of_ana.to_string()), "{orders}");
+    let found = world.get(Some(&session), &format!("/find?q={}", world.order_of_bob)).await;
+    assert!(!found.location().starts_with("/orders/"), "{}", found.location());
+}
+
+#[actix_web::test]
+async fn a_form_comes_from_a_page_of_ours_with_its_token_and_its_fields() {
+    let world = World::new().await;
+    let session = world.operator(OperatorRole::Owner, None).await;
+    let other = world.operator(OperatorRole::Owner, None).await;
+    let path = format!("/merchants/{}/origins", world.ana);
+    let token = Operators::csrf_token(&session);
+    let send = async |origin: Option<&str>, csrf: &str, extra: &[(&str, &str)]| {
+        let fields: Vec<_> =
+            [("csrf", csrf), ("origins", "https://ana.example")].into_iter().chain(extra.iter().copied()).collect();
+        let mut sent = request(Method::POST, &path, Some(&session)).set_form(&fields);
+        if let Some(origin) = origin {
+            sent = sent.insert_header(("origin", origin.to_owned()));
+        }
+        world.send(sent).await
+    };
+    let here = Some("https://panel.example");
+    for (page, why) in [
+        (send(None, &token, &[]).await, "without an Origin"),
+        (send(Some("https://evil.example"), &token, &[]).await, "of another origin"),
+        (send(Some("null"), &token, &[]).await, "of no origin"),
+        (send(here, "", &[]).await, "without a token"),
+        (send(here, &Operators::csrf_token(&other), &[]).await, "with the token of another session"),
+    ] {
+        assert_eq!(page.status, StatusCode::FORBIDDEN, "{why}");
+    }
+    let unknown = send(here, &token, &[("sandbox", "false")]).await;
+    assert_eq!(unknown.status, StatusCode::BAD_REQUEST, "a field that the form does not have");
+    let kept = world.store_origins(world.ana).await;
+    assert!(!kept.contains(&"https://ana.example".to_owned()), "nothing was done: {kept:?}");
+    let page = send(here, &token, &[]).await;
+    assert_eq!(
+        (page.status, page.location()),
+        (StatusCode::SEE_OTHER, format!("/merchants/{}?done=saved", world.ana).as_str())
+    );
+    assert_eq!(world.store_origins(world.ana).await, ["https://ana.example"]);
+}
+
+impl World {
+    async fn store_origins(&self, merchant: dropin_kernel::MerchantId) -> Vec<String> {
+        let merchant = self.deps.access.find_merchant(merchant).await.unwrap().unwrap();
+        merchant.origins.iter().map(|origin| origin.as_str().to_owned()).collect()
+    }
+}
+
+#[actix_web::test]
+async fn every_answer_is_walled_in() {
+    let world = World::new().await;
+    let session = world.operator(OperatorRole::Owner, None).await;
+    for path in ["/", "/sign-in", "/orders", "/nothing/here", "/orders/x", "/orders?evil=1", "/accept?token=x"] {
+        let page = world.get(Some(&session), path).await;
+        let header =
+            |name: &str| page.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        let policy = header("content-security-policy");
+        for part in [
+            "default-src 'none'",
+            "frame-ancestors 'none'",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "require-trusted-types-for 'script'",
+        ] {
+            assert!(policy.contains(part), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe") && !policy.contains("script-src"), "{policy}");
+        assert_eq!(
+            (header("x-frame-options"), header("referrer-policy")),
+            ("DENY".to_owned(), "no-referrer".to_owned()),
+            "{path}"
+        );
+        assert_eq!(header("cross-origin-opener-policy"), "same-origin", "{path}");
+        assert_eq!(header("cache-control"), "no-store", "{path}");
+        assert!(
+            !page.text.contains("<script") && !page.text.contains(" style=\"") && !page.text.contains("http://"),
+            "{path}"
+        );
+    }
+}
+
+#[actix_web::test]
+async fn signing_in_leads_to_pages_of_ours_alone() {
+    let world = World::new().await;
+    world.operator(OperatorRole::Viewer, None).await;
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    let email = world.deps.operators.current(&owner).await.unwrap().operator.email;
+    let enter = async |password: &str, next: &str| {
+        let fields = [("email", email.as_str()), ("password", password), ("next", next)];
+        world
+            .send(
+                request(Method::POST, "/sign-in", None)
+                    .insert_header(("origin", "https://panel.example"))
+                    .set_form(fields),
+            )
+            .await
+    };
+    for (next, leads) in [
+        ("/orders?state=PROCESSED", "/orders?state=PROCESSED"),
+        ("", "/"),
+        ("https://evil.example", "/"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+    ] {
+        let page = enter(PASSWORD, next).await;
+        assert_eq!((page.status, page.location()), (StatusCode::SEE_OTHER, leads), "{next}");
+        let session = session_of(&page).unwrap();
+        assert_ne!(session, owner, "a new session each time");
+        assert_eq!(world.get(Some(&session), "/").await.status, StatusCode::OK);
+    }
+    let wrong = enter("wrong", "/orders").await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        wrong.text.contains(email.as_str()) && session_of(&wrong).is_none(),
+        "the address is kept, the password is not"
+    );
+    assert!(!wrong.text.contains("value=\"wrong\""));
+    let out = world.post(&owner, "/sign-out", &[]).await;
+    assert_eq!(out.location(), "/sign-in?why=out");
+    assert_eq!(world.get(Some(&owner), "/").await.status, StatusCode::SEE_OTHER, "the session is over");
+}
+
+#[actix_web::test]
+async fn a_refund_that_is_sent_twice_is_one() {
+    let world = World::new().await;
+    let session = world.operator(OperatorRole::Owner, None).await;
+    let path = format!("/orders/{}", world.order_of_ana);
+    let page = world.get(Some(&session), &path).await;
+    assert_eq!(page.status, StatusCode::OK);
+    let key = page.field("key");
+    let fields = [("key", key.as_str()), ("amount", "1.00"), ("note", "too late")];
+    let (first, second) = (
+        world.post(&session, &format!("{path}/refund"), &fields).await,
+        world.post(&session, &format!("{path}/refund"), &fields).await,
+    );
+    for page in [first, second] {
+        assert_eq!(
+            (page.status, page.location()),
+            (StatusCode::SEE_OTHER, format!("{path}?done=refunded").as_str()),
+            "{}",
+            page.text
+        );
+    }
+    let trail = world.deps.audit.find_audit_trail(world.order_of_ana).await.unwrap().unwrap();
+    assert_eq!(trail.records.refunds.len(), 1);
+    assert_eq!(trail.records.refunds[0].amount.to_string(), "1.00");
+    let without =
+        world.post(&session, &format!("{path}/refund"), &[("key", &key), ("amount", "7"), ("note", " ")]).await;
+    assert_eq!(without.status, StatusCode::UNPROCESSABLE_ENTITY, "money needs a note");
+    assert!(without.text.contains("Say why") && without.text.contains("value=\"7\""), "what was typed stays");
+    let signed_out = world.operator(OperatorRole::Owner, None).await;
+    world.post(&signed_out, "/sign-out", &[]).await;
+    let kept = world
+        .post(&signed_out, &format!("{path}/refund"), &[("key", &key), ("amount", "2.00"), ("note", "a long story")])
+        .await;
+    assert_eq!(kept.status, StatusCode::UNAUTHORIZED);
+    assert!(
+        kept.text.contains("a long story") && !kept.text.contains(&Operators::csrf_token(&signed_out)),
+        "{}",
+        kept.text
+    );
+    let shown = world.get(Some(&session), &format!("{path}?done=refunded")).await.text;
+    assert!(shown.contains("The refund was made."));
+    let log = world.get(Some(&session), &format!("/audit?subject={}", world.order_of_ana)).await.text;
+    assert!(log.contains("too late"), "{log}");
+}
+
+#[actix_web::test]
+async fn a_refund_above_the_merchants_limit_waits_for_another_operator() {
+    let world = World::new().await;
+    let (owner, other) =
+        (world.operator(OperatorRole::Owner, None).await, world.operator(OperatorRole::Reviewer, None).await);
+    let merchant = format!("/merchants/{}", world.ana);
+    let order = format!("/orders/{}", world.order_of_ana);
+    let page = world.get(Some(&owner), &order).await;
+    let currency = page.text.split("Amount in ").nth(1).unwrap()[..3].to_owned();
+    let set = world.post(&owner, &format!("{merchant}/limits"), &[("limits", &format!("0.50 {currency}"))]).await;
+    assert_eq!(set.location(), format!("{merchant}?done=saved"), "{}", set.text);
+    let wrong = world.post(&owner, &format!("{merchant}/limits"), &[("limits", "much")]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let key = page.field("key");
+    let asked = world
+        .post(&owner, &format!("{order}/refund"), &[("key", &key), ("amount", "1.00"), ("note", "lost parcel")])
+        .await;
+    assert_eq!(asked.location(), format!("{order}?done=refund-waits"), "{}", asked.text);
+    let approve = [("decision", "approve")];
+    let own = world.post(&owner, &format!("/approvals/{key}"), &approve).await;
+    assert_eq!(own.status, StatusCode::CONFLICT, "the one who asked is no second operator: {}", own.text);
+    assert!(world.get(Some(&other), "/approvals").await.text.contains("lost parcel"));
+    let approved = world.post(&other, &format!("/approvals/{key}"), &approve).await;
+    assert_eq!(approved.location(), format!("{order}?done=refunded"), "{}", approved.text);
+    let trail = world.deps.audit.find_audit_trail(world.order_of_ana).await.unwrap().unwrap();
+    assert_eq!(trail.records.refunds.len(), 1);
+}
+
+#[actix_web::test]
+async fn filters_say_what_they_cannot_read() {
+    let world = World::new().await;
+    let session = world.operator(OperatorRole::Viewer, None).await;
+    let list = async |query: &str| world.get(Some(&session), &format!("/orders?{query}")).await.text;
+    let order = world.order_of_ana.to_string();
+    // All payments here are of one day, the 21st of September 2026.
+    for (query, is_found) in [
+        ("since=2026-09-21&until=2026-09-21", true),
+        ("since=2026-09-22", false),
+        ("until=2026-09-20", false),
+        ("state=PROCESSED", true),
+        ("state=DECLINED", false),
+        ("email=ANA%40shop.example", true),
+        ("method=visa", true),
+    ] {
+        assert_eq!(list(query).await.contains(&order), is_found, "{query}");
+    }
+    for (query, said) in [
+        ("since=yesterday", "is no day"),
+        ("amount=a", "is no amount"),
+        ("state=PAID", "is no state"),
+        ("currency=XXX", "is no currency"),
+    ] {
+        let page = list(query).await;
+        assert!(page.contains(said) && !page.contains(&order), "{query}");
+    }
+    assert_eq!(world.get(Some(&session), "/orders?after=1.x").await.status, StatusCode::BAD_REQUEST);
+}
+
+#[actix_web::test]
+async fn untrusted_text_stays_text() {
+    let world = World::new().await;
+    let session = world.operator(OperatorRole::Owner, None).await;
+    for typed in ["\"><script>alert(1)</script>", "'onmouseover='x", "\u{202e}gnp.exe", "=cmd|'/C calc'!A0"] {
+        let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("reference", typed).finish();
+        let page = world.get(Some(&session), &format!("/orders?{query}")).await;
+        assert_eq!(page.status, StatusCode::OK);
+        assert!(
+            !page.text.contains("<script>") && !page.text.contains("'onmouse") && !page.text.contains('\u{202e}'),
+            "{}",
+            page.text
+        );
+    }
+    let done = world.get(Some(&session), "/?done=%3Cb%3E").await;
+    assert!(done.status == StatusCode::BAD_REQUEST || !done.text.contains("<b>"));
+}
+
+#[actix_web::test]
+async fn the_first_page_is_small_and_orders_leave_as_a_file() {
+    let world = World::new().await;
+    let session = world.operator(OperatorRole::Owner, None).await;
+    let page = world.get(Some(&session), "/").await;
+    let asset = |from: &str| {
+        page.text
+            .split(&format!("{from}=\"/assets/"))
+            .nth(1)
+            .and_then(|rest| rest.split('"').next())
+            .unwrap()
+            .to_owned()
+    };
+    let mut bytes = page.text.len();
+    for path in [asset("href"), asset("src")] {
+        let file = world.get(None, &format!("/assets/{path}")).await;
+        assert_eq!(file.status, StatusCode::OK);
+        assert!(file.headers.get("cache-control").unwrap().to_str().unwrap().contains("immutable"));
+        bytes += file.text.len();
+    }
+    assert!(bytes < 60_000, "{bytes} bytes");
+    let file = world.get(Some(&session), "/orders.csv").await;
+    assert_eq!(file.text.lines().count(), 3, "{}", file.text);
+    assert!(file.text.starts_with("OrderId,") && file.text.contains(&world.order_of_bob.to_string()));
+    let log = world.get(Some(&session), "/audit?action=DATA_EXPORT").await.text;
+    assert!(log.contains("Data export"), "{log}");
+}

@@ -1,0 +1,176 @@
+use std::sync::Arc;
+
+use dropin_kernel::{MerchantId, OrderId};
+use dropin_money::{Amount, Currency};
+use dropin_order::{Order, OrderState};
+use dropin_ports::{OrderSearch, SearchFilter, SessionSearch};
+use dropin_session::SessionStateKind;
+use dropin_validation::Email;
+
+use crate::Harness;
+use crate::steps::checkout;
+use crate::values::{at, fresh, profile, terms};
+
+fn all(filter: SearchFilter) -> OrderSearch {
+    OrderSearch { filter, state: None, under_review: false, payment_method: None, after: None, limit: 100 }
+}
+
+async fn found(harness: &Harness, search: OrderSearch) -> Vec<OrderId> {
+    let page = harness.back_office.search_orders(search).await.unwrap();
+    assert_eq!(page.next, None, "all of it fits one page");
+    page.found.iter().map(|order| order.id).collect()
+}
+
+async fn named(harness: &Harness, filter: SearchFilter) -> Vec<OrderId> {
+    found(harness, all(filter)).await
+}
+
+pub async fn orders_come_newest_first_in_pages(harness: Arc<Harness>) {
+    let ((one, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let mut known = Vec::new();
+    for merchant in [one.id, other.id, one.id, one.id, other.id] {
+        known.push(harness.submitted(merchant).await.order);
+    }
+    let reference = format!("later-{}", fresh());
+    let later = checkout(one.id, &reference, at(50));
+    harness.payments.prepare_authorization(later.clone()).await.unwrap();
+    known.push(later.order);
+    known.sort_by_key(|order| std::cmp::Reverse((order.created_at, order.id)));
+    for merchants in [None, Some(vec![one.id]), Some(vec![one.id, other.id]), Some(vec![])] {
+        let fits =
+            |order: &&Order| merchants.as_ref().is_none_or(|all: &Vec<MerchantId>| all.contains(&order.merchant_id));
+        let expected: Vec<_> = known.iter().filter(fits).map(|order| order.id).collect();
+        let filter = SearchFilter { merchants: merchants.clone(), ..SearchFilter::default() };
+        let (mut pages, mut search) = (Vec::new(), OrderSearch { limit: 2, ..all(filter) });
+        loop {
+            let page = harness.back_office.search_orders(search.clone()).await.unwrap();
+            assert!(page.found.len() <= 2, "{page:?}");
+            pages.extend(page.found.iter().map(|order| order.id));
+            search.after = page.next;
+            if page.next.is_none() {
+                break;
+            }
+        }
+        assert_eq!(pages, expected, "{merchants:?}");
+    }
+}
+
+pub async fn orders_fit_every_filter(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let processed = harness.processed(merchant.id).await.order;
+    let waiting = harness.submitted(merchant.id).await.order;
+    let both = found(&harness, all(SearchFilter::default())).await;
+    assert_eq!(both.len(), 2);
+    let with = |edit: fn(&mut OrderSearch)| {
+        let mut search = all(SearchFilter::default());
+        edit(&mut search);
+        search
+    };
+    assert_eq!(found(&harness, with(|search| search.state = Some(OrderState::Processed))).await, [processed.id]);
+    assert_eq!(found(&harness, with(|search| search.state = Some(OrderState::Processing))).await, [waiting.id]);
+    assert_eq!(found(&harness, with(|search| search.state = Some(OrderState::Declined))).await, []);
+    assert_eq!(found(&harness, with(|search| search.under_review = true)).await, []);
+    assert_eq!(found(&harness, with(|search| search.payment_method = Some("NOBODY".to_owned()))).await, []);
+    let method = processed.payment_method.clone();
+    let by_method = OrderSearch { payment_method: Some(method), ..all(SearchFilter::default()) };
+    assert_eq!(found(&harness, by_method).await, both);
+    let currency = processed.total.currency();
+    let in_currency = |currency| SearchFilter { currency: Some(currency), ..SearchFilter::default() };
+    assert_eq!(named(&harness, in_currency(currency)).await, both);
+    assert_eq!(named(&harness, in_currency(Currency::Try)).await, []);
+    let total = |total: Amount| SearchFilter { totals: Some(vec![total]), ..SearchFilter::default() };
+    assert_eq!(named(&harness, total(processed.total.clone())).await, both);
+    let elsewhere = Amount::from_minor(Currency::Try, processed.total.minor()).unwrap();
+    assert_eq!(named(&harness, total(elsewhere)).await, [], "as many minor units of another currency");
+    for (since, until, expected) in [(10, 11, 2), (11, 12, 0), (9, 10, 0), (0, 100, 2)] {
+        let filter = SearchFilter { since: Some(at(since)), until: Some(at(until)), ..SearchFilter::default() };
+        assert_eq!(named(&harness, filter).await.len(), expected, "{since} to {until}");
+    }
+    let under_review = format!("UPDATE purchase_order SET under_review = TRUE WHERE id = '{}'", waiting.id);
+    harness.raw.execute(&under_review).unwrap();
+    assert_eq!(found(&harness, with(|search| search.under_review = true)).await, [waiting.id]);
+}
+
+pub async fn orders_are_found_by_what_they_are_named_by(harness: Arc<Harness>) {
+    let ((one, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let order = harness.submitted(one.id).await.order;
+    let reference = order.merchant_reference.clone();
+    let by = |reference: &str| SearchFilter { reference: Some(reference.to_owned()), ..SearchFilter::default() };
+    assert_eq!(named(&harness, by(&reference)).await, [order.id]);
+    let beginning: String = reference.chars().take(reference.chars().count() - 1).collect();
+    assert!(named(&harness, by(&beginning)).await.contains(&order.id), "a beginning is enough");
+    assert_eq!(named(&harness, by(&format!("{reference}x"))).await, []);
+    assert_eq!(named(&harness, by("%")).await, [], "nothing in it is a pattern");
+    let of_other = SearchFilter { merchants: Some(vec![other.id]), ..by(&reference) };
+    assert_eq!(named(&harness, of_other).await, []);
+    // A server-to-server checkout, whose consumer said an address.
+    let taken = format!("checkout-{}", fresh());
+    let mut prepare = checkout(other.id, &taken, at(20));
+    let document = "{\"Consumer\": {\"Email\": \"Bob@Shop.example\"}}".to_owned();
+    prepare.checkout.as_mut().unwrap().document = document;
+    harness.payments.prepare_authorization(prepare.clone()).await.unwrap();
+    assert_eq!(named(&harness, by(&taken)).await, [prepare.order.id]);
+    let at_address = |email: &str| SearchFilter { email: Some(email.to_owned()), ..SearchFilter::default() };
+    assert_eq!(named(&harness, at_address("bob@shop.EXAMPLE")).await, [prepare.order.id]);
+    assert_eq!(named(&harness, at_address("bob@shop.example.org")).await, []);
+    // The shopper of a Session.
+    let mut ada = profile(None);
+    ada.details.email = Email::parse("Email", "Ada@Shop.example").unwrap();
+    let session = terms().edited(|parts| parts.billing = ada).unwrap();
+    let session = harness.session_with(one.id, session).await;
+    let paid = harness.submitted_with(&session).await.order;
+    assert_eq!(named(&harness, at_address("ada@shop.example")).await, [paid.id]);
+    let both = SearchFilter { email: Some("ada@shop.example".to_owned()), ..by(&reference) };
+    assert_eq!(named(&harness, both).await, [], "of another reference");
+}
+
+pub async fn sessions_are_searched_like_orders(harness: Arc<Harness>) {
+    let ((one, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let created = harness.session(one.id).await;
+    let submitted = harness.submitted(one.id).await.session.unwrap();
+    let foreign = harness.session(other.id).await;
+    let search = |filter, state| SessionSearch { filter, state, after: None, limit: 100 };
+    let ids = async |search: SessionSearch| {
+        let page = harness.back_office.search_sessions(search).await.unwrap();
+        assert_eq!(page.next, None);
+        page.found.iter().map(|session| session.id).collect::<Vec<_>>()
+    };
+    let mut every = vec![created.id, submitted.id, foreign.id];
+    every.sort_by_key(|id| std::cmp::Reverse(*id));
+    assert_eq!(ids(search(SearchFilter::default(), None)).await, every);
+    let of_one = SearchFilter { merchants: Some(vec![one.id]), ..SearchFilter::default() };
+    assert_eq!(ids(search(of_one.clone(), Some(SessionStateKind::Created))).await, [created.id]);
+    assert_eq!(ids(search(of_one.clone(), Some(SessionStateKind::Processing))).await, [submitted.id]);
+    let reference = created.terms.merchant_reference.as_str().to_owned();
+    let by_reference = SearchFilter { reference: Some(reference), ..of_one };
+    assert_eq!(ids(search(by_reference, None)).await, [created.id]);
+    let mut pages = Vec::new();
+    let mut next = SessionSearch { limit: 1, ..search(SearchFilter::default(), None) };
+    loop {
+        let page = harness.back_office.search_sessions(next.clone()).await.unwrap();
+        pages.extend(page.found.iter().map(|session| session.id));
+        next.after = page.next;
+        if page.next.is_none() {
+            break;
+        }
+    }
+    assert_eq!(pages, every);
+}
+
+pub async fn orders_are_summed(harness: Arc<Harness>) {
+    let ((one, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let processed = harness.processed(one.id).await.order;
+    harness.submitted(one.id).await;
+    harness.authorized(other.id).await;
+    let totals = async |merchant, since, until| {
+        let mut totals = harness.back_office.payment_totals(merchant, at(since), at(until)).await.unwrap();
+        totals.sort_by_key(|one| (one.state.as_str(), one.captured_minor));
+        totals.into_iter().map(|one| (one.state, one.is_approved, one.count, one.captured_minor)).collect::<Vec<_>>()
+    };
+    let total = processed.total.minor();
+    let of_one = [(OrderState::Processed, true, 1, total), (OrderState::Processing, false, 1, 0)];
+    assert_eq!(totals(Some(one.id), 0, 100).await, of_one);
+    assert_eq!(totals(None, 0, 100).await.iter().map(|(_, _, count, _)| count).sum::<u64>(), 3);
+    assert_eq!(totals(None, 11, 100).await, [], "before the span");
+    assert_eq!(totals(None, 0, 10).await, [], "behind the span");
+}

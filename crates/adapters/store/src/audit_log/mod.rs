@@ -1,0 +1,25 @@
+//! The log of acts and its seals. What appends an entry in the transaction of an effect is the port of the effect.
+
+mod append;
+mod rows;
+mod seals;
+mod search;
+
+use async_trait::async_trait;
+use dropin_ports::{AuditLog, AuditPage, AuditQuery, NewAuditEntry, StoreError};
+
+use crate::store::Store;
+use crate::worker_pool::TxOutcome;
+
+pub(crate) use append::{EntryColumns, append, append_with_history};
+
+#[async_trait]
+impl AuditLog for Store {
+    async fn append_audit_entry(&self, entry: NewAuditEntry) -> Result<(), StoreError> {
+        self.write(move |connection| append(connection, &entry).map(TxOutcome::Commit)).await
+    }
+
+    async fn search_audit_log(&self, query: AuditQuery) -> Result<AuditPage, StoreError> {
+        self.read(move |connection| search::search(connection, &query)).await
+    }
+}

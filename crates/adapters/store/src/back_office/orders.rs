@@ -1,0 +1,132 @@
+//! Looking for Orders.
+
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use dropin_kernel::{OrderId, Timestamp};
+use dropin_order::Order;
+use dropin_ports::{MAX_FOUND, OrderSearch, SearchCursor, SearchPage};
+use uuid::Uuid;
+
+use super::named::{self, Named};
+use super::scan::{self, Position, Table};
+use crate::connection::{AnyConnection, MultiBackend};
+use crate::fault::{Fault, InTable};
+use crate::rows::OrderRow;
+use crate::schema::purchase_order;
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+
+const TABLE: &str = "purchase_order";
+
+/// A page, as the database and the exact amounts leave it.
+pub(super) fn search(
+    connection: &mut AnyConnection,
+    search: &OrderSearch,
+) -> Result<SearchPage<Order, OrderId>, Fault> {
+    let named = named::find(connection, &search.filter)?;
+    let newest = (Instant(search.filter.until.unwrap_or(Timestamp::MAX)), Id(Uuid::nil()));
+    let from = search.after.map_or(newest, |after| (Instant(after.at), Id(after.id.uuid())));
+    let looks_at_all = named.is_some() || search.under_review || !narrows(search);
+    let end = if looks_at_all { None } else { scan::end(connection, Table::Orders, &search.filter, from)? };
+    let rows = read(connection, search, named.as_ref(), from, end)?;
+    let limit = if named.is_some() { MAX_FOUND } else { search.limit };
+    let is_full = u32::try_from(rows.len()).is_ok_and(|read| limit <= read);
+    let mut found = rows.into_iter().map(OrderRow::restore).collect::<Result<Vec<_>, _>>()?;
+    let last = found.last().map(|order| SearchCursor { at: order.created_at, id: order.id });
+    let next = match (named, is_full, end) {
+        (Some(_), ..) => None,
+        (None, true, _) => last,
+        (None, false, end) => end.map(|(at, id)| SearchCursor { at: at.0, id: OrderId::new(id.0) }),
+    };
+    found.retain(|order| fits(search, order));
+    Ok(SearchPage { found, next })
+}
+
+/// Whether rows are passed over, so that an end has to be set to how many are read.
+fn narrows(search: &OrderSearch) -> bool {
+    let filter = &search.filter;
+    let merchants_are_read_together = filter.merchants.as_ref().is_some_and(|merchants| merchants.len() != 1);
+    merchants_are_read_together
+        || filter.currency.is_some()
+        || filter.totals.is_some()
+        || search.state.is_some()
+        || search.payment_method.is_some()
+}
+
+/// What the database compares by parts: minor units count in their currency only, and a Session may have taken more references than its Order.
+fn fits(search: &OrderSearch, order: &Order) -> bool {
+    let filter = &search.filter;
+    filter.totals.as_ref().is_none_or(|totals| totals.contains(&order.total))
+        && filter.reference.as_ref().is_none_or(|reference| order.merchant_reference.starts_with(reference.as_str()))
+}
+
+fn read(
+    connection: &mut AnyConnection,
+    search: &OrderSearch,
+    named: Option<&Named>,
+    (at, id): Position,
+    end: Option<Position>,
+) -> Result<Vec<OrderRow>, Fault> {
+    let filter = &search.filter;
+    let mut orders = purchase_order::table
+        .select(OrderRow::as_select())
+        .order((purchase_order::created_at.desc(), purchase_order::id.desc()))
+        .into_boxed::<MultiBackend>();
+    orders = match named {
+        Some(named) => orders.limit(i64::from(MAX_FOUND)).filter(
+            purchase_order::session_id
+                .eq_any(named.sessions.iter().copied().map(Some).collect::<Vec<_>>())
+                .assume_not_null()
+                .or(purchase_order::id.eq_any(named.orders.clone())),
+        ),
+        None => orders.limit(i64::from(search.limit)).filter(
+            sql::<Bool>("(purchase_order.created_at, purchase_order.id) < (")
+                .bind::<SqlInstant, _>(at)
+                .sql(", ")
+                .bind::<SqlId, _>(id)
+                .sql(")"),
+        ),
+    };
+    if let Some((at, id)) = end {
+        orders = orders.filter(
+            sql::<Bool>("(purchase_order.created_at, purchase_order.id) >= (")
+                .bind::<SqlInstant, _>(at)
+                .sql(", ")
+                .bind::<SqlId, _>(id)
+                .sql(")"),
+        );
+    }
+    if let Some(merchants) = &filter.merchants {
+        orders = match merchants.as_slice() {
+            [one] => orders.filter(purchase_order::merchant_id.eq(Id(one.uuid()))),
+            several => {
+                let ids: Vec<_> = several.iter().map(|one| Id(one.uuid())).collect();
+                orders.filter(purchase_order::merchant_id.eq_any(ids))
+            }
+        };
+    }
+    if let Some(since) = filter.since {
+        orders = orders.filter(purchase_order::created_at.ge(Instant(since)));
+    }
+    if let Some(until) = filter.until {
+        orders = orders.filter(purchase_order::created_at.lt(Instant(until)));
+    }
+    if let Some(currency) = filter.currency {
+        orders = orders.filter(purchase_order::currency.eq(currency.code()));
+    }
+    if let Some(totals) = &filter.totals {
+        let minors: Vec<i64> = totals.iter().map(|total| total.minor()).collect();
+        orders = orders.filter(purchase_order::total_minor.eq_any(minors));
+    }
+    if let Some(state) = search.state {
+        orders = orders.filter(purchase_order::state.eq(state.as_str()));
+    }
+    if search.under_review {
+        // In the words of the partial index, so that this is used.
+        orders = orders.filter(sql::<Bool>("purchase_order.under_review"));
+    }
+    if let Some(method) = &search.payment_method {
+        orders = orders.filter(purchase_order::payment_method.eq(method.clone()));
+    }
+    orders.load(connection).in_table(TABLE)
+}

@@ -1,0 +1,72 @@
+//! How far one search looks: newest first, through a bounded number of rows, whatever the filter leaves of them.
+
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use dropin_ports::SearchFilter;
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+
+/// Rows that a search with a filter goes through at most. An index alone says where they end.
+const MAX_SCANNED_ROWS: i64 = 20_000;
+
+/// Where a row stands in the order of a search.
+pub(super) type Position = (Instant, Id);
+
+/// Declares how the end of a scan is found in a table: of all merchants, and of one.
+macro_rules! ends {
+    ($all:ident, $of_merchant:ident, $table:literal) => {
+        statement! {
+            /// The row that so many are newer than, behind a position.
+            $all { at: Instant => SqlInstant, id: Id => SqlId, rows: i64 => BigInt, }
+            postgres concat!("SELECT created_at, id FROM ", $table, " WHERE (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?");
+            sqlite concat!("SELECT created_at, id FROM ", $table, " WHERE (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?");
+            returns (SqlInstant, SqlId);
+        }
+        statement! {
+            /// The same among the rows of one merchant.
+            $of_merchant { merchant: Id => SqlId, at: Instant => SqlInstant, id: Id => SqlId, rows: i64 => BigInt, }
+            postgres concat!("SELECT created_at, id FROM ", $table, " WHERE merchant_id = ? AND (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?");
+            sqlite concat!("SELECT created_at, id FROM ", $table, " WHERE merchant_id = ? AND (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?");
+            returns (SqlInstant, SqlId);
+        }
+    };
+}
+
+ends!(OrdersEnd, OrdersEndOf, "purchase_order");
+ends!(SessionsEnd, SessionsEndOf, "session");
+
+/// Which table.
+#[derive(Clone, Copy)]
+pub(super) enum Table {
+    Orders,
+    Sessions,
+}
+
+/// The last row that a search behind `from` looks at; `None` when it looks at all that are left.
+pub(super) fn end(
+    connection: &mut AnyConnection,
+    table: Table,
+    filter: &SearchFilter,
+    (at, id): Position,
+) -> Result<Option<Position>, Fault> {
+    let rows = MAX_SCANNED_ROWS - 1;
+    let merchant = match filter.merchants.as_deref() {
+        Some([one]) => Some(Id(one.uuid())),
+        _ => None,
+    };
+    match (table, merchant) {
+        (Table::Orders, None) => on_each!(connection, inner => OrdersEnd { at, id, rows }.get_result(inner)),
+        (Table::Orders, Some(merchant)) => {
+            on_each!(connection, inner => OrdersEndOf { merchant, at, id, rows }.get_result(inner))
+        }
+        (Table::Sessions, None) => on_each!(connection, inner => SessionsEnd { at, id, rows }.get_result(inner)),
+        (Table::Sessions, Some(merchant)) => {
+            on_each!(connection, inner => SessionsEndOf { merchant, at, id, rows }.get_result(inner))
+        }
+    }
+    .optional()
+    .in_table("purchase_order")
+}

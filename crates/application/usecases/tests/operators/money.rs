@@ -1,0 +1,163 @@
+use std::time::Duration;
+
+use dropin_access::operator::{
+    APPROVAL_LIFETIME, MoneyRefused, MoneyRequestState, OperatorRights, OperatorRole, OperatorScope, RefundLimits,
+};
+use dropin_kernel::{MerchantId, MoneyRequestId, OrderId};
+use dropin_money::{Amount, Currency};
+use dropin_store_contract::{Harness, Raw, fresh};
+use dropin_usecases::operators::{MoneyError, RefundWish};
+
+use crate::world::{World, rights};
+
+struct NoRaw;
+
+impl Raw for NoRaw {
+    fn execute(&self, _sql: &str) -> Result<usize, String> {
+        Err("not here".to_owned())
+    }
+
+    fn values(&self, _sql: &str) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn usd(minor: i64) -> Amount {
+    Amount::from_minor(Currency::Usd, minor).unwrap()
+}
+
+/// An Order of a merchant of its own.
+async fn order(world: &World) -> (MerchantId, OrderId) {
+    let harness = Harness::new(world.store.clone(), NoRaw, ());
+    let (merchant, _) = harness.merchant().await;
+    (merchant.id, harness.submitted(merchant.id).await.order.id)
+}
+
+fn wish((merchant, order): (MerchantId, OrderId), minor: i64) -> RefundWish {
+    let id = MoneyRequestId::new(fresh());
+    RefundWish { id, merchant, order, amount: usd(minor), note: " the parcel was lost ".to_owned() }
+}
+
+fn support(limit: i64) -> OperatorRights {
+    let refund_limits = RefundLimits::new([usd(limit)]).unwrap();
+    OperatorRights { refund_limits, ..rights(&[OperatorRole::Support], OperatorScope::Deployment) }
+}
+
+#[tokio::test]
+async fn support_refunds_so_much_in_a_day_in_however_many_parts() {
+    let world = World::new();
+    world.owner().await;
+    let (one, other) = (order(&world).await, order(&world).await);
+    let person = world.person("ben@shop.example", support(1_000)).await;
+    let ben = world.current(&person).await;
+    let person = world.person("cat@shop.example", support(1_000)).await;
+    let cat = world.current(&person).await;
+    let first = wish(one, 600);
+    let granted = world.operators.request_refund(&ben, &first).await.unwrap();
+    assert_eq!((granted.state, granted.note.as_str()), (MoneyRequestState::Granted, "the parcel was lost"));
+    assert_eq!(world.operators.request_refund(&ben, &first).await, Ok(granted.clone()), "the form was sent twice");
+    assert_eq!(world.operators.request_refund(&cat, &first).await, Err(MoneyError::NoRequest), "of another operator");
+    let over = world.operators.request_refund(&ben, &wish(other, 401)).await;
+    let refused = MoneyRefused::OverLimit { limit: usd(1_000), would_be: usd(1_001) };
+    assert_eq!(over, Err(MoneyError::Refused(refused.clone())), "the operator's own count, about whichever Order");
+    assert_eq!(
+        world.operators.request_refund(&cat, &wish(one, 401)).await,
+        Err(MoneyError::Refused(refused)),
+        "the Order's count, by whomever"
+    );
+    assert!(world.operators.request_refund(&cat, &wish(other, 401)).await.is_ok());
+    assert_eq!(world.operators.release_money(&cat, granted.id).await, Err(MoneyError::NoRequest), "not cat's");
+    world.operators.release_money(&ben, granted.id).await.unwrap();
+    let again = world.operators.request_refund(&ben, &wish(one, 500)).await.unwrap();
+    world.wait(Duration::from_secs(24 * 60 * 60));
+    assert!(world.operators.request_refund(&ben, &wish(one, 1_000)).await.is_ok(), "a day later");
+    assert_eq!(again.state, MoneyRequestState::Granted);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn refunds_at_once_pass_no_limit() {
+    let world = World::new();
+    world.owner().await;
+    let orders = [order(&world).await, order(&world).await, order(&world).await];
+    let person = world.person("ben@shop.example", support(1_000)).await;
+    let ben = world.current(&person).await;
+    let mut racers = vec![];
+    for order in orders {
+        let (operators, ben) = (world.operators.clone(), ben.clone());
+        racers.push(tokio::spawn(async move { operators.request_refund(&ben, &wish(order, 600)).await.is_ok() }));
+    }
+    let mut granted = 0;
+    for racer in racers {
+        granted += usize::from(racer.await.unwrap());
+    }
+    assert_eq!(granted, 1);
+}
+
+#[tokio::test]
+async fn above_a_merchants_limit_a_second_operator_has_to_approve() {
+    let world = World::new();
+    let ana = world.owner().await;
+    let owner = world.current(&ana).await;
+    let one = order(&world).await;
+    world.operators.set_approval_limits(&owner, one.0, vec![usd(1_000)]).await.unwrap();
+    let alone = world.operators.request_refund(&owner, &wish(one, 1_000)).await.unwrap();
+    assert_eq!(alone.state, MoneyRequestState::Granted);
+    let waiting = world.operators.request_refund(&owner, &wish(one, 1)).await.unwrap();
+    assert_eq!(waiting.state, MoneyRequestState::Waiting, "in parts it is as much");
+    let own = world.operators.approve_money(&owner, waiting.id).await;
+    assert_eq!(own, Err(MoneyError::Refused(MoneyRefused::OwnRequest)));
+
+    let person = world.person("ben@shop.example", rights(&[OperatorRole::Reviewer], OperatorScope::Deployment)).await;
+    let ben = world.current(&person).await;
+    let person = world.person("cat@shop.example", support(5_000)).await;
+    let cat = world.current(&person).await;
+    assert!(matches!(world.operators.approve_money(&cat, waiting.id).await, Err(MoneyError::NotAllowed(_))));
+    let listed = world.operators.list_money_requests(&ben, Some(MoneyRequestState::Waiting)).await.unwrap();
+    assert_eq!(listed, [waiting.clone()]);
+    let approved = world.operators.approve_money(&ben, waiting.id).await.unwrap();
+    assert_eq!((approved.state, approved.decided_by), (MoneyRequestState::Granted, Some(ben.operator.id)));
+    let again = world.operators.approve_money(&ben, waiting.id).await;
+    assert_eq!(again, Err(MoneyError::Refused(MoneyRefused::NotWaiting)));
+    let log: Vec<_> = world.log().await.into_iter().map(|(action, _)| action).collect();
+    assert!(log.ends_with(&["APPROVAL_GRANT".to_owned()]) && log.contains(&"APPROVAL_REQUEST".to_owned()), "{log:?}");
+
+    let refused = world.operators.request_refund(&owner, &wish(one, 2)).await.unwrap();
+    assert_eq!(world.operators.refuse_money(&ben, refused.id).await.unwrap().state, MoneyRequestState::Refused);
+    let taken_back = world.operators.request_refund(&cat, &wish(one, 3)).await.unwrap();
+    assert_eq!(taken_back.state, MoneyRequestState::Waiting);
+    assert!(world.operators.refuse_money(&cat, taken_back.id).await.is_ok());
+    let late = world.operators.request_refund(&owner, &wish(one, 4)).await.unwrap();
+    world.wait(APPROVAL_LIFETIME);
+    let late = world.operators.approve_money(&ben, late.id).await;
+    assert_eq!(late, Err(MoneyError::Refused(MoneyRefused::NotWaiting)), "its time is over");
+}
+
+#[tokio::test]
+async fn money_of_other_merchants_is_out_of_sight() {
+    let world = World::new();
+    let ana = world.owner().await;
+    let owner = world.current(&ana).await;
+    let (one, other) = (order(&world).await, order(&world).await);
+    let scope = OperatorScope::of_merchants([one.0]).unwrap();
+    let person = world.person("ben@shop.example", rights(&[OperatorRole::Owner], scope)).await;
+    let ben = world.current(&person).await;
+    world.operators.set_approval_limits(&owner, other.0, vec![usd(0)]).await.unwrap();
+    let foreign = world.operators.request_refund(&owner, &wish(other, 5)).await.unwrap();
+    assert!(matches!(world.operators.request_refund(&ben, &wish(other, 5)).await, Err(MoneyError::NotAllowed(_))));
+    let mixed = (one.0, other.1);
+    assert_eq!(world.operators.request_refund(&ben, &wish(mixed, 5)).await, Err(MoneyError::NoOrder));
+    for result in
+        [world.operators.approve_money(&ben, foreign.id).await, world.operators.refuse_money(&ben, foreign.id).await]
+    {
+        assert_eq!(result, Err(MoneyError::NoRequest));
+    }
+    assert_eq!(world.operators.release_money(&ben, foreign.id).await, Err(MoneyError::NoRequest));
+    assert_eq!(world.operators.list_money_requests(&ben, None).await, Ok(vec![]));
+    assert!(matches!(world.operators.approval_limits(&ben, other.0).await, Err(MoneyError::NotAllowed(_))));
+    assert!(matches!(world.operators.set_approval_limits(&ben, other.0, vec![]).await, Err(MoneyError::NotAllowed(_))));
+    let twice = world.operators.set_approval_limits(&ben, one.0, vec![usd(1), usd(2)]).await;
+    assert!(matches!(twice, Err(MoneyError::Invalid(_))));
+    for wrong in [RefundWish { note: " ".to_owned(), ..wish(one, 5) }, wish(one, 0)] {
+        assert!(matches!(world.operators.request_refund(&ben, &wrong).await, Err(MoneyError::Invalid(_))));
+    }
+}

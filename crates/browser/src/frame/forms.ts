@@ -1,0 +1,96 @@
+// All forms that pay by card: that of a new card, and where there are saved cards one for each. One of them is chosen.
+
+import type { View } from "./api";
+import type { CardForm } from "./card-form";
+import type { Agreement } from "./consent";
+import type { PayForm } from "./pay-form";
+
+/** What draws an entry for each saved card, and one for a new card; its part is loaded where there are saved cards. */
+export interface CardList {
+  /** By their contracts. */
+  readonly forms: ReadonlyMap<string, PayForm>;
+  /** Draws the cards that `view` has; an entry that was drawn before and is not among them goes. */
+  show(view: View): void;
+  /** The entry that is open; `null` closes all. */
+  open(contract: string | null): void;
+  setBusy(busy: boolean): void;
+  /** Goes to the heading of an entry. */
+  focus(contract: string): void;
+}
+
+export class Forms {
+  /** The contract of the saved card that is chosen; "" for a new card. */
+  contract = "";
+  private list: CardList | null = null;
+  private drawing: Promise<CardList | null> | undefined;
+  private hidden = false;
+
+  /** `draw` loads and draws the list; `null` where that cannot be had. */
+  constructor(private readonly card: CardForm, private readonly draw: () => Promise<CardList | null>) {}
+
+  get chosen(): PayForm {
+    return this.list?.forms.get(this.contract) ?? this.card;
+  }
+
+  /** Whether the shopper wants a new card to be stored. */
+  get ticked(): boolean {
+    return this.card.ticked;
+  }
+
+  get listed(): boolean {
+    return this.list !== null;
+  }
+
+  /** Has the list ready once there are saved cards. `newest` chooses the first of them. */
+  async prepare({ SavedCards: [card] = [] }: View, newest: boolean): Promise<void> {
+    if (this.list !== null || card === undefined) return;
+    this.list = await (this.drawing ??= this.draw());
+    if (newest && this.list !== null) this.contract = card.ContractId;
+  }
+
+  /** What may be paid with now, what is to be paid, and what is agreed to. False when the card that was chosen is no more. */
+  setOrder(view: View, amount: string, agreement: Agreement, free: boolean): boolean {
+    this.card.setAgreement(agreement);
+    this.list?.show(view);
+    for (const form of this.all) form.setAmount(amount, free && form === this.card);
+    this.hideButton(this.hidden);
+    if (this.contract === "" || this.chosen !== this.card) return true;
+    this.contract = "";
+    return false;
+  }
+
+  open(open: boolean): void {
+    this.list?.open(open ? this.contract : null);
+  }
+
+  focusHeading(): void {
+    this.list?.focus(this.contract);
+  }
+
+  hideButton(hidden: boolean): void {
+    this.hidden = hidden;
+    for (const form of this.all) form.hideButton(hidden);
+  }
+
+  setBusy(busy: boolean): void {
+    this.list?.setBusy(busy);
+    for (const form of this.all) form.setBusy(busy);
+  }
+
+  rest(resting: boolean): void {
+    for (const form of this.all) form.rest(resting);
+  }
+
+  /** In the form that is chosen, and nowhere else. */
+  setNotice(text: string): void {
+    for (const form of this.all) form.setNotice(form === this.chosen ? text : "");
+  }
+
+  clear(): void {
+    for (const form of this.all) form.clear();
+  }
+
+  private get all(): PayForm[] {
+    return [...(this.list?.forms.values() ?? []), this.card];
+  }
+}

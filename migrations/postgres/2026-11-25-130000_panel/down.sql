@@ -1,0 +1,9 @@
+DROP INDEX merchant_reference_by_text;
+DROP INDEX checkout_by_email;
+DROP INDEX billing_profile_by_email;
+DROP INDEX session_by_profile;
+DROP INDEX session_by_merchant;
+DROP INDEX session_by_time;
+DROP INDEX purchase_order_under_review;
+DROP INDEX purchase_order_by_merchant;
+DROP INDEX purchase_order_by_time;

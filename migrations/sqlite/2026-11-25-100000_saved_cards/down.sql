@@ -1,0 +1,3 @@
+DROP INDEX contract_saved_cards;
+ALTER TABLE merchant DROP COLUMN saved_card_kind;
+ALTER TABLE merchant DROP COLUMN saved_cards_offered;

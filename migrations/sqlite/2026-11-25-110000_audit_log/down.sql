@@ -1,0 +1,4 @@
+DROP TABLE audit_sealer;
+DROP TABLE audit_unsealed;
+DROP TABLE audit_seal;
+DROP TABLE audit_log;

@@ -1,0 +1,116 @@
+// What operators do in the admin panel. Everything is waited for; nothing sleeps a fixed time.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const LIMIT = 40_000;
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A page in `context`; what its console complains of is kept in `problems`. */
+async function visit(context, problems) {
+  const page = await context.newPage();
+  page.setDefaultTimeout(LIMIT);
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(String(error)));
+  return page;
+}
+
+/** What axe's default rules find, and whether the page is wider than the screen. */
+async function judge(page, problems) {
+  const where = new URL(page.url()).pathname;
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document));
+  for (const one of violations) problems.push(`${where}: ${one.id} at ${one.nodes.map((node) => node.target).join(", ")}`);
+  const wide = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
+  if (0 < wide) problems.push(`${where}: ${wide} pixels wider than the screen`);
+}
+
+const PASSWORD = "nine blue whales dance slowly";
+
+/** Opens a one-time link and becomes an operator, in a sandbox without an authenticator. */
+async function accept(page, link, judged) {
+  await page.goto(link);
+  await judged();
+  if (await page.locator("#email").isEditable()) {
+    await page.locator("#name").fill("Ada Lovelace");
+    await page.locator("#email").fill("ada@shop.example");
+  }
+  await page.locator("#password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.locator("#code").waitFor();
+  await judged();
+  await page.getByRole("button", { name: "Go on without an authenticator" }).click();
+  await page.locator("nav.side").waitFor();
+}
+
+async function signIn(page, panel, email) {
+  await page.goto(`${panel}/sign-in`);
+  await page.locator("#email").fill(email);
+  await page.locator("#password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.locator("nav.side").waitFor();
+}
+
+/** The first operator signs up by the link, or signs in, and looks at every screen; axe looks too. */
+export async function adminScreens(browser, input) {
+  const context = await browser.newContext({ viewport: input.viewport, colorScheme: input.scheme ?? "light" });
+  const problems = [];
+  const page = await visit(context, problems);
+  const judged = () => judge(page, problems);
+  if (input.link) await accept(page, input.link, judged);
+  else await signIn(page, input.panel, "ada@shop.example");
+  const names = await page.locator("nav.side a").allInnerTexts();
+  for (const name of names) {
+    await page.locator("nav.side a", { hasText: name }).first().click();
+    await page.locator("main h1").waitFor();
+    await judged();
+    if (input.pictures) await page.screenshot({ path: `${input.pictures}/${name.toLowerCase().replaceAll(" ", "-")}.png`, fullPage: true });
+  }
+  for (const [name, list] of [["order", "/orders"], ["session", "/sessions"], ["notification", "/notifications"], ["merchant", "/merchants"], ["operator", "/operators"]]) {
+    await page.goto(input.panel + list);
+    const first = page.locator("tbody a").first();
+    if (await first.count() === 0) continue;
+    await first.click();
+    await page.locator(".trail").waitFor();
+    await judged();
+    if (input.pictures) await page.screenshot({ path: `${input.pictures}/${name}.png`, fullPage: true });
+  }
+  for (const path of ["/account", "/merchants/new", "/orders?state=DECLINED", "/nothing"]) {
+    const before = problems.length;
+    const answer = await page.goto(input.panel + path);
+    // A browser says of every 404 that it failed to load.
+    if (answer.status() === 404) problems.length = before;
+    await judged();
+  }
+  const cookies = await context.cookies();
+  await context.close();
+  return { problems, names, cookies: cookies.map(({ name, secure, httpOnly, sameSite, path }) => ({ name, secure, httpOnly, sameSite, path })) };
+}
+
+/** The first operator looks an Order up by its reference and refunds a part of it, with the button pressed twice. */
+export async function adminRefund(browser, input) {
+  const context = await browser.newContext({ viewport: input.viewport });
+  const problems = [];
+  const page = await visit(context, problems);
+  await accept(page, input.link, () => judge(page, problems));
+  // The reference of the newest Order, typed into the field at the top.
+  await page.goto(`${input.panel}/orders?state=PROCESSED`);
+  const reference = await page.locator("tbody a.ref").first().innerText();
+  await page.locator("#find").fill(reference);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/orders\?reference=/);
+  await page.locator("tbody a.ref").first().click();
+  await page.getByText("Refund", { exact: true }).first().click();
+  await page.locator("#a-refund").fill("1.00");
+  await page.locator("#n-refund").fill("One came broken");
+  await page.getByRole("button", { name: "Refund" }).dblclick();
+  await page.locator(".notice").waitFor();
+  const notice = await page.locator(".notice").innerText();
+  await judge(page, problems);
+  await page.reload();
+  const refunds = await page.locator("section[aria-labelledby=refunds] tbody tr").allInnerTexts();
+  await page.goto(`${input.panel}/audit`);
+  const log = await page.locator("main").innerText();
+  await context.close();
+  return { problems, notice, refunds, isLogged: log.includes("One came broken") };
+}
