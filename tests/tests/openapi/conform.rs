@@ -39,6 +39,26 @@ fn valid(document: &Value, schema: &Value, value: &Value, what: &str) {
     assert!(wrong.is_empty(), "{what} breaks its schema:\n{}\n{value:#}", wrong.join("\n"));
 }
 
+/// A deployment's file adds methods, which the documents cannot list.
+#[test]
+fn a_deployments_own_method_is_valid_wherever_a_method_is_named() {
+    for service in crate::SERVICES {
+        let document: Value = serde_json::from_str(&(service.document)(&[])).unwrap();
+        if document["components"]["schemas"]["MethodId"].is_null() {
+            assert_eq!(service.name, "stash-api", "the others name methods");
+            continue;
+        }
+        let schema = json!({"$ref": "#/components/schemas/MethodId"});
+        let is_valid = |id: &str| std::panic::catch_unwind(|| valid(&document, &schema, &json!(id), id)).is_ok();
+        for id in ["VISA", "TIKKIE", "K", &"K".repeat(32)] {
+            assert!(is_valid(id), "{}: {id}", service.name);
+        }
+        for id in ["", "tikkie", "TIK-KIE", &"K".repeat(33)] {
+            assert!(!is_valid(id), "{}: {id}", service.name);
+        }
+    }
+}
+
 #[test]
 fn a_body_that_breaks_its_schema_is_found() {
     let document = json!({"components": {"schemas": {"Id": {"type": "string", "format": "uuid"}}}});

@@ -178,6 +178,13 @@ fn form(schema: &Value) -> String {
         let real: Vec<String> = choices.iter().filter(|choice| choice["type"] != "null").map(form).collect();
         return real.join(" or ");
     }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        let choice = |choice: &Value| match text(&choice["description"]) {
+            "" => form(choice),
+            said => format!("{}, {}", form(choice), inline(said)),
+        };
+        return choices.iter().map(choice).collect::<Vec<_>>().join(", or ");
+    }
     if let Some(parts) = schema["allOf"].as_array() {
         return parts.iter().map(form).collect::<Vec<_>>().join(", ");
     }

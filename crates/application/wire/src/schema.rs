@@ -6,13 +6,15 @@
 use std::borrow::Cow;
 
 use dropin_card::Scheme;
-use dropin_catalogue::{Class, Method, methods};
+use dropin_catalogue::{Class, MAX_METHOD_ID_BYTES, Method, methods};
 use dropin_contract::{CloseReason, ContractKind, ContractStateKind, SuspendReason};
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
 use dropin_order::{FailureReason, OrderState, RefundState, ShopperCode};
 use dropin_session::SessionStateKind;
-use utoipa::openapi::schema::{AdditionalProperties, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::schema::{
+    AdditionalProperties, AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
+};
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -129,8 +131,6 @@ named! {
     RefundStateName = |schema| one_of(schema, RefundState::ALL.map(RefundState::as_str));
     /// Who caused a step: an API user of the merchant, the shopper, somebody who runs the service, or the service itself.
     Actor = |schema| one_of(schema, ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);
-    /// Id of a payment method of the catalogue.
-    MethodId = |schema| one_of(schema, methods().map(Method::id));
     /// What the shopper's browser hears of a failed attempt. Never the exact reason, which would tell card testers which cards work.
     ShopperErrorCode = |schema| one_of(schema, ShopperCode::ALL.map(ShopperCode::as_str));
     /// What became of an attempt to pay.
@@ -163,6 +163,28 @@ named! {
     Seconds = |schema| schema.schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
     /// The Version that the view gave.
     Version = |schema| schema.schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
+}
+
+/// Id of a payment method: one of the table of methods, or one that the deployment's file adds.
+#[derive(Debug)]
+pub enum MethodId {}
+
+impl PartialSchema for MethodId {
+    fn schema() -> RefOr<Schema> {
+        let own = string(ObjectBuilder::new()).pattern(Some(format!("^[A-Z0-9]{{1,{MAX_METHOD_ID_BYTES}}}$")));
+        let described = "Id of a payment method of the catalogue. A deployment may have methods of its own beside these; getPaymentMethods lists what there is.";
+        let either = AnyOfBuilder::new()
+            .description(Some(described))
+            .item(one_of(ObjectBuilder::new(), methods().map(Method::id)))
+            .item(own.description(Some("1 to 32 capital letters and digits")));
+        RefOr::T(either.into())
+    }
+}
+
+impl ToSchema for MethodId {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("MethodId")
+    }
 }
 
 /// What a browser stashes: either a card or a token.
