@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn amounts_have_their_currencys_decimals() {
         let amount = |currency, minor| money(&Amount::from_minor(currency, minor).unwrap());
-        assert_eq!(amount(Currency::Eur, 123_456_78), "123,456.78 EUR");
+        assert_eq!(amount(Currency::Eur, 12_345_678), "123,456.78 EUR");
         assert_eq!(amount(Currency::Jpy, 1_000), "1,000 JPY");
         assert_eq!(amount(Currency::Eur, 5), "0.05 EUR");
         assert_eq!(minor_units(-123_456, Currency::Eur), "-1,234.56 EUR");

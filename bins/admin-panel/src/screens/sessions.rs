@@ -164,8 +164,8 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
         })
         .collect();
     let more = [
-        terms.shipping.as_ref().map(|shipping| ("Shipping", shipping.shipping_amount.clone())),
-        terms.tax.clone().map(|tax| ("Tax", tax)),
+        terms.shipping.as_ref().map(|shipping| ("Shipping", shipping.shipping_amount)),
+        terms.tax.map(|tax| ("Tax", tax)),
     ];
     for (name, amount) in more.into_iter().flatten() {
         items.push(ItemRow { name: name.to_owned(), quantity: String::new(), amount: show::money(&amount) });

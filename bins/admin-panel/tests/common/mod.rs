@@ -199,7 +199,7 @@ impl World {
     /// The session token of a new operator; `None` as merchant is the whole deployment.
     pub(crate) async fn operator(&self, role: OperatorRole, merchant: Option<MerchantId>) -> String {
         let scope = merchant.map_or(Some(OperatorScope::Deployment), |id| OperatorScope::of_merchants([id])).unwrap();
-        let limit = Amount::from_minor(Currency::Usd, 1_000_000_00).unwrap();
+        let limit = Amount::from_minor(Currency::Usd, 100_000_000).unwrap();
         let rights = OperatorRights {
             roles: [role].into_iter().collect(),
             scope,

@@ -168,7 +168,8 @@ mod tests {
     fn every_command_says_what_it_leaves_in_the_audit_log() {
         let mut rows: Vec<_> = audited_commands::COMMANDS.iter().map(|(name, _)| (*name).to_owned()).collect();
         let mut commands = leaves(&Cli::command(), "");
-        (rows.sort(), commands.sort());
+        rows.sort();
+        commands.sort();
         assert_eq!(commands, rows, "commands on the left, rows of tests/cli/audited_commands.rs on the right");
         for action in audited_commands::COMMANDS.iter().flat_map(|(_, actions)| *actions) {
             assert!(action.parse::<dropin_access::AuditAction>().is_ok(), "{action}");

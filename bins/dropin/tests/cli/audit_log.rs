@@ -31,6 +31,11 @@ fn every_command_that_acts_is_on_the_record() {
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_else(|| panic!("{value}")).to_owned();
     let made = json("merchant create --name Shop --note opening");
     let id = text(&made, "MerchantId");
+    let link = json("operator invite --name Ada --email ada@shop.example --role viewer");
+    json("operator set-role ada@shop.example --role owner");
+    json("operator disable ada@shop.example");
+    json("operator enable ada@shop.example");
+    let anew = json("operator reset-authenticator ada@shop.example");
     // Its settler makes the first key of the log.
     Dropin::start(&data, &["--no-demo"]).stop();
     json(&format!("merchant set {id} --name Renamed --origin https://shop.example --rates guaranteed"));
@@ -82,6 +87,8 @@ fn every_command_that_acts_is_on_the_record() {
         text(&rotated, "Password"),
         text(&added, "WebhookSecret"),
         text(&secret, "WebhookSecret"),
+        text(&link, "Link"),
+        text(&anew, "Link"),
     ] {
         assert!(!log.to_string().contains(&secret), "a secret is in the log");
     }

@@ -94,7 +94,7 @@ fn the_file_of_payment_methods_is_read_as_the_programs_read_it() {
     let methods = |target: &str, file: &str, listed: &str| {
         let processor = [("PROCESSOR_METHODS", listed)];
         let listed = if listed.is_empty() { &[][..] } else { &processor[..] };
-        doctor(&data, &["--target", target], &[&[("DROPIN_CATALOGUE", file)][..], listed].concat()).1
+        doctor(&data, &[], &[&[("DROPIN_TARGET", target), ("DROPIN_CATALOGUE", file)][..], listed].concat()).1
     };
     fs::write(&path, "[KIOSK]\nname = \"Kiosk\"\nclass = \"Offline\"\npatience = \"3d\"\n").unwrap();
     assert_eq!(findings(&methods("all", &file, "VISA,KIOSK"), "methods", "OK"), "the processor can do VISA, KIOSK");

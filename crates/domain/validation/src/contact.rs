@@ -319,7 +319,7 @@ mod tests {
             text in "[a-zA-Z0-9._+'!@ -]{0,66}@(\\[?[a-zA-Z0-9:.é-]{0,65}\\]?|[a-z]{1,3}(\\.[a-zA-Zäß0-9-]{0,3}){0,3}|\\[[0-9]{1,3}(\\.[0-9]{1,3}){3}\\])"
         ) {
             // That one takes a name in front of an address in brackets.
-            proptest::prop_assume!(!text.rsplit('@').next().is_some_and(|domain| domain.find('[').is_some_and(|at| at != 0)));
+            proptest::prop_assume!(text.rsplit('@').next().is_none_or(|domain| domain.find('[').is_none_or(|at| at == 0)));
             let second = validator::ValidateEmail::validate_email(&text.as_str());
             proptest::prop_assert_eq!(is_email(&text), second, "{}", text);
         }

@@ -79,7 +79,7 @@ pub async fn orders_fit_every_filter(harness: Arc<Harness>) {
     assert_eq!(named(&harness, in_currency(currency)).await, both);
     assert_eq!(named(&harness, in_currency(Currency::Try)).await, []);
     let total = |total: Amount| SearchFilter { totals: Some(vec![total]), ..SearchFilter::default() };
-    assert_eq!(named(&harness, total(processed.total.clone())).await, both);
+    assert_eq!(named(&harness, total(processed.total)).await, both);
     let elsewhere = Amount::from_minor(Currency::Try, processed.total.minor()).unwrap();
     assert_eq!(named(&harness, total(elsewhere)).await, [], "as many minor units of another currency");
     for (since, until, expected) in [(10, 11, 2), (11, 12, 0), (9, 10, 0), (0, 100, 2)] {

@@ -85,7 +85,7 @@ impl Operators {
                 kind: MoneyKind::Refund,
                 merchant: wish.merchant,
                 order: wish.order,
-                amount: wish.amount.clone(),
+                amount: wish.amount,
                 note: wish.note.trim().to_owned(),
                 requested_by: operator,
                 requested_at: now,
