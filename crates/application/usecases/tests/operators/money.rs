@@ -33,7 +33,7 @@ async fn order(world: &World) -> (MerchantId, OrderId) {
     (merchant.id, harness.submitted(merchant.id).await.order.id)
 }
 
-fn wish((merchant, order): (MerchantId, OrderId), minor: i64) -> RefundWish {
+fn refund_of((merchant, order): (MerchantId, OrderId), minor: i64) -> RefundWish {
     let id = MoneyRequestId::new(fresh());
     RefundWish { id, merchant, order, amount: usd(minor), note: " the parcel was lost ".to_owned() }
 }
@@ -52,25 +52,25 @@ async fn support_refunds_so_much_in_a_day_in_however_many_parts() {
     let ben = world.current(&person).await;
     let person = world.person("cat@shop.example", support(1_000)).await;
     let cat = world.current(&person).await;
-    let first = wish(one, 600);
+    let first = refund_of(one, 600);
     let granted = world.operators.request_refund(&ben, &first).await.unwrap();
     assert_eq!((granted.state, granted.note.as_str()), (MoneyRequestState::Granted, "the parcel was lost"));
     assert_eq!(world.operators.request_refund(&ben, &first).await, Ok(granted.clone()), "the form was sent twice");
     assert_eq!(world.operators.request_refund(&cat, &first).await, Err(MoneyError::NoRequest), "of another operator");
-    let over = world.operators.request_refund(&ben, &wish(other, 401)).await;
+    let over = world.operators.request_refund(&ben, &refund_of(other, 401)).await;
     let refused = MoneyRefused::OverLimit { limit: usd(1_000), would_be: usd(1_001) };
     assert_eq!(over, Err(MoneyError::Refused(refused.clone())), "the operator's own count, about whichever Order");
     assert_eq!(
-        world.operators.request_refund(&cat, &wish(one, 401)).await,
+        world.operators.request_refund(&cat, &refund_of(one, 401)).await,
         Err(MoneyError::Refused(refused)),
         "the Order's count, by whomever"
     );
-    assert!(world.operators.request_refund(&cat, &wish(other, 401)).await.is_ok());
+    assert!(world.operators.request_refund(&cat, &refund_of(other, 401)).await.is_ok());
     assert_eq!(world.operators.release_money(&cat, granted.id).await, Err(MoneyError::NoRequest), "not cat's");
     world.operators.release_money(&ben, granted.id).await.unwrap();
-    let again = world.operators.request_refund(&ben, &wish(one, 500)).await.unwrap();
+    let again = world.operators.request_refund(&ben, &refund_of(one, 500)).await.unwrap();
     world.wait(Duration::from_secs(24 * 60 * 60));
-    assert!(world.operators.request_refund(&ben, &wish(one, 1_000)).await.is_ok(), "a day later");
+    assert!(world.operators.request_refund(&ben, &refund_of(one, 1_000)).await.is_ok(), "a day later");
     assert_eq!(again.state, MoneyRequestState::Granted);
 }
 
@@ -84,7 +84,7 @@ async fn refunds_at_once_pass_no_limit() {
     let mut racers = vec![];
     for order in orders {
         let (operators, ben) = (world.operators.clone(), ben.clone());
-        racers.push(tokio::spawn(async move { operators.request_refund(&ben, &wish(order, 600)).await.is_ok() }));
+        racers.push(tokio::spawn(async move { operators.request_refund(&ben, &refund_of(order, 600)).await.is_ok() }));
     }
     let mut granted = 0;
     for racer in racers {
@@ -100,9 +100,9 @@ async fn above_a_merchants_limit_a_second_operator_has_to_approve() {
     let owner = world.current(&ana).await;
     let one = order(&world).await;
     world.operators.set_approval_limits(&owner, one.0, vec![usd(1_000)]).await.unwrap();
-    let alone = world.operators.request_refund(&owner, &wish(one, 1_000)).await.unwrap();
+    let alone = world.operators.request_refund(&owner, &refund_of(one, 1_000)).await.unwrap();
     assert_eq!(alone.state, MoneyRequestState::Granted);
-    let waiting = world.operators.request_refund(&owner, &wish(one, 1)).await.unwrap();
+    let waiting = world.operators.request_refund(&owner, &refund_of(one, 1)).await.unwrap();
     assert_eq!(waiting.state, MoneyRequestState::Waiting, "in parts it is as much");
     let own = world.operators.approve_money(&owner, waiting.id).await;
     assert_eq!(own, Err(MoneyError::Refused(MoneyRefused::OwnRequest)));
@@ -121,12 +121,12 @@ async fn above_a_merchants_limit_a_second_operator_has_to_approve() {
     let log: Vec<_> = world.log().await.into_iter().map(|(action, _)| action).collect();
     assert!(log.ends_with(&["APPROVAL_GRANT".to_owned()]) && log.contains(&"APPROVAL_REQUEST".to_owned()), "{log:?}");
 
-    let refused = world.operators.request_refund(&owner, &wish(one, 2)).await.unwrap();
+    let refused = world.operators.request_refund(&owner, &refund_of(one, 2)).await.unwrap();
     assert_eq!(world.operators.refuse_money(&ben, refused.id).await.unwrap().state, MoneyRequestState::Refused);
-    let taken_back = world.operators.request_refund(&cat, &wish(one, 3)).await.unwrap();
+    let taken_back = world.operators.request_refund(&cat, &refund_of(one, 3)).await.unwrap();
     assert_eq!(taken_back.state, MoneyRequestState::Waiting);
     assert!(world.operators.refuse_money(&cat, taken_back.id).await.is_ok());
-    let late = world.operators.request_refund(&owner, &wish(one, 4)).await.unwrap();
+    let late = world.operators.request_refund(&owner, &refund_of(one, 4)).await.unwrap();
     world.wait(APPROVAL_LIFETIME);
     let late = world.operators.approve_money(&ben, late.id).await;
     assert_eq!(late, Err(MoneyError::Refused(MoneyRefused::NotWaiting)), "its time is over");
@@ -142,10 +142,10 @@ async fn money_of_other_merchants_is_out_of_sight() {
     let person = world.person("ben@shop.example", rights(&[OperatorRole::Owner], scope)).await;
     let ben = world.current(&person).await;
     world.operators.set_approval_limits(&owner, other.0, vec![usd(0)]).await.unwrap();
-    let foreign = world.operators.request_refund(&owner, &wish(other, 5)).await.unwrap();
-    assert!(matches!(world.operators.request_refund(&ben, &wish(other, 5)).await, Err(MoneyError::NotAllowed(_))));
+    let foreign = world.operators.request_refund(&owner, &refund_of(other, 5)).await.unwrap();
+    assert!(matches!(world.operators.request_refund(&ben, &refund_of(other, 5)).await, Err(MoneyError::NotAllowed(_))));
     let mixed = (one.0, other.1);
-    assert_eq!(world.operators.request_refund(&ben, &wish(mixed, 5)).await, Err(MoneyError::NoOrder));
+    assert_eq!(world.operators.request_refund(&ben, &refund_of(mixed, 5)).await, Err(MoneyError::NoOrder));
     for result in
         [world.operators.approve_money(&ben, foreign.id).await, world.operators.refuse_money(&ben, foreign.id).await]
     {
@@ -157,7 +157,7 @@ async fn money_of_other_merchants_is_out_of_sight() {
     assert!(matches!(world.operators.set_approval_limits(&ben, other.0, vec![]).await, Err(MoneyError::NotAllowed(_))));
     let twice = world.operators.set_approval_limits(&ben, one.0, vec![usd(1), usd(2)]).await;
     assert!(matches!(twice, Err(MoneyError::Invalid(_))));
-    for wrong in [RefundWish { note: " ".to_owned(), ..wish(one, 5) }, wish(one, 0)] {
+    for wrong in [RefundWish { note: " ".to_owned(), ..refund_of(one, 5) }, refund_of(one, 0)] {
         assert!(matches!(world.operators.request_refund(&ben, &wrong).await, Err(MoneyError::Invalid(_))));
     }
 }
