@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 /// Longest time of one browser scenario, far above what any needs.
-const LIMIT: Duration = Duration::from_secs(300);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs one scenario of tests/browser in headless Chromium; `input` goes in as JSON and what the scenario saw comes back as JSON.
 ///

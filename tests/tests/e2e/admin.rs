@@ -9,9 +9,10 @@ async fn the_admin_panel_is_walked() {
     let demo = Demo::start().await;
     let (panel, mut link) = (demo.shown("Admin panel"), Some(demo.first_operator()));
     let pictures = std::env::var("DROPIN_TEST_PICTURES").ok();
-    for (width, height, scheme) in [(1280, 800, "light"), (360, 740, "dark")] {
+    let sizes = [(1280, 800, "light"), (360, 740, "dark")];
+    for ((width, height, scheme), half) in sizes.into_iter().flat_map(|size| [(size, 0), (size, 1)]) {
         let input = json!({
-            "panel": panel, "link": link.take(), "scheme": scheme, "viewport": {"width": width, "height": height},
+            "panel": panel, "link": link.take(), "scheme": scheme, "half": half, "viewport": {"width": width, "height": height},
             "pictures": pictures.as_ref().map(|folder| format!("{folder}/{width}-{scheme}")),
         });
         let seen = browser::run("adminScreens", &input).await;
