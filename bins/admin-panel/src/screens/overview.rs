@@ -274,6 +274,7 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
         });
     }
     if operator.operator.rights.scope.is_deployment() {
+            last_four: None,
         let now = deps.clock.now();
         let open = deps.payments.store.list_open_operations(COUNT_LIMIT).await?;
         let stuck = open.iter().filter(|one| one.stuck(now).is_some()).count();
