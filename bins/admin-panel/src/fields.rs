@@ -4,7 +4,7 @@
 use url::form_urlencoded;
 
 /// Most fields of one form.
-const MAX_FIELDS: usize = 100;
+const MAX_FIELDS: usize = 200;
 
 /// The fields of a request, each of a name that its route has.
 #[derive(Debug, Clone, Default)]
