@@ -4,7 +4,7 @@ use dropin_access::operator::MoneyRequestState;
 use dropin_kernel::{MerchantId, MoneyRequestId, OrderId};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, Order, OrderState, RefundState};
-use dropin_usecases::operators::{MoneyError, RefundWish};
+use dropin_usecases::operators::{MoneyError, NewRefundRequest};
 use dropin_usecases::payments::{CancelError, CaptureError, RefundAsk, RefundError};
 
 use super::page::{ActForm, Form, load, page_of};
@@ -49,14 +49,14 @@ pub(crate) async fn refund(request: PanelRequest) -> Answer {
         return again(&request, Form::Refund, wrong).await;
     }
     let amount = amount.unwrap_or_else(|| order.amounts.refundable());
-    let wish = RefundWish {
+    let new = NewRefundRequest {
         id: key,
         merchant: order.merchant_id,
         order: order.id,
         amount,
         note: request.fields.text("note").to_owned(),
     };
-    let granted = match request.deps.operators.request_refund(&request.operator, &wish).await {
+    let granted = match request.deps.operators.request_refund(&request.operator, &new).await {
         Ok(asked) => asked,
         Err(MoneyError::Store(error)) => return Err(error.into()),
         Err(error) => return again(&request, Form::Refund, vec![sentence(&error)]).await,
@@ -64,11 +64,16 @@ pub(crate) async fn refund(request: PanelRequest) -> Answer {
     let path = format!("/orders/{}", order.id);
     match granted.state {
         MoneyRequestState::Waiting => Ok(see(format!("{path}?done=refund-waits"))),
-        _ => match make_refund(&request, order.merchant_id, order.id, key, &granted.amount).await {
-            Ok(done) => Ok(see(format!("{path}?done={done}"))),
-            Err(RefundFailed::Refused(why)) => again(&request, Form::Refund, vec![why]).await,
-            Err(RefundFailed::Other(refusal)) => Err(refusal),
-        },
+        MoneyRequestState::Refused | MoneyRequestState::Released => {
+            again(&request, Form::Refund, vec![sentence(&granted.decided())]).await
+        }
+        MoneyRequestState::Granted => {
+            match make_refund(&request, order.merchant_id, order.id, key, &granted.amount).await {
+                Ok(done) => Ok(see(format!("{path}?done={done}"))),
+                Err(RefundFailed::Refused(why)) => again(&request, Form::Refund, vec![why]).await,
+                Err(RefundFailed::Other(refusal)) => Err(refusal),
+            }
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub use accept::{AcceptError, AcceptanceForm, Accepted, Enrolment, InvitationVie
 pub use credentials::{CredentialsReplaced, ReplaceCredentialsError};
 pub use invite::InvitationLink;
 pub use manage::{ManageError, ManagedBy, NewOperator, OperatorInvitation};
-pub use money::{MoneyError, RefundWish};
+pub use money::{MoneyError, NewRefundRequest};
 pub use passwords::{HashingBusy, PasswordCost};
 pub use sessions::{CurrentOperator, SessionError};
 pub use sign_in::{SignInError, SignedIn};

@@ -24,7 +24,7 @@ const MAX_LISTED: u32 = 200;
 
 /// A refund to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefundWish {
+pub struct NewRefundRequest {
     /// Names the request: drawn with the form, so that a form that is sent twice is one request.
     pub id: MoneyRequestId,
     /// The Order's merchant.
@@ -63,30 +63,35 @@ pub enum MoneyError {
 impl Operators {
     /// Asks for a refund. [`MoneyRequestState::Granted`]: the caller makes it now, with the request's id as its reference, and calls
     /// [`Operators::release_money`] when surely no money moved. [`MoneyRequestState::Waiting`]: a second operator has to approve it. Asked for again
-    /// with the same id, it answers what became of the first.
+    /// with the same id, it answers what became of the first, as long as that is open: what was refused, taken back, released or too long ago is
+    /// over ([`MoneyRefused::NotWaiting`]).
     ///
     /// # Errors
     /// [`MoneyError`].
-    pub async fn request_refund(&self, by: &CurrentOperator, wish: &RefundWish) -> Result<MoneyRequest, MoneyError> {
-        by.require(PanelAction::RefundOrder, Some(wish.merchant))?;
-        check_wish(wish)?;
-        if let Some(known) = self.store.find_money_request(wish.id).await? {
-            return same_request(known, by, wish);
+    pub async fn request_refund(
+        &self,
+        by: &CurrentOperator,
+        new: &NewRefundRequest,
+    ) -> Result<MoneyRequest, MoneyError> {
+        by.require(PanelAction::RefundOrder, Some(new.merchant))?;
+        check_request(new)?;
+        if let Some(known) = self.store.find_money_request(new.id).await? {
+            return self.same_request(known, by, new);
         }
         for _ in 0..MAX_CAS_RETRIES {
             let now = self.clock.now();
             let since = now.minus(REFUND_WINDOW);
-            let (operator, currency) = (by.operator.id, wish.amount.currency());
-            let basis = self.store.money_basis(operator, wish.merchant, wish.order, currency, since).await?;
+            let (operator, currency) = (by.operator.id, new.amount.currency());
+            let basis = self.store.money_basis(operator, new.merchant, new.order, currency, since).await?;
             let decision =
-                decide_refund(&by.operator.rights, &wish.amount, &basis.totals, basis.merchant_limit.as_ref())?;
+                decide_refund(&by.operator.rights, &new.amount, &basis.totals, basis.merchant_limit.as_ref())?;
             let request = MoneyRequest {
-                id: wish.id,
+                id: new.id,
                 kind: MoneyKind::Refund,
-                merchant: wish.merchant,
-                order: wish.order,
-                amount: wish.amount,
-                note: wish.note.trim().to_owned(),
+                merchant: new.merchant,
+                order: new.order,
+                amount: new.amount,
+                note: new.note.trim().to_owned(),
                 requested_by: operator,
                 requested_at: now,
                 state: match decision {
@@ -103,8 +108,8 @@ impl Operators {
                 MoneyRequested::Stale => {}
                 MoneyRequested::NoOrder => return Err(MoneyError::NoOrder),
                 MoneyRequested::Exists => {
-                    let known = self.store.find_money_request(wish.id).await?.ok_or(MoneyError::NoRequest)?;
-                    return same_request(known, by, wish);
+                    let known = self.store.find_money_request(new.id).await?.ok_or(MoneyError::NoRequest)?;
+                    return self.same_request(known, by, new);
                 }
             }
         }
@@ -148,6 +153,25 @@ impl Operators {
             return Err(MoneyError::NoRequest);
         }
         self.settle(by, request, MoneyRequestState::Released).await.map(|_| ())
+    }
+
+    /// What became of the first request with an id, when this one asks for the same.
+    fn same_request(
+        &self,
+        known: MoneyRequest,
+        by: &CurrentOperator,
+        new: &NewRefundRequest,
+    ) -> Result<MoneyRequest, MoneyError> {
+        let is_same = (known.requested_by, known.merchant, known.order) == (by.operator.id, new.merchant, new.order)
+            && known.amount == new.amount;
+        let now = self.clock.now();
+        if !is_same {
+            Err(MoneyError::NoRequest)
+        } else if known.is_waiting(now) || known.may_be_made(now) {
+            Ok(known)
+        } else {
+            Err(MoneyRefused::NotWaiting.into())
+        }
     }
 
     async fn settle(
@@ -248,22 +272,15 @@ fn invalid(field: &str, code: ViolationCode, message: &str) -> MoneyError {
     MoneyError::Invalid(vec![Violation::new(field, code, message)])
 }
 
-fn check_wish(wish: &RefundWish) -> Result<(), MoneyError> {
-    if wish.amount.minor() <= 0 {
+fn check_request(new: &NewRefundRequest) -> Result<(), MoneyError> {
+    if new.amount.minor() <= 0 {
         return Err(invalid("Amount", ViolationCode::OutOfRange, "must be more than 0"));
     }
-    match wish.note.trim().chars().count() {
+    match new.note.trim().chars().count() {
         0 => Err(invalid("Note", ViolationCode::Missing, "must say why")),
         chars if MAX_NOTE_CHARS < chars => {
             Err(invalid("Note", ViolationCode::OutOfRange, "must have at most 500 characters"))
         }
         _ => Ok(()),
     }
-}
-
-/// What became of the first request with an id, when this one asks for the same.
-fn same_request(known: MoneyRequest, by: &CurrentOperator, wish: &RefundWish) -> Result<MoneyRequest, MoneyError> {
-    let is_same = (known.requested_by, known.merchant, known.order) == (by.operator.id, wish.merchant, wish.order)
-        && known.amount == wish.amount;
-    if is_same { Ok(known) } else { Err(MoneyError::NoRequest) }
 }

@@ -1,12 +1,13 @@
 use std::time::Duration;
 
 use dropin_access::operator::{
-    APPROVAL_LIFETIME, MoneyRefused, MoneyRequestState, OperatorRights, OperatorRole, OperatorScope, RefundLimits,
+    APPROVAL_LIFETIME, MoneyRefused, MoneyRequestState, OperatorRights, OperatorRole, OperatorScope, REFUND_WINDOW,
+    RefundLimits,
 };
 use dropin_kernel::{MerchantId, MoneyRequestId, OrderId};
 use dropin_money::{Amount, Currency};
 use dropin_store_contract::{Harness, Raw, fresh};
-use dropin_usecases::operators::{MoneyError, RefundWish};
+use dropin_usecases::operators::{MoneyError, NewRefundRequest};
 
 use crate::world::{World, rights};
 
@@ -33,9 +34,9 @@ async fn order(world: &World) -> (MerchantId, OrderId) {
     (merchant.id, harness.submitted(merchant.id).await.order.id)
 }
 
-fn refund_of((merchant, order): (MerchantId, OrderId), minor: i64) -> RefundWish {
+fn refund_of((merchant, order): (MerchantId, OrderId), minor: i64) -> NewRefundRequest {
     let id = MoneyRequestId::new(fresh());
-    RefundWish { id, merchant, order, amount: usd(minor), note: " the parcel was lost ".to_owned() }
+    NewRefundRequest { id, merchant, order, amount: usd(minor), note: " the parcel was lost ".to_owned() }
 }
 
 fn support(limit: i64) -> OperatorRights {
@@ -72,6 +73,39 @@ async fn support_refunds_so_much_in_a_day_in_however_many_parts() {
     world.wait(Duration::from_secs(24 * 60 * 60));
     assert!(world.operators.request_refund(&ben, &refund_of(one, 1_000)).await.is_ok(), "a day later");
     assert_eq!(again.state, MoneyRequestState::Granted);
+}
+
+#[tokio::test]
+async fn a_request_that_is_over_is_not_granted_by_asking_again() {
+    let world = World::new();
+    let ana = world.owner().await;
+    let owner = world.current(&ana).await;
+    let person = world.person("ben@shop.example", rights(&[OperatorRole::Reviewer], OperatorScope::Deployment)).await;
+    let ben = world.current(&person).await;
+    let one = order(&world).await;
+    let over = Err(MoneyError::Refused(MoneyRefused::NotWaiting));
+    let released = refund_of(one, 600);
+    assert!(world.operators.request_refund(&owner, &released).await.is_ok());
+    world.operators.release_money(&owner, released.id).await.unwrap();
+    assert_eq!(world.operators.request_refund(&owner, &released).await, over, "released");
+
+    let never_made = refund_of(one, 600);
+    assert!(world.operators.request_refund(&owner, &never_made).await.is_ok());
+    world.wait(REFUND_WINDOW);
+    assert_eq!(world.operators.request_refund(&owner, &never_made).await, over, "granted, and counts no more");
+
+    world.operators.set_approval_limits(&owner, one.0, vec![usd(0)]).await.unwrap();
+    for by in [&ben, &owner] {
+        let refused = refund_of(one, 5);
+        let waiting = world.operators.request_refund(&owner, &refused).await.unwrap();
+        assert_eq!(waiting.state, MoneyRequestState::Waiting);
+        world.operators.refuse_money(by, refused.id).await.unwrap();
+        assert_eq!(world.operators.request_refund(&owner, &refused).await, over, "refused, or taken back");
+    }
+    let late = refund_of(one, 5);
+    assert!(world.operators.request_refund(&owner, &late).await.is_ok());
+    world.wait(APPROVAL_LIFETIME);
+    assert_eq!(world.operators.request_refund(&owner, &late).await, over, "nobody decided");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -117,7 +151,7 @@ async fn above_a_merchants_limit_a_second_operator_has_to_approve() {
     let approved = world.operators.approve_money(&ben, waiting.id).await.unwrap();
     assert_eq!((approved.state, approved.decided_by), (MoneyRequestState::Granted, Some(ben.operator.id)));
     let again = world.operators.approve_money(&ben, waiting.id).await;
-    assert_eq!(again, Err(MoneyError::Refused(MoneyRefused::NotWaiting)));
+    assert_eq!(again, Err(MoneyError::Refused(MoneyRefused::Granted)));
     let log: Vec<_> = world.log().await.into_iter().map(|(action, _)| action).collect();
     assert!(log.ends_with(&["APPROVAL_GRANT".to_owned()]) && log.contains(&"APPROVAL_REQUEST".to_owned()), "{log:?}");
 
@@ -157,7 +191,7 @@ async fn money_of_other_merchants_is_out_of_sight() {
     assert!(matches!(world.operators.set_approval_limits(&ben, other.0, vec![]).await, Err(MoneyError::NotAllowed(_))));
     let twice = world.operators.set_approval_limits(&ben, one.0, vec![usd(1), usd(2)]).await;
     assert!(matches!(twice, Err(MoneyError::Invalid(_))));
-    for wrong in [RefundWish { note: " ".to_owned(), ..refund_of(one, 5) }, refund_of(one, 0)] {
+    for wrong in [NewRefundRequest { note: " ".to_owned(), ..refund_of(one, 5) }, refund_of(one, 0)] {
         assert!(matches!(world.operators.request_refund(&ben, &wrong).await, Err(MoneyError::Invalid(_))));
     }
 }
