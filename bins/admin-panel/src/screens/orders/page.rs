@@ -1,12 +1,13 @@
 //! One Order: amounts, timeline, refunds, operations, and the forms that fit its state.
 
 use askama::Template;
-use dropin_access::operator::PanelAction;
-use dropin_kernel::{OrderId, Timestamp};
+use dropin_access::operator::{MoneyRequest, MoneyRequestState, PanelAction};
+use dropin_kernel::{OperatorId, OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, OpState, Operation, Order, Refund, VoidPlan};
 use dropin_ports::{DeliveryState, NotificationFilter, NotificationQuery, OrderAuditTrail};
 use dropin_session::Session;
+use dropin_usecases::operators::MoneyError;
 
 use crate::guard::Answer;
 use crate::refusal::Refusal;
@@ -44,6 +45,17 @@ struct RefundRow {
     state: Html,
     created: Html,
     description: String,
+}
+
+/// A refund that was asked for and is not made.
+struct RequestRow {
+    id: String,
+    amount: String,
+    plain_amount: String,
+    note: String,
+    waits: bool,
+    is_own: bool,
+    ends: Html,
 }
 
 struct BalanceRow {
@@ -112,6 +124,7 @@ pub(super) struct OrderPage {
     attempts: Vec<AttemptRow>,
     timeline: Vec<Happening>,
     operations: Vec<OperationRow>,
+    requests: Vec<RequestRow>,
     refunds: Vec<RefundRow>,
     balances: Vec<BalanceRow>,
     unbalanced: bool,
@@ -185,6 +198,12 @@ pub(super) async fn page_of(
         Form::Review(form) => acts.review = Some(form),
     }
     let timeline = timeline(request, &trail, session.as_ref()).await?;
+    let open = request.deps.operators.list_open_money_requests(&request.operator, Some(order.id)).await;
+    let open = match open {
+        Ok(open) => open,
+        Err(MoneyError::Store(error)) => return Err(error.into()),
+        Err(error) => return Err(Refusal::Internal(error.to_string())),
+    };
     Ok(OrderPage {
         shell: request.shell(format!("Order {}", order.merchant_reference)),
         id: order.id.to_string(),
@@ -212,6 +231,7 @@ pub(super) async fn page_of(
         attempts,
         timeline,
         operations: trail.records.operations.iter().map(|placed| operation_row(&placed.operation)).collect(),
+        requests: open.iter().map(|one| request_row(one, request.operator.operator.id)).collect(),
         refunds: trail.records.refunds.iter().map(refund_row).collect(),
         balances: trail
             .records
@@ -263,6 +283,18 @@ fn operation_row(operation: &Operation) -> OperationRow {
         state: show::operation_badge(operation.state),
         created: show::instant(operation.created_at),
         open: open.unwrap_or_default(),
+    }
+}
+
+fn request_row(request: &MoneyRequest, operator: OperatorId) -> RequestRow {
+    RequestRow {
+        id: request.id.to_string(),
+        amount: show::money(&request.amount),
+        plain_amount: request.amount.to_string(),
+        note: request.note.clone(),
+        waits: request.state == MoneyRequestState::Waiting,
+        is_own: request.requested_by == operator,
+        ends: show::instant(request.expires_at()),
     }
 }
 
