@@ -4,10 +4,11 @@ use dropin_access::AuditAction;
 use dropin_access::operator::{MoneyKind, MoneyRequest, MoneyRequestState, MoneyTotals, OperatorRights};
 use dropin_kernel::{MerchantId, MoneyRequestId, OperatorId, OrderId};
 use dropin_money::{Amount, Currency};
-use dropin_ports::{AccountChanged, MoneyBasis, MoneyRequested, OpenMoneyRequests};
+use dropin_ports::{AccountChanged, MoneyBasis, MoneyRequested, OpenMoneyRequests, Settled};
 
 use super::operators::{act, active};
 use crate::Harness;
+use crate::steps::refunded;
 use crate::values::{at, fresh};
 
 fn usd(minor: i64) -> Amount {
@@ -109,6 +110,38 @@ pub async fn open_requests_are_listed_oldest_first(harness: Arc<Harness>) {
     let settled = harness.operators.settle_money_request(released, MoneyRequestState::Granted, None).await;
     assert_eq!(settled, Ok(AccountChanged::Done));
     assert_eq!(list(&every).await, all[1..2]);
+}
+
+pub async fn a_request_counts_unless_its_refund_failed(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (ana, _) = active(&harness, "ana@shop.example", OperatorRights::owner()).await;
+    let payment = harness.processed(merchant.id).await;
+    let count = async || basis(&harness, ana.id, merchant.id, payment.order.id, 0).await;
+    let request = asked(&payment.order, ana.id, 100, 10);
+    assert_eq!(insert(&harness, &request, basis_of(0, 0), 0).await, MoneyRequested::Done);
+    let reference = request.id.to_string();
+    let begun = harness.refunding(&payment, &reference, Some(&usd(100))).await;
+    assert_eq!(count().await, basis_of(100, 100), "nobody knows yet");
+    assert_eq!(harness.payments.settle(refunded(&begun, false, at(50))).await, Ok(Settled::Done));
+    assert_eq!(count().await, basis_of(0, 0), "the processor refused it");
+
+    // The reference belongs to the Order: another one's refund of that name is not this request's.
+    let other = asked(&payment.order, ana.id, 20, 11);
+    assert_eq!(insert(&harness, &other, basis_of(0, 0), 0).await, MoneyRequested::Done);
+    let elsewhere = harness.processed(merchant.id).await;
+    let begun = harness.refunding(&elsewhere, &other.id.to_string(), Some(&usd(20))).await;
+    assert_eq!(harness.payments.settle(refunded(&begun, false, at(51))).await, Ok(Settled::Done));
+    assert_eq!(count().await, basis_of(20, 20));
+
+    // One that was released while its refund was made counts.
+    let released = MoneyRequest { state: MoneyRequestState::Released, decided_at: Some(at(13)), ..other.clone() };
+    let settled = harness.operators.settle_money_request(released, MoneyRequestState::Granted, None).await;
+    assert_eq!(settled, Ok(AccountChanged::Done));
+    assert_eq!(count().await, basis_of(0, 0));
+    let current = harness.payment(payment.operation.id).await;
+    let begun = harness.refunding(&current, &other.id.to_string(), Some(&usd(20))).await;
+    assert_eq!(harness.payments.settle(refunded(&begun, true, at(52))).await, Ok(Settled::Done));
+    assert_eq!(count().await, basis_of(20, 20));
 }
 
 pub async fn of_many_requests_decided_alike_one_is_written(harness: Arc<Harness>) {

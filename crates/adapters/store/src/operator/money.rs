@@ -69,11 +69,15 @@ pub(super) fn basis(
 ) -> Result<MoneyBasis, Fault> {
     let (operator, order) = (Id(operator.uuid()), Id(order.uuid()));
     let counted = [MoneyRequestState::Waiting, MoneyRequestState::Granted].map(MoneyRequestState::as_str);
+    // What was refunded counts, whatever its request says; what the processor refused does not.
+    let is_refunded = sql::<Bool>("EXISTS (").sql(REFUND).sql(")");
+    let is_not_failed = sql::<Bool>("NOT EXISTS (").sql(REFUND).sql(" AND refund.state = 'FAILED')");
     let rows: Vec<(Id, i64)> = money_request::table
         .filter(money_request::order_id.eq(order).or(money_request::requested_by.eq(operator)))
         .filter(money_request::requested_at.gt(Instant(since)))
         .filter(money_request::currency.eq(currency.code()))
-        .filter(money_request::state.eq(counted[0]).or(money_request::state.eq(counted[1])))
+        .filter(money_request::state.eq(counted[0]).or(money_request::state.eq(counted[1])).or(is_refunded))
+        .filter(is_not_failed)
         .select((money_request::order_id, money_request::amount_minor))
         .load(connection)
         .in_table("money_request")?;
