@@ -179,6 +179,11 @@ const NOTICES: &[(&str, &str, &str)] = &[
     ("revoked", "good", "The API user was revoked, for ever."),
     ("ended", "good", "The session was ended."),
     ("changed", "good", "Changed."),
+    (
+        "enabled-invited",
+        "wait",
+        "Enabled. It has no password, and its link ended when it was disabled: make a new one-time link.",
+    ),
 ];
 
 /// A line above a page.
