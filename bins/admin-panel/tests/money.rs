@@ -197,3 +197,28 @@ async fn support_takes_its_own_request_back_and_asks_for_no_more_than_is_left() 
     };
     assert_eq!((state(&own).await, state(&foreign).await), (MoneyRequestState::Refused, MoneyRequestState::Waiting));
 }
+
+#[actix_web::test]
+async fn only_an_owner_makes_api_users_that_move_money() {
+    let world = World::new().await;
+    let (owner, developer) =
+        (world.operator(OperatorRole::Owner, None).await, world.operator(OperatorRole::Developer, None).await);
+    let users = format!("/merchants/{}/users", world.ana);
+    let add = async |session: &str, permission: &str| {
+        world.post(session, &users, &[("permission[]", "order:read"), ("permission[]", permission)]).await.status
+    };
+    for permission in ["order:refund", "order:capture", "checkout"] {
+        assert_eq!(add(&developer, permission).await, StatusCode::FORBIDDEN, "{permission}");
+    }
+    assert_eq!(add(&developer, "session:write").await, StatusCode::OK);
+    assert_eq!(add(&owner, "order:refund").await, StatusCode::OK);
+    let users_of_ana = world.deps.access.list_users(world.ana).await.unwrap();
+    assert_eq!(users_of_ana.len(), 3, "the harness made one with every permission");
+    for user in users_of_ana {
+        let path = format!("{users}/{}/password", user.username);
+        let moves_money = user.permissions.contains(dropin_access::Permission::OrderRefund);
+        let rotated = world.post(&developer, &path, &[("overlap", "24")]).await;
+        assert_eq!(rotated.status == StatusCode::FORBIDDEN, moves_money, "{:?}: {}", user.permissions, rotated.status);
+        assert_eq!(world.post(&owner, &path, &[("overlap", "24")]).await.status, StatusCode::OK);
+    }
+}
