@@ -16,6 +16,9 @@ pub(crate) enum FieldsRefused {
     /// The route has no such field.
     #[error("This page has no field \"{0}\".")]
     Unknown(String),
+    /// A value holds the character that no database takes.
+    #[error("The field \"{0}\" holds a character that cannot be stored (NUL). Type it anew.")]
+    Nul(String),
     /// There are too many.
     #[error("There are more fields than any page has.")]
     TooMany,
@@ -32,6 +35,9 @@ impl Fields {
             }
             if fields.len() == MAX_FIELDS {
                 return Err(FieldsRefused::TooMany);
+            }
+            if value.contains('\0') {
+                return Err(FieldsRefused::Nul(name.into_owned()));
             }
             // Browsers write line breaks of a text area as CR LF.
             fields.push((name.into_owned(), value.replace("\r\n", "\n")));
@@ -92,6 +98,7 @@ mod tests {
         assert_eq!(fields.query(&["tag[]"], &[("after", "é&")]), "?a=1&b=+x+&a=2&after=%C3%A9%26");
         let unknown = Fields::parse(b"a=1&role=owner", &["a"]).unwrap_err();
         assert_eq!(unknown, FieldsRefused::Unknown("role".to_owned()));
+        assert_eq!(Fields::parse(b"a=x%00y", &["a"]).unwrap_err(), FieldsRefused::Nul("a".to_owned()));
         let many = "a=1&".repeat(MAX_FIELDS + 1);
         assert_eq!(Fields::parse(many.as_bytes(), &["a"]).unwrap_err(), FieldsRefused::TooMany);
     }
