@@ -3,8 +3,11 @@
 
 use url::form_urlencoded;
 
-/// Most fields of one form.
+/// Most fields of one form, those apart that may come several times.
 const MAX_FIELDS: usize = 100;
+
+/// Most fields of one form that may come several times: one for each merchant of a scope.
+const MAX_REPEATED_FIELDS: usize = 10_000;
 
 /// The fields of a request, each of a name that its route has.
 #[derive(Debug, Clone, Default)]
@@ -28,14 +31,19 @@ impl Fields {
     /// Reads `application/x-www-form-urlencoded`, as a query or a body. `known` are the names that may come; one that ends in `[]` may come several times,
     /// of any other one the last counts.
     pub(crate) fn parse(encoded: &[u8], known: &[&str]) -> Result<Self, FieldsRefused> {
-        let mut fields = Vec::new();
+        let (mut fields, mut single, mut repeated) = (Vec::new(), 0, 0);
         for (name, value) in form_urlencoded::parse(encoded) {
             if !known.contains(&&*name) {
                 return Err(FieldsRefused::Unknown(name.chars().take(40).collect()));
             }
-            if fields.len() == MAX_FIELDS {
+            let (count, most) = match name.ends_with("[]") {
+                true => (&mut repeated, MAX_REPEATED_FIELDS),
+                false => (&mut single, MAX_FIELDS),
+            };
+            if *count == most {
                 return Err(FieldsRefused::TooMany);
             }
+            *count += 1;
             if value.contains('\0') {
                 return Err(FieldsRefused::Nul(name.into_owned()));
             }
@@ -101,5 +109,9 @@ mod tests {
         assert_eq!(Fields::parse(b"a=x%00y", &["a"]).unwrap_err(), FieldsRefused::Nul("a".to_owned()));
         let many = "a=1&".repeat(MAX_FIELDS + 1);
         assert_eq!(Fields::parse(many.as_bytes(), &["a"]).unwrap_err(), FieldsRefused::TooMany);
+        let merchants = "a[]=1&".repeat(MAX_REPEATED_FIELDS);
+        assert_eq!(Fields::parse(merchants.as_bytes(), &["a[]"]).unwrap().all("a[]").count(), MAX_REPEATED_FIELDS);
+        let many = merchants + "a[]=1";
+        assert_eq!(Fields::parse(many.as_bytes(), &["a[]"]).unwrap_err(), FieldsRefused::TooMany);
     }
 }
