@@ -11,6 +11,7 @@ use dropin_ports::{CredentialsChange, KeyringError, PhcHash, SessionOpened, Stor
 use zeroize::Zeroizing;
 
 use super::accept::Enrolment;
+use super::acts::Refusal;
 use super::passwords::{HashingBusy, PasswordVerdict};
 use super::sessions::CurrentOperator;
 use super::sign_in::SignedIn;
@@ -141,7 +142,14 @@ impl Operators {
         if !matches!(compared, Ok(None)) {
             self.throttle.give_back_password(&guess);
         }
-        compared?.ok_or(ReplaceCredentialsError::WrongPassword)
+        match compared? {
+            Some(stored) => Ok(stored),
+            None => {
+                let audit = self.refusal_entry(Some(&by.operator), Refusal::WrongPassword, client);
+                self.store.refuse_sign_in(audit).await?;
+                Err(ReplaceCredentialsError::WrongPassword)
+            }
+        }
     }
 
     /// The stored hash; `None` when the password is not the operator's, an error when nothing was compared.

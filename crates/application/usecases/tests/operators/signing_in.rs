@@ -265,3 +265,15 @@ async fn a_password_that_was_not_compared_costs_no_guess() {
         assert!(matches!(refused, Some(ReplaceCredentialsError::Busy(_))), "{number}: {refused:?}");
     }
 }
+
+#[tokio::test]
+async fn a_wrong_password_of_an_operator_who_is_signed_in_is_written_down() {
+    let world = World::new();
+    let person = world.owner().await;
+    let ana = world.current(&person).await;
+    let wrong = world.operators.change_password(&ana, "not my password", "eight new words", &client(1)).await;
+    assert_eq!(wrong.err(), Some(ReplaceCredentialsError::WrongPassword));
+    let (action, after) = world.log().await.pop().unwrap();
+    assert_eq!(action, "OPERATOR_SIGN_IN_REFUSE");
+    assert!(after.contains("WRONG_PASSWORD"), "{after}");
+}
