@@ -91,7 +91,7 @@ pub(crate) fn sentence(error: &impl std::fmt::Display) -> String {
 }
 
 /// Refuses a form of a page that shows the Order as it was before another change.
-fn fresh(request: &PanelRequest, order: &Order) -> Result<(), Refusal> {
+fn check_revision(request: &PanelRequest, order: &Order) -> Result<(), Refusal> {
     if request.fields.text("revision") == order.revision.number().to_string() {
         return Ok(());
     }
@@ -104,7 +104,7 @@ fn fresh(request: &PanelRequest, order: &Order) -> Result<(), Refusal> {
 pub(crate) async fn capture(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
-    fresh(&request, order)?;
+    check_revision(&request, order)?;
     let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
     let amount =
         typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
@@ -136,7 +136,7 @@ pub(crate) async fn capture(request: PanelRequest) -> Answer {
 pub(crate) async fn cancel(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
-    fresh(&request, order)?;
+    check_revision(&request, order)?;
     if let Err(why) = required_note(&request.fields) {
         return again(&request, Form::Cancel, vec![why]).await;
     }
@@ -156,10 +156,10 @@ pub(crate) async fn cancel(request: PanelRequest) -> Answer {
     Ok(see(format!("/orders/{id}?done={done}")))
 }
 
-/// The Order of a review's form, fresh; and how its page comes back.
+/// The Order of a review's form, when it is as the page showed it.
 pub(crate) async fn reviewed(request: &PanelRequest) -> Result<OrderId, Refusal> {
     let (trail, _) = load(request).await?;
-    fresh(request, &trail.records.order)?;
+    check_revision(request, &trail.records.order)?;
     Ok(trail.records.order.id)
 }
 

@@ -14,8 +14,8 @@ use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
 
-/// Something that happened.
-pub(crate) struct Happening {
+/// An entry of the timeline.
+pub(crate) struct TimelineEvent {
     at: Timestamp,
     kind: &'static str,
     when: Html,
@@ -24,7 +24,7 @@ pub(crate) struct Happening {
     link: Option<String>,
 }
 
-impl Happening {
+impl TimelineEvent {
     fn new(at: Timestamp, kind: &'static str, title: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { at, kind, when: show::instant(at), title: title.into(), detail: detail.into(), link: None }
     }
@@ -122,7 +122,7 @@ pub(super) struct OrderPage {
     refundable: String,
     shopper: Option<Shopper>,
     attempts: Vec<AttemptRow>,
-    timeline: Vec<Happening>,
+    timeline: Vec<TimelineEvent>,
     operations: Vec<OperationRow>,
     requests: Vec<RequestRow>,
     refunds: Vec<RefundRow>,
@@ -313,11 +313,11 @@ async fn timeline(
     request: &PanelRequest,
     trail: &OrderAuditTrail,
     session: Option<&Session>,
-) -> Result<Vec<Happening>, Refusal> {
+) -> Result<Vec<TimelineEvent>, Refusal> {
     let order = &trail.records.order;
     let mut all = Vec::new();
     if let Some(session) = session {
-        let mut created = Happening::new(session.created_at, "", "Session created", "");
+        let mut created = TimelineEvent::new(session.created_at, "", "Session created", "");
         created.link = Some(format!("/sessions/{}", session.id));
         all.push(created);
     }
@@ -332,7 +332,7 @@ async fn timeline(
             _ => "",
         };
         let what = if step.what == "START" { "Payment begun".to_owned() } else { show::words(&step.what) };
-        all.push(Happening::new(step.at, kind, what, format!("{state}, by {}", show::actor(&step.actor))));
+        all.push(TimelineEvent::new(step.at, kind, what, format!("{state}, by {}", show::actor(&step.actor))));
     }
     for placed in &trail.records.operations {
         let operation = &placed.operation;
@@ -344,7 +344,7 @@ async fn timeline(
         let title = format!("{} asked of the processor", show::words(operation.kind.as_str()));
         let detail =
             format!("{}, {}", show::money(&operation.amount), show::words(operation.state.as_str()).to_lowercase());
-        all.push(Happening::new(operation.created_at, kind, title, detail));
+        all.push(TimelineEvent::new(operation.created_at, kind, title, detail));
     }
     if request.may(PanelAction::ViewNotifications, order.merchant_id) {
         let filter = NotificationFilter {
@@ -359,10 +359,10 @@ async fn timeline(
             let is_parked = one.statuses.iter().any(|status| status.state == DeliveryState::Parked);
             let detail = if states.is_empty() { "told to no endpoint".to_owned() } else { states.join(", ") };
             let kind = if is_parked { "bad" } else { "" };
-            let mut happening =
-                Happening::new(one.happened_at, kind, format!("Notification {}", one.event_type), detail);
-            happening.link = Some(format!("/notifications/{}", one.event_id));
-            all.push(happening);
+            let mut notified =
+                TimelineEvent::new(one.happened_at, kind, format!("Notification {}", one.event_type), detail);
+            notified.link = Some(format!("/notifications/{}", one.event_id));
+            all.push(notified);
         }
     }
     all.sort_by_key(|one| one.at);
