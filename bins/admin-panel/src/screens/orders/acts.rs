@@ -1,6 +1,6 @@
 //! What an operator does about an Order, each by the use case of the API.
 
-use dropin_kernel::{MoneyRequestId, OrderId};
+use dropin_kernel::{MoneyRequestId, OrderId, Revision};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, Order, OrderState, RefundState};
 use dropin_usecases::operators::{MoneyError, NewRefundRequest, OperatorRefundError, OperatorRefunds, RefundProgress};
@@ -157,10 +157,10 @@ pub(crate) async fn cancel(request: PanelRequest) -> Answer {
 }
 
 /// The Order of a review's form, when it is as the page showed it.
-pub(crate) async fn reviewed(request: &PanelRequest) -> Result<OrderId, Refusal> {
+pub(crate) async fn reviewed(request: &PanelRequest) -> Result<(OrderId, Revision), Refusal> {
     let (trail, _) = load(request).await?;
     check_revision(request, &trail.records.order)?;
-    Ok(trail.records.order.id)
+    Ok((trail.records.order.id, trail.records.order.revision))
 }
 
 /// The Order's page again, because the decision was not accepted.
