@@ -357,3 +357,11 @@ async fn the_first_page_is_small_and_orders_leave_as_a_file() {
     let log = world.get(Some(&session), "/audit?action=DATA_EXPORT").await.text;
     assert!(log.contains("Data export"), "{log}");
 }
+
+#[actix_web::test]
+async fn a_character_that_no_database_takes_is_refused() {
+    let world = World::new().await;
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    let page = world.get(Some(&owner), "/orders?reference=a%00b").await;
+    assert_eq!(page.status, StatusCode::BAD_REQUEST, "{}", page.text);
+}

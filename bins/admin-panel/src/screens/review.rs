@@ -50,7 +50,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
 
 /// Approves or declines.
 pub(crate) async fn decide(request: PanelRequest) -> Answer {
-    let id = reviewed(&request).await?;
+    let (id, seen) = reviewed(&request).await?;
     let approve = match request.fields.text("decision") {
         "approve" => true,
         "decline" => false,
@@ -60,7 +60,7 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
         return review_again(&request, why).await;
     }
     let (payments, by, name) = (request.deps.payments.clone(), acting(&request), request.actor());
-    let flow = async move { payments.review(id, approve, &name, &by).await };
+    let flow = async move { payments.review_as_seen(seen, id, approve, &name, &by).await };
     let outcome = match request.deps.flows.run(flow).await? {
         Ok(outcome) => outcome,
         Err(ReviewError::Store(error)) => return Err(error.into()),

@@ -228,6 +228,8 @@ macro_rules! all_cases {
             }
             money_requests {
                 requests_are_counted_by_order_and_operator
+                a_request_counts_unless_its_refund_failed
+                open_requests_are_listed_oldest_first
                 of_many_requests_decided_alike_one_is_written
                 a_request_is_settled_once
                 the_database_wants_a_second_operator

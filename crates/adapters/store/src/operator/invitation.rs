@@ -11,14 +11,22 @@ use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{operator, operator_invitation};
 use crate::sql::{Id, Instant};
 
+/// Forgets the link of an operator.
+pub(super) fn forget(connection: &mut AnyConnection, owner: Id) -> Result<(), Fault> {
+    diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.eq(owner)))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Writes a link down, in place of the one that the operator had.
 pub(super) fn write(connection: &mut AnyConnection, owner: Option<Id>, new: &NewInvitation) -> Result<(), Fault> {
     match owner {
-        Some(id) => diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.eq(id)))
-            .execute(connection)?,
-        None => diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.is_null()))
-            .execute(connection)?,
-    };
+        Some(id) => forget(connection, id)?,
+        None => {
+            diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.is_null()))
+                .execute(connection)?;
+        }
+    }
     diesel::insert_into(operator_invitation::table)
         .values((
             operator_invitation::token_hash.eq(new.token.0.to_vec()),
