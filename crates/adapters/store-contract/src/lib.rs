@@ -293,6 +293,7 @@ macro_rules! all_cases {
                 the_log_is_searched_in_pages
                 what_was_logged_cannot_be_changed
                 seals_are_chained_by_merchant
+                what_somebody_sealed_past_the_sealers_is_told
                 of_many_sealers_one_seals
                 what_is_done_past_the_log_shows
             }
