@@ -206,6 +206,7 @@ macro_rules! all_cases {
             }
             operators {
                 the_first_operator_comes_by_a_link_of_nobody
+                of_many_first_operators_one_comes
                 an_operator_is_invited_and_accepts
                 an_address_of_an_operator_is_taken_once
                 of_many_who_accept_a_link_one_does
