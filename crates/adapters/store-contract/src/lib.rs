@@ -193,6 +193,7 @@ macro_rules! all_cases {
                 a_replaced_credential_is_kept_aside_until_it_is_deleted
                 contracts_of_a_profile_are_listed_oldest_first
                 saved_cards_are_listed_by_their_last_use
+                a_card_that_is_used_often_hides_no_other_use
                 a_contract_is_due_when_its_card_ends
                 what_a_session_opens_is_not_found_before_it_is_open
                 the_database_refuses_what_the_domain_does
