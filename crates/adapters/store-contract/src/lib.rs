@@ -151,6 +151,10 @@ macro_rules! all_cases {
                 orders_are_found_by_what_they_are_named_by
                 sessions_are_searched_like_orders
                 orders_are_summed
+                a_name_is_looked_for_among_the_merchants_meant
+                addresses_fold_ascii_letters_alone
+                a_search_goes_through_a_bounded_number_of_rows
+                open_operations_are_listed_for_their_merchants
             }
             idempotency {
                 an_answer_is_kept_with_its_effect

@@ -395,6 +395,7 @@ pub async fn contracts_of_a_profile_are_listed_oldest_first(harness: Arc<Harness
     let all = harness.contracts.list_contracts(merchant.id, "customer-7", 10).await.unwrap();
     assert_eq!(all, [first.clone(), second]);
     let first_id = first.id;
+    assert_eq!(harness.back_office.find_contract_merchant(first_id).await, Ok(Some(merchant.id)));
     assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-7", 1).await, Ok(vec![first]));
     assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-8", 10).await, Ok(vec![]));
     // One that a Session is opening is hidden, and takes no place of the others.
@@ -467,6 +468,7 @@ pub async fn what_a_session_opens_is_not_found_before_it_is_open(harness: Arc<Ha
     assert_eq!(payment.contract, Some(contract.clone()));
     let name = ContractName::Id(contract.id);
     assert_eq!(harness.contracts.find_contract(merchant.id, &name).await, Ok(None));
+    assert_eq!(harness.back_office.find_contract_merchant(contract.id).await, Ok(None));
     assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-7", 10).await, Ok(vec![]));
     assert_eq!(harness.payments.settle(stored(&payment, at(2))).await, Ok(Settled::Done));
     assert_eq!(found(&harness, &contract).await.origin, contract.origin);
