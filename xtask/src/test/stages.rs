@@ -52,12 +52,7 @@ pub(crate) const STAGES: [Stage; 13] = [
         run: check,
     },
     Stage { name: "clippy", what: "lints, warnings are errors", alone: "clippy", run: clippy },
-    Stage {
-        name: "docs",
-        what: "the documentation builds without warnings",
-        alone: "docs",
-        run: docs,
-    },
+    Stage { name: "docs", what: "the documentation builds without warnings", alone: "docs", run: docs },
     Stage { name: "build", what: "every program and test", alone: "build", run: build },
     Stage {
         name: "tests",
