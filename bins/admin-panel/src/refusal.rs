@@ -57,7 +57,7 @@ impl Refusal {
             Self::Forged => "This request was not made by this page",
             Self::Invalid(_) => "This request makes no sense",
             Self::Changed(_) => "It has changed meanwhile",
-            Self::Unavailable(_) => "The database does not answer",
+            Self::Unavailable(_) => "This cannot be done right now",
             Self::OutcomeUnknown => "It is not known whether this was done",
             Self::Internal(_) => "Something went wrong on our side",
         }

@@ -296,6 +296,11 @@ crate::both! {
         is_refused(&unasked, 402, "SHOPPER_AUTHENTICATION_REQUIRED");
         assert_eq!(unasked.json().get("OrderId"), None, "the issuer is not asked again: {}", unasked.text());
 
+        let mut another = world.merchant.session_request(json!({"ContractId": id}));
+        another["BillingProfile"]["BillingProfileReference"] = json!("somebody else");
+        let answer = world.merchant.post_session(another.to_string().into_bytes()).await;
+        is_refused_for(&answer, "ContractId", "CONFLICT");
+        is_refused_for(&answer, "BillingProfile.BillingProfileReference", "CONFLICT");
         let created = returning(&world.merchant, "subscriber", json!({"ContractId": id})).await;
         assert_eq!(world.merchant.session(&created).await["ContractId"], json!(id));
         let shopper = world.shopper(&created);

@@ -15,7 +15,7 @@ use dropin_usecases::operators::{ManageError, ManagedBy, NewOperator, OperatorIn
 use super::orders::sentence;
 use super::{secret, visible_merchants};
 use crate::fields::Fields;
-use crate::guard::Answer;
+use crate::guard::{self, Answer};
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
@@ -216,7 +216,8 @@ pub(crate) async fn invite(request: PanelRequest) -> Answer {
 
 fn link_page(request: &PanelRequest, invited: OperatorInvitation) -> Answer {
     let scheme = if request.deps.is_https { "https" } else { "http" };
-    let host = request.http.connection_info().host().to_owned();
+    let host = guard::host(&request.http)
+        .ok_or_else(|| Refusal::Invalid("The request names no host, so that no link can be made.".to_owned()))?;
     let link = format!("{scheme}://{host}/accept?token={}", invited.link.token);
     let name = invited.operator.name.as_str();
     let until = show::instant_text(invited.link.expires_at);

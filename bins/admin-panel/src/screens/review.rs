@@ -1,7 +1,7 @@
 //! Orders that wait for a reviewer.
 
 use askama::Template;
-use dropin_ports::{OrderSearch, SearchFilter};
+use dropin_ports::{OrderSearch, SearchBounds, SearchFilter};
 use dropin_usecases::payments::ReviewError;
 
 use super::orders::{OrderRow, review_again, reviewed, sentence};
@@ -33,6 +33,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         payment_method: None,
         after: read_cursor(&request.fields)?,
         limit: PAGE_ROWS,
+        bounds: SearchBounds::default(),
     };
     let found = request.deps.back_office.search_orders(search).await?;
     let names = MerchantNames::of(&merchants);

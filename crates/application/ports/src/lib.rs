@@ -41,7 +41,8 @@ pub use audit_log::{
     SealsWritten, Unsealed, UnsealedAuditEntry, UnsealedCount,
 };
 pub use back_office::{
-    BackOfficeStore, MAX_FOUND, OrderSearch, PaymentTotals, SearchCursor, SearchFilter, SearchPage, SessionSearch,
+    BackOfficeStore, DeliveryTroubles, OrderSearch, PaymentTotals, SearchBounds, SearchCursor, SearchFilter,
+    SearchPage, SessionSearch,
 };
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
 pub use contract::{
