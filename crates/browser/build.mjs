@@ -6,7 +6,6 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { execSync } from "node:child_process"; // TEMP
 import { build, transform, version as esbuildVersion } from "esbuild";
 import { pseudoLocales } from "./pseudo.mjs";
 
@@ -25,8 +24,10 @@ function filesUnder(folder) {
 const read = (path) => readFileSync(join(here, path));
 /** One list names the languages: it decides what is built, lib.rs serves by it, and the tests go through it. */
 const languages = JSON.parse(read("languages.json"));
-const known = execSync("git ls-files locales", { cwd: here }).toString(); const tags = languages.tags.filter((tag) => known.includes(`/${tag}.json`)); // TEMP
-const localeFiles = tags.map((tag) => `locales/${tag}.json`);
+const { tags } = languages;
+const localeFiles = filesUnder("locales").sort();
+const unlisted = localeFiles.filter((path) => !tags.includes(path.slice("locales/".length, -".json".length)));
+if (unlisted.length > 0) throw new Error(`${unlisted}: name the language in languages.json, or take the file away`);
 
 const texts = Object.fromEntries(tags.map((tag) => [tag, JSON.parse(read(`locales/${tag}.json`))]));
 
@@ -132,18 +133,17 @@ const compressed = (path, as) => (packs(path) ? `Some(include_bytes!("../dist/${
 
 /** What lib.rs knows of languages: the same as the scripts do, and all texts for the service's own pages. */
 function rustLanguages() {
-  const language = (tag) => `    Language {
-        tag: "${tag}",
-        is_right_to_left: ${languages.rightToLeft.includes(tag)},
-        texts: include_str!("../locales/${tag}.json"),
-    },`;
-  const aliases = Object.entries(languages.aliases).map(([from, to]) => `("${from}", "${to}")`);
-  return `pub(crate) static LANGUAGES: &[Language] = &[
-${tags.map(language).join("\n")}
+  const language = (tag) => `Language { tag: "${tag}", is_right_to_left: ${languages.rightToLeft.includes(tag)}, texts: include_str!("../locales/${tag}.json") }`;
+  const aliases = Object.entries(languages.aliases).map(([from, to]) => `    ("${from}", "${to}"),`);
+  return `pub(crate) const ENGLISH: Language =
+    ${language("en")};
+
+pub(crate) static LANGUAGES: &[Language] = &[
+${tags.map((tag) => `    ${tag === "en" ? "ENGLISH" : language(tag)},`).join("\n")}
 ];
 
 pub(crate) const ALIASES: &[(&str, &str)] = &[
-${aliases.map((alias) => `    ${alias},`).join("\n")}
+${aliases.join("\n")}
 ];
 `;
 }

@@ -13,7 +13,7 @@ function longer(text) {
   const grown = between(text, (part) => part.replace(/[a-z]/gi, (letter) => (ACCENTED[letter] ?? letter).repeat(/[aeiou]/i.test(letter) ? 2 : 1)));
   let missing = Math.ceil(text.length * FACTOR) - grown.length;
   let more = "";
-  for (; missing > 0; missing -= 1) more += more.length % 11 === 0 ? " " : "ö";
+  for (; missing > 0; missing -= 1) more += more.length % 17 === 0 ? " " : "ö";
   return `[${(grown + more).trimEnd()}]`;
 }
 

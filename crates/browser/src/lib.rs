@@ -61,6 +61,12 @@ pub fn languages() -> &'static [Language] {
     bundle::LANGUAGES
 }
 
+/// English, which every shopper gets who reads none of the others.
+#[must_use]
+pub fn english() -> &'static Language {
+    &bundle::ENGLISH
+}
+
 /// The language for a request such as `de`, `de-AT`, `pt_BR` or `zh-Hant-HK`, which the drop-in would choose too; `None` when
 /// there are no texts for it.
 ///
@@ -77,7 +83,9 @@ pub fn language(request: &str) -> Option<&'static Language> {
     let named = match second.filter(|part| is_letters(part, 4..=4)) {
         // A script that is named outweighs what is usual in the country.
         Some(script) => Some(format!("{spoken}-{}", capitalized(script))),
-        None => second.filter(|part| is_letters(part, 2..=2)).map(|land| format!("{spoken}-{}", land.to_ascii_uppercase())),
+        None => {
+            second.filter(|part| is_letters(part, 2..=2)).map(|land| format!("{spoken}-{}", land.to_ascii_uppercase()))
+        }
     };
     named.into_iter().chain([spoken]).find_map(|tag| {
         let alias = bundle::ALIASES.iter().find(|(alias, _)| *alias == tag).map_or(tag.as_str(), |(_, tag)| *tag);
