@@ -160,7 +160,8 @@ async fn the_shop_switches_the_language_of_the_form() {
         let input = json!({"shop": demo.shop, "viewport": viewport(size), "tags": ["de", "ar", "zh-Hant", "pt-BR"]});
         let seen = browser::run("languages", &input).await;
         assert_eq!(seen["problems"], json!([]), "{seen}");
-        let spoken: Vec<_> = seen["seen"].as_array().unwrap().iter().map(|one| (&one["lang"], &one["dir"], &one["wide"])).collect();
+        let spoken: Vec<_> =
+            seen["seen"].as_array().unwrap().iter().map(|one| (&one["lang"], &one["dir"], &one["wide"])).collect();
         let expected = [("de-DE", "ltr"), ("ar-EG", "rtl"), ("zh-Hant-TW", "ltr"), ("pt-BR", "ltr"), ("pt-BR", "ltr")];
         let expected: Vec<_> = expected.map(|(lang, dir)| (json!(lang), json!(dir), json!(false))).into();
         assert_eq!(spoken, expected.iter().map(|(lang, dir, wide)| (lang, dir, wide)).collect::<Vec<_>>(), "{seen}");
