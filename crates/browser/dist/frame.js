@@ -289,8 +289,8 @@ function applyEdit(mask, held, raw, rawCaret, kind) {
 	let before = toDigits(text.slice(0, caret));
 	let after = toDigits(text.slice(caret));
 	if (kind === "insert") {
-		const kept = commonLength(held.slice(0, Math.max(0, held.length - after.length)), before);
-		while (before.length > kept && withLead(mask, before + after).length > mask.max(withLead(mask, before + after))) before = before.slice(0, -1);
+		const kept2 = commonLength(held.slice(0, Math.max(0, held.length - after.length)), before);
+		while (before.length > kept2 && withLead(mask, before + after).length > mask.max(withLead(mask, before + after))) before = before.slice(0, -1);
 	} else if (before + after === held) {
 		if (kind === "backward") before = before.slice(0, -1);
 		else after = after.slice(1);
@@ -683,8 +683,10 @@ function isShellMessage(value) {
 	return matches(value, SHELL_SHAPES);
 }
 var decimals = ({ MinorUnits }) => ({ minimumFractionDigits: MinorUnits, maximumFractionDigits: MinorUnits });
+var kept = (symbol, locale) => rightToLeft.includes(new Intl.Locale(locale).language) && /^[A-Z]+[^A-Z]$/.test(symbol) ? `${symbol}‎` : symbol;
 function amountOf(view, locale) {
-	return new Intl.NumberFormat(locale, { style: "currency", currency: view.Currency, ...decimals(view) }).format(view.TotalAmount);
+	const parts = new Intl.NumberFormat(locale, { style: "currency", currency: view.Currency, ...decimals(view) }).formatToParts(view.TotalAmount);
+	return parts.map(({ type, value }) => type === "currency" ? kept(value, locale) : value).join("");
 }
 function plainAmountOf(view, locale) {
 	return new Intl.NumberFormat(locale, { useGrouping: false, numberingSystem: "latn", ...decimals(view) }).format(view.TotalAmount);

@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "92e045b6a9778e2a";
+pub(crate) const VERSION: &str = "6f10f0fa44b662bb";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "25292a59de60",
-        sha384: "kF4GVYlDZdFQY/u1HB72dEcinawab7i239KJPIkUmvIF1/UQgRA1fN5BNqNYh16u",
+        fingerprint: "d56f0e578134",
+        sha384: "glr3n/YaJ0ypalCflpxid6Tl5zfBefj43LDEev/gfz/cozNX32DRXeRxF/vD/WFr",
     },
     Asset {
         path: "frame.js",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "a0a7991562d9",
-        sha384: "YQme96P9xW2EkgWMRFIyIW1Q2mTm78WSIW2lzyvCFI747PDLLJflnOfow3DXQ9ih",
+        fingerprint: "e4d25879e681",
+        sha384: "BTTMm8S0bwKV7u/5pegPx2F2TVkssxvJQo/N4HE4YuiNOGmnaks/he2OUseRnqRL",
     },
     Asset {
         path: "locales/ar.json",
@@ -425,8 +425,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "ad441cf8829b",
-        sha384: "e8BKpnOEy3adhUukCdwv4Pb2WZenCf4ScSMG6VMz31nUaZRXWwPs80hNsVnJvAiC",
+        fingerprint: "ff41c3c3ee90",
+        sha384: "hg0OkY7DSP2AYHtjGN40HaCPvQFlFtPLTqAXsjRLvE1AiEfI8+SK8pzsgdWhVUsJ",
     },
     Asset {
         path: "outcomes/ar.json",

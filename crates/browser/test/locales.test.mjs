@@ -44,6 +44,7 @@ async function load(path) {
 }
 
 const { resolveLocale } = await load("shared/locale.ts");
+const money = await load("frame/money.ts");
 
 test("the list names every promised language once, and nothing that there is no file for", () => {
   assert.equal(tags.length, PROMISED);
@@ -63,6 +64,15 @@ test("a request gets its language: exact, by its script or country, by an alias,
     const expected = tag === null ? { tag: "fi", format: "fi-FI", direction: "ltr" } : { tag, format, direction };
     assert.deepEqual(resolveLocale([request, "fi_FI"], tags), expected, request);
     assert.doesNotThrow(() => new Intl.NumberFormat(expected.format), request);
+  }
+});
+
+test("the demo shop offers every language, by a locale that gets it", async () => {
+  const { LOCALES } = await load("../../../bins/demo-shop/page/language.js");
+  assert.deepEqual(Object.keys(LOCALES), tags);
+  for (const [tag, locale] of Object.entries(LOCALES)) {
+    assert.match(locale, /^[a-z]{2}_[A-Z]{2}$/);
+    assert.equal(resolveLocale([locale], tags).tag, tag);
   }
 });
 
@@ -119,6 +129,16 @@ test("the check of texts finds each fault", () => {
   }
   const { card: _card, ...fewer } = texts;
   assert.equal(faultsOf("de", fewer).length, 1);
+});
+
+test("amounts are written as their language writes them; a sign of letters and a mark stays together from right to left", () => {
+  const shown = (locale, Currency, MinorUnits = 2) => money.amountOf({ TotalAmount: 1234.5, Currency, MinorUnits }, locale).replace(/[\u00a0\u202f]/g, " ");
+  assert.deepEqual(
+    [["en-GB", "GBP"], ["de-AT", "EUR"], ["fr", "EUR"], ["hu", "HUF", 0], ["pt-BR", "BRL"], ["ja", "JPY", 0], ["en", "CAD"]].map((one) => shown(...one)),
+    ["£1,234.50", "€ 1.234,50", "1 234,50 €", "1235 Ft", "R$ 1.234,50", "￥1,235", "CA$1,234.50"],
+  );
+  assert.match(shown("ar", "USD"), /US\$\u200e$/);
+  assert.doesNotMatch(shown("he", "ILS"), /\u200e$/);
 });
 
 test("no text needs plural forms: no placeholder is a number that decides a word's form", () => {
