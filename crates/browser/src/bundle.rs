@@ -425,8 +425,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "ff41c3c3ee90",
-        sha384: "hg0OkY7DSP2AYHtjGN40HaCPvQFlFtPLTqAXsjRLvE1AiEfI8+SK8pzsgdWhVUsJ",
+        fingerprint: "44f936a53ac0",
+        sha384: "QGmVNfl1ekbDyG7AX8kj4oFfgzt1C+FP5LiiHZg/TEZFSq/2uCphIJNsk8+P9z63",
     },
     Asset {
         path: "outcomes/ar.json",

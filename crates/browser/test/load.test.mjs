@@ -121,3 +121,31 @@ test("a payment under way is shown once its texts are there, and in the shell's 
   assert.equal(await shop.goOn.innerText(), german.goOn);
   await shop.context.close();
 });
+
+test("what stands there before a press, errors and questions included, needs none of the texts that follow", async () => {
+  const keys = Object.keys(JSON.parse(readFileSync(new URL("../dist/outcomes/de.json", import.meta.url), "utf8")));
+  const session = world.mock.session({ others: true, Sandbox: true, AllowsContract: "UNSCHEDULED", SavedCards: [savedCard("4242")], faults: { remove: [503, 503, 503, 503] } });
+  const shop = await openWithLater(() => {}, session, { wait: false });
+  const entry = (index) => shop.frame.locator(".accordion .entry").nth(index);
+  const words = async () => {
+    const texts = await Promise.all([shop.page.locator("#pay .root"), shop.frame.locator("body")].map((part) => part.innerText()));
+    const spoken = await shop.frame.locator("[aria-label]").evaluateAll((all) => all.map((one) => one.ariaLabel));
+    return [...texts, ...spoken].join(" ").split(/[\s,;:!?]+/);
+  };
+  const look = async (what) => assert.deepEqual((await words()).filter((word) => keys.includes(word.replace(/\.$/, ""))), [], what);
+  await entry(0).locator(".pay").click();
+  await entry(0).locator(".begin").click();
+  await look("a saved card without its code, and the question before it is removed");
+  await entry(0).locator(".yes").click();
+  await entry(0).locator(".question .error").waitFor();
+  await look("a card that could not be removed");
+  await entry(1).locator(".toggle").click();
+  await entry(1).locator(".pay").click();
+  await shop.frame.locator("#number[aria-invalid]").waitFor();
+  await look("a new card with errors");
+  for (const id of ["paypal", "paylater", "banktransfer"]) {
+    await shop.method(id).click();
+    await look(id);
+  }
+  await shop.context.close();
+});
