@@ -192,7 +192,7 @@ async fn everything_stands_in_view() {
 #[actix_web::test]
 async fn a_newcomer_clicks_through_the_shop() {
     let demo = Demo::start().await;
-    assert!(demo.resident_kib() < 60 * 1024, "idle: {} KiB", demo.resident_kib());
+    assert!(demo.private_memory_kib() < 16 * 1024, "idle: {} KiB", demo.private_memory_kib());
     let (desktop, phone) = (json!({"width": 1280, "height": 900}), json!({"width": 390, "height": 844}));
     let at_once = json!({"shop": demo.shop, "viewport": desktop, "number": cards::VISA, "events": 3});
     let seen = browser::run("shop", &at_once).await;
