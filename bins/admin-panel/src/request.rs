@@ -151,6 +151,7 @@ const NOTICES: &[(&str, &str, &str)] = &[
     ),
     ("refund-failed", "bad", "The processor refused the refund. Nothing was given back."),
     ("refund-waits", "wait", "The refund waits for a second operator, who finds it under Approvals."),
+    ("withdrawn", "good", "Taken back. Nothing was moved."),
     ("approved", "good", "Approved."),
     ("refused", "good", "Refused. Nothing was moved."),
     ("captured", "good", "The capture was made."),
@@ -180,6 +181,11 @@ const NOTICES: &[(&str, &str, &str)] = &[
     ("revoked", "good", "The API user was revoked, for ever."),
     ("ended", "good", "The session was ended."),
     ("changed", "good", "Changed."),
+    (
+        "enabled-invited",
+        "wait",
+        "Enabled. It has no password, and its link ended when it was disabled: make a new one-time link.",
+    ),
 ];
 
 /// A line above a page.

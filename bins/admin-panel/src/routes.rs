@@ -122,6 +122,7 @@ pub const ROUTES: &[PanelRoute] = &[
     get("/review", Allowed(A::ReviewOrder), &["merchant", "after", "done"], || to(review::list)),
     get("/approvals", Allowed(A::ApproveMoney), &["done"], || to(approvals::list)),
     post("/approvals/{id}", Allowed(A::ApproveMoney), &["csrf", "decision"], || to(approvals::decide)),
+    post("/approvals/{id}/withdraw", Allowed(A::RefundOrder), &["csrf"], || to(approvals::withdraw)),
     get("/contracts/{id}", Allowed(A::ViewPayments), &["done", "merchant"], || to(contracts::show)),
     post("/contracts/{id}/close", Allowed(A::CloseContract), &["csrf", "merchant", "note"], || to(contracts::close)),
     get("/operations", Allowed(A::ViewPayments), &[], || to(operations::list)),

@@ -9,7 +9,7 @@ use askama::filters::Safe;
 use dropin_access::operator::PanelAction;
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_money::Currency;
-use dropin_ports::{OrderSearch, PaymentTotals, SearchFilter};
+use dropin_ports::{OrderSearch, PaymentTotals, SearchBounds, SearchFilter};
 
 use super::{Choice, merchant_choices, visible_merchants};
 use crate::fields::query;
@@ -23,7 +23,7 @@ use crate::totals::{DAY, DayTotals, day_of};
 const SPANS: &[u32] = &[7, 14, 30];
 /// Most merchants whose sums an overview of named ones adds up.
 const MAX_SUMMED_MERCHANTS: usize = 20;
-/// Most Orders under review, open operations and endpoints that are counted.
+/// Most Orders under review, open operations, parked notifications and failing endpoints that are told by number.
 const COUNT_LIMIT: u32 = 500;
 
 /// Something that somebody should look after.
@@ -32,13 +32,6 @@ struct Task {
     count: String,
     text: &'static str,
     kind: &'static str,
-}
-
-/// All of it.
-struct Tasks {
-    tasks: Vec<Task>,
-    /// Merchants whose endpoints and parked notifications are left out, so that a page takes a bounded time.
-    uncounted: usize,
 }
 
 /// Sums of one currency.
@@ -106,8 +99,6 @@ struct OverviewPage {
     currencies: Vec<Choice>,
     currency: String,
     tasks: Vec<Task>,
-    uncounted: usize,
-    counted: usize,
     volume: String,
     captured: String,
     refunded: String,
@@ -160,7 +151,6 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
         let all = pairs.iter().copied().chain([("merchant", merchant), ("currency", currency.code())]);
         format!("/orders{}", query(all.filter(|(_, value)| !value.is_empty())))
     };
-    let Tasks { tasks, uncounted } = tasks(&request, chosen.as_deref()).await?;
     let page = OverviewPage {
         shell: request.shell("Overview"),
         merchants: merchant_choices(&merchants, merchant),
@@ -170,9 +160,7 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
             .collect(),
         currencies: known.iter().map(|one| Choice::new(one.code(), one.code(), currency.code())).collect(),
         currency: currency.code().to_owned(),
-        tasks,
-        uncounted,
-        counted: MAX_SUMMED_MERCHANTS,
+        tasks: tasks(&request, chosen.as_deref()).await?,
         volume: show::minor_units(all.volume_minor, currency),
         captured: show::minor_units(all.captured_minor, currency),
         refunded: show::minor_units(all.refunded_minor, currency),
@@ -262,12 +250,12 @@ fn iso_day(day: Timestamp) -> String {
 }
 
 /// What waits for somebody.
-async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Result<Tasks, Refusal> {
+async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Result<Vec<Task>, Refusal> {
     let (deps, operator) = (&request.deps, &request.operator);
     let count =
         |found: usize| if COUNT_LIMIT as usize <= found { format!("{COUNT_LIMIT} or more") } else { found.to_string() };
     let kind = |found: usize, kind| if found == 0 { "" } else { kind };
-    let (mut tasks, mut uncounted) = (Vec::new(), 0);
+    let mut tasks = Vec::new();
     if may(operator, PanelAction::ReviewOrder) {
         let search = OrderSearch {
             filter: SearchFilter { merchants: merchants.map(<[_]>::to_vec), ..SearchFilter::default() },
@@ -277,6 +265,7 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
             last_four: None,
             after: None,
             limit: COUNT_LIMIT,
+            bounds: SearchBounds::default(),
         };
         let held = deps.back_office.search_orders(search).await?.found.len();
         tasks.push(Task {
@@ -304,18 +293,9 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
         });
     }
     if may(operator, PanelAction::ViewNotifications) {
-        let (mut parked, mut failing) = (0, 0);
-        let all = match merchants {
-            Some(merchants) => merchants.to_vec(),
-            None => deps.access.list_merchants().await?.iter().map(|merchant| merchant.id).collect(),
-        };
-        uncounted = all.len().saturating_sub(MAX_SUMMED_MERCHANTS);
-        for merchant in all.into_iter().take(MAX_SUMMED_MERCHANTS) {
-            for status in deps.backlog.endpoint_statuses(merchant).await? {
-                parked += usize::try_from(status.parked).unwrap_or(usize::MAX);
-                failing += usize::from(status.last_attempt.is_some_and(|last| last.status != Some(200)));
-            }
-        }
+        let troubles = deps.back_office.count_delivery_troubles(merchants.map(<[_]>::to_vec)).await?;
+        let [parked, failing] =
+            [troubles.parked, troubles.failing_endpoints].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
         let path = "/notifications?state=PARKED".to_owned();
         tasks.push(Task { path, count: count(parked), text: "parked notifications", kind: kind(parked, "bad") });
         tasks.push(Task {
@@ -325,7 +305,7 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
             kind: kind(failing, "bad"),
         });
     }
-    Ok(Tasks { tasks, uncounted })
+    Ok(tasks)
 }
 
 /// Bars of each day: what was approved, above what was not. The table behind says the same in numbers.

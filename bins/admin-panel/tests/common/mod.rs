@@ -219,6 +219,11 @@ impl World {
     /// The session token of a new operator; `None` as merchant is the whole deployment.
     pub(crate) async fn operator(&self, role: OperatorRole, merchant: Option<MerchantId>) -> String {
         let scope = merchant.map_or(Some(OperatorScope::Deployment), |id| OperatorScope::of_merchants([id])).unwrap();
+        self.operator_in(role, scope).await
+    }
+
+    /// The same in any scope.
+    pub(crate) async fn operator_in(&self, role: OperatorRole, scope: OperatorScope) -> String {
         let limit = Amount::from_minor(Currency::Usd, 100_000_000).unwrap();
         let rights = OperatorRights {
             roles: [role].into_iter().collect(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use askama::Template;
 use dropin_access::operator::PanelAction;
-use dropin_access::{MerchantParts, Origin, Permission, Permissions};
+use dropin_access::{ApiUser, MONEY_PERMISSIONS, MerchantParts, Origin, Permission, Permissions};
 use dropin_kernel::{MerchantId, Violation};
 use dropin_money::Currency;
 use dropin_ports::MerchantSettings;
@@ -188,6 +188,7 @@ struct UserRow {
     permissions: String,
     boxes: Vec<PermissionBox>,
     revoked: bool,
+    may_rotate: bool,
     retiring: Option<Html>,
 }
 
@@ -293,8 +294,11 @@ async fn page_of(
             .map(|one| PermissionBox { code: one.as_str(), ticked: user.permissions.contains(*one) })
             .collect(),
         revoked: user.revoked_at.is_some(),
+        may_rotate: may(PanelAction::ManageMoneyUsers) || !user.permissions.move_money(),
         retiring: user.previous.as_ref().filter(|old| now < old.until).map(|old| show::instant(old.until)),
     });
+    let may_money = may(PanelAction::ManageMoneyUsers);
+    let permissions = Permission::ALL.iter().filter(|one| may_money || !MONEY_PERMISSIONS.contains(one));
     let endpoints = account.endpoints.iter().map(|endpoint| {
         let status = statuses.iter().find(|status| status.endpoint_id == endpoint.id);
         EndpointRow::new(endpoint, status, now)
@@ -323,7 +327,7 @@ async fn page_of(
         origins: typed.unwrap_or_else(|| origins.iter().map(Origin::as_str).collect::<Vec<_>>().join("\n")),
         users: users.collect(),
         endpoints: endpoints.collect(),
-        permissions: Permission::ALL.iter().map(|one| one.as_str()).collect(),
+        permissions: permissions.map(|one| one.as_str()).collect(),
         overlaps: OVERLAPS,
         limits,
         may_limits: may(PanelAction::ChangeMerchant),
@@ -399,6 +403,7 @@ pub(crate) async fn add_user(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
     let permissions: Permissions =
         request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
+    check_money_user(&request, account.merchant.id, permissions)?;
     match merchants(&request).add_user(account.merchant.id, permissions).await {
         Ok(added) => {
             let secrets = vec![("API user name", added.username), ("API password", added.password)];
@@ -421,21 +426,32 @@ fn overlap(request: &PanelRequest) -> Result<Duration, Refusal> {
 }
 
 /// The API user of the address, who is the merchant's.
-fn user<'a>(request: &'a PanelRequest, account: &MerchantAccount) -> Result<&'a str, Refusal> {
+fn user<'a>(request: &PanelRequest, account: &'a MerchantAccount) -> Result<&'a ApiUser, Refusal> {
     let username = request.http.match_info().get("user").unwrap_or_default();
-    match account.users.iter().any(|user| user.username == username) {
-        true => Ok(username),
-        false => Err(Refusal::NotFound("API user")),
+    account.users.iter().find(|user| user.username == username).ok_or(Refusal::NotFound("API user"))
+}
+
+/// Whose password moves money, by the API and past every limit of the panel, is only an owner's to know.
+fn check_money_user(request: &PanelRequest, merchant: MerchantId, permissions: Permissions) -> Result<(), Refusal> {
+    if !permissions.move_money() || request.may(PanelAction::ManageMoneyUsers, merchant) {
+        return Ok(());
     }
+    let moving = permissions.iter().filter(|one| MONEY_PERMISSIONS.contains(one)).map(|one| one.as_str());
+    Err(Refusal::NotAllowed(format!(
+        "An API user with {} moves money past the limits of the panel: only an owner adds it, or gives it a new password.",
+        moving.collect::<Vec<_>>().join(", ")
+    )))
 }
 
 /// Lets an API user do exactly what is ticked.
 pub(crate) async fn set_permissions(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
-    let username = user(&request, &account)?;
+    let user = user(&request, &account)?;
     let permissions: Permissions =
         request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
-    match merchants(&request).set_permissions(username, permissions).await {
+    // Who knows its password would move money with it from now on.
+    check_money_user(&request, account.merchant.id, permissions)?;
+    match merchants(&request).set_permissions(&user.username, permissions).await {
         Ok(()) => Ok(see(format!("/merchants/{}?done=saved", account.merchant.id))),
         Err(error) => again(&request, &account, error).await,
     }
@@ -444,10 +460,11 @@ pub(crate) async fn set_permissions(request: PanelRequest) -> Answer {
 /// Gives an API user a new password, shown once.
 pub(crate) async fn rotate_password(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
-    let username = user(&request, &account)?;
-    match merchants(&request).rotate_password(username, overlap(&request)?).await {
+    let user = user(&request, &account)?;
+    check_money_user(&request, account.merchant.id, user.permissions)?;
+    match merchants(&request).rotate_password(&user.username, overlap(&request)?).await {
         Ok(rotated) => {
-            let secrets = vec![("API user name", username.to_owned()), ("New API password", rotated.password)];
+            let secrets = vec![("API user name", user.username.clone()), ("New API password", rotated.password)];
             secret::page(
                 &request,
                 "New API password",
@@ -463,7 +480,7 @@ pub(crate) async fn rotate_password(request: PanelRequest) -> Answer {
 /// Shuts an API user out for ever.
 pub(crate) async fn revoke_user(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
-    let username = user(&request, &account)?;
+    let username = &user(&request, &account)?.username;
     merchants(&request).revoke_user(username).await.map_err(refusal)?;
     Ok(see(format!("/merchants/{}?done=revoked", account.merchant.id)))
 }

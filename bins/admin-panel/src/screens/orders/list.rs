@@ -5,7 +5,7 @@ use dropin_access::operator::PanelAction;
 use dropin_card::LastFour;
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Order, OrderState};
-use dropin_ports::{OrderSearch, SearchFilter};
+use dropin_ports::{OrderSearch, SearchBounds, SearchFilter, SearchPage};
 
 use crate::fields::Fields;
 use crate::guard::Answer;
@@ -69,6 +69,7 @@ struct OrdersPage {
     sessions: String,
     is_filtered: bool,
     is_continued: bool,
+    cut: Option<u32>,
 }
 
 /// What was typed into the filters.
@@ -89,13 +90,11 @@ struct Filters {
 pub(crate) async fn list(request: PanelRequest) -> Answer {
     let merchants = visible_merchants(&request).await?;
     let names = MerchantNames::of(&merchants);
-    let (found, next, wrong) = match search_of(&request, PAGE_ROWS)? {
-        Ok(search) => {
-            let page = request.deps.back_office.search_orders(search).await?;
-            (page.found, page.next, Vec::new())
-        }
-        Err(wrong) => (Vec::new(), None, wrong),
+    let (page, wrong) = match search_of(&request, PAGE_ROWS)? {
+        Ok(search) => (request.deps.back_office.search_orders(search).await?, Vec::new()),
+        Err(wrong) => (SearchPage { found: Vec::new(), next: None, is_cut: false }, wrong),
     };
+    let SearchPage { found, next, is_cut } = page;
     let fields = &request.fields;
     let text = |name: &str| fields.text(name).to_owned();
     let states = OrderState::ALL.into_iter();
@@ -127,6 +126,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         sessions: format!("/sessions{}", fields.query(&["after", "state", "method", "held", "last_four"], &[])),
         is_filtered: fields.pairs().iter().any(|(name, value)| name != "after" && !value.trim().is_empty()),
         is_continued: fields.given("after").is_some(),
+        cut: is_cut.then_some(SearchBounds::default().found),
     };
     Ok(request.page(&page))
 }
@@ -152,6 +152,7 @@ pub(crate) fn search_of(request: &PanelRequest, limit: u32) -> Result<Result<Ord
         payment_method: fields.given("method").map(str::to_ascii_uppercase),
         after: read_cursor(fields)?,
         limit,
+        bounds: SearchBounds::default(),
     };
     Ok(if wrong.is_empty() { Ok(search) } else { Err(wrong) })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dropin_kernel::Timestamp;
 use dropin_ports::{
     AccessStore, AttemptRecord, AttemptResult, BackOfficeStore, Delivery, DeliveryResult, MerchantInserted,
-    OrderSearch, OutboxStore, PaymentStore, SearchFilter, Settled,
+    OrderSearch, OutboxStore, PaymentStore, SearchBounds, SearchFilter, Settled,
 };
 use dropin_store::Store;
 use dropin_store_contract::{Harness, Raw, approval, fresh, new_merchant};
@@ -164,6 +164,7 @@ async fn looking_for_a_card_does_not_read_the_other_orders() {
             last_four: Some("4242".parse().unwrap()),
             after: None,
             limit: 50,
+            bounds: SearchBounds::default(),
         };
         for _ in 0..RUNS {
             let found = store.search_orders(search.clone()).await.unwrap().found;
