@@ -171,7 +171,8 @@ async fn an_api_user_may_do_exactly_what_is_ticked() {
     assert_eq!(set.status, StatusCode::SEE_OTHER, "{}", set.text);
     let kept = world.deps.access.list_users(world.ana).await.unwrap()[0].permissions;
     assert_eq!(kept.iter().map(|one| one.as_str()).collect::<Vec<_>>(), ["order:read"]);
-    let money = world.post(&developer, &path, &[("permission[]", "order:read"), ("permission[]", "order:refund")]).await;
+    let money =
+        world.post(&developer, &path, &[("permission[]", "order:read"), ("permission[]", "order:refund")]).await;
     assert_eq!(money.status, StatusCode::FORBIDDEN, "only an owner lets it move money: {}", money.text);
     let owner = world.operator(OperatorRole::Owner, None).await;
     assert_eq!(world.post(&owner, &path, &[("permission[]", "order:refund")]).await.status, StatusCode::SEE_OTHER);

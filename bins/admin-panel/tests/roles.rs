@@ -7,8 +7,8 @@ mod common;
 use actix_web::http::{Method, StatusCode};
 use admin_panel::{Access, PanelRoute, ROUTES};
 use common::World;
-use dropin_access::{EndpointSettings, Permission};
 use dropin_access::operator::{ActionReach, OperatorRole, PanelAction};
+use dropin_access::{EndpointSettings, Permission};
 use dropin_kernel::{EndpointId, EventId, MerchantId, OrderId, SessionId};
 use dropin_ports::{NotificationFilter, NotificationQuery};
 
