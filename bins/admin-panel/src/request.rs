@@ -174,6 +174,8 @@ const NOTICES: &[(&str, &str, &str)] = &[
     ("not-queued", "wait", "Nothing was sent again: it waits already, or its endpoint is not told of such events."),
     ("discarded", "good", "Discarded. It can still be sent again until it is deleted by age."),
     ("not-discarded", "wait", "Nothing was discarded: it is not parked any more."),
+    ("comparing", "wait", "The comparison began. This page shows what came of it."),
+    ("compares-already", "wait", "A comparison runs already: this is the one."),
     ("saved", "good", "Saved. Running programs follow within two seconds."),
     ("removed", "good", "Removed."),
     ("revoked", "good", "The API user was revoked, for ever."),

@@ -31,6 +31,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         state: None,
         under_review: true,
         payment_method: None,
+        last_four: None,
         after: read_cursor(&request.fields)?,
         limit: PAGE_ROWS,
         bounds: SearchBounds::default(),

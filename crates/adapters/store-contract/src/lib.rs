@@ -149,6 +149,7 @@ macro_rules! all_cases {
                 orders_come_newest_first_in_pages
                 orders_fit_every_filter
                 orders_are_found_by_what_they_are_named_by
+                orders_are_found_by_the_end_of_a_card
                 sessions_are_searched_like_orders
                 orders_are_summed
                 a_name_is_looked_for_among_the_merchants_meant
