@@ -79,8 +79,8 @@ async fn a_refund_that_a_second_operator_refused_is_not_made_when_its_form_is_se
     }
     let decided = world.post(&reviewer, &format!("/approvals/{refused}"), &[("decision", "refuse")]).await;
     assert_eq!(decided.status, StatusCode::SEE_OTHER, "{}", decided.text);
-    let decided = world.post(&owner, &format!("/approvals/{taken_back}"), &[("decision", "refuse")]).await;
-    assert_eq!(decided.status, StatusCode::SEE_OTHER, "{}", decided.text);
+    let withdrawn = world.post(&owner, &format!("/approvals/{taken_back}/withdraw"), &[]).await;
+    assert_eq!(withdrawn.status, StatusCode::SEE_OTHER, "{}", withdrawn.text);
     for key in [&refused, &taken_back] {
         let again = world.refund(&owner, world.order_of_ana, key, "1.00").await;
         assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", again.location());

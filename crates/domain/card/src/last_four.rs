@@ -41,3 +41,18 @@ impl fmt::Display for LastFour {
 
 #[cfg(feature = "serde")]
 dropin_kernel::serialize_as_text!(LastFour);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_four_digits_are_the_end_of_a_number() {
+        for text in ["0000", "0042", "4242", "9999"] {
+            assert_eq!(text.parse::<LastFour>().map(|last| last.to_string()), Ok(text.to_owned()));
+        }
+        for wrong in ["", "424", "42424", "+424", "-042", " 424", "４２", "424x"] {
+            assert_eq!(wrong.parse::<LastFour>(), Err(InvalidLastFour), "{wrong}");
+        }
+    }
+}

@@ -155,6 +155,8 @@ async fn above_a_merchants_limit_a_second_operator_has_to_approve() {
     let ben = world.current(&person).await;
     let person = world.person("cat@shop.example", support(5_000)).await;
     let cat = world.current(&person).await;
+    let person = world.person("dan@shop.example", rights(&[OperatorRole::Reviewer], OperatorScope::Deployment)).await;
+    let dan = world.current(&person).await;
     assert!(matches!(world.operators.approve_money(&cat, waiting.id).await, Err(MoneyError::NotAllowed(_))));
     let listed = world.operators.list_open_money_requests(&ben, None).await.unwrap();
     assert_eq!(listed, [alone, waiting.clone()], "granted and not made, and one that waits");
@@ -164,8 +166,6 @@ async fn above_a_merchants_limit_a_second_operator_has_to_approve() {
     assert_eq!((approved.state, approved.decided_by), (MoneyRequestState::Granted, Some(ben.operator.id)));
     let again = world.operators.approve_money(&ben, waiting.id).await;
     assert_eq!(again, Ok(approved.clone()), "the same operator goes on where it was interrupted");
-    let person = world.person("dan@shop.example", rights(&[OperatorRole::Reviewer], OperatorScope::Deployment)).await;
-    let dan = world.current(&person).await;
     let decided = world.operators.approve_money(&dan, waiting.id).await;
     assert_eq!(decided, Err(MoneyError::Refused(MoneyRefused::Granted)));
     let log: Vec<_> = world.log().await.into_iter().map(|(action, _)| action).collect();
