@@ -279,6 +279,7 @@ async fn filters_say_what_they_cannot_read() {
         ("state=DECLINED", false),
         ("email=ANA%40shop.example", true),
         ("method=visa", true),
+        ("last_four=4242", false),
     ] {
         assert_eq!(list(query).await.contains(&order), is_found, "{query}");
     }
@@ -287,6 +288,7 @@ async fn filters_say_what_they_cannot_read() {
         ("amount=a", "is no amount"),
         ("state=PAID", "is no state"),
         ("currency=XXX", "is no currency"),
+        ("last_four=424", "write four digits"),
     ] {
         let page = list(query).await;
         assert!(page.contains(said) && !page.contains(&order), "{query}");

@@ -147,7 +147,8 @@ pub(super) fn by_card(
     last_four: LastFour,
 ) -> Result<Named, Fault> {
     let limit = i64::from(bounds.found) + 1;
-    let since = Instant(filter.since.unwrap_or(Timestamp::MIN));
+    // No Order is older than 1970.
+    let since = Instant(filter.since.unwrap_or(Timestamp::from_micros(0)));
     let until = Instant(filter.until.unwrap_or(Timestamp::MAX));
     let last_four = last_four.to_string();
     let orders: QueryResult<Vec<Id>> = match filter.merchants.as_deref() {
