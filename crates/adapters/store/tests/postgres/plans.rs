@@ -142,7 +142,7 @@ async fn looking_for_a_card_does_not_read_the_other_orders() {
     // The merchant's own Orders of other cards, before and after it.
     harness.raw.execute("SET session_replication_role = replica").unwrap();
     let add = format!(
-        "INSERT INTO purchase_order SELECT (jsonb_populate_record(one, jsonb_build_object('id', gen_random_uuid(), 'session_id', NULL, \
+        "INSERT INTO purchase_order SELECT (jsonb_populate_record(NULL::purchase_order, to_jsonb(one) || jsonb_build_object('id', gen_random_uuid(), 'session_id', NULL, \
             'card_last_four', (1000 + n % 1000)::text, 'created_at', one.created_at + (n - 2500) * INTERVAL '1 minute'))).* \
          FROM (SELECT * FROM purchase_order LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS}) AS n"
     );
