@@ -53,6 +53,7 @@ pub(crate) struct Limits {
     pub(crate) returning_days: u32,
     pub(crate) alarm_declines: u64,
     pub(crate) alarm_percent: u64,
+    pub(crate) alarm_deviations: u64,
 }
 
 impl Rules {
@@ -73,6 +74,7 @@ impl Rules {
                 returning_days: 0,
                 alarm_declines: 1,
                 alarm_percent: 100,
+                alarm_deviations: 100,
             },
             weights: BTreeMap::new(),
             velocity: BTreeMap::new(),
@@ -202,6 +204,7 @@ impl Limits {
             LimitName::ReturningDays => self.returning_days = u32::try_from(number).unwrap_or(u32::MAX),
             LimitName::AlarmDeclines => self.alarm_declines = number,
             LimitName::AlarmPercent => self.alarm_percent = number,
+            LimitName::AlarmDeviations => self.alarm_deviations = number,
         }
     }
 }
@@ -216,6 +219,7 @@ impl fmt::Display for Rules {
         writeln!(f, "{} = {}", LimitName::ReturningDays, self.limits.returning_days)?;
         writeln!(f, "{} = {}", LimitName::AlarmDeclines, self.limits.alarm_declines)?;
         writeln!(f, "{} = {}", LimitName::AlarmPercent, self.limits.alarm_percent)?;
+        writeln!(f, "{} = {}", LimitName::AlarmDeviations, self.limits.alarm_deviations)?;
         writeln!(f, "\n[{}]", Section::Weights)?;
         self.weights.iter().try_for_each(|(factor, points)| writeln!(f, "{factor} = {points}"))?;
         writeln!(f, "\n[{}]", Section::Velocity)?;

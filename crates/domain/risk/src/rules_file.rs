@@ -53,8 +53,10 @@ coded_enum! {
         ReturningDays = "RETURNING_DAYS",
         /// Fewest declines of an alarm.
         AlarmDeclines = "ALARM_DECLINES",
-        /// Smallest share of declines of an alarm.
+        /// The largest share of declines that is usual.
         AlarmPercent = "ALARM_PERCENT",
+        /// How far above what is expected an alarm is.
+        AlarmDeviations = "ALARM_DEVIATIONS",
     }
 }
 
@@ -187,7 +189,7 @@ fn limit(name: LimitName, value: &Value) -> SettingResult<Setting> {
         LimitName::LargeAmount | LimitName::SmallAmount => euro_cents(text(value)?).map_err(|what| (value.at, what))?,
         LimitName::ReturningDays => number(value, 0, 36_500)?,
         LimitName::AlarmDeclines => number(value, 1, i64::from(u32::MAX))?,
-        LimitName::AlarmPercent => number(value, 1, 100)?,
+        LimitName::AlarmPercent | LimitName::AlarmDeviations => number(value, 1, 100)?,
     };
     Ok(Setting::Limit(name, number))
 }

@@ -61,7 +61,7 @@ coded_enum! {
     pub enum VelocityMeasure: "measure of velocity" {
         /// Tries to pay, also those that were stopped.
         Tries = "TRIES",
-        /// Tries that the issuer or the authentication refused.
+        /// Tries that the issuer or the authentication refused, and challenges that nobody has passed yet.
         Declines = "DECLINES",
         /// Tries that screening blocked.
         Blocks = "BLOCKS",
@@ -194,7 +194,7 @@ impl VelocityWindow {
 pub struct VelocityCounts {
     /// Tries to pay, also those that were stopped.
     pub tries: u32,
-    /// Tries that the issuer or the authentication refused.
+    /// Tries that the issuer or the authentication refused, and challenges that nobody has passed yet.
     pub declines: u32,
     /// Tries that screening blocked.
     pub blocks: u32,

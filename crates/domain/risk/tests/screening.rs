@@ -67,14 +67,14 @@ fn each_factor_applies_from_its_limit_on_and_no_sooner() {
     let factors: &[(&str, Change)] = &[
         ("", |_| {}),
         ("NEW_SHOPPER +5", |facts| facts.known_days = None),
-        ("RETURNING_SHOPPER -10", |facts| facts.known_days = Some(30)),
+        ("RETURNING_SHOPPER -15", |facts| facts.known_days = Some(30)),
         ("", |facts| facts.known_days = Some(0)),
         ("CARD_COUNTRY_IS_NOT_BILLING +15", |facts| {
             facts.billing_country = country("US");
             facts.shipping_country = None;
             facts.phone_country = None;
         }),
-        ("CARD_COUNTRY_IS_NOT_IP +10", |facts| {
+        ("CARD_COUNTRY_IS_NOT_IP +5", |facts| {
             facts.ip_country = country("US");
             facts.time_zone_country = None;
         }),
@@ -121,6 +121,18 @@ fn each_factor_applies_from_its_limit_on_and_no_sooner() {
 }
 
 #[test]
+fn three_countries_are_more_than_two() {
+    let screened = |card, billing, ip| {
+        let (card_country, billing_country, ip_country) = (country(card), country(billing), country(ip));
+        let facts = Facts { card_country, billing_country, ip_country, known_days: Some(1), ..Facts::default() };
+        let all = reasons(&Rules::built_in().screen(facts));
+        all.contains(&"COUNTRIES_ALL_DIFFER +20".to_owned())
+    };
+    assert!(screened("US", "AT", "BG"));
+    assert!(!screened("US", "AT", "AT") && !screened("US", "AT", "US") && !screened("AT", "AT", "US"));
+}
+
+#[test]
 fn a_fact_that_is_not_known_says_nothing() {
     let unknown = Facts { known_days: Some(1), ..Facts::default() };
     assert_eq!(reasons(&Rules::built_in().screen(unknown)), [""; 0]);
@@ -141,24 +153,47 @@ fn a_fact_that_is_not_known_says_nothing() {
 }
 
 #[test]
-fn a_merchants_declines_are_an_alarm_when_many_and_a_large_part() {
-    let screened = |tries, declines, blocks| {
+fn a_merchants_declines_are_an_alarm_when_chance_does_not_explain_them() {
+    /// Tries, declines and blocks of ten minutes, an hour and a day.
+    type Counted = [(u32, u32, u32); 3];
+    let screened = |rules: &Rules, counted: Counted| {
         let mut facts = plain();
-        let counts = VelocityCounts { tries, declines, blocks, amount_cents: 0 };
-        facts.velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 0 });
-        reasons(&Rules::built_in().screen(facts))
+        for (window, (tries, declines, blocks)) in VelocityWindow::ALL.into_iter().zip(counted) {
+            let counts = VelocityCounts { tries, declines, blocks, amount_cents: 0 };
+            facts.velocity.set(VelocityKey::Merchant, window, VelocitySum { counts, cards: 0 });
+        }
+        reasons(&rules.screen(facts)) == ["MERCHANT_ALARM +35"]
     };
-    let alarm = ["MERCHANT_ALARM +35"];
-    assert_eq!(screened(11, 11, 0), [""; 0], "few");
-    assert_eq!(screened(12, 12, 0), alarm);
-    assert_eq!(screened(100, 35, 0), alarm, "35 per cent");
-    assert_eq!(screened(101, 35, 0), [""; 0], "a little less");
-    assert_eq!(screened(1_101, 35, 1_001), alarm, "what was blocked hides nothing");
-    assert_eq!(screened(1, 35, 5), alarm, "a try of the bucket before");
-    let mut hour = plain();
-    let counts = VelocityCounts { tries: 99, declines: 99, ..VelocityCounts::default() };
-    hour.velocity.set(VelocityKey::Merchant, VelocityWindow::Hour, VelocitySum { counts, cards: 0 });
-    assert_eq!(reasons(&Rules::built_in().screen(hour)), [""; 0], "an hour is no ten minutes");
+    let built_in = Rules::built_in();
+    for (is_alarm, counted, why) in [
+        (false, [(0, 0, 0); 3], "nothing"),
+        (false, [(11, 11, 0), (11, 11, 0), (11, 11, 0)], "few"),
+        (true, [(12, 12, 0), (12, 12, 0), (12, 12, 0)], "the first tries of a new merchant"),
+        // 10 of 100 are usual: of 100 tries 10 are expected, and 6 times the root of 10 are 18.97.
+        (false, [(100, 28, 0), (100, 28, 0), (100, 28, 0)], "18 above what is expected"),
+        (true, [(100, 29, 0), (100, 29, 0), (100, 29, 0)], "19 above it"),
+        // The day without the hour has 1,900 and 190 and with the 100 and 10 two of twenty.
+        (false, [(100, 28, 0), (500, 400, 0), (2_400, 590, 0)], "the hour says nothing of what is usual"),
+        (true, [(100, 29, 0), (500, 400, 0), (2_400, 590, 0)], "19 above it"),
+        // 400 of 2,000 are 20 per cent: 20 are expected, and 6 times the root of 20 are 26.83.
+        (false, [(100, 46, 0), (100, 46, 0), (2_000, 436, 0)], "26 above what is expected"),
+        (true, [(100, 47, 0), (100, 47, 0), (2_000, 437, 0)], "27 above it"),
+        (true, [(100, 47, 0), (100, 47, 0), (2_000, 1_900, 0)], "a long attack never becomes usual"),
+        (false, [(100, 46, 0), (100, 46, 0), (2_000, 1_900, 0)], "and 46 of 100 may be"),
+        (true, [(1_100, 29, 1_000), (1_100, 29, 1_000), (1_100, 29, 1_000)], "what was blocked hides nothing"),
+        (false, [(1_100, 28, 1_000), (1_100, 28, 1_000), (1_100, 28, 1_000)], "and is no decline"),
+        (true, [(100, 29, 0), (100, 29, 0), (90_100, 29, 90_000)], "nor does what was blocked before"),
+        (true, [(1, 35, 5), (1, 35, 5), (1, 35, 5)], "a try of the bucket before"),
+        (false, [(0, 0, 0), (99, 99, 0), (99, 99, 0)], "it ends with its ten minutes"),
+        (true, [(u32::MAX, u32::MAX, 0), (0, 0, 0), (u32::MAX, 0, 0)], "numbers without room"),
+    ] {
+        assert_eq!(screened(&built_in, counted), is_alarm, "{why}");
+    }
+    let hundred = |declines| [(100, declines, 0); 3];
+    let looser = rules("[limits]\nALARM_DEVIATIONS = 10");
+    assert!(!screened(&looser, hundred(41)) && screened(&looser, hundred(42)), "10 and 10 times the root of 10");
+    let stricter = rules("[limits]\nALARM_PERCENT = 5\nALARM_DECLINES = 20");
+    assert!(!screened(&stricter, hundred(19)) && screened(&stricter, hundred(20)), "5 and 6 times the root of 5");
 }
 
 #[test]
@@ -217,7 +252,7 @@ fn the_score_reaches_a_threshold_or_does_not() {
     let mut facts = Facts { funding: Some(CardFunding::Prepaid), known_days: Some(99), ..plain() };
     facts.issuer.code_matches = Some(false);
     let file = RulesFile::parse("[weights]\nCARD_IS_PREPAID = 100").unwrap();
-    assert_eq!(rules.with(&file).unwrap().screen(facts).score().value(), 100, "100 + 45 - 10");
+    assert_eq!(rules.with(&file).unwrap().screen(facts).score().value(), 100, "100 + 45 - 15");
     let never =
         self::rules("[thresholds]\nCHALLENGE = 101\nREVIEW = 101\nBLOCK = 101\n[weights]\nCARD_IS_PREPAID = 100");
     let screening = never.screen(Facts { funding: Some(CardFunding::Prepaid), ..plain() });
@@ -239,8 +274,8 @@ fn reasons_are_sorted_by_what_they_weigh() {
         "RULE_B +0",
         "AUTHENTICATED -40",
         "CARD_COUNTRY_IS_NOT_BILLING +15",
-        "CARD_COUNTRY_IS_NOT_IP +10",
         "NEW_SHOPPER +5",
+        "CARD_COUNTRY_IS_NOT_IP +5",
         "CARD_IS_PREPAID +5",
     ];
     let screening = rules.screen(facts);

@@ -27,7 +27,7 @@ fn a_screening_is_what_it_was() {
     let screening = Rules::built_in().screen(facts());
     let json = serde_json::to_string(&screening).unwrap();
     let expected = concat!(
-        r#"{"Decision":"CHALLENGE","Score":60,"Reasons":[{"Code":"DEVICE_CARDS_TEN_MINUTES","Points":45},"#,
+        r#"{"Decision":"CHALLENGE","Score":45,"Reasons":[{"Code":"DEVICE_CARDS_TEN_MINUTES","Points":30},"#,
         r#"{"Code":"NEW_SHOPPER","Points":5},{"Code":"CARD_IS_PREPAID","Points":5},{"Code":"AMOUNT_IS_SMALL","Points":5}],"#,
         r#""Rules":""#
     );
@@ -58,7 +58,7 @@ fn what_makes_no_sense_is_refused() {
     let json = serde_json::to_string(&Rules::built_in().screen(facts())).unwrap();
     for (part, broken, why) in [
         ("\"CHALLENGE\"", "\"ASK\"", "is no decision of screening; there are ALLOW,"),
-        ("\"Score\":60", "\"Score\":101", "must be a score from 0 to 100"),
+        ("\"Score\":45", "\"Score\":101", "must be a score from 0 to 100"),
         ("NEW_SHOPPER", "OLD_SHOPPER", "is no reason of screening"),
         ("\"VISA\"", "\"VISTA\"", "is no card scheme"),
         ("\"Rules\":\"", "\"Rules\":\"x", "must be 16 hexadecimal digits in lower case"),
