@@ -18,7 +18,7 @@ pub(crate) fn is_generated(address: &str) -> bool {
     let local = local.split('+').next().unwrap_or(local).as_bytes();
     let digits = local.iter().filter(|byte| byte.is_ascii_digit()).count();
     let changes = local.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit()).count();
-    (MANY_DIGITS <= digits && digits < local.len() && 2 <= changes)
+    (MANY_DIGITS <= digits && 2 <= changes)
         || MANY_CHANGES <= changes
         || local.split(|byte| !is_consonant(*byte)).any(|run| MANY_CONSONANTS <= run.len())
 }

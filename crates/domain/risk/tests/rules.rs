@@ -85,6 +85,11 @@ fn a_later_file_wins_and_lists_get_longer() {
 }
 
 #[test]
+fn lines_may_end_as_on_windows() {
+    assert_eq!(rules("[weights]\r\nNEW_SHOPPER = 6 # new\r\n"), rules("[weights]\nNEW_SHOPPER = 6"));
+}
+
+#[test]
 fn fingerprints_tell_rules_apart() {
     let mut all = vec![Rules::built_in().fingerprint()];
     for file in [

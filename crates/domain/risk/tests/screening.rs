@@ -172,6 +172,16 @@ fn a_merchants_declines_are_an_alarm_when_chance_does_not_explain_them() {
         // 10 of 100 are usual: of 100 tries 10 are expected, and 6 times the root of 10 are 18.97.
         (false, [(100, 28, 0), (100, 28, 0), (100, 28, 0)], "18 above what is expected"),
         (true, [(100, 29, 0), (100, 29, 0), (100, 29, 0)], "19 above it"),
+        (false, [(40, 15, 0); 3], "4 are expected, and 6 times the root of 4 are 12"),
+        (true, [(40, 16, 0); 3], "just that"),
+        (false, [(4_000, 519, 0); 3], "400 and 6 times 20"),
+        (true, [(4_000, 520, 0); 3], "just that"),
+        (
+            false,
+            [(10_000, 2_268, 0), (10_000, 2_268, 0), (20_000, 7_268, 0)],
+            "2,000 and 6 times 44.7, of half that was usual",
+        ),
+        (true, [(10_000, 2_269, 0), (10_000, 2_269, 0), (20_000, 7_269, 0)], "one more"),
         // The day without the hour has 1,900 and 190 and with the 100 and 10 two of twenty.
         (false, [(100, 28, 0), (500, 400, 0), (2_400, 590, 0)], "the hour says nothing of what is usual"),
         (true, [(100, 29, 0), (500, 400, 0), (2_400, 590, 0)], "19 above it"),

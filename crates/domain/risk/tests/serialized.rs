@@ -79,6 +79,7 @@ fn what_makes_no_sense_is_refused() {
 fn codes_are_texts() {
     assert_eq!(serde_json::to_string(&Decision::Block).unwrap(), r#""BLOCK""#);
     assert_eq!(serde_json::to_string(&Score::MAX).unwrap(), "100");
+    assert_eq!(serde_json::from_str::<Score>("100").unwrap(), Score::MAX);
     let code: ReasonCode = serde_json::from_str(r#""RULE_LARGE""#).unwrap();
     assert_eq!(code.to_string(), "RULE_LARGE");
     let rules = Rules::built_in().with(&RulesFile::parse("[weights]\nNEW_SHOPPER = 6").unwrap()).unwrap();
