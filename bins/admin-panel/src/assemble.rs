@@ -1,10 +1,14 @@
+use std::sync::Arc;
+
 use clap::Args;
 use dropin_boot::{Context, Failure, Parts, WebhookArgs};
 use dropin_payments::{PaymentArgs, payments};
-use dropin_ports::{Acting, StoreError};
+use dropin_ports::{Acting, OperatorStore, StoreError};
 use dropin_usecases::access::Merchants;
+use dropin_usecases::audit::Audit;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::{Operators, PasswordCost, SecondFactorPolicy};
+use dropin_webhook_client::{WebhookClient, WebhookClientConfig};
 
 use crate::{PanelDeps, configure};
 
@@ -33,41 +37,28 @@ impl FirstOperator {
     }
 }
 
-/// The panel, built from its settings, as a program of its own. Its log has the link for the first operator.
+/// The panel, built from its settings, as a program of its own. Its log tells when nobody can sign in, and how that changes; a link would be a secret
+/// in it.
 ///
 /// # Errors
 /// Which setting is wrong, or why a key cannot be opened.
 pub async fn assemble(context: &Context, settings: AdminPanelArgs) -> Result<Parts, Failure> {
-    let (parts, first) = assemble_with(context, settings, false).await?;
-    let invite = async move {
-        match first.invite().await {
-            Ok(Some(path)) => log::warn!("nobody can sign in yet: open {path} on the panel's address, once"),
-            Ok(None) => {}
-            Err(error) => {
-                log::warn!("whether there is an operator cannot be found out yet: {error}; `dropin operator` makes one")
-            }
-        }
-        // The panel serves on, whatever came of it.
-        std::future::pending::<()>().await;
-    };
-    let mut stop = context.stop.clone();
-    Ok(parts.run("first operator", async move {
-        tokio::select! {
-            () = invite => {}
-            _ = stop.wait_for(|stop| *stop) => {}
-        }
-    }))
+    let (parts, _) = assemble_with(context, settings).await?;
+    match context.store.list_operators().await {
+        Ok(operators) if operators.is_empty() => log::warn!(
+            "nobody can sign in yet: run `dropin operator invite --name NAME --email ADDRESS --role owner --panel-url URL` with this panel's address"
+        ),
+        Ok(_) => {}
+        Err(error) => log::warn!("whether anybody can sign in cannot be found out yet: {error}"),
+    }
+    Ok(parts)
 }
 
-/// The same, and who invites the first operator. `is_https` says whether browsers reach it over TLS.
+/// The same, and who invites the first operator.
 ///
 /// # Errors
 /// As [`assemble`].
-pub async fn assemble_with(
-    context: &Context,
-    settings: AdminPanelArgs,
-    is_https: bool,
-) -> Result<(Parts, FirstOperator), Failure> {
+pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Result<(Parts, FirstOperator), Failure> {
     let store = context.store.clone();
     let (clock, ids) = (context.clock.clone(), context.ids.clone());
     let catalogue = settings.payments.methods.known()?;
@@ -97,12 +88,20 @@ pub async fn assemble_with(
         audit_log: store.clone(),
         back_office: store.clone(),
         backlog: store.clone(),
-        rates: store,
+        rates: store.clone(),
+        wallets: store,
+        webhooks: Arc::new(WebhookClient::start(WebhookClientConfig::new(settings.webhook.policy(context.mode)))?),
+        ledger: Audit {
+            store: context.store.clone(),
+            journal: Some(processor.clone()),
+            credentials: Some(processor.clone()),
+            clock: context.clock.clone(),
+        },
         flows: context.flows.clone(),
         clock,
         ids,
         sandbox: context.is_sandbox(),
-        is_https,
+        is_https: context.is_https,
     };
     let parts = Parts::new().with_master_key(secrets.id()).mount("", configure(deps)).register_metrics(processor);
     Ok((parts, FirstOperator(operators)))

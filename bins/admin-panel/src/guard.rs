@@ -131,22 +131,25 @@ fn is_from_own_page(http: &HttpRequest) -> bool {
     let headers = http.headers();
     let mut origins = headers.get_all(ORIGIN);
     let (Some(origin), None) = (origins.next(), origins.next()) else { return false };
-    let names_us = names_host(origin, headers.get(HOST).or(authority(http).as_ref()));
+    let names_us = names_host(origin, host(http).as_deref());
     match headers.get(FETCH_SITE) {
         Some(site) => site == "same-origin" && (names_us || origin == "null"),
         None => names_us,
     }
 }
 
-/// HTTP/2 has the host in its address.
-fn authority(http: &HttpRequest) -> Option<HeaderValue> {
-    HeaderValue::from_str(http.uri().authority()?.as_str()).ok()
+/// The host that the browser asked for, which HTTP/2 has in the address. What a proxy forwards of it is not looked at.
+pub(crate) fn host(http: &HttpRequest) -> Option<String> {
+    match http.headers().get(HOST) {
+        Some(host) => host.to_str().ok().map(str::to_owned),
+        None => http.uri().authority().map(|authority| authority.as_str().to_owned()),
+    }
 }
 
-fn names_host(origin: &HeaderValue, host: Option<&HeaderValue>) -> bool {
+fn names_host(origin: &HeaderValue, host: Option<&str>) -> bool {
     let origin = origin.to_str().ok().and_then(|text| text.parse::<Uri>().ok());
     let authority = origin.as_ref().and_then(Uri::authority).map(|authority| authority.as_str().to_ascii_lowercase());
-    let host = host.and_then(|host| host.to_str().ok()).map(str::to_ascii_lowercase);
+    let host = host.map(str::to_ascii_lowercase);
     authority.is_some() && authority == host
 }
 

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    dropin_boot::serve("admin-panel", 8088, admin_panel::assemble)
+    dropin_boot::serve("admin-panel", 8089, admin_panel::assemble)
 }

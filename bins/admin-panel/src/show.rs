@@ -184,9 +184,8 @@ pub(crate) fn actor(actor: &Actor) -> String {
         Actor::Merchant(username) => format!("API user {username}"),
         Actor::Shopper => "the shopper".to_owned(),
         Actor::Operator(name) => format!("operator {name}"),
+        Actor::CommandLine(name) => format!("command by {name}"),
         Actor::System => "Dropin".to_owned(),
-        #[allow(unreachable_patterns, reason = "a later kind of actor is shown by what it says of itself")]
-        other => format!("{other:?}"),
     }
 }
 
@@ -216,6 +215,12 @@ mod tests {
         let at = Timestamp::from_micros(1_795_640_705_123_456);
         let shown = instant(at).0;
         assert!(shown.contains(&format!("datetime=\"{at}\"")) && shown.ends_with("</time>"), "{shown}");
+    }
+
+    #[test]
+    fn an_actor_is_shown_in_words() {
+        let shown = [Actor::CommandLine("root".to_owned()), Actor::Operator("ana".to_owned()), Actor::System];
+        assert_eq!(shown.map(|one| actor(&one)), ["command by root", "operator ana", "Dropin"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The audit log: who did what, when, from where and why.
 
 use askama::Template;
+use dropin_access::AuditAction;
 use dropin_kernel::Timestamp;
 use dropin_kernel::uuid::Uuid;
 use dropin_ports::{AuditCursor, AuditEntry, AuditQuery, AuditScope};
@@ -29,7 +30,7 @@ struct EntryRow {
 struct AuditLogPage {
     shell: Shell,
     merchants: Vec<Choice>,
-    action: String,
+    actions: Vec<Choice>,
     actor: String,
     subject: String,
     since: String,
@@ -55,11 +56,12 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let since = day(fields, "since", 0).map_err(|why| wrong.push(why)).unwrap_or_default();
     let until = day(fields, "until", 1).map_err(|why| wrong.push(why)).unwrap_or_default();
     let text = |name: &str| fields.text(name).to_owned();
+    let chosen = text("action").to_ascii_uppercase();
     let query = AuditQuery {
         scope: scope.unwrap_or_default(),
         since,
         until,
-        action: fields.given("action").map(str::to_ascii_uppercase),
+        action: Some(chosen.clone()).filter(|action| !action.is_empty()),
         actor_name: fields.given("actor").map(str::to_owned),
         subject_id: fields.given("subject").map(str::to_owned),
         after: cursor(fields.given("after"))?,
@@ -77,7 +79,10 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let page = AuditLogPage {
         shell: request.shell("Audit log"),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
-        action: text("action"),
+        actions: AuditAction::ALL
+            .into_iter()
+            .map(|action| Choice::new(action.as_str(), show::words(action.as_str()), &chosen))
+            .collect(),
         actor: text("actor"),
         subject: text("subject"),
         since: text("since"),

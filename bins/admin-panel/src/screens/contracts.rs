@@ -2,7 +2,7 @@
 
 use askama::Template;
 use dropin_access::operator::PanelAction;
-use dropin_contract::Contract;
+use dropin_contract::{Contract, TryResult};
 use dropin_kernel::ContractId;
 use dropin_ports::{ContractName, StoredResponse};
 use dropin_usecases::contracts::ContractError;
@@ -64,7 +64,7 @@ async fn page_of(request: &PanelRequest, contract: &Contract, wrong: Option<Stri
     let names = MerchantNames::of(merchant.as_slice());
     let card = contract.card.as_ref().map(|card| {
         let summary = &card.summary;
-        format!("{:?} ending in {}, valid until {}", summary.scheme, summary.last_four, summary.expiry)
+        format!("{} ending in {}, valid until {}", summary.scheme.as_str(), summary.last_four, summary.expiry)
     });
     Ok(ContractPage {
         shell: request.shell("Contract"),
@@ -84,13 +84,25 @@ async fn page_of(request: &PanelRequest, contract: &Contract, wrong: Option<Stri
         orders: orders.iter().map(|order| OrderRow::new(order, &names)).collect(),
         tries: tries
             .iter()
-            .map(|one| TryRow { at: show::instant(one.at), result: format!("{:?}", one.result) })
+            .map(|one| TryRow { at: show::instant(one.at), result: result_in_words(&one.result) })
             .collect(),
         may_close: request.may(PanelAction::CloseContract, contract.merchant_id)
             && contract.close_by_merchant(request.deps.clock.now()).is_ok(),
         note: request.fields.text("note").to_owned(),
         wrong,
     })
+}
+
+/// What a try to charge the card came to.
+fn result_in_words(result: &TryResult) -> String {
+    match result {
+        TryResult::Approved => "Approved".to_owned(),
+        TryResult::Unknown => "Not known yet".to_owned(),
+        TryResult::Declined(decline) => {
+            let wait = decline.asked_wait.map(|wait| format!("; the issuer asked to wait {} s", wait.as_secs()));
+            format!("Declined: {}{}", show::words(decline.category.as_str()), wait.unwrap_or_default())
+        }
+    }
 }
 
 /// One contract.

@@ -4,9 +4,10 @@ use actix_web::HttpResponse;
 use actix_web::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use actix_web::web::Bytes;
 use dropin_access::AuditAction;
-use dropin_kernel::AuditEntryId;
+use dropin_kernel::OrderId;
 use dropin_order::Order;
-use dropin_ports::{AuditSubject, NewAuditEntry, OrderSearch};
+use dropin_ports::{AuditSubject, NewAuditEntry, OrderSearch, SearchCursor, SearchPage};
+use dropin_wire::audit_log::Document;
 use futures_util::stream;
 
 use super::acting;
@@ -23,6 +24,10 @@ const MAX_ROWS: usize = 1_000_000;
 
 const HEAD: &str = "OrderId,MerchantId,MerchantReference,State,UnderReview,PaymentMethod,Currency,Total,Authorized,Captured,Refunded,Failure,CreatedAt,UpdatedAt\r\n";
 
+/// The last row of a file that is not whole, so that nobody takes a part for the whole.
+const CUT: &str =
+    "\"INCOMPLETE: there are more Orders than one file holds. Narrow the filters down and export again.\"\r\n";
+
 /// Where a file that is being written stands.
 enum Position {
     Head(OrderSearch),
@@ -30,25 +35,41 @@ enum Position {
     End,
 }
 
+/// What comes behind the rows of a page.
+#[derive(Debug, PartialEq, Eq)]
+enum Rest {
+    More(SearchCursor<OrderId>),
+    Whole,
+    Cut,
+}
+
+impl Rest {
+    /// After `written` rows, with those of the page.
+    fn of(page: &SearchPage<Order, OrderId>, written: usize) -> Self {
+        match page.next {
+            Some(next) if written < MAX_ROWS => Self::More(next),
+            Some(_) => Self::Cut,
+            None if page.is_cut => Self::Cut,
+            None => Self::Whole,
+        }
+    }
+}
+
 /// The Orders that the filters of the list leave. That they were taken away is on the record before the first of them leaves.
 pub(crate) async fn orders(request: PanelRequest) -> Answer {
     let search = search_of(&request, CHUNK_ROWS)?.map_err(|wrong| Refusal::Invalid(wrong.join(" ")))?;
     let deps = request.deps.clone().into_inner();
-    let only_merchant = match search.filter.merchants.as_deref() {
-        Some([one]) => Some(*one),
-        _ => None,
+    // Each merchant's chain tells that its Orders were taken away, and of no other merchant.
+    let chains = match &search.filter.merchants {
+        Some(merchants) => merchants.iter().copied().map(Some).collect(),
+        None => vec![None],
     };
-    let entry = NewAuditEntry {
-        id: AuditEntryId::new(deps.ids.ordered()),
-        merchant_id: only_merchant,
-        acting: acting(&request),
-        action: AuditAction::DataExport,
-        subject: only_merchant.map_or_else(AuditSubject::deployment, AuditSubject::from),
-        before: None,
-        after: None,
-        at: deps.clock.now(),
-    };
-    deps.audit_log.append_audit_entry(entry).await?;
+    for merchant in chains {
+        let subject = merchant.map_or_else(AuditSubject::deployment, AuditSubject::from);
+        let (at, action) = (deps.clock.now(), AuditAction::DataExport);
+        let entry = NewAuditEntry::new(deps.ids.ordered(), at, acting(&request), merchant, action, subject);
+        deps.audit_log.append_audit_entry(entry.with_after(filters(&request, &search).finish())).await?;
+    }
     let rows = stream::unfold((deps, Position::Head(search)), |(deps, position)| async move {
         let (bytes, position) = next(&deps, position).await?;
         Some((bytes, (deps, position)))
@@ -60,6 +81,29 @@ pub(crate) async fn orders(request: PanelRequest) -> Answer {
         .streaming(rows))
 }
 
+/// What was chosen, for the audit log. An e-mail address is a shopper's, and the log keeps what is in it for ever: only that one was given is told.
+fn filters(request: &PanelRequest, search: &OrderSearch) -> Document {
+    let filter = &search.filter;
+    let mut document = match &filter.merchants {
+        Some(merchants) => Document::new().number("OfMerchants", u64::try_from(merchants.len()).unwrap_or(u64::MAX)),
+        None => Document::new().text("Of", "the whole deployment"),
+    };
+    for (member, field) in [
+        ("State", "state"),
+        ("PaymentMethod", "method"),
+        ("Currency", "currency"),
+        ("Amount", "amount"),
+        ("MerchantReference", "reference"),
+        ("Since", "since"),
+        ("Until", "until"),
+    ] {
+        document =
+            request.fields.given(field).into_iter().fold(document, |document, value| document.text(member, value));
+    }
+    document = filter.email.iter().fold(document, |document, _| document.flag("ByEmail", true));
+    if search.under_review { document.flag("UnderReview", true) } else { document }
+}
+
 /// The next piece of the file. A failure breaks the answer off, so that nobody takes a part for the whole.
 async fn next(deps: &PanelDeps, position: Position) -> Option<(Result<Bytes, actix_web::Error>, Position)> {
     match position {
@@ -69,11 +113,13 @@ async fn next(deps: &PanelDeps, position: Position) -> Option<(Result<Bytes, act
             Ok(page) => {
                 let text: String = page.found.iter().map(line).collect();
                 let written = written + page.found.len();
-                search.after = page.next;
-                let position = if search.after.is_some() && written < MAX_ROWS {
-                    Position::Rows(search, written)
-                } else {
-                    Position::End
+                let (text, position) = match Rest::of(&page, written) {
+                    Rest::More(next) => {
+                        search.after = Some(next);
+                        (text, Position::Rows(search, written))
+                    }
+                    Rest::Whole => (text, Position::End),
+                    Rest::Cut => (text + CUT, Position::End),
                 };
                 Some((Ok(Bytes::from(text)), position))
             }
@@ -117,6 +163,16 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_cut_says_so() {
+        let next = SearchCursor { at: dropin_kernel::Timestamp::MIN, id: OrderId::new(uuid::Uuid::nil()) };
+        let page = |next, is_cut| SearchPage::<Order, OrderId> { found: Vec::new(), next, is_cut };
+        assert_eq!(Rest::of(&page(Some(next), false), MAX_ROWS - 1), Rest::More(next));
+        assert_eq!(Rest::of(&page(Some(next), false), MAX_ROWS), Rest::Cut);
+        assert_eq!(Rest::of(&page(None, true), 200), Rest::Cut);
+        assert_eq!(Rest::of(&page(None, false), MAX_ROWS), Rest::Whole);
+    }
 
     #[test]
     fn no_cell_is_a_formula_or_ends_its_row() {

@@ -31,17 +31,14 @@ struct OperationsPage {
 /// Oldest first.
 pub(crate) async fn list(request: PanelRequest) -> Answer {
     let deps = &request.deps;
-    let open = deps.payments.store.list_open_operations(MAX_LISTED).await?;
-    let (now, scope) = (deps.clock.now(), &request.operator.operator.rights.scope);
+    let open = match request.merchants() {
+        None => deps.payments.store.list_open_operations(MAX_LISTED).await?,
+        Some(merchants) => deps.back_office.list_open_operations_of(merchants, MAX_LISTED).await?,
+    };
+    let now = deps.clock.now();
     let is_cut = u32::try_from(open.len()).is_ok_and(|read| MAX_LISTED <= read);
     let mut rows = Vec::new();
     for operation in open {
-        if !scope.is_deployment() {
-            let found = deps.payments.store.find_order_anywhere(operation.order_id).await?;
-            if !found.is_some_and(|(order, _)| scope.covers(order.merchant_id)) {
-                continue;
-            }
-        }
         rows.push(OpenRow {
             order: operation.order_id.to_string(),
             kind: show::words(operation.kind.as_str()),

@@ -15,7 +15,7 @@ use dropin_usecases::operators::{ManageError, ManagedBy, NewOperator, OperatorIn
 use super::orders::sentence;
 use super::{secret, visible_merchants};
 use crate::fields::Fields;
-use crate::guard::Answer;
+use crate::guard::{self, Answer};
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
@@ -216,7 +216,8 @@ pub(crate) async fn invite(request: PanelRequest) -> Answer {
 
 fn link_page(request: &PanelRequest, invited: OperatorInvitation) -> Answer {
     let scheme = if request.deps.is_https { "https" } else { "http" };
-    let host = request.http.connection_info().host().to_owned();
+    let host = guard::host(&request.http)
+        .ok_or_else(|| Refusal::Invalid("The request names no host, so that no link can be made.".to_owned()))?;
     let link = format!("{scheme}://{host}/accept?token={}", invited.link.token);
     let name = invited.operator.name.as_str();
     let until = show::instant_text(invited.link.expires_at);
@@ -318,12 +319,15 @@ pub(crate) async fn set_state(request: PanelRequest) -> Answer {
         return Err(Refusal::Invalid("You cannot disable yourself; another owner can.".to_owned()));
     }
     let done = match request.fields.text("state") {
-        "disabled" => request.deps.operators.disable(by(&request), id).await.map(drop),
-        "active" => request.deps.operators.enable(by(&request), id).await.map(drop),
+        "disabled" => request.deps.operators.disable(by(&request), id).await.map(|()| "changed"),
+        "active" => request.deps.operators.enable(by(&request), id).await.map(|state| match state {
+            OperatorState::Invited => "enabled-invited",
+            OperatorState::Active | OperatorState::Disabled => "changed",
+        }),
         _ => return Err(Refusal::Invalid("Choose whether the operator is disabled or enabled.".to_owned())),
     };
     match done {
-        Ok(()) => Ok(see(format!("/operators/{id}?done=changed"))),
+        Ok(done) => Ok(see(format!("/operators/{id}?done={done}"))),
         Err(error @ ManageError::LastOwner) => {
             Ok(request.rejected(&page_of(&request, &account, vec![sentence(&error)]).await?))
         }

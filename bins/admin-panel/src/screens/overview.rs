@@ -9,7 +9,7 @@ use askama::filters::Safe;
 use dropin_access::operator::PanelAction;
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_money::Currency;
-use dropin_ports::{OrderSearch, PaymentTotals, SearchFilter};
+use dropin_ports::{OrderSearch, PaymentTotals, SearchBounds, SearchFilter};
 
 use super::{Choice, merchant_choices, visible_merchants};
 use crate::fields::query;
@@ -23,7 +23,7 @@ use crate::totals::{DAY, DayTotals, day_of};
 const SPANS: &[u32] = &[7, 14, 30];
 /// Most merchants whose sums an overview of named ones adds up.
 const MAX_SUMMED_MERCHANTS: usize = 20;
-/// Most Orders under review, open operations and endpoints that are counted.
+/// Most Orders under review, open operations, parked notifications and failing endpoints that are told by number.
 const COUNT_LIMIT: u32 = 500;
 
 /// Something that somebody should look after.
@@ -262,8 +262,10 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
             state: None,
             under_review: true,
             payment_method: None,
+            last_four: None,
             after: None,
             limit: COUNT_LIMIT,
+            bounds: SearchBounds::default(),
         };
         let held = deps.back_office.search_orders(search).await?.found.len();
         tasks.push(Task {
@@ -291,17 +293,9 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
         });
     }
     if may(operator, PanelAction::ViewNotifications) {
-        let (mut parked, mut failing) = (0, 0);
-        let all = match merchants {
-            Some(merchants) => merchants.to_vec(),
-            None => deps.access.list_merchants().await?.iter().map(|merchant| merchant.id).collect(),
-        };
-        for merchant in all.into_iter().take(MAX_SUMMED_MERCHANTS) {
-            for status in deps.backlog.endpoint_statuses(merchant).await? {
-                parked += usize::try_from(status.parked).unwrap_or(usize::MAX);
-                failing += usize::from(status.last_attempt.is_some_and(|last| last.status != Some(200)));
-            }
-        }
+        let troubles = deps.back_office.count_delivery_troubles(merchants.map(<[_]>::to_vec)).await?;
+        let [parked, failing] =
+            [troubles.parked, troubles.failing_endpoints].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
         let path = "/notifications?state=PARKED".to_owned();
         tasks.push(Task { path, count: count(parked), text: "parked notifications", kind: kind(parked, "bad") });
         tasks.push(Task {

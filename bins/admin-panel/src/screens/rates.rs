@@ -1,6 +1,7 @@
 //! The exchange rates in force.
 
 use askama::Template;
+use dropin_rates::{QuoteRefusal, RefusedQuote};
 
 use crate::guard::Answer;
 use crate::request::{PanelRequest, Shell};
@@ -32,6 +33,18 @@ struct RatesPage {
     rows: Vec<QuoteRow>,
 }
 
+/// A quote that was not believed, and what stands in its place.
+fn refused_in_words(refused: &RefusedQuote) -> String {
+    let why = match refused.why {
+        QuoteRefusal::Jump => "is too far from the rate before",
+        QuoteRefusal::Older => "is older than what is there",
+        QuoteRefusal::Future => "is of a day to come",
+    };
+    let former = refused.former.as_ref().map(|quote| format!("; {} of {} stays", quote.rate, quote.dated));
+    let RefusedQuote { currency, offered, .. } = refused;
+    format!("{}: {} of {} {why}{}", currency.code(), offered.rate, offered.dated, former.unwrap_or_default())
+}
+
 /// What one euro costs.
 pub(crate) async fn show(request: PanelRequest) -> Answer {
     let found = request.deps.rates.find_rates().await?;
@@ -55,7 +68,7 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
             stale: show::instant_or_dash(rates.state.stale_at),
             is_stale: rates.is_stale(now),
             problem: rates.state.problem.clone(),
-            refused: rates.state.refused.iter().map(|one| format!("{one:?}")).collect(),
+            refused: rates.state.refused.iter().map(refused_in_words).collect(),
         }),
     };
     Ok(request.page(&page))

@@ -1,7 +1,7 @@
 //! Orders that wait for a reviewer.
 
 use askama::Template;
-use dropin_ports::{OrderSearch, SearchFilter};
+use dropin_ports::{OrderSearch, SearchBounds, SearchFilter};
 use dropin_usecases::payments::ReviewError;
 
 use super::orders::{OrderRow, review_again, reviewed, sentence};
@@ -31,8 +31,10 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         state: None,
         under_review: true,
         payment_method: None,
+        last_four: None,
         after: read_cursor(&request.fields)?,
         limit: PAGE_ROWS,
+        bounds: SearchBounds::default(),
     };
     let found = request.deps.back_office.search_orders(search).await?;
     let names = MerchantNames::of(&merchants);
@@ -50,7 +52,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
 
 /// Approves or declines.
 pub(crate) async fn decide(request: PanelRequest) -> Answer {
-    let id = reviewed(&request).await?;
+    let (id, seen) = reviewed(&request).await?;
     let approve = match request.fields.text("decision") {
         "approve" => true,
         "decline" => false,
@@ -60,7 +62,7 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
         return review_again(&request, why).await;
     }
     let (payments, by, name) = (request.deps.payments.clone(), acting(&request), request.actor());
-    let flow = async move { payments.review(id, approve, &name, &by).await };
+    let flow = async move { payments.review_as_seen(seen, id, approve, &name, &by).await };
     let outcome = match request.deps.flows.run(flow).await? {
         Ok(outcome) => outcome,
         Err(ReviewError::Store(error)) => return Err(error.into()),

@@ -1,7 +1,7 @@
 //! The field at the top: an id, a reference, an e-mail address or an amount.
 
 use dropin_kernel::uuid::Uuid;
-use dropin_kernel::{ContractId, EventId, OrderId, SessionId};
+use dropin_kernel::{ContractId, EventId, MerchantId, OrderId, SessionId};
 use dropin_money::Decimal;
 
 use crate::fields::query;
@@ -51,14 +51,10 @@ async fn of_id(request: &PanelRequest, id: Uuid) -> Result<Option<String>, crate
     if event.is_some_and(|found| covers(found.notification.merchant_id)) {
         return Ok(Some(format!("/notifications/{id}")));
     }
-    for merchant in super::visible_merchants(request).await? {
-        if merchant.id.uuid() == id {
-            return Ok(Some(format!("/merchants/{id}")));
-        }
-        let name = dropin_ports::ContractName::Id(ContractId::new(id));
-        if deps.contracts.store.find_contract(merchant.id, &name).await?.is_some() {
-            return Ok(Some(format!("/contracts/{id}?merchant={}", merchant.id)));
-        }
+    let merchant = MerchantId::new(id);
+    if covers(merchant) && deps.access.find_merchant(merchant).await?.is_some() {
+        return Ok(Some(format!("/merchants/{id}")));
     }
-    Ok(None)
+    let of_contract = deps.back_office.find_contract_merchant(ContractId::new(id)).await?;
+    Ok(of_contract.filter(|merchant| covers(*merchant)).map(|merchant| format!("/contracts/{id}?merchant={merchant}")))
 }

@@ -4,7 +4,7 @@ use askama::Template;
 use dropin_kernel::SessionId;
 use dropin_money::Currency;
 use dropin_order::Order;
-use dropin_ports::SessionSearch;
+use dropin_ports::{SearchBounds, SearchPage, SessionSearch};
 use dropin_session::{Session, SessionStateKind};
 
 use super::{Choice, MerchantNames, PAGE_ROWS, merchant_choices, read_cursor, visible_merchants, write_cursor};
@@ -45,6 +45,7 @@ struct SessionsPage {
     next: Option<String>,
     is_filtered: bool,
     is_continued: bool,
+    cut: Option<u32>,
 }
 
 /// The list.
@@ -59,13 +60,11 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
             .map_err(|_unknown| wrong.push(format!("{code} is no state of a Session.")))
             .ok()
     });
-    let search = SessionSearch { filter, state, after: read_cursor(fields)?, limit: PAGE_ROWS };
-    let (found, next) = match wrong.is_empty() {
-        true => {
-            let page = request.deps.back_office.search_sessions(search).await?;
-            (page.found, page.next)
-        }
-        false => (Vec::new(), None),
+    let bounds = SearchBounds::default();
+    let search = SessionSearch { filter, state, after: read_cursor(fields)?, limit: PAGE_ROWS, bounds };
+    let SearchPage { found, next, is_cut } = match wrong.is_empty() {
+        true => request.deps.back_office.search_sessions(search).await?,
+        false => SearchPage { found: Vec::new(), next: None, is_cut: false },
     };
     let text = |name: &str| fields.text(name).to_owned();
     let states = SessionStateKind::ALL.into_iter();
@@ -89,6 +88,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         next: next.map(|cursor| format!("/sessions{}", fields.query(&["after"], &[("after", &write_cursor(&cursor))]))),
         is_filtered: fields.pairs().iter().any(|(name, value)| name != "after" && !value.trim().is_empty()),
         is_continued: fields.given("after").is_some(),
+        cut: is_cut.then_some(bounds.found),
     };
     Ok(request.page(&page))
 }

@@ -35,7 +35,7 @@ const ED25519_SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 
 pub(crate) enum AuditCommand {
     /// Show who changed what, newest first
     List(ListAudit),
-    /// Prove that no entry was altered, deleted or inserted; say where it breaks, with exit status 1
+    /// Prove that no entry was altered, deleted or inserted; exit status 1 where it breaks or entries wait too long for their seal
     Verify(VerifyAudit),
     /// Print the last seal of each chain: kept elsewhere, it proves later that no end was cut off
     Head(Output),
@@ -192,7 +192,7 @@ async fn verify(cli: &Cli, store: &Store, wanted: &VerifyAudit) -> Result<ExitCo
     let verification = AuditVerification { store, sealer: keys(cli)?, clock: Arc::new(SystemClock) };
     let report = verification.verify(&known).await?;
     say(&if wanted.output.json { of(&report).to_string() } else { in_words(&report, known.len()) })?;
-    Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) })
+    Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) })
 }
 
 fn of(report: &AuditReport) -> Value {
@@ -225,7 +225,10 @@ fn in_words(report: &AuditReport, known: usize) -> String {
         count => format!("The audit log is NOT whole: {count} findings in {seals} seals of {chains} chains.{waiting}"),
     });
     if known == 0 {
-        lines.push("Whether an end was cut off shows only against heads that were kept elsewhere (--head).".to_owned());
+        lines.push(
+            "Whether an end was cut off, or cut off and sealed anew, shows only against heads that were kept elsewhere (--head)."
+                .to_owned(),
+        );
     }
     lines.join("\n")
 }

@@ -47,7 +47,7 @@ pub(crate) struct Rotate {
 /// Keys of one purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Ring {
-    /// Webhook secrets and wallet certificates
+    /// Webhook secrets, wallet certificates and operators' authenticators
     Master,
     /// Contracts' stored credentials
     Credential,

@@ -45,7 +45,7 @@ pub(super) async fn open(
     let settings =
         AdminPanelArgs { payments: services::payments(cli, addresses), webhook: cli.serve.delivery.webhook.clone() };
     settings.payments.open_with(context, || plan::processor_key(cli, parts)).await?;
-    let (panel, first) = admin_panel::assemble_with(context, settings, has_tls || listener.behind_proxy).await?;
+    let (panel, first) = admin_panel::assemble_with(context, settings).await?;
     let (server, background) = panel.mount_on(server);
     let server = configure(cli, Some(context), server).ready_until(process.draining.clone());
     let scheme = if has_tls { "https" } else { "http" };

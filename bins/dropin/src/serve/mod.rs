@@ -195,6 +195,7 @@ fn context(cli: &Cli, process: &Process, store: Store) -> Context {
     let is_public = cli.mode.is_public_production(cli.serve.listen, cli.serve.listener.behind_proxy);
     let mut context = Context::new(process, store, &cli.store, &cli.keys, cli.mode.mode(), is_public);
     context.prefixes = plan::PREFIXES;
+    context.is_https = cli.serve.listener.tls().is_some() || cli.serve.listener.behind_proxy;
     context
 }
 

@@ -136,6 +136,15 @@ impl Harness {
         counted[0].parse().unwrap()
     }
 
+    /// That rows of `table` are not exchanged by the statement of SQLite that deletes past the triggers. PostgreSQL has none.
+    pub(crate) fn cannot_be_replaced(&self, table: &str) {
+        let why = self.raw.execute(&format!("INSERT OR REPLACE INTO {table} SELECT * FROM {table}")).unwrap_err();
+        assert!(
+            why.contains(&format!("{table}_append_only")) || why.contains("syntax error at or near"),
+            "{table}: {why}"
+        );
+    }
+
     /// A merchant with an endpoint.
     pub async fn merchant(&self) -> (Merchant, Endpoint) {
         let new = new_merchant(true);

@@ -149,8 +149,13 @@ macro_rules! all_cases {
                 orders_come_newest_first_in_pages
                 orders_fit_every_filter
                 orders_are_found_by_what_they_are_named_by
+                orders_are_found_by_the_end_of_a_card
                 sessions_are_searched_like_orders
                 orders_are_summed
+                a_name_is_looked_for_among_the_merchants_meant
+                addresses_fold_ascii_letters_alone
+                a_search_goes_through_a_bounded_number_of_rows
+                open_operations_are_listed_for_their_merchants
             }
             idempotency {
                 an_answer_is_kept_with_its_effect
@@ -193,6 +198,7 @@ macro_rules! all_cases {
                 a_replaced_credential_is_kept_aside_until_it_is_deleted
                 contracts_of_a_profile_are_listed_oldest_first
                 saved_cards_are_listed_by_their_last_use
+                a_card_that_is_used_often_hides_no_other_use
                 a_contract_is_due_when_its_card_ends
                 what_a_session_opens_is_not_found_before_it_is_open
                 the_database_refuses_what_the_domain_does
@@ -206,6 +212,7 @@ macro_rules! all_cases {
             }
             operators {
                 the_first_operator_comes_by_a_link_of_nobody
+                of_many_first_operators_one_comes
                 an_operator_is_invited_and_accepts
                 an_address_of_an_operator_is_taken_once
                 of_many_who_accept_a_link_one_does
@@ -228,6 +235,8 @@ macro_rules! all_cases {
             }
             money_requests {
                 requests_are_counted_by_order_and_operator
+                a_request_counts_unless_its_refund_failed
+                open_requests_are_listed_oldest_first
                 of_many_requests_decided_alike_one_is_written
                 a_request_is_settled_once
                 the_database_wants_a_second_operator
@@ -293,6 +302,7 @@ macro_rules! all_cases {
                 the_log_is_searched_in_pages
                 what_was_logged_cannot_be_changed
                 seals_are_chained_by_merchant
+                what_somebody_sealed_past_the_sealers_is_told
                 of_many_sealers_one_seals
                 what_is_done_past_the_log_shows
             }

@@ -51,13 +51,13 @@ impl ContractStore for Store {
             let rows: Vec<ContractRow> = contract::table
                 .filter(contract::merchant_id.eq(merchant))
                 .filter(contract::billing_profile_reference.eq(&reference))
+                .filter(shown())
                 .order((contract::created_at, contract::id))
                 .limit(i64::from(limit))
                 .select(ContractRow::as_select())
                 .load(connection)
                 .in_table(TABLE)?;
-            let all: Result<Vec<_>, _> = rows.into_iter().map(ContractRow::restore).collect();
-            Ok(all?.into_iter().filter(Contract::is_shown).collect())
+            rows.into_iter().map(ContractRow::restore).collect()
         })
         .await
     }
@@ -193,6 +193,25 @@ impl ContractStore for Store {
     }
 }
 
+/// What [`Contract::is_shown`] says, of rows.
+fn shown() -> diesel::expression::SqlLiteral<diesel::sql_types::Bool> {
+    diesel::dsl::sql(
+        "(session_id IS NULL OR state <> 'OPENING' AND (close_reason IS NULL OR close_reason <> 'OPENING_FAILED'))",
+    )
+}
+
+/// The merchant of a contract that it knows of.
+pub(crate) fn find_merchant(connection: &mut AnyConnection, id: Id) -> Result<Option<MerchantId>, Fault> {
+    let found: Option<Id> = contract::table
+        .find(id)
+        .filter(shown())
+        .select(contract::merchant_id)
+        .first(connection)
+        .optional()
+        .in_table(TABLE)?;
+    Ok(found.map(|merchant| MerchantId::new(merchant.0)))
+}
+
 /// The words are in the statement, so that the partial index serves it.
 const SAVED_CARD: &str = "kind = 'ONE_CLICK' AND state = 'ACTIVE' AND billing_profile_reference IS NOT NULL";
 
@@ -213,16 +232,16 @@ fn saved_cards(
         .in_table(TABLE)?;
     let mut cards = rows.into_iter().map(ContractRow::restore).collect::<Result<Vec<_>, _>>()?;
     let ids: Vec<Id> = cards.iter().map(|card| Id(card.id.uuid())).collect();
-    let paid: Vec<(Id, Instant)> = contract_try::table
+    let paid: Vec<(Id, Option<Instant>)> = contract_try::table
         .filter(contract_try::contract_id.eq_any(ids))
         .filter(contract_try::result.eq("APPROVED"))
-        .order(contract_try::tried_at.desc())
-        .limit(i64::from(limit))
-        .select((contract_try::contract_id, contract_try::tried_at))
+        .group_by(contract_try::contract_id)
+        .select((contract_try::contract_id, diesel::dsl::max(contract_try::tried_at)))
         .load(connection)
         .in_table("contract_try")?;
     let used = |card: &Contract| {
-        let last = paid.iter().find(|(contract, _)| contract.0 == card.id.uuid()).map(|(_, at)| at.0);
+        let last = paid.iter().find(|(contract, _)| contract.0 == card.id.uuid());
+        let last = last.and_then(|(_, at)| at.as_ref()).map(|at| at.0);
         last.unwrap_or(card.created_at).max(card.created_at)
     };
     cards.sort_by_key(|card| std::cmp::Reverse(used(card)));

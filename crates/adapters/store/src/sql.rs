@@ -28,6 +28,8 @@ pub struct SqlId;
 #[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Long"))]
 pub struct SqlInstant;
 
+impl diesel::sql_types::SqlOrd for SqlInstant {}
+
 /// JSONB on PostgreSQL, TEXT on SQLite.
 #[derive(Debug, Clone, Copy, Default, SqlType, QueryId)]
 #[diesel(postgres_type(oid = 3802, array_oid = 3807), sqlite_type(name = "Text"))]

@@ -259,6 +259,8 @@ pub struct Unsealed {
     pub entries: Vec<AuditEntry>,
     /// The heads of their chains; none of a chain that is new.
     pub heads: Vec<AuditHead>,
+    /// Entries that wait although they have a seal, which was written past the sealers; at most as many.
+    pub sealed: Vec<AuditEntryId>,
 }
 
 /// How much waits to be sealed.
@@ -311,8 +313,8 @@ pub trait AuditSealStore: Send + Sync {
         lease_until: Timestamp,
     ) -> Result<Option<SealingLease>, StoreError>;
 
-    /// Entries that wait to be sealed, oldest first, at most `limit`, with the heads of their chains.
-    async fn find_unsealed(&self, limit: u32) -> Result<Unsealed, StoreError>;
+    /// Entries that wait to be sealed, oldest first, at most `limit`, with the heads of their chains. None of the chains in `except`.
+    async fn find_unsealed(&self, limit: u32, except: Vec<AuditChain>) -> Result<Unsealed, StoreError>;
 
     /// Writes seals, whole or not at all.
     async fn write_seals(&self, lease: SealingLease, seals: Vec<AuditSeal>) -> Result<SealsWritten, StoreError>;

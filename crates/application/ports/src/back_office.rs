@@ -1,7 +1,8 @@
 use async_trait::async_trait;
-use dropin_kernel::{MerchantId, OrderId, SessionId, Timestamp};
+use dropin_card::LastFour;
+use dropin_kernel::{ContractId, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
-use dropin_order::{FailureReason, Order, OrderState};
+use dropin_order::{FailureReason, Operation, Order, OrderState};
 use dropin_session::{Session, SessionStateKind};
 
 use crate::store::StoreError;
@@ -28,14 +29,26 @@ pub struct SearchFilter {
     pub since: Option<Timestamp>,
     /// Created before then.
     pub until: Option<Timestamp>,
-    /// That took a MerchantReference which begins so. What is found by it is found at once, at most [`MAX_FOUND`].
+    /// That took a MerchantReference which begins so. What is found by it is found at once, at most [`SearchBounds::found`].
     pub reference: Option<String>,
-    /// Whose shopper has that e-mail address, whatever the case of its ASCII letters; at most [`MAX_FOUND`].
+    /// Whose shopper has that e-mail address, whatever the case of its ASCII letters; at most [`SearchBounds::found`].
     pub email: Option<String>,
 }
 
-/// Most that a search by reference or e-mail address finds.
-pub const MAX_FOUND: u32 = 200;
+/// How much one search looks at, so that no filter makes it long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SearchBounds {
+    /// Most that a search by reference or e-mail address finds.
+    pub found: u32,
+    /// Most rows that a search goes through, whatever its filter leaves of them.
+    pub scanned: u32,
+}
+
+impl Default for SearchBounds {
+    fn default() -> Self {
+        Self { found: 200, scanned: 20_000 }
+    }
+}
 
 /// Which Orders are looked for, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,10 +61,14 @@ pub struct OrderSearch {
     pub under_review: bool,
     /// Paid by that method.
     pub payment_method: Option<String>,
+    /// Whose card's number ends so. What is found by it alone is found at once, the newest [`SearchBounds::found`] of the span of time.
+    pub last_four: Option<LastFour>,
     /// Those behind this one.
     pub after: Option<SearchCursor<OrderId>>,
     /// At most so many.
     pub limit: u32,
+    /// How much is looked at.
+    pub bounds: SearchBounds,
 }
 
 /// Which Sessions are looked for, newest first.
@@ -65,6 +82,8 @@ pub struct SessionSearch {
     pub after: Option<SearchCursor<SessionId>>,
     /// At most so many.
     pub limit: u32,
+    /// How much is looked at.
+    pub bounds: SearchBounds,
 }
 
 /// A part of what was looked for.
@@ -74,6 +93,8 @@ pub struct SearchPage<T, I> {
     pub found: Vec<T>,
     /// Where to go on; `None` at the end. A page may be short, or empty, before the end: a search goes through a bounded number of rows.
     pub next: Option<SearchCursor<I>>,
+    /// Whether a reference or an e-mail address leads to more than is found; what is found is the newest.
+    pub is_cut: bool,
 }
 
 /// Orders of a span of time that have these things in common.
@@ -99,6 +120,15 @@ pub struct PaymentTotals {
     pub refunded_minor: i64,
 }
 
+/// What keeps notifications from arriving.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeliveryTroubles {
+    /// Notifications that were given up and not sent again since, up to [`STATUS_COUNT_LIMIT`](crate::STATUS_COUNT_LIMIT).
+    pub parked: u32,
+    /// Endpoints whose newest try at what waits failed.
+    pub failing_endpoints: u32,
+}
+
 /// Looks through Orders and Sessions of all merchants, shown or not, for those who run the deployment. Reads only, and takes no locks.
 #[async_trait]
 pub trait BackOfficeStore: Send + Sync {
@@ -115,4 +145,19 @@ pub trait BackOfficeStore: Send + Sync {
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<PaymentTotals>, StoreError>;
+
+    /// Open operations of the Orders of these merchants, oldest first, at most `limit`.
+    async fn list_open_operations_of(
+        &self,
+        merchants: Vec<MerchantId>,
+        limit: u32,
+    ) -> Result<Vec<Operation>, StoreError>;
+
+    /// Whose a contract is that its merchant knows of.
+    async fn find_contract_merchant(&self, id: ContractId) -> Result<Option<MerchantId>, StoreError>;
+
+    /// What keeps notifications from the endpoints of these merchants that were not removed, or of all merchants. Reads a bounded number of rows for
+    /// each endpoint.
+    async fn count_delivery_troubles(&self, merchants: Option<Vec<MerchantId>>)
+    -> Result<DeliveryTroubles, StoreError>;
 }

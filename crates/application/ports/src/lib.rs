@@ -41,7 +41,8 @@ pub use audit_log::{
     SealsWritten, Unsealed, UnsealedAuditEntry, UnsealedCount,
 };
 pub use back_office::{
-    BackOfficeStore, MAX_FOUND, OrderSearch, PaymentTotals, SearchCursor, SearchFilter, SearchPage, SessionSearch,
+    BackOfficeStore, DeliveryTroubles, OrderSearch, PaymentTotals, SearchBounds, SearchCursor, SearchFilter,
+    SearchPage, SessionSearch,
 };
 pub use backlog::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
 pub use contract::{
@@ -65,9 +66,9 @@ pub use notifications::{
 };
 pub use operator::{
     AcceptInvitation, CredentialsChange, FirstInvitation, Invitation, InvitationAccepted, MoneyBasis, MoneyRequested,
-    NewInvitation, NewOperatorSession, OperatorAccount, OperatorChange, OperatorChanged, OperatorCredentials,
-    OperatorInvited, OperatorStore, PhcHash, RecoveryCodeHash, SecondFactor, SecondFactorUsed, SessionOpened,
-    SessionsToEnd, TokenHash, TotpAuthenticator,
+    NewInvitation, NewOperatorSession, OpenMoneyRequests, OperatorAccount, OperatorChange, OperatorChanged,
+    OperatorCredentials, OperatorInvited, OperatorStore, PhcHash, RecoveryCodeHash, SecondFactor, SecondFactorUsed,
+    SessionOpened, SessionsToEnd, TokenHash, TotpAuthenticator,
 };
 pub use outbox::{
     AttemptRecord, AttemptResult, Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, OutboxStore,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dropin_access::AuditAction;
-use dropin_contract::ContractStateKind;
+use dropin_contract::{Contract, ContractStateKind};
 use dropin_kernel::{
     BillingProfileId, Change, EventId, MerchantId, ParseIdError, RateOfferId, SessionId, Timestamp, Violation,
     ViolationCode, Violations,
@@ -146,7 +146,7 @@ impl Sessions {
         let now = self.clock.now();
         let draft = self.draft(caller, body, now).await??;
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
-        self.check_contract(caller, &draft).await??;
+        self.check_contract(caller, &draft, &profile).await??;
         if !caller.merchant.accepts(draft.currency()) {
             return Err(CreateSessionError::CurrencyNotEnabled(draft.currency()));
         }
@@ -215,7 +215,7 @@ impl Sessions {
             return Err(ReplaceSessionError::Unexpected);
         }
         let profile = self.profile(caller, &draft.billing).await?.map_err(RequestError::from)?;
-        self.check_contract(caller, &draft).await??;
+        self.check_contract(caller, &draft, &profile).await??;
         if !caller.merchant.accepts(draft.currency()) {
             return Err(ReplaceSessionError::CurrencyNotEnabled(draft.currency()));
         }
@@ -361,6 +361,7 @@ impl Sessions {
         &self,
         caller: &Caller,
         draft: &SessionDraft,
+        profile: &BillingProfile,
     ) -> Result<Result<(), RequestError>, StoreError> {
         let Some(id) = draft.contract_id else { return Ok(Ok(())) };
         let found = self.contracts.find_contract(caller.merchant.id, &ContractName::Id(id)).await?;
@@ -380,6 +381,13 @@ impl Sessions {
                     let mut both = Violations::new();
                     both.push("ContractId", ViolationCode::Conflict, &why);
                     both.push("Currency", ViolationCode::Conflict, why);
+                    return Ok(Err(both.into()));
+                }
+                _ if is_of_another_customer(contract, profile) => {
+                    let why = "must be of one customer: the contract has another BillingProfileReference";
+                    let mut both = Violations::new();
+                    both.push("ContractId", ViolationCode::Conflict, why);
+                    both.push(billing_field(&draft.billing), ViolationCode::Conflict, why);
                     return Ok(Err(both.into()));
                 }
                 ContractStateKind::Active | ContractStateKind::Suspended => return Ok(Ok(())),
@@ -414,6 +422,21 @@ impl Sessions {
             body: event::session_cancelled(&change.next),
             at: now,
         }
+    }
+}
+
+/// Whether the contract and the billing profile each name a customer of the merchant's, and not the same one.
+fn is_of_another_customer(contract: &Contract, profile: &BillingProfile) -> bool {
+    let of_contract = contract.billing_profile_reference.as_ref();
+    of_contract.zip(profile.details.reference.as_ref()).is_some_and(|(one, other)| one.as_str() != other.as_str())
+}
+
+/// The member of the request that names the billing profile.
+fn billing_field(billing: &RequestedBilling) -> &'static str {
+    match billing {
+        RequestedBilling::Supplied(_) => "BillingProfile.BillingProfileReference",
+        RequestedBilling::Reference(_) => "BillingProfileReference",
+        RequestedBilling::Id(_) => "BillingProfileId",
     }
 }
 

@@ -48,6 +48,8 @@ pub struct Context {
     pub mode: Mode,
     /// Whether it is production that other machines reach: public addresses of this machine are wrong there.
     pub is_public_production: bool,
+    /// Whether browsers reach the listener over TLS, its own or that of the proxy in front of it.
+    pub is_https: bool,
     /// Below what the services stand.
     pub prefixes: Prefixes,
     /// The time.
@@ -77,6 +79,7 @@ impl Context {
             keys: keys.folder(&settings.data),
             mode,
             is_public_production,
+            is_https: false,
             prefixes: Prefixes::default(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),

@@ -74,7 +74,8 @@ async fn start<C: Args>(
     let server = Server::new(name).listen(settings.address.listen)?.metrics_on(settings.listen.metrics_listen)?;
     let store = settings.store.open(Role::Service)?;
     let is_public = settings.mode.is_public_production(settings.address.listen, settings.listen.behind_proxy);
-    let context = Context::new(&process, store.clone(), &settings.store, &settings.keys, mode, is_public);
+    let mut context = Context::new(&process, store.clone(), &settings.store, &settings.keys, mode, is_public);
+    context.is_https = settings.listen.tls().is_some() || settings.listen.behind_proxy;
     let parts = compose(&context, settings.concerns).await?;
     join_deployment(&store, Some(&settings.mode), parts.master_key()).await?;
     let (server, services) = parts.mount_on(server);

@@ -227,8 +227,8 @@ fn refused(id: ContractId, reference: &str, status: u16, refusal: &Value) -> Opt
              contract is still ACTIVE."
         )),
         "SHOPPER_AUTHENTICATION_REQUIRED" => Some(format!(
-            "The issuer wants the shopper to authenticate; nothing was charged.{order} Have the shopper store the card anew: with a Session with \
-             OpenContract true, or with openContract."
+            "The issuer wants the shopper to authenticate; nothing was charged.{order} Bring the shopper back: create a Session with \
+             ContractId {id}, in which the shopper authenticates or takes another card."
         )),
         "DUPLICATE_MERCHANT_REFERENCE_ID" => Some(format!(
             "The reference {reference} was used before: this command charged nothing. `dropin contract show {id}` shows the Orders of the contract \
@@ -315,7 +315,7 @@ mod tests {
             declined.contains("Order o1, ReferenceId r 1") && declined.contains("another --reference"),
             "{declined}"
         );
-        assert!(said(402, "SHOPPER_AUTHENTICATION_REQUIRED").contains("OpenContract true"));
+        assert!(said(402, "SHOPPER_AUTHENTICATION_REQUIRED").contains(&format!("Session with ContractId {ID}")));
         assert!(said(409, "DUPLICATE_MERCHANT_REFERENCE_ID").contains("r 1 was used before"));
         assert!(said(409, "INVALID_CONTRACT_STATE").contains("dropin contract show"));
         assert!(said(503, "OUTCOME_UNKNOWN").contains("--reference 'r 1': the same reference charges nothing twice"));

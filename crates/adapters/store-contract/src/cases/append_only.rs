@@ -124,6 +124,9 @@ pub async fn what_is_written_stays_as_it_is(harness: Arc<Harness>) {
         let why = refused.expect_err(statement);
         assert!(why.contains("append"), "{statement}: {why}");
     }
+    for table in ["history", "ledger_transaction", "ledger_entry", "outbox_event"] {
+        harness.cannot_be_replaced(table);
+    }
     let kept =
         ["history", "ledger_transaction", "ledger_entry", "outbox_event"].map(|table| harness.count(table, "1 = 1"));
     assert_eq!(kept, [5, 1, 2, 2]);

@@ -1,18 +1,29 @@
 use std::sync::Arc;
 
+use dropin_card::LastFour;
 use dropin_kernel::{MerchantId, OrderId};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Order, OrderState};
-use dropin_ports::{OrderSearch, SearchFilter, SessionSearch};
+use dropin_ports::{OrderSearch, SearchBounds, SearchFilter, SessionSearch, Settled};
 use dropin_session::SessionStateKind;
 use dropin_validation::Email;
 
 use crate::Harness;
+use crate::harness::approval;
 use crate::steps::checkout;
 use crate::values::{at, fresh, profile, terms};
 
 fn all(filter: SearchFilter) -> OrderSearch {
-    OrderSearch { filter, state: None, under_review: false, payment_method: None, after: None, limit: 100 }
+    OrderSearch {
+        filter,
+        state: None,
+        under_review: false,
+        payment_method: None,
+        last_four: None,
+        after: None,
+        limit: 100,
+        bounds: SearchBounds::default(),
+    }
 }
 
 async fn found(harness: &Harness, search: OrderSearch) -> Vec<OrderId> {
@@ -124,12 +135,50 @@ pub async fn orders_are_found_by_what_they_are_named_by(harness: Arc<Harness>) {
     assert_eq!(named(&harness, both).await, [], "of another reference");
 }
 
+pub async fn orders_are_found_by_the_end_of_a_card(harness: Arc<Harness>) {
+    let ((one, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let four = |digits: &str| digits.parse::<LastFour>().unwrap();
+    let mut paid = Vec::new();
+    for (merchant, digits) in [(one.id, "4242"), (one.id, "0341"), (other.id, "4242")] {
+        let payment = harness.submitted(merchant).await;
+        let mut settlement = approval(&payment);
+        let change = settlement.order.as_mut().unwrap();
+        change.next = change.next.clone().with_last_four(four(digits));
+        assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+        let kept = harness.payment(payment.operation.id).await.order;
+        assert_eq!(kept.last_four, Some(four(digits)), "it is kept");
+        paid.push(kept);
+    }
+    harness.submitted(one.id).await;
+    let ends = |digits, filter| OrderSearch { last_four: Some(four(digits)), ..all(filter) };
+    let mut both = [paid[0].id, paid[2].id];
+    both.sort_by_key(|id| std::cmp::Reverse(*id));
+    assert_eq!(found(&harness, ends("4242", SearchFilter::default())).await, both);
+    assert_eq!(found(&harness, ends("0341", SearchFilter::default())).await, [paid[1].id], "with its zero");
+    assert_eq!(found(&harness, ends("9999", SearchFilter::default())).await, []);
+    let of_one = SearchFilter { merchants: Some(vec![one.id]), ..SearchFilter::default() };
+    assert_eq!(found(&harness, ends("4242", of_one.clone())).await, [paid[0].id]);
+    let reference = SearchFilter { reference: Some(paid[1].merchant_reference.clone()), ..of_one };
+    assert_eq!(found(&harness, ends("4242", reference.clone())).await, [], "both have to fit");
+    assert_eq!(found(&harness, ends("0341", reference)).await, [paid[1].id]);
+    for (since, until, count) in [(10, 11, 2), (11, 12, 0), (9, 10, 0)] {
+        let filter = SearchFilter { since: Some(at(since)), until: Some(at(until)), ..SearchFilter::default() };
+        assert_eq!(found(&harness, ends("4242", filter)).await.len(), count, "{since} to {until}");
+    }
+    let wrong = format!("UPDATE purchase_order SET card_last_four = '42424' WHERE id = '{}'", paid[0].id);
+    assert!(
+        harness.raw.execute(&wrong).unwrap_err().contains("purchase_order_card_last_four_digits"),
+        "no more than four digits"
+    );
+}
+
 pub async fn sessions_are_searched_like_orders(harness: Arc<Harness>) {
     let ((one, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
     let created = harness.session(one.id).await;
     let submitted = harness.submitted(one.id).await.session.unwrap();
     let foreign = harness.session(other.id).await;
-    let search = |filter, state| SessionSearch { filter, state, after: None, limit: 100 };
+    let search =
+        |filter, state| SessionSearch { filter, state, after: None, limit: 100, bounds: SearchBounds::default() };
     let ids = async |search: SessionSearch| {
         let page = harness.back_office.search_sessions(search).await.unwrap();
         assert_eq!(page.next, None);
@@ -173,4 +222,99 @@ pub async fn orders_are_summed(harness: Arc<Harness>) {
     assert_eq!(totals(None, 0, 100).await.iter().map(|(_, _, count, _)| count).sum::<u64>(), 3);
     assert_eq!(totals(None, 11, 100).await, [], "before the span");
     assert_eq!(totals(None, 0, 10).await, [], "behind the span");
+}
+
+pub async fn a_name_is_looked_for_among_the_merchants_meant(harness: Arc<Harness>) {
+    let ((one, _), (other, _), (crowd, _)) =
+        (harness.merchant().await, harness.merchant().await, harness.merchant().await);
+    let order = async |merchant, reference: String, second| {
+        let mut prepare = checkout(merchant, &reference, at(second));
+        prepare.checkout.as_mut().unwrap().document = "{\"Consumer\": {\"Email\": \"eve@shop.example\"}}".to_owned();
+        harness.payments.prepare_authorization(prepare.clone()).await.unwrap();
+        prepare.order.id
+    };
+    let bounds = SearchBounds { found: 3, scanned: 100 };
+    let first = order(one.id, "z-named-1".to_owned(), 10).await;
+    let wanted = vec![order(other.id, "z-named-2".to_owned(), 14).await, first];
+    for second in 20..25 {
+        order(crowd.id, format!("a-named-{second}"), second).await;
+    }
+    let email = || SearchFilter { email: Some("EVE@shop.example".to_owned()), ..SearchFilter::default() };
+    let search = async |filter, bounds| {
+        let page = harness.back_office.search_orders(OrderSearch { bounds, ..all(filter) }).await.unwrap();
+        (page.found.iter().map(|order| order.id).collect::<Vec<_>>(), page.is_cut)
+    };
+    let two = Some(vec![one.id, other.id]);
+    assert_eq!(search(SearchFilter { merchants: two.clone(), ..email() }, bounds).await, (wanted, false));
+    let (newest, is_cut) = search(email(), bounds).await;
+    let every = search(email(), SearchBounds::default()).await;
+    assert_eq!((&newest[..], is_cut), (&every.0[..3], true), "the newest, and that there are more");
+    assert_eq!((every.0.len(), every.1), (7, false));
+    // The same by the beginning of a reference that all have.
+    let mut of_all = Vec::new();
+    for (merchant, second) in [(one.id, 40), (crowd.id, 41), (crowd.id, 42), (crowd.id, 43), (crowd.id, 44)] {
+        of_all.push(order(merchant, format!("shared-{}", 99 - second), second).await);
+    }
+    let shared = || SearchFilter { reference: Some("shared-".to_owned()), ..SearchFilter::default() };
+    assert_eq!(search(SearchFilter { merchants: two, ..shared() }, bounds).await, (vec![of_all[0]], false));
+    assert_eq!(search(shared(), bounds).await, (vec![of_all[4], of_all[3], of_all[2]], true));
+}
+
+pub async fn addresses_fold_ascii_letters_alone(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let mut prepare = checkout(merchant.id, "folded", at(20));
+    let document = "{\"Consumer\": {\"Email\": \"BJÖRN@shop.example\"}}";
+    prepare.checkout.as_mut().unwrap().document = document.to_owned();
+    harness.payments.prepare_authorization(prepare.clone()).await.unwrap();
+    let at_address = |email: &str| SearchFilter { email: Some(email.to_owned()), ..SearchFilter::default() };
+    assert_eq!(named(&harness, at_address("bjÖrn@SHOP.example")).await, [prepare.order.id]);
+    assert_eq!(named(&harness, at_address("björn@shop.example")).await, []);
+}
+
+pub async fn a_search_goes_through_a_bounded_number_of_rows(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    for number in 0..5 {
+        let made = checkout(merchant.id, &format!("scanned-{number}"), at(50 + number));
+        harness.payments.prepare_authorization(made).await.unwrap();
+    }
+    harness.session(merchant.id).await;
+    harness.session(merchant.id).await;
+    let rounds = async |since: u64| {
+        let filter = SearchFilter { since: Some(at(since)), currency: Some(Currency::Try), ..SearchFilter::default() };
+        let bounds = SearchBounds { found: 200, scanned: 3 };
+        let (mut search, mut rounds) = (OrderSearch { bounds, ..all(filter) }, 1);
+        loop {
+            let page = harness.back_office.search_orders(search.clone()).await.unwrap();
+            assert_eq!(page.found, []);
+            search.after = page.next;
+            if search.after.is_none() {
+                return rounds;
+            }
+            rounds += 1;
+        }
+    };
+    assert_eq!(rounds(0).await, 2, "three rows, then two");
+    assert_eq!(rounds(53).await, 1, "the third row is before the beginning: there is nothing further back");
+    let sessions = async |since: u64| {
+        let filter = SearchFilter { since: Some(at(since)), currency: Some(Currency::Try), ..SearchFilter::default() };
+        let bounds = SearchBounds { found: 200, scanned: 1 };
+        let search = SessionSearch { filter, state: None, after: None, limit: 100, bounds };
+        harness.back_office.search_sessions(search).await.unwrap().next.is_some()
+    };
+    assert_eq!((sessions(0).await, sessions(1_000).await), (true, false));
+}
+
+pub async fn open_operations_are_listed_for_their_merchants(harness: Arc<Harness>) {
+    let ((one, _), (other, _), (third, _)) =
+        (harness.merchant().await, harness.merchant().await, harness.merchant().await);
+    let mut open = Vec::new();
+    for merchant in [one.id, third.id, other.id, one.id] {
+        open.push(harness.submitted(merchant).await.operation);
+    }
+    harness.authorized(one.id).await;
+    let listed = async |merchants, limit| harness.back_office.list_open_operations_of(merchants, limit).await.unwrap();
+    let both = [open[0].clone(), open[2].clone(), open[3].clone()];
+    assert_eq!(listed(vec![one.id, other.id], 10).await, both);
+    assert_eq!(listed(vec![one.id, other.id], 2).await, both[..2]);
+    assert_eq!(listed(vec![], 10).await, []);
 }

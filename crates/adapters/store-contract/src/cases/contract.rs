@@ -394,8 +394,15 @@ pub async fn contracts_of_a_profile_are_listed_oldest_first(harness: Arc<Harness
     let first = opened(&harness, merchant.id, "subscription-1", at(1)).await;
     let all = harness.contracts.list_contracts(merchant.id, "customer-7", 10).await.unwrap();
     assert_eq!(all, [first.clone(), second]);
+    let first_id = first.id;
+    assert_eq!(harness.back_office.find_contract_merchant(first_id).await, Ok(Some(merchant.id)));
     assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-7", 1).await, Ok(vec![first]));
     assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-8", 10).await, Ok(vec![]));
+    // One that a Session is opening is hidden, and takes no place of the others.
+    let (_, opening) = opening_in_session(&harness, merchant.id, ContractKind::Recurring, at(0)).await;
+    prepared(&harness, opening).await;
+    let oldest = harness.contracts.list_contracts(merchant.id, "customer-7", 1).await.unwrap();
+    assert_eq!(oldest.iter().map(|one| one.id).collect::<Vec<_>>(), [first_id]);
 }
 
 pub async fn a_contract_is_due_when_its_card_ends(harness: Arc<Harness>) {
@@ -461,6 +468,7 @@ pub async fn what_a_session_opens_is_not_found_before_it_is_open(harness: Arc<Ha
     assert_eq!(payment.contract, Some(contract.clone()));
     let name = ContractName::Id(contract.id);
     assert_eq!(harness.contracts.find_contract(merchant.id, &name).await, Ok(None));
+    assert_eq!(harness.back_office.find_contract_merchant(contract.id).await, Ok(None));
     assert_eq!(harness.contracts.list_contracts(merchant.id, "customer-7", 10).await, Ok(vec![]));
     assert_eq!(harness.payments.settle(stored(&payment, at(2))).await, Ok(Settled::Done));
     assert_eq!(found(&harness, &contract).await.origin, contract.origin);
@@ -503,6 +511,26 @@ pub async fn saved_cards_are_listed_by_their_last_use(harness: Arc<Harness>) {
     let closed = found(&harness, &newest).await;
     assert_eq!(harness.contracts.change_contract(closing(&closed, at(8))).await, Ok(Changed::Done));
     assert_eq!(listed(10).await, [oldest.id, middle.id]);
+}
+
+pub async fn a_card_that_is_used_often_hides_no_other_use(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let mut cards = Vec::new();
+    for second in 1..=3 {
+        let (contract, prepare) = opening_in_session(&harness, merchant.id, ContractKind::OneClick, at(second)).await;
+        let payment = prepared(&harness, prepare).await;
+        assert_eq!(harness.payments.settle(stored(&payment, at(second))).await, Ok(Settled::Done));
+        cards.push(contract);
+    }
+    for (number, second) in [(0, 6), (2, 10), (2, 11), (2, 12)] {
+        let card = found(&harness, &cards[number]).await;
+        let payment = prepared(&harness, charging(&card, &format!("again-{second}"), at(second))).await;
+        let paid = charged(&payment, TryResult::Approved, at(second));
+        assert_eq!(harness.payments.settle(paid).await, Ok(Settled::Done));
+    }
+    let listed = harness.contracts.list_saved_cards(merchant.id, "customer-7", 3).await.unwrap();
+    let expected = [2, 0, 1].map(|number: usize| cards[number].id);
+    assert_eq!(listed.iter().map(|card| card.id).collect::<Vec<_>>(), expected);
 }
 
 pub async fn the_database_refuses_what_the_domain_does(harness: Arc<Harness>) {

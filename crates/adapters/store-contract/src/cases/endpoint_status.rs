@@ -26,6 +26,7 @@ pub async fn endpoints_have_the_status_of_their_queues(harness: Arc<Harness>) {
     for of in [merchant.id, merchant.id, other.id] {
         harness.authorized(of).await;
     }
+    let foreign = other.id;
     let mut ids = [endpoint.id, sister.id];
     ids.sort_unstable();
     let queued = |id| EndpointStatus { waiting: 2, oldest_due: Some(at(20)), ..idle(id) };
@@ -63,8 +64,16 @@ pub async fn endpoints_have_the_status_of_their_queues(harness: Arc<Harness>) {
     let mut both = [own, other.clone()];
     both.sort_by_key(|one| one.endpoint_id);
     assert_eq!(statuses(&harness, merchant.id).await, both);
+    let troubles = async |merchants| {
+        let found = harness.back_office.count_delivery_troubles(merchants).await.unwrap();
+        (found.parked, found.failing_endpoints)
+    };
+    assert_eq!(troubles(None).await, (1, 2), "of the other merchant a first try is under way, which has not failed");
+    assert_eq!(troubles(Some(vec![merchant.id, foreign])).await, (1, 2));
+    assert_eq!((troubles(Some(vec![foreign])).await, troubles(Some(vec![])).await), ((0, 0), (0, 0)));
     harness.access.change_endpoint(endpoint.id, EndpointChange::Removed(at(200)), audited()).await.unwrap();
     assert_eq!(statuses(&harness, merchant.id).await, [other]);
+    assert_eq!(troubles(None).await, (0, 1), "what waits for a removed endpoint waits for nobody");
 }
 
 pub async fn a_long_queue_is_counted_so_far_only(harness: Arc<Harness>) {

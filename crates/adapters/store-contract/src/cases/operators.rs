@@ -293,7 +293,8 @@ pub async fn a_disabled_operator_comes_back_as_it_was(harness: Arc<Harness>) {
     assert_eq!(change(&harness, cat.id, OperatorChange::Enabled).await, OperatorChanged::Done);
     assert_eq!(account(&harness, cat.id).await.operator.state, OperatorState::Invited);
     let accept = harness.operators.accept_invitation(acceptance(link.token, &cat, at(2))).await;
-    assert_eq!(accept, Ok(InvitationAccepted::Done));
+    assert_eq!(accept, Ok(InvitationAccepted::Gone), "its link ended when it was disabled");
+    assert_eq!(harness.operators.find_invitation(link.token).await, Ok(None));
 }
 
 pub async fn a_reset_leaves_a_link_alone(harness: Arc<Harness>) {
@@ -369,4 +370,28 @@ pub async fn a_damaged_operator_is_corrupt(harness: Arc<Harness>) {
         update(mend).unwrap();
         assert_eq!(account(&harness, ana.id).await, sound);
     }
+}
+
+pub async fn of_many_first_operators_one_comes(harness: Arc<Harness>) {
+    let racer = |number: u32| {
+        let harness = harness.clone();
+        tokio::spawn(async move {
+            let (operators, link) = (&harness.operators, link(100));
+            let invited_by = act(AuditAction::OperatorInvite);
+            let made = operators.invite_first_operator(link.clone(), invited_by).await.unwrap();
+            let owner = invited(
+                &format!("owner-{number}@shop.example"),
+                rights(&[OperatorRole::Owner], OperatorScope::Deployment),
+            );
+            let links = harness.count("operator_invitation", "operator_id IS NULL");
+            assert!(links <= 1, "{links} links for the first operator");
+            let accepted = operators.accept_invitation(acceptance(link.token, &owner, at(2))).await.unwrap();
+            made == FirstInvitation::Done && accepted == InvitationAccepted::Done
+        })
+    };
+    let mut came = 0;
+    for racer in (0..8).map(racer).collect::<Vec<_>>() {
+        came += u32::from(racer.await.unwrap());
+    }
+    assert_eq!((came, harness.operators.list_operators().await.unwrap().len()), (1, 1));
 }

@@ -12,7 +12,7 @@ use dropin_ports::{
 };
 
 use super::rows::{EntryRow, HeadRow, SealRow, chain_id, head};
-use crate::connection::AnyConnection;
+use crate::connection::{AnyConnection, MultiBackend};
 use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{audit_log, audit_seal, audit_sealer, audit_unsealed};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
@@ -37,8 +37,8 @@ impl AuditSealStore for Store {
         self.write(move |connection| claim(connection, held, now, lease_until).map(TxOutcome::Commit)).await
     }
 
-    async fn find_unsealed(&self, limit: u32) -> Result<Unsealed, StoreError> {
-        self.read(move |connection| unsealed(connection, limit)).await
+    async fn find_unsealed(&self, limit: u32, except: Vec<AuditChain>) -> Result<Unsealed, StoreError> {
+        self.read(move |connection| unsealed(connection, limit, &except)).await
     }
 
     async fn write_seals(&self, lease: SealingLease, seals: Vec<AuditSeal>) -> Result<SealsWritten, StoreError> {
@@ -159,14 +159,33 @@ fn claim(
     Ok(epoch.map(|epoch| SealingLease { epoch }))
 }
 
-fn unsealed(connection: &mut AnyConnection, limit: u32) -> Result<Unsealed, Fault> {
-    let rows: Vec<EntryRow> = audit_log::table
+fn unsealed(connection: &mut AnyConnection, limit: u32, except: &[AuditChain]) -> Result<Unsealed, Fault> {
+    let limit = i64::from(limit);
+    let merchants: Vec<_> = except.iter().flatten().map(|merchant| Id(merchant.uuid())).collect();
+    let seal = audit_seal::table.filter(audit_seal::entry_id.eq(audit_log::id));
+    let mut waiting = audit_log::table
         .inner_join(audit_unsealed::table.on(audit_unsealed::position.eq(audit_log::position)))
+        .filter(diesel::dsl::not(diesel::dsl::exists(seal)))
         .order(audit_log::position)
-        .limit(i64::from(limit))
+        .limit(limit)
         .select(EntryRow::as_select())
+        .into_boxed::<MultiBackend>();
+    if except.contains(&None) {
+        waiting = waiting.filter(audit_log::merchant_id.is_not_null());
+    }
+    if !merchants.is_empty() {
+        waiting = waiting.filter(audit_log::merchant_id.is_null().or(audit_log::merchant_id.ne_all(merchants)));
+    }
+    let rows: Vec<EntryRow> = waiting.load(connection).in_table("audit_log")?;
+    let sealed: Vec<Id> = audit_unsealed::table
+        .inner_join(audit_log::table.on(audit_log::position.eq(audit_unsealed::position)))
+        .inner_join(audit_seal::table.on(audit_seal::entry_id.eq(audit_log::id)))
+        .order(audit_unsealed::position)
+        .limit(limit)
+        .select(audit_log::id)
         .load(connection)
-        .in_table("audit_log")?;
+        .in_table(SEAL)?;
+    let sealed = sealed.into_iter().map(|id| AuditEntryId::new(id.0)).collect();
     let entries: Vec<AuditEntry> = rows.into_iter().map(EntryRow::restore).collect::<Result<_, _>>()?;
     let chains: BTreeSet<Id> = entries.iter().map(|entry| chain_id(entry.merchant_id)).collect();
     let mut heads = Vec::with_capacity(chains.len());
@@ -180,7 +199,7 @@ fn unsealed(connection: &mut AnyConnection, limit: u32) -> Result<Unsealed, Faul
             .in_table(SEAL)?;
         heads.extend(row.map(head).transpose()?);
     }
-    Ok(Unsealed { entries, heads })
+    Ok(Unsealed { entries, heads, sealed })
 }
 
 statement! {

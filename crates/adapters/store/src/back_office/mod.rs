@@ -1,17 +1,33 @@
 //! What those who run the deployment look for: Orders and Sessions of all merchants, and sums of Orders.
 
+/// A condition on `merchant_id`: one of those in a list as JSON.
+macro_rules! one_of {
+    (postgres) => {
+        "merchant_id = ANY (ARRAY(SELECT CAST(value AS uuid) FROM json_array_elements_text(CAST(? AS json)) AS value))"
+    };
+    (sqlite) => {
+        "merchant_id IN (SELECT value FROM json_each(?))"
+    };
+}
+
 mod named;
 mod orders;
 mod scan;
 mod sessions;
 mod totals;
+mod troubles;
 
 use async_trait::async_trait;
-use dropin_kernel::{MerchantId, OrderId, SessionId, Timestamp};
-use dropin_order::Order;
-use dropin_ports::{BackOfficeStore, OrderSearch, PaymentTotals, SearchPage, SessionSearch, StoreError};
+use dropin_kernel::{ContractId, MerchantId, OrderId, SessionId, Timestamp};
+use dropin_order::{Operation, Order};
+use dropin_ports::{
+    BackOfficeStore, DeliveryTroubles, OrderSearch, PaymentTotals, SearchPage, SessionSearch, StoreError,
+};
 use dropin_session::Session;
 
+use crate::contract;
+use crate::payment::operation;
+use crate::sql::Id;
 use crate::store::Store;
 
 #[async_trait]
@@ -32,4 +48,30 @@ impl BackOfficeStore for Store {
     ) -> Result<Vec<PaymentTotals>, StoreError> {
         self.read(move |connection| totals::read(connection, merchant, since, until)).await
     }
+
+    async fn list_open_operations_of(
+        &self,
+        merchants: Vec<MerchantId>,
+        limit: u32,
+    ) -> Result<Vec<Operation>, StoreError> {
+        let merchants: Vec<Id> = merchants.iter().map(|merchant| Id(merchant.uuid())).collect();
+        self.read(move |connection| operation::open_of(connection, &merchants, limit)).await
+    }
+
+    async fn find_contract_merchant(&self, id: ContractId) -> Result<Option<MerchantId>, StoreError> {
+        self.read(move |connection| contract::find_merchant(connection, Id(id.uuid()))).await
+    }
+
+    async fn count_delivery_troubles(
+        &self,
+        merchants: Option<Vec<MerchantId>>,
+    ) -> Result<DeliveryTroubles, StoreError> {
+        self.read(move |connection| troubles::count(connection, merchants.as_deref())).await
+    }
+}
+
+/// Ids as a JSON list; they need no quoting.
+fn listed(merchants: &[MerchantId]) -> String {
+    let ids: Vec<_> = merchants.iter().map(|merchant| format!("\"{merchant}\"")).collect();
+    format!("[{}]", ids.join(","))
 }

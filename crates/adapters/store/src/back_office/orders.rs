@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use dropin_kernel::{OrderId, Timestamp};
 use dropin_order::Order;
-use dropin_ports::{MAX_FOUND, OrderSearch, SearchCursor, SearchPage};
+use dropin_ports::{OrderSearch, SearchCursor, SearchPage};
 use uuid::Uuid;
 
 use super::named::{self, Named};
@@ -23,14 +23,20 @@ pub(super) fn search(
     connection: &mut AnyConnection,
     search: &OrderSearch,
 ) -> Result<SearchPage<Order, OrderId>, Fault> {
-    let named = named::find(connection, &search.filter)?;
+    let named = match (named::find(connection, &search.filter, search.bounds)?, search.last_four) {
+        (None, Some(last_four)) => Some(named::by_card(connection, &search.filter, search.bounds, last_four)?),
+        (named, _) => named,
+    };
     let newest = (Instant(search.filter.until.unwrap_or(Timestamp::MAX)), Id(Uuid::nil()));
     let from = search.after.map_or(newest, |after| (Instant(after.at), Id(after.id.uuid())));
     let looks_at_all = named.is_some() || search.under_review || !narrows(search);
-    let end = if looks_at_all { None } else { scan::end(connection, Table::Orders, &search.filter, from)? };
-    let rows = read(connection, search, named.as_ref(), from, end)?;
-    let limit = if named.is_some() { MAX_FOUND } else { search.limit };
-    let is_full = u32::try_from(rows.len()).is_ok_and(|read| limit <= read);
+    let end =
+        if looks_at_all { None } else { scan::end(connection, Table::Orders, &search.filter, search.bounds, from)? };
+    let mut rows = read(connection, search, named.as_ref(), from, end)?;
+    let limit = usize::try_from(if named.is_some() { search.bounds.found } else { search.limit }).unwrap_or(usize::MAX);
+    let is_full = limit <= rows.len();
+    let is_cut = named.as_ref().is_some_and(|named| named.is_cut || limit < rows.len());
+    rows.truncate(limit);
     let mut found = rows.into_iter().map(OrderRow::restore).collect::<Result<Vec<_>, _>>()?;
     let last = found.last().map(|order| SearchCursor { at: order.created_at, id: order.id });
     let next = match (named, is_full, end) {
@@ -39,7 +45,7 @@ pub(super) fn search(
         (None, false, end) => end.map(|(at, id)| SearchCursor { at: at.0, id: OrderId::new(id.0) }),
     };
     found.retain(|order| fits(search, order));
-    Ok(SearchPage { found, next })
+    Ok(SearchPage { found, next, is_cut })
 }
 
 /// Whether rows are passed over, so that an end has to be set to how many are read.
@@ -73,7 +79,7 @@ fn read(
         .order((purchase_order::created_at.desc(), purchase_order::id.desc()))
         .into_boxed::<MultiBackend>();
     orders = match named {
-        Some(named) => orders.limit(i64::from(MAX_FOUND)).filter(
+        Some(named) => orders.limit(i64::from(search.bounds.found) + 1).filter(
             purchase_order::session_id
                 .eq_any(named.sessions.iter().copied().map(Some).collect::<Vec<_>>())
                 .assume_not_null()
@@ -120,6 +126,9 @@ fn read(
     }
     if let Some(state) = search.state {
         orders = orders.filter(purchase_order::state.eq(state.as_str()));
+    }
+    if let Some(last_four) = search.last_four {
+        orders = orders.filter(purchase_order::card_last_four.eq(last_four.to_string()));
     }
     if search.under_review {
         // In the words of the partial index, so that this is used.

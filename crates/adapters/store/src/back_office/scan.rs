@@ -2,15 +2,12 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use dropin_ports::SearchFilter;
+use dropin_ports::{SearchBounds, SearchFilter};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
-
-/// Rows that a search with a filter goes through at most. An index alone says where they end.
-const MAX_SCANNED_ROWS: i64 = 20_000;
 
 /// Where a row stands in the order of a search.
 pub(super) type Position = (Instant, Id);
@@ -45,19 +42,21 @@ pub(super) enum Table {
     Sessions,
 }
 
-/// The last row that a search behind `from` looks at; `None` when it looks at all that are left.
+/// The last row that a search behind `from` looks at; `None` when it looks at all that are left, or at all that the filter's beginning leaves. An index
+/// alone says where it is.
 pub(super) fn end(
     connection: &mut AnyConnection,
     table: Table,
     filter: &SearchFilter,
+    bounds: SearchBounds,
     (at, id): Position,
 ) -> Result<Option<Position>, Fault> {
-    let rows = MAX_SCANNED_ROWS - 1;
+    let rows = i64::from(bounds.scanned.saturating_sub(1));
     let merchant = match filter.merchants.as_deref() {
         Some([one]) => Some(Id(one.uuid())),
         _ => None,
     };
-    match (table, merchant) {
+    let end: Option<Position> = match (table, merchant) {
         (Table::Orders, None) => on_each!(connection, inner => OrdersEnd { at, id, rows }.get_result(inner)),
         (Table::Orders, Some(merchant)) => {
             on_each!(connection, inner => OrdersEndOf { merchant, at, id, rows }.get_result(inner))
@@ -68,5 +67,9 @@ pub(super) fn end(
         }
     }
     .optional()
-    .in_table("purchase_order")
+    .in_table(match table {
+        Table::Orders => "purchase_order",
+        Table::Sessions => "session",
+    })?;
+    Ok(end.filter(|(at, _)| filter.since.is_none_or(|since| since <= at.0)))
 }

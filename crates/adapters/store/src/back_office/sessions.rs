@@ -4,7 +4,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use dropin_kernel::{SessionId, Timestamp};
-use dropin_ports::{MAX_FOUND, SearchCursor, SearchPage, SessionSearch};
+use dropin_ports::{SearchCursor, SearchPage, SessionSearch};
 use dropin_session::Session;
 use uuid::Uuid;
 
@@ -23,14 +23,17 @@ pub(super) fn search(
     connection: &mut AnyConnection,
     search: &SessionSearch,
 ) -> Result<SearchPage<Session, SessionId>, Fault> {
-    let named = named::find(connection, &search.filter)?;
+    let named = named::find(connection, &search.filter, search.bounds)?;
     let newest = (Instant(search.filter.until.unwrap_or(Timestamp::MAX)), Id(Uuid::nil()));
     let from = search.after.map_or(newest, |after| (Instant(after.at), Id(after.id.uuid())));
     let looks_at_all = named.is_some() || !narrows(search);
-    let end = if looks_at_all { None } else { scan::end(connection, Table::Sessions, &search.filter, from)? };
-    let rows = read(connection, search, named.as_ref(), from, end)?;
-    let limit = if named.is_some() { MAX_FOUND } else { search.limit };
-    let is_full = u32::try_from(rows.len()).is_ok_and(|read| limit <= read);
+    let end =
+        if looks_at_all { None } else { scan::end(connection, Table::Sessions, &search.filter, search.bounds, from)? };
+    let mut rows = read(connection, search, named.as_ref(), from, end)?;
+    let limit = usize::try_from(if named.is_some() { search.bounds.found } else { search.limit }).unwrap_or(usize::MAX);
+    let is_full = limit <= rows.len();
+    let is_cut = named.as_ref().is_some_and(|named| named.is_cut || limit < rows.len());
+    rows.truncate(limit);
     let mut found = rows.into_iter().map(|(row, profile)| row.restore(&profile)).collect::<Result<Vec<_>, _>>()?;
     let last = found.last().map(|session| SearchCursor { at: session.created_at, id: session.id });
     let next = match (named, is_full, end) {
@@ -40,7 +43,7 @@ pub(super) fn search(
     };
     let totals = search.filter.totals.as_ref();
     found.retain(|session| totals.is_none_or(|totals| totals.contains(&session.terms.total)));
-    Ok(SearchPage { found, next })
+    Ok(SearchPage { found, next, is_cut })
 }
 
 fn narrows(search: &SessionSearch) -> bool {
@@ -63,7 +66,9 @@ fn read(
         .order((session::created_at.desc(), session::id.desc()))
         .into_boxed::<MultiBackend>();
     sessions = match named {
-        Some(named) => sessions.limit(i64::from(MAX_FOUND)).filter(session::id.eq_any(named.sessions.clone())),
+        Some(named) => {
+            sessions.limit(i64::from(search.bounds.found) + 1).filter(session::id.eq_any(named.sessions.clone()))
+        }
         None => sessions.limit(i64::from(search.limit)).filter(
             sql::<Bool>("(session.created_at, session.id) < (")
                 .bind::<SqlInstant, _>(at)

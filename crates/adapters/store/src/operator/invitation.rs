@@ -11,14 +11,25 @@ use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{operator, operator_invitation};
 use crate::sql::{Id, Instant};
 
+/// Key of the advisory lock of whoever invites or becomes the first operator ("operator" in ASCII).
+const FIRST_OPERATOR_LOCK: i64 = 0x6f70_6572_6174_6f72;
+
+/// Forgets the link of an operator.
+pub(super) fn forget(connection: &mut AnyConnection, owner: Id) -> Result<(), Fault> {
+    diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.eq(owner)))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Writes a link down, in place of the one that the operator had.
 pub(super) fn write(connection: &mut AnyConnection, owner: Option<Id>, new: &NewInvitation) -> Result<(), Fault> {
     match owner {
-        Some(id) => diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.eq(id)))
-            .execute(connection)?,
-        None => diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.is_null()))
-            .execute(connection)?,
-    };
+        Some(id) => forget(connection, id)?,
+        None => {
+            diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.is_null()))
+                .execute(connection)?;
+        }
+    }
     diesel::insert_into(operator_invitation::table)
         .values((
             operator_invitation::token_hash.eq(new.token.0.to_vec()),
@@ -34,7 +45,16 @@ fn is_any_operator(connection: &mut AnyConnection) -> Result<bool, Fault> {
     Ok(found.is_some())
 }
 
+/// Lets those who invite or become the first operator wait for each other. SQLite has one writer at a time anyway.
+fn take_turns(connection: &mut AnyConnection) -> Result<(), Fault> {
+    if let AnyConnection::Postgres(inner) = connection {
+        diesel::sql_query(format!("SELECT pg_advisory_xact_lock({FIRST_OPERATOR_LOCK})")).execute(inner)?;
+    }
+    Ok(())
+}
+
 pub(super) fn invite_first(connection: &mut AnyConnection, new: &NewInvitation) -> Result<FirstInvitation, Fault> {
+    take_turns(connection)?;
     if is_any_operator(connection)? {
         return Ok(FirstInvitation::OperatorsExist);
     }
@@ -85,6 +105,9 @@ pub(super) fn accept(connection: &mut AnyConnection, accept: &AcceptInvitation) 
     let owner: Option<Option<Id>> =
         links.select(operator_invitation::operator_id).first(connection).optional().in_table("operator_invitation")?;
     let Some(owner) = owner else { return Ok(InvitationAccepted::Gone) };
+    if owner.is_none() {
+        take_turns(connection)?;
+    }
     // Of an operator who was disabled meanwhile the link is of no use.
     if let Some(owner) = owner
         && !account::lock(connection, owner, OperatorState::Invited)?

@@ -1,7 +1,7 @@
 //! Orders and the operations asked of the processor: each method of the port is one step.
 
 mod find;
-mod operation;
+pub(crate) mod operation;
 mod order;
 mod prepare;
 mod refund;

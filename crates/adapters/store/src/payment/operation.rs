@@ -17,7 +17,7 @@ use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::idempotency;
 use crate::rows::{OpRow, read_kind, read_state};
-use crate::schema::processor_op;
+use crate::schema::{processor_op, purchase_order};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::worker_pool::TxOutcome;
@@ -100,6 +100,8 @@ const OPEN: &str = concat!(
     op_columns!(),
     " FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') ORDER BY position LIMIT ?"
 );
+
+const IS_OPEN: &str = "processor_op.state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
 
 statement! {
     /// How many are open, of each sort, and since when.
@@ -207,6 +209,20 @@ pub(super) fn open(connection: &mut AnyConnection, limit: u32) -> Result<Vec<Ope
     open.into_iter().map(OpRow::restore).collect()
 }
 
+/// The same of these merchants' Orders.
+pub(crate) fn open_of(connection: &mut AnyConnection, merchants: &[Id], limit: u32) -> Result<Vec<Operation>, Fault> {
+    let open: Vec<OpRow> = processor_op::table
+        .inner_join(purchase_order::table)
+        .filter(diesel::dsl::sql::<diesel::sql_types::Bool>(IS_OPEN))
+        .filter(purchase_order::merchant_id.eq_any(merchants))
+        .order(processor_op::position)
+        .limit(i64::from(limit))
+        .select(OpRow::as_select())
+        .load(connection)
+        .in_table(TABLE)?;
+    open.into_iter().map(OpRow::restore).collect()
+}
+
 /// The open operations, counted.
 pub(super) fn count(connection: &mut AnyConnection) -> Result<Vec<OpenOperations>, Fault> {
     let counted: Vec<(String, String, i64, Instant)> =
@@ -233,7 +249,7 @@ mod tests {
         let zero = Instant(Timestamp::from_micros(0));
         let due =
             diesel::debug_query::<diesel::pg::Pg, _>(&Due { now: zero, deferred_since: zero, limit: 1 }).to_string();
-        for text in [CLOSE, POSTPONE, OPEN, COUNT, &due] {
+        for text in [CLOSE, POSTPONE, OPEN, IS_OPEN, COUNT, &due] {
             assert!(text.contains(&list), "{text} should have {list}");
         }
     }

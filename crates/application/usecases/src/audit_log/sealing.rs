@@ -1,18 +1,18 @@
 //! Sealing: each entry gets a number in its merchant's chain and a MAC over itself and the seal before it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dropin_kernel::MerchantId;
+use dropin_kernel::{AuditEntryId, MerchantId};
 use dropin_ports::{
     AuditChain, AuditEntry, AuditSeal, AuditSealStore, AuditSealer, Clock, KeyringError, Metric, MetricSource,
     SealingLease, SealsWritten, StoreError, Unsealed,
 };
 
-use super::actor_words;
+use super::{actor_words, chain_name};
 
 /// How long the right to seal is one program's: longer than a round, and how long sealing pauses at most after a crash.
 const LEASE: Duration = Duration::from_secs(5);
@@ -37,16 +37,33 @@ pub struct Sealing {
     sealer: Arc<dyn AuditSealer>,
     clock: Arc<dyn Clock>,
     lease: Mutex<Option<SealingLease>>,
+    seen: Mutex<Seen>,
     sealed: AtomicU64,
+}
+
+/// The number and the MAC of a chain's last seal.
+type Head = (i64, [u8; 32]);
+
+/// What this program wrote and found for as long as it runs, so that a chain which is cut and sealed anew behind its back is noticed.
+#[derive(Default)]
+struct Seen {
+    /// The last seals that it wrote.
+    heads: HashMap<AuditChain, Head>,
+    /// Chains that it seals no more.
+    refused: HashSet<AuditChain>,
+    /// Entries that were told of because somebody else had sealed them.
+    foreign: HashSet<AuditEntryId>,
 }
 
 impl Sealing {
     /// Holds no lease yet.
     pub fn new(store: Arc<dyn AuditSealStore>, sealer: Arc<dyn AuditSealer>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, sealer, clock, lease: Mutex::default(), sealed: AtomicU64::new(0) }
+        Self { store, sealer, clock, lease: Mutex::default(), seen: Mutex::default(), sealed: AtomicU64::new(0) }
     }
 
     /// Seals what waits, at most `limit` entries; how many. None also where another program does so.
+    ///
+    /// A chain whose last seal is not what this program wrote any more is told of and sealed no further; the others go on.
     ///
     /// # Errors
     /// [`SealError`]; what waits goes on waiting.
@@ -58,11 +75,17 @@ impl Sealing {
         let lease = self.store.claim_sealing(self.held(), now, now.plus(LEASE)).await?;
         self.hold(lease);
         let Some(lease) = lease else { return Ok(0) };
-        let waiting = self.store.find_unsealed(limit).await?;
+        let refused = self.seen().refused.iter().copied().collect();
+        let waiting = self.store.find_unsealed(limit, refused).await?;
         let seals = self.seal(waiting)?;
+        if seals.is_empty() {
+            return Ok(0);
+        }
         let count = u32::try_from(seals.len()).unwrap_or(limit);
+        let heads: Vec<_> = seals.iter().map(|seal| (seal.chain, (seal.sequence, seal.mac))).collect();
         match self.store.write_seals(lease, seals).await? {
             SealsWritten::Done => {
+                self.seen().heads.extend(heads);
                 self.sealed.fetch_add(count.into(), Ordering::Relaxed);
                 Ok(count)
             }
@@ -74,19 +97,35 @@ impl Sealing {
     }
 
     fn seal(&self, waiting: Unsealed) -> Result<Vec<AuditSeal>, KeyringError> {
-        let mut heads: HashMap<AuditChain, (i64, [u8; 32])> =
+        let mut heads: HashMap<AuditChain, Head> =
             waiting.heads.into_iter().map(|head| (head.chain, (head.sequence, head.mac))).collect();
+        let mut seen = self.seen();
+        seen.tell_foreign(waiting.sealed);
+        let chains: HashSet<AuditChain> = waiting.entries.iter().map(|entry| entry.merchant_id).collect();
+        for chain in chains {
+            seen.compare(chain, heads.get(&chain));
+        }
         let mut seals = Vec::with_capacity(waiting.entries.len());
         for entry in waiting.entries {
             let (chain, sealed_at) = (entry.merchant_id, self.clock.now());
+            if seen.refused.contains(&chain) {
+                continue;
+            }
             let head = heads.get(&chain);
-            let (sequence, previous) = (head.map_or(1, |(last, _)| last + 1), head.map(|(_, mac)| mac));
-            let message = seal_message(&entry, chain, sequence, previous, sealed_at.micros());
+            let Some(sequence) = head.map_or(Some(1), |(last, _)| last.checked_add(1)) else {
+                seen.refuse(chain, "no number comes behind that of its last seal");
+                continue;
+            };
+            let message = seal_message(&entry, chain, sequence, head.map(|(_, mac)| mac), sealed_at.micros());
             let (key_id, mac) = self.sealer.seal(&message)?;
             heads.insert(chain, (sequence, mac));
             seals.push(AuditSeal { entry: entry.id, chain, sequence, key_id, mac, sealed_at });
         }
         Ok(seals)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn held(&self) -> Option<SealingLease> {
@@ -95,6 +134,45 @@ impl Sealing {
 
     fn hold(&self, lease: Option<SealingLease>) {
         *self.lease.lock().unwrap_or_else(PoisonError::into_inner) = lease;
+    }
+}
+
+impl Seen {
+    /// Refuses a chain whose head went back behind what was written, or became another one. One that went on was sealed by another program.
+    fn compare(&mut self, chain: AuditChain, found: Option<&Head>) {
+        let Some(written) = self.heads.get(&chain) else { return };
+        let is_kept = found.is_some_and(|found| found == written || written.0 < found.0);
+        if !is_kept {
+            let found = found.map_or(0, |(sequence, _)| *sequence);
+            let why = format!(
+                "its seals went back or were exchanged: number {} was written, and it ends at {found}",
+                written.0
+            );
+            self.refuse(chain, &why);
+        }
+    }
+
+    fn refuse(&mut self, chain: AuditChain, why: &str) {
+        if self.refused.insert(chain) {
+            let chain = chain_name(chain);
+            log::error!(
+                chain = chain.as_str();
+                "audit: the chain is sealed no further, {why}; run dropin audit verify with a head that was kept, and restart this \
+                 program when the chain may go on (also after a restore)"
+            );
+        }
+    }
+
+    fn tell_foreign(&mut self, entries: Vec<AuditEntryId>) {
+        for entry in entries {
+            if self.foreign.insert(entry) {
+                let entry = entry.to_string();
+                log::error!(
+                    entry = entry.as_str();
+                    "audit: an entry that waits for its seal has one that no sealer wrote; dropin audit verify tells where"
+                );
+            }
+        }
     }
 }
 

@@ -19,6 +19,9 @@ const PAGE: u32 = 500;
 /// How long an entry may wait for its seal before that is told.
 const SEALED_WITHIN: Duration = Duration::from_secs(60);
 
+/// How long after its entry a seal is made at most, unless no settler ran or somebody wrote the chain anew.
+const SEALED_LATE: Duration = Duration::from_secs(60 * 60);
+
 /// A head that was written down elsewhere: `CHAIN:NUMBER:MAC`, as `dropin audit head` prints it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownHead {
@@ -154,6 +157,16 @@ pub enum AuditFinding {
         /// The number.
         sequence: i64,
     },
+    /// Seals in a row that were made over an hour after their entries happened, with no head written down since: no settler ran, or somebody had
+    /// the chain sealed anew.
+    SealedLate {
+        /// The chain.
+        chain: AuditChain,
+        /// The first number.
+        first: i64,
+        /// The last one.
+        last: i64,
+    },
 }
 
 impl fmt::Display for AuditFinding {
@@ -181,6 +194,13 @@ impl fmt::Display for AuditFinding {
             Self::HeadDiffers { chain, sequence } => {
                 write!(f, "{} number {sequence}: another seal than was written down", name(chain))
             }
+            Self::SealedLate { chain, first, last } => {
+                write!(
+                    f,
+                    "{} numbers {first} to {last}: sealed late, over an hour after they happened; when no settler ran then, keep a head of now and give it",
+                    name(chain)
+                )
+            }
         }
     }
 }
@@ -205,6 +225,13 @@ pub struct AuditReport {
     pub waiting: u64,
     /// Of these, such that have waited for over a minute: does a settler run?
     pub overdue: u64,
+}
+
+impl AuditReport {
+    /// Whether nothing was found and no entry is overdue for its seal.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty() && self.overdue == 0
+    }
 }
 
 /// Verifies the log.
@@ -248,6 +275,7 @@ impl AuditVerification {
         findings: &mut Vec<AuditFinding>,
     ) -> Result<u64, VerifyError> {
         let (chain, mut last, mut seals) = (head.chain, 0, 0);
+        let mut late = Late::default();
         let mut previous: Option<[u8; 32]> = None;
         while last < head.sequence {
             let page = self.store.read_audit_chain(chain, last, PAGE).await?;
@@ -268,12 +296,18 @@ impl AuditVerification {
                 } else if sealed.entry.is_none() {
                     findings.push(AuditFinding::EntryDropped { chain, sequence, entry: sealed.seal.entry });
                 }
-                if known.iter().any(|one| one.sequence == sequence && one.mac != sealed.seal.mac) {
-                    findings.push(AuditFinding::HeadDiffers { chain, sequence });
+                late.note(&sealed);
+                for one in known.iter().filter(|one| one.sequence == sequence) {
+                    if one.mac == sealed.seal.mac {
+                        late = Late::default();
+                    } else {
+                        findings.push(AuditFinding::HeadDiffers { chain, sequence });
+                    }
                 }
                 (last, previous, seals) = (sequence, Some(sealed.seal.mac), seals + 1);
             }
         }
+        findings.extend(late.0.into_iter().map(|(first, last)| AuditFinding::SealedLate { chain, first, last }));
         Ok(seals)
     }
 
@@ -314,6 +348,23 @@ impl AuditVerification {
                     report.findings.push(AuditFinding::Inserted { entry: entry.id, chain, at: entry.at });
                 }
             }
+        }
+    }
+}
+
+/// Rows of numbers whose seals were made late, behind the last head that was written down.
+#[derive(Default)]
+struct Late(Vec<(i64, i64)>);
+
+impl Late {
+    fn note(&mut self, sealed: &SealedAuditEntry) {
+        let SealedAuditEntry { seal, entry } = sealed;
+        if entry.as_ref().is_none_or(|entry| seal.sealed_at <= entry.at.plus(SEALED_LATE)) {
+            return;
+        }
+        match self.0.last_mut() {
+            Some((_, last)) if *last + 1 == seal.sequence => *last = seal.sequence,
+            _ => self.0.push((seal.sequence, seal.sequence)),
         }
     }
 }

@@ -249,7 +249,12 @@ async fn all_that_stand_so_go_where_they_stand_so() {
     let last = (endpoint(8), vec![(event(3), endpoint(8), Some(Parked))]);
     assert_eq!(asked(&store), [first, last]);
     let told = store.asked.lock().unwrap();
-    assert_eq!(told[0].2, told[1].2, "one id for all of it");
+    assert_eq!(told[0].2.id, told[1].2.id, "one id for all of it");
+    assert_ne!(told[0].2.audit.id, told[1].2.audit.id, "an entry of the audit log for each endpoint");
+    for (to, _, asked) in told.iter() {
+        let after = asked.audit.after.as_deref().unwrap();
+        assert!(after.contains(&format!("\"Endpoint\":\"{to}\",\"Notifications\":1")), "{after}");
+    }
     let ReplayRequest { by, wanted, gap, .. } = &told[0].2;
     assert_eq!((by.as_str(), wanted.as_str()), ("ada", "state PARKED"));
     assert_eq!(*gap, Some(Duration::from_millis(20)));

@@ -3,25 +3,34 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use dropin_access::operator::{Operator, OperatorRights, OperatorSession, OperatorState, SessionStage};
 use dropin_access::{MerchantIdentifier, SealedSecret, WalletIdentity};
-use dropin_kernel::{EndpointId, MerchantId};
+use dropin_kernel::{EndpointId, MerchantId, OperatorId, OperatorSessionId};
 use dropin_ports::{
-    AccessStore, Applied, Clock, KeyringError, SealedKind, SealedStore, SealedValue, SecretKeys, Secrets, StoreError,
-    WalletStore,
+    AcceptInvitation, AccessStore, Applied, Clock, InvitationAccepted, KeyringError, NewInvitation, NewOperatorSession,
+    OperatorInvited, OperatorStore, PhcHash, SealedKind, SealedStore, SealedValue, SecretKeys, Secrets, StoreError,
+    TokenHash, TotpAuthenticator, WalletStore,
 };
 use dropin_store::Store;
 use dropin_usecases::access::Merchants;
 use dropin_usecases::key_rotation::{KeyRotation, RotationError, SealedRing};
+use dropin_validation::{Email, Text};
 use uuid::Uuid;
 
 use crate::harness::Harness;
 
 const CERTIFICATE: &[u8] = b"certificate and key";
 
-/// A merchant with an endpoint, a secret that retires and a wallet's certificate; what its secrets are.
+const AUTHENTICATOR: &[u8] = b"what a telephone knows";
+
+/// Values of an account that the master ring seals.
+const SEALED: usize = SealedKind::OF_MASTER_RING.len();
+
+/// A merchant with an endpoint, a secret that retires, a wallet's certificate and an operator with an authenticator; what its secrets are.
 struct Account {
     merchant: MerchantId,
     endpoint: EndpointId,
+    operator: OperatorId,
     secrets: [Vec<u8>; 2],
 }
 
@@ -40,7 +49,7 @@ impl Account {
             set_at: harness.clock.now(),
         };
         harness.store.put_wallet(identity, dropin_store_contract::audited()).await.unwrap();
-        Self { merchant, endpoint, secrets }
+        Self { merchant, endpoint, operator: join(harness).await, secrets }
     }
 
     async fn check(&self, harness: &Harness) {
@@ -48,7 +57,57 @@ impl Account {
         let identity = harness.store.find_wallet(self.merchant).await.unwrap().unwrap();
         let opened = harness.secrets.open_secret(&wallet_owner(self.merchant), &identity.sealed);
         assert_eq!(opened, Ok(CERTIFICATE.to_vec()));
+        let account = harness.store.find_operator(self.operator).await.unwrap().unwrap();
+        let sealed = account.credentials.authenticator.unwrap().secret;
+        let opened = harness.secrets.open_secret(&authenticator_owner(self.operator), &sealed);
+        assert_eq!(opened, Ok(AUTHENTICATOR.to_vec()));
     }
+}
+
+/// An operator who accepted an invitation and set up an authenticator.
+async fn join(harness: &Harness) -> OperatorId {
+    let (id, now) = (OperatorId::new(Uuid::now_v7()), harness.clock.now());
+    let operator = Operator {
+        id,
+        name: Text::restore("Ana Owner").unwrap(),
+        email: Email::restore(&format!("{id}@shop.example")).unwrap(),
+        state: OperatorState::Invited,
+        rights: OperatorRights::owner(),
+        created_at: now,
+    };
+    let mut token = [0; 32];
+    token[..16].copy_from_slice(id.uuid().as_bytes());
+    let link = NewInvitation { token: TokenHash(token), expires_at: now.plus(Duration::from_secs(60)) };
+    let audit = dropin_store_contract::audited;
+    let invited = harness.store.invite_operator(operator.clone(), link.clone(), audit()).await;
+    assert_eq!(invited, Ok(OperatorInvited::Done));
+    let secret = harness.secrets.seal_secret(&authenticator_owner(id), AUTHENTICATOR).unwrap();
+    let session = OperatorSession {
+        id: OperatorSessionId::new(Uuid::now_v7()),
+        operator: id,
+        stage: SessionStage::SignedIn,
+        created_at: now,
+        seen_at: now,
+        client: "192.0.2.1".to_owned(),
+        user_agent: "Browser/1".to_owned(),
+    };
+    let accept = AcceptInvitation {
+        token: link.token.clone(),
+        operator: Operator { state: OperatorState::Active, ..operator },
+        password: PhcHash("$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$aGFzaA".to_owned()),
+        authenticator: Some(TotpAuthenticator { secret, used_step: 0 }),
+        recovery_codes: Vec::new(),
+        session: NewOperatorSession { session, token: link.token.clone() },
+        now,
+        audit: audit(),
+    };
+    assert_eq!(harness.store.accept_invitation(accept).await, Ok(InvitationAccepted::Done));
+    id
+}
+
+/// What authenticators are sealed for since the first version: it must never change.
+fn authenticator_owner(operator: OperatorId) -> String {
+    format!("authenticator of operator {operator}")
 }
 
 /// What certificates are sealed for since the first version: it must never change.
@@ -136,10 +195,10 @@ async fn every_value_is_sealed_anew_and_opens_as_before() {
     let id = harness.secrets.inner.make_key(harness.clock.now()).unwrap();
     assert_eq!(
         (rotation.usage().await.unwrap().count("first"), harness.secrets.inner.newest_key_id()),
-        (6, Ok(id.clone()))
+        (2 * SEALED as u64, Ok(id.clone()))
     );
     let done = rotation.reseal().await.unwrap();
-    assert_eq!((done.count, done.failed.len()), (6, 0));
+    assert_eq!((done.count, done.failed.len()), (2 * SEALED as u64, 0));
     let usage = rotation.usage().await.unwrap();
     assert_eq!((usage.count("first"), usage.damaged), (0, 0));
     assert_eq!(usage.of(&id), SealedKind::OF_MASTER_RING.map(|kind| (kind, 2)).into());
@@ -153,19 +212,20 @@ async fn every_value_is_sealed_anew_and_opens_as_before() {
 async fn a_rotation_that_was_interrupted_anywhere_goes_on() {
     let harness = Harness::new();
     let accounts = [Account::create(&harness).await, Account::create(&harness).await];
-    for writes in 0..=6 {
+    const ALL: usize = 2 * SEALED;
+    for writes in 0..=ALL {
         let id = harness.secrets.inner.make_key(harness.clock.now()).unwrap();
         let outcome = disturbed(&harness, Away(writes)).reseal().await;
         match writes {
-            6 => assert_eq!(outcome.unwrap().count, 6),
+            ALL => assert_eq!(outcome.unwrap().count, ALL as u64),
             _ => assert!(matches!(outcome, Err(RotationError::Store(_))), "{outcome:?}"),
         }
         assert_eq!(rotation(&harness).usage().await.unwrap().count(&id), writes as u64);
         for account in &accounts {
             account.check(&harness).await;
         }
-        assert_eq!(rotation(&harness).reseal().await.unwrap().count, 6 - writes as u64);
-        assert_eq!(rotation(&harness).usage().await.unwrap().count(&id), 6);
+        assert_eq!(rotation(&harness).reseal().await.unwrap().count, (ALL - writes) as u64);
+        assert_eq!(rotation(&harness).usage().await.unwrap().count(&id), ALL as u64);
     }
 }
 
@@ -180,7 +240,7 @@ async fn a_secret_that_the_merchant_changes_meanwhile_stays_changed() {
     let after = secrets(&harness, account.merchant, account.endpoint).await;
     assert!(after[0] != before[0] && after[1] == before[0], "the merchant's change stands");
     let usage = rotation(&harness).usage().await.unwrap();
-    assert_eq!((usage.count(&id), usage.count("first"), done.failed.len()), (3, 0, 0));
+    assert_eq!((usage.count(&id), usage.count("first"), done.failed.len()), (SEALED as u64, 0, 0));
 }
 
 #[tokio::test]
@@ -195,7 +255,7 @@ async fn what_no_key_opens_is_told_and_stays() {
     harness.store.replace_sealed(&old, &altered).await.unwrap();
     harness.secrets.inner.make_key(harness.clock.now()).unwrap();
     let done = rotation(&harness).reseal().await.unwrap();
-    assert_eq!((done.count, done.failed), (2, vec![(altered.clone(), KeyringError::CannotOpen)]));
+    assert_eq!((done.count, done.failed), (SEALED as u64 - 1, vec![(altered.clone(), KeyringError::CannotOpen)]));
     assert_eq!(rotation(&harness).usage().await.unwrap().count("first"), 1, "its key is still needed");
     let nothing = SealedValue::WebhookSecret { endpoint: account.endpoint, sealed: SealedSecret(vec![2, 0]) };
     harness.store.replace_sealed(&altered, &nothing).await.unwrap();

@@ -7,8 +7,10 @@ mod tampered;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use diesel::connection::SimpleConnection;
+use diesel::{Connection, SqliteConnection};
 use dropin_access::AuditAction;
-use dropin_kernel::{MerchantId, Timestamp};
+use dropin_kernel::{AuditEntryId, MerchantId, Timestamp};
 use dropin_keyring::AuditKeys;
 use dropin_ports::{
     AccessStore, Acting, Actor, AuditLog, AuditScope, AuditSealStore, AuditSealer, AuditSubject, Clock, IdSource,
@@ -194,6 +196,86 @@ async fn an_end_that_was_cut_off_shows_against_a_head_kept_elsewhere() {
     for wrong in ["", "deployment:1", "deployment:0:00", "x:1:00", &format!("{}:1", printed[0])] {
         assert!(wrong.parse::<KnownHead>().is_err(), "{wrong}");
     }
+}
+
+/// What the owner of the tables can do: takes the triggers away and the seals from `first` on, has an entry say something else, and puts all that has no
+/// seal into the queue again.
+fn rewrite(world: &World, first: i64) {
+    let mut database = SqliteConnection::establish(world.folder.path().join("dropin.db").to_str().unwrap()).unwrap();
+    let of_merchant = format!("(SELECT id FROM audit_log WHERE merchant_id = '{}')", world.merchant);
+    database
+        .batch_execute(&format!(
+            "PRAGMA busy_timeout = 5000; DROP TRIGGER audit_log_no_update; DROP TRIGGER audit_seal_no_delete; \
+             UPDATE audit_log SET subject_id = 'another' WHERE id IN {of_merchant} AND \
+                 id IN (SELECT entry_id FROM audit_seal WHERE sequence = {first}); \
+             DELETE FROM audit_seal WHERE sequence >= {first} AND entry_id IN {of_merchant}; \
+             INSERT INTO audit_unsealed (position) \
+                 SELECT position FROM audit_log WHERE id NOT IN (SELECT entry_id FROM audit_seal) \
+                     AND position NOT IN (SELECT position FROM audit_unsealed)"
+        ))
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_chain_that_went_back_is_sealed_no_further() {
+    let world = World::sealed().await;
+    rewrite(&world, 3);
+    world.append(None).await;
+    assert_eq!(world.sealing.run_due(100).await, Ok(1), "the deployment's chain goes on");
+    // Also when the number is reached again: somebody has the key of another settler.
+    let report = world.verify(&[]).await;
+    let numbers: Vec<_> = report.chains.iter().map(|chain| chain.head.sequence).collect();
+    assert_eq!((numbers, report.waiting, report.overdue), (vec![3, 2], 3, 0));
+    world.clock.0.fetch_add(61_000_000, Ordering::SeqCst);
+    world.append(None).await;
+    assert_eq!(world.sealing.run_due(1).await, Ok(1), "what waits of the other is no obstacle");
+    let report = world.verify(&[]).await;
+    assert_eq!((report.findings.len(), report.overdue, report.is_clean()), (0, 3, false));
+}
+
+#[tokio::test]
+async fn what_is_sealed_late_is_told_unless_a_head_was_kept_since() {
+    let world = World::sealed().await;
+    let (chain, heads) = (Some(world.merchant), world.heads().await);
+    rewrite(&world, 4);
+    world.clock.0.fetch_add(3_600_000_001, Ordering::SeqCst);
+    // A settler that was started anew knows nothing of before.
+    let next = Sealing::new(world.store.clone(), world.keys.clone(), world.clock.clone());
+    assert_eq!(next.run_due(100).await, Ok(2));
+    world.append(chain).await;
+    assert_eq!(next.run_due(100).await, Ok(1));
+    let late = AuditFinding::SealedLate { chain, first: 4, last: 5 };
+    assert_eq!(world.verify(&[]).await.findings, [late.clone()]);
+    let differs = AuditFinding::HeadDiffers { chain, sequence: 5 };
+    assert_eq!(world.verify(&heads).await.findings, [differs, late]);
+    assert_eq!(world.verify(&world.heads().await).await.findings, []);
+}
+
+#[tokio::test]
+async fn a_seal_that_somebody_else_wrote_stops_no_other_chain() {
+    let world = World::sealed().await;
+    world.append(Some(world.merchant)).await;
+    world.append(None).await;
+    let waiting = world.store.find_unsealed(10, vec![]).await.unwrap().entries;
+    let mut database = SqliteConnection::establish(world.folder.path().join("dropin.db").to_str().unwrap()).unwrap();
+    let mut bogus = |entry: AuditEntryId, chain: &str, sequence: i64| {
+        let insert = format!(
+            "INSERT INTO audit_seal (entry_id, chain_id, sequence, key_id, mac, sealed_at) \
+             VALUES ('{entry}', '{chain}', {sequence}, 'x', zeroblob(32), 0)"
+        );
+        database.batch_execute(&format!("PRAGMA busy_timeout = 5000; {insert}")).unwrap();
+    };
+    // What every service may insert: a seal of an entry that waits, and the last number that there is.
+    bogus(waiting[0].id, &world.merchant.to_string(), 6);
+    assert_eq!(world.sealing.run_due(100).await, Ok(1), "the entry beside it is sealed");
+    world.append(Some(world.merchant)).await;
+    world.append(None).await;
+    let last = world.store.find_unsealed(10, vec![]).await.unwrap().entries;
+    bogus(last[0].id, &world.merchant.to_string(), i64::MAX);
+    world.append(Some(world.merchant)).await;
+    assert_eq!(world.sealing.run_due(100).await, Ok(1), "the deployment's entry is sealed");
+    let report = world.verify(&[]).await;
+    assert!(!report.findings.is_empty() && report.waiting == 1, "{report:?}");
 }
 
 #[tokio::test]

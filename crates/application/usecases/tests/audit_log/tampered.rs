@@ -82,8 +82,8 @@ impl AuditSealStore for Tampered {
         self.inner.claim_sealing(held, now, lease_until).await
     }
 
-    async fn find_unsealed(&self, limit: u32) -> Result<Unsealed, StoreError> {
-        self.inner.find_unsealed(limit).await
+    async fn find_unsealed(&self, limit: u32, except: Vec<AuditChain>) -> Result<Unsealed, StoreError> {
+        self.inner.find_unsealed(limit, except).await
     }
 
     async fn write_seals(&self, lease: SealingLease, seals: Vec<AuditSeal>) -> Result<SealsWritten, StoreError> {

@@ -9,12 +9,15 @@ use dropin_kernel::{AttemptId, ContractId, MerchantId, SessionId};
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
     AccessStore, ContractName, ContractStore, CredentialApproval, CredentialVault, KeyringError, MerchantSettings,
-    ProcessorReply, SealedCredential, SessionStore, StoredCredential,
+    ProcessorReply, SealedCredential, SessionStore, StoredCredential, StoredResponse,
 };
-use dropin_session::{BillingChoice, SessionStateKind};
+use dropin_session::{BillingChoice, Session, SessionStateKind, SessionTermsParts};
 use dropin_store_contract::{audited, fresh, insertable_with};
+use dropin_usecases::idempotency::Reply;
 use dropin_usecases::payments::{Shopper, Submit, SubmitError, Submitted};
-use dropin_validation::BillingProfile;
+use dropin_usecases::sessions::{CreateSessionError, Sessions};
+use dropin_validation::{BillingProfile, UrlPolicy};
+use dropin_wire::RequestError;
 use dropin_wire::checkout::ConsentRequest;
 use dropin_wire::shopper::SubmitMeans;
 
@@ -69,13 +72,17 @@ struct Shop {
 
 impl Shop {
     async fn new() -> Self {
+        Self::with(|terms| terms.allow_contract = Some(true)).await
+    }
+
+    async fn with(agree: impl FnOnce(&mut SessionTermsParts)) -> Self {
         let (world, ring) = (World::new().await, Arc::new(Ring::default()));
         let settings = MerchantSettings { saved_cards_offered: Some(true), ..MerchantSettings::default() };
         world.store.set_merchant(world.caller.merchant.id, settings, audited()).await.unwrap();
         let mut shopper = world.shopper.clone();
         shopper.payments.credentials = Some(ring.clone());
         let new = insertable_with(world.caller.merchant.id, |terms| {
-            terms.allow_contract = Some(true);
+            agree(terms);
             terms.billing.details.reference = Some(CUSTOMER.parse().unwrap());
         });
         let (session, profile) = (new.session.id, new.session.terms.billing.clone());
@@ -146,6 +153,45 @@ impl Shop {
         let reply = ProcessorReply::Declined { reason, retryable: false, credential: None };
         self.world.script.say(OpKind::Authorize, reply);
     }
+}
+
+/// A Session request of the merchant's server that names the contract and a billing profile; the fields that are wrong.
+async fn wrong_fields(shop: &Shop, billing: &str) -> Vec<(String, String)> {
+    let contracts = Arc::new(shop.world.store.clone());
+    let (clock, ids) = (shop.world.payments.clock.clone(), shop.world.payments.ids.clone());
+    let sessions = Sessions { store: contracts.clone(), contracts, clock, ids, url_policy: UrlPolicy::Sandbox };
+    let body = format!(
+        r#"{{"MerchantReference": "{}", "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",
+            "Currency": "USD", "Items": [{{"Name": "Blue mug", "Amount": 29.9, "Quantity": 1}}], "ContractId": "{}", {billing}}}"#,
+        fresh(),
+        shop.contract
+    );
+    let nothing = |_: &Session| StoredResponse { status: 200, etag: None, body: Vec::new() };
+    let created = sessions.create(&shop.world.caller, body.as_bytes(), Reply { render: nothing, key_use: None }).await;
+    match created {
+        Ok(_) => Vec::new(),
+        Err(CreateSessionError::Request(RequestError::Fields(wrong))) => {
+            wrong.iter().map(|one| (one.field.as_str().to_owned(), one.code.as_str().to_owned())).collect()
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_contract_brings_its_own_customer_back() {
+    let shop = Shop::with(|terms| terms.open_contract = Some(true)).await;
+    assert_eq!(wrong_fields(&shop, &format!("\"BillingProfileReference\": \"{CUSTOMER}\"")).await, []);
+    let supplied = |reference: &str| {
+        format!(
+            r#""BillingProfile": {{"Name": "Ana", "Email": "ana@shop.example", {reference}
+                "Address": {{"Street": "Example Street 1", "City": "Berlin", "Country": "DE", "Postcode": "10115"}}}}"#
+        )
+    };
+    assert_eq!(wrong_fields(&shop, &supplied("")).await, [], "a profile without a reference is nobody else's");
+    let other = supplied("\"BillingProfileReference\": \"customer-2\",");
+    let conflict = |field: &str| (field.to_owned(), "CONFLICT".to_owned());
+    let expected = [conflict("BillingProfile.BillingProfileReference"), conflict("ContractId")];
+    assert_eq!(wrong_fields(&shop, &other).await, expected);
 }
 
 #[track_caller]

@@ -1,0 +1,1 @@
+DROP INDEX operator_invitation_first_key;

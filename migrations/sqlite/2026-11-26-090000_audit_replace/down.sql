@@ -1,0 +1,11 @@
+DROP INDEX audit_log_by_action;
+DROP INDEX audit_log_by_actor;
+DROP TRIGGER rate_offer_set_no_replace;
+DROP TRIGGER rate_offer_no_replace;
+DROP TRIGGER rate_table_no_replace;
+DROP TRIGGER outbox_event_no_replace;
+DROP TRIGGER ledger_entry_no_replace;
+DROP TRIGGER ledger_transaction_no_replace;
+DROP TRIGGER history_no_replace;
+DROP TRIGGER audit_seal_no_replace;
+DROP TRIGGER audit_log_no_replace;

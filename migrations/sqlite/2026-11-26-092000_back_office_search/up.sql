@@ -1,0 +1,1 @@
+-- SQLite folds ASCII letters alone, and finds references by the primary key.
