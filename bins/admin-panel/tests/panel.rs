@@ -373,7 +373,7 @@ async fn a_file_stands_in_the_log_of_each_merchant_with_its_filters() {
     };
     for merchant in [world.ana, world.bob] {
         let told = exports(AuditScope::Merchant(merchant)).await;
-        let expected = "{\"OfMerchants\":2,\"State\":\"PROCESSED\",\"Currency\":\"USD\",\"ByEmail\":true}";
+        let expected = "{\"ByEmail\":true,\"Currency\":\"USD\",\"OfMerchants\":2,\"State\":\"PROCESSED\"}";
         assert_eq!(told, [expected]);
     }
     assert_eq!(exports(AuditScope::Deployment).await, Vec::<String>::new());
